@@ -79,6 +79,8 @@ impl Bodies {
 /// Serves with `weir-net`.
 pub async fn weir(address: &Address, options: &BindOptions, bodies: Bodies) -> io::Result<()> {
     let listener = Listener::bind(address, options).await.map_err(io::Error::other)?;
+    // As a copy, its bytes are shared like those of the copies that hyper's connections have.
+    let bodies = bodies.clone();
     let handler = move |request: Request<Incoming>, _| {
         let body = weir_body(&bodies, request.uri().path());
         let response = bodies.response(body.unwrap_or_else(|error| error.to_string().into()));

@@ -95,7 +95,7 @@ impl AccessToken {
         let secure = if is_https(request, public_url) { "; Secure" } else { "" };
         let name = cookie_name(request);
         let cookie = format!("{name}={}; Path=/; HttpOnly; SameSite=Strict{secure}", self.0);
-        let address = address.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;");
+        let address = response::html_escaped(address);
         let page = format!(
             "<!doctype html><meta charset=\"utf-8\"><title>Weir</title>\
              <meta http-equiv=\"refresh\" content=\"0;url={address}\">\

@@ -63,6 +63,25 @@ pub(crate) fn refusal(refusal: &Refusal) -> Response<Body> {
     refusal_of(refusal, refusal.to_string())
 }
 
+/// The response to a request that is refused, for a person: the sentence on a page.
+pub(crate) fn refusal_page(refusal: &Refusal) -> Response<Body> {
+    let mut response = self::refusal(refusal);
+    let page = format!(
+        "<!doctype html><meta charset=\"utf-8\"><title>Weir</title>\n<h1>{}</h1>\n<p>{}</p>\n",
+        refusal.status().canonical_reason().unwrap_or("Refused"),
+        html_escaped(&refusal.to_string()),
+    );
+    *response.body_mut() = Body::from(page);
+    let html = HeaderValue::from_static("text/html; charset=utf-8");
+    response.headers_mut().insert(CONTENT_TYPE, html);
+    response
+}
+
+/// A text that stands for itself in HTML, also in a value in double quotes.
+pub(crate) fn html_escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;")
+}
+
 /// As [`refusal`], with more that the client should know after the message.
 pub(crate) fn refusal_with(refusal: &Refusal, more: &str) -> Response<Body> {
     refusal_of(refusal, format!("{refusal}. {more}"))

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::body::Incoming;
+use hyper::header::ACCEPT;
 use hyper::{Method, Request, Response, StatusCode};
 use weir_net::websocket::{self, SocketOptions, Upgrade};
 use weir_net::{Body, ClientWatch};
@@ -17,12 +18,23 @@ use crate::{answer, export, live, page, query_string, response, rules, upload};
 
 /// Responds to any request.
 pub(crate) async fn answer(hub: Arc<Hub>, request: Request<Incoming>) -> Response<Body> {
+    let is_for_person = is_for_person(&request);
     let result = match admit(&hub, &request) {
         Ok(None) => route(&hub, request).await,
         Ok(Some(response)) => Ok(response),
         Err(refused) => Err(refused),
     };
-    response::secure(result.unwrap_or_else(|refusal| response::refusal(&refusal)))
+    response::secure(result.unwrap_or_else(|refusal| match is_for_person {
+        true => response::refusal_page(&refusal),
+        false => response::refusal(&refusal),
+    }))
+}
+
+/// Whether a browser asks for a page to show, by a link or a typed address. What the page itself asks for,
+/// and what programs ask for, is not named as HTML.
+fn is_for_person(request: &Request<Incoming>) -> bool {
+    let accepted = request.headers().get(ACCEPT).and_then(|accepted| accepted.to_str().ok());
+    *request.method() == Method::GET && accepted.is_some_and(|text| text.contains("text/html"))
 }
 
 /// Checks that a request is for this server and may come in. The link with the access token has an

@@ -233,6 +233,18 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_part_that_took_long_leaves_alone() {
+        let mut left = 3;
+        let body = Body::poll_fn(move |_| {
+            left -= 1;
+            let pause = std::time::Duration::from_millis(2);
+            std::thread::sleep(pause);
+            Poll::Ready((left >= 0).then(|| Ok(vec![b'x'; 100].into())))
+        });
+        assert_eq!(frames(body).await, Ok(vec![100, 100, 100]));
+    }
+
+    #[tokio::test]
     async fn a_thread_can_feed_a_body() {
         let (sender, body) = Body::channel(1_000);
         let producer = std::thread::spawn(move || {

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
 use bytes::{Buf, Bytes};
 
@@ -12,6 +13,10 @@ use super::channel::BodyAbortError;
 /// Makes the next part of a body: `None` at its end, an error if the rest cannot be made.
 pub(super) type PollPart =
     dyn FnMut(&mut Context<'_>) -> Poll<Option<Result<Bytes, BodyAbortError>>> + Send;
+
+/// How long parts that are always ready are gathered. Parts that take long to make would hold back the
+/// first byte otherwise.
+const GATHERING_MAX: Duration = Duration::from_millis(1);
 
 /// The parts that are ready, and what makes the next ones.
 pub(super) struct PolledParts {
@@ -31,18 +36,7 @@ impl PolledParts {
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Batch, BodyAbortError>>> {
-        while self.end.is_none() && self.ready_bytes < BATCH_BYTES_MAX {
-            match (self.poll)(context) {
-                Poll::Ready(Some(Ok(part))) if part.is_empty() => {}
-                Poll::Ready(Some(Ok(part))) => {
-                    self.ready_bytes += part.len();
-                    self.ready.push_back(part);
-                }
-                Poll::Ready(Some(Err(aborted))) => self.end = Some(Err(aborted)),
-                Poll::Ready(None) => self.end = Some(Ok(())),
-                Poll::Pending => break,
-            }
-        }
+        self.gather(context);
         if let Some(batch) = Batch::take(&mut self.ready) {
             self.ready_bytes -= batch.remaining();
             return Poll::Ready(Some(Ok(batch)));
@@ -51,6 +45,26 @@ impl PolledParts {
             Some(Ok(())) => Poll::Ready(None),
             Some(Err(aborted)) => Poll::Ready(Some(Err(aborted))),
             None => Poll::Pending,
+        }
+    }
+
+    /// Makes parts until there are enough of them, or none is ready, or the first one has waited enough.
+    fn gather(&mut self, context: &mut Context<'_>) {
+        let start = Instant::now();
+        while self.end.is_none() && self.ready_bytes < BATCH_BYTES_MAX {
+            match (self.poll)(context) {
+                Poll::Ready(Some(Ok(part))) if part.is_empty() => {}
+                Poll::Ready(Some(Ok(part))) => {
+                    self.ready_bytes += part.len();
+                    self.ready.push_back(part);
+                    if start.elapsed() > GATHERING_MAX {
+                        return;
+                    }
+                }
+                Poll::Ready(Some(Err(aborted))) => self.end = Some(Err(aborted)),
+                Poll::Ready(None) => self.end = Some(Ok(())),
+                Poll::Pending => return,
+            }
         }
     }
 

@@ -61,6 +61,11 @@ async fn without_the_token_nothing_is_answered() {
             assert_ne!(status, 401, "{method} {path} {field:?}");
         }
     }
+    let accepted = [("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")];
+    let page = server.request("GET", "/", &accepted).await;
+    assert_eq!((page.status, page.field("www-authenticate")), (401, Some("Bearer")));
+    assert_eq!(page.field("content-type"), Some("text/html; charset=utf-8"));
+    assert!(page.text().contains("<p>this server lets only those in"), "{}", page.text());
     let link = format!("/s/0?token={TOKEN}");
     let let_in = server.request("GET", &link, &[]).await;
     assert_eq!(let_in.status, 200);
