@@ -3,13 +3,13 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use weir_ingest::Pipeline;
+use weir_ingest::{Pipeline, TotalMemory};
 use weir_net::HostGuard;
 
 use crate::options::Options;
 use crate::random_id::random_id;
 use crate::refusal::Refusal;
-use crate::session::{Lifetime, Session};
+use crate::session::{EndCause, Lifetime, Session};
 use crate::turns::ServerTurns;
 
 /// The maximum number of ids that are remembered of sessions that made room for others.
@@ -21,6 +21,7 @@ pub(crate) struct Hub {
     pub(crate) options: Options,
     pub(crate) guard: HostGuard,
     turns: ServerTurns,
+    pub(crate) memory: TotalMemory,
     sessions: Mutex<Sessions>,
 }
 
@@ -67,12 +68,13 @@ impl Sessions {
 
 impl Hub {
     pub(crate) fn new(options: Options, guard: HostGuard) -> Self {
-        Self { options, guard, turns: ServerTurns::default(), sessions: Mutex::default() }
+        let memory = options.total_memory();
+        Self { options, guard, turns: ServerTurns::default(), memory, sessions: Mutex::default() }
     }
 
     /// Creates a session. Unless it is pinned, this starts the task that ends it once it is
-    /// unused, and so needs a runtime. At the limit, the session that has been without users for
-    /// the longest time makes room.
+    /// unused, and so needs a runtime. At the limit of sessions or of memory, the session that has been
+    /// without users for the longest time makes room.
     pub(crate) fn create(self: &Arc<Self>, lifetime: Lifetime) -> Result<Created, Refusal> {
         self.create_with(&self.options, lifetime)
     }
@@ -85,25 +87,34 @@ impl Hub {
     ) -> Result<Created, Refusal> {
         let id = random_id()?;
         let mut sessions = self.lock();
-        let displaced = match sessions.by_id.len() >= self.options.sessions_max {
-            true => {
-                let limit = Refusal::TooManySessions(self.options.sessions_max);
-                Some(sessions.displace().ok_or(limit)?)
-            }
-            false => None,
+        let displaced = match self.limit_reached(&sessions) {
+            Some(limit) => Some(sessions.displace().ok_or(limit)?),
+            None => None,
         };
-        let session = Arc::new(Session::new(id, options, lifetime, &self.turns));
+        let session = Arc::new(Session::new(id, options, lifetime, &self.turns, &self.memory));
         sessions.by_id.insert(session.id().to_owned(), session.clone());
         drop(sessions);
         let displaced = displaced.map(|session| {
             let displaced = DisplacedSession { id: session.id().to_owned(), name: session.name() };
-            session.end();
+            session.end(EndCause::Request);
             displaced
         });
         if lifetime != Lifetime::Pinned {
             tokio::spawn(end_when_unused(self.clone(), session.clone()));
         }
         Ok(Created { session, displaced })
+    }
+
+    /// The limit at which a session has to make room for a new one.
+    fn limit_reached(&self, sessions: &Sessions) -> Option<Refusal> {
+        let sessions_max = self.options.sessions_max;
+        match sessions.by_id.len() >= sessions_max {
+            true => Some(Refusal::TooManySessions(sessions_max)),
+            false if self.memory.is_full() => {
+                Some(Refusal::TotalMemoryFull(self.memory.bytes_max()))
+            }
+            false => None,
+        }
     }
 
     /// Returns the session with this id.
@@ -121,15 +132,15 @@ impl Hub {
     /// Ends the session with this id.
     pub(crate) fn end(&self, id: &str) -> Result<(), Refusal> {
         let session = self.lock().by_id.remove(id).ok_or(Refusal::UnknownSession)?;
-        session.end();
+        session.end(EndCause::Request);
         Ok(())
     }
 
-    /// Ends every session.
+    /// Ends every session, because the server is being stopped.
     pub(crate) fn end_all(&self) {
         let sessions: Vec<_> = self.lock().by_id.drain().collect();
         for (_, session) in sessions {
-            session.end();
+            session.end(EndCause::Stop);
         }
     }
 

@@ -27,6 +27,7 @@ mod file;
 mod hub;
 mod lines;
 mod live;
+mod machine;
 mod message;
 mod options;
 mod page;

@@ -3,12 +3,13 @@
 use std::fmt;
 use std::time::Duration;
 
-use weir_ingest::{FormatChoice, PipelineOptions, Retention};
+use weir_ingest::{FormatChoice, PipelineOptions, Retention, TotalMemory};
 use weir_net::PublicUrl;
 use weir_net::socket::{Address, BindError, BindOptions};
 use weir_view::UnknownZone;
 
 use crate::access_token::AccessToken;
+use crate::machine;
 
 /// The settings and limits of a server.
 #[derive(Debug, Clone)]
@@ -28,6 +29,11 @@ pub struct Options {
     pub public_url: Option<PublicUrl>,
     /// The memory limit of each session's data set, in bytes. Default: 4 GiB.
     pub memory_bytes_max: usize,
+    /// The memory that the data sets of all sessions may take together, in bytes. At this limit uploads end
+    /// with what was read, and new sessions are refused; feeds go on, because each drops its oldest
+    /// records at its own limit. Default: half of the memory of the machine or of its container, or
+    /// [`memory_bytes_max`](Self::memory_bytes_max) if that is more or the system does not tell.
+    pub total_memory_bytes_max: Option<usize>,
     /// Which records each session keeps. Default: all.
     pub retention: Retention,
     /// The maximum number of sessions at a time, including those of
@@ -85,6 +91,7 @@ impl Default for Options {
             allows_insecure_http: false,
             public_url: None,
             memory_bytes_max: 4 << 30,
+            total_memory_bytes_max: None,
             retention: Retention::Segments,
             sessions_max: 16,
             jobs,
@@ -100,6 +107,13 @@ impl Default for Options {
 }
 
 impl Options {
+    /// The limit on the memory of all sessions together.
+    pub(crate) fn total_memory(&self) -> TotalMemory {
+        let half = machine::memory_bytes().map_or(0, |bytes| bytes / 2);
+        let default = usize::try_from(half).unwrap_or(usize::MAX).max(self.memory_bytes_max);
+        TotalMemory::new(self.total_memory_bytes_max.unwrap_or(default))
+    }
+
     /// The options of each session's pipeline.
     pub(crate) fn pipeline(&self) -> PipelineOptions {
         let options = PipelineOptions::new(self.jobs, self.retention);

@@ -78,12 +78,16 @@ pub enum Refusal {
     Broken(u64),
     /// The data set has reached its limit of this number of bytes.
     MemoryFull(usize),
+    /// All data sets together have reached their limit of this number of bytes.
+    TotalMemoryFull(usize),
     /// The compressed data is damaged or cut short, or needs too much memory to unpack.
     Damaged(StreamError),
     /// Parts of an upload were not read whole. The text says which, and why.
     Incomplete(String),
     /// The session was ended.
     SessionEnded,
+    /// The server is being stopped.
+    Stopping,
     /// A defect of the server. The text is the cause.
     Internal(String),
 }
@@ -159,12 +163,14 @@ impl Refusal {
             Self::Abandoned(_) => ("abandoned", StatusCode::REQUEST_TIMEOUT),
             Self::Broken(_) => ("broken", StatusCode::BAD_REQUEST),
             Self::MemoryFull(_) => ("memory_full", StatusCode::INSUFFICIENT_STORAGE),
+            Self::TotalMemoryFull(_) => ("total_memory_full", StatusCode::SERVICE_UNAVAILABLE),
             Self::Damaged(StreamError { defect: StreamDefect::NeedsMemory(_), .. }) => {
                 ("needs_memory", StatusCode::UNPROCESSABLE_ENTITY)
             }
             Self::Damaged(_) => ("damaged", StatusCode::UNPROCESSABLE_ENTITY),
             Self::Incomplete(_) => ("incomplete", StatusCode::UNPROCESSABLE_ENTITY),
             Self::SessionEnded => ("session_ended", StatusCode::GONE),
+            Self::Stopping => ("stopping", StatusCode::SERVICE_UNAVAILABLE),
             Self::Internal(_) => ("internal_error", StatusCode::INTERNAL_SERVER_ERROR),
         }
     }
@@ -269,9 +275,20 @@ impl fmt::Display for Refusal {
                  the server with a higher limit",
                 bytes >> 20
             ),
+            Self::TotalMemoryFull(bytes) => write!(
+                formatter,
+                "the memory limit of {} MiB for all data sets together is reached; the lines read \
+                 before are kept; close the page of another data set and try again, or start the \
+                 server with a higher limit",
+                bytes >> 20
+            ),
             Self::Damaged(damage) => damage.fmt(formatter),
             Self::Incomplete(what) => write!(formatter, "not everything was read: {what}"),
             Self::SessionEnded => formatter.write_str("the session has ended"),
+            Self::Stopping => formatter.write_str(
+                "the server is being stopped, and its data sets end with it; send the log again from \
+                 its beginning, to another server or to this one when it is back",
+            ),
             Self::Internal(cause) => {
                 write!(formatter, "the server failed: {cause}; please report this defect")
             }
@@ -363,7 +380,8 @@ mod tests {
             Refusal::Stalled(_) => Refusal::Abandoned(1),
             Refusal::Abandoned(_) => Refusal::Broken(1),
             Refusal::Broken(_) => Refusal::MemoryFull(1),
-            Refusal::MemoryFull(_) => Refusal::Damaged(StreamError {
+            Refusal::MemoryFull(_) => Refusal::TotalMemoryFull(1),
+            Refusal::TotalMemoryFull(_) => Refusal::Damaged(StreamError {
                 packing: None,
                 at: 1,
                 defect: StreamDefect::Truncated,
@@ -374,7 +392,8 @@ mod tests {
             }
             Refusal::Damaged(_) => Refusal::Incomplete(String::new()),
             Refusal::Incomplete(_) => Refusal::SessionEnded,
-            Refusal::SessionEnded => Refusal::Internal(String::new()),
+            Refusal::SessionEnded => Refusal::Stopping,
+            Refusal::Stopping => Refusal::Internal(String::new()),
             Refusal::Internal(_) => return None,
         })
     }

@@ -5,7 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use weir_ingest::Retention;
+use weir_ingest::{Retention, TotalMemory};
 use weir_net::socket::{Address, Listener, reserve_connections};
 use weir_net::{HostGuard, PublicUrl, ServeOptions};
 use weir_view::find_zone;
@@ -55,6 +55,11 @@ impl Server {
     /// If it listens on Unix sockets only.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.net.local_addr()
+    }
+
+    /// The memory of all sessions together. It can be watched while the server serves.
+    pub fn total_memory(&self) -> TotalMemory {
+        self.hub.memory.clone()
     }
 
     /// Creates a session for a program to fill. A pinned session is kept until it is ended by

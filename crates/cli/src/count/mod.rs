@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
         let has_counts = counted.iter().any(|counted| counted.count > 0);
         return Ok(finish(&counted, has_failed, has_counts));
     }
-    let memory_bytes_max = memory_bytes_max(&arguments.memory)?;
+    let memory_bytes_max = memory_bytes_max("--memory", &arguments.memory)?;
     let budget = MemoryBudget::new(memory_bytes_max - memory_bytes_max / WAITING_SHARE);
     let tallies = KindTallies::new(budget, arguments.kind.is_none());
     let merge = Merge::new(tallies, memory_bytes_max / WAITING_SHARE, KindTallies::add);

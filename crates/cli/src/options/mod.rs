@@ -28,18 +28,18 @@ use crate::outcome::Failure;
 /// The least memory that is of use: below it the values of the first block would not fit.
 const MEMORY_BYTES_MIN: u64 = 1 << 20;
 
-/// Parses the value of `--memory`. Returns a number of bytes.
+/// Parses the value of an option for memory, such as `--memory`. Returns a number of bytes.
 ///
 /// # Errors
 /// If it is not a valid size, or too small.
-pub(crate) fn memory_bytes_max(text: &str) -> Result<usize, Failure> {
+pub(crate) fn memory_bytes_max(option: &str, text: &str) -> Result<usize, Failure> {
     let bytes = parse_size(text).ok_or_else(|| {
         Failure::new(format_args!(
-            "--memory: `{text}` is not a valid size; write it as 512MiB or 2G"
+            "{option}: `{text}` is not a valid size; write it as 512MiB or 2G"
         ))
     })?;
     if bytes < MEMORY_BYTES_MIN {
-        let message = format_args!("--memory: {text} is too small; write 1MiB or more");
+        let message = format_args!("{option}: {text} is too small; write 1MiB or more");
         return Err(Failure::new(message));
     }
     Ok(usize::try_from(bytes).unwrap_or(usize::MAX))

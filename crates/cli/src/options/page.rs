@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use weir_server::{AccessToken, BindOptions, PublicUrl, SocketMode, TlsFiles};
 
-use super::{ListenAddress, ReadArguments, parse_duration};
+use super::{ListenAddress, ReadArguments, memory_bytes_max, parse_duration};
 use crate::display::safe;
 use crate::outcome::Failure;
 
@@ -53,6 +53,12 @@ pub(crate) struct PageArguments {
     #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = kept_session)]
     pub(crate) keep_session: Duration,
 
+    /// The most memory that all data sets may take together, such as 512MiB or 2G; when it is used up,
+    /// uploads end with what was read, and no more are accepted [default: half of the machine's memory,
+    /// or --memory if that is more]
+    #[arg(long, value_name = "SIZE")]
+    total_memory: Option<String>,
+
     /// Open no browser
     #[arg(long)]
     pub(crate) no_open: bool,
@@ -68,6 +74,12 @@ impl PageArguments {
         let files = self.tls_cert.clone().zip(self.tls_key.clone());
         let tls = files.map(|(certificate, key)| TlsFiles { certificate, key });
         BindOptions { socket_mode: self.page_socket_mode, tls }
+    }
+
+    /// The bytes of `--total-memory`.
+    pub(crate) fn total_memory_bytes_max(&self) -> Result<Option<usize>, Failure> {
+        let text = self.total_memory.as_deref();
+        text.map(|text| memory_bytes_max("--total-memory", text)).transpose()
     }
 
     /// The token of `--token-file`.

@@ -64,6 +64,6 @@ impl ReadArguments {
     }
 
     pub(super) fn memory_bytes_max(&self) -> Result<usize, Failure> {
-        memory_bytes_max(&self.memory)
+        memory_bytes_max("--memory", &self.memory)
     }
 }

@@ -116,6 +116,7 @@ impl Page {
         let pipeline = arguments.read.pipeline_options(Retention::Segments)?;
         let options = Options {
             memory_bytes_max: pipeline.memory_bytes_max,
+            total_memory_bytes_max: arguments.total_memory_bytes_max()?,
             jobs: pipeline.jobs,
             format: arguments.read.format_choice()?,
             zone: arguments.read.tz.clone(),

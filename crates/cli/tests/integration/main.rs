@@ -30,5 +30,6 @@ mod rules;
 mod same_format;
 mod schema;
 mod served;
+mod stopped;
 mod streams;
 mod support;

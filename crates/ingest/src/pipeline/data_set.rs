@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::sync::watch;
@@ -11,6 +11,7 @@ use weir_core::{Format, PendingSegment, Snapshot, Snapshots, Values};
 use super::reorder::{ParsedBlock, ReorderBuffer};
 use super::retention::{MachineClock, Retention, RetentionPolicy};
 use super::subscribers::{OrderedSegments, Subscribers};
+use super::total_memory::{CountedMemory, TotalMemory};
 use crate::progress::{SourceProgress, SourceSnapshot};
 
 /// The lines parsed so far. The parsers add to it, and any thread may query it.
@@ -31,6 +32,7 @@ pub struct DataSet {
     /// Blocks appended so far.
     blocks: AtomicU64,
     version: watch::Sender<u64>,
+    counted: OnceLock<CountedMemory>,
 }
 
 impl DataSet {
@@ -72,6 +74,7 @@ impl DataSet {
             lacks_offset: AtomicBool::new(false),
             blocks: AtomicU64::new(0),
             version: watch::Sender::new(0),
+            counted: OnceLock::new(),
         })
     }
 
@@ -145,8 +148,16 @@ impl DataSet {
         let offset_s = first.map(|(_, offset_s)| offset_s);
         self.lacks_offset.store(offset_s.is_none(), Ordering::Relaxed);
         self.values_mut().replace_first_offset_s(offset_s);
+        self.state_memory();
         self.touch();
         true
+    }
+
+    /// States to the total what the data set takes now.
+    fn state_memory(&self) {
+        if let Some(counted) = self.counted.get() {
+            counted.set(self.memory_bytes());
+        }
     }
 
     fn all_sources(&self) -> Vec<Arc<SourceProgress>> {
@@ -179,6 +190,17 @@ impl DataSet {
     /// Whether no more can be kept, so that sources have to stop.
     pub fn is_full(&self) -> bool {
         self.policy.is_full()
+    }
+
+    /// Counts the data set in a total from now on, besides its own limit. Only the first call counts.
+    pub fn count_in(&self, total: &TotalMemory) {
+        self.counted.get_or_init(|| CountedMemory::new(total.clone())).set(self.memory_bytes());
+    }
+
+    /// Whether the sources have to stop because the total of [`Self::count_in`] is reached.
+    pub fn is_stopped_by_total(&self) -> bool {
+        let is_full = || self.counted.get().is_some_and(|counted| counted.total().is_full());
+        !matches!(self.retention, Retention::Window { .. }) && is_full()
     }
 
     /// A number that grows whenever something here changes.
@@ -244,6 +266,8 @@ impl DataSet {
             self.append_next(block);
         }
         self.subscribers.set_reordered(reorder.len());
+        // While the lock is held, so that a state before this one does not replace it.
+        self.state_memory();
         drop(reorder);
         self.touch();
     }

@@ -5,11 +5,13 @@ mod data_set;
 mod reorder;
 mod retention;
 mod subscribers;
+mod total_memory;
 mod worker;
 
 pub use data_set::DataSet;
 pub use retention::{MachineClock, Retention};
 pub use subscribers::OrderedSegments;
+pub use total_memory::TotalMemory;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -166,7 +168,7 @@ impl Destination for DataSet {
     }
 
     fn is_full(&self) -> bool {
-        Self::is_full(self)
+        Self::is_full(self) || self.is_stopped_by_total()
     }
 
     fn notify(&self) {

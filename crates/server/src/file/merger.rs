@@ -31,10 +31,15 @@ const POOL_BYTES_MIN: usize = 4 << 20;
 const POOL_BYTES_MAX: usize = 256 << 20;
 const POOL_SHARE: usize = 8;
 
+/// The part of the memory limit of all sessions that one pool may have at most: with 16 sessions, all
+/// pools together take a quarter of it.
+const POOL_SHARE_OF_TOTAL: usize = 64;
+
 impl AheadPool {
-    /// The pool of a session with this memory limit.
-    pub(crate) fn new(memory_bytes_max: usize) -> Self {
-        let bytes = (memory_bytes_max / POOL_SHARE).clamp(POOL_BYTES_MIN, POOL_BYTES_MAX);
+    /// The pool of a session with this memory limit, and this one for all sessions together.
+    pub(crate) fn new(memory_bytes_max: usize, total_bytes_max: usize) -> Self {
+        let bytes = (memory_bytes_max / POOL_SHARE).min(total_bytes_max / POOL_SHARE_OF_TOTAL);
+        let bytes = bytes.clamp(POOL_BYTES_MIN, POOL_BYTES_MAX);
         Self(Arc::new(Semaphore::new(bytes)))
     }
 }
@@ -286,7 +291,7 @@ mod tests {
 
     #[tokio::test]
     async fn parts_are_returned_once_and_in_order() {
-        let account = AheadAccount::new(&AheadPool::new(0));
+        let account = AheadAccount::new(&AheadPool::new(0, 0));
         let mut buffer = ReorderBuffer::default();
         buffer.insert(chunk(&account, 6, b"gh").await).expect("no overlap");
         buffer.insert(chunk(&account, 3, b"def").await).expect("no overlap");
@@ -299,7 +304,7 @@ mod tests {
 
     #[tokio::test]
     async fn overlaps_are_errors() {
-        let account = AheadAccount::new(&AheadPool::new(0));
+        let account = AheadAccount::new(&AheadPool::new(0, 0));
         let mut buffer = ReorderBuffer::default();
         buffer.insert(chunk(&account, 3, b"def").await).expect("no overlap");
         assert_eq!(buffer.insert(chunk(&account, 3, b"d").await), Err(Overlap));
@@ -308,7 +313,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn all_connections_share_the_pool_and_each_may_keep_one_piece() {
-        let pool = AheadPool::new(0);
+        let pool = AheadPool::new(0, 0);
         let piece = vec![0; 1 << 20];
         let accounts: Vec<_> = (0..100).map(|_| AheadAccount::new(&pool)).collect();
         let mut kept = Vec::new();
@@ -330,7 +335,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_connection_that_has_nothing_left_need_not_wait_for_the_pool() {
-        let pool = AheadPool::new(0);
+        let pool = AheadPool::new(0, 0);
         let [greedy, other] = [AheadAccount::new(&pool), AheadAccount::new(&pool)];
         let mut all = Vec::new();
         let patience = Duration::from_millis(1);

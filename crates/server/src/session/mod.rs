@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
-use weir_ingest::{DataSet, FormatChoice, MemberLimit, Pipeline};
+use weir_ingest::{DataSet, FormatChoice, MemberLimit, Pipeline, TotalMemory};
 
 use crate::file::{AheadPool, MemberDestination, Purpose, UploadedFile};
 use crate::options::{Options, Remedies};
@@ -33,6 +33,15 @@ pub(crate) enum Lifetime {
     Pinned,
 }
 
+/// Why a session ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EndCause {
+    /// A request ended it, it was unused, or it made room for another one.
+    Request,
+    /// The server is being stopped.
+    Stop,
+}
+
 /// What a user of a session does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
@@ -46,6 +55,8 @@ pub(crate) struct Session {
     zone: Option<String>,
     jobs: usize,
     remedies: Remedies,
+    /// The limit of all sessions together.
+    memory: TotalMemory,
     /// `None` once the session is ended.
     pipeline: Mutex<Option<Arc<Pipeline>>>,
     files: Mutex<Vec<Arc<UploadedFile>>>,
@@ -55,7 +66,8 @@ pub(crate) struct Session {
     answers: SharedAnswers,
     view_memory: Arc<ViewMemory>,
     presence: watch::Sender<Presence>,
-    is_ended: watch::Sender<bool>,
+    /// `None` until the session is ended.
+    end_cause: watch::Sender<Option<EndCause>>,
 }
 
 #[derive(Debug)]
@@ -72,20 +84,23 @@ impl Session {
         options: &Options,
         lifetime: Lifetime,
         turns: &ServerTurns,
+        memory: &TotalMemory,
     ) -> Self {
         let settings = options.pipeline();
         let data = DataSet::new(settings.retention, settings.memory_bytes_max, &[]);
-        let view_memory = ViewMemory::new(&data);
+        data.count_in(memory);
+        let view_memory = ViewMemory::new(&data, memory);
         let pipeline = Arc::new(Pipeline::start(&settings, data));
         Self {
             id,
             zone: options.zone.clone(),
             jobs: options.jobs,
             remedies: options.remedies.clone(),
+            memory: memory.clone(),
             pipeline: Mutex::new(Some(pipeline)),
             files: Mutex::default(),
             member_limit: Arc::new(MemberLimit::new(MEMBERS_MAX)),
-            ahead: AheadPool::new(settings.memory_bytes_max),
+            ahead: AheadPool::new(settings.memory_bytes_max, memory.bytes_max()),
             turns: SessionTurns::new(turns, options.answer_time_max),
             answers: SharedAnswers::default(),
             view_memory,
@@ -94,7 +109,7 @@ impl Session {
                 lifetime,
                 unused_since: Instant::now(),
             }),
-            is_ended: watch::Sender::new(false),
+            end_cause: watch::Sender::new(None),
         }
     }
 
@@ -145,6 +160,15 @@ impl Session {
     /// The data set; an error once the session is ended.
     pub(crate) fn data(&self) -> Result<Arc<DataSet>, Refusal> {
         self.pipeline().map(|pipeline| pipeline.data().clone()).ok_or(Refusal::SessionEnded)
+    }
+
+    /// Why sources had to stop for lack of memory.
+    pub(crate) fn memory_refusal(&self) -> Refusal {
+        match self.data() {
+            Ok(data) if data.is_full() => Refusal::MemoryFull(data.memory_bytes_max()),
+            Ok(_) => Refusal::TotalMemoryFull(self.memory.bytes_max()),
+            Err(ended) => ended,
+        }
     }
 
     /// Notifies live views that the state of a source has changed.
@@ -206,7 +230,7 @@ impl Session {
 
     /// Waits until the session is ended.
     pub(crate) async fn ended(&self) {
-        let _ = self.is_ended.subscribe().wait_for(|is_ended| *is_ended).await;
+        let _ = self.end_cause.subscribe().wait_for(Option::is_some).await;
     }
 
     /// Returns the file with this id, or creates it.
@@ -266,11 +290,19 @@ impl Session {
         &self.member_limit
     }
 
+    /// Why the session ended, for those who still use it.
+    pub(crate) fn end_refusal(&self) -> Refusal {
+        match *self.end_cause.borrow() {
+            Some(EndCause::Stop) => Refusal::Stopping,
+            Some(EndCause::Request) | None => Refusal::SessionEnded,
+        }
+    }
+
     /// Ends the session with its sources, threads and connections. Its memory is freed as soon
     /// as all of them have noticed.
-    pub(crate) fn end(&self) {
+    pub(crate) fn end(&self, cause: EndCause) {
         let pipeline = self.pipeline.lock().unwrap_or_else(PoisonError::into_inner).take();
-        self.is_ended.send_replace(true);
+        self.end_cause.send_replace(Some(cause));
         for file in self.lock_files().drain(..) {
             file.cancel();
         }

@@ -51,7 +51,7 @@ pub(crate) async fn run(
     };
     let close_reason = tokio::select! {
         close_reason = connection.serve() => close_reason,
-        () = session.ended() => Some((CloseCode::GOING_AWAY, Refusal::SessionEnded)),
+        () = session.ended() => Some((CloseCode::GOING_AWAY, session.end_refusal())),
     };
     let Some((code, refusal)) = close_reason else { return };
     let closing = async {
@@ -345,7 +345,7 @@ impl Connection<'_> {
         guard: ReceiverGuard,
         error: ReceiveError,
     ) -> Option<CloseReason> {
-        let refusal = refusal_of(&error, self.options);
+        let refusal = refusal_of(&error, self.session);
         let end = self.end_of(&error);
         self.end(file, guard, end);
         match error {
@@ -370,7 +370,7 @@ impl Connection<'_> {
         match error {
             ReceiveError::Stopped(StopReason::Cancelled) => SourceEnd::Cancelled,
             _ => SourceEnd::Failed(SourceError::Transfer(
-                refusal_of(error, self.options).to_string(),
+                refusal_of(error, self.session).to_string(),
             )),
         }
     }
@@ -403,12 +403,10 @@ impl Connection<'_> {
 }
 
 /// The refusal for an error of a receiver.
-pub(crate) fn refusal_of(error: &ReceiveError, options: &Options) -> Refusal {
+pub(crate) fn refusal_of(error: &ReceiveError, session: &Session) -> Refusal {
     match error {
-        ReceiveError::Stopped(StopReason::Cancelled) => Refusal::SessionEnded,
-        ReceiveError::Stopped(StopReason::MemoryFull) => {
-            Refusal::MemoryFull(options.memory_bytes_max)
-        }
+        ReceiveError::Stopped(StopReason::Cancelled) => session.end_refusal(),
+        ReceiveError::Stopped(StopReason::MemoryFull) => session.memory_refusal(),
         ReceiveError::Damaged(damage) => Refusal::Damaged(damage.clone()),
     }
 }

@@ -37,7 +37,7 @@ pub(crate) async fn receive(
     // In a task of its own, because the handler is dropped with its connection, but the source
     // must get an end.
     let reading = tokio::spawn(read(hub.clone(), session.clone(), request));
-    let read = reading.await.unwrap_or(Err(Refusal::SessionEnded));
+    let read = reading.await.unwrap_or_else(|_| Err(session.end_refusal()));
     let mut response = match read.and_then(|()| check_whole(&session)) {
         Ok(()) => {
             release.forget();
@@ -49,7 +49,7 @@ pub(crate) async fn receive(
             );
             response::content(StatusCode::CREATED, "text/plain; charset=utf-8", text)
         }
-        Err(refusal @ Refusal::SessionEnded) => response::refusal(&refusal),
+        Err(refusal @ (Refusal::SessionEnded | Refusal::Stopping)) => response::refusal(&refusal),
         Err(refusal) => {
             let kept = format!(
                 "{}; see {address}, which is kept for {} s",
@@ -161,8 +161,8 @@ async fn read(
     let mut receiver = FileReceiver::new(source, MemberDestination { pipeline, format, limit });
     let progress = receiver.progress().clone();
     let result = tokio::select! {
-        result = read_body(&hub, &mut receiver, body) => result,
-        () = session.ended() => Err(Refusal::SessionEnded),
+        result = read_body(&hub, &session, &mut receiver, body) => result,
+        () = session.ended() => Err(session.end_refusal()),
     };
     if let Err(refusal) = &result {
         progress.set_end(SourceEnd::Failed(SourceError::Transfer(refusal.to_string())));
@@ -173,10 +173,11 @@ async fn read(
 
 async fn read_body(
     hub: &Hub,
+    session: &Session,
     receiver: &mut FileReceiver,
     mut body: Incoming,
 ) -> Result<(), Refusal> {
-    let refusal = |error: ReceiveError| refusal_of(&error, &hub.options);
+    let refusal = |error: ReceiveError| refusal_of(&error, session);
     let stopped = loop {
         let timeout = if receiver.is_dirty() { PAUSE } else { hub.options.stall };
         match tokio::time::timeout(timeout, body.frame()).await {

@@ -9,6 +9,7 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use weir_demo::Traffic;
+use weir_ingest::TotalMemory;
 use weir_net::websocket::client::{
     ClientOptions, ClientReceiver, ClientSender, ConnectError, Message, connect, encode_binary,
 };
@@ -24,6 +25,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) struct TestServer {
     pub(crate) address: SocketAddr,
+    /// The memory of all sessions together.
+    pub(crate) memory: TotalMemory,
     stop: oneshot::Sender<()>,
     task: JoinHandle<()>,
 }
@@ -41,11 +44,12 @@ impl TestServer {
         let server = Server::bind(options).await.expect("a free port");
         let session = server.new_session(true).expect("a session");
         let address = server.local_addr().expect("an address");
+        let memory = server.total_memory();
         let (stop, stopped) = oneshot::channel();
         let task = tokio::spawn(server.serve(async {
             let _ = stopped.await;
         }));
-        (Self { address, stop, task }, session)
+        (Self { address, memory, stop, task }, session)
     }
 
     pub(crate) async fn stop(self) {

@@ -12,6 +12,7 @@ mod growing;
 mod interruption;
 mod lines;
 mod live;
+mod memory;
 mod protection;
 mod put;
 mod removal;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
-use weir_ingest::DataSet;
+use weir_ingest::{DataSet, TotalMemory};
 
 /// Views may take at least one part in this many of the memory limit of the session, and all that
 /// the data set does not need.
@@ -23,12 +23,15 @@ const BEYOND_MAX: usize = 2;
 /// Counts the texts of views and reports of a session that are not sent yet.
 ///
 /// Texts and evaluators may each take half of what the data set leaves of the session's memory
-/// limit, and at least a sixteenth of the limit, so that a full data set can still be viewed. A
+/// limit, or all data sets leave of the total, and at least a sixteenth of the smaller limit, so that
+/// a full data set can still be viewed. A
 /// text is made once there is room for the largest so far. Without room, slow readers are
 /// disconnected, and after [`ROOM_TIMEOUT`] up to [`BEYOND_MAX`] texts are made all the same.
 #[derive(Debug)]
 pub(crate) struct ViewMemory {
     data: Weak<DataSet>,
+    /// The limit of all sessions together.
+    total: TotalMemory,
     /// The bytes of all texts, and of those that will be made.
     text_bytes: AtomicUsize,
     /// Changes with `text_bytes` and `waiting`.
@@ -40,9 +43,10 @@ pub(crate) struct ViewMemory {
 }
 
 impl ViewMemory {
-    pub(crate) fn new(data: &Arc<DataSet>) -> Arc<Self> {
+    pub(crate) fn new(data: &Arc<DataSet>, total: &TotalMemory) -> Arc<Self> {
         Arc::new(Self {
             data: Arc::downgrade(data),
+            total: total.clone(),
             text_bytes: AtomicUsize::new(0),
             changes: watch::Sender::default(),
             largest_bytes: AtomicUsize::new(0),
@@ -54,8 +58,10 @@ impl ViewMemory {
     /// The bytes that texts and evaluators may each take now; 0 once the data set is gone.
     pub(crate) fn bytes_max(&self) -> usize {
         let Some(data) = self.data.upgrade() else { return 0 };
-        let limit = data.memory_bytes_max();
-        limit.saturating_sub(data.memory_bytes()).max(limit / SHARE_MIN) / 2
+        let own_limit = data.memory_bytes_max();
+        let limit = own_limit.min(self.total.bytes_max());
+        let free = own_limit.saturating_sub(data.memory_bytes()).min(self.total.free_bytes());
+        free.max(limit / SHARE_MIN) / 2
     }
 
     /// Room for a new text, if there is some. The first text always has room.
@@ -194,13 +200,15 @@ mod tests {
     use std::time::Duration;
 
     use tokio::time::{Instant, timeout};
-    use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd};
+    use weir_ingest::{
+        DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd, TotalMemory,
+    };
 
     use super::{BEYOND_MAX, ROOM_TIMEOUT, ViewMemory};
 
     fn memory() -> (Arc<DataSet>, Arc<ViewMemory>) {
         let data = DataSet::new(Retention::Segments, 16_000, &[]);
-        let memory = ViewMemory::new(&data);
+        let memory = ViewMemory::new(&data, &TotalMemory::new(usize::MAX));
         (data, memory)
     }
 
@@ -262,7 +270,7 @@ mod tests {
     #[tokio::test]
     async fn texts_are_crowded_once_the_data_has_grown() {
         let data = DataSet::new(Retention::Segments, 4 << 20, &[]);
-        let memory = ViewMemory::new(&data);
+        let memory = ViewMemory::new(&data, &TotalMemory::new(usize::MAX));
         let _text = memory.room().await.keep("x".repeat(memory.bytes_max()));
         assert!(!memory.is_crowded());
         let pipeline = Pipeline::start(&PipelineOptions::new(1, Retention::Segments), data);
