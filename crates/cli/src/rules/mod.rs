@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
     };
     say_all(&complaints);
     let threads = arguments.logs.threads();
-    let memory_bytes_max = memory_bytes_max(&arguments.memory)?;
+    let memory_bytes_max = memory_bytes_max("--memory", &arguments.memory)?;
     let waiting_bytes_max = memory_bytes_max / WAITING_SHARE;
     let replays = Replays::new(&rules, memory_bytes_max - waiting_bytes_max);
     let merge = Merge::new(replays, waiting_bytes_max, Replays::take);

@@ -1,0 +1,35 @@
+//! Fuzz targets: functions of bytes that strangers choose, with the properties that must hold.
+//!
+//! A target panics if a property does not hold. `fuzz/engine` feeds the targets to libFuzzer, which
+//! `cargo xtask abuse fuzz` builds and runs; a test of this crate replays the inputs of `fuzz/corpus`.
+//!
+//! ```
+//! let target = weir_fuzz::target("conditions").unwrap();
+//! target(b"status>=500 and not path~\"^/health\"");
+//! ```
+
+mod formats;
+mod packed;
+mod rules;
+mod streams;
+
+/// A function that panics if a property does not hold for these bytes.
+pub type Target = fn(&[u8]);
+
+/// All targets by name, each of which is the name of a folder in `fuzz/corpus`.
+pub const TARGETS: [(&str, Target); 9] = [
+    ("websocket", streams::websocket),
+    ("framing", streams::framing),
+    ("packed", packed::packed),
+    ("archives", packed::archives),
+    ("json", formats::json),
+    ("definitions", formats::definitions),
+    ("catalog", formats::catalog),
+    ("conditions", rules::conditions),
+    ("rules", rules::rules),
+];
+
+/// The target with this name.
+pub fn target(name: &str) -> Option<Target> {
+    TARGETS.iter().find(|(known, _)| *known == name).map(|(_, target)| *target)
+}
