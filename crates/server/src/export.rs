@@ -37,6 +37,7 @@ pub(crate) async fn export(
         () = session.ended() => return Err(Refusal::SessionEnded),
     };
     let effort = Effort::of(query.expressions());
+    let file = file_name(&session.name(), &query.conditions, format);
     let names = data.clone();
     let name_of = move |number| {
         names.source(number).map_or_else(String::new, |source| source.name().to_owned())
@@ -48,7 +49,6 @@ pub(crate) async fn export(
     };
     let rows = session.turns().check(effort, begin).await??;
     let (sender, body) = Body::channel(QUEUE_BYTES_MAX);
-    let file = file_name(&session.name(), format);
     let user = session.enter(Access::View);
     let session = session.clone();
     tokio::spawn(async move {
@@ -92,19 +92,31 @@ fn content_type(format: ExportFormat) -> &'static str {
     }
 }
 
-/// The name under which a browser saves the rows: that of the first source, as far as it is harmless
-/// in a header field and in every file system.
-fn file_name(source: &str, format: ExportFormat) -> String {
+/// The name under which a browser saves the rows: that of the first source and the filter, as far as
+/// they are harmless in a header field and in every file system. The page names its files alike.
+fn file_name(source: &str, conditions: &[String], format: ExportFormat) -> String {
     let extension = match format {
         ExportFormat::Csv => "csv",
         ExportFormat::JsonLines => "jsonl",
     };
-    let name = source.rsplit(['/', '\\']).next().unwrap_or_default();
+    let source = harmless(source.rsplit(['/', '\\']).next().unwrap_or_default());
+    let source = source.trim_start_matches('.');
+    let mut name = if source.is_empty() { "rows" } else { source }.to_owned();
+    let filter = harmless(&conditions.join(" "));
+    let words: Vec<&str> = filter.split('_').filter(|word| !word.is_empty()).collect();
+    if !words.is_empty() {
+        name = format!("{name}-{}", words.join("_"));
+    }
+    // It has one byte for each character.
+    name.truncate(NAME_BYTES_MAX);
+    format!("{name}.{extension}")
+}
+
+/// The first characters of a text, with an underscore for each that is not harmless.
+fn harmless(text: &str) -> String {
     let is_harmless = |it: &char| it.is_ascii_alphanumeric() || "-_.".contains(*it);
-    let name = name.chars().map(|it| if is_harmless(&it) { it } else { '_' });
-    let name: String = name.take(NAME_BYTES_MAX).collect();
-    let name = name.trim_start_matches('.');
-    format!("{}.{extension}", if name.is_empty() { "rows" } else { name })
+    let text = text.chars().map(|it| if is_harmless(&it) { it } else { '_' });
+    text.take(NAME_BYTES_MAX).collect()
 }
 
 #[cfg(test)]
@@ -122,9 +134,24 @@ mod tests {
             ("", "rows.csv"),
             ("C:\\logs\\été.log", "_t_.log.csv"),
         ] {
-            assert_eq!(file_name(source, ExportFormat::Csv), name);
+            assert_eq!(file_name(source, &[], ExportFormat::Csv), name);
         }
-        let long = file_name(&"a".repeat(5_000), ExportFormat::JsonLines);
+        let long = file_name(&"a".repeat(5_000), &[], ExportFormat::JsonLines);
         assert_eq!(long.len(), "a".repeat(100).len() + ".jsonl".len());
+    }
+
+    #[test]
+    fn names_of_files_have_the_filter() {
+        let name_of = |conditions: &[&str]| {
+            let conditions: Vec<String> = conditions.iter().copied().map(str::to_owned).collect();
+            file_name("access.log", &conditions, ExportFormat::Csv)
+        };
+        assert_eq!(name_of(&["status=404,403"]), "access.log-status_404_403.csv");
+        assert_eq!(
+            name_of(&["path^=\"/../etc\"", "bytes>1MB"]),
+            "access.log-path_.._etc_bytes_1MB.csv"
+        );
+        assert_eq!(name_of(&["\u{202e}\r\n"]), "access.log.csv");
+        assert_eq!(name_of(&[&"x".repeat(5_000)]).len(), 100 + ".csv".len());
     }
 }

@@ -23,7 +23,7 @@ use crate::session::Session;
 use crate::turns::{CancelOnDrop, Cancellation, Effort};
 
 /// The number of panels of lines of a connection. Each keeps a bit for each record.
-pub(crate) const LINE_PANELS_MAX: usize = 4;
+pub(crate) const LINE_PANELS_MAX: usize = 5;
 
 /// The most lines in one answer: several screens.
 const LINES_MAX: usize = 500;

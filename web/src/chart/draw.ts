@@ -1,4 +1,7 @@
-/** Draws a layout with rectangles; one long path is many times slower. */
+/**
+ * Draws a layout with rectangles and texts, which is all that a surface has to know. One long path is
+ * many times slower on a canvas.
+ */
 
 import { compact } from "../format/number";
 import type { Column, Layout } from "./layout";
@@ -11,6 +14,19 @@ export interface Ink {
   grid: string;
   font: string;
 }
+
+/** What is drawn on: a canvas, or a picture file. */
+export type Surface = Pick<
+  CanvasRenderingContext2D,
+  | "fillRect"
+  | "fillStyle"
+  | "fillText"
+  | "font"
+  | "globalAlpha"
+  | "measureText"
+  | "textAlign"
+  | "textBaseline"
+>;
 
 /** The size of the canvas in CSS pixels, and the device pixels per CSS pixel. */
 export interface Size {
@@ -38,11 +54,22 @@ export function draw(
   resize(canvas, size);
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, canvas.width / ratio, canvas.height / ratio);
-  context.font = ink.font;
-  drawGrid(context, layout, ink, ratio);
-  drawBackdrop(context, layout, ink, ratio);
-  drawBars(context, layout, series, ratio);
-  drawTimes(context, layout, ink, ratio);
+  drawLayout(context, layout, series, ink, ratio);
+}
+
+/** Draws on a surface whose pixels are CSS pixels of `ratio` device pixels each. */
+export function drawLayout(
+  surface: Surface,
+  layout: Layout,
+  series: Series[],
+  ink: Ink,
+  ratio: number,
+): void {
+  surface.font = ink.font;
+  drawGrid(surface, layout, ink, ratio);
+  drawBackdrop(surface, layout, ink, ratio);
+  drawBars(surface, layout, series, ratio);
+  drawTimes(surface, layout, ink, ratio);
 }
 
 function resize(canvas: HTMLCanvasElement, size: Size): void {
@@ -54,21 +81,16 @@ function resize(canvas: HTMLCanvasElement, size: Size): void {
   if (canvas.height !== height) canvas.height = height;
 }
 
-function drawGrid(
-  context: CanvasRenderingContext2D,
-  layout: Layout,
-  ink: Ink,
-  ratio: number,
-): void {
+function drawGrid(surface: Surface, layout: Layout, ink: Ink, ratio: number): void {
   const { plot, counts } = layout;
-  context.textAlign = "right";
-  context.textBaseline = "middle";
+  surface.textAlign = "right";
+  surface.textBaseline = "middle";
   for (const tick of counts.ticks) {
     const y = snap(plot.top + plot.height * (1 - tick / counts.top), ratio);
-    context.fillStyle = ink.grid;
-    context.fillRect(plot.left, y, plot.width, 1 / ratio);
-    context.fillStyle = ink.text;
-    context.fillText(compact(tick), plot.left - 8, y);
+    surface.fillStyle = ink.grid;
+    surface.fillRect(plot.left, y, plot.width, 1 / ratio);
+    surface.fillStyle = ink.text;
+    surface.fillText(compact(tick), plot.left - 8, y);
   }
 }
 
@@ -76,37 +98,27 @@ function drawGrid(
 const BACKDROP_ALPHA = 0.13;
 
 /** Draws the shape of all records behind those that match the filter, to a scale of its own. */
-function drawBackdrop(
-  context: CanvasRenderingContext2D,
-  layout: Layout,
-  ink: Ink,
-  ratio: number,
-): void {
+function drawBackdrop(surface: Surface, layout: Layout, ink: Ink, ratio: number): void {
   const { plot } = layout;
-  context.globalAlpha = BACKDROP_ALPHA;
-  context.fillStyle = ink.text;
+  surface.globalAlpha = BACKDROP_ALPHA;
+  surface.fillStyle = ink.text;
   for (const { x, width, backdrop } of layout.columns) {
     if (backdrop === 0) continue;
     const top = snap(plot.top + plot.height * (1 - backdrop), ratio);
-    context.fillRect(plot.left + x, top, width, plot.top + plot.height - top);
+    surface.fillRect(plot.left + x, top, width, plot.top + plot.height - top);
   }
-  context.globalAlpha = 1;
+  surface.globalAlpha = 1;
 }
 
-function drawBars(
-  context: CanvasRenderingContext2D,
-  layout: Layout,
-  series: Series[],
-  ratio: number,
-): void {
+function drawBars(surface: Surface, layout: Layout, series: Series[], ratio: number): void {
   const below = layout.columns.map(() => 0);
   // One colour after the other: changing the fill for each rectangle is slower.
   series.forEach(({ name, color }) => {
-    context.fillStyle = color;
+    surface.fillStyle = color;
     layout.columns.forEach((column, at) => {
       const value = countOf(column.bucket, name);
       if (value === 0) return;
-      drawPart(context, layout, column, value, below[at]!, ratio);
+      drawPart(surface, layout, column, value, below[at]!, ratio);
       below[at]! += value;
     });
   });
@@ -114,7 +126,7 @@ function drawBars(
 
 /** Draws `value` records of a bar above the `below` records already drawn. */
 function drawPart(
-  context: CanvasRenderingContext2D,
+  surface: Surface,
   layout: Layout,
   column: Column,
   value: number,
@@ -130,31 +142,26 @@ function drawPart(
     snap(plot.top + plot.height - (below + value) * scale, ratio),
   );
   const gap = below > 0 && bottom - top >= GAP_HEIGHT_MIN && column.width >= 2 ? 1 / ratio : 0;
-  context.fillRect(plot.left + column.x, top, column.width, bottom - top - gap);
+  surface.fillRect(plot.left + column.x, top, column.width, bottom - top - gap);
 }
 
-function drawTimes(
-  context: CanvasRenderingContext2D,
-  layout: Layout,
-  ink: Ink,
-  ratio: number,
-): void {
+function drawTimes(surface: Surface, layout: Layout, ink: Ink, ratio: number): void {
   const { plot, pitch, xTicks } = layout;
   const bottom = plot.top + plot.height;
-  context.textBaseline = "top";
+  surface.textBaseline = "top";
   let free = 0;
   for (const tick of xTicks) {
     const x = snap(plot.left + tick.bucket * pitch, ratio);
-    context.fillStyle = tick.strong ? ink.strong : ink.text;
-    context.fillRect(x, bottom, 1 / ratio, tick.strong ? 6 : 4);
-    const width = context.measureText(tick.text).width;
+    surface.fillStyle = tick.strong ? ink.strong : ink.text;
+    surface.fillRect(x, bottom, 1 / ratio, tick.strong ? 6 : 4);
+    const width = surface.measureText(tick.text).width;
     const left = Math.max(
       0,
       Math.min(x - (tick.bucket === 0 ? 0 : width / 2), plot.left + plot.width - width),
     );
     if (left < free) continue;
-    context.textAlign = "left";
-    context.fillText(tick.text, left, bottom + 8);
+    surface.textAlign = "left";
+    surface.fillText(tick.text, left, bottom + 8);
     free = left + width + LABEL_GAP;
   }
 }

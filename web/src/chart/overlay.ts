@@ -1,6 +1,8 @@
 /** The histogram of a report, and the blocks and firewall events laid over requests. */
 
+import { perStep } from "../format/duration";
 import { firewallEvents, type Noun, overlayNoun } from "../format/kind";
+import { capitalized, listed } from "../format/text";
 import type { Histogram } from "../generated/Histogram";
 import { KIND_WORDS } from "../generated/kindWords";
 import type { Report } from "../generated/Report";
@@ -27,6 +29,16 @@ export function drawingOf(report: Report, theme: Theme, blocks = 0): Drawing | n
   }
   const kinds = [{ ...KIND_WORDS[kind], total: report.matching }];
   return { histogram, series: seriesOf(histogram, theme), kinds };
+}
+
+/** What a drawing shows: `Requests per hour`. */
+export function titleOf({ histogram, kinds }: Drawing): string {
+  return `${capitalized(listed(kinds.map(({ many }) => many)))} per ${perStep(histogram.step_s)}`;
+}
+
+/** What the shape behind the bars is; `null` if there is none. */
+export function backdropText(histogram: Histogram, report: Report): string | null {
+  return histogram.unfiltered ? `all ${KIND_WORDS[report.kind].many}, to their own scale` : null;
 }
 
 /** The requests are one series, below the groups of the events. */

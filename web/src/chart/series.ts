@@ -5,6 +5,9 @@ import type { Histogram } from "../generated/Histogram";
 import { NO_STATUS_CLASS, NO_VALUE, STATUS_CLASS } from "../generated/words";
 import { groupColors, statusColor, type Theme } from "./palette";
 
+/** Maximum number of legend entries. */
+export const LEGEND_SHOWN = 10;
+
 export interface Series {
   /** A value of the histogram's field; `null` for the records without the field. */
   name: string | null;

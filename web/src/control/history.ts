@@ -7,7 +7,7 @@ import { addressOf, questionOf } from "../state/url";
  * The longest address, in characters. Servers and proxies refuse long ones, this server those of
  * 16 kB and more.
  */
-const ADDRESS_MAX = 8_000;
+export const ADDRESS_MAX = 8_000;
 
 interface Entry {
   /** The number of steps that Back can undo. */

@@ -6,6 +6,7 @@ import type { View } from "../generated/View";
 import { filteredLines } from "../lines/control";
 import { followSession } from "../rules/control";
 import { showReply } from "../rules/panel";
+import { takeSavedLines } from "../save/control";
 import { RateMeter } from "../socket/rate";
 import { createSession, RefusedError, removeSource, sessionExists } from "../socket/session";
 import { inNextFrame } from "../state/frame";
@@ -106,6 +107,7 @@ function openSession(session: string | null): void {
     lined: (reply) => {
       filteredLines.take(reply);
       storyLines.take(reply);
+      takeSavedLines(reply);
     },
     blocked: (reply) => (reply.panel === STORY_BLOCKS_PANEL ? showStoryBlocks : showBlocks)(reply),
   });

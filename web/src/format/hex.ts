@@ -9,6 +9,10 @@ export function hexOf(text: string): string {
 
 /** The text of hexadecimal bytes, with U+FFFD for invalid UTF-8. */
 export function textOfHex(hex: string): string {
-  const pairs = hex.match(/../g) ?? [];
-  return new TextDecoder().decode(Uint8Array.from(pairs, (pair) => parseInt(pair, 16)));
+  return new TextDecoder().decode(bytesOfHex(hex));
+}
+
+/** The bytes of their hexadecimal digits. */
+export function bytesOfHex(hex: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(hex.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 }

@@ -1,8 +1,8 @@
 /** The command that prints the lines of a selection. */
 
 import type { Source } from "../generated/Source";
-import { conditionOf } from "../state/conditionText";
-import type { Question } from "../state/state";
+import { conditionsOf } from "../state/conditionText";
+import { DEFAULT_QUESTION, type Question } from "../state/state";
 
 /** A member of an archive, which is named behind it. */
 const MEMBER = /^(.*\.(?:zip|tar|tgz|txz|tbz2?|tar\.[a-z0-9]+))\/./i;
@@ -15,19 +15,35 @@ export type Selection = Pick<Question, "clauses" | "conditions" | "zone">;
 
 /** The command that prints the lines that a question selects of these sources. */
 export function grepCommand(selection: Selection, sources: readonly Source[]): string {
-  const { clauses, conditions, zone } = selection;
   const files = filesOf(sources);
-  const wheres = [...clauses.map(conditionOf), ...conditions];
+  const wheres = conditionsOf(selection);
   const hasUnparsed = sources.some((source) => source.unparsed_lines + source.too_long_lines > 0);
   // Without a condition it would print the lines that are no records too.
   if (wheres.length === 0 && hasUnparsed) wheres.push(ANY_RECORD);
   const parts = ["weir grep"];
   if (files.length > 1) parts.push("--no-filename");
-  if (zone !== null) parts.push(`--tz ${shellQuoted(zone)}`);
-  parts.push(...wheres.map((text) => `--where ${shellQuoted(text)}`));
+  parts.push(...selecting(selection.zone, wheres));
   // A pattern, so that the first file is not taken for one.
   parts.push("-e ''", "--", ...files.map(shellQuoted));
   return parts.join(" ");
+}
+
+/** The command that reports what a question asks about these sources. */
+export function reportCommand(question: Question, sources: readonly Source[]): string {
+  const { zone, kind, stack, top } = question;
+  const parts = ["weir report"];
+  if (kind !== null) parts.push(`--kind ${kind.replaceAll("_", "-")}`);
+  if (stack !== DEFAULT_QUESTION.stack) parts.push(`--stack ${shellQuoted(stack)}`);
+  if (top !== DEFAULT_QUESTION.top) parts.push(`--top ${top}`);
+  parts.push(...selecting(zone, conditionsOf(question)));
+  parts.push("--", ...filesOf(sources).map(shellQuoted));
+  return parts.join(" ");
+}
+
+/** The options of all commands that select records. */
+function selecting(zone: string | null, wheres: readonly string[]): string[] {
+  const options = wheres.map((text) => `--where ${shellQuoted(text)}`);
+  return zone === null ? options : [`--tz ${shellQuoted(zone)}`, ...options];
 }
 
 /** A condition that every record meets. */

@@ -14,6 +14,8 @@ const LINE_FEED = 10;
 export interface FileLine {
   text: string;
   isCut: boolean;
+  /** The bytes of `text`, if it had to replace some that are not UTF-8. */
+  bytes?: Uint8Array<ArrayBuffer>;
 }
 
 /**
@@ -56,7 +58,7 @@ function hasLine(bytes: Uint8Array, from: number): boolean {
   return endOf(bytes, from) !== null || bytes.length - from > LINE_BYTES_MAX + 1;
 }
 
-function lineAt(bytes: Uint8Array, before: number, from: number): FileLine | null {
+function lineAt(bytes: Uint8Array<ArrayBuffer>, before: number, from: number): FileLine | null {
   // NUL bytes before a line, and the mark of UTF-8, are no part of it.
   const mayFollow = before === from || [LINE_FEED, 0, 0xbf].includes(bytes[before] ?? -1);
   if (!mayFollow || from >= bytes.length) return null;
@@ -64,5 +66,6 @@ function lineAt(bytes: Uint8Array, before: number, from: number): FileLine | nul
   const last = end > from && bytes[end - 1] === 13 ? end - 1 : end;
   const cut = Math.min(last, from + LINE_BYTES_MAX);
   const text = new TextDecoder().decode(bytes.subarray(from, cut));
-  return { text, isCut: last > cut };
+  const line = { text, isCut: last > cut };
+  return text.includes("\ufffd") ? { ...line, bytes: bytes.slice(from, cut) } : line;
 }

@@ -185,7 +185,7 @@ async function linesOf(
   for (const [index, [at, line]] of lines.entries()) {
     const text = read[index];
     if (!text || !shows(line, text.text)) return CHANGED;
-    found.set(at, { line, text: text.text, isCut: text.isCut });
+    found.set(at, { line, ...text });
   }
   return found;
 }

@@ -10,6 +10,8 @@ export interface ShownLine {
   text: string | null;
   /** Whether `text` is only the begin of it. */
   isCut: boolean;
+  /** The bytes of `text`, if it had to replace some that are not UTF-8. */
+  bytes?: Uint8Array<ArrayBuffer>;
 }
 
 /** Lines that are fetched at once. */

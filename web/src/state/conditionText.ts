@@ -3,6 +3,7 @@
 import { visible } from "../format/text";
 import type { Clause } from "../generated/Clause";
 import { EMPTY_VALUE, NO_VALUE } from "../generated/words";
+import type { Question } from "./state";
 
 /** The condition that states the same as a clause. */
 export function conditionOf({ field, op, values }: Clause): string {
@@ -62,4 +63,12 @@ function quotedBytes(hex: string): string {
     return /[ -~]/.test(character) ? escaped(character) : `\\x${pair}`;
   });
   return `"${text.join("")}"`;
+}
+
+/** The filter as conditions, all of which have to be met. */
+export function conditionsOf({
+  clauses,
+  conditions,
+}: Pick<Question, "clauses" | "conditions">): string[] {
+  return [...clauses.map(conditionOf), ...conditions];
 }

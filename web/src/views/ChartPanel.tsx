@@ -1,10 +1,10 @@
 import { useMemo } from "preact/hooks";
 import { blocks } from "../blocks/panel";
 import { errorLogBlocks } from "../blocks/words";
-import { type Drawing, drawingOf } from "../chart/overlay";
-import { isStacked, type Series } from "../chart/series";
+import { backdropText, type Drawing, drawingOf, titleOf } from "../chart/overlay";
+import { isStacked, LEGEND_SHOWN, type Series } from "../chart/series";
 import { change, filterBy } from "../control/questions";
-import { perStep, step } from "../format/duration";
+import { step } from "../format/duration";
 import {
   firewallEvents,
   missingStackText,
@@ -14,9 +14,8 @@ import {
   wordsOf,
 } from "../format/kind";
 import { count, plural, share } from "../format/number";
-import { capitalized, listed, visible } from "../format/text";
+import { visible } from "../format/text";
 import { rangeText } from "../format/time";
-import type { Histogram } from "../generated/Histogram";
 import type { Report } from "../generated/Report";
 import { shareCounted } from "../state/rows";
 import { hasFilter } from "../state/state";
@@ -27,9 +26,6 @@ import { StackSelect } from "./StackSelect";
 import { theme } from "./theme";
 import { ZonePicker } from "./ZonePicker";
 
-/** Maximum number of legend entries. */
-const LEGEND_SHOWN = 10;
-
 /** The histogram with its heading, legend and options. */
 export function ChartPanel({ report, complete }: { report: Report; complete: boolean }) {
   const shown = theme.value;
@@ -39,12 +35,11 @@ export function ChartPanel({ report, complete }: { report: Report; complete: boo
   if (!drawing || drawing.histogram.buckets.length === 0)
     return <NoChart report={report} complete={complete} />;
   const { histogram, series, kinds } = drawing;
-  const title = listed(kinds.map(({ many }) => many));
   return (
     <div class="chart-panel">
       <div class="chart-head">
         <h2>
-          {capitalized(title)} per {perStep(histogram.step_s)}
+          {titleOf(drawing)}
           {!complete && <SoFar />}
         </h2>
         <Legend
@@ -110,11 +105,6 @@ function SoFar() {
   return (
     <span class="tag live">{part === null ? "so far" : `so far, ${share(part, 1)} read`}</span>
   );
-}
-
-/** What the shape behind the bars is, if there is one. */
-function backdropText(histogram: Histogram, report: Report): string | null {
-  return histogram.unfiltered ? `all ${wordsOf(report).many}, to their own scale` : null;
 }
 
 function Legend({ series, backdrop }: { series: Series[]; backdrop: string | null }) {

@@ -2,6 +2,7 @@ import { filterBy } from "../control/questions";
 import { visible } from "../format/text";
 import type { Report } from "../generated/Report";
 import { LinesButton } from "../lines/LinesPanel";
+import { SaveMenu } from "../save/SaveMenu";
 import { type Chip, chipsOf } from "../state/chips";
 import { question } from "../state/store";
 import { draft, edit } from "./editing";
@@ -18,6 +19,7 @@ export function FilterBar({ report }: { report: Report }) {
       <FilterBox report={report} />
       <Chips chips={chipsOf(question.value)} />
       <LinesButton />
+      <SaveMenu report={report} />
     </section>
   );
 }

@@ -1,8 +1,7 @@
 // Access for everyone: no finding of axe-core, the focus is kept, and nothing jumps.
 
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
+import { findings } from "../support/axe.mjs";
 import { byId, chips, choose, row, settled, until } from "../support/page.mjs";
 import { fixture } from "../support/weir.mjs";
 
@@ -12,17 +11,6 @@ const MANY = [21, 22, 25, 30, 31].map((day) =>
 );
 /** Above it a page is said to jump. */
 const SHIFT_MAX = 0.1;
-const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
-
-/** Returns what axe-core finds, with the elements. */
-async function findings(page) {
-  await page.evaluate(await readFile(AXE, "utf8"));
-  return page.evaluate(async () => {
-    const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
-    const { violations } = await window.axe.run(document, { runOnly: tags });
-    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
-  });
-}
 
 const focused = (page) =>
   page.evaluate(() => `${document.activeElement?.tagName} ${document.activeElement?.className}`);

@@ -3,14 +3,23 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { promisify } from "node:util";
-import { byId, chips, choose, row, settled, storyEnds, until } from "../support/page.mjs";
+import { findings } from "../support/axe.mjs";
+import {
+  byId,
+  catchCopies,
+  chips,
+  choose,
+  lastCopy,
+  row,
+  settled,
+  storyEnds,
+  until,
+} from "../support/page.mjs";
 import { BINARY, fixture } from "../support/weir.mjs";
 
 const LOG = fixture("apache-combined/elastic-first-2000.log");
-const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 
 /** The lines of a log with a status. */
 async function withStatus(status) {
@@ -41,32 +50,11 @@ const linesOf = (page) =>
     ]),
   );
 
-/** Records what the page copies. */
-const catchCopies = (page) =>
-  page.evaluateOnNewDocument(() => {
-    window.copied = [];
-    const writeText = (text) => Promise.resolve(void window.copied.push(text));
-    Object.defineProperty(navigator, "clipboard", { value: { writeText } });
-  });
-
-const lastCopy = async (page, count) => {
-  await until(page, (count) => window.copied.length === count, count);
-  return page.evaluate(() => window.copied.at(-1));
-};
-
 async function opened({ page, server }) {
   await catchCopies(page);
   await page.goto(server.url);
   await choose(page, LOG);
   await settled(page);
-}
-
-async function findings(page) {
-  await page.evaluate(await readFile(AXE, "utf8"));
-  return page.evaluate(async () => {
-    const { violations } = await window.axe.run(document);
-    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
-  });
 }
 
 export function lines(define) {

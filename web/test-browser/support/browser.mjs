@@ -26,24 +26,30 @@ const FIREFOX_PREFS = {
   "datareporting.policy.dataSubmissionEnabled": false,
   // Links and buttons take the focus by Tab on every system.
   "accessibility.tabfocus": 7,
+  // Files are saved without a question, into the folder that `launch` names.
+  "browser.download.folderList": 2,
+  "browser.download.alwaysOpenPanel": false,
 };
 
 /** Starts a browser with its own profile, which `close` deletes; `options` are those of Puppeteer. */
 export async function launch(name, options = {}) {
   const profile = await mkdtemp(join(tmpdir(), `weir-${name}-`));
+  const downloads = await mkdtemp(join(tmpdir(), "weir-downloads-"));
   const browser = await puppeteer.launch({
     browser: name === "firefox" ? "firefox" : "chrome",
     executablePath: name === "firefox" ? "/usr/bin/firefox-esr" : CHROMIUM,
     headless: true,
     userDataDir: profile,
     args: name === "firefox" ? [] : TEST_ARGS,
-    extraPrefsFirefox: FIREFOX_PREFS,
+    extraPrefsFirefox: { ...FIREFOX_PREFS, "browser.download.dir": downloads },
     protocolTimeout: 60_000,
     ...options,
   });
   const close = async () => {
     await browser.close();
-    await rm(profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+    for (const folder of [profile, downloads]) {
+      await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+    }
   };
-  return { name, browser, close };
+  return { name, browser, downloads, close };
 }

@@ -202,6 +202,20 @@ export function conditionsOf(page) {
   return [...clauses, ...searchParams.getAll("where").flatMap((text) => ["--where", text])];
 }
 
+/** Records what the page copies. */
+export const catchCopies = (page) =>
+  page.evaluateOnNewDocument(() => {
+    window.copied = [];
+    const writeText = (text) => Promise.resolve(void window.copied.push(text));
+    Object.defineProperty(navigator, "clipboard", { value: { writeText } });
+  });
+
+/** Waits until the page has copied this many times, and returns the last text. */
+export const lastCopy = async (page, count) => {
+  await until(page, (count) => window.copied.length === count, count);
+  return page.evaluate(() => window.copied.at(-1));
+};
+
 /** Presses Tab until the focus matches a selector; returns the number of presses. */
 export async function tabTo(page, selector, most = 60) {
   for (let pressed = 1; pressed <= most; pressed += 1) {

@@ -16,6 +16,7 @@ import { looking } from "../cases/looking.mjs";
 import { measuring } from "../cases/measuring.mjs";
 import { mixing } from "../cases/mixing.mjs";
 import { reading } from "../cases/reading.mjs";
+import { saving } from "../cases/saving.mjs";
 import { sources } from "../cases/sources.mjs";
 import { tripping } from "../cases/tripping.mjs";
 import { trying } from "../cases/trying.mjs";
@@ -60,6 +61,7 @@ export function suite(browserName) {
       trying,
       lab,
       lines,
+      saving,
       tripping,
       mixing,
       hostile,

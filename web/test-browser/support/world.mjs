@@ -16,9 +16,10 @@ export class World {
   #ends = [];
 
   /** Creates the environment; `allowed` are patterns of expected console errors. */
-  static async start({ name, browser }, { args = [], command = [], allowed = [] } = {}) {
+  static async start({ name, browser, downloads }, { args = [], command = [], allowed = [] } = {}) {
     const world = new World();
     world.browserName = name;
+    world.downloadFolder = downloads;
     world.allowed = allowed;
     try {
       world.folder = await mkdtemp(join(tmpdir(), "weir-test-"));

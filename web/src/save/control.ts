@@ -1,0 +1,137 @@
+/** The actions of the menu that saves what is on the screen. */
+
+import { batch, effect, type ReadonlySignal, signal } from "@preact/signals";
+import { blocks } from "../blocks/panel";
+import { errorLogBlocks } from "../blocks/words";
+import { type Drawing, drawingOf } from "../chart/overlay";
+import { askLines } from "../control/live";
+import { fileOf } from "../control/uploads";
+import { plural, share } from "../format/number";
+import { visible } from "../format/text";
+import type { Report } from "../generated/Report";
+import type { Source } from "../generated/Source";
+import { grepCommand, reportCommand } from "../lines/command";
+import { LineReader, type LinesReply } from "../lines/reader";
+import { question, state } from "../state/store";
+import { copyText } from "../views/copy";
+import { download } from "./download";
+import { fileName } from "./fileName";
+import { LineSaver, type Probe } from "./lines";
+import { captionOf } from "./picture";
+import { pngOf, svgOf } from "./pictureFile";
+
+/** The number of the panel on the connection that reads the lines. */
+const LINE_PANEL = 4;
+
+/** What has been saved, or is being read. */
+export interface Outcome {
+  text: string;
+  /** Whether lines are being read, which can be stopped. */
+  isReading: boolean;
+}
+
+const NOTHING: Outcome = { text: "", isReading: false };
+const UNKNOWN: Probe = { problem: null, sources: null };
+
+const current = signal<Outcome>(NOTHING);
+const probed = signal<Probe>(UNKNOWN);
+
+/** What the last choice has done. */
+export const outcome: ReadonlySignal<Outcome> = current;
+
+/** What is known of the lines of the question on the screen. */
+export const probe: ReadonlySignal<Probe> = probed;
+
+/** The question whose lines are read. */
+let asked = question.peek();
+
+const reader = new LineReader(LINE_PANEL, (panel, id, from, count) =>
+  askLines(panel, id, asked, from, count),
+);
+const saver = new LineSaver(reader, fileOf);
+
+/** Takes a reply to a question about the lines. */
+export function takeSavedLines(reply: LinesReply): void {
+  reader.take(reply);
+}
+
+/** Gives up reading when the connection breaks: there will be no reply. Called once. */
+export function followSaving(): void {
+  effect(() => {
+    if (state.value.connection !== "open") reader.stop();
+  });
+}
+
+/** Finds out what can be saved of the question on the screen. */
+export async function probeLines(): Promise<void> {
+  if (current.peek().isReading) return;
+  batch(() => {
+    current.value = NOTHING;
+    probed.value = UNKNOWN;
+  });
+  if (state.peek().connection !== "open") return;
+  asked = question.peek();
+  const found = await saver.probe();
+  if (asked === question.peek()) probed.value = found;
+}
+
+/** Saves the lines of the question on the screen. */
+export async function saveLines(): Promise<void> {
+  asked = question.peek();
+  const name = nameOf("txt");
+  tell("Reading the lines…", true);
+  const saved = await saver.read((part) => tell(`Reading the lines: ${share(part, 1)}`, true));
+  if ("problem" in saved) return tell(visible(saved.problem));
+  download(name, saved.file);
+  tell(`Saved ${plural(saved.lines, "line")} as ${name}`);
+}
+
+/** Stops the reading of lines. */
+export function stopReading(): void {
+  saver.stop();
+}
+
+/** The chart of a report as a picture has it; `null` if there is none. */
+export function pictureOf(report: Report): Drawing | null {
+  const drawing = drawingOf(report, "light", errorLogBlocks(blocks.value.report));
+  return drawing === null || drawing.histogram.buckets.length === 0 ? null : drawing;
+}
+
+/** Saves the chart. */
+export async function savePicture(report: Report, format: "png" | "svg"): Promise<void> {
+  const drawing = pictureOf(report);
+  if (drawing === null) return;
+  const caption = captionOf(drawing, sources(), question.peek());
+  const picture = { drawing, caption, report };
+  const file = format === "svg" ? svgOf(picture) : await pngOf(picture);
+  if (file === null) return tell("The browser does not allow to draw the picture");
+  const name = nameOf(format);
+  download(name, file);
+  tell(`Saved the chart as ${name}`);
+}
+
+/** Copies the command that prints the lines, or that reports what is on the screen. */
+export async function copyCommand(command: "grep" | "report"): Promise<void> {
+  const isCopied = await copyText(commandOf(command));
+  tell(isCopied ? "Copied" : "The browser does not allow to copy");
+}
+
+/** The command that prints the lines, or that reports what is on the screen. */
+export function commandOf(command: "grep" | "report"): string {
+  if (command === "report") return reportCommand(question.value, sources());
+  const { sources: numbers } = probed.value;
+  const isNamed = ({ number }: Source) => numbers === null || numbers.includes(number);
+  return grepCommand(question.value, sources().filter(isNamed));
+}
+
+function sources(): readonly Source[] {
+  return state.peek().view?.sources ?? [];
+}
+
+function nameOf(extension: string): string {
+  return fileName(sources(), question.peek(), extension);
+}
+
+function tell(text: string, isReading = false): void {
+  current.value = { text, isReading };
+}
