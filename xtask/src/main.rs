@@ -1,5 +1,6 @@
 //! Repository chores: `cargo xtask test` runs everything that has to pass.
 
+mod abuse;
 mod bench;
 mod browsers;
 mod crowdsec;
@@ -31,6 +32,9 @@ cargo xtask types           writes web/src/generated from crates/view
 cargo xtask formats         writes docs/formats.md from the files of the known formats
 cargo xtask page            lints the page and builds it into web/dist
 cargo xtask readme          writes the output of its commands to README.md
+cargo xtask abuse [SUITE...] [--binary FILE] [--seconds N]
+                            suites that try to break the server: slow, idle, bombs, tls, fuzz;
+                            N seconds for each fuzz target; about ten minutes in all
 cargo xtask bench [NAME...] [--record] [--smoke] [--size MEBIBYTES] [--runs N]
                             all benchmarks or some, beside peers, with every answer checked;
                             --record writes bench/record and the tables of the documents
@@ -48,6 +52,7 @@ fn main() -> ExitCode {
         ["formats"] => formats::write(),
         ["page"] => page::build(),
         ["readme"] => readme::write(),
+        ["abuse", ref rest @ ..] => abuse::run(rest),
         ["bench", ref rest @ ..] => bench::run(rest),
         ["help" | "--help" | "-h"] => {
             println!("{HELP}");

@@ -1,0 +1,92 @@
+//! `cargo xtask abuse`: suites that try to break the server, which take minutes.
+
+mod bombs;
+mod bystander;
+mod fuzz;
+mod idle;
+mod server;
+mod slow;
+mod tls;
+
+use std::path::PathBuf;
+
+use weir_tools::packages;
+
+use crate::shell::{Outcome, command, execute, is_installed, root, target_folder};
+
+/// What a suite found, as lines for a person. An error says what is above its bound.
+enum Verdict {
+    Passed(Vec<String>),
+    /// A tool is missing.
+    Skipped(String),
+}
+
+/// What a suite has to know.
+struct Setting {
+    /// The program under attack.
+    weir: PathBuf,
+    /// How long each fuzz target runs, in seconds.
+    fuzz_s: u32,
+}
+
+type Suite = fn(&Setting) -> Outcome<Verdict>;
+
+const SUITES: [(&str, Suite); 5] = [
+    ("slow", slow::run),
+    ("idle", idle::run),
+    ("bombs", bombs::run),
+    ("tls", tls::run),
+    ("fuzz", fuzz::run),
+];
+
+/// Runs all suites, or those that are named.
+pub(crate) fn run(arguments: &[&str]) -> Outcome {
+    let (mut named, mut binary, mut fuzz_s) = (Vec::new(), None, 60);
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        match *argument {
+            "--binary" => binary = arguments.next().map(PathBuf::from),
+            "--seconds" => {
+                let seconds = arguments.next().and_then(|text| text.parse().ok());
+                fuzz_s = seconds.ok_or("--seconds: write the seconds for each fuzz target")?;
+            }
+            name if SUITES.iter().any(|(suite, _)| *suite == name) => named.push(name),
+            name => {
+                let names = SUITES.map(|(suite, _)| suite).join(", ");
+                return Err(format!("abuse: `{name}` is not a suite; choose of {names}").into());
+            }
+        }
+    }
+    let setting = Setting { weir: program(binary)?, fuzz_s };
+    let mut failures = Vec::new();
+    let is_chosen = |name: &str| named.is_empty() || named.contains(&name);
+    for (name, suite) in SUITES.iter().filter(|(name, _)| is_chosen(name)) {
+        match suite(&setting) {
+            Ok(Verdict::Passed(lines)) => {
+                println!("{name}: passed");
+                lines.iter().for_each(|line| println!("    {line}"));
+            }
+            Ok(Verdict::Skipped(why)) => println!("{name}: skipped, because {why}"),
+            Err(failure) => failures.push(format!("{name}: {failure}")),
+        }
+    }
+    if failures.is_empty() { Ok(()) } else { Err(failures.join("\n").into()) }
+}
+
+/// The program that was given, or a new release build.
+fn program(given: Option<PathBuf>) -> Outcome<PathBuf> {
+    if let Some(program) = given {
+        return Ok(root().join(program));
+    }
+    execute(&mut command("cargo", &["build", "--release", "--quiet", "--package", "weir"]))?;
+    Ok(root().join(target_folder()).join("release/weir"))
+}
+
+/// Installs a program if it is missing. Returns why it cannot be used.
+fn missing(program: &str, package: &str) -> Option<String> {
+    if is_installed(program) {
+        return None;
+    }
+    let error = packages::install(&[package]).err()?;
+    Some(format!("{program} cannot be installed: {error}"))
+}
