@@ -18,11 +18,7 @@ const BOMBS: [(&str, &[&str], &str); 10] = [
     ("lz4", &["lz4"], "head -c 2G /dev/zero | lz4 -q"),
     ("gzip in gzip", &["gzip"], "head -c 2G /dev/zero | gzip -1 | gzip"),
     ("zip", &["zip"], "head -c 2G /dev/zero | zip -q -1 - -"),
-    (
-        "tar in gzip",
-        &["tar", "gzip"],
-        "truncate -s 2G zeros; tar cS --format=gnu zeros | gzip; rm zeros",
-    ),
+    ("tar in gzip", &["tar", "gzip"], "truncate -s 2G zeros; tar c zeros | gzip -1; rm zeros"),
     ("zip in zip", &["zip"], "head -c 2G /dev/zero | zip -q -1 - - | zip -q - -"),
 ];
 

@@ -27,6 +27,8 @@ pub(crate) fn acceptor(files: Option<&TlsFiles>) -> Result<TlsAcceptor, BindErro
     let unusable = |error| unusable(&files.certificate, &error);
     let config = versions.map_err(unusable)?.with_no_client_auth();
     let mut config = config.with_cert_resolver(Arc::new(certificate));
+    // A client may prefer a weak cipher; all of ours are strong, and the first are the best.
+    config.ignore_client_order = true;
     // A client that only sends and closes with an unread session ticket resets the connection,
     // and its last bytes are lost.
     config.send_tls13_tickets = 0;

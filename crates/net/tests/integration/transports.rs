@@ -11,6 +11,8 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
+use tokio_rustls::rustls::crypto::CryptoProvider;
+use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
@@ -49,9 +51,20 @@ pub(crate) async fn connect_tls(host: &str) -> impl AsyncRead + AsyncWrite + Unp
 
 /// Connects to a server that must have this certificate.
 async fn connect_trusting(certificate: &str, host: &str) -> io::Result<TlsStream<TcpStream>> {
+    connect_with(default_provider(), certificate, host).await
+}
+
+/// The same, with the ciphers of a provider in their order.
+async fn connect_with(
+    provider: CryptoProvider,
+    certificate: &str,
+    host: &str,
+) -> io::Result<TlsStream<TcpStream>> {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_file(data(certificate)).unwrap()).unwrap();
-    let config = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
+    let builder = ClientConfig::builder_with_provider(Arc::new(provider));
+    let builder = builder.with_safe_default_protocol_versions().unwrap();
+    let config = builder.with_root_certificates(roots).with_no_client_auth();
     let stream = TcpStream::connect(host).await.unwrap();
     let name = ServerName::try_from("localhost").unwrap();
     TlsConnector::from(Arc::new(config)).connect(name, stream).await
@@ -111,6 +124,22 @@ async fn a_renewed_certificate_is_used() {
     open.write_all(GET.as_bytes()).await.unwrap();
     assert!(read_all(&mut open).await.starts_with("HTTP/1.1 200 "));
     std::fs::remove_dir_all(files.folder).unwrap();
+}
+
+#[tokio::test]
+async fn the_server_chooses_the_cipher() {
+    let address = Address::Tls("127.0.0.1:0".to_owned());
+    let listener = Listener::bind(&address, &tls_options()).await.unwrap();
+    let host = listener.local_addr().unwrap().to_string();
+    serve(listener);
+    let mut reversed = default_provider();
+    reversed.cipher_suites.reverse();
+    let mut chosen = Vec::new();
+    for provider in [default_provider(), reversed] {
+        let stream = connect_with(provider, "cert.pem", &host).await.unwrap();
+        chosen.push(stream.get_ref().1.negotiated_cipher_suite().unwrap().suite());
+    }
+    assert_eq!(chosen[0], chosen[1]);
 }
 
 #[tokio::test]
