@@ -14,13 +14,17 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::sync::watch;
 
 use crate::body::Body;
+use crate::client_watch::ClientWatch;
 use crate::idle::IdleEntry;
 use crate::options::{HEADERS_MAX_ON_STACK, ServeOptions};
+use crate::refusal::LATE_HEAD;
+use crate::response_body::ResponseBody;
+use crate::scheme::Scheme;
 use crate::socket::{Connection, ConnectionPermit, Peer};
 use crate::transport::Transport;
 
-/// The configuration of hyper that all connections share.
-pub(crate) fn protocol(options: &ServeOptions) -> http1::Builder {
+/// The configuration of hyper that all HTTP/1 connections share.
+fn protocol(options: &ServeOptions) -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder
         // Without a timer hyper's header timeout has no effect.
@@ -38,9 +42,17 @@ pub(crate) fn protocol(options: &ServeOptions) -> http1::Builder {
 
 /// What the connections of a server share.
 pub(crate) struct HttpConnection<H> {
-    pub(crate) protocol: http1::Builder,
+    protocol: http1::Builder,
     pub(crate) options: ServeOptions,
-    pub(crate) handler: H,
+    handler: H,
+}
+
+/// The client of a connection, as its requests see it.
+#[derive(Clone)]
+pub(crate) struct Client {
+    peer: Peer,
+    scheme: Scheme,
+    watch: ClientWatch,
 }
 
 impl<H, F> HttpConnection<H>
@@ -48,6 +60,10 @@ where
     H: Fn(Request<Incoming>, Peer) -> F + Send + Sync + 'static,
     F: Future<Output = Response<Body>> + Send + 'static,
 {
+    pub(crate) fn new(options: ServeOptions, handler: H) -> Self {
+        Self { protocol: protocol(&options), options, handler }
+    }
+
     /// Serves the requests of one connection until the client leaves, the connection is
     /// upgraded, a limit is hit, or `stopping` turns true and the request in flight is answered.
     pub(crate) async fn run(
@@ -57,27 +73,42 @@ where
         entry: IdleEntry,
         mut stopping: watch::Receiver<bool>,
     ) {
-        let peer = connection.peer();
-        let scheme = connection.scheme();
+        let (peer, scheme) = (connection.peer(), connection.scheme());
         // The handshake is a part of the time until the first request, and makes room as it does.
         let opened = tokio::select! {
-            opened = connection.open(self.options.header_timeout) => opened,
+            opened = connection.open_http(self.options.header_timeout) => opened,
             _ = stopping.wait_for(|stopping| *stopping) => return,
             () = entry.asked_to_close() => return,
         };
         let Ok(stream) = opened else { return };
-        stream.limit_unsent(self.options.write_timeout);
-        let transport = Transport::new(stream, permit, self.options.write_timeout);
-        let (watch, files) = (transport.watch(), transport.files());
-        let service = service_fn(|mut request: Request<Incoming>| {
-            entry.end_wait();
-            request.extensions_mut().insert(watch.clone());
-            request.extensions_mut().insert(scheme);
+        let write_timeout = self.options.write_timeout;
+        stream.limit_unsent(write_timeout);
+        let is_http2 = stream.speaks_http2();
+        let transport = Transport::new(stream, permit, write_timeout, entry.activity());
+        let client = Client { peer, scheme, watch: transport.watch() };
+        if is_http2 {
+            self.serve_http2(transport, client, entry, stopping).await;
+        } else {
+            self.serve_http1(transport, client, entry, stopping).await;
+        }
+    }
+
+    async fn serve_http1(
+        &self,
+        transport: Transport,
+        client: Client,
+        entry: IdleEntry,
+        mut stopping: watch::Receiver<bool>,
+    ) {
+        let (files, last_words) = (transport.files(), transport.last_words());
+        let activity = entry.activity();
+        let service = service_fn(|request: Request<Incoming>| {
+            let in_progress = activity.begin_request();
             let response = match has_known_coding(&request) {
-                true => Ok((self.handler)(request, peer)),
+                true => Ok(self.call(request, &client)),
                 false => Err(unknown_coding()),
             };
-            let (entry, files) = (&entry, &files);
+            let files = &files;
             async move {
                 let mut response = match response {
                     Ok(response) => response.await,
@@ -86,16 +117,20 @@ where
                 if let Some(files) = files {
                     response.body_mut().send_files_through(files);
                 }
-                entry.begin_wait();
-                Ok::<_, Infallible>(response)
+                Ok::<_, Infallible>(response.map(|body| ResponseBody::http1(body, in_progress)))
             }
         });
         let connection = self.protocol.serve_connection(TokioIo::new(transport), service);
         let mut connection = pin!(connection.with_upgrades());
-        // An error here is the client's (gone, too slow, malformed), and hyper has answered it
-        // if HTTP has an answer.
         tokio::select! {
-            _ended = connection.as_mut() => return,
+            ended = connection.as_mut() => {
+                // Any other error is the client's (gone, malformed), and hyper has answered it if HTTP
+                // has an answer.
+                if ended.is_err_and(|error| error.is_timeout()) {
+                    last_words.set(LATE_HEAD);
+                }
+                return;
+            }
             _ = stopping.wait_for(|stopping| *stopping) => {}
             // Before its first request nothing can be in progress. After it, hyper closes the
             // connection once the response is sent.
@@ -103,6 +138,15 @@ where
         }
         connection.as_mut().graceful_shutdown();
         let _ended = connection.await;
+    }
+
+    /// Calls the handler.
+    pub(crate) fn call(&self, mut request: Request<Incoming>, client: &Client) -> F {
+        let extensions = request.extensions_mut();
+        extensions.insert(client.watch.clone());
+        extensions.insert(client.scheme);
+        extensions.insert(self.options.body_rate);
+        (self.handler)(request, client.peer)
     }
 }
 
@@ -120,10 +164,15 @@ fn has_known_coding<B>(request: &Request<B>) -> bool {
 /// The response to a request with an unknown coding. The connection ends, because the end of the
 /// body is unknown too.
 fn unknown_coding() -> Response<Body> {
-    let mut response = Response::new(Body::from(
-        "the only transfer coding that this server knows is `chunked`, once\n",
-    ));
-    *response.status_mut() = StatusCode::NOT_IMPLEMENTED;
+    let text = "the only transfer coding that this server knows is `chunked`, once\n";
+    let mut response = refusal(StatusCode::NOT_IMPLEMENTED, text);
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    response
+}
+
+/// The response to a request that no handler sees.
+pub(crate) fn refusal(status: StatusCode, text: &'static str) -> Response<Body> {
+    let mut response = Response::new(Body::from(text));
+    *response.status_mut() = status;
     response
 }

@@ -1,12 +1,13 @@
-//! Sockets, HTTP/1.1 serving with enforced limits, and WebSocket bytes as they arrive.
+//! Sockets, HTTP serving with enforced limits, and WebSocket bytes as they arrive.
 //!
 //! This crate is everything between the network and a handler. It knows nothing of logs: it
 //! binds sockets, accepts connections, bounds the cost of each, answers requests, and turns an
 //! upgraded connection into a stream of WebSocket events.
 //!
 //! - [`socket`] binds and accepts: TCP, TLS, UDP and Unix sockets.
-//! - [`Server`] serves HTTP: connection limit, header timeout, graceful shutdown.
+//! - [`Server`] serves HTTP/1.1, and HTTP/2 over TLS: limits, timeouts, graceful shutdown.
 //!   [`ServeOptions`] holds every limit with its reason.
+//! - [`RequestBody`] is the body of a request, read at a minimum rate.
 //! - [`Body`] is the body of a response: one buffer, a list of parts, parts that are made as it
 //!   goes, or a file.
 //! - [`ClientWatch`] tells a handler that its client has gone.
@@ -49,12 +50,17 @@ mod client_watch;
 mod connection;
 mod file_queue;
 mod guard;
+mod http2;
 mod idle;
 mod options;
+mod refusal;
+mod request_body;
 mod resource;
+mod response_body;
 mod scheme;
 mod serve;
 pub mod socket;
+mod stream_tasks;
 mod transport;
 pub mod websocket;
 
@@ -62,7 +68,8 @@ pub use authority::{PublicUrl, PublicUrlError};
 pub use body::{Batch, Body, BodyAbortError, BodySender, ClientGoneError};
 pub use client_watch::ClientWatch;
 pub use guard::{GuardError, HostGuard, InvalidAuthority};
-pub use options::ServeOptions;
+pub use options::{BodyRate, Http2Options, ServeOptions};
+pub use request_body::{RequestBody, RequestBodyError};
 pub use resource::{ByteRange, ContentCoding, Resource, requested_range};
 pub use scheme::Scheme;
 pub use serve::Server;

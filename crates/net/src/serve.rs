@@ -10,19 +10,21 @@ use std::time::Duration;
 
 use hyper::body::Incoming;
 use hyper::{Request, Response};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use crate::body::Body;
-use crate::connection::{HttpConnection, protocol};
+use crate::connection::HttpConnection;
 use crate::idle::IdleConnections;
 use crate::options::ServeOptions;
+use crate::refusal;
 use crate::socket::{
-    Address, BindError, BindOptions, Connection, ConnectionLimit, ConnectionPermit, Listener, Peer,
+    Address, BindError, BindOptions, Connection, ConnectionLimit, ConnectionPermit, Listener,
+    NetworkLimit, Peer,
 };
 
-/// An HTTP/1.1 server on any number of listening sockets, not yet accepting.
+/// An HTTP server on any number of listening sockets, not yet accepting. It speaks HTTP/1.1, and over TLS
+/// HTTP/2 to clients that choose it.
 ///
 /// Clients that connect before [`serve`](Server::serve) runs wait in the kernel's queue.
 #[derive(Debug)]
@@ -80,9 +82,13 @@ impl Server {
     ///
     /// At the limit of [connections](ServeOptions::connections_max), or if the system has no
     /// descriptor left, the connection that has been idle for the longest time is closed in favour
-    /// of a new one. If none is idle, the new one is refused with `503` within a second.
+    /// of a new one. If none is idle, the new one is refused with `503` within a second. A client at
+    /// [its own limit](ServeOptions::connections_per_address_max) is refused with `429`.
     ///
-    /// A handler that panics loses only its own connection.
+    /// A handler reads the body of a request as a [`RequestBody`](crate::RequestBody), which keeps the
+    /// [minimum rate](ServeOptions::body_rate).
+    ///
+    /// A handler that panics loses only its own connection; over HTTP/2, only its own stream.
     pub async fn serve<H, F>(mut self, handler: H, shutdown: impl Future<Output = ()>)
     where
         H: Fn(Request<Incoming>, Peer) -> F + Send + Sync + 'static,
@@ -137,19 +143,11 @@ async fn accept(listeners: &mut [Listener]) -> io::Result<Connection> {
 /// wait in the kernel's queue, which is bounded and costs nothing.
 const NEWCOMERS_MAX: usize = 64;
 
+/// The maximum number of clients that are told at a time that they have too many connections.
+const REFUSALS_MAX: usize = 64;
+
 /// How long a newcomer waits for an idle connection to make room. Then it is refused.
 const ROOM_TIMEOUT: Duration = Duration::from_millis(500);
-
-/// How long a client that is refused may take to read why.
-const REFUSAL_TIMEOUT: Duration = Duration::from_millis(500);
-
-/// The response to a client that finds no room.
-const REFUSAL: &str = "HTTP/1.1 503 Service Unavailable\r\n\
-    Content-Type: text/plain; charset=utf-8\r\n\
-    Content-Length: 70\r\n\
-    Retry-After: 1\r\n\
-    Connection: close\r\n\r\n\
-    the server has reached its limit of open connections; try again later\n";
 
 /// A descriptor that is given up if the system has no other, so that a client can be accepted
 /// and refused. Otherwise it would wait in the kernel's queue without an answer.
@@ -172,21 +170,6 @@ impl Reserve {
     }
 }
 
-/// Tells a client that there is no room for it.
-async fn refuse(connection: Connection, timeout: Duration) {
-    let answer = async {
-        let mut stream = connection.open(timeout).await.ok()?;
-        stream.write_all(REFUSAL.as_bytes()).await.ok()?;
-        stream.shutdown().await.ok()?;
-        // Closing before the request was read would reset the connection, and the client might
-        // not see the answer.
-        let mut request = [0; 4096];
-        while stream.read(&mut request).await.ok()? > 0 {}
-        Some(())
-    };
-    let _ = tokio::time::timeout(timeout, answer).await;
-}
-
 /// The tasks of all connections that speak HTTP.
 struct Connections<H> {
     tasks: JoinSet<()>,
@@ -194,6 +177,9 @@ struct Connections<H> {
     idle: Arc<IdleConnections>,
     /// The places of newcomers beyond the limit.
     newcomers: Arc<Semaphore>,
+    networks: NetworkLimit,
+    /// The places of clients that are told that they have too many connections.
+    refusals: Arc<Semaphore>,
     stopping: watch::Sender<bool>,
 }
 
@@ -203,13 +189,16 @@ where
     F: Future<Output = Response<Body>> + Send + 'static,
 {
     fn new(options: &ServeOptions, handler: H) -> Self {
-        let options = options.clone();
-        let shared = Arc::new(HttpConnection { protocol: protocol(&options), options, handler });
+        let networks =
+            NetworkLimit::new(options.connections_per_address_max, options.limits_loopback);
+        let shared = Arc::new(HttpConnection::new(options.clone(), handler));
         Self {
             tasks: JoinSet::new(),
             shared,
             idle: Arc::default(),
             newcomers: Arc::new(Semaphore::new(NEWCOMERS_MAX)),
+            networks,
+            refusals: Arc::new(Semaphore::new(REFUSALS_MAX)),
             stopping: watch::Sender::new(false),
         }
     }
@@ -222,8 +211,11 @@ where
     /// Serves a connection. At the limit, the connection that has been idle for the longest time
     /// makes room; if none is idle, the newcomer is refused.
     fn admit(&mut self, connection: Connection, limit: &ConnectionLimit) {
+        let Some(network) = self.networks.try_acquire(connection.peer()) else {
+            return self.refuse(connection);
+        };
         if let Some(permit) = limit.try_acquire() {
-            return self.start(connection, permit);
+            return self.start(connection, permit.with_network(network));
         }
         let has_room = self.idle.close_oldest();
         let Ok(place) = self.newcomers.clone().try_acquire_owned() else { return };
@@ -235,10 +227,21 @@ where
             match permit {
                 Some(permit) => {
                     drop(place);
+                    let permit = permit.with_network(network);
                     shared.run(connection, permit, entry.enter(), stopping).await;
                 }
-                None => refuse(connection, REFUSAL_TIMEOUT).await,
+                None => refusal::send(connection, &refusal::SERVER_FULL).await,
             }
+        });
+    }
+
+    /// Tells a client that it has too many connections. If many are being told, the others just see
+    /// theirs close, so that a flood of connections costs next to nothing.
+    fn refuse(&mut self, connection: Connection) {
+        let Ok(place) = self.refusals.clone().try_acquire_owned() else { return };
+        self.tasks.spawn(async move {
+            let _place = place;
+            refusal::send(connection, &refusal::TOO_MANY_OF_ONE).await;
         });
     }
 

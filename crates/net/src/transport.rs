@@ -3,7 +3,8 @@
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -12,6 +13,7 @@ use tokio::time::{Instant, Sleep};
 
 use crate::client_watch::ClientWatch;
 use crate::file_queue::{FileQueue, WriteStart};
+use crate::idle::Activity;
 use crate::socket::{ConnectionPermit, SocketStream};
 
 /// One open connection of a [`Server`](crate::Server). It counts against
@@ -24,7 +26,22 @@ pub struct Transport {
     deadline: WriteDeadline,
     watch: ClientWatch,
     files: FileQueue,
+    activity: Arc<Activity>,
+    last_words: LastWords,
+    /// Whether bytes were received after those that were sent last.
+    is_unanswered: bool,
     _permit: ConnectionPermit,
+}
+
+/// The answer to a request whose head did not become complete. hyper has none: it drops the connection.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LastWords(Arc<OnceLock<&'static str>>);
+
+impl LastWords {
+    /// Sets what is sent when the transport is dropped, if the client has begun a request.
+    pub(crate) fn set(&self, text: &'static str) {
+        let _is_first = self.0.set(text);
+    }
 }
 
 /// A deadline that passed this long ago unnoticed belongs to a write that was abandoned.
@@ -65,10 +82,25 @@ impl Transport {
         stream: SocketStream,
         permit: ConnectionPermit,
         write_timeout: Duration,
+        activity: Arc<Activity>,
     ) -> Self {
         let deadline = WriteDeadline { timeout: write_timeout, end: None };
         let (watch, files) = (ClientWatch::default(), FileQueue::default());
-        Self { stream, deadline, watch, files, _permit: permit }
+        Self {
+            stream,
+            deadline,
+            watch,
+            files,
+            activity,
+            last_words: LastWords::default(),
+            is_unanswered: false,
+            _permit: permit,
+        }
+    }
+
+    /// What is sent when the transport is dropped.
+    pub(crate) fn last_words(&self) -> LastWords {
+        self.last_words.clone()
     }
 
     /// What tells handlers that the client has gone.
@@ -98,7 +130,11 @@ impl AsyncRead for Transport {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.stream().poll_read(context, buffer)
+        let this = self.get_mut();
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut this.stream).poll_read(context, buffer);
+        this.is_unanswered |= buffer.filled().len() > before;
+        read
     }
 }
 
@@ -109,6 +145,7 @@ impl AsyncWrite for Transport {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
+        this.is_unanswered = false;
         let written = Pin::new(&mut this.stream).poll_write(context, bytes);
         this.deadline.check(context, written)
     }
@@ -119,6 +156,7 @@ impl AsyncWrite for Transport {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
+        this.is_unanswered = false;
         let written = match this.files.start_of(slices) {
             WriteStart::Bytes { is_before_file: false, .. } => {
                 Pin::new(&mut this.stream).poll_write_vectored(context, slices)
@@ -141,10 +179,26 @@ impl AsyncWrite for Transport {
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         // hyper flushes after it has polled the handler, also if there is nothing to write.
         self.watch.look(self.tcp(), context);
-        self.stream().poll_flush(context)
+        let this = self.get_mut();
+        let flushed = Pin::new(&mut this.stream).poll_flush(context);
+        if matches!(flushed, Poll::Ready(Ok(()))) {
+            this.activity.all_written();
+        }
+        flushed
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.stream().poll_shutdown(context)
+    }
+}
+
+impl Drop for Transport {
+    fn drop(&mut self) {
+        let Some(words) = self.last_words.0.get().filter(|_| self.is_unanswered) else { return };
+        // A client that cannot take a few bytes at once sees the connection close.
+        let mut context = Context::from_waker(Waker::noop());
+        let stream = &mut self.stream;
+        let _sent = Pin::new(&mut *stream).poll_write(&mut context, words.as_bytes());
+        let _flushed = Pin::new(&mut *stream).poll_flush(&mut context);
     }
 }

@@ -72,6 +72,8 @@ pub enum Refusal {
     WindowExceeded,
     /// No byte arrived for this number of seconds.
     Stalled(u64),
+    /// The body of a request came too slowly. The text says how slowly.
+    SlowUpload(String),
     /// The connection was lost, and the file not resumed for this number of seconds.
     Abandoned(u64),
     /// The connection of a request broke after this number of bytes.
@@ -160,6 +162,7 @@ impl Refusal {
             Self::WrongLength { .. } => ("wrong_length", StatusCode::BAD_REQUEST),
             Self::WindowExceeded => ("window_exceeded", StatusCode::BAD_REQUEST),
             Self::Stalled(_) => ("stalled", StatusCode::REQUEST_TIMEOUT),
+            Self::SlowUpload(_) => ("slow_upload", StatusCode::REQUEST_TIMEOUT),
             Self::Abandoned(_) => ("abandoned", StatusCode::REQUEST_TIMEOUT),
             Self::Broken(_) => ("broken", StatusCode::BAD_REQUEST),
             Self::MemoryFull(_) => ("memory_full", StatusCode::INSUFFICIENT_STORAGE),
@@ -261,6 +264,7 @@ impl fmt::Display for Refusal {
             Self::Stalled(seconds) => {
                 write!(formatter, "no byte arrived for {seconds} s; the lines read before are kept")
             }
+            Self::SlowUpload(how) => write!(formatter, "{how}; the lines read before are kept"),
             Self::Abandoned(seconds) => write!(
                 formatter,
                 "the connection was lost, and the upload was not resumed within {seconds} s; the \
@@ -377,7 +381,8 @@ mod tests {
             Refusal::FileOver(_) => Refusal::WrongLength { received: 1, expected: 2 },
             Refusal::WrongLength { .. } => Refusal::WindowExceeded,
             Refusal::WindowExceeded => Refusal::Stalled(1),
-            Refusal::Stalled(_) => Refusal::Abandoned(1),
+            Refusal::Stalled(_) => Refusal::SlowUpload(String::new()),
+            Refusal::SlowUpload(_) => Refusal::Abandoned(1),
             Refusal::Abandoned(_) => Refusal::Broken(1),
             Refusal::Broken(_) => Refusal::MemoryFull(1),
             Refusal::MemoryFull(_) => Refusal::TotalMemoryFull(1),

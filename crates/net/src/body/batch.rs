@@ -65,6 +65,20 @@ impl Batch {
         }
         Some(Self { slices: Slices::Several(slices.into_iter()), bytes })
     }
+
+    /// Splits off the first bytes; fewer if a part ends before.
+    pub(crate) fn split_to(&mut self, bytes_max: usize) -> Self {
+        let first = match &mut self.slices {
+            Slices::One(part) => part,
+            Slices::Several(parts) => match parts.as_mut_slice().first_mut() {
+                Some(part) => part,
+                None => return Bytes::new().into(),
+            },
+        };
+        let first = first.slice(..bytes_max.min(first.len()));
+        self.advance(first.len());
+        first.into()
+    }
 }
 
 impl From<Bytes> for Batch {

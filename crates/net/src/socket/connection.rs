@@ -8,17 +8,18 @@ use tokio_rustls::TlsAcceptor;
 
 use super::peer::Peer;
 use super::stream::SocketStream;
+use super::tls::Acceptors;
 use crate::scheme::Scheme;
 
 /// An accepted connection. Its TLS handshake, if its listener is TLS, has not begun.
 pub struct Connection {
     stream: SocketStream,
     peer: Peer,
-    tls: Option<TlsAcceptor>,
+    tls: Option<Acceptors>,
 }
 
 impl Connection {
-    pub(crate) fn new(stream: SocketStream, peer: Peer, tls: Option<TlsAcceptor>) -> Self {
+    pub(crate) fn new(stream: SocketStream, peer: Peer, tls: Option<Acceptors>) -> Self {
         Self { stream, peer, tls }
     }
 
@@ -42,11 +43,29 @@ impl Connection {
         self,
         handshake_timeout: Duration,
     ) -> Result<SocketStream, TlsHandshakeError> {
+        self.open_by(|tls| &tls.any, handshake_timeout).await
+    }
+
+    /// Like [`open`](Self::open), for a server that speaks both versions of HTTP: over TLS the client
+    /// chooses HTTP/1.1 or HTTP/2 (RFC 9113 section 3.2), by default the former.
+    pub(crate) async fn open_http(
+        self,
+        handshake_timeout: Duration,
+    ) -> Result<SocketStream, TlsHandshakeError> {
+        self.open_by(|tls| &tls.http, handshake_timeout).await
+    }
+
+    async fn open_by(
+        self,
+        acceptor: fn(&Acceptors) -> &TlsAcceptor,
+        handshake_timeout: Duration,
+    ) -> Result<SocketStream, TlsHandshakeError> {
         let (tcp, tls) = match (self.stream, self.tls) {
             (SocketStream::Tcp(tcp), Some(tls)) => (tcp, tls),
             (stream, _) => return Ok(stream),
         };
-        let handshake = tokio::time::timeout(handshake_timeout, tls.accept(tcp)).await;
+        let handshake = acceptor(&tls).accept(tcp);
+        let handshake = tokio::time::timeout(handshake_timeout, handshake).await;
         let stream = handshake.map_err(|_| TlsHandshakeError::TimedOut)?;
         Ok(SocketStream::Tls(Box::new(stream.map_err(TlsHandshakeError::Failed)?)))
     }

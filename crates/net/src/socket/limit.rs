@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::network_limit::NetworkPermit;
+
 /// Limits the open connections of one or more listeners. Clones share the limit.
 ///
 /// ```
@@ -26,6 +28,14 @@ pub struct ConnectionLimit {
 #[derive(Debug)]
 pub struct ConnectionPermit {
     _permit: Option<OwnedSemaphorePermit>,
+    _network: Option<NetworkPermit>,
+}
+
+impl ConnectionPermit {
+    /// The permit, with that of the client's network. Both end together.
+    pub(crate) fn with_network(self, network: NetworkPermit) -> Self {
+        Self { _network: Some(network), ..self }
+    }
 }
 
 /// The most that can be told apart; no machine has as many descriptors.
@@ -47,13 +57,16 @@ impl ConnectionLimit {
     /// Waits until a connection may be opened.
     pub async fn acquire(&self) -> ConnectionPermit {
         // The semaphore is never closed, so there always is a permit.
-        ConnectionPermit { _permit: self.permits.clone().acquire_owned().await.ok() }
+        ConnectionPermit {
+            _permit: self.permits.clone().acquire_owned().await.ok(),
+            _network: None,
+        }
     }
 
     /// A permit, or `None` if the limit is reached.
     pub fn try_acquire(&self) -> Option<ConnectionPermit> {
         let permit = self.permits.clone().try_acquire_owned().ok()?;
-        Some(ConnectionPermit { _permit: Some(permit) })
+        Some(ConnectionPermit { _permit: Some(permit), _network: None })
     }
 
     /// Waits until no connection is open, for at most `grace_period`. Returns whether that

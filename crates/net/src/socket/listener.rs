@@ -9,7 +9,6 @@ use std::os::fd::OwnedFd;
 use tokio::net::TcpListener;
 #[cfg(unix)]
 use tokio::net::UnixListener;
-use tokio_rustls::TlsAcceptor;
 
 use super::address::Address;
 use super::backoff::Backoff;
@@ -34,7 +33,7 @@ const BACKLOG: i32 = 4_096;
 /// file of a Unix socket.
 pub struct Listener {
     socket: Socket,
-    tls: Option<TlsAcceptor>,
+    tls: Option<tls::Acceptors>,
     address: Address,
     backoff: Backoff,
 }
@@ -63,7 +62,7 @@ impl Listener {
                 (Socket::Tcp(socket), Address::Tcp(host))
             }
             Address::Tls(host) => {
-                tls = Some(tls::acceptor(options.tls.as_ref())?);
+                tls = Some(tls::acceptors(options.tls.as_ref())?);
                 let (socket, host) = listen_tcp(host).await.map_err(failed)?;
                 (Socket::Tcp(socket), Address::Tls(host))
             }

@@ -45,6 +45,14 @@ impl SocketStream {
 }
 
 impl SocketStream {
+    /// Whether the client has chosen HTTP/2.
+    pub(crate) fn speaks_http2(&self) -> bool {
+        match self {
+            Self::Tls(stream) => stream.get_ref().1.alpn_protocol() == Some(super::tls::HTTP2),
+            _ => false,
+        }
+    }
+
     /// Ends a TLS connection whose client takes no bytes for this long. What TLS has encrypted counts as
     /// written, so a deadline for writes does not see that it waits; the kernel does.
     pub(crate) fn limit_unsent(&self, timeout: Duration) {

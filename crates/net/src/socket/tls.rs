@@ -17,8 +17,21 @@ use tokio_rustls::rustls::sign::CertifiedKey;
 use super::error::BindError;
 use super::options::TlsFiles;
 
+/// The names of the protocols of a web server (RFC 7301), the preferred one first.
+pub(crate) const HTTP2: &[u8] = b"h2";
+const HTTP1: &[u8] = b"http/1.1";
+
+/// What accepts TLS connections of a listener.
+#[derive(Clone)]
+pub(crate) struct Acceptors {
+    /// For any protocol; the client's choice is not looked at.
+    pub(crate) any: TlsAcceptor,
+    /// For HTTP. The client chooses the version.
+    pub(crate) http: TlsAcceptor,
+}
+
 /// Reads the files. Fails if one is missing or malformed, or the key is not the certificate's.
-pub(crate) fn acceptor(files: Option<&TlsFiles>) -> Result<TlsAcceptor, BindError> {
+pub(crate) fn acceptors(files: Option<&TlsFiles>) -> Result<Acceptors, BindError> {
     let files = files.ok_or(BindError::NoCertificate)?;
     let provider = Arc::new(default_provider());
     let certificate = ReloadedCertificate::read(files.clone(), provider.clone())?;
@@ -32,7 +45,10 @@ pub(crate) fn acceptor(files: Option<&TlsFiles>) -> Result<TlsAcceptor, BindErro
     // A client that only sends and closes with an unread session ticket resets the connection,
     // and its last bytes are lost.
     config.send_tls13_tickets = 0;
-    Ok(TlsAcceptor::from(Arc::new(config)))
+    let mut http = config.clone();
+    http.alpn_protocols = vec![HTTP2.to_vec(), HTTP1.to_vec()];
+    let [any, http] = [config, http].map(|config| TlsAcceptor::from(Arc::new(config)));
+    Ok(Acceptors { any, http })
 }
 
 /// A certificate that is read again if one of its files has changed.

@@ -9,7 +9,10 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+use weir_net::socket::Listener;
 use weir_net::{Body, Peer, ServeOptions, Server};
+
+use crate::transports::tls_options;
 
 /// The time limit of events that are immediate on an idle machine.
 pub(crate) const SOON: Duration = Duration::from_secs(30);
@@ -27,7 +30,25 @@ impl Running {
         H: Fn(Request<Incoming>, Peer) -> F + Send + Sync + 'static,
         F: Future<Output = Response<Body>> + Send + 'static,
     {
-        let server = Server::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
+        Self::start_at("tcp://127.0.0.1:0", options, handler).await
+    }
+
+    /// Starts a server with TLS.
+    pub(crate) async fn start_tls<H, F>(options: ServeOptions, handler: H) -> Self
+    where
+        H: Fn(Request<Incoming>, Peer) -> F + Send + Sync + 'static,
+        F: Future<Output = Response<Body>> + Send + 'static,
+    {
+        Self::start_at("tls://127.0.0.1:0", options, handler).await
+    }
+
+    async fn start_at<H, F>(address: &str, options: ServeOptions, handler: H) -> Self
+    where
+        H: Fn(Request<Incoming>, Peer) -> F + Send + Sync + 'static,
+        F: Future<Output = Response<Body>> + Send + 'static,
+    {
+        let listener = Listener::bind(&address.parse().unwrap(), &tls_options()).await.unwrap();
+        let server = Server::new([listener]);
         let address = server.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel();
         let shutdown = async move { stopped.await.unwrap_or_default() };

@@ -3,6 +3,9 @@
 mod bodies;
 mod common;
 mod decoder;
+mod http2;
+mod http2_client;
+mod limits;
 mod passing;
 mod resource;
 mod serve;

@@ -51,20 +51,23 @@ pub(crate) async fn connect_tls(host: &str) -> impl AsyncRead + AsyncWrite + Unp
 
 /// Connects to a server that must have this certificate.
 async fn connect_trusting(certificate: &str, host: &str) -> io::Result<TlsStream<TcpStream>> {
-    connect_with(default_provider(), certificate, host).await
+    connect_with(default_provider(), certificate, host, &[]).await
 }
 
-/// The same, with the ciphers of a provider in their order.
-async fn connect_with(
+/// Connects to a server that must have this certificate, with the ciphers of a provider in their order,
+/// and offers these protocols.
+pub(crate) async fn connect_with(
     provider: CryptoProvider,
     certificate: &str,
     host: &str,
+    protocols: &[&[u8]],
 ) -> io::Result<TlsStream<TcpStream>> {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_file(data(certificate)).unwrap()).unwrap();
     let builder = ClientConfig::builder_with_provider(Arc::new(provider));
     let builder = builder.with_safe_default_protocol_versions().unwrap();
-    let config = builder.with_root_certificates(roots).with_no_client_auth();
+    let mut config = builder.with_root_certificates(roots).with_no_client_auth();
+    config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
     let stream = TcpStream::connect(host).await.unwrap();
     let name = ServerName::try_from("localhost").unwrap();
     TlsConnector::from(Arc::new(config)).connect(name, stream).await
@@ -136,7 +139,7 @@ async fn the_server_chooses_the_cipher() {
     reversed.cipher_suites.reverse();
     let mut chosen = Vec::new();
     for provider in [default_provider(), reversed] {
-        let stream = connect_with(provider, "cert.pem", &host).await.unwrap();
+        let stream = connect_with(provider, "cert.pem", &host, &[]).await.unwrap();
         chosen.push(stream.get_ref().1.negotiated_cipher_suite().unwrap().suite());
     }
     assert_eq!(chosen[0], chosen[1]);

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use http_body_util::BodyExt;
-use hyper::body::{Body as _, Incoming};
+use hyper::body::Incoming;
 use hyper::header::{HOST, HeaderValue, LOCATION};
 use hyper::{Request, Response, StatusCode};
 use weir_core::{LogSource, ReadCounts};
 use weir_ingest::{SourceEnd, SourceError};
-use weir_net::Body;
+use weir_net::{Body, RequestBody, RequestBodyError, Scheme};
 
 use super::connection::{refusal_of, shorten};
 use super::transfer::PAUSE;
@@ -104,7 +103,7 @@ fn origin(hub: &Hub, request: &Request<Incoming>) -> String {
     let host = request.headers().get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     match hub.options.public_url.as_ref().filter(|url| url.has_host(host)) {
         Some(url) => url.to_string(),
-        None => format!("http://{host}"),
+        None => format!("{}://{host}", Scheme::of(request).name()),
     }
 }
 
@@ -152,8 +151,8 @@ async fn read(
     let _user = session.enter(Access::Upload);
     let name = decode(request.uri().path().trim_start_matches('/'), false);
     let name = if name.is_empty() { DEFAULT_NAME } else { shorten(&name) };
-    let body = request.into_body();
-    let bytes_total = body.size_hint().exact();
+    let (_, body) = RequestBody::of(request);
+    let bytes_total = body.bytes_left();
     let pipeline = session.pipeline().ok_or(Refusal::SessionEnded)?;
     let source = pipeline.source(name, bytes_total, hub.options.format.clone());
     let limit = session.member_limit().clone();
@@ -175,14 +174,13 @@ async fn read_body(
     hub: &Hub,
     session: &Session,
     receiver: &mut FileReceiver,
-    mut body: Incoming,
+    mut body: RequestBody,
 ) -> Result<(), Refusal> {
     let refusal = |error: ReceiveError| refusal_of(&error, session);
     let stopped = loop {
         let timeout = if receiver.is_dirty() { PAUSE } else { hub.options.stall };
-        match tokio::time::timeout(timeout, body.frame()).await {
-            Ok(Some(Ok(frame))) => {
-                let Ok(bytes) = frame.into_data() else { continue };
+        match tokio::time::timeout(timeout, body.next()).await {
+            Ok(Some(Ok(bytes))) => {
                 receiver.write(&bytes).await.map_err(refusal)?;
                 if receiver.may_flush_early() {
                     receiver.flush().await.map_err(refusal)?;
@@ -190,7 +188,10 @@ async fn read_body(
             }
             Err(_) if receiver.is_dirty() => receiver.flush().await.map_err(refusal)?,
             Ok(None) => return receiver.finish(SourceEnd::Done).await.map_err(refusal),
-            Ok(Some(Err(_))) => break Refusal::Broken(receiver.bytes_received()),
+            Ok(Some(Err(RequestBodyError::Broken))) => {
+                break Refusal::Broken(receiver.bytes_received());
+            }
+            Ok(Some(Err(error))) => break Refusal::SlowUpload(error.to_string()),
             Err(_) => break Refusal::Stalled(hub.options.stall.as_secs()),
         }
     };

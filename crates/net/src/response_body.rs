@@ -1,0 +1,99 @@
+//! The body of a response on its way to the client.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::Buf;
+use hyper::body::{Body as _, Frame, SizeHint};
+
+use crate::body::{Batch, Body, BodyAbortError};
+use crate::idle::RequestInProgress;
+use crate::stream_tasks::Stream;
+
+/// What of a response may be in the buffers of an HTTP/2 connection at a time. hyper hands on a batch as
+/// soon as a byte of it may be sent, and then forgets about it, so a large one would leave its stream
+/// without a limit on the time that the client takes.
+const STREAM_BYTES_MAX: usize = 64 << 10;
+
+/// A body that ends the request it belongs to when it is dropped.
+#[derive(Debug)]
+pub(crate) struct ResponseBody {
+    body: Body,
+    owner: Owner,
+    /// What is left of a batch that is too large for an HTTP/2 connection.
+    rest: Option<Batch>,
+}
+
+/// What lasts as long as a response.
+#[derive(Debug)]
+enum Owner {
+    Http1(#[expect(dead_code, reason = "ends the request when dropped")] RequestInProgress),
+    Http2(Stream),
+}
+
+impl ResponseBody {
+    pub(crate) fn http1(body: Body, request: RequestInProgress) -> Self {
+        Self { body, owner: Owner::Http1(request), rest: None }
+    }
+
+    pub(crate) fn http2(body: Body, mut stream: Stream) -> Self {
+        stream.is_complete = body.is_end_stream();
+        Self { body, owner: Owner::Http2(stream), rest: None }
+    }
+
+    /// The next batch of an HTTP/2 stream: at most [`STREAM_BYTES_MAX`].
+    fn poll_limited(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Batch>, BodyAbortError>>> {
+        let mut batch = match self.rest.take() {
+            Some(rest) => rest,
+            None => match ready!(Pin::new(&mut self.body).poll_frame(context)) {
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(batch) => batch,
+                    Err(frame) => return Poll::Ready(Some(Ok(frame))),
+                },
+                end => return Poll::Ready(end),
+            },
+        };
+        if batch.remaining() > STREAM_BYTES_MAX {
+            let first = batch.split_to(STREAM_BYTES_MAX);
+            self.rest = Some(std::mem::replace(&mut batch, first));
+        }
+        Poll::Ready(Some(Ok(Frame::data(batch))))
+    }
+}
+
+impl hyper::body::Body for ResponseBody {
+    type Data = Batch;
+    type Error = BodyAbortError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Batch>, BodyAbortError>>> {
+        let this = self.get_mut();
+        if let Owner::Http1(_) = this.owner {
+            return Pin::new(&mut this.body).poll_frame(context);
+        }
+        let next = this.poll_limited(context);
+        let is_complete = matches!(next, Poll::Ready(None | Some(Err(_)))) || this.is_end_stream();
+        if let Owner::Http2(stream) = &mut this.owner {
+            stream.is_complete = is_complete;
+            stream.set_blocked(matches!(next, Poll::Ready(Some(Ok(_)))));
+        }
+        next
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_none() && self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let rest = self.rest.as_ref().map_or(0, Batch::remaining) as u64;
+        match self.body.size_hint().exact() {
+            Some(bytes) => SizeHint::with_exact(bytes + rest),
+            None => SizeHint::default(),
+        }
+    }
+}

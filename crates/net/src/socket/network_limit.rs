@@ -1,0 +1,116 @@
+//! The number of connections that one client may have open at a time.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::peer::Peer;
+
+/// Limits the open connections of each network of clients. Clones share the counts, of which there are
+/// no more than open connections.
+#[derive(Clone, Debug)]
+pub(crate) struct NetworkLimit {
+    counts: Arc<Mutex<HashMap<Network, usize>>>,
+    connections_max: usize,
+    limits_loopback: bool,
+}
+
+/// Addresses that one client may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Network {
+    V4(Ipv4Addr),
+    /// The first 64 bits of an IPv6 address. The others are the client's own choice (RFC 4291
+    /// section 2.5.1, RFC 8981).
+    V6(u64),
+}
+
+impl Network {
+    fn of(address: IpAddr) -> Self {
+        match address {
+            IpAddr::V4(address) => Self::V4(address),
+            IpAddr::V6(address) => Self::V6((address.to_bits() >> 64) as u64),
+        }
+    }
+}
+
+impl NetworkLimit {
+    /// A limit of `connections_max` connections for each network, at least 1.
+    pub(crate) fn new(connections_max: usize, limits_loopback: bool) -> Self {
+        Self { counts: Arc::default(), connections_max: connections_max.max(1), limits_loopback }
+    }
+
+    /// A permit for one more connection of this client, or `None` if its limit is reached.
+    pub(crate) fn try_acquire(&self, peer: Peer) -> Option<NetworkPermit> {
+        let address = peer.ip().map(|address| address.to_canonical());
+        let address = address.filter(|address| self.limits_loopback || !address.is_loopback());
+        let Some(network) = address.map(Network::of) else { return Some(NetworkPermit(None)) };
+        let mut counts = self.lock();
+        let count = counts.entry(network).or_default();
+        if *count >= self.connections_max {
+            return None;
+        }
+        *count += 1;
+        Some(NetworkPermit(Some((self.clone(), network))))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Network, usize>> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The right of a client to keep one connection open.
+#[derive(Debug)]
+pub(crate) struct NetworkPermit(Option<(NetworkLimit, Network)>);
+
+impl Drop for NetworkPermit {
+    fn drop(&mut self) {
+        let Some((limit, network)) = &self.0 else { return };
+        let mut counts = limit.lock();
+        if let Some(count) = counts.get_mut(network) {
+            *count -= 1;
+            if *count == 0 {
+                counts.remove(network);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NetworkLimit, Peer};
+
+    fn peer(address: &str) -> Peer {
+        Peer::tcp(address.parse().unwrap())
+    }
+
+    #[test]
+    fn a_network_has_a_limit_of_its_own() {
+        let limit = NetworkLimit::new(2, false);
+        for [first, second, third, other] in [
+            ["192.0.2.1:1", "192.0.2.1:2", "[::ffff:192.0.2.1]:3", "192.0.2.2:1"],
+            ["[2001:db8::1]:1", "[2001:db8::2]:1", "[2001:db8::ff:0:0:1]:1", "[2001:db8:0:1::1]:1"],
+        ] {
+            let permit = limit.try_acquire(peer(first)).unwrap();
+            let _second = limit.try_acquire(peer(second)).unwrap();
+            assert!(limit.try_acquire(peer(third)).is_none(), "{third}");
+            assert!(limit.try_acquire(peer(other)).is_some(), "{other}");
+            drop(permit);
+            assert!(limit.try_acquire(peer(third)).is_some(), "{third}");
+        }
+        assert!(limit.lock().is_empty(), "nothing is kept of clients that have gone");
+    }
+
+    #[test]
+    fn clients_on_this_machine_are_exempt_by_default() {
+        let limit = NetworkLimit::new(1, false);
+        for client in
+            [peer("127.0.0.1:1"), peer("[::1]:1"), peer("[::ffff:127.0.0.9]:1"), Peer::local()]
+        {
+            let permits: Vec<_> = (0..9).map(|_| limit.try_acquire(client)).collect();
+            assert!(permits.iter().all(Option::is_some), "{client}");
+        }
+        let limit = NetworkLimit::new(1, true);
+        let _permit = limit.try_acquire(peer("127.0.0.1:1")).unwrap();
+        assert!(limit.try_acquire(peer("127.0.0.1:2")).is_none());
+    }
+}

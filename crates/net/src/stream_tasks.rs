@@ -1,0 +1,245 @@
+//! The requests of an HTTP/2 connection, each in a task of its own, with the limits of a stream.
+
+use std::future::Future;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use hyper::rt::Executor;
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use crate::idle::{Activity, RequestInProgress};
+
+tokio::task_local! {
+    /// The progress of the stream whose task is running.
+    static PROGRESS: Arc<Progress>;
+}
+
+/// The time in which [`resets_max`](crate::ServeOptions::http2) streams may be cancelled.
+const RESET_PERIOD: Duration = Duration::from_secs(10);
+
+/// Runs the streams of a connection. A stream whose client takes nothing for too long is reset.
+#[derive(Clone, Debug)]
+pub(crate) struct StreamTasks {
+    tasks: Arc<Mutex<JoinSet<()>>>,
+    write_timeout: Duration,
+}
+
+/// The streams of a connection. Dropping it ends them, so that none outlives the connection.
+#[derive(Debug)]
+pub(crate) struct StreamTasksOwner(pub(crate) StreamTasks);
+
+impl StreamTasksOwner {
+    pub(crate) fn new(write_timeout: Duration) -> Self {
+        Self(StreamTasks { tasks: Arc::default(), write_timeout })
+    }
+}
+
+impl Drop for StreamTasksOwner {
+    fn drop(&mut self) {
+        self.0.lock().abort_all();
+    }
+}
+
+impl StreamTasks {
+    fn lock(&self) -> MutexGuard<'_, JoinSet<()>> {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<F> Executor<F> for StreamTasks
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    fn execute(&self, stream: F) {
+        let progress = Arc::<Progress>::default();
+        let write_timeout = self.write_timeout;
+        let mut tasks = self.lock();
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(async move {
+            tokio::select! {
+                () = PROGRESS.scope(progress.clone(), stream) => {}
+                // Dropping the stream resets it.
+                () = progress.blocked_for(write_timeout) => {}
+            }
+        });
+    }
+}
+
+/// Whether a stream waits for its client to take what is ready.
+#[derive(Debug, Default)]
+struct Progress {
+    blocked_since: Mutex<Option<Instant>>,
+}
+
+impl Progress {
+    fn lock(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.blocked_since.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until the client has taken nothing for this long.
+    async fn blocked_for(&self, timeout: Duration) {
+        loop {
+            let blocked = self.lock().map_or(Duration::ZERO, |since| since.elapsed());
+            match timeout.checked_sub(blocked).filter(|left| !left.is_zero()) {
+                Some(left) => tokio::time::sleep(left).await,
+                None => return,
+            }
+        }
+    }
+}
+
+/// A request of an HTTP/2 connection and its response. Dropping it before the response
+/// [is complete](Self::is_complete) counts as a reset.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    pub(crate) is_complete: bool,
+    request: Option<RequestInProgress>,
+    activity: Arc<Activity>,
+    resets: Arc<Resets>,
+    progress: Option<Arc<Progress>>,
+}
+
+impl Stream {
+    pub(crate) fn begin(activity: &Arc<Activity>, resets: &Arc<Resets>) -> Self {
+        let (activity, resets) = (activity.clone(), resets.clone());
+        let request = Some(activity.begin_request());
+        Self { is_complete: false, request, activity, resets, progress: None }
+    }
+
+    /// Connects the stream with the task that runs it. Call it inside that task.
+    pub(crate) fn enter_task(&mut self) {
+        self.progress = PROGRESS.try_with(Arc::clone).ok();
+    }
+
+    /// Notes whether a part of the response waits for the client from now on.
+    pub(crate) fn set_blocked(&self, is_blocked: bool) {
+        if let Some(progress) = &self.progress {
+            *progress.lock() = is_blocked.then(Instant::now);
+        }
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.set_blocked(false);
+        if !self.is_complete {
+            self.resets.count();
+        }
+        // Another thread may have written the end of the response already.
+        self.request = None;
+        self.activity.all_written();
+    }
+}
+
+/// The streams that a client has cancelled.
+#[derive(Debug)]
+pub(crate) struct Resets {
+    resets_max: u32,
+    period: Mutex<Period>,
+    exceeded: Notify,
+}
+
+#[derive(Debug)]
+struct Period {
+    begun: Instant,
+    resets: u32,
+}
+
+impl Resets {
+    pub(crate) fn new(resets_max: u32) -> Self {
+        let period = Mutex::new(Period { begun: Instant::now(), resets: 0 });
+        Self { resets_max, period, exceeded: Notify::new() }
+    }
+
+    fn count(&self) {
+        let mut period = self.period.lock().unwrap_or_else(PoisonError::into_inner);
+        if period.begun.elapsed() >= RESET_PERIOD {
+            *period = Period { begun: Instant::now(), resets: 0 };
+        }
+        period.resets = period.resets.saturating_add(1);
+        if period.resets > self.resets_max {
+            self.exceeded.notify_one();
+        }
+    }
+
+    /// Waits until there are too many.
+    pub(crate) async fn exceeded(&self) {
+        self.exceeded.notified().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use hyper::rt::Executor;
+    use tokio::time::{Instant, sleep};
+
+    use super::{Activity, RESET_PERIOD, Resets, Stream, StreamTasksOwner};
+    use crate::idle::IdleConnections;
+
+    const TIMEOUT: Duration = Duration::from_secs(60);
+
+    fn activity() -> Arc<Activity> {
+        Arc::new(IdleConnections::default()).enter().activity()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_that_its_client_does_not_take_is_dropped() {
+        let owner = StreamTasksOwner::new(TIMEOUT);
+        let (activity, resets) = (activity(), Arc::new(Resets::new(0)));
+        let mut stream = Stream::begin(&activity, &resets);
+        let begun = Instant::now();
+        owner.0.execute(async move {
+            stream.enter_task();
+            // The handler takes long, and then the client takes each part late.
+            sleep(10 * TIMEOUT).await;
+            for _ in 0..10 {
+                stream.set_blocked(true);
+                sleep(TIMEOUT - Duration::from_secs(1)).await;
+                stream.set_blocked(false);
+            }
+            stream.set_blocked(true);
+            std::future::pending::<()>().await;
+        });
+        resets.exceeded().await;
+        assert_eq!(begun.elapsed(), 21 * TIMEOUT - Duration::from_secs(10));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn streams_end_with_their_connection() {
+        let owner = StreamTasksOwner::new(TIMEOUT);
+        let (activity, resets) = (activity(), Arc::new(Resets::new(0)));
+        let stream = Stream::begin(&activity, &resets);
+        owner.0.execute(async move {
+            let _stream = stream;
+            std::future::pending::<()>().await;
+        });
+        drop(owner);
+        resets.exceeded().await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn resets_are_counted_for_a_while() {
+        let (activity, resets) = (activity(), Arc::new(Resets::new(2)));
+        let is_exceeded = async || {
+            tokio::time::timeout(Duration::from_millis(1), resets.exceeded()).await.is_ok()
+        };
+        for _ in 0..3 {
+            for _ in 0..2 {
+                drop(Stream::begin(&activity, &resets));
+                let mut complete = Stream::begin(&activity, &resets);
+                complete.is_complete = true;
+            }
+            assert!(!is_exceeded().await);
+            sleep(RESET_PERIOD).await;
+        }
+        for _ in 0..3 {
+            drop(Stream::begin(&activity, &resets));
+        }
+        assert!(is_exceeded().await);
+    }
+}
