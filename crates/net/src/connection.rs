@@ -10,12 +10,11 @@ use hyper::header::{CONNECTION, HeaderValue, TRANSFER_ENCODING};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
-use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::sync::watch;
+use hyper_util::rt::TokioIo;
 
 use crate::body::Body;
 use crate::client_watch::ClientWatch;
-use crate::idle::IdleEntry;
+use crate::idle::{Closing, IdleEntry};
 use crate::options::{HEADERS_MAX_ON_STACK, ServeOptions};
 use crate::refusal::LATE_HEAD;
 use crate::response_body::ResponseBody;
@@ -27,9 +26,6 @@ use crate::transport::Transport;
 fn protocol(options: &ServeOptions) -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder
-        // Without a timer hyper's header timeout has no effect.
-        .timer(TokioTimer::new())
-        .header_read_timeout(options.header_timeout)
         .max_header_size(options.header_bytes_max)
         // A client may close its sending side and still wait for the answer (`nc`,
         // `curl -T -`); that is no reason to drop the request.
@@ -65,20 +61,18 @@ where
     }
 
     /// Serves the requests of one connection until the client leaves, the connection is
-    /// upgraded, a limit is hit, or `stopping` turns true and the request in flight is answered.
+    /// upgraded, a limit is hit, or the server stops and the request in flight is answered.
     pub(crate) async fn run(
         self: Arc<Self>,
         connection: Connection,
         permit: ConnectionPermit,
         entry: IdleEntry,
-        mut stopping: watch::Receiver<bool>,
     ) {
         let (peer, scheme) = (connection.peer(), connection.scheme());
         // The handshake is a part of the time until the first request, and makes room as it does.
         let opened = tokio::select! {
             opened = connection.open_http(self.options.header_timeout) => opened,
-            _ = stopping.wait_for(|stopping| *stopping) => return,
-            () = entry.asked_to_close() => return,
+            _closing = entry.asked_to_close() => return,
         };
         let Ok(stream) = opened else { return };
         let write_timeout = self.options.write_timeout;
@@ -87,19 +81,13 @@ where
         let transport = Transport::new(stream, permit, write_timeout, entry.activity());
         let client = Client { peer, scheme, watch: transport.watch() };
         if is_http2 {
-            self.serve_http2(transport, client, entry, stopping).await;
+            self.serve_http2(transport, client, entry).await;
         } else {
-            self.serve_http1(transport, client, entry, stopping).await;
+            self.serve_http1(transport, client, entry).await;
         }
     }
 
-    async fn serve_http1(
-        &self,
-        transport: Transport,
-        client: Client,
-        entry: IdleEntry,
-        mut stopping: watch::Receiver<bool>,
-    ) {
+    async fn serve_http1(&self, transport: Transport, client: Client, entry: IdleEntry) {
         let (files, last_words) = (transport.files(), transport.last_words());
         let activity = entry.activity();
         let service = service_fn(|request: Request<Incoming>| {
@@ -122,19 +110,18 @@ where
         });
         let connection = self.protocol.serve_connection(TokioIo::new(transport), service);
         let mut connection = pin!(connection.with_upgrades());
-        tokio::select! {
-            ended = connection.as_mut() => {
-                // Any other error is the client's (gone, malformed), and hyper has answered it if HTTP
-                // has an answer.
-                if ended.is_err_and(|error| error.is_timeout()) {
-                    last_words.set(LATE_HEAD);
-                }
-                return;
-            }
-            _ = stopping.wait_for(|stopping| *stopping) => {}
+        // An error is the client's (gone, malformed), and hyper has answered it if HTTP has an answer.
+        let closing = tokio::select! {
+            biased;
+            _ended = connection.as_mut() => return,
+            closing = entry.asked_to_close() => closing,
+        };
+        match closing {
+            Closing::Late if !entry.has_requests() => return last_words.set(LATE_HEAD),
             // Before its first request nothing can be in progress. After it, hyper closes the
             // connection once the response is sent.
-            () = entry.asked_to_close() => if !entry.has_served() { return },
+            Closing::MakeRoom if !entry.has_served() => return,
+            _ => {}
         }
         connection.as_mut().graceful_shutdown();
         let _ended = connection.await;

@@ -17,11 +17,10 @@ use hyper::server::conn::http2;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::sync::watch;
 
 use crate::body::Body;
 use crate::connection::{Client, HttpConnection, refusal};
-use crate::idle::IdleEntry;
+use crate::idle::{Closing, IdleEntry};
 use crate::options::ServeOptions;
 use crate::response_body::ResponseBody;
 use crate::socket::Peer;
@@ -57,15 +56,15 @@ where
     H: Fn(Request<Incoming>, Peer) -> F + Send + Sync + 'static,
     F: Future<Output = Response<Body>> + Send + 'static,
 {
-    /// Serves an HTTP/2 connection until the client leaves, a limit is hit, or `stopping` turns true and
-    /// the requests in progress are answered.
+    /// Serves an HTTP/2 connection until the client leaves, a limit is hit, or the server stops and the
+    /// requests in progress are answered.
     pub(crate) async fn serve_http2(
         self: Arc<Self>,
         transport: Transport,
         client: Client,
         entry: IdleEntry,
-        mut stopping: watch::Receiver<bool>,
     ) {
+        entry.set_http2();
         let options = &self.options;
         let tasks = StreamTasksOwner::new(options.write_timeout);
         let resets = Arc::new(Resets::new(options.http2.resets_max));
@@ -78,9 +77,10 @@ where
         let patience = tokio::select! {
             _ended = connection.as_mut() => return,
             () = resets.exceeded() => return,
-            _ = stopping.wait_for(|stopping| *stopping) => options.grace_period,
-            () = entry.asked_to_close() => CLOSE_TIMEOUT,
-            () = entry.idle_for(options.header_timeout, options.http2.idle_timeout) => CLOSE_TIMEOUT,
+            closing = entry.asked_to_close() => match closing {
+                Closing::Stop => options.grace_period,
+                Closing::MakeRoom | Closing::Late => CLOSE_TIMEOUT,
+            },
         };
         connection.as_mut().graceful_shutdown();
         tokio::select! {

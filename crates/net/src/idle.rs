@@ -1,110 +1,210 @@
-//! The connections that wait for a request. They make room if the server is full.
+//! What the connections of a server are doing. Those that wait for a request make room if the server is
+//! full, and end if they wait for too long.
+//!
+//! A request costs a few atomic operations: waits are numbered in their order, without a clock. From time
+//! to time the server notes the number of the next wait, so waits with smaller numbers are older than that
+//! note.
 
-use std::collections::BTreeMap;
+use std::collections::{HashMap, VecDeque};
+use std::future::poll_fn;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
 use std::time::Duration;
 
-use tokio::sync::Notify;
+use atomic_waker::AtomicWaker;
 use tokio::time::Instant;
 
-/// The open connections without a request in progress, in the order in which they began to wait.
+/// The open connections.
 #[derive(Debug, Default)]
 pub(crate) struct IdleConnections {
-    waiting: Mutex<Waiting>,
+    /// The number of the last wait that began. The first one has the number 1.
+    waits: AtomicU64,
+    open: Mutex<Open>,
 }
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct Open {
     next: u64,
-    connections: BTreeMap<u64, Arc<Notify>>,
+    connections: HashMap<u64, Arc<Activity>>,
+    is_stopping: bool,
+    notes: VecDeque<Note>,
+}
+
+/// Waits up to this number had begun by this time.
+#[derive(Debug)]
+struct Note {
+    time: Instant,
+    number: u64,
+}
+
+/// How long connections may wait.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WaitLimits {
+    /// For the first request, and for each one of HTTP/1.
+    pub(crate) head: Duration,
+    /// For a further request of HTTP/2.
+    pub(crate) http2: Duration,
+}
+
+impl WaitLimits {
+    /// How often the server should [look](IdleConnections::close_late). A connection ends an eighth of its
+    /// limit late at most.
+    pub(crate) fn interval(&self) -> Duration {
+        (self.head.min(self.http2) / 8).max(Duration::from_millis(1))
+    }
+}
+
+/// Why a connection is asked to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Closing {
+    /// Another connection needs its place.
+    MakeRoom,
+    /// It has waited for too long.
+    Late,
+    /// The server stops.
+    Stop,
+}
+
+impl Closing {
+    /// The reason with this number, which is not 0.
+    fn from_number(number: u8) -> Option<Self> {
+        [Self::MakeRoom, Self::Late, Self::Stop].into_iter().find(|one| one.number() == number)
+    }
+
+    fn number(self) -> u8 {
+        self as u8 + 1
+    }
 }
 
 impl IdleConnections {
     /// Adds a connection, which waits for its first request.
     pub(crate) fn enter(self: &Arc<Self>) -> IdleEntry {
-        let activity = Activity {
+        let activity = Arc::new(Activity {
             idle: self.clone(),
-            close: Arc::default(),
-            state: Mutex::new(State {
-                place: None,
-                begun: Instant::now(),
-                requests: 0,
-                is_unsent: false,
-                has_served: false,
-                has_left: false,
-            }),
-        };
-        activity.begin_wait(&mut activity.state());
-        IdleEntry(Arc::new(activity))
+            waiting: AtomicU64::new(0),
+            requests: AtomicUsize::new(0),
+            is_unsent: AtomicBool::new(false),
+            has_served: AtomicBool::new(false),
+            is_http2: AtomicBool::new(false),
+            closing: AtomicU8::new(0),
+            waker: AtomicWaker::new(),
+        });
+        activity.begin_wait();
+        let mut open = self.lock();
+        if open.is_stopping {
+            activity.close(Closing::Stop);
+        }
+        let key = open.next;
+        open.next += 1;
+        open.connections.insert(key, activity.clone());
+        IdleEntry { activity, key }
     }
 
     /// Asks the connection that has waited for the longest time to close. Returns false if none
-    /// waits.
+    /// waits. It looks at every connection, some nanoseconds for each.
     pub(crate) fn close_oldest(&self) -> bool {
-        let oldest = self.lock().connections.pop_first();
-        oldest.is_some_and(|(_, close)| {
-            close.notify_one();
+        let open = self.lock();
+        let waiting = open.connections.values().filter_map(|one| Some((one.wait()?, one)));
+        let oldest = waiting.min_by_key(|(number, _)| *number);
+        oldest.is_some_and(|(_, activity)| {
+            activity.close(Closing::MakeRoom);
             true
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Asks the connections to close that have waited for longer than their limit, as far as the earlier
+    /// calls can tell.
+    pub(crate) fn close_late(&self, limits: &WaitLimits) {
+        let now = Instant::now();
+        let mut open = self.lock();
+        let number = self.waits.load(Ordering::SeqCst);
+        open.notes.push_back(Note { time: now, number });
+        // The wait with this number has lasted for so long, and all before it.
+        let late = |open: &Open, limit| {
+            let old = open.notes.partition_point(|note| now.duration_since(note.time) >= limit);
+            old.checked_sub(1).map_or(0, |last| open.notes[last].number)
+        };
+        let (head, http2) = (late(&open, limits.head), late(&open, limits.http2));
+        for activity in open.connections.values() {
+            let is_late = |number| number <= if activity.is_http2_wait() { http2 } else { head };
+            if activity.wait().is_some_and(is_late) {
+                activity.close(Closing::Late);
+            }
+        }
+        let longest = limits.head.max(limits.http2);
+        // The last note that is old enough for both is all that is needed of the old ones.
+        while open.notes.get(1).is_some_and(|note| now.duration_since(note.time) >= longest) {
+            open.notes.pop_front();
+        }
+    }
+
+    /// Asks every connection to close, also those that will be added.
+    pub(crate) fn stop(&self) {
+        let mut open = self.lock();
+        open.is_stopping = true;
+        for activity in open.connections.values() {
+            activity.close(Closing::Stop);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// One connection. Dropping it removes it.
+/// One connection. Dropping it removes it: it has ended or is upgraded, so it makes no room.
 #[derive(Debug)]
-pub(crate) struct IdleEntry(Arc<Activity>);
+pub(crate) struct IdleEntry {
+    activity: Arc<Activity>,
+    key: u64,
+}
 
 impl IdleEntry {
     /// What the connection is doing, for its requests and its socket.
     pub(crate) fn activity(&self) -> Arc<Activity> {
-        self.0.clone()
+        self.activity.clone()
     }
 
     /// Whether a request has ever arrived.
     pub(crate) fn has_served(&self) -> bool {
-        self.0.state().has_served
+        self.activity.has_served.load(Ordering::SeqCst)
+    }
+
+    /// Whether a request is in progress.
+    pub(crate) fn has_requests(&self) -> bool {
+        self.activity.requests.load(Ordering::SeqCst) > 0
+    }
+
+    /// The connection speaks HTTP/2, which has a limit of its own.
+    pub(crate) fn set_http2(&self) {
+        self.activity.is_http2.store(true, Ordering::SeqCst);
     }
 
     /// Waits for a while, and for as long again while a request is in progress.
     pub(crate) async fn idle_after(&self, pause: Duration) {
         loop {
             tokio::time::sleep(pause).await;
-            if self.0.state().requests == 0 {
+            if !self.has_requests() {
                 return;
             }
         }
     }
 
-    /// Waits until the connection is asked to make room.
-    pub(crate) async fn asked_to_close(&self) {
-        self.0.close.notified().await;
-    }
-
-    /// Waits until the connection has been idle for too long: for `first` before its first request, and
-    /// for `next` after one.
-    pub(crate) async fn idle_for(&self, first: Duration, next: Duration) {
-        loop {
-            let (limit, idle) = {
-                let state = self.0.state();
-                let limit = if state.has_served { next } else { first };
-                (limit, if state.requests == 0 { state.begun.elapsed() } else { Duration::ZERO })
-            };
-            match limit.checked_sub(idle).filter(|left| !left.is_zero()) {
-                Some(left) => tokio::time::sleep(left).await,
-                None => return,
-            }
-        }
+    /// Waits until the connection is asked to close. The last reason counts.
+    pub(crate) async fn asked_to_close(&self) -> Closing {
+        poll_fn(|context| {
+            self.activity.waker.register(context.waker());
+            let closing = self.activity.closing.load(Ordering::SeqCst);
+            Closing::from_number(closing).map_or(Poll::Pending, Poll::Ready)
+        })
+        .await
     }
 }
 
 impl Drop for IdleEntry {
     fn drop(&mut self) {
-        let mut state = self.0.state();
-        state.has_left = true;
-        self.0.end_wait(&mut state);
+        self.activity.idle.lock().connections.remove(&self.key);
     }
 }
 
@@ -112,66 +212,59 @@ impl Drop for IdleEntry {
 #[derive(Debug)]
 pub(crate) struct Activity {
     idle: Arc<IdleConnections>,
-    close: Arc<Notify>,
-    state: Mutex<State>,
-}
-
-#[derive(Debug)]
-struct State {
-    /// The place among the connections that wait; `None` during a request.
-    place: Option<u64>,
-    /// When the last wait began.
-    begun: Instant,
+    /// The number of its wait; 0 during a request.
+    waiting: AtomicU64,
     /// The requests in progress, up to the end of their response's body.
-    requests: usize,
+    requests: AtomicUsize,
     /// Whether the end of a response may wait to be written. The connection is not idle until it is.
-    is_unsent: bool,
-    has_served: bool,
-    /// Whether the connection has ended or has been upgraded, so that it makes no room.
-    has_left: bool,
+    is_unsent: AtomicBool,
+    has_served: AtomicBool,
+    is_http2: AtomicBool,
+    /// The [`Closing`] that was asked for, as its number; 0 if none was.
+    closing: AtomicU8,
+    waker: AtomicWaker,
 }
 
 impl Activity {
     /// A request has arrived. It is in progress until the guard is dropped; after that, the connection
     /// is idle as soon as everything [is written](Self::all_written).
     pub(crate) fn begin_request(self: &Arc<Self>) -> RequestInProgress {
-        let mut state = self.state();
-        state.has_served = true;
-        state.requests += 1;
-        self.end_wait(&mut state);
-        drop(state);
+        self.requests.fetch_add(1, Ordering::SeqCst);
+        self.waiting.store(0, Ordering::SeqCst);
+        self.has_served.store(true, Ordering::Relaxed);
         RequestInProgress(self.clone())
     }
 
     /// Everything that was sent so far has been handed to the system.
     pub(crate) fn all_written(&self) {
-        let mut state = self.state();
-        if state.is_unsent && state.requests == 0 {
-            state.is_unsent = false;
-            self.begin_wait(&mut state);
+        if self.is_unsent.load(Ordering::SeqCst) && self.requests.load(Ordering::SeqCst) == 0 {
+            self.is_unsent.store(false, Ordering::Relaxed);
+            self.begin_wait();
         }
     }
 
-    fn begin_wait(&self, state: &mut State) {
-        state.begun = Instant::now();
-        if state.has_left {
-            return;
-        }
-        let mut waiting = self.idle.lock();
-        let place = waiting.next;
-        waiting.next += 1;
-        waiting.connections.insert(place, self.close.clone());
-        state.place = Some(place);
-    }
-
-    fn end_wait(&self, state: &mut State) {
-        if let Some(place) = state.place.take() {
-            self.idle.lock().connections.remove(&place);
+    fn begin_wait(&self) {
+        let number = self.idle.waits.fetch_add(1, Ordering::SeqCst) + 1;
+        self.waiting.store(number, Ordering::SeqCst);
+        // A request of another stream may have begun meanwhile.
+        if self.requests.load(Ordering::SeqCst) > 0 {
+            self.waiting.store(0, Ordering::SeqCst);
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The number of its wait, if it waits and is not asked to close.
+    fn wait(&self) -> Option<u64> {
+        let number = self.waiting.load(Ordering::SeqCst);
+        (number > 0 && self.closing.load(Ordering::SeqCst) == 0).then_some(number)
+    }
+
+    fn is_http2_wait(&self) -> bool {
+        self.is_http2.load(Ordering::SeqCst) && self.has_served.load(Ordering::SeqCst)
+    }
+
+    fn close(&self, closing: Closing) {
+        self.closing.store(closing.number(), Ordering::SeqCst);
+        self.waker.wake();
     }
 }
 
@@ -181,10 +274,9 @@ pub(crate) struct RequestInProgress(Arc<Activity>);
 
 impl Drop for RequestInProgress {
     fn drop(&mut self) {
-        let mut state = self.0.state();
-        state.requests -= 1;
-        state.is_unsent |= state.requests == 0;
-        state.begun = Instant::now();
+        // Set first: who sees no request must see that its answer may be unsent.
+        self.0.is_unsent.store(true, Ordering::SeqCst);
+        self.0.requests.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -193,9 +285,16 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use tokio::time::Instant;
+    use super::{Closing, IdleConnections, IdleEntry, WaitLimits};
 
-    use super::IdleConnections;
+    const LIMITS: WaitLimits =
+        WaitLimits { head: Duration::from_secs(8), http2: Duration::from_secs(80) };
+
+    /// The reason why a connection was asked to close, if it was.
+    async fn closing(entry: &IdleEntry) -> Option<Closing> {
+        let waiting = tokio::time::timeout(Duration::ZERO, entry.asked_to_close());
+        waiting.await.ok()
+    }
 
     #[tokio::test(start_paused = true)]
     async fn those_that_wait_for_the_longest_time_close_first() {
@@ -203,11 +302,12 @@ mod tests {
         let [first, second, third] = [idle.enter(), idle.enter(), idle.enter()];
         let request = first.activity().begin_request();
         assert!(idle.close_oldest(), "the second, as the first has a request");
-        second.asked_to_close().await;
+        assert_eq!(closing(&second).await, Some(Closing::MakeRoom));
         drop(request);
         first.activity().all_written();
         assert!(idle.close_oldest());
-        third.asked_to_close().await;
+        assert_eq!(closing(&third).await, Some(Closing::MakeRoom));
+        assert_eq!(closing(&first).await, None);
         drop(first);
         assert!(!idle.close_oldest(), "none is left");
     }
@@ -228,22 +328,48 @@ mod tests {
         assert!(idle.close_oldest());
     }
 
+    /// Looks as often as the server does, and returns after how many looks each connection was asked to
+    /// close.
+    async fn looks(idle: &IdleConnections, entries: &[&IdleEntry], most: u32) -> Vec<Option<u32>> {
+        let mut found = vec![None; entries.len()];
+        for look in 0..most {
+            idle.close_late(&LIMITS);
+            for (entry, found) in entries.iter().zip(&mut found) {
+                if found.is_none() && closing(entry).await == Some(Closing::Late) {
+                    *found = Some(look);
+                }
+            }
+            tokio::time::advance(LIMITS.interval()).await;
+        }
+        found
+    }
+
     #[tokio::test(start_paused = true)]
-    async fn idle_times_do_not_include_requests() {
-        let [first, next] = [Duration::from_secs(1), Duration::from_secs(60)];
+    async fn connections_that_wait_for_too_long_are_closed() {
         let idle = Arc::new(IdleConnections::default());
-        let entry = idle.enter();
-        let begun = Instant::now();
-        entry.idle_for(first, next).await;
-        assert_eq!(begun.elapsed(), first);
-        let request = entry.activity().begin_request();
-        let answer = async {
-            tokio::time::sleep(10 * next).await;
-            drop(request);
-            entry.activity().all_written();
-        };
-        let begun = Instant::now();
-        tokio::join!(answer, entry.idle_for(first, next));
-        assert_eq!(begun.elapsed(), 11 * next);
+        let [first, busy, answered, other] = [(); 4].map(|()| idle.enter());
+        let request = busy.activity().begin_request();
+        for entry in [&answered, &other] {
+            entry.set_http2();
+        }
+        drop(answered.activity().begin_request());
+        answered.activity().all_written();
+        // The interval is a second, and a look can only tell what an earlier one has seen.
+        let found = looks(&idle, &[&first, &busy, &answered, &other], 100).await;
+        assert_eq!(found, [Some(8), None, Some(80), Some(8)]);
+        drop(request);
+        busy.activity().all_written();
+        assert_eq!(looks(&idle, &[&busy], 100).await, [Some(8)]);
+        assert!(idle.lock().notes.len() <= 82, "old notes are dropped");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stop_reaches_those_that_come_later() {
+        let idle = Arc::new(IdleConnections::default());
+        let before = idle.enter();
+        let _request = before.activity().begin_request();
+        idle.stop();
+        assert_eq!(closing(&before).await, Some(Closing::Stop));
+        assert_eq!(closing(&idle.enter()).await, Some(Closing::Stop));
     }
 }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::idle::WaitLimits;
+
 /// What a client may cost a [`Server`](crate::Server).
 #[derive(Clone, Debug)]
 pub struct ServeOptions {
@@ -38,6 +40,12 @@ pub struct ServeOptions {
     pub http2: Http2Options,
     /// How long requests in flight may take to finish once shutdown begins. Default 5 s.
     pub grace_period: Duration,
+}
+
+impl ServeOptions {
+    pub(crate) fn wait_limits(&self) -> WaitLimits {
+        WaitLimits { head: self.header_timeout, http2: self.http2.idle_timeout }
+    }
 }
 
 impl Default for ServeOptions {

@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use hyper::body::Incoming;
 use hyper::{Request, Response};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
+use tokio::time::MissedTickBehavior;
 
 use crate::body::Body;
 use crate::connection::HttpConnection;
@@ -98,9 +99,13 @@ impl Server {
         let limit = ConnectionLimit::new(self.options.connections_max);
         let mut connections = Connections::new(&self.options, handler);
         let mut reserve = Reserve::default();
+        let waits = self.options.wait_limits();
+        let mut looks = tokio::time::interval(waits.interval());
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 () = &mut shutdown => break,
+                _ = looks.tick() => connections.idle.close_late(&waits),
                 _ = connections.tasks.join_next(), if !connections.tasks.is_empty() => {}
                 accepted = accept(&mut self.listeners), if connections.may_accept() => {
                     reserve.keep();
@@ -180,7 +185,6 @@ struct Connections<H> {
     networks: NetworkLimit,
     /// The places of clients that are told that they have too many connections.
     refusals: Arc<Semaphore>,
-    stopping: watch::Sender<bool>,
 }
 
 impl<H, F> Connections<H>
@@ -199,7 +203,6 @@ where
             newcomers: Arc::new(Semaphore::new(NEWCOMERS_MAX)),
             networks,
             refusals: Arc::new(Semaphore::new(REFUSALS_MAX)),
-            stopping: watch::Sender::new(false),
         }
     }
 
@@ -220,7 +223,7 @@ where
         let has_room = self.idle.close_oldest();
         let Ok(place) = self.newcomers.clone().try_acquire_owned() else { return };
         let (limit, shared) = (limit.clone(), self.shared.clone());
-        let (stopping, entry) = (self.stopping.subscribe(), self.idle.clone());
+        let idle = self.idle.clone();
         self.tasks.spawn(async move {
             let room = tokio::time::timeout(ROOM_TIMEOUT, limit.acquire());
             let permit = if has_room { room.await.ok() } else { None };
@@ -228,7 +231,7 @@ where
                 Some(permit) => {
                     drop(place);
                     let permit = permit.with_network(network);
-                    shared.run(connection, permit, entry.enter(), stopping).await;
+                    shared.run(connection, permit, idle.enter()).await;
                 }
                 None => refusal::send(connection, &refusal::SERVER_FULL).await,
             }
@@ -246,14 +249,13 @@ where
     }
 
     fn start(&mut self, connection: Connection, permit: ConnectionPermit) {
-        let stopping = self.stopping.subscribe();
         let entry = self.idle.enter();
-        self.tasks.spawn(self.shared.clone().run(connection, permit, entry, stopping));
+        self.tasks.spawn(self.shared.clone().run(connection, permit, entry));
     }
 
     /// Asks every connection to end, waits for the grace period, and drops the rest.
     async fn finish(mut self, limit: &ConnectionLimit, options: &ServeOptions) {
-        self.stopping.send_replace(true);
+        self.idle.stop();
         // Every open connection holds a permit, upgraded or not.
         let _closed_in_time = limit.wait_idle(options.grace_period).await;
         self.tasks.shutdown().await;
