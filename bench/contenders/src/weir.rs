@@ -43,7 +43,7 @@ fn serve(ready: Sender<SocketAddr>, way: Way) -> io::Result<Received> {
         ready.send(server.local_addr()?).map_err(io::Error::other)?;
         let (done, received) = oneshot::channel();
         let done = Arc::new(Mutex::new(Some(done)));
-        let handler = move |request, _peer| answer(request, way, Arc::clone(&done));
+        let handler = move |request, _client| answer(request, way, Arc::clone(&done));
         tokio::spawn(server.serve(handler, std::future::pending()));
         received.await.map_err(io::Error::other)?.map_err(io::Error::other)
     })

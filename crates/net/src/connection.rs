@@ -13,13 +13,13 @@ use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 
 use crate::body::Body;
-use crate::client_watch::ClientWatch;
+use crate::client::Client;
 use crate::idle::{Closing, IdleEntry};
-use crate::options::{HEADERS_MAX_ON_STACK, ServeOptions};
+use crate::options::{BodyRate, HEADERS_MAX_ON_STACK, ServeOptions};
 use crate::refusal::LATE_HEAD;
 use crate::response_body::ResponseBody;
 use crate::scheme::Scheme;
-use crate::socket::{Connection, ConnectionPermit, Peer};
+use crate::socket::{Connection, ConnectionPermit};
 use crate::transport::Transport;
 
 /// The configuration of hyper that all HTTP/1 connections share.
@@ -43,17 +43,9 @@ pub(crate) struct HttpConnection<H> {
     handler: H,
 }
 
-/// The client of a connection, as its requests see it.
-#[derive(Clone)]
-pub(crate) struct Client {
-    peer: Peer,
-    scheme: Scheme,
-    watch: ClientWatch,
-}
-
 impl<H, F> HttpConnection<H>
 where
-    H: Fn(Request<Incoming>, Peer) -> F + Send + Sync + 'static,
+    H: Fn(Request<Incoming>, Client) -> F + Send + Sync + 'static,
     F: Future<Output = Response<Body>> + Send + 'static,
 {
     pub(crate) fn new(options: ServeOptions, handler: H) -> Self {
@@ -79,7 +71,7 @@ where
         stream.limit_unsent(write_timeout);
         let is_http2 = stream.speaks_http2();
         let transport = Transport::new(stream, permit, write_timeout, entry.activity());
-        let client = Client { peer, scheme, watch: transport.watch() };
+        let client = Client::new(peer, scheme, transport.watch());
         if is_http2 {
             self.serve_http2(transport, client, entry).await;
         } else {
@@ -127,13 +119,16 @@ where
         let _ended = connection.await;
     }
 
-    /// Calls the handler.
+    /// Calls the handler. An extension costs a hash table for each request, so there are none of what is
+    /// usual.
     pub(crate) fn call(&self, mut request: Request<Incoming>, client: &Client) -> F {
-        let extensions = request.extensions_mut();
-        extensions.insert(client.watch.clone());
-        extensions.insert(client.scheme);
-        extensions.insert(self.options.body_rate);
-        (self.handler)(request, client.peer)
+        if client.scheme != Scheme::default() {
+            request.extensions_mut().insert(client.scheme);
+        }
+        if self.options.body_rate != BodyRate::default() {
+            request.extensions_mut().insert(self.options.body_rate);
+        }
+        (self.handler)(request, client.clone())
     }
 }
 

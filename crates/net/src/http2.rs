@@ -19,11 +19,11 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 
 use crate::body::Body;
-use crate::connection::{Client, HttpConnection, refusal};
+use crate::client::Client;
+use crate::connection::{HttpConnection, refusal};
 use crate::idle::{Closing, IdleEntry};
 use crate::options::ServeOptions;
 use crate::response_body::ResponseBody;
-use crate::socket::Peer;
 use crate::stream_tasks::{Resets, Stream, StreamTasks, StreamTasksOwner};
 use crate::transport::Transport;
 
@@ -53,7 +53,7 @@ fn protocol(options: &ServeOptions, tasks: StreamTasks) -> http2::Builder<Stream
 
 impl<H, F> HttpConnection<H>
 where
-    H: Fn(Request<Incoming>, Peer) -> F + Send + Sync + 'static,
+    H: Fn(Request<Incoming>, Client) -> F + Send + Sync + 'static,
     F: Future<Output = Response<Body>> + Send + 'static,
 {
     /// Serves an HTTP/2 connection until the client leaves, a limit is hit, or the server stops and the

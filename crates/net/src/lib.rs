@@ -10,7 +10,7 @@
 //! - [`RequestBody`] is the body of a request, read at a minimum rate.
 //! - [`Body`] is the body of a response: one buffer, a list of parts, parts that are made as it
 //!   goes, or a file.
-//! - [`ClientWatch`] tells a handler that its client has gone.
+//! - [`Client`] tells a handler who its client is, and that it has gone.
 //! - [`HostGuard`] refuses requests that a browser was tricked into sending.
 //! - [`websocket::accept`] answers a WebSocket handshake; [`websocket::Reader`] lends out the
 //!   payload of each frame from one reused buffer, without waiting for the frame's end.
@@ -28,7 +28,7 @@
 //! let shutdown = async { /* for instance: wait for ctrl-c */ };
 //! server
 //!     .serve(
-//!         move |request, _peer| {
+//!         move |request, _client| {
 //!             let refused = guard.check(&request).err();
 //!             async move {
 //!                 let Some(refused) = refused else { return Response::new(Body::from("hello")) };
@@ -46,7 +46,7 @@
 
 mod authority;
 mod body;
-mod client_watch;
+mod client;
 mod connection;
 mod file_queue;
 mod guard;
@@ -66,7 +66,7 @@ pub mod websocket;
 
 pub use authority::{PublicUrl, PublicUrlError};
 pub use body::{Batch, Body, BodyAbortError, BodySender, ClientGoneError};
-pub use client_watch::ClientWatch;
+pub use client::Client;
 pub use guard::{GuardError, HostGuard, InvalidAuthority};
 pub use options::{BodyRate, Http2Options, ServeOptions};
 pub use request_body::{RequestBody, RequestBodyError};

@@ -2,7 +2,7 @@
 
 /// `http` or `https`, as the connection tells; never what a header claims.
 ///
-/// It is an extension of each request.
+/// It is an extension of each request that did not come over `http`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scheme {
     /// A connection without encryption.

@@ -15,13 +15,14 @@ use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 
 use crate::body::Body;
+use crate::client::Client;
 use crate::connection::HttpConnection;
 use crate::idle::IdleConnections;
 use crate::options::ServeOptions;
 use crate::refusal;
 use crate::socket::{
     Address, BindError, BindOptions, Connection, ConnectionLimit, ConnectionPermit, Listener,
-    NetworkLimit, Peer,
+    NetworkLimit,
 };
 
 /// An HTTP server on any number of listening sockets, not yet accepting. It speaks HTTP/1.1, and over TLS
@@ -92,7 +93,7 @@ impl Server {
     /// A handler that panics loses only its own connection; over HTTP/2, only its own stream.
     pub async fn serve<H, F>(mut self, handler: H, shutdown: impl Future<Output = ()>)
     where
-        H: Fn(Request<Incoming>, Peer) -> F + Send + Sync + 'static,
+        H: Fn(Request<Incoming>, Client) -> F + Send + Sync + 'static,
         F: Future<Output = Response<Body>> + Send + 'static,
     {
         let mut shutdown = pin!(shutdown);
@@ -189,7 +190,7 @@ struct Connections<H> {
 
 impl<H, F> Connections<H>
 where
-    H: Fn(Request<Incoming>, Peer) -> F + Send + Sync + 'static,
+    H: Fn(Request<Incoming>, Client) -> F + Send + Sync + 'static,
     F: Future<Output = Response<Body>> + Send + 'static,
 {
     fn new(options: &ServeOptions, handler: H) -> Self {

@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
 
-use crate::client_watch::ClientWatch;
+use crate::client::ClientWatch;
 use crate::file_queue::{FileQueue, WriteStart};
 use crate::idle::Activity;
 use crate::socket::{ConnectionPermit, SocketStream};

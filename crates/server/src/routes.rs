@@ -7,7 +7,7 @@ use hyper::body::Incoming;
 use hyper::header::ACCEPT;
 use hyper::{Method, Request, Response, StatusCode};
 use weir_net::websocket::{self, SocketOptions, Upgrade};
-use weir_net::{Body, ClientWatch};
+use weir_net::{Body, Client};
 use weir_view::SessionCreated;
 
 use crate::file::Purpose;
@@ -17,10 +17,14 @@ use crate::session::{Access, Lifetime, Session};
 use crate::{answer, export, live, page, query_string, response, rules, upload};
 
 /// Responds to any request.
-pub(crate) async fn answer(hub: Arc<Hub>, request: Request<Incoming>) -> Response<Body> {
+pub(crate) async fn answer(
+    hub: Arc<Hub>,
+    request: Request<Incoming>,
+    client: Client,
+) -> Response<Body> {
     let is_for_person = is_for_person(&request);
     let result = match admit(&hub, &request) {
-        Ok(None) => route(&hub, request).await,
+        Ok(None) => route(&hub, request, &client).await,
         Ok(Some(response)) => Ok(response),
         Err(refused) => Err(refused),
     };
@@ -47,15 +51,19 @@ fn admit(hub: &Hub, request: &Request<Incoming>) -> Result<Option<Response<Body>
     }
 }
 
-async fn route(hub: &Arc<Hub>, request: Request<Incoming>) -> Result<Response<Body>, Refusal> {
+async fn route(
+    hub: &Arc<Hub>,
+    request: Request<Incoming>,
+    client: &Client,
+) -> Result<Response<Body>, Refusal> {
     let path = request.uri().path().to_owned();
     let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
     match parts[..] {
         ["api", "sessions"] => create_session(hub, &request),
         ["api", "sessions", id] => end_session(hub, &request, id),
         ["api", "sessions", id, "sources", number] => remove_source(hub, &request, id, number),
-        ["api", "sessions", id, "report"] => report(hub, &request, id).await,
-        ["api", "sessions", id, "export"] => export_rows(hub, &request, id).await,
+        ["api", "sessions", id, "report"] => report(hub, &request, client, id).await,
+        ["api", "sessions", id, "export"] => export_rows(hub, &request, client, id).await,
         ["api", "sessions", id, "live"] => {
             let (response, session, upgrade) = connect(hub, request, id)?;
             spawn_live(session, upgrade);
@@ -139,6 +147,7 @@ fn session_page(
 async fn report(
     hub: &Arc<Hub>,
     request: &Request<Incoming>,
+    client: &Client,
     id: &str,
 ) -> Result<Response<Body>, Refusal> {
     allow(request, &[Method::GET, Method::HEAD])?;
@@ -149,7 +158,7 @@ async fn report(
     let data = session.data()?;
     let text = tokio::select! {
         text = answer::report(&session, data, query) => text?,
-        () = gone(request) => return Err(Refusal::ClientGone),
+        () = gone(client) => return Err(Refusal::ClientGone),
     };
     Ok(response::json(StatusCode::OK, text))
 }
@@ -157,6 +166,7 @@ async fn report(
 async fn export_rows(
     hub: &Arc<Hub>,
     request: &Request<Incoming>,
+    client: &Client,
     id: &str,
 ) -> Result<Response<Body>, Refusal> {
     allow(request, &[Method::GET])?;
@@ -167,7 +177,7 @@ async fn export_rows(
     let data = session.data()?;
     tokio::select! {
         response = export::export(&session, data, query, format) => response,
-        () = gone(request) => Err(Refusal::ClientGone),
+        () = gone(client) => Err(Refusal::ClientGone),
     }
 }
 
@@ -176,11 +186,8 @@ async fn export_rows(
 const GONE_GRACE: Duration = Duration::from_secs(1);
 
 /// Waits until the client has probably gone.
-async fn gone(request: &Request<Incoming>) {
-    match request.extensions().get::<ClientWatch>() {
-        Some(client) => client.sending_closed().await,
-        None => std::future::pending().await,
-    }
+async fn gone(client: &Client) {
+    client.sending_closed().await;
     tokio::time::sleep(GONE_GRACE).await;
 }
 

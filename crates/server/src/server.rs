@@ -98,7 +98,7 @@ impl Server {
             hub.end_all();
         };
         let hub = self.hub.clone();
-        let handler = move |request, _peer| routes::answer(hub.clone(), request);
+        let handler = move |request, client| routes::answer(hub.clone(), request, client);
         self.net.serve(handler, shutdown).await;
         self.hub.end_all();
     }

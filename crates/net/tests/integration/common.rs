@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use weir_net::socket::Listener;
-use weir_net::{Body, Peer, ServeOptions, Server};
+use weir_net::{Body, Client, ServeOptions, Server};
 
 use crate::transports::tls_options;
 
@@ -27,7 +27,7 @@ pub(crate) struct Running {
 impl Running {
     pub(crate) async fn start<H, F>(options: ServeOptions, handler: H) -> Self
     where
-        H: Fn(Request<Incoming>, Peer) -> F + Send + Sync + 'static,
+        H: Fn(Request<Incoming>, Client) -> F + Send + Sync + 'static,
         F: Future<Output = Response<Body>> + Send + 'static,
     {
         Self::start_at("tcp://127.0.0.1:0", options, handler).await
@@ -36,7 +36,7 @@ impl Running {
     /// Starts a server with TLS.
     pub(crate) async fn start_tls<H, F>(options: ServeOptions, handler: H) -> Self
     where
-        H: Fn(Request<Incoming>, Peer) -> F + Send + Sync + 'static,
+        H: Fn(Request<Incoming>, Client) -> F + Send + Sync + 'static,
         F: Future<Output = Response<Body>> + Send + 'static,
     {
         Self::start_at("tls://127.0.0.1:0", options, handler).await
@@ -44,7 +44,7 @@ impl Running {
 
     async fn start_at<H, F>(address: &str, options: ServeOptions, handler: H) -> Self
     where
-        H: Fn(Request<Incoming>, Peer) -> F + Send + Sync + 'static,
+        H: Fn(Request<Incoming>, Client) -> F + Send + Sync + 'static,
         F: Future<Output = Response<Body>> + Send + 'static,
     {
         let listener = Listener::bind(&address.parse().unwrap(), &tls_options()).await.unwrap();

@@ -8,7 +8,7 @@ use hyper::body::Incoming;
 use hyper::{Request, Response};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::Notify;
-use weir_net::{Body, HostGuard, Http2Options, Peer, RequestBody, Scheme, ServeOptions};
+use weir_net::{Body, Client, HostGuard, Http2Options, RequestBody, Scheme, ServeOptions};
 
 use crate::common::{Running, read_all, soon};
 use crate::http2_client::{
@@ -24,12 +24,12 @@ fn numbers(bytes: usize) -> Vec<u8> {
     (0..bytes).map(|index| (index % 251) as u8).collect()
 }
 
-async fn hello(_request: Request<Incoming>, _peer: Peer) -> Response<Body> {
+async fn hello(_request: Request<Incoming>, _client: Client) -> Response<Body> {
     Response::new(Body::from("hello"))
 }
 
 /// Bodies of all kinds, by path.
-async fn bodies(request: Request<Incoming>, _peer: Peer) -> Response<Body> {
+async fn bodies(request: Request<Incoming>, _client: Client) -> Response<Body> {
     let whole = numbers(1_000_000);
     Response::new(match request.uri().path() {
         "/whole" => Body::from(whole),

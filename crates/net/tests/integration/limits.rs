@@ -5,14 +5,14 @@ use std::time::Duration;
 use hyper::body::Incoming;
 use hyper::{Request, Response, StatusCode};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use weir_net::{Body, BodyRate, Peer, RequestBody, RequestBodyError, ServeOptions};
+use weir_net::{Body, BodyRate, Client, RequestBody, RequestBodyError, ServeOptions};
 
 use crate::common::{Running, exchange, read_all, read_until, soon};
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 const GET_AND_CLOSE: &str = "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
 
-async fn hello(_request: Request<Incoming>, _peer: Peer) -> Response<Body> {
+async fn hello(_request: Request<Incoming>, _client: Client) -> Response<Body> {
     Response::new(Body::from("hello"))
 }
 
@@ -78,7 +78,7 @@ async fn a_flood_from_one_address_keeps_no_other_out() {
 }
 
 /// Answers when the body is read, or why it was not.
-async fn read_body(request: Request<Incoming>, _peer: Peer) -> Response<Body> {
+async fn read_body(request: Request<Incoming>, _client: Client) -> Response<Body> {
     let (_, mut body) = RequestBody::of(request);
     let mut bytes = 0;
     loop {

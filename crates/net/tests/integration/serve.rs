@@ -9,13 +9,13 @@ use hyper::{Request, Response};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::sync::Notify;
 use tokio::time::sleep;
-use weir_net::{Body, ClientWatch, HostGuard, Peer, ServeOptions};
+use weir_net::{Body, Client, HostGuard, ServeOptions};
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 const GET_AND_CLOSE: &str = "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
 const HELLO_END: &str = "\r\n\r\nhello";
 
-async fn hello(_request: Request<Incoming>, _peer: Peer) -> Response<Body> {
+async fn hello(_request: Request<Incoming>, _client: Client) -> Response<Body> {
     Response::new(Body::from("hello"))
 }
 
@@ -135,10 +135,9 @@ async fn a_client_may_close_its_side_and_wait() {
 async fn a_handler_notices_that_its_client_has_gone() {
     let (begun, noticed) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let (begun_inside, noticed_inside) = (begun.clone(), noticed.clone());
-    let handler = move |request: Request<Incoming>, _| {
+    let handler = move |_, client: Client| {
         let (begun, noticed) = (begun_inside.clone(), noticed_inside.clone());
         async move {
-            let client = request.extensions().get::<ClientWatch>().cloned().expect("a watch");
             begun.notify_one();
             client.sending_closed().await;
             noticed.notify_one();
@@ -167,8 +166,7 @@ async fn a_handler_notices_that_its_client_has_gone() {
 
 #[tokio::test]
 async fn a_client_that_stays_is_not_taken_for_gone() {
-    let handler = |request: Request<Incoming>, _| async move {
-        let client = request.extensions().get::<ClientWatch>().cloned().expect("a watch");
+    let handler = |_, client: Client| async move {
         tokio::select! {
             () = client.sending_closed() => Response::new(Body::from("gone")),
             () = sleep(Duration::from_millis(100)) => Response::new(Body::from("hello")),
@@ -394,7 +392,8 @@ async fn foreign_hosts_and_origins_are_refused() {
 
 #[tokio::test]
 async fn the_handler_receives_the_peer() {
-    let handler = |_, peer: Peer| async move {
+    let handler = |_, client: Client| async move {
+        let peer = client.peer();
         assert!(peer.ip().is_some_and(|ip| ip.is_loopback()));
         Response::new(Body::from(peer.to_string()))
     };

@@ -17,9 +17,9 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 use weir_net::socket::{
-    Address, BindError, BindOptions, Listener, Peer, SocketStream, TlsFiles, TlsHandshakeError,
+    Address, BindError, BindOptions, Listener, SocketStream, TlsFiles, TlsHandshakeError,
 };
-use weir_net::{Body, ServeOptions, Server};
+use weir_net::{Body, Client, ServeOptions, Server};
 
 use crate::common::{read_all, soon};
 
@@ -36,7 +36,8 @@ pub(crate) fn tls_options() -> BindOptions {
 
 /// Serves the name of the peer as the body of every response.
 fn serve(listener: Listener) {
-    let handler = |_, peer: Peer| async move { Response::new(Body::from(peer.to_string())) };
+    let handler =
+        |_, client: Client| async move { Response::new(Body::from(client.peer().to_string())) };
     tokio::spawn(Server::new([listener]).serve(handler, std::future::pending()));
 }
 
