@@ -4,6 +4,7 @@ mod abuse;
 mod bench;
 mod browsers;
 mod crowdsec;
+mod duckdb;
 mod fail2ban;
 mod formats;
 mod nginx;

@@ -5,7 +5,8 @@ use std::time::Instant;
 use crate::shell::{Outcome, command, execute, execute_and_keep};
 use crate::summary::Summary;
 use crate::{
-    bench, browsers, crowdsec, fail2ban, formats, nginx, page, readme, strace, tidy, types, wasm,
+    bench, browsers, crowdsec, duckdb, fail2ban, formats, nginx, page, readme, strace, tidy, types,
+    wasm,
 };
 
 /// The steps to run.
@@ -60,6 +61,10 @@ pub(crate) fn run(scope: Scope) -> Outcome {
         })?;
         step("CrowdSec", || {
             summary.add(crowdsec::test()?);
+            Ok(())
+        })?;
+        step("DuckDB", || {
+            summary.add(duckdb::test()?);
             Ok(())
         })?;
         step("browsers", || {

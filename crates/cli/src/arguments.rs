@@ -6,6 +6,7 @@ use crate::bench::BenchArguments;
 use crate::completions::CompletionsArguments;
 use crate::count::CountArguments;
 use crate::demo::DemoArguments;
+use crate::export::ExportArguments;
 use crate::formats::FormatsArguments;
 use crate::grep::GrepArguments;
 use crate::listen::ListenArguments;
@@ -40,6 +41,8 @@ Examples:
   weir report access.log             the same in the terminal
   weir grep -c 404 access.log        the lines that match
   weir count --by status access.log  how many requests have each value
+  weir export --output access.parquet access.log
+                                     the records as Parquet, CSV or JSON lines
   weir rules --rule limits.conf access.log
                                      which requests a rate limit would reject
   weir demo                          the page with made-up traffic
@@ -53,6 +56,7 @@ pub(crate) enum Command {
     Report(ReportArguments),
     Grep(GrepArguments),
     Count(CountArguments),
+    Export(ExportArguments),
     Listen(ListenArguments),
     Rules(RulesArguments),
     Formats(FormatsArguments),

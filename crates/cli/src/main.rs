@@ -9,6 +9,7 @@ mod completions;
 mod count;
 mod demo;
 mod display;
+mod export;
 mod format_file;
 mod formats;
 mod grep;
@@ -19,6 +20,7 @@ mod messages;
 mod mistype;
 mod options;
 mod outcome;
+mod output_file;
 mod report;
 mod rules;
 mod scan;
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
         Some(Command::Report(arguments)) => report::run(&arguments),
         Some(Command::Grep(arguments)) => grep::run(&arguments),
         Some(Command::Count(arguments)) => count::run(&arguments),
+        Some(Command::Export(arguments)) => export::run(&arguments),
         Some(Command::Listen(arguments)) => listen::run(&arguments),
         Some(Command::Rules(arguments)) => rules::run(&arguments),
         Some(Command::Formats(arguments)) => formats::run(&arguments),

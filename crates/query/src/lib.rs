@@ -33,6 +33,7 @@ mod collateral;
 mod comparison;
 mod counter;
 mod evaluator;
+mod export;
 mod extents;
 mod group;
 mod limit_curve;
@@ -41,7 +42,6 @@ mod lines;
 mod overlay;
 mod periods;
 mod report;
-mod row_export;
 mod rule_comparison;
 mod rules;
 mod selection;
@@ -53,11 +53,11 @@ pub use blocks::{
     filter_and_zone,
 };
 pub use evaluator::{Answer, Evaluator, report, settled};
+pub use export::{ExportCounts, ExportError, ExportFormat, RowExport, SegmentExport};
 pub use limit_curve::{limit_curve, limit_grid, suggestion};
 pub use lines::LineFinder;
 pub use periods::PeriodError;
 pub use report::{evaluation_by_kind, report_of_fold};
-pub use row_export::{ExportFormat, RowExport};
 pub use rule_comparison::compare_rules;
 pub use rules::{RuleAnswer, RuleOptions, RuleQueryError, replay_rule, replay_rules};
 pub use selection::count_selection;

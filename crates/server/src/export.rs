@@ -61,7 +61,7 @@ pub(crate) async fn export(
     });
     let mut response = Response::new(body);
     let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type(format)));
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(format.media_type()));
     let disposition = format!("attachment; filename=\"{file}\"");
     let disposition = HeaderValue::from_str(&disposition).map_err(Refusal::internal)?;
     headers.insert(CONTENT_DISPOSITION, disposition);
@@ -85,20 +85,9 @@ async fn send(mut rows: RowExport<DataSet>, sender: BodySender, turn: Turn) {
     drop(turn);
 }
 
-fn content_type(format: ExportFormat) -> &'static str {
-    match format {
-        ExportFormat::Csv => "text/csv; charset=utf-8",
-        ExportFormat::JsonLines => "application/x-ndjson",
-    }
-}
-
 /// The name under which a browser saves the rows: that of the first source and the filter, as far as
 /// they are harmless in a header field and in every file system. The page names its files alike.
 fn file_name(source: &str, conditions: &[String], format: ExportFormat) -> String {
-    let extension = match format {
-        ExportFormat::Csv => "csv",
-        ExportFormat::JsonLines => "jsonl",
-    };
     let source = harmless(source.rsplit(['/', '\\']).next().unwrap_or_default());
     let source = source.trim_start_matches('.');
     let mut name = if source.is_empty() { "rows" } else { source }.to_owned();
@@ -109,7 +98,7 @@ fn file_name(source: &str, conditions: &[String], format: ExportFormat) -> Strin
     }
     // It has one byte for each character.
     name.truncate(NAME_BYTES_MAX);
-    format!("{name}.{extension}")
+    format!("{name}.{}", format.name())
 }
 
 /// The first characters of a text, with an underscore for each that is not harmless.

@@ -31,17 +31,15 @@ pub(crate) fn query(text: Option<&str>) -> Result<Query, Refusal> {
     Ok(query)
 }
 
-/// Reads the query and the format of an export from `format=csv` or `format=jsonl`, and the
+/// Reads the query and the format of an export from `format=NAME` ([`ExportFormat::name`]), and the
 /// parameters of [`query`] that select records: `where`, `zone` and `kind`.
 pub(crate) fn export(text: Option<&str>) -> Result<(Query, ExportFormat), Refusal> {
     let (mut query, mut format) = (Query::default(), None);
     for (name, value) in parameters(text) {
         match (name.as_str(), value.as_str()) {
-            ("format", "csv") => format = Some(ExportFormat::Csv),
-            ("format", "jsonl") => format = Some(ExportFormat::JsonLines),
             ("format", _) => {
-                let error = format!("`{value}` is not a valid format; write csv or jsonl");
-                return Err(Refusal::BadRequest(error));
+                let named = ExportFormat::by_name(&value);
+                format = Some(named.ok_or_else(|| Refusal::BadRequest(invalid_format(&value)))?);
             }
             _ if select(&mut query, &name, &value)? => {}
             _ => {
@@ -52,8 +50,15 @@ pub(crate) fn export(text: Option<&str>) -> Result<(Query, ExportFormat), Refusa
         }
     }
     let missing =
-        || Refusal::BadRequest("the format is missing; add format=csv or format=jsonl".to_owned());
+        || Refusal::BadRequest("the format is missing; add format=csv or another one".to_owned());
     Ok((query, format.ok_or_else(missing)?))
+}
+
+fn invalid_format(name: &str) -> String {
+    format!(
+        "`{name}` is not a valid format; write {}",
+        ExportFormat::ALL.map(ExportFormat::name).join(" or ")
+    )
 }
 
 /// The names and the values of the parameters.

@@ -4,6 +4,7 @@ use std::fmt;
 
 use hyper::StatusCode;
 use weir_ingest::{StreamDefect, StreamError};
+use weir_query::ExportError;
 use weir_view::{Failure, InvalidCondition, QueryError};
 
 /// Why a request, a file or a query is refused. `docs/protocol.md` lists names and statuses.
@@ -319,6 +320,15 @@ impl From<QueryError> for Refusal {
         match error {
             QueryError::Condition(invalid) => Self::BadCondition(invalid),
             error => Self::BadQuery(error.to_string()),
+        }
+    }
+}
+
+impl From<ExportError> for Refusal {
+    fn from(error: ExportError) -> Self {
+        match error {
+            ExportError::Query(error) => error.into(),
+            ExportError::Encode(error) => Self::internal(error),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::forbidden::{Crates, Exception, Rule};
 
 /// The crates that each crate may depend on, outside its tests.
-pub(super) const LAYERS: [(&str, &[&str]); 11] = [
+pub(super) const LAYERS: [(&str, &[&str]); 12] = [
     ("core", &[]),
     ("demo", &[]),
     ("net", &[]),
@@ -11,7 +11,8 @@ pub(super) const LAYERS: [(&str, &[&str]); 11] = [
     ("feed", &["weir-ingest", "weir-net"]),
     ("rules", &["weir-core"]),
     ("view", &["weir-core", "weir-rules"]),
-    ("query", &["weir-core", "weir-rules", "weir-view"]),
+    ("export", &["weir-core", "weir-view"]),
+    ("query", &["weir-core", "weir-export", "weir-rules", "weir-view"]),
     ("server", &["weir-core", "weir-ingest", "weir-net", "weir-query", "weir-rules", "weir-view"]),
     (
         "cli",

@@ -20,6 +20,7 @@ pub(crate) use arguments::ReportArguments;
 use crate::messages::say_all;
 use crate::options::OutputKind;
 use crate::outcome::{Exit, Failure, print, print_csv, say};
+use crate::output_file::refuse_input;
 use crate::sources::{self, Complaint};
 use crate::terminal::{self, Progress, Screen};
 use blocks::{Blocks, ReportFold};
@@ -47,7 +48,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
                 "--html: standard output is already used by --json or --csv; name a file",
             ));
         }
-        html::refuse_input(file, &inputs)?;
+        refuse_input("--html", file, &inputs)?;
     }
     let mut reading = read(arguments, &inputs, &request)?;
     reading.complaints.splice(0..0, complaints);

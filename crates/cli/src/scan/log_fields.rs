@@ -25,10 +25,14 @@ impl LogFields {
 
     /// Whether a record in the first lines of a file may have a field of this name.
     pub(crate) fn have(&self, name: &str) -> bool {
-        let formats = self.formats.get_or_init(|| {
+        self.formats().iter().any(|format| format.accessor(name).is_ok())
+    }
+
+    /// The formats of the records in the first lines of the files.
+    pub(crate) fn formats(&self) -> &[Arc<Format>] {
+        self.formats.get_or_init(|| {
             self.files.iter().flat_map(|file| formats_of(file, &self.choice)).collect()
-        });
-        formats.iter().any(|format| format.accessor(name).is_ok())
+        })
     }
 }
 

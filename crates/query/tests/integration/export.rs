@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Field as Cell;
+use serde_json::Value;
 use weir_core::{BlockLimits, Record, RowReader};
 use weir_demo::Traffic;
 use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd};
-use weir_query::{ExportFormat, RowExport};
+use weir_query::{ExportFormat, RowExport, SegmentExport};
 use weir_view::{FieldValues, LogLine, Query, RecordKind, line_csv_header, line_csv_row};
 
 /// Blocks of a few lines, so that there are many segments.
@@ -44,10 +47,15 @@ fn name_of(source: u32) -> String {
     format!("source {source}, \"first\"")
 }
 
+/// The query of a condition, which may be empty.
+fn query_of(condition: &str) -> Query {
+    let conditions = (!condition.is_empty()).then(|| condition.to_owned()).into_iter().collect();
+    Query { conditions, ..Query::default() }
+}
+
 /// All parts, each with at most 64 KiB and one row.
 fn exported(data: &Arc<DataSet>, condition: &str, format: ExportFormat) -> String {
-    let conditions = (!condition.is_empty()).then(|| condition.to_owned()).into_iter().collect();
-    let query = Query { conditions, ..Query::default() };
+    let query = query_of(condition);
     let mut export = RowExport::new(data.clone(), query, format, name_of).expect("valid");
     let mut text = Vec::new();
     while let Some(part) = export.next_part().expect("valid") {
@@ -84,6 +92,7 @@ fn naive(
                     line.write_json(&mut json).expect("memory");
                     String::from_utf8(json).expect("text")
                 }
+                ExportFormat::Parquet => unreachable!("not a text"),
             };
             rows.push(((segment.source(), segment.line_offset(row)), text));
         }
@@ -126,4 +135,140 @@ fn hostile_text_is_harmless() {
     let json = exported(&data, "", ExportFormat::JsonLines);
     assert!(json.contains("\\u001b[31m,\u{fffd}") && !json.contains('\u{1b}'), "{json}");
     assert_eq!(json.lines().count(), 3);
+}
+
+/// The members of rows that a table and lines of JSON have in common.
+const COMMON: [&str; 7] = ["file", "client", "path", "status", "user_agent", "request", "bytes"];
+
+/// An escaped text of a table as lines of JSON have it.
+fn lossy(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("\\x") {
+        bytes.extend(before.bytes());
+        bytes.push(u8::from_str_radix(&after[..2], 16).expect("digits"));
+        rest = &after[2..];
+    }
+    bytes.extend(rest.bytes());
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The rows of a Parquet file as JSON.
+fn rows_of(file: Vec<u8>) -> Vec<Vec<Value>> {
+    let reader = SerializedFileReader::new(bytes::Bytes::from(file)).expect("a file");
+    let rows = reader.get_row_iter(None).expect("rows");
+    let json = |row: &parquet::record::Row, name: &str| {
+        let cell = |name: &str| {
+            let cell = row.get_column_iter().find(|(own, _)| *own == name).map(|(_, cell)| cell);
+            cell.expect("a column")
+        };
+        let is_escaped = match cell("escaped_columns") {
+            Cell::Str(names) => names.split(',').any(|escaped| escaped == name),
+            _ => false,
+        };
+        match cell(name) {
+            Cell::Str(text) if is_escaped => Value::from(lossy(text)),
+            Cell::Str(text) => Value::from(text.as_str()),
+            Cell::ULong(number) => Value::from(*number),
+            Cell::Null => Value::Null,
+            other => panic!("unexpected {other:?}"),
+        }
+    };
+    let rows = rows.map(|row| row.expect("a row"));
+    rows.map(|row| COMMON.iter().map(|name| json(&row, name)).collect()).collect()
+}
+
+/// The same rows of lines of JSON.
+fn rows_of_json(text: &str) -> Vec<Vec<Value>> {
+    let row = |line: &str| {
+        let object: Value = serde_json::from_str(line).expect("JSON");
+        COMMON.iter().map(|name| object[name].clone()).collect()
+    };
+    text.lines().map(row).collect()
+}
+
+#[test]
+fn tables_have_the_rows_of_the_lines_of_json() {
+    let logs = [log(3, 300_000), Vec::new(), log(4, 90_000)];
+    let logs: Vec<&[u8]> = logs.iter().map(Vec::as_slice).collect();
+    let data = data_of(&logs);
+    for condition in ["", "status=404", "status=999"] {
+        let query = query_of(condition);
+        let format = ExportFormat::Parquet;
+        let mut export = RowExport::new(data.clone(), query, format, name_of).expect("valid");
+        let mut file = Vec::new();
+        while let Some(part) = export.next_part().expect("valid") {
+            file.extend(part);
+        }
+        let json = exported(&data, condition, ExportFormat::JsonLines);
+        let rows = rows_of_json(&json);
+        assert_eq!(rows.is_empty(), condition == "status=999");
+        let table = rows_of(file);
+        assert_eq!(table.len(), rows.len(), "{condition}");
+        for (own, expected) in table.iter().zip(&rows) {
+            assert_eq!(own, expected, "{condition}");
+        }
+    }
+}
+
+/// The export of a log while it is read in a window of so little memory that ids are used again.
+fn exported_while_read(log: &[u8], condition: &str, format: ExportFormat) -> (Vec<u8>, u64) {
+    const MEMORY_BYTES: usize = 2 << 20;
+    let retention = Retention::Window { width: None };
+    let options = PipelineOptions {
+        limits: LIMITS,
+        memory_bytes_max: MEMORY_BYTES,
+        ..PipelineOptions::new(2, retention)
+    };
+    let data = DataSet::new(retention, MEMORY_BYTES, &[]);
+    let segments = data.subscribe(2);
+    let pipeline = Pipeline::start(&options, data.clone());
+    let mut file = Vec::new();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let mut writer = pipeline.source("a", None, FormatChoice::Detect);
+            writer.write_all(log).expect("there is memory");
+            writer.finish(SourceEnd::Done).expect("there is memory");
+            pipeline.finish();
+        });
+        let query = (query_of(condition), RecordKind::Request);
+        let mut export = SegmentExport::new(query, None, format, &[]).expect("columns");
+        for segment in segments {
+            file.extend(export.make_room(&segment).expect("rows"));
+            let name = name_of(segment.source());
+            export.push(&segment, &name, &data.formats(), &data.values()).expect("valid");
+        }
+        file.extend(export.finish().expect("rows"));
+        assert_eq!(export.counts().unknown_values, 0);
+    });
+    (file, data.values().reuses())
+}
+
+#[test]
+fn a_log_is_exported_while_ids_are_used_again() {
+    // Each path occurs in a few lines that follow each other.
+    let line = |number: u32| {
+        let path = format!("{}{}", "p".repeat(40), number / 3);
+        let (minute, second) = (number / 60 % 60, number % 60);
+        format!(
+            "192.0.2.{} - - [22/Nov/2026:10:{minute:02}:{second:02} +0000] \"GET /{path} HTTP/1.1\" \
+             {} 5 \"-\" \"agent {}\"\n",
+            number % 7,
+            if number.is_multiple_of(5) { 404 } else { 200 },
+            number / 9,
+        )
+    };
+    let log: String = (0..60_000).map(line).collect();
+    let data = data_of(&[log.as_bytes()]);
+    for condition in ["", "path~9$ or status=404"] {
+        let expected = exported(&data, condition, ExportFormat::JsonLines);
+        assert!(expected.lines().count() > 10_000);
+        let (lines, reuses) =
+            exported_while_read(log.as_bytes(), condition, ExportFormat::JsonLines);
+        assert!(reuses > 0, "ids are used again");
+        assert!(lines == expected.as_bytes(), "the lines of {condition:?}");
+        let (file, reuses) = exported_while_read(log.as_bytes(), condition, ExportFormat::Parquet);
+        assert!(reuses > 0, "ids are used again");
+        assert!(rows_of(file) == rows_of_json(&expected), "the table of {condition:?}");
+    }
 }

@@ -7,7 +7,12 @@ use weir_server::Options;
 use crate::common::{TestServer, log, percent_encoded, within};
 
 /// The text of a chunked body (RFC 9112 section 7.1).
-fn unchunked(mut body: &[u8]) -> String {
+fn unchunked(body: &[u8]) -> String {
+    String::from_utf8(unchunked_bytes(body)).expect("text")
+}
+
+/// The bytes of a chunked body.
+fn unchunked_bytes(mut body: &[u8]) -> Vec<u8> {
     let mut text = Vec::new();
     loop {
         let end = body.windows(2).position(|pair| pair == b"\r\n").expect("a size");
@@ -16,7 +21,7 @@ fn unchunked(mut body: &[u8]) -> String {
         text.extend(&body[end + 2..end + 2 + size]);
         body = &body[end + 2 + size + 2..];
         if size == 0 {
-            return String::from_utf8(text).expect("text");
+            return text;
         }
     }
 }
@@ -47,6 +52,14 @@ async fn exports_have_the_rows_of_the_conditions() {
     let disposition = csv.field("Content-Disposition");
     assert_eq!(disposition, Some("attachment; filename=\"a.log.csv\""));
     assert_eq!(unchunked(&csv.body).lines().count(), records + 1);
+    let path = format!("/api/sessions/{id}/export?format=parquet");
+    let table = server.request("GET", &path, &[]).await;
+    let media_type = Some("application/vnd.apache.parquet");
+    assert_eq!((table.status, table.field("Content-Type")), (200, media_type));
+    let disposition = table.field("Content-Disposition");
+    assert_eq!(disposition, Some("attachment; filename=\"a.log.parquet\""));
+    let table = unchunked_bytes(&table.body);
+    assert!(table.starts_with(b"PAR1") && table.ends_with(b"PAR1"), "a whole file");
     let condition = percent_encoded("status=404");
     let path = format!("/api/sessions/{id}/export?format=jsonl&where={condition}");
     let text = unchunked(&server.request("GET", &path, &[]).await.body);

@@ -3,19 +3,18 @@
 
 mod blocks;
 mod chart;
-mod replace;
 mod tables;
 mod text;
 
-use std::io;
 use std::path::Path;
 
-use weir_ingest::{Input, SourceSnapshot};
+use weir_ingest::SourceSnapshot;
 use weir_view::{Comparison, IncompleteSource, Period, Report};
 
 use super::findings;
 use crate::display::{bytes, change, duration, lower_bound, separated, share};
 use crate::outcome::{Failure, print};
+use crate::output_file::write_file;
 use text::{safe, safe_bytes, time};
 
 const STYLE: &str = include_str!("style.css");
@@ -44,32 +43,7 @@ pub(super) fn write(
         return print(&page);
     }
     let name = file.to_string_lossy();
-    replace::file(file, page.as_bytes()).map_err(|error| Failure::output(&name, &error))
-}
-
-/// Refuses to overwrite one of the logs with the page.
-///
-/// # Errors
-/// If the file is one of the inputs.
-pub(super) fn refuse_input(file: &Path, inputs: &[Input]) -> Result<(), Failure> {
-    let is_same = |path: &Path| -> io::Result<bool> {
-        Ok(std::fs::canonicalize(path)? == std::fs::canonicalize(file)?)
-    };
-    let is_named = |input: &Input| match input {
-        Input::File(path) => is_same(path).unwrap_or(false),
-        _ => false,
-    };
-    // The file may be an input under another name, or standard input.
-    let metadata = std::fs::metadata(file).ok();
-    let is_input =
-        |input: &Input| metadata.as_ref().is_some_and(|metadata| input.is_same(metadata));
-    if inputs.iter().any(|input| is_named(input) || is_input(input)) {
-        let name = file.to_string_lossy();
-        return Err(Failure::new(format_args!(
-            "--html: {name} is one of the logs and would be overwritten; name another file"
-        )));
-    }
-    Ok(())
+    write_file(file, page.as_bytes()).map_err(|error| Failure::output(&name, &error))
 }
 
 /// The page.

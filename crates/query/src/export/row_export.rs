@@ -1,17 +1,16 @@
-//! The records that a query selects, as text in parts.
+//! The records of a data set that a query selects, as a file in parts.
 
 use std::collections::{HashMap, VecDeque};
-use std::io;
 use std::sync::Arc;
 
 use weir_core::{
-    CompiledFilter, FieldAccessor, Record, RowReader, Segment, Snapshot, SnapshotSegment,
-    Snapshots, Values, Zone,
+    CompiledFilter, RowReader, Segment, Selection, Snapshot, SnapshotSegment, Snapshots, Values,
+    Zone,
 };
-use weir_view::{
-    FieldValues, LogLine, Query, QueryError, RecordKind, line_csv_header, line_csv_row, main_kind,
-};
+use weir_view::{Query, QueryError, RecordKind, main_kind};
 
+use super::encoder::{Encoder, RowText, Rows, TableEncoder, TextFormat};
+use super::{ExportError, ExportFormat};
 use crate::extents::Extents;
 use crate::line_order::{in_line_order, rows_in_line_order};
 
@@ -21,28 +20,24 @@ const PART_BYTES: usize = 64 << 10;
 /// A part ends after this many groups of segments even if it is short, so that its reader may stop.
 const PART_GROUPS_MAX: usize = 16;
 
-/// The text of exported rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExportFormat {
-    /// A header and a record for each row (RFC 4180).
-    Csv,
-    /// A JSON object on a line of its own for each row.
-    JsonLines,
-}
+/// The maximum number of rows that are added to a batch at once.
+const RUN_ROWS_MAX: usize = 4_096;
 
 /// Writes the rows of a data set that a query selects, part by part.
 ///
 /// They are the rows that the data set holds when the export begins, in the order of the sources,
 /// and of each source in that of its lines. The text of a row is that of
-/// [`LogLine`] or [`line_csv_row`], without the text of the line. Rows that expire before they are
-/// written are left out. A value that was not kept, because memory ran out, is absent.
+/// [`LogLine`](weir_view::LogLine) or [`line_csv_row`](weir_view::line_csv_row), without the text of the line. Rows that expire before they are
+/// written are left out. A value that was not kept, because memory ran out, is absent. The columns
+/// of a table are those of [`weir_export::TableSchema`].
 ///
 /// # Locks
 /// The values are read while a part is written, and not between parts.
 ///
 /// # Memory
-/// A part of 64 KiB and one row, 16 bytes for each row of a few segments, and a snapshot: segments
-/// that expire during an export are freed after it.
+/// A part of 64 KiB and one row, or a [batch](weir_export::RowBatch) and its encoded form; 16 bytes
+/// for each row of a few segments, and a snapshot: segments that expire during an export are freed
+/// after it.
 ///
 /// # Examples
 /// ```
@@ -61,12 +56,14 @@ pub enum ExportFormat {
 /// let mut export = RowExport::new(data, Query::default(), ExportFormat::JsonLines, name)?;
 /// let text = export.next_part()?.unwrap_or_default();
 /// assert!(text.starts_with(b"{\"file\":\"access.log\",\"time\":\"2025-12-17T09:03:01Z\","));
-/// # Ok::<(), weir_view::QueryError>(())
+/// # Ok::<(), weir_query::ExportError>(())
 /// ```
 pub struct RowExport<D> {
     data: Arc<D>,
     query: Query,
-    format: ExportFormat,
+    encoder: Encoder,
+    /// The bytes before the first row, until they are returned.
+    begin: Vec<u8>,
     zone: Option<Zone>,
     name_of: Box<dyn Fn(u32) -> String + Send>,
     /// The offset of the last line of each source when the export began.
@@ -74,15 +71,15 @@ pub struct RowExport<D> {
     /// The source and the offset of the last line that was passed.
     passed: Option<(u32, u64)>,
     walk: Walk,
-    has_begun: bool,
 }
 
 /// The way through one snapshot.
 struct Walk {
     epoch: u64,
     filter: CompiledFilter,
-    reader: RowReader,
-    columns: Vec<(String, FieldAccessor)>,
+    text: RowText,
+    /// The fields of the formats in addition to the known ones.
+    extra_fields: Vec<String>,
     /// The segments that were not read yet.
     groups: VecDeque<Vec<SnapshotSegment>>,
     /// The group that is read: its segments, its rows that were not written yet, and its source.
@@ -102,7 +99,7 @@ impl<D: Snapshots> RowExport<D> {
         mut query: Query,
         format: ExportFormat,
         name_of: impl Fn(u32) -> String + Send + 'static,
-    ) -> Result<Self, QueryError> {
+    ) -> Result<Self, ExportError> {
         loop {
             let snapshot = data.snapshot();
             let kind = *query.kind.get_or_insert_with(|| kind_of(&snapshot));
@@ -110,32 +107,30 @@ impl<D: Snapshots> RowExport<D> {
             let Some(walk) = Walk::new(&*data, &snapshot, &query, kind)? else { continue };
             let last_lines = last_lines(&snapshot);
             let name_of = Box::new(name_of);
-            let (passed, has_begun) = (None, false);
+            let (encoder, begin) = Encoder::new(format, kind.into(), &walk.extra_fields)?;
             return Ok(Self {
                 data,
                 query,
-                format,
+                encoder,
+                begin,
                 zone,
                 name_of,
                 last_lines,
-                passed,
+                passed: None,
                 walk,
-                has_begun,
             });
         }
     }
 
-    /// The next part of the text, which may be empty; `None` at the end. It takes about a
-    /// millisecond, or longer if few rows are selected.
+    /// The next part of the file, which may be empty; `None` at the end. Text takes about a
+    /// millisecond, or longer if few rows are selected; a batch of a table some hundred.
     ///
     /// # Errors
-    /// Fails if the query is not valid any more, which does not happen.
-    pub fn next_part(&mut self) -> Result<Option<Vec<u8>>, QueryError> {
-        let mut part = Vec::with_capacity(PART_BYTES + (PART_BYTES >> 4));
-        if !self.has_begun && self.format == ExportFormat::Csv {
-            part.extend(line_csv_header(false).into_bytes());
-        }
-        self.has_begun = true;
+    /// Fails if the query is not valid any more, or the rows cannot be encoded, which does not
+    /// happen.
+    pub fn next_part(&mut self) -> Result<Option<Vec<u8>>, ExportError> {
+        let mut part = std::mem::take(&mut self.begin);
+        part.reserve(PART_BYTES + (PART_BYTES >> 4));
         let mut groups = 0;
         loop {
             let data = self.data.clone();
@@ -147,11 +142,15 @@ impl<D: Snapshots> RowExport<D> {
             }
             self.write_rows(&values, &mut part);
             drop(values);
-            let is_full = part.len() >= PART_BYTES || groups == PART_GROUPS_MAX;
+            let is_full = self.encoder.is_full();
             if is_full {
+                part.extend(self.encoder.encode()?);
+            }
+            if is_full || part.len() >= PART_BYTES || groups == PART_GROUPS_MAX {
                 return Ok(Some(part));
             }
             if !self.enter_next_group() {
+                part.extend(self.encoder.finish()?);
                 return Ok((!part.is_empty()).then_some(part));
             }
             groups += 1;
@@ -170,24 +169,32 @@ impl<D: Snapshots> RowExport<D> {
         }
     }
 
-    /// Writes rows of the group until the part is complete.
+    /// Writes rows of the group until the part or the batch is complete.
     fn write_rows(&mut self, values: &Values, part: &mut Vec<u8>) {
-        let mut record = Record::new();
-        let walk = &mut self.walk;
-        while part.len() < PART_BYTES
-            && let Some((index, row)) = walk.rows.next()
-        {
-            let segment = &walk.segments[index];
-            let place = (segment.source(), segment.line_offset(row));
-            let is_newer = self.last_lines.get(&place.0).is_none_or(|last| place.1 > *last);
-            if is_newer || self.passed.is_some_and(|passed| place <= passed) {
-                continue;
+        match &mut self.encoder {
+            Encoder::Text(format) => {
+                let format = *format;
+                self.write_text(format, values, part);
             }
-            self.passed = Some(place);
-            walk.reader.read(segment, row, values, &mut record);
-            let fields =
-                FieldValues { columns: &walk.columns, record: &record, zone: self.zone.as_ref() };
-            write_row(self.format, &walk.file, fields, part);
+            Encoder::Table(table) => {
+                let mut walked = WalkedRows {
+                    walk: &mut self.walk,
+                    last_lines: &self.last_lines,
+                    passed: &mut self.passed,
+                };
+                walked.write_table(table, values);
+            }
+        }
+    }
+
+    fn write_text(&mut self, format: TextFormat, values: &Values, part: &mut Vec<u8>) {
+        while part.len() < PART_BYTES {
+            let (walk, passed) = (&mut self.walk, &mut self.passed);
+            let mut walked = WalkedRows { walk, last_lines: &self.last_lines, passed };
+            let Some((index, row)) = walked.next() else { return };
+            let (walk, zone) = (&self.walk, self.zone.as_ref());
+            let rows = Rows { file: &walk.file, segment: &walk.segments[index], values };
+            walk.text.write(format, rows, row, zone, part);
         }
     }
 
@@ -203,6 +210,58 @@ impl<D: Snapshots> RowExport<D> {
         self.walk.file =
             group.first().map_or_else(String::new, |it| (self.name_of)(it.segment.source()));
         true
+    }
+}
+
+/// The rows of a group that are exported.
+struct WalkedRows<'a> {
+    walk: &'a mut Walk,
+    last_lines: &'a HashMap<u32, u64>,
+    passed: &'a mut Option<(u32, u64)>,
+}
+
+impl WalkedRows<'_> {
+    /// The next row that is exported.
+    fn next(&mut self) -> Option<(usize, usize)> {
+        loop {
+            let (index, row) = self.walk.rows.next()?;
+            if self.admits(index, row) {
+                return Some((index, row));
+            }
+        }
+    }
+
+    /// Whether a row was there when the export began and was not passed. It is passed now.
+    fn admits(&mut self, index: usize, row: usize) -> bool {
+        let segment = &self.walk.segments[index];
+        let place = (segment.source(), segment.line_offset(row));
+        let is_newer = self.last_lines.get(&place.0).is_none_or(|last| place.1 > *last);
+        if is_newer || self.passed.is_some_and(|passed| place <= passed) {
+            return false;
+        }
+        *self.passed = Some(place);
+        true
+    }
+
+    /// Adds rows until the batch is full. Rows of one segment that follow each other are added
+    /// together.
+    fn write_table(&mut self, table: &mut TableEncoder, values: &Values) {
+        while !table.batch().is_full()
+            && let Some((index, _)) = self.walk.rows.as_slice().first().copied()
+        {
+            let mut rows = Vec::new();
+            while rows.len() < RUN_ROWS_MAX
+                && let Some((same, row)) = self.walk.rows.as_slice().first().copied()
+                && same == index
+            {
+                self.walk.rows.next();
+                if self.admits(same, row) {
+                    rows.push(row as u32);
+                }
+            }
+            let (file, segment) = (self.walk.file.as_str(), &*self.walk.segments[index]);
+            table.push(Rows { file, segment, values }, &Selection::Rows(rows));
+        }
     }
 }
 
@@ -227,8 +286,8 @@ impl Walk {
         Ok(Some(Self {
             epoch: snapshot.epoch,
             filter,
-            columns: reader.fields().accessors(),
-            reader,
+            extra_fields: reader.fields().extra_fields().to_vec(),
+            text: RowText::new(reader),
             groups: groups.map(|group| group.into_iter().cloned().collect()).collect(),
             segments: Vec::new(),
             rows: Vec::new().into_iter(),
@@ -253,15 +312,4 @@ fn last_lines<S>(snapshot: &Snapshot<S>) -> HashMap<u32, u64> {
         *offset = segment.line_offset(last).max(*offset);
     }
     last_lines
-}
-
-fn write_row(format: ExportFormat, file: &str, fields: FieldValues<'_>, part: &mut Vec<u8>) {
-    match format {
-        ExportFormat::Csv => part.extend(line_csv_row(file, None, Some(fields)).into_bytes()),
-        ExportFormat::JsonLines => {
-            let line = LogLine { file, text: None, fields: fields.named() };
-            // Memory takes all, and every value of a field is JSON.
-            let _: io::Result<()> = line.write_json(part);
-        }
-    }
 }

@@ -1,0 +1,307 @@
+//! `weir export`: the records of some logs as a file for other programs.
+
+mod arguments;
+
+use std::io::{self, Write};
+use std::panic::resume_unwind;
+use std::sync::{Arc, Weak};
+use std::thread;
+
+use weir_core::{Format, Segment, Zone};
+use weir_ingest::{
+    DataSet, FormatChoice, Input, OrderedSegments, Pipeline, PipelineOptions, Retention,
+    SourceSnapshot,
+};
+use weir_query::{ExportError, ExportFormat, SegmentExport};
+use weir_view::{Now, Query, RecordKind};
+
+pub(crate) use arguments::ExportArguments;
+
+use crate::display::separated;
+use crate::messages::say_all;
+use crate::outcome::{Exit, Failure, say};
+use crate::output_file::{OutputFile, refuse_input};
+use crate::scan::{
+    LogFields, UnparsedLines, inputs_of, parse_filter, report_unparsed, where_failure,
+};
+use crate::sources::{self, Complaint};
+use crate::terminal::Progress;
+use crate::zone;
+
+/// Memory for the distinct values of the last records, in bytes. All of a window of a few million
+/// records fit.
+const MEMORY_BYTES_MAX: usize = 256 << 20;
+
+/// The parsers pause while more segments than this wait to be encoded.
+const SEGMENTS_WAITING_MAX: usize = 16;
+
+/// The request, as it is known before the first line is read.
+struct Request {
+    query: Query,
+    kind: Option<RecordKind>,
+    zone: Option<Zone>,
+    format: ExportFormat,
+    logs: LogFields,
+}
+
+/// Where the output goes.
+enum Output {
+    Stdout(io::Stdout),
+    File(OutputFile),
+}
+
+/// The result of an export.
+struct Exported {
+    complaints: Vec<Complaint>,
+    sources: Vec<SourceSnapshot>,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
+    let format = arguments.format()?;
+    let inputs = inputs_of(&arguments.logs.files)?;
+    let choice = arguments.logs.format_choice()?;
+    let (mut inputs, mut complaints) = sources::find(&inputs, &choice);
+    let mut output = if arguments.is_stdout() {
+        let (others, same) = sources::without_output(inputs);
+        inputs = others;
+        complaints.extend(same);
+        Output::Stdout(io::stdout())
+    } else {
+        refuse_input("--output", &arguments.output, &inputs)?;
+        let file = OutputFile::create(&arguments.output);
+        Output::File(file.map_err(|error| arguments.output_failure(&error))?)
+    };
+    let request = Request::new(arguments, &mut inputs, &choice, format)?;
+    let mut exported = export(arguments, &request, (&inputs, &choice), &mut output)?;
+    output.finish().map_err(|error| arguments.output_failure(&error))?;
+    exported.complaints.splice(0..0, complaints);
+    Ok(exported.say())
+}
+
+impl ExportArguments {
+    fn output_failure(&self, error: &io::Error) -> Failure {
+        let name = match self.is_stdout() {
+            true => "standard output".into(),
+            false => self.output.to_string_lossy(),
+        };
+        Failure::output(&name, error)
+    }
+}
+
+impl Request {
+    fn new(
+        arguments: &ExportArguments,
+        inputs: &mut [Input],
+        choice: &FormatChoice,
+        format: ExportFormat,
+    ) -> Result<Self, Failure> {
+        let logs = LogFields::new(inputs, choice);
+        let zone = arguments.logs.zone()?;
+        let own_zone = std::cell::LazyCell::new(|| {
+            zone.clone().unwrap_or_else(|| zone::of_log(inputs, choice))
+        });
+        let (now, own_zone) = (Now::read(), || own_zone.clone());
+        let mut query = parse_filter(&arguments.logs.conditions, &now, &own_zone)?;
+        query.clauses.extend(arguments.logs.period.period(&now, &own_zone)?.clauses());
+        Ok(Self { query, kind: arguments.kind.map(Into::into), zone, format, logs })
+    }
+
+    /// The export of a data set whose first records have these formats.
+    fn begin(&self, formats: &[Arc<Format>]) -> Result<SegmentExport, Failure> {
+        let formats = || self.logs.formats().iter().chain(formats);
+        let has_kind = |kind: &RecordKind| formats().any(|it| it.kind() == (*kind).into());
+        let kinds = weir_core::RecordKind::ALL.into_iter().map(RecordKind::from);
+        let kind = self.kind.or_else(|| kinds.into_iter().find(has_kind)).unwrap_or_default();
+        let mut extra_fields: Vec<String> = Vec::new();
+        for name in formats().filter(|it| it.kind() == kind.into()).flat_map(|it| it.extra_fields())
+        {
+            if !extra_fields.contains(name) {
+                extra_fields.push(name.clone());
+            }
+        }
+        SegmentExport::new(
+            (self.query.clone(), kind),
+            self.zone.clone(),
+            self.format,
+            &extra_fields,
+        )
+        .map_err(Failure::new)
+    }
+
+    /// Checks that some log has the fields of the conditions.
+    fn check_fields(
+        &self,
+        sources: &[SourceSnapshot],
+        formats: &[Arc<Format>],
+    ) -> Result<(), Failure> {
+        if sources.iter().all(|source| source.format.is_none()) {
+            // No line matched a format, which is reported.
+            return Ok(());
+        }
+        self.query.check_fields(formats.iter().map(Arc::as_ref)).map_err(where_failure)
+    }
+}
+
+/// Reads the inputs and writes their records, at the same time.
+fn export(
+    arguments: &ExportArguments,
+    request: &Request,
+    (inputs, choice): (&[Input], &FormatChoice),
+    output: &mut Output,
+) -> Result<Exported, Failure> {
+    // The window is what the parsers and the encoder need at the moment.
+    let retention = Retention::Window { width: None };
+    let options = PipelineOptions {
+        memory_bytes_max: MEMORY_BYTES_MAX,
+        ..PipelineOptions::new(arguments.logs.threads(), retention)
+    };
+    let data = DataSet::new(retention, MEMORY_BYTES_MAX, &request.query.extra_columns());
+    let segments = data.subscribe(SEGMENTS_WAITING_MAX);
+    let pipeline = Arc::new(Pipeline::start(&options, data.clone()));
+    let canceller = Arc::downgrade(&pipeline);
+    let progress = Progress::of_reading(data.clone(), sources::bytes_total(inputs));
+    let (mut complaints, written) = thread::scope(|scope| {
+        let reading = scope.spawn(move || {
+            // One after the other, so that the records are in the order of the inputs.
+            let complaints = sources::read_all(&pipeline, inputs, choice, 1);
+            if let Some(pipeline) = Arc::into_inner(pipeline) {
+                pipeline.finish();
+            }
+            complaints
+        });
+        let written = write(request, &data, segments, output);
+        if written.is_err()
+            && let Some(pipeline) = Weak::upgrade(&canceller)
+        {
+            pipeline.cancel();
+        }
+        // After a panic it is unknown which inputs were read.
+        (reading.join().unwrap_or_else(|panic| resume_unwind(panic)), written)
+    });
+    progress.end();
+    let export = written.map_err(|error| match error {
+        WriteError::Output(error) => arguments.output_failure(&error),
+        WriteError::Failure(failure) => failure,
+    })?;
+    let sources: Vec<_> = data.sources().iter().map(|source| source.snapshot()).collect();
+    request.check_fields(&sources, &data.formats())?;
+    complaints.extend(complaint_of(&export, &arguments.output.to_string_lossy()));
+    Ok(Exported { complaints, sources })
+}
+
+/// Why the output ended early.
+enum WriteError {
+    Output(io::Error),
+    Failure(Failure),
+}
+
+impl From<io::Error> for WriteError {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}
+
+impl From<Failure> for WriteError {
+    fn from(failure: Failure) -> Self {
+        Self::Failure(failure)
+    }
+}
+
+impl From<ExportError> for WriteError {
+    fn from(error: ExportError) -> Self {
+        Self::Failure(match error {
+            ExportError::Query(error) => where_failure(error),
+            ExportError::Encode(error) => Failure::new(error),
+        })
+    }
+}
+
+/// Writes the records of all segments.
+fn write(
+    request: &Request,
+    data: &DataSet,
+    segments: OrderedSegments,
+    output: &mut Output,
+) -> Result<SegmentExport, WriteError> {
+    let mut begun: Option<SegmentExport> = None;
+    for segment in segments {
+        let export = match &mut begun {
+            Some(export) => export,
+            None => begun.insert(request.begin(&data.formats())?),
+        };
+        let encoded = export.make_room(&segment)?;
+        output.write_all(&encoded)?;
+        export.push(&segment, &name_of(data, &segment), &data.formats(), &data.values())?;
+    }
+    let mut export = match begun {
+        Some(export) => export,
+        None => request.begin(&[])?,
+    };
+    let rest = export.finish()?;
+    output.write_all(&rest)?;
+    Ok(export)
+}
+
+fn name_of(data: &DataSet, segment: &Segment) -> String {
+    data.source(segment.source()).map_or_else(String::new, |source| source.name().to_owned())
+}
+
+/// A complaint about values that are missing in the output, and a note about records of other kinds.
+fn complaint_of(export: &SegmentExport, output: &str) -> Option<Complaint> {
+    let counts = export.counts();
+    if counts.other_kinds > 0 {
+        say(format_args!(
+            "{} records of other kinds were left out; choose a kind with --kind",
+            separated(counts.other_kinds)
+        ));
+    }
+    (counts.unknown_values > 0).then(|| Complaint {
+        name: output.to_owned(),
+        sentence: format!(
+            "{} values are missing, because so many distinct ones follow each other that their \
+             memory was used up",
+            separated(counts.unknown_values)
+        ),
+    })
+}
+
+impl Output {
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Stdout(stdout) => stdout.write_all(bytes),
+            Self::File(file) => file.write_all(bytes),
+        }
+    }
+
+    fn finish(self) -> io::Result<()> {
+        match self {
+            Self::Stdout(mut stdout) => stdout.flush(),
+            Self::File(file) => file.finish(),
+        }
+    }
+}
+
+impl Exported {
+    /// Prints the complaints. Returns how the run ended.
+    fn say(&self) -> Exit {
+        let unparsed: Vec<_> = self
+            .sources
+            .iter()
+            .filter(|source| source.unparsed_lines > 0)
+            .map(|source| UnparsedLines {
+                text: source.name.clone(),
+                lines: source.unparsed_lines,
+                is_format_known: source.format.is_some(),
+            })
+            .collect();
+        report_unparsed(&unparsed);
+        say_all(&self.complaints);
+        let has_records = self.sources.iter().any(|source| source.records > 0);
+        match (self.complaints.is_empty(), has_records) {
+            (false, _) => Exit::Failed,
+            (true, true) => Exit::Done,
+            (true, false) => Exit::NoMatch,
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Replaces a file in one step, so that a reader sees the old content or the new one, never a part,
+//! and a full disk leaves the old one.
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use weir_ingest::Input;
+
+use crate::outcome::Failure;
+
+/// How many names are tried for the file beside the target.
+const NAMES_MAX: u32 = 100;
+
+/// A file that takes the place of another one, or of none, when it is complete.
+///
+/// The bytes go into a file beside the target, which is renamed at the end. The new file has the
+/// owner, if this process may set it, and the permissions of the old one. A symbolic link is followed.
+/// If it is dropped before the end, the target stays as it was.
+///
+/// If no file can be created there, as in a folder that only others may write to, and for what is not
+/// a regular file, such as a pipe, the target is written to directly.
+#[derive(Debug)]
+pub(crate) struct OutputFile {
+    file: File,
+    /// The file beside the target, and the target; `None` if that is written to directly.
+    beside: Option<(PathBuf, PathBuf)>,
+}
+
+impl OutputFile {
+    /// Begins to write the file with this path.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub(crate) fn create(path: &Path) -> io::Result<Self> {
+        let in_place = |path: &Path| Ok(Self { file: File::create(path)?, beside: None });
+        let Ok(target) = fs::canonicalize(path) else {
+            return match fs::symlink_metadata(path) {
+                // A link to nothing: its target is created.
+                Ok(_) => in_place(path),
+                Err(_) => Self::beside(path, None).unwrap_or_else(|| in_place(path)),
+            };
+        };
+        let old = fs::metadata(&target)?;
+        if !old.is_file() {
+            return in_place(&target);
+        }
+        // A file that may not be written to is not replaced either.
+        OpenOptions::new().write(true).open(&target)?;
+        Self::beside(&target, Some(&old)).unwrap_or_else(|| in_place(&target))
+    }
+
+    /// Begins a file beside the target. `None` if none can be created.
+    fn beside(target: &Path, old: Option<&Metadata>) -> Option<io::Result<Self>> {
+        let (file, beside) = create_beside(target, old.is_some())?;
+        let output = Self { file, beside: Some((beside, target.to_owned())) };
+        Some(copy_owner(&output.file, old).map(|()| output))
+    }
+
+    /// Puts the file into its place.
+    ///
+    /// # Errors
+    /// If it cannot be written to its end.
+    pub(crate) fn finish(mut self) -> io::Result<()> {
+        let Some((beside, target)) = &self.beside else { return Ok(()) };
+        self.file.sync_all()?;
+        if fs::rename(beside, target).is_err() {
+            fs::copy(beside, target)?;
+            return Ok(());
+        }
+        self.beside = None;
+        Ok(())
+    }
+}
+
+impl Write for OutputFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for OutputFile {
+    fn drop(&mut self) {
+        if let Some((beside, _)) = &self.beside {
+            // Another error is reported already.
+            let _ = fs::remove_file(beside);
+        }
+    }
+}
+
+/// Writes `bytes` to the file with this path, in one step.
+///
+/// # Errors
+/// If the file cannot be written. Unless it was written to directly, it is then as it was.
+pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut output = OutputFile::create(path)?;
+    output.write_all(bytes)?;
+    output.finish()
+}
+
+/// Refuses to overwrite one of the logs. `option` names the option with the file.
+///
+/// # Errors
+/// If the file is one of the inputs.
+pub(crate) fn refuse_input(option: &str, file: &Path, inputs: &[Input]) -> Result<(), Failure> {
+    let is_same = |path: &Path| -> io::Result<bool> {
+        Ok(fs::canonicalize(path)? == fs::canonicalize(file)?)
+    };
+    let is_named = |input: &Input| match input {
+        Input::File(path) => is_same(path).unwrap_or(false),
+        _ => false,
+    };
+    // The file may be an input under another name, or standard input.
+    let metadata = fs::metadata(file).ok();
+    let is_input =
+        |input: &Input| metadata.as_ref().is_some_and(|metadata| input.is_same(metadata));
+    if inputs.iter().any(|input| is_named(input) || is_input(input)) {
+        let name = file.to_string_lossy();
+        return Err(Failure::new(format_args!(
+            "{option}: {name} is one of the logs and would be overwritten; name another file"
+        )));
+    }
+    Ok(())
+}
+
+/// A new file in the same folder. A private one can be read by its owner alone until it has the
+/// permissions of the file that it replaces.
+fn create_beside(path: &Path, is_private: bool) -> Option<(File, PathBuf)> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    if is_private {
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
+    let process = std::process::id();
+    (0..NAMES_MAX).find_map(|number| {
+        let beside = path.with_file_name(format!(".weir-{process}-{number}.tmp"));
+        Some((options.open(&beside).ok()?, beside))
+    })
+}
+
+/// Gives a file the owner and the permissions of another one, before there is anything to read.
+fn copy_owner(file: &File, old: Option<&Metadata>) -> io::Result<()> {
+    let Some(old) = old else { return Ok(()) };
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt, fchown};
+        // Only root may give a file away; anybody else replaces it by a file of their own.
+        let _ = fchown(file, Some(old.uid()), Some(old.gid()));
+    }
+    file.set_permissions(old.permissions())
+}

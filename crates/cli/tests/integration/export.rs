@@ -1,0 +1,133 @@
+//! `weir export`: the same records as other commands, and files that are whole or untouched.
+
+use std::fs;
+
+use serde_json::Value;
+use weir_testkit::fixtures;
+
+use crate::support::{Folder, finish, line, run, run_with_stdin, text, weir};
+
+/// The JSON lines of an export with these arguments.
+fn exported(arguments: &[&str]) -> Vec<Value> {
+    let run = run([&["export", "--to", "jsonl"], arguments].concat());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    run.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+/// The JSON lines of `weir grep` with these arguments, without what only whole lines have.
+fn found(arguments: &[&str]) -> Vec<Value> {
+    let run = run([&["grep", "--json"], arguments].concat());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let object = |line: &str| {
+        let mut object: Value = serde_json::from_str(line).expect("JSON");
+        let members = object.as_object_mut().expect("an object");
+        for name in ["line", "raw", "raw_hex"] {
+            members.remove(name);
+        }
+        object
+    };
+    run.stdout.lines().map(object).collect()
+}
+
+#[test]
+fn exports_have_the_records_of_grep_and_report() {
+    let log = fixtures::hackers_first_1000();
+    for condition in ["status=404", "bytes>1000 or method=POST", "time>=2015-10-26"] {
+        let arguments = ["--where", condition, text(&log)];
+        let rows = exported(&arguments);
+        assert_eq!(rows, found(&arguments), "{condition}");
+        let report = run([&["report", "--json"], &arguments[..]].concat());
+        let report: Value = serde_json::from_str(&report.stdout).expect("JSON");
+        assert_eq!(report["matching"], rows.len(), "{condition}");
+    }
+    let paths = fixtures::nginx_combined();
+    let mut several = vec!["--since", "2025-12-20", "--tz", "Europe/Berlin"];
+    several.extend(paths.iter().map(|path| text(path)));
+    assert_eq!(exported(&several), found(&several), "several logs, in their order");
+}
+
+#[test]
+fn the_ending_of_the_output_names_its_form() {
+    let folder = Folder::new();
+    let log = fixtures::elastic_first_2000();
+    for (name, first) in
+        [("a.csv", &b"file,time,"[..]), ("a.jsonl", b"{\"file\""), ("a.parquet", b"PAR1")]
+    {
+        let output = folder.path(name);
+        let run = run(["export", "--output", text(&output), text(&log)]);
+        assert_eq!((run.code, run.stdout.as_str()), (0, ""), "{}", run.stderr);
+        assert!(fs::read(&output).expect("a file").starts_with(first), "{name}");
+    }
+    for (name, expected) in [("a.xlsx", "is not one of .parquet, .csv"), ("-", "name the form")] {
+        let output = folder.path(name);
+        let output = if name == "-" { name } else { text(&output) };
+        let run = run(["export", "--output", output, text(&log)]);
+        assert_eq!(run.code, 2);
+        assert!(run.stderr.contains(expected), "{}", run.stderr);
+    }
+    let left = fs::read_dir(folder.path("")).expect("a folder").count();
+    assert_eq!(left, 3, "no file was begun");
+}
+
+#[test]
+fn a_failed_export_leaves_the_file_that_was_there() {
+    let folder = Folder::new();
+    let log = fixtures::elastic_first_2000();
+    let output = folder.file("a.csv", b"old");
+    for arguments in [["--where", "no_such_field=1"], ["--where", "status==1"], ["--tz", "Nowhere"]]
+    {
+        let mut command = weir(["export", "--output", text(&output)]);
+        let run = finish(command.args(arguments).arg(&log));
+        assert_eq!(run.code, 2, "{arguments:?}");
+        assert_eq!(fs::read(&output).expect("a file"), b"old", "{arguments:?}");
+    }
+    let own = folder.file(
+        "own.csv",
+        line("::1", "22/Nov/2026:10:00:00 +0000", "GET / HTTP/1.1", 200, "a").as_bytes(),
+    );
+    let before = fs::read(&own).expect("a file");
+    let run = run(["export", "--output", text(&own), text(&own)]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("is one of the logs and would be overwritten"), "{}", run.stderr);
+    assert_eq!(fs::read(&own).expect("a file"), before);
+    assert_eq!(
+        fs::read_dir(folder.path("")).expect("a folder").count(),
+        2,
+        "no other file is left"
+    );
+}
+
+#[test]
+fn the_exit_code_says_what_was_read() {
+    let log = line("::1", "22/Nov/2026:10:00:00 +0000", "GET / HTTP/1.1", 200, "a");
+    let arguments = ["export", "--to", "csv"];
+    let run = run_with_stdin(arguments, log.as_bytes());
+    assert_eq!((run.code, run.stdout.lines().count()), (0, 2), "{}", run.stderr);
+    let run = run_with_stdin(arguments, b"no log\nat all\n");
+    assert_eq!((run.code, run.stdout.lines().count()), (1, 1), "{}", run.stderr);
+    let run = run_with_stdin(["export", "--to", "csv", "-", "/no/such/file"], log.as_bytes());
+    assert_eq!((run.code, run.stdout.lines().count()), (2, 2), "{}", run.stderr);
+    assert!(run.stderr.contains("the file does not exist"), "{}", run.stderr);
+}
+
+#[test]
+fn records_of_one_kind_are_exported() {
+    let folder = Folder::new();
+    let access = line("::1", "22/Nov/2026:10:00:00 +0000", "GET / HTTP/1.1", 200, "a");
+    let error = "2026/11/22 10:00:00 [error] 7#7: *1 open() \"/a\" failed (2: No such file or directory), \
+                 client: ::1, server: a, request: \"GET /a HTTP/1.1\", host: \"a\"\n";
+    let access = folder.file("access.log", access.repeat(3).as_bytes());
+    let error = folder.file("error.log", error.repeat(2).as_bytes());
+    let export = |arguments: &[&str]| {
+        run([&["export", "--to", "jsonl", text(&error), text(&access)], arguments].concat())
+    };
+    let requests = export(&[]);
+    assert_eq!((requests.code, requests.stdout.lines().count()), (0, 3), "{}", requests.stderr);
+    assert!(
+        requests.stderr.contains("2 records of other kinds were left out"),
+        "{}",
+        requests.stderr
+    );
+    let errors = export(&["--kind", "error-log-line"]);
+    assert_eq!((errors.code, errors.stdout.lines().count()), (0, 2), "{}", errors.stderr);
+}

@@ -1,0 +1,36 @@
+//! Rows of a data set as tables for other programs: Parquet.
+//!
+//! A [`RowBatch`] gathers the rows of segments column by column, and copies the distinct texts that
+//! their ids stand for. A writer encodes a batch at a time, so memory does not grow with the rows.
+//! Nothing here does I/O: a writer returns bytes.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use weir_core::{Block, BlockLimits, BlockReader, Format, Selection, Values};
+//! use weir_export::{ParquetWriter, RowBatch, TableSchema};
+//!
+//! let format = Arc::new(Format::parse("$remote_addr [$time_local] $status")?);
+//! let mut values = Values::new(1 << 20);
+//! let mut reader = BlockReader::new(format.clone(), BlockLimits::default(), &mut values);
+//! let block = Block::new(b"192.0.2.7 [17/Dec/2025:09:03:01 +0000] 404\n".to_vec());
+//! let segment = reader.read_segment(&block, 0, &mut values);
+//!
+//! let mut batch = RowBatch::new(TableSchema::new(format.kind(), format.extra_fields()));
+//! batch.push("access.log", &segment, &Selection::All(segment.rows()), &values);
+//! let mut writer = ParquetWriter::new(batch.schema())?;
+//! writer.write(&mut batch)?;
+//! let file = writer.finish()?;
+//! assert!(file.len() > 500);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod batch;
+mod escape;
+mod parquet_writer;
+mod schema;
+mod text_cells;
+
+pub use batch::RowBatch;
+pub use escape::escaped;
+pub use parquet_writer::{EncodeError, ParquetWriter};
+pub use schema::{CellKind, TableColumn, TableSchema};

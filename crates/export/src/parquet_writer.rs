@@ -1,0 +1,216 @@
+//! Batches of rows as a Parquet file.
+
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parquet::basic::{
+    Compression, Encoding, LogicalType, Repetition, TimeUnit, Type as PhysicalType, ZstdLevel,
+};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::schema::types::{ColumnPath, Type};
+use weir_core::Unit;
+
+use crate::batch::{Cells, RowBatch};
+use crate::schema::{CellKind, TableColumn, TableSchema};
+use crate::text_cells::{NULL, TextCells};
+
+/// A table could not be encoded, which no content of a log causes.
+#[derive(Debug)]
+pub struct EncodeError(String);
+
+impl fmt::Display for EncodeError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "the table could not be encoded: {}", self.0)
+    }
+}
+
+impl std::error::Error for EncodeError {}
+
+impl From<ParquetError> for EncodeError {
+    fn from(error: ParquetError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+/// Writes a [Parquet](https://parquet.apache.org/docs/file-format/) file, a row group for each
+/// batch.
+///
+/// Texts and sizes are dictionary encoded, what ascends is encoded by its differences, pages are compressed with Zstandard, and each column of a row group
+/// has its minimum, maximum and number of NULLs. Instants are `TIMESTAMP(NANOS, UTC)`, numbers
+/// `INTEGER(64, unsigned)`; the units of numbers are in the metadata of the file too, as
+/// `weir.unit.COLUMN`.
+///
+/// # Memory
+/// The encoded row group, and what the footer says about those before: about 100 bytes for each
+/// column and row group.
+///
+/// # Examples
+/// ```
+/// use weir_core::RecordKind;
+/// use weir_export::{ParquetWriter, RowBatch, TableSchema};
+///
+/// let mut batch = RowBatch::new(TableSchema::new(RecordKind::Request, &[]));
+/// let mut writer = ParquetWriter::new(batch.schema())?;
+/// let mut file = writer.take_output()?;
+/// writer.write(&mut batch)?;
+/// file.extend(writer.finish()?);
+/// assert!(file.starts_with(b"PAR1") && file.ends_with(b"PAR1"));
+/// # Ok::<(), weir_export::EncodeError>(())
+/// ```
+pub struct ParquetWriter {
+    writer: SerializedFileWriter<Vec<u8>>,
+}
+
+/// The number of rows that are handed to the encoder at once.
+const CHUNK_ROWS: usize = 4_096;
+
+/// The dictionary of a column in a row group is kept whole: a batch has no more text than this.
+const DICTIONARY_BYTES_MAX: usize = 1 << 30;
+
+/// The minimum and the maximum of a text are cut to this length, so that long values do not fill the
+/// footer.
+const STATISTICS_BYTES_MAX: usize = 64;
+
+impl ParquetWriter {
+    /// A file with these columns.
+    ///
+    /// # Errors
+    /// If the columns cannot be described, which does not happen.
+    pub fn new(schema: &TableSchema) -> Result<Self, EncodeError> {
+        let fields: Result<Vec<_>, _> =
+            schema.columns().iter().map(|column| parquet_type(column).map(Arc::new)).collect();
+        let root = Type::group_type_builder("records").with_fields(fields?).build()?;
+        let units = schema.columns().iter().filter_map(|column| {
+            Some(KeyValue::new(format!("weir.unit.{}", column.name), unit(column.kind)?.to_owned()))
+        });
+        let mut properties = WriterProperties::builder()
+            .set_created_by(concat!("weir version ", env!("CARGO_PKG_VERSION")).to_owned())
+            .set_compression(Compression::ZSTD(ZstdLevel::try_new(1)?))
+            .set_statistics_enabled(EnabledStatistics::Chunk)
+            .set_statistics_truncate_length(Some(STATISTICS_BYTES_MAX))
+            .set_dictionary_page_size_limit(DICTIONARY_BYTES_MAX)
+            .set_key_value_metadata(Some(units.collect()));
+        for column in schema.columns().iter().filter(|column| column.ascends()) {
+            let path = ColumnPath::new(vec![column.name.clone()]);
+            properties = properties
+                .set_column_dictionary_enabled(path.clone(), false)
+                .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
+        }
+        let properties = Arc::new(properties.build());
+        let writer = SerializedFileWriter::new(Vec::new(), Arc::new(root), properties)?;
+        Ok(Self { writer })
+    }
+
+    /// Writes the rows of a batch as a row group, and removes them from it. A batch without rows is
+    /// left out.
+    ///
+    /// # Errors
+    /// If they cannot be encoded, which does not happen.
+    pub fn write(&mut self, batch: &mut RowBatch) -> Result<(), EncodeError> {
+        if batch.rows() == 0 {
+            return Ok(());
+        }
+        batch.put_in_order();
+        let mut group = self.writer.next_row_group()?;
+        for cells in batch.cells() {
+            let Some(mut column) = group.next_column()? else { break };
+            write_cells(&mut column, cells)?;
+            column.close()?;
+        }
+        group.close()?;
+        batch.clear();
+        Ok(())
+    }
+
+    /// The bytes that were written since the last call.
+    ///
+    /// # Errors
+    /// Memory takes all, so it does not fail.
+    pub fn take_output(&mut self) -> Result<Vec<u8>, EncodeError> {
+        self.writer.flush().map_err(|error| EncodeError(error.to_string()))?;
+        Ok(std::mem::take(self.writer.inner_mut()))
+    }
+
+    /// Ends the file. Returns the bytes since [`Self::take_output`].
+    ///
+    /// # Errors
+    /// If the footer cannot be encoded, which does not happen.
+    pub fn finish(self) -> Result<Vec<u8>, EncodeError> {
+        Ok(self.writer.into_inner()?)
+    }
+}
+
+fn unit(kind: CellKind) -> Option<&'static str> {
+    match kind {
+        CellKind::Number(Unit::Bytes) => Some("bytes"),
+        CellKind::Number(Unit::Nanoseconds) => Some("nanoseconds"),
+        CellKind::ZoneOffset => Some("seconds east of UTC"),
+        CellKind::Number(Unit::Count) | CellKind::Text | CellKind::Instant => None,
+    }
+}
+
+fn parquet_type(column: &TableColumn) -> Result<Type, ParquetError> {
+    let (physical, logical) = match column.kind {
+        CellKind::Text => (PhysicalType::BYTE_ARRAY, Some(LogicalType::String)),
+        CellKind::Number(_) => (PhysicalType::INT64, Some(LogicalType::integer(64, false))),
+        CellKind::Instant => {
+            (PhysicalType::INT64, Some(LogicalType::timestamp(true, TimeUnit::NANOS)))
+        }
+        CellKind::ZoneOffset => (PhysicalType::INT32, None),
+    };
+    Type::primitive_type_builder(&column.name, physical)
+        .with_repetition(Repetition::OPTIONAL)
+        .with_logical_type(logical)
+        .build()
+}
+
+fn write_cells(column: &mut SerializedColumnWriter<'_>, cells: &Cells) -> Result<(), ParquetError> {
+    match cells {
+        Cells::Text(cells) => write_texts(column, cells),
+        // The bits of an unsigned number are those that the logical type reads.
+        Cells::Numbers(cells) => {
+            write_values::<Int64Type, _>(column, cells, |number| number.cast_signed())
+        }
+        Cells::Instants(cells) => write_values::<Int64Type, _>(column, cells, |instant| instant),
+        Cells::ZoneOffsets(cells) => write_values::<Int32Type, _>(column, cells, |offset| offset),
+    }
+}
+
+fn write_values<D: DataType, C: Copy>(
+    column: &mut SerializedColumnWriter<'_>,
+    cells: &[Option<C>],
+    value: impl Fn(C) -> D::T,
+) -> Result<(), ParquetError> {
+    for chunk in cells.chunks(CHUNK_ROWS) {
+        let levels: Vec<i16> = chunk.iter().map(|cell| i16::from(cell.is_some())).collect();
+        let values: Vec<D::T> = chunk.iter().flatten().map(|cell| value(*cell)).collect();
+        column.typed::<D>().write_batch(&values, Some(&levels), None)?;
+    }
+    Ok(())
+}
+
+fn write_texts(
+    column: &mut SerializedColumnWriter<'_>,
+    cells: &TextCells,
+) -> Result<(), ParquetError> {
+    let bytes = Bytes::copy_from_slice(&cells.bytes);
+    let starts = [0].into_iter().chain(cells.ends.iter().copied());
+    let texts: Vec<ByteArray> = starts
+        .zip(&cells.ends)
+        .map(|(start, end)| ByteArray::from(bytes.slice(start..*end)))
+        .collect();
+    for chunk in cells.codes.chunks(CHUNK_ROWS) {
+        let levels: Vec<i16> = chunk.iter().map(|code| i16::from(*code != NULL)).collect();
+        let values: Vec<ByteArray> = chunk
+            .iter()
+            .filter_map(|code| texts.get((*code as usize).checked_sub(1)?).cloned())
+            .collect();
+        column.typed::<ByteArrayType>().write_batch(&values, Some(&levels), None)?;
+    }
+    Ok(())
+}

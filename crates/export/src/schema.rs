@@ -1,0 +1,145 @@
+//! The columns of a table of records.
+
+use weir_core::{Field, RecordKind, Unit};
+
+/// What the cells of a column are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CellKind {
+    /// UTF-8, see [`escaped`](crate::escaped).
+    Text,
+    /// Unsigned integers of 64 bits in this unit.
+    Number(Unit),
+    /// Instants, in nanoseconds since 1970, UTC.
+    Instant,
+    /// Seconds east of UTC.
+    ZoneOffset,
+}
+
+/// Where the cells of a column come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum CellSource {
+    /// The name of the source.
+    File,
+    /// The offset of the line in its source.
+    LineOffset,
+    /// The instant.
+    Time,
+    /// The zone offset that was logged with the instant.
+    ZoneOffset,
+    /// A number field.
+    Number(Field),
+    /// A text column of the data set, by its name there.
+    Text(String),
+    /// The fields that have no column of their own.
+    OtherFields,
+    /// The names of the columns whose value is escaped in a row.
+    EscapedColumns,
+}
+
+/// A column of a table of records. Every column may have NULLs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableColumn {
+    /// The name, unique in the table. That of a duration ends with its unit, `_ns`.
+    pub name: String,
+    /// What its cells are.
+    pub kind: CellKind,
+    pub(crate) source: CellSource,
+}
+
+impl TableColumn {
+    /// Whether most of its cells are greater than those before, so that few are equal.
+    pub(crate) fn ascends(&self) -> bool {
+        matches!(self.source, CellSource::LineOffset | CellSource::Time)
+    }
+}
+
+/// The columns of a table of records of one kind.
+///
+/// The columns for the fields that every format may have are the same in every table, so that the
+/// tables of several logs can be read as one. Those of the fields that only some formats have follow,
+/// and then two that are nearly always NULL:
+///
+/// | column | cells |
+/// |---|---|
+/// | `file` | the name of the source |
+/// | `line_offset` | the offset of the line in its source, in bytes |
+/// | `time` | the instant, UTC, in nanoseconds |
+/// | `utc_offset_s` | the zone offset that was logged with it, in seconds east of UTC |
+/// | `client` to `request` | the text fields, see [`Field::TEXT`] |
+/// | `bytes` | a size in bytes |
+/// | `request_time_ns`, `upstream_time_ns` | durations in nanoseconds |
+/// | others | further fields of the formats; `log_` stands before a name that is taken |
+/// | `other_fields` | a JSON object of fields that no column is for |
+/// | `escaped_columns` | the columns whose value is [`escaped`](crate::escaped) in this row |
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableSchema {
+    pub(crate) columns: Vec<TableColumn>,
+}
+
+impl TableSchema {
+    /// The columns for records of this kind. `extra_fields` are the names of the text columns of the
+    /// data set that its formats fill in addition to the known fields.
+    ///
+    /// ```
+    /// use weir_core::RecordKind;
+    /// use weir_export::TableSchema;
+    ///
+    /// let extra = ["ssl_protocol", "file"].map(str::to_owned);
+    /// let schema = TableSchema::new(RecordKind::Request, &extra);
+    /// let names: Vec<&str> = schema.columns().iter().map(|it| it.name.as_str()).collect();
+    /// assert_eq!(names[..3], ["file", "line_offset", "time"]);
+    /// assert_eq!(names[18..20], ["ssl_protocol", "log_file"]);
+    /// ```
+    pub fn new(kind: RecordKind, extra_fields: &[String]) -> Self {
+        let mut schema = Self { columns: Vec::new() };
+        schema.push("file", CellKind::Text, CellSource::File);
+        schema.push("line_offset", CellKind::Number(Unit::Bytes), CellSource::LineOffset);
+        schema.push("time", CellKind::Instant, CellSource::Time);
+        schema.push("utc_offset_s", CellKind::ZoneOffset, CellSource::ZoneOffset);
+        for field in Field::TEXT {
+            schema.push(field.name(), CellKind::Text, CellSource::Text(field.name().to_owned()));
+        }
+        for (field, name, unit) in [
+            (Field::Bytes, "bytes", Unit::Bytes),
+            (Field::RequestTime, "request_time_ns", Unit::Nanoseconds),
+            (Field::UpstreamTime, "upstream_time_ns", Unit::Nanoseconds),
+        ] {
+            schema.push(name, CellKind::Number(unit), CellSource::Number(field));
+        }
+        let leading = match kind {
+            RecordKind::Request => None,
+            RecordKind::ErrorLogLine => Some("level"),
+            RecordKind::FirewallEvent => Some("action"),
+        };
+        for name in leading.into_iter().chain(extra_fields.iter().map(String::as_str)) {
+            let source = CellSource::Text(name.to_owned());
+            if schema.columns.iter().all(|column| column.source != source) {
+                schema.push(name, CellKind::Text, source);
+            }
+        }
+        schema.push("other_fields", CellKind::Text, CellSource::OtherFields);
+        schema.push("escaped_columns", CellKind::Text, CellSource::EscapedColumns);
+        schema
+    }
+
+    /// The columns in their order.
+    pub fn columns(&self) -> &[TableColumn] {
+        &self.columns
+    }
+
+    fn push(&mut self, name: &str, kind: CellKind, source: CellSource) {
+        const LAST: [&str; 2] = ["other_fields", "escaped_columns"];
+        let is_own = matches!(source, CellSource::OtherFields | CellSource::EscapedColumns);
+        let mut name = name.to_owned();
+        let is_taken = |name: &str| {
+            // Programs that read tables often ignore the case of names.
+            let is_same = |other: &str| other.eq_ignore_ascii_case(name);
+            self.columns.iter().any(|column| is_same(&column.name))
+                || !is_own && LAST.into_iter().any(is_same)
+        };
+        while is_taken(&name) {
+            name.insert_str(0, "log_");
+        }
+        self.columns.push(TableColumn { name, kind, source });
+    }
+}

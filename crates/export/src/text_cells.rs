@@ -1,0 +1,85 @@
+//! A column of texts, each distinct one stored once.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+
+use crate::escape::escaped;
+
+/// The code of a row without a text.
+pub(crate) const NULL: u32 = 0;
+
+/// A text for each row, or none.
+#[derive(Debug, Default)]
+pub(crate) struct TextCells {
+    /// [`NULL`], or 1 and the number of the text.
+    pub(crate) codes: Vec<u32>,
+    /// The texts one after another, UTF-8.
+    pub(crate) bytes: Vec<u8>,
+    /// The end of each text in `bytes`.
+    pub(crate) ends: Vec<usize>,
+    /// Codes by the ids of the data set, as long as those stand for the same values.
+    by_id: HashMap<u32, u32, RandomState>,
+    /// Codes of texts that no id stands for: of those that are not escaped, and of those that are.
+    by_text: [HashMap<String, u32, RandomState>; 2],
+    /// The codes whose text is escaped, in ascending order.
+    escaped: Vec<u32>,
+}
+
+impl TextCells {
+    /// The code of the value with an id of the data set, whose bytes `value` returns.
+    pub(crate) fn code_of_id<'v>(&mut self, id: u32, value: impl FnOnce() -> &'v [u8]) -> u32 {
+        if let Some(code) = self.by_id.get(&id) {
+            return *code;
+        }
+        let (text, is_escaped) = escaped(value());
+        let code = self.add(&text, is_escaped);
+        self.by_id.insert(id, code);
+        code
+    }
+
+    /// The code of a text. `is_escaped` states whether it stands for other bytes.
+    pub(crate) fn code_of_text(&mut self, text: &str, is_escaped: bool) -> u32 {
+        if let Some(code) = self.by_text[usize::from(is_escaped)].get(text) {
+            return *code;
+        }
+        let code = self.add(text, is_escaped);
+        self.by_text[usize::from(is_escaped)].insert(text.to_owned(), code);
+        code
+    }
+
+    fn add(&mut self, text: &str, is_escaped: bool) -> u32 {
+        self.bytes.extend_from_slice(text.as_bytes());
+        self.ends.push(self.bytes.len());
+        let code = u32::try_from(self.ends.len()).unwrap_or(u32::MAX);
+        if is_escaped {
+            self.escaped.push(code);
+        }
+        code
+    }
+
+    /// Whether some text is escaped.
+    pub(crate) fn has_escaped(&self) -> bool {
+        !self.escaped.is_empty()
+    }
+
+    /// Whether the text of a row is escaped.
+    pub(crate) fn is_escaped(&self, row: usize) -> bool {
+        self.codes.get(row).is_some_and(|code| self.escaped.binary_search(code).is_ok())
+    }
+
+    /// Forgets the ids: they may stand for other values now.
+    pub(crate) fn forget_ids(&mut self) {
+        self.by_id.clear();
+    }
+
+    /// Removes all rows and texts.
+    pub(crate) fn clear(&mut self) {
+        self.codes.clear();
+        self.bytes = Vec::new();
+        self.ends.clear();
+        self.by_id.clear();
+        self.by_text.iter_mut().for_each(HashMap::clear);
+        self.escaped.clear();
+    }
+}

@@ -1,0 +1,105 @@
+//! Batches: late fields, the order of lines, ids that stand for other values, bounds.
+
+use std::sync::Arc;
+
+use parquet::basic::Encoding;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Field as Cell;
+use weir_core::{Format, RecordKind, Selection, Values};
+use weir_export::{RowBatch, TableSchema};
+
+use super::{cell, file, rows, segment};
+
+fn text(text: &str) -> Cell {
+    Cell::Str(text.to_owned())
+}
+
+#[test]
+fn fields_without_a_column_are_json() {
+    let mut values = Values::new(1 << 20);
+    let format = Arc::new(Format::parse("$remote_addr $ssl_cipher $geo").expect("a format"));
+    let log = b"::1 AES \"\xff\n::2 - x\n";
+    let segment = segment(&format, log, 0, &mut values);
+    let extra = ["ssl_cipher".to_owned()];
+    let mut batch = RowBatch::new(TableSchema::new(RecordKind::Request, &extra));
+    batch.push("a", &segment, &Selection::All(2), &values);
+    let rows = rows(file(&mut [batch]));
+    assert_eq!(cell(&rows[0], "ssl_cipher"), &text("AES"));
+    assert_eq!(cell(&rows[0], "other_fields"), &text(r#"{"geo":"\"\\xFF"}"#));
+    assert_eq!(cell(&rows[0], "escaped_columns"), &text("other_fields"));
+    assert_eq!(cell(&rows[1], "other_fields"), &text(r#"{"geo":"x"}"#));
+    assert_eq!(cell(&rows[1], "escaped_columns"), &Cell::Null);
+}
+
+#[test]
+fn lines_of_one_block_are_written_in_their_order() {
+    let mut values = Values::new(1 << 20);
+    let format = Arc::new(Format::parse("$remote_addr $status").expect("a format"));
+    let later = segment(&format, b"::2 200\n::4 200\n", 100, &mut values);
+    let between = segment(&format, b"::1 404\n::3 404\n", 96, &mut values);
+    let next = segment(&format, b"::5 200\n", 200, &mut values);
+    let mut batch = RowBatch::new(TableSchema::new(RecordKind::Request, &[]));
+    batch.push("a", &later, &Selection::All(2), &values);
+    assert!(batch.overlaps(&between) && !batch.overlaps(&next));
+    batch.push("a", &between, &Selection::All(2), &values);
+    batch.push("a", &next, &Selection::All(1), &values);
+    let rows = rows(file(&mut [batch]));
+    let clients: Vec<&Cell> = rows.iter().map(|row| cell(row, "client")).collect();
+    let expected = ["::1", "::2", "::3", "::4", "::5"].map(text);
+    assert_eq!(clients, expected.iter().collect::<Vec<_>>());
+}
+
+#[test]
+fn a_batch_is_full_before_it_takes_much_memory() {
+    let format = Arc::new(Format::parse("$remote_addr $uri").expect("a format"));
+    let mut values = Values::new(1 << 30);
+    let long = "x".repeat(1 << 16);
+    let log: String = (0..140).map(|number| format!("::1 /{number}{long}\n")).collect();
+    let segment = segment(&format, log.as_bytes(), 0, &mut values);
+    let schema = TableSchema::new(RecordKind::Request, &[]);
+    let mut batch = RowBatch::new(schema.clone());
+    for row in 0..100 {
+        batch.push("a", &segment, &Selection::Rows(vec![row]), &values);
+    }
+    assert!(!batch.is_full(), "6 MiB of text");
+    batch.push("a", &segment, &Selection::Rows((100..140).collect()), &values);
+    assert!(batch.is_full(), "9 MiB of text");
+    batch.clear();
+    assert_eq!((batch.rows(), batch.is_full()), (0, false));
+    let many = vec![0; 1 << 16];
+    batch.push("a", &segment, &Selection::Rows(many), &values);
+    assert!(batch.is_full(), "65,536 rows");
+}
+
+#[test]
+fn texts_are_dictionaries_and_row_groups_have_statistics() {
+    let mut values = Values::new(1 << 20);
+    let format = Arc::new(Format::parse("$remote_addr [$msec] $status").expect("a format"));
+    let mut batches = Vec::new();
+    for second in [10, 20] {
+        let log = format!("::1 [{second}.0] 200\n::2 [{}.0] 404\n", second + 5);
+        let segment = segment(&format, log.as_bytes(), second, &mut values);
+        let mut batch = RowBatch::new(TableSchema::new(RecordKind::Request, &[]));
+        batch.push("a", &segment, &Selection::All(2), &values);
+        batches.push(batch);
+    }
+    let reader = SerializedFileReader::new(file(&mut batches)).expect("a file");
+    let groups = reader.metadata().row_groups();
+    assert_eq!(groups.len(), 2);
+    let column = |group: usize, name: &str| {
+        let all = groups[group].columns();
+        all.iter().find(|column| column.column_path().string() == name).expect("a column").clone()
+    };
+    for (group, first) in [(0, 10), (1, 20)] {
+        let statistics = column(group, "time").statistics().expect("statistics").clone();
+        let nanoseconds = |second: i64| Some((second * 1_000_000_000).to_le_bytes().to_vec());
+        assert_eq!(statistics.min_bytes_opt().map(<[u8]>::to_vec), nanoseconds(first));
+        assert_eq!(statistics.max_bytes_opt().map(<[u8]>::to_vec), nanoseconds(first + 5));
+        let status = column(group, "status");
+        assert!(status.encodings().any(|encoding| encoding == Encoding::RLE_DICTIONARY));
+        assert_eq!(status.statistics().and_then(|it| it.null_count_opt()), Some(0));
+    }
+    let metadata = reader.metadata().file_metadata().key_value_metadata().expect("units");
+    let unit = metadata.iter().find(|entry| entry.key == "weir.unit.request_time_ns");
+    assert_eq!(unit.and_then(|entry| entry.value.as_deref()), Some("nanoseconds"));
+}

@@ -1,0 +1,134 @@
+//! Rows as the bytes of a format.
+
+use std::io;
+
+use weir_core::{FieldAccessor, Record, RecordKind, RowReader, Segment, Selection, Values, Zone};
+use weir_export::{EncodeError, ParquetWriter, RowBatch, TableSchema};
+use weir_view::{FieldValues, LogLine, line_csv_header, line_csv_row};
+
+use super::ExportFormat;
+
+/// The encoder of a format.
+pub(super) enum Encoder {
+    Text(TextFormat),
+    Table(Box<TableEncoder>),
+}
+
+/// A format whose rows are written one by one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TextFormat {
+    Csv,
+    JsonLines,
+}
+
+/// A format whose rows are gathered in batches.
+pub(super) struct TableEncoder {
+    batch: RowBatch,
+    writer: Option<ParquetWriter>,
+}
+
+/// The rows of a segment that have its values at hand.
+#[derive(Clone, Copy)]
+pub(super) struct Rows<'a> {
+    pub(super) file: &'a str,
+    pub(super) segment: &'a Segment,
+    pub(super) values: &'a Values,
+}
+
+/// How the rows of one kind become text.
+pub(super) struct RowText {
+    reader: RowReader,
+    columns: Vec<(String, FieldAccessor)>,
+}
+
+impl Encoder {
+    /// The encoder of a format for records of this kind with these fields in addition to the known
+    /// ones, and the first bytes of its output.
+    pub(super) fn new(
+        format: ExportFormat,
+        kind: RecordKind,
+        extra_fields: &[String],
+    ) -> Result<(Self, Vec<u8>), EncodeError> {
+        Ok(match format {
+            ExportFormat::Csv => (Self::Text(TextFormat::Csv), line_csv_header(false).into_bytes()),
+            ExportFormat::JsonLines => (Self::Text(TextFormat::JsonLines), Vec::new()),
+            ExportFormat::Parquet => {
+                let batch = RowBatch::new(TableSchema::new(kind, extra_fields));
+                let mut writer = ParquetWriter::new(batch.schema())?;
+                let begin = writer.take_output()?;
+                (Self::Table(Box::new(TableEncoder { batch, writer: Some(writer) })), begin)
+            }
+        })
+    }
+
+    /// Whether rows wait that should be encoded before others are added.
+    pub(super) fn is_full(&self) -> bool {
+        matches!(self, Self::Table(table) if table.batch.is_full())
+    }
+
+    /// Encodes the rows that wait.
+    pub(super) fn encode(&mut self) -> Result<Vec<u8>, EncodeError> {
+        let Self::Table(table) = self else { return Ok(Vec::new()) };
+        let TableEncoder { batch, writer: Some(writer) } = &mut **table else {
+            return Ok(Vec::new());
+        };
+        writer.write(batch)?;
+        writer.take_output()
+    }
+
+    /// Encodes the rows that wait, and the end of the output.
+    pub(super) fn finish(&mut self) -> Result<Vec<u8>, EncodeError> {
+        let mut output = self.encode()?;
+        if let Self::Table(table) = self
+            && let Some(writer) = table.writer.take()
+        {
+            output.extend(writer.finish()?);
+        }
+        Ok(output)
+    }
+}
+
+impl TableEncoder {
+    /// Adds rows.
+    pub(super) fn push(&mut self, rows: Rows<'_>, selection: &Selection) {
+        self.batch.push(rows.file, rows.segment, selection, rows.values);
+    }
+
+    /// The rows that wait.
+    pub(super) fn batch(&self) -> &RowBatch {
+        &self.batch
+    }
+}
+
+impl RowText {
+    /// The text of rows that this reader reads.
+    pub(super) fn new(reader: RowReader) -> Self {
+        Self { columns: reader.fields().accessors(), reader }
+    }
+
+    /// Writes a row. Times are in the zone, or else as the log has them. Returns whether all of its
+    /// values are known, see [`RowReader::read`].
+    pub(super) fn write(
+        &self,
+        format: TextFormat,
+        rows: Rows<'_>,
+        row: usize,
+        zone: Option<&Zone>,
+        output: &mut Vec<u8>,
+    ) -> bool {
+        let mut record = Record::new();
+        let is_known = self.reader.read(rows.segment, row, rows.values, &mut record);
+        let fields = FieldValues { columns: &self.columns, record: &record, zone };
+        match format {
+            TextFormat::Csv => {
+                output.extend(line_csv_row(rows.file, None, Some(fields)).into_bytes());
+            }
+            TextFormat::JsonLines => {
+                let line = LogLine { file: rows.file, text: None, fields: fields.named() };
+                // Memory takes all, and every value of a field is JSON.
+                let _: io::Result<()> = line.write_json(output);
+            }
+        }
+        is_known
+    }
+}

@@ -1,0 +1,89 @@
+//! Records as files for other programs.
+
+mod encoder;
+mod row_export;
+mod segment_export;
+
+use std::fmt;
+
+use weir_export::EncodeError;
+use weir_view::QueryError;
+
+pub use row_export::RowExport;
+pub use segment_export::{ExportCounts, SegmentExport};
+
+/// The form of exported records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExportFormat {
+    /// A header and a record for each row (RFC 4180).
+    Csv,
+    /// A JSON object on a line of its own for each row.
+    JsonLines,
+    /// A Parquet file, see [`weir_export::ParquetWriter`].
+    Parquet,
+}
+
+impl ExportFormat {
+    /// All formats.
+    pub const ALL: [Self; 3] = [Self::Csv, Self::JsonLines, Self::Parquet];
+
+    /// The name in a request and on the command line, which is also the extension of a file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            Self::JsonLines => "jsonl",
+            Self::Parquet => "parquet",
+        }
+    }
+
+    /// The media type.
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Self::Csv => "text/csv; charset=utf-8",
+            Self::JsonLines => "application/x-ndjson",
+            Self::Parquet => "application/vnd.apache.parquet",
+        }
+    }
+
+    /// Whether the bytes are text, which a terminal may show.
+    pub fn is_text(self) -> bool {
+        matches!(self, Self::Csv | Self::JsonLines)
+    }
+
+    /// The format of that [name](Self::name).
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.name() == name)
+    }
+}
+
+/// An export cannot begin or go on.
+#[derive(Debug)]
+pub enum ExportError {
+    /// The query is not valid for this data.
+    Query(QueryError),
+    /// The rows cannot be encoded, which no content of a log causes.
+    Encode(EncodeError),
+}
+
+impl fmt::Display for ExportError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Query(error) => error.fmt(formatter),
+            Self::Encode(error) => error.fmt(formatter),
+        }
+    }
+}
+
+impl std::error::Error for ExportError {}
+
+impl From<QueryError> for ExportError {
+    fn from(error: QueryError) -> Self {
+        Self::Query(error)
+    }
+}
+
+impl From<EncodeError> for ExportError {
+    fn from(error: EncodeError) -> Self {
+        Self::Encode(error)
+    }
+}
