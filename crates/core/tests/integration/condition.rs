@@ -412,6 +412,8 @@ fn the_normal_form_keeps_what_was_meant() {
         (r"path !~ ='\", r"path!~[=]'\"),
         ("time>=2025-12-17 09:03 and x", "time>=\"2025-12-17 09:03\" and x"),
         ("time>=2h 30min ago", "time>=\"2h 30min ago\""),
+        (r"time~\0 Dec 925 5 1:0", r"time~'\0 Dec 925 5 1:0'"),
+        (r"time~'\0 Dec 925 5 1:0'", r"time~'\0 Dec 925 5 1:0'"),
         ("http://example.com/a", "http://example.com/a"),
         ("2001:db8::1", "2001:db8::1"),
         ("09:03:01", "09:03:01"),

@@ -87,6 +87,9 @@ fn write_field(condition: &FieldCondition, formatter: &mut Formatter<'_>) -> fmt
             ValueForm::Plain if !is_time || !value.bytes.contains(&b' ') => {
                 formatter.write_str(&value.text())?;
             }
+            ValueForm::Plain if condition.operator.is_expression() => {
+                write_quoted_expression(&value.text(), formatter)?;
+            }
             ValueForm::Plain | ValueForm::Quoted => write_quoted(&value.bytes, formatter)?,
         }
     }
