@@ -122,5 +122,6 @@ pub use value::{
     status_class,
 };
 pub use values::{
-    Dictionary, FrequentItems, LateValues, LiveIds, PendingSegment, PendingSweep, Sweep, Values,
+    DecidedIds, Dictionary, FrequentItems, LateValues, LiveIds, PendingSegment, PendingSweep,
+    Sweep, Values,
 };

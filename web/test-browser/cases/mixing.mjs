@@ -85,7 +85,7 @@ export function mixing(define) {
     // Sums that the kind lacks are left out.
     assert.equal(await page.$(byId("total-errors")), null);
     assert.equal(await page.$(byId("total-bytes")), null);
-    assert.deepEqual(await texts(page, ".chart-head h2"), ["Error-log lines"]);
+    assert.deepEqual(await texts(page, ".chart-head h2"), ["Error-log lines per 5 seconds"]);
     assert.equal(await page.$eval(byId("stack"), (one) => one.selectedOptions[0].text), "level");
     const lists = await texts(page, ".lists h2");
     assert.ok(lists.indexOf("Messages") === 0 && lists.includes("Levels"), lists.join());

@@ -6,7 +6,7 @@
 
 use crate::field::Field;
 use crate::value::status_class;
-use crate::values::Values;
+use crate::values::{DecidedIds, Values};
 
 /// The class of every distinct status, by dictionary id.
 ///
@@ -27,6 +27,7 @@ use crate::values::Values;
 #[derive(Debug, Clone, Default)]
 pub struct StatusClasses {
     by_id: Vec<u8>,
+    decided: DecidedIds,
 }
 
 impl StatusClasses {
@@ -35,10 +36,11 @@ impl StatusClasses {
     /// Call it before a segment with new statuses is counted. Takes time for new values alone.
     pub fn refresh(&mut self, values: &Values) {
         let dictionary = values.dictionary(Field::Status.column());
-        for id in self.by_id.len()..dictionary.ids() {
+        self.by_id.resize(dictionary.ids(), 0);
+        for id in self.decided.update(dictionary) {
             // The absent value and the remainder have no class.
             let class = dictionary.value(id as u32).map_or(0, status_class);
-            self.by_id.push(class as u8);
+            self.by_id[id] = class as u8;
         }
     }
 

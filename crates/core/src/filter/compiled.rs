@@ -11,13 +11,13 @@ use super::bounds::TimeBounds;
 use super::clause::{Clause, Filter, TextTest};
 use crate::column::{ABSENT, Codes, Numbers, RowBits, Segment, Selection, Times};
 use crate::schema::{ColumnId, RecordKind};
-use crate::values::{Dictionary, Values};
+use crate::values::{DecidedIds, Dictionary, Values};
 
 /// A filter with its decisions about the known values. A text condition is evaluated once per
 /// distinct value and looked up for every row.
 ///
 /// A filter must know the values of a segment before it is applied to it: call [`Self::refresh`]
-/// after values were added. The work can be divided among threads, because deciding needs shared
+/// after values were added. It is invalid once [`Values::reuses`] has grown. The work can be divided among threads, because deciding needs shared
 /// access only:
 ///
 /// ```
@@ -84,6 +84,7 @@ struct TextLeaf {
     negated: bool,
     /// Whether each value passes, by dictionary id.
     passes: Vec<bool>,
+    decided: DecidedIds,
 }
 
 /// Distinct values of one column for which a condition has to be evaluated.
@@ -92,6 +93,8 @@ pub struct ValueBatch {
     leaf: usize,
     column: ColumnId,
     ids: Range<usize>,
+    /// The lowest free id of the column at that time.
+    first_free: usize,
 }
 
 /// The number of values in one unit of work. A slow expression takes a fraction of a millisecond
@@ -169,20 +172,24 @@ impl CompiledFilter {
     pub fn undecided_batches(&self, values: &Values) -> Vec<ValueBatch> {
         let mut batches = Vec::new();
         for (number, leaf) in self.leaves.iter().enumerate() {
-            let mut add = |column, known| {
-                let ids = values.dictionary(column).ids();
-                let starts = (known..ids).step_by(BATCH_VALUES_MAX);
-                batches.extend(starts.map(|at| ValueBatch {
-                    leaf: number,
-                    column,
-                    ids: at..ids.min(at + BATCH_VALUES_MAX),
-                }));
+            let mut add = |column, decided: &DecidedIds| {
+                let dictionary = values.dictionary(column);
+                let first_free = dictionary.first_free();
+                for Range { start, end } in decided.undecided(dictionary) {
+                    batches.extend((start..end).step_by(BATCH_VALUES_MAX).map(|at| ValueBatch {
+                        leaf: number,
+                        column,
+                        ids: at..end.min(at + BATCH_VALUES_MAX),
+                        first_free,
+                    }));
+                }
             };
             match leaf {
-                Leaf::Text(text) => add(text.column, text.passes.len()),
+                Leaf::Text(text) => add(text.column, &text.decided),
                 Leaf::AnyText { .. } => {
                     for (column, _) in values.schema().text_columns() {
-                        add(column, leaf.text(column).map_or(0, |text| text.passes.len()));
+                        let known = leaf.text(column).map(|text| text.decided.clone());
+                        add(column, &known.unwrap_or_default());
                     }
                 }
                 Leaf::Number { .. } | Leaf::Time { .. } => {}
@@ -208,10 +215,16 @@ impl CompiledFilter {
     /// Stores the decisions of [`Self::decide`].
     pub fn accept(&mut self, batch: &ValueBatch, decisions: &[bool]) {
         let Some(leaf) = self.leaves.get_mut(batch.leaf) else { return };
-        if let Some(text) = leaf.text_mut(batch.column)
-            && text.passes.len() == batch.ids.start
+        let Some(text) = leaf.text_mut(batch.column) else { return };
+        if batch.ids.start > text.decided.known() {
+            return;
+        }
+        text.passes.resize(text.passes.len().max(batch.ids.end), false);
+        if let Some(passes) = text.passes.get_mut(batch.ids.clone())
+            && passes.len() == decisions.len()
         {
-            text.passes.extend_from_slice(decisions);
+            passes.copy_from_slice(decisions);
+            text.decided.accept(&batch.ids, batch.first_free);
         }
     }
 
@@ -322,7 +335,7 @@ fn decide(test: &TextTest, negated: bool, dictionary: &Dictionary, ids: Range<us
 
 impl TextLeaf {
     fn new(column: ColumnId, test: TextTest, negated: bool) -> Self {
-        Self { column, test, negated, passes: Vec::new() }
+        Self { column, test, negated, passes: Vec::new(), decided: DecidedIds::default() }
     }
 
     fn narrow(&self, segment: &Segment, bits: &mut RowBits) {

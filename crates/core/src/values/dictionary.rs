@@ -117,6 +117,12 @@ impl Dictionary {
         self.spans.len() + 2
     }
 
+    /// Returns the lowest id without a value that a new value may get; [`Self::ids`] if there is none.
+    /// Between two sweeps it only grows.
+    pub(crate) fn first_free(&self) -> usize {
+        self.free.last().map_or(self.ids(), |id| *id as usize)
+    }
+
     /// Returns the bytes of a value. `None` for [`ABSENT`](crate::ABSENT), [`REMAINDER`] and free
     /// ids.
     pub fn value(&self, id: u32) -> Option<&[u8]> {

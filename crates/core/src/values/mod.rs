@@ -12,6 +12,7 @@
 //! 4. In a sliding window values go out of use. A `sweep` frees the ids that no segment has, as
 //!    soon as no block is in flight that was read with them (`generation`).
 
+mod decided_ids;
 mod dictionary;
 mod frequent_items;
 mod generation;
@@ -23,6 +24,7 @@ mod prefetch;
 mod store;
 mod sweep;
 
+pub use decided_ids::DecidedIds;
 pub use dictionary::Dictionary;
 pub use frequent_items::FrequentItems;
 pub use late_values::LateValues;

@@ -185,6 +185,7 @@ mod tests {
     use crate::block::{Block, BlockLimits};
     use crate::column::Segment;
     use crate::field::Field;
+    use crate::filter::{Clause, CompiledFilter, Filter, TextTest};
     use crate::format::Format;
     use crate::read::BlockReader;
     use crate::schema::ColumnId;
@@ -223,11 +224,45 @@ mod tests {
         pending.try_start().expect("no block is in flight")
     }
 
+    /// A filter that is kept as long as ids keep their meaning, as by a view that is watched.
+    struct Watched {
+        filter: Filter,
+        compiled: CompiledFilter,
+        reuses: u64,
+    }
+
+    impl Watched {
+        fn new(values: &Values) -> Self {
+            let ends = TextTest::matches("[37]$").expect("an expression");
+            let filter = Clause::text(values, "path", ends, false).expect("a column");
+            let filter = Filter::of(vec![filter]);
+            Self { compiled: CompiledFilter::new(&filter), filter, reuses: values.reuses() }
+        }
+
+        /// Whether each line passes.
+        fn expected(numbers: &[u32]) -> Vec<bool> {
+            numbers.iter().map(|number| [3, 7].contains(&(number % 10))).collect()
+        }
+
+        /// Whether each row of a segment passes.
+        fn rows(&mut self, segment: &Segment, values: &Values) -> Vec<bool> {
+            if self.reuses != values.reuses() {
+                self.compiled = CompiledFilter::new(&self.filter);
+                self.reuses = values.reuses();
+            }
+            self.compiled.refresh(values);
+            let mut passes = vec![false; segment.rows()];
+            self.compiled.select(segment).for_each(|row| passes[row] = true);
+            passes
+        }
+    }
+
     /// Blocks arrive and the oldest leave while the parts of a sweep run between them. The
-    /// remaining segments must keep their values.
+    /// remaining segments must keep their values, and a filter must tell their rows.
     fn check(blocks: &[Vec<u32>], kept_max: usize, piece: usize) {
         let mut values = Values::new(1 << 24);
         let mut readers = [reader(&mut values), reader(&mut values)];
+        let mut watched = Watched::new(&values);
         let mut kept: Vec<(Segment, &Vec<u32>)> = Vec::new();
         let mut on_the_way = Vec::new();
         let mut pending = None;
@@ -265,6 +300,7 @@ mod tests {
             }
             for (segment, numbers) in &kept {
                 assert_eq!(texts(segment, &values), lines(numbers));
+                assert_eq!(watched.rows(segment, &values), Watched::expected(numbers));
             }
         }
     }
@@ -280,6 +316,34 @@ mod tests {
         ) {
             check(&blocks, kept_max, piece);
         }
+    }
+
+    #[test]
+    fn a_value_with_the_id_of_an_evicted_one_is_decided_about() {
+        let mut values = Values::new(1 << 24);
+        let mut reader = reader(&mut values);
+        let old: Vec<u32> = (0..5_000).collect();
+        let mut live = Vec::new();
+        for numbers in old.chunks(10) {
+            let segment = reader.read_segment(&block(numbers), 0, &mut values);
+            if numbers[0] % 100 == 0 {
+                live.push(segment);
+            }
+        }
+        let mut sweep = begin(&mut values, |ids| live.iter().for_each(|segment| ids.mark(segment)));
+        while sweep.advance(&mut values, 1_000) {}
+        let ids = values.dictionary(Field::Path.column()).ids();
+        let mut watched = Watched::new(&values);
+        let mut none_is_free = false;
+        for numbers in (10_000..16_000).collect::<Vec<u32>>().chunks(7) {
+            let segment = reader.read_segment(&block(numbers), 0, &mut values);
+            assert_eq!(watched.rows(&segment, &values), Watched::expected(numbers));
+            none_is_free |= values.dictionary(Field::Path.column()).ids() > ids;
+        }
+        assert!(none_is_free, "the free ids were used up, and others after them");
+        let first = reader.read_segment(&block(&old[..10]), 0, &mut values);
+        assert_eq!(watched.rows(&first, &values), Watched::expected(&old[..10]));
+        assert_eq!(watched.reuses, values.reuses(), "the filter was kept");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::net::Ipv6Addr;
 
-use weir_core::{Dictionary, REMAINDER};
+use weir_core::{DecidedIds, Dictionary, REMAINDER};
 
 /// The usual spelling of an address; other texts as they are.
 pub(super) fn usual_spelling(address: &[u8]) -> Cow<'_, [u8]> {
@@ -21,8 +21,7 @@ pub(super) fn usual_spelling(address: &[u8]) -> Cow<'_, [u8]> {
 /// It has an entry for each spelling of a listed address, and a bit for each client.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ListedIds {
-    /// Ids below this are known.
-    known: usize,
+    decided: DecidedIds,
     is_listed: Vec<u64>,
     positions: std::collections::HashMap<u32, u32>,
 }
@@ -36,14 +35,13 @@ impl ListedIds {
         position: impl Fn(&[u8]) -> Option<usize>,
     ) {
         self.is_listed.resize(clients.ids().div_ceil(64), 0);
-        for id in self.known..clients.ids() {
+        for id in self.decided.update(clients) {
             let value = clients.value(id as u32).filter(|_| id as u32 != REMAINDER);
             if let Some(position) = value.and_then(|value| position(&usual_spelling(value))) {
                 self.is_listed[id / 64] |= 1 << (id % 64);
                 self.positions.insert(id as u32, position as u32);
             }
         }
-        self.known = clients.ids();
     }
 
     /// The position of the address with this id.

@@ -1,9 +1,9 @@
 //! Which records of error logs and firewalls are blocks.
 
-use weir_core::{
-    ABSENT, ColumnId, Dictionary, Field, REMAINDER, RecordKind, RowBits, Segment, Values,
-};
+use weir_core::{ABSENT, ColumnId, Field, RecordKind, RowBits, Segment, Values};
 use weir_view::BlockCause;
+
+use super::learned::Learned;
 
 /// The prefixes of UFW's log, without `UFW`. It logs 3 packets a minute for each of its rules.
 const UFW_ACTIONS: [&[u8]; 2] = [b"BLOCK", b"LIMIT BLOCK"];
@@ -61,11 +61,11 @@ pub(super) struct Block {
 pub(super) struct BlockFinder {
     columns: Columns,
     /// By the id of a message.
-    messages: Vec<Option<BlockCause>>,
+    messages: Learned<Option<BlockCause>>,
     /// By the id of an action.
-    actions: Vec<Action>,
+    actions: Learned<Action>,
     /// By the id of an excess.
-    excesses: Vec<Option<u32>>,
+    excesses: Learned<Option<u32>>,
     /// Whether a value was learned that may make a record a block.
     has_blocks: bool,
 }
@@ -132,12 +132,22 @@ impl BlockFinder {
     pub(super) fn refresh(&mut self, values: &Values) {
         self.columns = Columns::of(values);
         let dictionary = |column: Option<ColumnId>| column.map(|it| values.dictionary(it));
-        let known = self.messages.len();
-        learn(&mut self.messages, dictionary(self.columns.message), cause_of);
-        learn(&mut self.actions, dictionary(self.columns.action), Action::of);
-        learn(&mut self.excesses, dictionary(self.columns.excess), thousandths);
-        let has_action = self.actions.len() > REMAINDER as usize + 1;
-        self.has_blocks |= has_action || self.messages[known..].iter().any(Option::is_some);
+        if let Some(messages) = dictionary(self.columns.message) {
+            self.messages.refresh(messages, |text| {
+                let cause = cause_of(text);
+                self.has_blocks |= cause.is_some();
+                cause
+            });
+        }
+        if let Some(actions) = dictionary(self.columns.action) {
+            self.actions.refresh(actions, |text| {
+                self.has_blocks = true;
+                Action::of(text)
+            });
+        }
+        if let Some(excesses) = dictionary(self.columns.excess) {
+            self.excesses.refresh(excesses, thousandths);
+        }
     }
 
     /// Whether a record of the values that were learned may be a block.
@@ -158,32 +168,19 @@ impl BlockFinder {
         let block = |row: usize| {
             let (cause, is_sampled) = match segment.kind() {
                 RecordKind::Request => return None,
-                RecordKind::ErrorLogLine => ((*self.messages.get(message(row) as usize)?)?, false),
+                RecordKind::ErrorLogLine => ((*self.messages.get(message(row))?)?, false),
                 RecordKind::FirewallEvent => {
-                    let action = self.actions.get(action(row) as usize)?;
+                    let action = self.actions.get(action(row))?;
                     let is_of_fail2ban = logger(row) != ABSENT;
                     action.cause(is_of_fail2ban, rule(row) != ABSENT)?
                 }
             };
             let rule = ids(self.columns.of_rule(cause))(row);
-            let excess = self.excesses.get(excess(row) as usize).copied().flatten();
+            let excess = self.excesses.get(excess(row)).copied().flatten();
             let time_ns = segment.time(row).map(|time| time.unix_ns);
             Some(Block { client: client(row), time_ns, cause, rule, excess, is_sampled })
         };
         rows.selection().for_each(|row| block(row).into_iter().for_each(&mut visit));
-    }
-}
-
-/// Extends `known` by what a dictionary has added.
-fn learn<T: Clone + Default>(
-    known: &mut Vec<T>,
-    dictionary: Option<&Dictionary>,
-    read: impl Fn(&[u8]) -> T,
-) {
-    let Some(dictionary) = dictionary else { return };
-    for id in known.len()..dictionary.ids() {
-        let value = dictionary.value(id as u32).filter(|_| id as u32 != REMAINDER);
-        known.push(value.map(&read).unwrap_or_default());
     }
 }
 

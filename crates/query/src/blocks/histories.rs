@@ -13,6 +13,7 @@ use super::addresses::ListedIds;
 use super::census::BlockedAddresses;
 use super::clocks::{ClientTimes, estimate};
 use super::events::{Block, BlockFinder};
+use super::learned::Learned;
 
 /// The distinct targets and agents of an address that are counted. If it has more, the most
 /// frequent one is not told.
@@ -36,7 +37,7 @@ pub struct BlockHistories {
     listed: Arc<Listed>,
     ids: ListedIds,
     /// By the id of a status.
-    refusals: Vec<bool>,
+    refusals: Learned<bool>,
     window_ns: i64,
     offset_ns: i64,
     pub(super) clients: Vec<History>,
@@ -100,7 +101,7 @@ impl BlockHistories {
             finder: BlockFinder::default(),
             listed: Arc::new(Listed { positions, firsts_ns }),
             ids: ListedIds::default(),
-            refusals: Vec::new(),
+            refusals: Learned::default(),
             window_ns: i64::try_from(window_s).unwrap_or(i64::MAX).saturating_mul(SECOND_NS),
             offset_ns: offset_s.saturating_mul(SECOND_NS),
             clients: vec![History::default(); addresses.listed.len()],
@@ -142,7 +143,7 @@ impl BlockHistories {
             let second = time.unix_ns.div_euclid(SECOND_NS);
             let status = id(Field::Status, row);
             let client = &mut clients[at];
-            let is_refused = refusals.get(status as usize).copied().unwrap_or(false);
+            let is_refused = refusals.get(status).copied().unwrap_or(false);
             client.times.add_request(is_refused, second);
             let Some(first_ns) = listed.firsts_ns[at] else { return };
             let first_ns = first_ns.saturating_sub(*offset_ns);
@@ -260,10 +261,7 @@ impl Fold for BlockHistories {
         let clients = values.dictionary(Field::Client.column());
         ids.refresh(clients, |address| listed.positions.get(address).copied());
         let statuses: &Dictionary = values.dictionary(Field::Status.column());
-        for id in refusals.len()..statuses.ids() {
-            let status = statuses.value(id as u32).unwrap_or_default();
-            refusals.push(REFUSALS.contains(&status));
-        }
+        refusals.refresh(statuses, |status| REFUSALS.contains(&status));
     }
 
     fn update(&mut self, segment: &Segment) {

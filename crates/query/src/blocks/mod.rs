@@ -10,6 +10,7 @@ mod census;
 mod clocks;
 mod events;
 mod histories;
+mod learned;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -3,10 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use weir_core::{
-    CompiledFilter, Filter, Format, Record, RecordPredicate, RowReader, Segment, Selection, Values,
-    Zone,
-};
+use weir_core::{CompiledFilter, Filter, Format, RowReader, Segment, Selection, Values, Zone};
 use weir_view::{Query, RecordKind};
 
 use super::encoder::{Encoder, RowText, Rows, TextFormat};
@@ -133,7 +130,7 @@ impl SegmentExport {
             Some(filter) => filter,
             None => self.filter.insert(SelectedRows::new(self.query.question(values)?.filter)),
         };
-        let selection = filter.select(segment, formats, values);
+        let selection = filter.select(segment, values);
         self.counts.records += selection.len() as u64;
         let rows = Rows { file, segment, values };
         match &mut self.encoder {
@@ -169,34 +166,25 @@ struct SelectedRows {
     filter: Filter,
     /// The filter with decisions about the values of the first ids.
     compiled: CompiledFilter,
-    reader: Option<Current<RowReader>>,
+    /// Ids had this meaning then.
+    reuses: u64,
 }
 
 impl SelectedRows {
     fn new(filter: Filter) -> Self {
-        Self { compiled: CompiledFilter::new(&filter), filter, reader: None }
+        Self { compiled: CompiledFilter::new(&filter), filter, reuses: 0 }
     }
 
-    fn select(&mut self, segment: &Segment, formats: &[Arc<Format>], values: &Values) -> Selection {
+    fn select(&mut self, segment: &Segment, values: &Values) -> Selection {
         if self.compiled.is_unconditional() {
             return Selection::All(segment.rows());
         }
-        if values.reuses() == 0 {
-            self.compiled.refresh(values);
-            return self.compiled.select(segment);
+        if self.reuses != values.reuses() {
+            self.compiled = CompiledFilter::new(&self.filter);
+            self.reuses = values.reuses();
         }
-        // A free id gets a value later, so a decision about it would not hold. The records of one
-        // segment are fewer than all values.
-        let reader = Current::get(&mut self.reader, formats.len() as u64, || {
-            RowReader::new(formats, values, segment.kind())
-        });
-        let predicate = RecordPredicate::of_fields(&self.filter, values, reader.fields());
-        let accepts = |row: &u32| {
-            let mut record = Record::new();
-            reader.read(segment, *row as usize, values, &mut record);
-            predicate.accepts(&record)
-        };
-        Selection::Rows((0..segment.rows() as u32).filter(accepts).collect())
+        self.compiled.refresh(values);
+        self.compiled.select(segment)
     }
 }
 
