@@ -106,6 +106,14 @@ impl PublicUrl {
         Authority::parse(host).is_some_and(|host| self.has_authority(&host))
     }
 
+    /// The host, without the port and the brackets of an IPv6 address.
+    pub fn host(&self) -> String {
+        match &self.authority.host {
+            Host::Name(name) => name.clone(),
+            Host::Address(address) => address.to_string(),
+        }
+    }
+
     pub(crate) fn has_authority(&self, authority: &Authority) -> bool {
         self.authority.is_same(authority, self.scheme)
     }
@@ -199,6 +207,9 @@ mod tests {
         let url: PublicUrl = "https://logs.example".parse().expect("a URL");
         assert!(url.has_host("logs.example") && url.has_host("LOGS.example:443"));
         assert!(!url.has_host("logs.example:80") && !url.has_host("evil.example"));
+        assert_eq!(url.host(), "logs.example");
+        let url: PublicUrl = "https://[2001:DB8::1]:8443".parse().expect("a URL");
+        assert_eq!(url.host(), "2001:db8::1");
         let url: PublicUrl = "http://logs.example:80".parse().expect("a URL");
         assert!(url.has_host("logs.example") && !url.has_host("logs.example:443"));
     }

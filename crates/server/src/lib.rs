@@ -49,5 +49,8 @@ pub use hub::SessionHandle;
 pub use options::{Options, Remedies, StartError};
 pub use refusal::Refusal;
 pub use server::Server;
-pub use weir_net::socket::{Address, AddressError, BindError, BindOptions, SocketMode, TlsFiles};
+pub use weir_net::socket::{
+    Address, AddressError, BindError, BindOptions, SelfSignedCertificate, SelfSignedError,
+    SocketMode, TlsFiles, outward_address,
+};
 pub use weir_net::{PublicUrl, PublicUrlError};

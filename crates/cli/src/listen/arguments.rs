@@ -98,7 +98,7 @@ impl ListenArguments {
             connections_max: self.connections,
             idle,
             cap_bytes: usize::try_from(cap).unwrap_or(usize::MAX),
-            bind: BindOptions { socket_mode: self.socket_mode, ..self.page.bind_options() },
+            bind: BindOptions { socket_mode: self.socket_mode, ..self.page.bind_options()? },
             ..FeedOptions::default()
         })
     }

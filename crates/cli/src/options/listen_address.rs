@@ -1,10 +1,10 @@
 //! The value of `--listen`: where the page is served.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 
-use weir_server::Address;
+use weir_server::{Address, outward_address};
 
 /// The default port of the page. It is fixed, so that the browser keeps its settings for the page.
 pub(crate) const DEFAULT_PORT: u16 = 7878;
@@ -30,6 +30,37 @@ impl fmt::Display for ListenAddressError {
 }
 
 impl std::error::Error for ListenAddressError {}
+
+impl ListenAddress {
+    /// The host that a certificate of this address names; `None` without one. For all addresses of the
+    /// machine it is the one by which others reach it.
+    pub(crate) fn host(&self) -> Option<String> {
+        let (Address::Tcp(host) | Address::Tls(host)) = &self.0 else { return None };
+        let (host, _port) = host.rsplit_once(':')?;
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        match host.parse::<IpAddr>() {
+            Ok(address) if address.is_unspecified() => {
+                outward_address(address).map(|address| address.to_string())
+            }
+            _ => Some(host.to_owned()),
+        }
+    }
+}
+
+/// A host and a port as others reach them: in place of all addresses of the machine, one that works.
+pub(crate) fn reachable(host_and_port: &str) -> String {
+    let Ok(mut address) = host_and_port.parse::<SocketAddr>() else {
+        return host_and_port.to_owned();
+    };
+    if address.ip().is_unspecified() {
+        let loopback = match address.ip() {
+            IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+            IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+        };
+        address.set_ip(outward_address(address.ip()).unwrap_or(loopback));
+    }
+    address.to_string()
+}
 
 impl FromStr for ListenAddress {
     type Err = ListenAddressError;
@@ -66,7 +97,31 @@ fn parse(text: &str) -> Option<SocketAddr> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ListenAddress, ListenAddressError};
+    use super::{ListenAddress, ListenAddressError, reachable};
+
+    #[test]
+    fn all_addresses_are_shown_as_one_that_works() {
+        for text in ["0.0.0.0:7999", "[::]:7999"] {
+            let shown: std::net::SocketAddr = reachable(text).parse().expect("an address");
+            assert!(!shown.ip().is_unspecified() && shown.port() == 7999, "{shown}");
+        }
+        for text in ["127.0.0.1:7999", "[::1]:7999", "logs.example:7999"] {
+            assert_eq!(reachable(text), text);
+        }
+    }
+
+    #[test]
+    fn certificates_name_the_host() {
+        for (text, host) in [
+            ("tls://logs.example:7443", Some("logs.example")),
+            ("tls://[::1]:7443", Some("::1")),
+            ("192.0.2.1", Some("192.0.2.1")),
+            ("unix:/run/weir.sock", None),
+        ] {
+            let address: ListenAddress = text.parse().expect("an address");
+            assert_eq!(address.host().as_deref(), host, "{text}");
+        }
+    }
 
     #[test]
     fn a_port_or_a_host_may_be_left_out() {

@@ -13,7 +13,7 @@ mod size;
 pub(crate) use format::FormatArguments;
 pub(crate) use keep::{FeedWindow, KeepArguments, parse_duration};
 pub(crate) use kind::KindArgument;
-pub(crate) use listen_address::{DEFAULT_PORT, ListenAddress};
+pub(crate) use listen_address::{DEFAULT_PORT, ListenAddress, reachable};
 pub(crate) use output::{OutputArguments, OutputKind};
 pub(crate) use page::PageArguments;
 pub(crate) use period::PeriodArguments;

@@ -1,10 +1,14 @@
 //! The arguments of the commands that serve the page.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use clap::Args;
-use weir_server::{AccessToken, BindOptions, PublicUrl, SocketMode, TlsFiles};
+use weir_server::{
+    AccessToken, BindOptions, PublicUrl, SelfSignedCertificate, SocketMode, TlsFiles,
+};
 
 use super::{ListenAddress, ReadArguments, memory_bytes_max, parse_duration};
 use crate::display::safe;
@@ -26,6 +30,15 @@ pub(crate) struct PageArguments {
     /// Its private key, in PEM
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
+
+    /// Make a certificate for tls:// addresses, in memory, and print its SHA-256 fingerprint. Browsers warn
+    /// of it; compare the fingerprint with that which they show, and let them trust it
+    #[arg(long, conflicts_with = "tls_cert")]
+    tls_self_signed: bool,
+
+    /// The certificate of `--tls-self-signed`.
+    #[arg(skip)]
+    certificate: OnceLock<SelfSignedCertificate>,
 
     /// The permissions of a unix: address of the page, in octal: 0660 lets the owner and the group in,
     /// 0666 every user [default: by the umask, usually 0755: the owner alone]
@@ -69,11 +82,27 @@ pub(crate) struct PageArguments {
 
 impl PageArguments {
     /// The certificate of TLS and the permissions of Unix sockets.
-    pub(crate) fn bind_options(&self) -> BindOptions {
+    pub(crate) fn bind_options(&self) -> Result<BindOptions, Failure> {
         // clap requires both files or neither.
         let files = self.tls_cert.clone().zip(self.tls_key.clone());
         let tls = files.map(|(certificate, key)| TlsFiles { certificate, key });
-        BindOptions { socket_mode: self.page_socket_mode, tls }
+        let self_signed = if self.tls_self_signed { Some(self.certificate()?) } else { None };
+        Ok(BindOptions { socket_mode: self.page_socket_mode, tls, self_signed })
+    }
+
+    /// A certificate for all hosts by which browsers may know the server, the same at each call.
+    fn certificate(&self) -> Result<SelfSignedCertificate, Failure> {
+        if let Some(certificate) = self.certificate.get() {
+            return Ok(certificate.clone());
+        }
+        let mut names: BTreeSet<String> =
+            ["localhost", "127.0.0.1", "::1"].map(str::to_owned).into();
+        names.extend(self.public_url.as_ref().map(PublicUrl::host));
+        names.extend(self.listen.iter().filter_map(ListenAddress::host));
+        let made = SelfSignedCertificate::new(names);
+        let made =
+            made.map_err(|error| Failure::new(format_args!("--tls-self-signed: {error}")))?;
+        Ok(self.certificate.get_or_init(|| made).clone())
     }
 
     /// The bytes of `--total-memory`.

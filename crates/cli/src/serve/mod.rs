@@ -14,15 +14,16 @@ use std::time::Duration;
 use tokio::runtime::{Handle, Runtime};
 use weir_ingest::{Input, Pipeline, Retention};
 use weir_server::{
-    AccessToken, Address, BindError, Options, Refusal, Remedies, Server, SessionHandle, StartError,
+    AccessToken, Address, BindError, Options, Refusal, Remedies, SelfSignedCertificate, Server,
+    SessionHandle, StartError,
 };
 
 pub(crate) use arguments::ServeArguments;
 
 use crate::display::safe;
 use crate::messages::say_all;
-use crate::options::{DEFAULT_PORT, FeedWindow, PageArguments};
-use crate::outcome::{Exit, Failure, print};
+use crate::options::{DEFAULT_PORT, FeedWindow, PageArguments, reachable};
+use crate::outcome::{Exit, Failure, print, say};
 use crate::sources::{self, Complaint};
 use crate::terminal::Progress;
 use crate::unmatched::without_records;
@@ -96,6 +97,8 @@ pub(crate) struct Page {
     /// What follows the path in the address of a session; empty, or with its `#`.
     fragment: String,
     opens_browser: bool,
+    /// The certificate that was made for this server.
+    certificate: Option<SelfSignedCertificate>,
 }
 
 impl Page {
@@ -123,12 +126,13 @@ impl Page {
             grace: arguments.keep_session,
             remedies: remedies(),
             public_url: arguments.public_url.clone(),
-            bind: arguments.bind_options(),
+            bind: arguments.bind_options()?,
             token: arguments.token()?,
             allows_insecure_http: arguments.insecure_http,
             bench,
             ..Options::default()
         };
+        let certificate = options.bind.self_signed.clone();
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|error| {
             Failure::new(format_args!("the server's threads cannot be started: {error}"))
@@ -144,7 +148,7 @@ impl Page {
         let opens_browser = !arguments.no_open && new_token.is_none();
         let query = new_token.map(|token| token.query()).unwrap_or_default();
         let fragment = String::new();
-        Ok(Self { runtime, server, origins, query, fragment, opens_browser })
+        Ok(Self { runtime, server, origins, query, fragment, opens_browser, certificate })
     }
 
     /// Shows what a rule does with the traffic, in the rules panel.
@@ -216,6 +220,10 @@ impl Page {
             false => format!("{origin}{path}{}{}", self.query, self.fragment),
         };
         let urls: Vec<String> = self.origins.iter().map(url).collect();
+        if let Some(certificate) = &self.certificate {
+            let fingerprint = certificate.fingerprint();
+            say(format_args!("SHA-256 fingerprint of the certificate: {fingerprint}"));
+        }
         print(&(urls.join("\n") + "\n"))?;
         if io::stderr().is_terminal() {
             eprintln!("Ctrl-C ends it.");
@@ -288,14 +296,15 @@ fn cannot_listen(error: &StartError) -> Failure {
             let address = address.to_string();
             let port = address.rsplit(':').next().unwrap_or_default();
             format!(
-                ". Write tls://HOST:{port} with --tls-cert and --tls-key; or listen on \
+                ". Write tls://HOST:{port} with --tls-cert and --tls-key, or with --tls-self-signed; or listen on \
                  127.0.0.1:{port}, and forward the port from another machine with `ssh -L \
                  {port}:127.0.0.1:{port} SERVER` or put a reverse proxy with a log-in in front of it \
                  and name its address with --public-url; or allow it with --insecure-http"
             )
         }
         StartError::Bind(BindError::NoCertificate) => {
-            "; name its files with --tls-cert and --tls-key".to_owned()
+            "; name its files with --tls-cert and --tls-key, or make one with --tls-self-signed"
+                .to_owned()
         }
         _ => String::new(),
     };
@@ -305,8 +314,8 @@ fn cannot_listen(error: &StartError) -> Failure {
 /// The beginning of the page's address on a socket; the path of a Unix socket.
 fn origin(address: &Address) -> String {
     match address {
-        Address::Tcp(host) => format!("http://{host}"),
-        Address::Tls(host) => format!("https://{host}"),
+        Address::Tcp(host) => format!("http://{}", reachable(host)),
+        Address::Tls(host) => format!("https://{}", reachable(host)),
         address => address.to_string(),
     }
 }

@@ -180,7 +180,10 @@ fn sockets_have_the_requested_permissions() {
         for mode in ["0600", "0660", "666", "0777"] {
             let path = socket_path();
             let options = FeedOptions {
-                bind: BindOptions { socket_mode: Some(mode.parse().expect("a mode")), tls: None },
+                bind: BindOptions {
+                    socket_mode: Some(mode.parse().expect("a mode")),
+                    ..<_>::default()
+                },
                 ..FeedOptions::default()
             };
             let feed = TestFeed::new(&format!("{scheme}:{}", path.display()), options);

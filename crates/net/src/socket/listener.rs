@@ -62,7 +62,7 @@ impl Listener {
                 (Socket::Tcp(socket), Address::Tcp(host))
             }
             Address::Tls(host) => {
-                tls = Some(tls::acceptors(options.tls.as_ref())?);
+                tls = Some(tls::acceptors(options)?);
                 let (socket, host) = listen_tcp(host).await.map_err(failed)?;
                 (Socket::Tcp(socket), Address::Tls(host))
             }

@@ -47,7 +47,9 @@ mod listener;
 mod network_limit;
 mod open_files;
 mod options;
+mod outward;
 mod peer;
+mod self_signed;
 mod stream;
 mod tls;
 #[cfg(unix)]
@@ -63,5 +65,7 @@ pub use listener::Listener;
 pub(crate) use network_limit::NetworkLimit;
 pub use open_files::{ConnectionBudget, reserve_connections};
 pub use options::{BindOptions, SocketMode, SocketModeError, TlsFiles};
+pub use outward::outward_address;
 pub use peer::Peer;
+pub use self_signed::{SelfSignedCertificate, SelfSignedError};
 pub use stream::SocketStream;

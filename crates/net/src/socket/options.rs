@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use super::self_signed::SelfSignedCertificate;
+
 /// Options of binding, for any kind of address.
 #[derive(Clone, Debug, Default)]
 pub struct BindOptions {
@@ -11,6 +13,8 @@ pub struct BindOptions {
     pub socket_mode: Option<SocketMode>,
     /// The certificate and the key of `tls://` addresses.
     pub tls: Option<TlsFiles>,
+    /// The certificate of `tls://` addresses if there are no files.
+    pub self_signed: Option<SelfSignedCertificate>,
 }
 
 /// The files that a `tls://` listener needs, in PEM. They are read again when they change.

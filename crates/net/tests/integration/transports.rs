@@ -17,11 +17,12 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 use weir_net::socket::{
-    Address, BindError, BindOptions, Listener, SocketStream, TlsFiles, TlsHandshakeError,
+    Address, BindError, BindOptions, Listener, SelfSignedCertificate, SocketStream, TlsFiles,
+    TlsHandshakeError,
 };
 use weir_net::{Body, Client, ServeOptions, Server};
 
-use crate::common::{read_all, soon};
+use crate::common::{SOON, read_all, soon};
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
 
@@ -63,8 +64,18 @@ pub(crate) async fn connect_with(
     host: &str,
     protocols: &[&[u8]],
 ) -> io::Result<TlsStream<TcpStream>> {
+    let certificate = CertificateDer::from_pem_file(data(certificate)).unwrap();
+    connect_to(provider, certificate, host, protocols).await
+}
+
+async fn connect_to(
+    provider: CryptoProvider,
+    certificate: CertificateDer<'_>,
+    host: &str,
+    protocols: &[&[u8]],
+) -> io::Result<TlsStream<TcpStream>> {
     let mut roots = RootCertStore::empty();
-    roots.add(CertificateDer::from_pem_file(data(certificate)).unwrap()).unwrap();
+    roots.add(certificate).unwrap();
     let builder = ClientConfig::builder_with_provider(Arc::new(provider));
     let builder = builder.with_safe_default_protocol_versions().unwrap();
     let mut config = builder.with_root_certificates(roots).with_no_client_auth();
@@ -72,6 +83,30 @@ pub(crate) async fn connect_with(
     let stream = TcpStream::connect(host).await.unwrap();
     let name = ServerName::try_from("localhost").unwrap();
     TlsConnector::from(Arc::new(config)).connect(name, stream).await
+}
+
+#[tokio::test]
+async fn a_certificate_that_signs_itself_is_trusted_by_who_knows_it() {
+    let own = || SelfSignedCertificate::new(["localhost".to_owned()]).unwrap();
+    let (certificate, other) = (own(), own());
+    let options = BindOptions { self_signed: Some(certificate.clone()), ..BindOptions::default() };
+    let address = Address::Tls("127.0.0.1:0".to_owned());
+    let mut listener = Listener::bind(&address, &options).await.unwrap();
+    let host = listener.local_addr().unwrap().to_string();
+    let accepting = tokio::spawn(async move {
+        for _ in 0..2 {
+            let _ended = listener.accept().await.unwrap().open(SOON).await;
+        }
+    });
+    let connect = async |certificate: &SelfSignedCertificate| {
+        let certificate = CertificateDer::from(certificate.der().to_vec());
+        connect_to(default_provider(), certificate, &host, &[]).await
+    };
+    let stream = connect(&certificate).await.unwrap();
+    let sent = stream.get_ref().1.peer_certificates().unwrap();
+    assert_eq!(sent, [CertificateDer::from(certificate.der())]);
+    assert!(connect(&other).await.is_err(), "each server has a certificate of its own");
+    accepting.await.unwrap();
 }
 
 /// Files of a certificate and its key that are replaced in a test.
@@ -246,7 +281,7 @@ async fn a_tls_client_that_does_not_read_is_cut_off() {
 async fn requests_over_a_unix_socket_are_answered() {
     let path = std::env::temp_dir().join(format!("weir-net-{}.sock", std::process::id()));
     let address = Address::Unix(path.clone());
-    let options = BindOptions { socket_mode: Some("0600".parse().unwrap()), tls: None };
+    let options = BindOptions { socket_mode: Some("0600".parse().unwrap()), ..<_>::default() };
     let listener = Listener::bind(&address, &options).await.unwrap();
     assert!(listener.local_addr().is_err(), "a Unix socket has no port");
     let error = Listener::bind(&address, &options).await.unwrap_err();
