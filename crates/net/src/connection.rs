@@ -109,7 +109,7 @@ where
             closing = entry.asked_to_close() => closing,
         };
         match closing {
-            Closing::Late if !entry.has_requests() => return last_words.set(LATE_HEAD),
+            Closing::Late if entry.is_waiting() => return last_words.set(LATE_HEAD),
             // Before its first request nothing can be in progress. After it, hyper closes the
             // connection once the response is sent.
             Closing::MakeRoom if !entry.has_served() => return,

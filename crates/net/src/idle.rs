@@ -1,13 +1,13 @@
 //! What the connections of a server are doing. Those that wait for a request make room if the server is
 //! full, and end if they wait for too long.
 //!
-//! A request costs a few atomic operations: waits are numbered in their order, without a clock. From time
-//! to time the server notes the number of the next wait, so waits with smaller numbers are older than that
-//! note.
+//! A request costs no look at a clock and takes no lock that connections share: waits are numbered in their
+//! order. From time to time the server notes the number of the last wait, so waits with smaller numbers are
+//! older than that note.
 
 use std::collections::{HashMap, VecDeque};
 use std::future::poll_fn;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
@@ -37,6 +37,9 @@ struct Note {
     time: Instant,
     number: u64,
 }
+
+/// The parts of a pause; what happens is seen at the end of each.
+const PAUSE_PARTS: u32 = 5;
 
 /// How long connections may wait.
 #[derive(Clone, Copy, Debug)]
@@ -82,15 +85,14 @@ impl IdleConnections {
     pub(crate) fn enter(self: &Arc<Self>) -> IdleEntry {
         let activity = Arc::new(Activity {
             idle: self.clone(),
-            waiting: AtomicU64::new(0),
-            requests: AtomicUsize::new(0),
+            state: Mutex::default(),
             is_unsent: AtomicBool::new(false),
-            has_served: AtomicBool::new(false),
+            written_bytes: AtomicU64::new(0),
             is_http2: AtomicBool::new(false),
             closing: AtomicU8::new(0),
             waker: AtomicWaker::new(),
         });
-        activity.begin_wait();
+        activity.begin_wait(&mut activity.state());
         let mut open = self.lock();
         if open.is_stopping {
             activity.close(Closing::Stop);
@@ -168,12 +170,12 @@ impl IdleEntry {
 
     /// Whether a request has ever arrived.
     pub(crate) fn has_served(&self) -> bool {
-        self.activity.has_served.load(Ordering::SeqCst)
+        self.activity.state().has_served
     }
 
-    /// Whether a request is in progress.
-    pub(crate) fn has_requests(&self) -> bool {
-        self.activity.requests.load(Ordering::SeqCst) > 0
+    /// Whether no request is in progress, and everything that was answered is written.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.activity.state().waiting > 0
     }
 
     /// The connection speaks HTTP/2, which has a limit of its own.
@@ -181,13 +183,19 @@ impl IdleEntry {
         self.activity.is_http2.store(true, Ordering::SeqCst);
     }
 
-    /// Waits for a while, and for as long again while a request is in progress.
+    /// Waits until no request was in progress and the client took no bytes for a while. What it takes in the
+    /// first part of the first pause is what was written to say that the connection ends.
     pub(crate) async fn idle_after(&self, pause: Duration) {
-        loop {
-            tokio::time::sleep(pause).await;
-            if !self.has_requests() {
-                return;
-            }
+        let mut quiet_parts = 0;
+        let mut is_first = true;
+        while quiet_parts < PAUSE_PARTS {
+            let before = self.activity.written_bytes.load(Ordering::Relaxed);
+            tokio::time::sleep(pause / PAUSE_PARTS).await;
+            let has_written = self.activity.written_bytes.load(Ordering::Relaxed) != before;
+            let is_quiet = is_first || !has_written;
+            let has_requests = self.activity.state().requests > 0;
+            quiet_parts = if is_quiet && !has_requests { quiet_parts + 1 } else { 0 };
+            is_first = false;
         }
     }
 
@@ -212,54 +220,70 @@ impl Drop for IdleEntry {
 #[derive(Debug)]
 pub(crate) struct Activity {
     idle: Arc<IdleConnections>,
-    /// The number of its wait; 0 during a request.
-    waiting: AtomicU64,
-    /// The requests in progress, up to the end of their response's body.
-    requests: AtomicUsize,
+    state: Mutex<State>,
     /// Whether the end of a response may wait to be written. The connection is not idle until it is.
     is_unsent: AtomicBool,
-    has_served: AtomicBool,
+    written_bytes: AtomicU64,
     is_http2: AtomicBool,
     /// The [`Closing`] that was asked for, as its number; 0 if none was.
     closing: AtomicU8,
     waker: AtomicWaker,
 }
 
+#[derive(Debug, Default)]
+struct State {
+    /// The number of its wait; 0 during a request.
+    waiting: u64,
+    /// The requests in progress, up to the end of their response's body.
+    requests: usize,
+    has_served: bool,
+}
+
 impl Activity {
     /// A request has arrived. It is in progress until the guard is dropped; after that, the connection
     /// is idle as soon as everything [is written](Self::all_written).
     pub(crate) fn begin_request(self: &Arc<Self>) -> RequestInProgress {
-        self.requests.fetch_add(1, Ordering::SeqCst);
-        self.waiting.store(0, Ordering::SeqCst);
-        self.has_served.store(true, Ordering::Relaxed);
+        let mut state = self.state();
+        state.requests += 1;
+        state.waiting = 0;
+        state.has_served = true;
+        drop(state);
         RequestInProgress(self.clone())
     }
 
     /// Everything that was sent so far has been handed to the system.
     pub(crate) fn all_written(&self) {
-        if self.is_unsent.load(Ordering::SeqCst) && self.requests.load(Ordering::SeqCst) == 0 {
-            self.is_unsent.store(false, Ordering::Relaxed);
-            self.begin_wait();
+        // Most writes are followed by others, and need not look further.
+        if !self.is_unsent.load(Ordering::SeqCst) {
+            return;
+        }
+        let mut state = self.state();
+        if state.requests == 0 && self.is_unsent.swap(false, Ordering::SeqCst) {
+            self.begin_wait(&mut state);
         }
     }
 
-    fn begin_wait(&self) {
-        let number = self.idle.waits.fetch_add(1, Ordering::SeqCst) + 1;
-        self.waiting.store(number, Ordering::SeqCst);
-        // A request of another stream may have begun meanwhile.
-        if self.requests.load(Ordering::SeqCst) > 0 {
-            self.waiting.store(0, Ordering::SeqCst);
-        }
+    /// So many bytes have been handed to the system.
+    pub(crate) fn count_written(&self, bytes: usize) {
+        self.written_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    fn begin_wait(&self, state: &mut State) {
+        state.waiting = self.idle.waits.fetch_add(1, Ordering::SeqCst) + 1;
     }
 
     /// The number of its wait, if it waits and is not asked to close.
     fn wait(&self) -> Option<u64> {
-        let number = self.waiting.load(Ordering::SeqCst);
+        let number = self.state().waiting;
         (number > 0 && self.closing.load(Ordering::SeqCst) == 0).then_some(number)
     }
 
     fn is_http2_wait(&self) -> bool {
-        self.is_http2.load(Ordering::SeqCst) && self.has_served.load(Ordering::SeqCst)
+        self.is_http2.load(Ordering::SeqCst) && self.state().has_served
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn close(&self, closing: Closing) {
@@ -274,9 +298,9 @@ pub(crate) struct RequestInProgress(Arc<Activity>);
 
 impl Drop for RequestInProgress {
     fn drop(&mut self) {
-        // Set first: who sees no request must see that its answer may be unsent.
+        let mut state = self.0.state();
+        state.requests -= 1;
         self.0.is_unsent.store(true, Ordering::SeqCst);
-        self.0.requests.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -326,6 +350,23 @@ mod tests {
         assert!(!idle.close_oldest(), "the end of the answer may be unsent");
         activity.all_written();
         assert!(idle.close_oldest());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_takes_bytes_is_waited_for() {
+        let pause = Duration::from_secs(1);
+        let entry = Arc::new(IdleConnections::default()).enter();
+        let activity = entry.activity();
+        let client = async {
+            for _ in 0..5 {
+                tokio::time::sleep(pause * 9 / 10).await;
+                activity.count_written(1);
+            }
+        };
+        let begun = tokio::time::Instant::now();
+        tokio::join!(client, entry.idle_after(pause));
+        let parts = 23 + super::PAUSE_PARTS;
+        assert_eq!(begun.elapsed(), pause / 5 * parts, "the last byte was taken after 4.5 s");
     }
 
     /// Looks as often as the server does, and returns after how many looks each connection was asked to

@@ -147,6 +147,9 @@ impl AsyncWrite for Transport {
         let this = self.get_mut();
         this.is_unanswered = false;
         let written = Pin::new(&mut this.stream).poll_write(context, bytes);
+        if let Poll::Ready(Ok(bytes)) = written {
+            this.activity.count_written(bytes);
+        }
         this.deadline.check(context, written)
     }
 
@@ -169,6 +172,9 @@ impl AsyncWrite for Transport {
                 sent
             }),
         };
+        if let Poll::Ready(Ok(bytes)) = written {
+            this.activity.count_written(bytes);
+        }
         this.deadline.check(context, written)
     }
 

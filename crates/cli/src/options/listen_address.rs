@@ -40,7 +40,7 @@ impl ListenAddress {
         let host = host.trim_start_matches('[').trim_end_matches(']');
         match host.parse::<IpAddr>() {
             Ok(address) if address.is_unspecified() => {
-                outward_address(address).map(|address| address.to_string())
+                shown_for_all(address).map(|address| address.to_string())
             }
             _ => Some(host.to_owned()),
         }
@@ -57,9 +57,14 @@ pub(crate) fn reachable(host_and_port: &str) -> String {
             IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
             IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
         };
-        address.set_ip(outward_address(address.ip()).unwrap_or(loopback));
+        address.set_ip(shown_for_all(address.ip()).unwrap_or(loopback));
     }
     address.to_string()
+}
+
+/// The address that stands for all of the machine. Those of IPv6 include those of IPv4.
+fn shown_for_all(unspecified: IpAddr) -> Option<IpAddr> {
+    outward_address(unspecified).or_else(|| outward_address(Ipv4Addr::UNSPECIFIED.into()))
 }
 
 impl FromStr for ListenAddress {

@@ -216,7 +216,7 @@ impl CompiledFilter {
     pub fn accept(&mut self, batch: &ValueBatch, decisions: &[bool]) {
         let Some(leaf) = self.leaves.get_mut(batch.leaf) else { return };
         let Some(text) = leaf.text_mut(batch.column) else { return };
-        if batch.ids.start > text.decided.known() {
+        if batch.ids.start > text.decided.known() || batch.first_free < text.decided.settled() {
             return;
         }
         text.passes.resize(text.passes.len().max(batch.ids.end), false);

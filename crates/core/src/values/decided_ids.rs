@@ -62,6 +62,11 @@ impl DecidedIds {
         }
     }
 
+    /// Ids below this need not be decided about again.
+    pub(crate) fn settled(&self) -> usize {
+        self.settled
+    }
+
     /// The number of ids that have been decided about.
     pub(crate) fn known(&self) -> usize {
         self.known

@@ -35,8 +35,8 @@ impl Content {
     }
 
     /// A regular file and the time of its last change. Its tag is made of that time, in nanoseconds,
-    /// and its length.
-    pub(super) fn open(path: &Path) -> io::Result<(Self, SystemTime)> {
+    /// its length and its coding.
+    pub(super) fn open(path: &Path, coding: &str) -> io::Result<(Self, SystemTime)> {
         let file = open_without_waiting(path)?;
         let metadata = file.metadata()?;
         if !metadata.is_file() {
@@ -44,7 +44,7 @@ impl Content {
         }
         let modified = metadata.modified()?;
         let age = modified.duration_since(UNIX_EPOCH).unwrap_or_default();
-        let tag = tag_of(&format!("{:x}-{:x}", age.as_nanos(), metadata.len()));
+        let tag = tag_of(&format!("{:x}-{:x}{coding}", age.as_nanos(), metadata.len()));
         Ok((Self { data: Data::File(Arc::new(file), metadata.len()), tag }, modified))
     }
 

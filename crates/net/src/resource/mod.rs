@@ -67,9 +67,9 @@ impl Resource {
     /// # Errors
     /// If the file cannot be opened, or is not a regular file.
     pub fn open(content_type: &'static str, path: &Path) -> io::Result<Self> {
-        let (plain, modified) = Content::open(path)?;
+        let (plain, modified) = Content::open(path, "")?;
         let compressed = ContentCoding::ALL.into_iter().filter_map(|coding| {
-            let (content, date) = Content::open(&coding.path_of(path)).ok()?;
+            let (content, date) = Content::open(&coding.path_of(path), coding.name()).ok()?;
             (date >= modified).then_some((coding, content))
         });
         Ok(Self {
