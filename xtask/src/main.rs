@@ -12,6 +12,7 @@ mod page;
 mod readme;
 mod strace;
 mod summary;
+mod supply_chain;
 mod test;
 mod tidy;
 mod types;
@@ -28,14 +29,16 @@ cargo xtask test            everything that has to pass: format, lints, layering
                             page, and browser tests against the real binary
 cargo xtask test --quick    the same without the page and the browsers
 cargo xtask tidy            the layering checks alone
+cargo xtask dependencies    licences, versions, sources and known weaknesses of dependencies
 cargo xtask wasm            checks that core compiles for WebAssembly
 cargo xtask types           writes web/src/generated from crates/view
 cargo xtask formats         writes docs/formats.md from the files of the known formats
 cargo xtask page            lints the page and builds it into web/dist
 cargo xtask readme          writes the output of its commands to README.md
 cargo xtask abuse [SUITE...] [--binary FILE] [--seconds N]
-                            suites that try to break the server: slow, idle, bombs, tls, fuzz;
-                            N seconds for each fuzz target; about ten minutes in all
+                            suites that try to break the server: slow, idle, bombs, tls,
+                            websocket, fuzz; N seconds for each fuzz target; about a
+                            quarter of an hour in all
 cargo xtask bench [NAME...] [--record] [--smoke] [--size MEBIBYTES] [--runs N]
                             all benchmarks or some, beside peers, with every answer checked;
                             --record writes bench/record and the tables of the documents
@@ -48,6 +51,7 @@ fn main() -> ExitCode {
         ["test"] => test::run(test::Scope::Everything),
         ["test", "--quick"] => test::run(test::Scope::Quick),
         ["tidy"] => tidy::run(),
+        ["dependencies"] => supply_chain::check().map(|lines| println!("{}", lines.join("\n"))),
         ["wasm"] => wasm::check(),
         ["types"] => types::write(),
         ["formats"] => formats::write(),

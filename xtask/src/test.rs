@@ -5,8 +5,8 @@ use std::time::Instant;
 use crate::shell::{Outcome, command, execute, execute_and_keep};
 use crate::summary::Summary;
 use crate::{
-    bench, browsers, crowdsec, duckdb, fail2ban, formats, nginx, page, readme, strace, tidy, types,
-    wasm,
+    bench, browsers, crowdsec, duckdb, fail2ban, formats, nginx, page, readme, strace,
+    supply_chain, tidy, types, wasm,
 };
 
 /// The steps to run.
@@ -42,6 +42,10 @@ pub(crate) fn run(scope: Scope) -> Outcome {
     step("tables of the benchmarks", bench::check_documents)?;
     if scope == Scope::Everything {
         step("core for WebAssembly", wasm::check)?;
+        step("dependencies", || {
+            summary.add(supply_chain::check()?);
+            Ok(())
+        })?;
         step("types of the page", types::check)?;
         step("page", || {
             summary.add(page::test()?);

