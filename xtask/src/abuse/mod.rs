@@ -7,6 +7,7 @@ mod idle;
 mod server;
 mod slow;
 mod tls;
+mod websocket;
 
 use std::path::PathBuf;
 
@@ -31,11 +32,12 @@ struct Setting {
 
 type Suite = fn(&Setting) -> Outcome<Verdict>;
 
-const SUITES: [(&str, Suite); 5] = [
+const SUITES: [(&str, Suite); 6] = [
     ("slow", slow::run),
     ("idle", idle::run),
     ("bombs", bombs::run),
     ("tls", tls::run),
+    ("websocket", websocket::run),
     ("fuzz", fuzz::run),
 ];
 

@@ -22,8 +22,12 @@ impl Server {
 
     pub(super) fn start_with(weir: &Path, arguments: &[&str]) -> Outcome<Self> {
         let mut command = Command::new(weir);
-        command.arg("--no-open").args(arguments).stdin(Stdio::null()).stdout(Stdio::piped());
-        let mut process = command.spawn()?;
+        Self::start_program(command.arg("--no-open").args(arguments))
+    }
+
+    /// Starts a program that prints its address first.
+    pub(super) fn start_program(command: &mut Command) -> Outcome<Self> {
+        let mut process = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
         let stdout = process.stdout.take().ok_or("the server has no output")?;
         let mut page = String::new();
         BufReader::new(stdout).read_line(&mut page)?;

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::close::CloseFrame;
 use super::frame::{CONTROL_BYTES_MAX, HEADER_BYTES_MAX, Opcode, Sender, Start};
 use super::mask;
+use super::partial_text::PartialText;
 use super::violation::Violation;
 
 /// Consecutive empty fragments inside a message. A sender may have a reason for one (to flush,
@@ -54,8 +55,8 @@ pub struct Decoder {
     message: Option<Message>,
     /// Empty data frames since the last one with payload.
     empty_fragments: u32,
-    /// The bytes so far of the text in progress; at most `text_bytes_max`.
-    text_partial: Vec<u8>,
+    /// The text in progress; at most `text_bytes_max`.
+    partial_text: PartialText,
     /// The last text that was completed.
     text: String,
     /// The payload of the control frame in progress or, between frames, of the last one.
@@ -112,7 +113,7 @@ impl Decoder {
             state: HEADER_START,
             message: None,
             empty_fragments: 0,
-            text_partial: Vec::new(),
+            partial_text: PartialText::default(),
             text: String::new(),
             control: Vec::new(),
         }
@@ -189,7 +190,7 @@ impl Decoder {
             return Ok(None);
         }
         let remaining = start.payload_bytes(bytes)?;
-        let text_room = self.text_bytes_max - self.text_partial.len();
+        let text_room = self.text_bytes_max - self.partial_text.bytes();
         if matches!(kind, Kind::Data(Message::Text)) && remaining > text_room as u64 {
             return Err(Violation::TextTooLong);
         }
@@ -228,7 +229,7 @@ impl Decoder {
         let bytes = &mut input[range.clone()];
         mask::apply(bytes, payload.mask, payload.done);
         match payload.kind {
-            Kind::Data(Message::Text) => self.text_partial.extend_from_slice(bytes),
+            Kind::Data(Message::Text) => self.partial_text.push(bytes)?,
             Kind::Control(_) => self.control.extend_from_slice(bytes),
             Kind::Data(Message::Binary) => {}
         }
@@ -261,19 +262,12 @@ impl Decoder {
             Message::Binary if payload.is_final || !range.is_empty() => {
                 Ok(Some(Frame::Binary { range, end_of_message: payload.is_final }))
             }
-            Message::Text if payload.is_final => self.finish_text().map(Some),
+            Message::Text if payload.is_final => {
+                self.partial_text.finish_into(&mut self.text)?;
+                Ok(Some(Frame::Text))
+            }
             Message::Binary | Message::Text => Ok(None),
         }
-    }
-
-    /// Swaps the completed text with the previous one, so that neither is copied and their
-    /// memory is reused.
-    fn finish_text(&mut self) -> Result<Frame, Violation> {
-        let bytes = std::mem::take(&mut self.text_partial);
-        let text = String::from_utf8(bytes).map_err(|_| Violation::NotUtf8)?;
-        self.text_partial = std::mem::replace(&mut self.text, text).into_bytes();
-        self.text_partial.clear();
-        Ok(Frame::Text)
     }
 
     fn finish_control(&mut self, opcode: Opcode) -> Result<Frame, Violation> {

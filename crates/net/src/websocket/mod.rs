@@ -55,6 +55,7 @@ mod frame;
 mod handshake;
 mod mask;
 mod options;
+mod partial_text;
 mod reader;
 mod send_half;
 mod socket;

@@ -151,6 +151,14 @@ fn oracle_frames(input: &[u8], outcome: &mut Outcome) -> Result<(), Violation> {
         if kind == 2 && (!payload.is_empty() || (is_whole && is_final)) {
             outcome.binary(&payload, is_whole && is_final);
         }
+        if kind == 1 {
+            text.extend(&payload);
+            let error = std::str::from_utf8(&text).err();
+            // A character at the end may still become whole.
+            if error.is_some_and(|error| error.error_len().is_some() || (is_whole && is_final)) {
+                return Err(Violation::NotUtf8);
+            }
+        }
         if !is_whole {
             return Ok(());
         }
@@ -158,12 +166,9 @@ fn oracle_frames(input: &[u8], outcome: &mut Outcome) -> Result<(), Violation> {
             message = (!is_final).then_some(kind);
         }
         match kind {
-            1 => {
-                text.extend(payload);
-                if is_final {
-                    let whole = String::from_utf8(std::mem::take(&mut text));
-                    outcome.seen.push(Seen::Text(whole.map_err(|_| Violation::NotUtf8)?));
-                }
+            1 if is_final => {
+                let whole = String::from_utf8(std::mem::take(&mut text)).unwrap();
+                outcome.seen.push(Seen::Text(whole));
             }
             8 => {
                 outcome.seen.push(Seen::Close(oracle_close(&payload)?));
@@ -274,6 +279,8 @@ fn a_violation_is_detected_before_the_frame_is_complete() {
         &[0x89, 0xfe],
         &[0x82, 0x05],
         &[0x82, 0xff, 0x80, 0, 0, 0, 0, 0, 0, 0],
+        &frame(0x81, b"a byte that UTF-8 does not have: \xff, and more")[..40],
+        &frame(0x01, b"a character that is cut: \xe4\xb8.")[..],
     ] {
         assert!(decode(input, &[1]).violation.is_some(), "{input:x?}");
     }
