@@ -53,7 +53,7 @@ impl Feed {
     /// the listener with the given name; `report` receives the notices.
     pub fn start<S: Sink>(self, sink: impl Fn(&str) -> S, report: Report) -> RunningFeed<S> {
         let log = Arc::new(RateLimitedLog::new(report));
-        let has_streams = self.bound.iter().any(|(address, _)| !address.socket.is_datagram());
+        let has_streams = self.bound.iter().any(|(_, socket)| !socket.address().is_datagram());
         let admission = admission(&self.options, has_streams, &log);
         let lines = LineMemory::new(self.options.partial_lines_bytes_max);
         let (mut listeners, mut tasks) = (Vec::new(), JoinSet::new());

@@ -48,6 +48,8 @@ pub use notice::{Event, LimitOrigin, Notice, Report};
 pub use option_error::OptionError;
 pub use options::{ActiveMode, FeedOptions};
 pub use sink::{PipelineSink, Sink};
+#[cfg(unix)]
+pub use weir_net::socket::SocketOwner;
 pub use weir_net::socket::{
     Address, AddressError, BindError, BindOptions, Peer, SocketMode, TlsFiles, TlsHandshakeError,
 };

@@ -50,7 +50,9 @@ pub use options::{Options, Remedies, StartError};
 pub use refusal::Refusal;
 pub use server::Server;
 pub use weir_net::socket::{
-    Address, AddressError, BindError, BindOptions, SelfSignedCertificate, SelfSignedError,
-    SocketMode, TlsFiles, outward_address,
+    Address, AddressError, BindError, BindOptions, CertificateNotices, SelfSignedCertificate,
+    SelfSignedError, SocketMode, TlsFiles, outward_address,
 };
+#[cfg(unix)]
+pub use weir_net::socket::{PassedSockets, SocketOwner};
 pub use weir_net::{PublicUrl, PublicUrlError};

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use clap::Args;
+#[cfg(unix)]
+use weir_feed::SocketOwner;
 use weir_feed::{ActiveMode, BindOptions, FeedAddress, FeedOptions, Framing, SocketMode};
 
 use crate::options::{KeepArguments, PageArguments, parse_duration, parse_size};
@@ -13,7 +15,7 @@ use crate::outcome::Failure;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ListenArguments {
     /// Where to listen for lines: tcp://HOST:PORT or plain HOST:PORT, tls://HOST:PORT,
-    /// udp://HOST:PORT, unix:PATH, unixgram:PATH. `?active=MODE` and `?framing=MODE` after an
+    /// udp://HOST:PORT, unix:PATH, unixgram:PATH, systemd:NAME. `?active=MODE` and `?framing=MODE` after an
     /// address set the mode of this listener alone
     #[arg(value_name = "ADDRESS", required = true)]
     pub(crate) addresses: Vec<FeedAddress>,
@@ -45,6 +47,12 @@ pub(crate) struct ListenArguments {
     /// group send, 0666 every user [default: by the umask, usually 0755: the owner alone]
     #[arg(long, value_name = "MODE")]
     socket_mode: Option<SocketMode>,
+
+    /// The owner of the files of unix: and unixgram: sockets for lines: USER, USER:GROUP or :GROUP [default:
+    /// the user who runs the command]
+    #[cfg(unix)]
+    #[arg(long, value_name = "OWNER")]
+    socket_owner: Option<SocketOwner>,
 
     #[command(flatten)]
     pub(crate) keep: KeepArguments,
@@ -98,7 +106,12 @@ impl ListenArguments {
             connections_max: self.connections,
             idle,
             cap_bytes: usize::try_from(cap).unwrap_or(usize::MAX),
-            bind: BindOptions { socket_mode: self.socket_mode, ..self.page.bind_options()? },
+            bind: BindOptions {
+                socket_mode: self.socket_mode,
+                #[cfg(unix)]
+                socket_owner: self.socket_owner,
+                ..self.page.bind_options()?
+            },
             ..FeedOptions::default()
         })
     }

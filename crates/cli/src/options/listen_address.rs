@@ -10,7 +10,7 @@ use weir_server::{Address, outward_address};
 pub(crate) const DEFAULT_PORT: u16 = 7878;
 
 /// Where the page is served: `127.0.0.1:7999`, `localhost:7999`, `[::1]:7999`, `:7999`, `7999`, or a
-/// host without a port; `tls://HOST:PORT`; `unix:PATH`.
+/// host without a port; `tls://HOST:PORT`; `unix:PATH`; `systemd:NAME` and `systemd+tls:NAME`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ListenAddress(pub(crate) Address);
 
@@ -23,7 +23,7 @@ impl fmt::Display for ListenAddressError {
         write!(
             formatter,
             "`{}` is not a valid address: write a port of this machine such as 7999, \
-             localhost:7999 or [::1]:7999, or tls://HOST:PORT, or unix:/PATH",
+             localhost:7999 or [::1]:7999, or tls://HOST:PORT, or unix:/PATH, or systemd:NAME",
             self.0
         )
     }
@@ -72,7 +72,8 @@ impl FromStr for ListenAddress {
 
     fn from_str(text: &str) -> Result<Self, ListenAddressError> {
         let short = parse(text).map(|address| Address::Tcp(address.to_string()));
-        let has_scheme = text.contains("://") || text.starts_with("unix:");
+        let has_scheme = text.contains("://")
+            || ["unix:", "systemd:", "systemd+tls:"].iter().any(|scheme| text.starts_with(scheme));
         let full = || text.parse().ok().filter(|address: &Address| !address.is_datagram());
         let address = short.or_else(|| if has_scheme { full() } else { None });
         address.map(Self).ok_or_else(|| ListenAddressError(text.to_owned()))
@@ -146,6 +147,8 @@ mod tests {
             ("tls://[::]:7443", "tls://[::]:7443"),
             ("unix:/run/weir.sock", "unix:/run/weir.sock"),
             ("unix:///run/weir.sock", "unix:/run/weir.sock"),
+            ("systemd:", "systemd:"),
+            ("systemd+tls:weir.socket", "systemd+tls:weir.socket"),
         ] {
             let expected = Ok(ListenAddress(address.parse().expect("an address")));
             assert_eq!(text.parse(), expected, "{text}");

@@ -7,18 +7,22 @@ use std::time::Duration;
 
 use clap::Args;
 use weir_server::{
-    AccessToken, BindOptions, PublicUrl, SelfSignedCertificate, SocketMode, TlsFiles,
+    AccessToken, BindOptions, CertificateNotices, PublicUrl, SelfSignedCertificate, SocketMode,
+    TlsFiles,
 };
+#[cfg(unix)]
+use weir_server::{PassedSockets, SocketOwner};
 
 use super::{ListenAddress, ReadArguments, memory_bytes_max, parse_duration};
 use crate::display::safe;
-use crate::outcome::Failure;
+use crate::outcome::{Failure, say};
 
 /// How the page is served.
 #[derive(Debug, Args)]
 pub(crate) struct PageArguments {
     /// Where to serve the page: a port of this machine such as 7999, localhost:7999 or `[::1]:7999`;
-    /// tls://HOST:PORT; unix:PATH. May be given several times [default: 127.0.0.1:7878, or a free port
+    /// tls://HOST:PORT; unix:PATH; systemd:NAME for a socket that systemd passes, systemd+tls:NAME to speak
+    /// TLS on it. May be given several times [default: 127.0.0.1:7878, or a free port
     /// if that is in use]
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Vec<ListenAddress>,
@@ -44,6 +48,17 @@ pub(crate) struct PageArguments {
     /// 0666 every user [default: by the umask, usually 0755: the owner alone]
     #[arg(long, value_name = "MODE")]
     page_socket_mode: Option<SocketMode>,
+
+    /// The owner of the file of a unix: address of the page: USER, USER:GROUP or :GROUP [default: the user
+    /// who runs the command]
+    #[cfg(unix)]
+    #[arg(long, value_name = "OWNER")]
+    page_socket_owner: Option<SocketOwner>,
+
+    /// The sockets that systemd passed.
+    #[cfg(unix)]
+    #[arg(skip)]
+    passed: OnceLock<PassedSockets>,
 
     /// Let only those in who have the token in this file, at every address. Without it, a token is made
     /// and printed if other machines can reach an address
@@ -81,13 +96,22 @@ pub(crate) struct PageArguments {
 }
 
 impl PageArguments {
-    /// The certificate of TLS and the permissions of Unix sockets.
+    /// The certificate of TLS, the permissions and the owner of Unix sockets, and what systemd passed.
     pub(crate) fn bind_options(&self) -> Result<BindOptions, Failure> {
         // clap requires both files or neither.
         let files = self.tls_cert.clone().zip(self.tls_key.clone());
         let tls = files.map(|(certificate, key)| TlsFiles { certificate, key });
         let self_signed = if self.tls_self_signed { Some(self.certificate()?) } else { None };
-        Ok(BindOptions { socket_mode: self.page_socket_mode, tls, self_signed })
+        Ok(BindOptions {
+            socket_mode: self.page_socket_mode,
+            #[cfg(unix)]
+            socket_owner: self.page_socket_owner,
+            #[cfg(unix)]
+            passed: self.passed.get_or_init(PassedSockets::from_environment).clone(),
+            tls,
+            self_signed,
+            certificate_notices: CertificateNotices::new(|notice| say(notice)),
+        })
     }
 
     /// A certificate for all hosts by which browsers may know the server, the same at each call.

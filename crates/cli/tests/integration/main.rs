@@ -32,6 +32,8 @@ mod rules;
 mod same_format;
 mod schema;
 mod served;
+#[cfg(unix)]
+mod sockets;
 mod stopped;
 mod streams;
 mod support;

@@ -49,7 +49,7 @@ pub(crate) enum BoundSocket {
 
 impl BoundSocket {
     pub(crate) async fn bind(address: &Address, options: &BindOptions) -> Result<Self, BindError> {
-        Ok(if address.is_datagram() {
+        Ok(if options.is_datagram(address) {
             Self::Datagrams(DatagramSocket::bind(address, options).await?)
         } else {
             Self::Stream(weir_net::socket::Listener::bind(address, options).await?)

@@ -38,6 +38,9 @@ impl Batch {
     /// Takes the next batch from a queue of parts; `None` if the queue is empty. Empty parts must not
     /// be in the queue, because an empty chunk ends a body.
     pub(super) fn take(queue: &mut VecDeque<Bytes>) -> Option<Self> {
+        if let Some(whole) = Self::take_all(queue) {
+            return Some(whole);
+        }
         let first = queue.pop_front()?;
         if queue.front().is_none_or(|next| first.len() + next.len() > BATCH_BYTES_MAX) {
             return Some(first.into());
@@ -64,6 +67,18 @@ impl Batch {
             slices.push(copied.freeze());
         }
         Some(Self { slices: Slices::Several(slices.into_iter()), bytes })
+    }
+
+    /// Takes the whole queue if it is a batch as it is: the parts stay in the memory of the queue.
+    fn take_all(queue: &mut VecDeque<Bytes>) -> Option<Self> {
+        let is_batch = (2..SLICES_MAX).contains(&queue.len())
+            && queue.iter().all(|part| part.len() > COPIED_BYTES_MAX);
+        let bytes = queue.iter().map(Bytes::len).sum();
+        if !is_batch || bytes > BATCH_BYTES_MAX {
+            return None;
+        }
+        let parts = Vec::from(std::mem::take(queue));
+        Some(Self { slices: Slices::Several(parts.into_iter()), bytes })
     }
 
     /// Splits off the first bytes; fewer if a part ends before.

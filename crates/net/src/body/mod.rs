@@ -57,10 +57,14 @@ impl Body {
 
     /// A body of parts that are known. Its length is known too, so it is not chunked.
     pub fn from_parts<P: Into<Bytes>>(parts: impl IntoIterator<Item = P>) -> Self {
-        let parts = parts.into_iter().map(Into::into).filter(|part: &Bytes| !part.is_empty());
-        let parts: VecDeque<Bytes> = parts.collect();
-        let bytes = parts.iter().map(|part| part.len() as u64).sum();
-        Self(Kind::List(parts, bytes))
+        let parts = parts.into_iter();
+        let mut list = VecDeque::with_capacity(parts.size_hint().0);
+        list.extend(parts.map(Into::into).filter(|part: &Bytes| !part.is_empty()));
+        if list.len() <= 1 {
+            return Self(Kind::Whole(list.pop_front()));
+        }
+        let bytes = list.iter().map(|part| part.len() as u64).sum();
+        Self(Kind::List(list, bytes))
     }
 
     /// A body fed through the returned sender, chunked on the wire.

@@ -7,7 +7,8 @@ use std::str::FromStr;
 /// Where to listen, and over which transport.
 ///
 /// Written `tcp://127.0.0.1:5140`, `tls://[::]:6514`, `udp://127.0.0.1:5140`,
-/// `unix:/run/weir.sock` or `unixgram:/run/weir.sock`. An address without a scheme is TCP.
+/// `unix:/run/weir.sock` or `unixgram:/run/weir.sock`. An address without a scheme is TCP. A socket that the
+/// service manager passes is `systemd:NAME` or, to speak TLS on it, `systemd+tls:NAME`.
 ///
 /// ```
 /// use weir_net::socket::Address;
@@ -30,10 +31,26 @@ pub enum Address {
     Unix(PathBuf),
     /// A Unix datagram socket at this path.
     UnixDatagram(PathBuf),
+    /// A socket of any kind that the service manager passes.
+    Passed(PassedName),
+    /// A TCP socket that the service manager passes, with TLS.
+    PassedTls(PassedName),
+}
+
+/// The name of a socket that the service manager passes: `FileDescriptorName=` of systemd's socket unit,
+/// or the name of that unit. `None` is the first socket that is left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PassedName(pub Option<String>);
+
+impl fmt::Display for PassedName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.0.as_deref().unwrap_or_default())
+    }
 }
 
 impl Address {
-    /// Whether the socket receives datagrams rather than connections.
+    /// Whether the socket receives datagrams rather than connections. Of one that is passed,
+    /// [`BindOptions::is_datagram`](super::BindOptions::is_datagram) knows it.
     pub fn is_datagram(&self) -> bool {
         matches!(self, Self::Udp(_) | Self::UnixDatagram(_))
     }
@@ -47,6 +64,8 @@ impl fmt::Display for Address {
             Self::Udp(host) => write!(formatter, "udp://{host}"),
             Self::Unix(path) => write!(formatter, "unix:{}", path.display()),
             Self::UnixDatagram(path) => write!(formatter, "unixgram:{}", path.display()),
+            Self::Passed(name) => write!(formatter, "systemd:{name}"),
+            Self::PassedTls(name) => write!(formatter, "systemd+tls:{name}"),
         }
     }
 }
@@ -66,7 +85,7 @@ impl fmt::Display for AddressError {
             Self::Malformed(text) => write!(
                 formatter,
                 "`{text}` is not a valid address to listen at; write tcp://127.0.0.1:5140, \
-                 tls://HOST:PORT, udp://HOST:PORT, unix:/PATH or unixgram:/PATH"
+                 tls://HOST:PORT, udp://HOST:PORT, unix:/PATH, unixgram:/PATH or systemd:NAME"
             ),
             Self::NoPath(text) => write!(
                 formatter,
@@ -85,6 +104,8 @@ impl FromStr for Address {
     fn from_str(text: &str) -> Result<Self, AddressError> {
         match text.split_once(':') {
             Some((scheme @ ("unix" | "unixgram"), path)) => parse_unix(text, scheme, path),
+            Some(("systemd", name)) => Ok(Self::Passed(parse_name(name))),
+            Some(("systemd+tls", name)) => Ok(Self::PassedTls(parse_name(name))),
             Some((scheme @ ("tcp" | "tls" | "udp"), rest)) => {
                 let malformed = || AddressError::Malformed(text.to_owned());
                 let host = rest.strip_prefix("//").ok_or_else(malformed)?;
@@ -118,9 +139,13 @@ fn parse_unix(text: &str, scheme: &str, path: &str) -> Result<Address, AddressEr
     Ok(if scheme == "unix" { Address::Unix(path) } else { Address::UnixDatagram(path) })
 }
 
+fn parse_name(name: &str) -> PassedName {
+    PassedName((!name.is_empty()).then(|| name.to_owned()))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Address;
+    use super::{Address, PassedName};
 
     #[test]
     fn addresses_are_parsed() {
@@ -134,6 +159,9 @@ mod tests {
             ("unix:/run/w.sock", Address::Unix("/run/w.sock".into())),
             ("unix:///run/w.sock", Address::Unix("/run/w.sock".into())),
             ("unixgram:w.sock", Address::UnixDatagram("w.sock".into())),
+            ("systemd:", Address::Passed(PassedName(None))),
+            ("systemd:weir.socket", Address::Passed(PassedName(Some("weir.socket".to_owned())))),
+            ("systemd+tls:", Address::PassedTls(PassedName(None))),
         ] {
             let address: Address = text.parse().expect(text);
             assert_eq!(address, expected, "{text}");

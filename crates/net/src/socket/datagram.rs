@@ -15,6 +15,8 @@ use super::drops::DropCounter;
 use super::error::BindError;
 use super::options::BindOptions;
 #[cfg(unix)]
+use super::passed::PassedSocket;
+#[cfg(unix)]
 use super::unix::{self, SocketFile};
 
 /// The room for waiting datagrams that the kernel is asked for; Linux allows up to
@@ -33,7 +35,10 @@ pub struct DatagramSocket {
 enum Socket {
     Udp(UdpSocket),
     #[cfg(unix)]
-    Unix(UnixDatagram, #[expect(dead_code, reason = "removes the file when dropped")] SocketFile),
+    Unix(
+        UnixDatagram,
+        #[expect(dead_code, reason = "removes the file when dropped")] Option<SocketFile>,
+    ),
 }
 
 impl DatagramSocket {
@@ -55,9 +60,14 @@ impl DatagramSocket {
             #[cfg(unix)]
             Address::UnixDatagram(path) => {
                 let datagram = socket2::Type::DGRAM;
-                let (socket, file) = unix::bind(address, path, datagram, options.socket_mode)?;
+                let (socket, file) = unix::bind(address, path, datagram, options)?;
                 let socket = UnixDatagram::from_std(OwnedFd::from(socket).into());
-                (Socket::Unix(socket.map_err(failed)?, file), address.clone())
+                (Socket::Unix(socket.map_err(failed)?, Some(file)), address.clone())
+            }
+            #[cfg(unix)]
+            Address::Passed(name) => {
+                let adopted = adopt(options.passed.take(name)?).map_err(failed)?;
+                adopted.ok_or_else(|| BindError::Unsupported(address.clone()))?
             }
             _ => return Err(BindError::Unsupported(address.clone())),
         };
@@ -91,4 +101,22 @@ impl DatagramSocket {
             Socket::Unix(..) => None,
         }
     }
+}
+
+/// A socket of datagrams that was passed, with its address; `None` for one of connections.
+#[cfg(unix)]
+fn adopt(socket: PassedSocket) -> io::Result<Option<(Socket, Address)>> {
+    Ok(match socket {
+        PassedSocket::Udp(socket) => {
+            socket.set_nonblocking(true)?;
+            let address = Address::Udp(socket.local_addr()?.to_string());
+            Some((Socket::Udp(UdpSocket::from_std(socket)?), address))
+        }
+        PassedSocket::UnixDatagram(socket) => {
+            socket.set_nonblocking(true)?;
+            let address = Address::UnixDatagram(unix::path_of(&socket.local_addr()?));
+            Some((Socket::Unix(UnixDatagram::from_std(socket)?, None), address))
+        }
+        PassedSocket::Tcp(_) | PassedSocket::Unix(_) => None,
+    })
 }

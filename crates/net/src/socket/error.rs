@@ -4,7 +4,11 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use super::address::Address;
+use super::address::{Address, PassedName};
+
+/// The bytes of a Unix socket's path, without the zero at its end (`sun_path`, unix(7)).
+pub(crate) const PATH_BYTES_MAX: usize =
+    if cfg!(any(target_os = "linux", target_os = "android")) { 107 } else { 103 };
 
 /// Why a socket could not be bound.
 #[derive(Debug)]
@@ -13,6 +17,22 @@ pub enum BindError {
     InUse(Address),
     /// The path of a Unix socket is taken by a file that is not a socket.
     NotSocket(PathBuf),
+    /// The path of a Unix socket is longer than the system allows.
+    PathTooLong(PathBuf),
+    /// The service manager passed no socket with this name, or no more sockets.
+    NotPassed {
+        /// The requested name.
+        name: PassedName,
+        /// The names of the sockets that were passed and are not taken.
+        left: Vec<String>,
+    },
+    /// The owner of a Unix socket's file could not be set.
+    Owner {
+        /// The requested address.
+        address: Address,
+        /// The system's error.
+        error: io::Error,
+    },
     /// A `tls://` address without [`BindOptions::tls`](super::BindOptions::tls).
     NoCertificate,
     /// The certificate or the key cannot be used.
@@ -56,6 +76,16 @@ impl fmt::Display for BindError {
                 "{}: the file is not a socket; choose another path, or remove the file",
                 path.display()
             ),
+            Self::PathTooLong(path) => write!(
+                formatter,
+                "{}: the path is longer than the {PATH_BYTES_MAX} bytes that the system allows for a \
+                 socket; choose a shorter one",
+                path.display()
+            ),
+            Self::NotPassed { name, left } => write_not_passed(formatter, name, left),
+            Self::Owner { address, error } => {
+                write!(formatter, "{address}: the owner of the socket cannot be set: {error}")
+            }
             Self::NoCertificate => formatter.write_str("tls:// needs a certificate and its key"),
             Self::Tls { path, reason } => {
                 write!(formatter, "{}: cannot be used for TLS: {reason}", path.display())
@@ -68,10 +98,27 @@ impl fmt::Display for BindError {
     }
 }
 
+fn write_not_passed(
+    formatter: &mut fmt::Formatter<'_>,
+    name: &PassedName,
+    left: &[String],
+) -> fmt::Result {
+    match name {
+        PassedName(Some(name)) => {
+            write!(formatter, "systemd:{name}: no socket with this name was passed; ")?;
+        }
+        PassedName(None) => formatter.write_str("systemd: no further socket was passed; ")?,
+    }
+    match left {
+        [] => formatter.write_str("the service needs a socket unit"),
+        _ => write!(formatter, "left are: {}", left.join(", ")),
+    }
+}
+
 impl std::error::Error for BindError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Io { error, .. } => Some(error),
+            Self::Io { error, .. } | Self::Owner { error, .. } => Some(error),
             _ => None,
         }
     }
@@ -81,7 +128,7 @@ impl From<BindError> for io::Error {
     fn from(error: BindError) -> Self {
         let kind = match &error {
             BindError::InUse(_) => io::ErrorKind::AddrInUse,
-            BindError::Io { error, .. } => error.kind(),
+            BindError::Io { error, .. } | BindError::Owner { error, .. } => error.kind(),
             BindError::Unsupported(_) => io::ErrorKind::Unsupported,
             _ => io::ErrorKind::InvalidInput,
         };

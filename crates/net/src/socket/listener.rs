@@ -16,6 +16,8 @@ use super::connection::Connection;
 use super::error::BindError;
 use super::keep_alive;
 use super::options::BindOptions;
+#[cfg(unix)]
+use super::passed::PassedSocket;
 use super::peer::Peer;
 use super::stream::SocketStream;
 use super::tls;
@@ -42,7 +44,10 @@ pub struct Listener {
 enum Socket {
     Tcp(TcpListener),
     #[cfg(unix)]
-    Unix(UnixListener, #[expect(dead_code, reason = "removes the file when dropped")] SocketFile),
+    Unix(
+        UnixListener,
+        #[expect(dead_code, reason = "removes the file when dropped")] Option<SocketFile>,
+    ),
 }
 
 impl Listener {
@@ -50,11 +55,12 @@ impl Listener {
     /// at the path of a Unix socket is replaced.
     ///
     /// # Errors
-    /// If the address is in use, does not belong to this machine or is of datagrams; if the
-    /// certificate or key of a `tls://` address is missing or cannot be used; if the path of a
+    /// If the address is in use, does not belong to this machine or is of datagrams; if no such socket
+    /// was passed; if the certificate or key of a `tls://` address is missing or cannot be used; if the path of a
     /// Unix socket holds another file.
     pub async fn bind(address: &Address, options: &BindOptions) -> Result<Self, BindError> {
         let failed = |error| BindError::new(address, error);
+        let unsupported = || BindError::Unsupported(address.clone());
         let mut tls = None;
         let (socket, address) = match address {
             Address::Tcp(host) => {
@@ -69,13 +75,28 @@ impl Listener {
             #[cfg(unix)]
             Address::Unix(path) => {
                 let stream = socket2::Type::STREAM;
-                let (socket, file) = unix::bind(address, path, stream, options.socket_mode)?;
+                let (socket, file) = unix::bind(address, path, stream, options)?;
                 // Connecting is refused until this call, when the permissions are set.
                 socket.listen(BACKLOG).map_err(failed)?;
                 let socket = UnixListener::from_std(OwnedFd::from(socket).into());
-                (Socket::Unix(socket.map_err(failed)?, file), address.clone())
+                (Socket::Unix(socket.map_err(failed)?, Some(file)), address.clone())
             }
-            _ => return Err(BindError::Unsupported(address.clone())),
+            #[cfg(unix)]
+            Address::Passed(name) => {
+                adopt(options.passed.take(name)?).map_err(failed)?.ok_or_else(unsupported)?
+            }
+            #[cfg(unix)]
+            Address::PassedTls(name) => {
+                let acceptors = tls::acceptors(options)?;
+                match adopt(options.passed.take(name)?).map_err(failed)? {
+                    Some((socket, Address::Tcp(host))) => {
+                        tls = Some(acceptors);
+                        (socket, Address::Tls(host))
+                    }
+                    _ => return Err(unsupported()),
+                }
+            }
+            _ => return Err(unsupported()),
         };
         Ok(Self { socket, tls, address, backoff: Backoff::default() })
     }
@@ -132,6 +153,25 @@ async fn listen_tcp(host: &str) -> io::Result<(TcpListener, String)> {
     let _ = socket2::SockRef::from(&socket).listen(BACKLOG);
     let address = socket.local_addr()?.to_string();
     Ok((socket, address))
+}
+
+/// A socket of connections that was passed, with its address; `None` for one of datagrams. The file of a Unix
+/// socket belongs to whoever bound it.
+#[cfg(unix)]
+fn adopt(socket: PassedSocket) -> io::Result<Option<(Socket, Address)>> {
+    Ok(match socket {
+        PassedSocket::Tcp(socket) => {
+            socket.set_nonblocking(true)?;
+            let address = Address::Tcp(socket.local_addr()?.to_string());
+            Some((Socket::Tcp(TcpListener::from_std(socket)?), address))
+        }
+        PassedSocket::Unix(socket) => {
+            socket.set_nonblocking(true)?;
+            let address = unix::path_of(&socket.local_addr()?);
+            Some((Socket::Unix(UnixListener::from_std(socket)?, None), Address::Unix(address)))
+        }
+        PassedSocket::Udp(_) | PassedSocket::UnixDatagram(_) => None,
+    })
 }
 
 /// Sets the options of an accepted socket. One that refuses an option works all the same.

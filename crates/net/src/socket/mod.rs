@@ -4,7 +4,7 @@
 //! lines, and whatever is added next.
 //!
 //! - [`Address`] is where to listen, as a person writes it: `tcp://HOST:PORT`, `tls://HOST:PORT`,
-//!   `udp://HOST:PORT`, `unix:PATH`, `unixgram:PATH`.
+//!   `udp://HOST:PORT`, `unix:PATH`, `unixgram:PATH`, `systemd:NAME`.
 //! - [`Listener`] binds a stream address and accepts [`Connection`]s. It paces itself while the
 //!   system cannot accept; dropping it stops listening and removes its socket file.
 //! - [`Connection`] is accepted but not yet encrypted. [`Connection::open`] runs the TLS
@@ -37,6 +37,8 @@
 
 mod address;
 mod backoff;
+mod certificate;
+mod certificate_notice;
 mod connection;
 mod datagram;
 mod drops;
@@ -48,14 +50,20 @@ mod network_limit;
 mod open_files;
 mod options;
 mod outward;
+#[cfg(unix)]
+mod owner;
+#[cfg(unix)]
+mod passed;
 mod peer;
 mod self_signed;
 mod stream;
 mod tls;
 #[cfg(unix)]
 mod unix;
+mod validity;
 
-pub use address::{Address, AddressError};
+pub use address::{Address, AddressError, PassedName};
+pub use certificate_notice::{CertificateNotice, CertificateNotices};
 pub use connection::{Connection, TlsHandshakeError};
 pub use datagram::DatagramSocket;
 pub use drops::DropCounter;
@@ -66,6 +74,10 @@ pub(crate) use network_limit::NetworkLimit;
 pub use open_files::{ConnectionBudget, reserve_connections};
 pub use options::{BindOptions, SocketMode, SocketModeError, TlsFiles};
 pub use outward::outward_address;
+#[cfg(unix)]
+pub use owner::{SocketOwner, SocketOwnerError};
+#[cfg(unix)]
+pub use passed::PassedSockets;
 pub use peer::Peer;
 pub use self_signed::{SelfSignedCertificate, SelfSignedError};
 pub use stream::SocketStream;

@@ -4,6 +4,12 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use super::address::Address;
+use super::certificate_notice::CertificateNotices;
+#[cfg(unix)]
+use super::owner::SocketOwner;
+#[cfg(unix)]
+use super::passed::PassedSockets;
 use super::self_signed::SelfSignedCertificate;
 
 /// Options of binding, for any kind of address.
@@ -11,10 +17,29 @@ use super::self_signed::SelfSignedCertificate;
 pub struct BindOptions {
     /// The permissions of a Unix socket's file; `None` leaves them to the process's umask.
     pub socket_mode: Option<SocketMode>,
+    /// The owner and the group of a Unix socket's file; `None` leaves them to the process.
+    #[cfg(unix)]
+    pub socket_owner: Option<SocketOwner>,
+    /// The sockets that the service manager passed.
+    #[cfg(unix)]
+    pub passed: PassedSockets,
     /// The certificate and the key of `tls://` addresses.
     pub tls: Option<TlsFiles>,
     /// The certificate of `tls://` addresses if there are no files.
     pub self_signed: Option<SelfSignedCertificate>,
+    /// What hears of certificates that are replaced, expire or cannot be used any more.
+    pub certificate_notices: CertificateNotices,
+}
+
+impl BindOptions {
+    /// Whether the socket at an address receives datagrams rather than connections.
+    pub fn is_datagram(&self, address: &Address) -> bool {
+        match address {
+            #[cfg(unix)]
+            Address::Passed(name) => self.passed.is_datagram(name),
+            address => address.is_datagram(),
+        }
+    }
 }
 
 /// The files that a `tls://` listener needs, in PEM. They are read again when they change.

@@ -1,28 +1,62 @@
 //! Unix sockets: their files, and the permissions of those.
 
+#[cfg(target_os = "linux")]
+use std::fs::Metadata;
 use std::fs::{File, Permissions};
 use std::io;
 use std::os::fd::OwnedFd;
+#[cfg(target_os = "linux")]
+use std::os::unix::fs::chown;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
-use std::os::unix::net::{UnixDatagram, UnixStream};
+use std::os::unix::net::{SocketAddr, UnixDatagram, UnixStream};
 use std::path::{Path, PathBuf};
 
 use socket2::{Domain, SockAddr, Socket, Type};
 
 use super::address::Address;
-use super::error::BindError;
-use super::options::SocketMode;
+use super::error::{BindError, PATH_BYTES_MAX};
+use super::options::{BindOptions, SocketMode};
+use super::owner::SocketOwner;
 
 /// A bound Unix socket and its file. Not listening yet; calls do not block.
 pub(crate) fn bind(
     address: &Address,
     path: &Path,
     kind: Type,
-    mode: Option<SocketMode>,
+    options: &BindOptions,
 ) -> Result<(Socket, SocketFile), BindError> {
+    if path.as_os_str().len() > PATH_BYTES_MAX {
+        return Err(BindError::PathTooLong(path.to_owned()));
+    }
     remove_stale(address, path)?;
+    let mode = options.socket_mode;
     let socket = bind_at(path, kind, mode).map_err(|error| BindError::new(address, error))?;
-    Ok((socket, SocketFile::new(path)))
+    let file = SocketFile::new(path);
+    if let Some(owner) = options.socket_owner {
+        let owned = set_owner(path, owner);
+        owned.map_err(|error| BindError::Owner { address: address.clone(), error })?;
+    }
+    Ok((socket, file))
+}
+
+/// The path to which a socket is bound; `@NAME` for one without a file, as ss(8) shows it.
+pub(crate) fn path_of(address: &SocketAddr) -> PathBuf {
+    match address.as_pathname() {
+        Some(path) => path.to_owned(),
+        None => abstract_name(address).into(),
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn abstract_name(address: &SocketAddr) -> String {
+    use std::os::linux::net::SocketAddrExt;
+    let name = address.as_abstract_name().unwrap_or_default();
+    format!("@{}", String::from_utf8_lossy(name))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn abstract_name(_address: &SocketAddr) -> String {
+    "@".to_owned()
 }
 
 /// The file of a bound socket. Dropping it removes the file, unless another program has
@@ -111,8 +145,23 @@ fn bind_at(path: &Path, kind: Type, mode: Option<SocketMode>) -> io::Result<Sock
 /// write to the folder can replace the socket with a link to any file of this user at any time.
 #[cfg(target_os = "linux")]
 fn set_permissions(path: &Path, permissions: Permissions) -> io::Result<()> {
-    use std::os::fd::AsRawFd;
+    let (file, metadata) = open_socket(path)?;
+    if metadata.mode() & 0o7777 == permissions.mode() {
+        return Ok(());
+    }
+    std::fs::set_permissions(descriptor_path(&file), permissions)
+}
 
+/// Sets the owner of the socket at `path`, and never of another file.
+#[cfg(target_os = "linux")]
+fn set_owner(path: &Path, owner: SocketOwner) -> io::Result<()> {
+    let (file, _) = open_socket(path)?;
+    chown(descriptor_path(&file), owner.user, owner.group)
+}
+
+/// The socket file itself, not the target of a link. It can be changed and not read.
+#[cfg(target_os = "linux")]
+fn open_socket(path: &Path) -> io::Result<(File, Metadata)> {
     use rustix::fs::{Mode, OFlags, open};
 
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -121,11 +170,20 @@ fn set_permissions(path: &Path, permissions: Permissions) -> io::Result<()> {
     if !metadata.file_type().is_socket() {
         return Err(io::Error::other("another file was put in the socket's place"));
     }
-    if metadata.mode() & 0o7777 == permissions.mode() {
-        return Ok(());
-    }
-    // fchmod(2) refuses O_PATH descriptors; chmod through /proc reaches the same inode.
-    std::fs::set_permissions(format!("/proc/self/fd/{}", file.as_raw_fd()), permissions)
+    Ok((file, metadata))
+}
+
+/// The path by which calls that refuse `O_PATH` descriptors, such as fchmod(2), reach the same inode.
+#[cfg(target_os = "linux")]
+fn descriptor_path(file: &File) -> String {
+    use std::os::fd::AsRawFd;
+    format!("/proc/self/fd/{}", file.as_raw_fd())
+}
+
+/// Sets the owner of the socket at `path`. A link is not followed.
+#[cfg(not(target_os = "linux"))]
+fn set_owner(path: &Path, owner: SocketOwner) -> io::Result<()> {
+    std::os::unix::fs::lchown(path, owner.user, owner.group)
 }
 
 /// Sets the permissions of the socket at `path`.

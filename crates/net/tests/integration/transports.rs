@@ -17,8 +17,8 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 use weir_net::socket::{
-    Address, BindError, BindOptions, Listener, SelfSignedCertificate, SocketStream, TlsFiles,
-    TlsHandshakeError,
+    Address, BindError, BindOptions, CertificateNotice, CertificateNotices, Listener,
+    SelfSignedCertificate, SocketStream, TlsFiles, TlsHandshakeError,
 };
 use weir_net::{Body, Client, ServeOptions, Server};
 
@@ -142,7 +142,9 @@ async fn a_renewed_certificate_is_used() {
     files.replace("cert.pem", "cert.pem");
     files.replace("key.pem", "key.pem");
     let tls = TlsFiles { certificate: files.path("cert.pem"), key: files.path("key.pem") };
-    let options = BindOptions { tls: Some(tls), ..BindOptions::default() };
+    let (sender, heard) = std::sync::mpsc::channel();
+    let certificate_notices = CertificateNotices::new(move |notice| sender.send(notice).unwrap());
+    let options = BindOptions { tls: Some(tls), certificate_notices, ..BindOptions::default() };
     let address: Address = "tls://127.0.0.1:0".parse().unwrap();
     let listener = Listener::bind(&address, &options).await.unwrap();
     let host = listener.local_addr().unwrap().to_string();
@@ -155,13 +157,27 @@ async fn a_renewed_certificate_is_used() {
     files.replace("key.pem", "renewed-key.pem");
     connect_trusting("renewed-cert.pem", &host).await.unwrap();
     assert!(connect_trusting("cert.pem", &host).await.is_err(), "it has been replaced");
-    // Files that vanish or are damaged leave the last certificate.
+    // Files that vanish or are damaged leave the last certificate, and each state is said once.
     std::fs::remove_file(files.path("key.pem")).unwrap();
     connect_trusting("renewed-cert.pem", &host).await.unwrap();
     files.replace("key.pem", "README.md");
     connect_trusting("renewed-cert.pem", &host).await.unwrap();
     open.write_all(GET.as_bytes()).await.unwrap();
     assert!(read_all(&mut open).await.starts_with("HTTP/1.1 200 "));
+    let heard: Vec<_> = heard.try_iter().collect();
+    let [
+        CertificateNotice::Kept { reason: mismatch, .. },
+        CertificateNotice::Replaced { path },
+        CertificateNotice::Kept { reason: missing, .. },
+        CertificateNotice::Kept { reason: damaged, .. },
+    ] = &heard[..]
+    else {
+        panic!("{heard:?}")
+    };
+    assert_eq!(*path, files.path("cert.pem"));
+    for reason in [mismatch, missing, damaged] {
+        assert!(reason.contains("key.pem: cannot be used for TLS: "), "{reason}");
+    }
     std::fs::remove_dir_all(files.folder).unwrap();
 }
 

@@ -1,0 +1,102 @@
+//! What a person should hear of a certificate while it is used.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use httpdate::fmt_http_date;
+
+/// News of the certificate of a listener. Displays as a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CertificateNotice {
+    /// It ends soon.
+    EndsSoon {
+        /// The file of the certificate.
+        path: PathBuf,
+        /// Its last second.
+        end: SystemTime,
+    },
+    /// It has ended. Clients refuse it.
+    Expired {
+        /// The file of the certificate.
+        path: PathBuf,
+        /// Its last second.
+        end: SystemTime,
+    },
+    /// It has not begun. Clients refuse it.
+    NotValidYet {
+        /// The file of the certificate.
+        path: PathBuf,
+        /// Its first second.
+        start: SystemTime,
+    },
+    /// The files have changed and were read again.
+    Replaced {
+        /// The file of the certificate.
+        path: PathBuf,
+    },
+    /// The files have changed and cannot be used. The last certificate stays.
+    Kept {
+        /// The file of the certificate.
+        path: PathBuf,
+        /// Which file cannot be used, and why.
+        reason: String,
+    },
+}
+
+impl fmt::Display for CertificateNotice {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::EndsSoon { path, end } => write!(
+                formatter,
+                "{}: the certificate ends soon, on {}",
+                path.display(),
+                fmt_http_date(*end)
+            ),
+            Self::Expired { path, end } => write!(
+                formatter,
+                "{}: the certificate ended on {}, so clients refuse it; replace the file",
+                path.display(),
+                fmt_http_date(*end)
+            ),
+            Self::NotValidYet { path, start } => write!(
+                formatter,
+                "{}: the certificate begins on {}, so clients refuse it until then",
+                path.display(),
+                fmt_http_date(*start)
+            ),
+            Self::Replaced { path } => {
+                write!(formatter, "{}: the certificate was read again", path.display())
+            }
+            Self::Kept { path, reason } => write!(
+                formatter,
+                "{}: the certificate has changed and cannot be used, so the last one stays: {reason}",
+                path.display()
+            ),
+        }
+    }
+}
+
+/// What hears of certificates; by default nothing does. Called during a handshake, so it must return soon.
+#[derive(Clone, Default)]
+pub struct CertificateNotices(Option<Arc<dyn Fn(CertificateNotice) + Send + Sync>>);
+
+impl CertificateNotices {
+    /// Calls a function with each notice.
+    pub fn new(hear: impl Fn(CertificateNotice) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(hear)))
+    }
+
+    pub(crate) fn give(&self, notice: CertificateNotice) {
+        if let Some(hear) = &self.0 {
+            hear(notice);
+        }
+    }
+}
+
+impl fmt::Debug for CertificateNotices {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("CertificateNotices").field(&self.0.is_some()).finish()
+    }
+}
