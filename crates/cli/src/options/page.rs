@@ -110,7 +110,7 @@ impl PageArguments {
             passed: self.passed.get_or_init(PassedSockets::from_environment).clone(),
             tls,
             self_signed,
-            certificate_notices: CertificateNotices::new(|notice| say(notice)),
+            certificate_notices: CertificateNotices::new(say),
         })
     }
 
