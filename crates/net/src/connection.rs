@@ -83,7 +83,7 @@ where
         let (files, last_words) = (transport.files(), transport.last_words());
         let activity = entry.activity();
         let service = service_fn(|request: Request<Incoming>| {
-            let in_progress = activity.begin_request();
+            let (in_progress, version) = (activity.begin_request(), request.version());
             let response = match has_known_coding(&request) {
                 true => Ok(self.call(request, &client)),
                 false => Err(unknown_coding()),
@@ -97,7 +97,8 @@ where
                 if let Some(files) = files {
                     response.body_mut().send_files_through(files);
                 }
-                Ok::<_, Infallible>(response.map(|body| ResponseBody::http1(body, in_progress)))
+                let with_owner = |body| ResponseBody::http1(body, in_progress, version);
+                Ok::<_, Infallible>(response.map(with_owner))
             }
         });
         let connection = self.protocol.serve_connection(TokioIo::new(transport), service);

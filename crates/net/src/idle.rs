@@ -88,6 +88,7 @@ impl IdleConnections {
             state: Mutex::default(),
             is_unsent: AtomicBool::new(false),
             written_bytes: AtomicU64::new(0),
+            is_aborted: AtomicBool::new(false),
             is_http2: AtomicBool::new(false),
             closing: AtomicU8::new(0),
             waker: AtomicWaker::new(),
@@ -224,6 +225,8 @@ pub(crate) struct Activity {
     /// Whether the end of a response may wait to be written. The connection is not idle until it is.
     is_unsent: AtomicBool,
     written_bytes: AtomicU64,
+    /// Whether the end of the connection must not be taken for the end of a body.
+    is_aborted: AtomicBool,
     is_http2: AtomicBool,
     /// The [`Closing`] that was asked for, as its number; 0 if none was.
     closing: AtomicU8,
@@ -268,6 +271,11 @@ impl Activity {
         self.written_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
+    /// Whether a body was aborted whose end is that of the connection.
+    pub(crate) fn is_aborted(&self) -> bool {
+        self.is_aborted.load(Ordering::Relaxed)
+    }
+
     fn begin_wait(&self, state: &mut State) {
         state.waiting = self.idle.waits.fetch_add(1, Ordering::SeqCst) + 1;
     }
@@ -295,6 +303,13 @@ impl Activity {
 /// A request whose response is not complete.
 #[derive(Debug)]
 pub(crate) struct RequestInProgress(Arc<Activity>);
+
+impl RequestInProgress {
+    /// The body of the response ends before its time.
+    pub(crate) fn abort(&self) {
+        self.0.is_aborted.store(true, Ordering::Relaxed);
+    }
+}
 
 impl Drop for RequestInProgress {
     fn drop(&mut self) {

@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::Buf;
+use hyper::Version;
 use hyper::body::{Body as _, Frame, SizeHint};
 
 use crate::body::{Batch, Body, BodyAbortError};
@@ -28,12 +29,18 @@ pub(crate) struct ResponseBody {
 #[derive(Debug)]
 enum Owner {
     Http1(#[expect(dead_code, reason = "ends the request when dropped")] RequestInProgress),
+    /// The end of the connection is the end of the body, if that has no length (RFC 9112 section 6.3).
+    Http10(RequestInProgress),
     Http2(Stream),
 }
 
 impl ResponseBody {
-    pub(crate) fn http1(body: Body, request: RequestInProgress) -> Self {
-        Self { body, owner: Owner::Http1(request), rest: None }
+    pub(crate) fn http1(body: Body, request: RequestInProgress, version: Version) -> Self {
+        let owner = match version {
+            Version::HTTP_10 => Owner::Http10(request),
+            _ => Owner::Http1(request),
+        };
+        Self { body, owner, rest: None }
     }
 
     pub(crate) fn http2(body: Body, mut stream: Stream) -> Self {
@@ -73,8 +80,16 @@ impl hyper::body::Body for ResponseBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Batch>, BodyAbortError>>> {
         let this = self.get_mut();
-        if let Owner::Http1(_) = this.owner {
-            return Pin::new(&mut this.body).poll_frame(context);
+        match &this.owner {
+            Owner::Http1(_) => return Pin::new(&mut this.body).poll_frame(context),
+            Owner::Http10(request) => {
+                let next = Pin::new(&mut this.body).poll_frame(context);
+                if let Poll::Ready(Some(Err(_))) = next {
+                    request.abort();
+                }
+                return next;
+            }
+            Owner::Http2(_) => {}
         }
         let next = this.poll_limited(context);
         let is_complete = matches!(next, Poll::Ready(None | Some(Err(_)))) || this.is_end_stream();

@@ -200,6 +200,9 @@ impl AsyncWrite for Transport {
 
 impl Drop for Transport {
     fn drop(&mut self) {
+        if self.activity.is_aborted() {
+            self.stream.reset_on_close();
+        }
         let Some(words) = self.last_words.0.get().filter(|_| self.is_unanswered) else { return };
         // A client that cannot take a few bytes at once sees the connection close.
         let mut context = Context::from_waker(Waker::noop());

@@ -53,6 +53,15 @@ impl SocketStream {
         }
     }
 
+    /// Makes the end of a TCP connection a reset, which no client takes for the end of what was sent. The end
+    /// of a TLS connection without a `close_notify` is none anyway; Unix sockets have no resets.
+    pub(crate) fn reset_on_close(&self) {
+        if let Self::Tcp(stream) = self {
+            // If the option is refused, the connection ends as any other.
+            let _ = socket2::SockRef::from(stream).set_linger(Some(Duration::ZERO));
+        }
+    }
+
     /// Ends a TLS connection whose client takes no bytes for this long. What TLS has encrypted counts as
     /// written, so a deadline for writes does not see that it waits; the kernel does.
     pub(crate) fn limit_unsent(&self, timeout: Duration) {

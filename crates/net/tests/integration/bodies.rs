@@ -12,6 +12,7 @@ use hyper::Response;
 use hyper::body::Incoming;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
+use tokio::sync::Notify;
 use weir_net::socket::{Address, BindOptions, Listener};
 use weir_net::{Body, Server};
 
@@ -234,5 +235,45 @@ async fn a_file_that_became_shorter_aborts_the_response() {
         // hyper drops what it has not written when a body fails.
         let begins = text.contains("content-length: 2000000") && text.ends_with("\r\n\r\nhalf");
         assert!(begins || scheme == "tls" && text.is_empty(), "{scheme}: {text}");
+    }
+}
+
+/// To a client of HTTP/1.0, as nginx is to its upstreams by default, the end of the connection is the end of
+/// a body without a length.
+#[tokio::test]
+async fn an_aborted_body_is_not_taken_for_a_whole_one() {
+    let server = Server::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let host = server.local_addr().unwrap();
+    let may_end = Arc::new(Notify::new());
+    let is_read = may_end.clone();
+    let handler = move |request: hyper::Request<Incoming>, _| {
+        let is_whole = request.uri().path() == "/whole";
+        let may_end = may_end.clone();
+        async move {
+            let (sender, body) = Body::channel(1_000);
+            tokio::spawn(async move {
+                sender.send("half").await.unwrap();
+                may_end.notified().await;
+                if is_whole {
+                    sender.finish().unwrap();
+                }
+            });
+            Response::new(body)
+        }
+    };
+    tokio::spawn(server.serve(handler, std::future::pending()));
+    for (path, is_whole) in [("/whole", true), ("/cut", false)] {
+        let mut stream = BufReader::new(TcpStream::connect(host).await.unwrap());
+        let request = format!("GET {path} HTTP/1.0\r\nHost: x\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut received = String::new();
+        while !received.ends_with("half") {
+            received.push(char::from(soon(stream.read_u8()).await.unwrap()));
+        }
+        assert!(!received.contains("content-length"), "{received}");
+        is_read.notify_one();
+        let end = soon(stream.read_to_string(&mut received)).await;
+        let error = end.err().map(|error| error.kind());
+        assert_eq!(error, (!is_whole).then_some(std::io::ErrorKind::ConnectionReset), "{path}");
     }
 }
