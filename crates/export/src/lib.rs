@@ -1,4 +1,4 @@
-//! Rows of a data set as tables for other programs: Parquet.
+//! Rows of a data set as tables for other programs: Parquet and Arrow.
 //!
 //! A [`RowBatch`] gathers the rows of segments column by column, and copies the distinct texts that
 //! their ids stand for. A writer encodes a batch at a time, so memory does not grow with the rows.
@@ -24,13 +24,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod arrow;
 mod batch;
+mod encode_error;
 mod escape;
 mod parquet_writer;
 mod schema;
 mod text_cells;
 
+pub use arrow::ArrowWriter;
 pub use batch::RowBatch;
+pub use encode_error::EncodeError;
 pub use escape::escaped;
-pub use parquet_writer::{EncodeError, ParquetWriter};
+pub use parquet_writer::ParquetWriter;
 pub use schema::{CellKind, TableColumn, TableSchema};

@@ -1,6 +1,5 @@
 //! Batches of rows as a Parquet file.
 
-use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -13,29 +12,11 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::{ColumnPath, Type};
-use weir_core::Unit;
 
 use crate::batch::{Cells, RowBatch};
+use crate::encode_error::EncodeError;
 use crate::schema::{CellKind, TableColumn, TableSchema};
 use crate::text_cells::{NULL, TextCells};
-
-/// A table could not be encoded, which no content of a log causes.
-#[derive(Debug)]
-pub struct EncodeError(String);
-
-impl fmt::Display for EncodeError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "the table could not be encoded: {}", self.0)
-    }
-}
-
-impl std::error::Error for EncodeError {}
-
-impl From<ParquetError> for EncodeError {
-    fn from(error: ParquetError) -> Self {
-        Self(error.to_string())
-    }
-}
 
 /// Writes a [Parquet](https://parquet.apache.org/docs/file-format/) file, a row group for each
 /// batch.
@@ -85,9 +66,8 @@ impl ParquetWriter {
         let fields: Result<Vec<_>, _> =
             schema.columns().iter().map(|column| parquet_type(column).map(Arc::new)).collect();
         let root = Type::group_type_builder("records").with_fields(fields?).build()?;
-        let units = schema.columns().iter().filter_map(|column| {
-            Some(KeyValue::new(format!("weir.unit.{}", column.name), unit(column.kind)?.to_owned()))
-        });
+        let units = schema.columns().iter().filter_map(|column| column.unit_entry());
+        let units = units.map(|(key, unit)| KeyValue::new(key, unit.to_owned()));
         let mut properties = WriterProperties::builder()
             .set_created_by(concat!("weir version ", env!("CARGO_PKG_VERSION")).to_owned())
             .set_compression(Compression::ZSTD(ZstdLevel::try_new(1)?))
@@ -145,15 +125,6 @@ impl ParquetWriter {
     }
 }
 
-fn unit(kind: CellKind) -> Option<&'static str> {
-    match kind {
-        CellKind::Number(Unit::Bytes) => Some("bytes"),
-        CellKind::Number(Unit::Nanoseconds) => Some("nanoseconds"),
-        CellKind::ZoneOffset => Some("seconds east of UTC"),
-        CellKind::Number(Unit::Count) | CellKind::Text | CellKind::Instant => None,
-    }
-}
-
 fn parquet_type(column: &TableColumn) -> Result<Type, ParquetError> {
     let (physical, logical) = match column.kind {
         CellKind::Text => (PhysicalType::BYTE_ARRAY, Some(LogicalType::String)),
@@ -199,11 +170,8 @@ fn write_texts(
     cells: &TextCells,
 ) -> Result<(), ParquetError> {
     let bytes = Bytes::copy_from_slice(&cells.bytes);
-    let starts = [0].into_iter().chain(cells.ends.iter().copied());
-    let texts: Vec<ByteArray> = starts
-        .zip(&cells.ends)
-        .map(|(start, end)| ByteArray::from(bytes.slice(start..*end)))
-        .collect();
+    let texts: Vec<ByteArray> =
+        cells.ranges().map(|range| ByteArray::from(bytes.slice(range))).collect();
     for chunk in cells.codes.chunks(CHUNK_ROWS) {
         let levels: Vec<i16> = chunk.iter().map(|code| i16::from(*code != NULL)).collect();
         let values: Vec<ByteArray> = chunk

@@ -51,6 +51,18 @@ impl TableColumn {
     pub(crate) fn ascends(&self) -> bool {
         matches!(self.source, CellSource::LineOffset | CellSource::Time)
     }
+
+    /// The entry in the metadata of a file with the unit of its cells, if they have one: the key
+    /// `weir.unit.COLUMN`, and the unit.
+    pub(crate) fn unit_entry(&self) -> Option<(String, &'static str)> {
+        let unit = match self.kind {
+            CellKind::Number(Unit::Bytes) => "bytes",
+            CellKind::Number(Unit::Nanoseconds) => "nanoseconds",
+            CellKind::ZoneOffset => "seconds east of UTC",
+            CellKind::Number(Unit::Count) | CellKind::Text | CellKind::Instant => return None,
+        };
+        Some((format!("weir.unit.{}", self.name), unit))
+    }
 }
 
 /// The columns of a table of records of one kind.

@@ -1,6 +1,7 @@
 //! A column of texts, each distinct one stored once.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use foldhash::fast::RandomState;
 
@@ -56,6 +57,17 @@ impl TextCells {
             self.escaped.push(code);
         }
         code
+    }
+
+    /// Where each text is in `bytes`, in the order of the codes.
+    pub(crate) fn ranges(&self) -> impl Iterator<Item = Range<usize>> {
+        let starts = [0].into_iter().chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, end)| start..*end)
+    }
+
+    /// The texts, in the order of the codes.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &[u8]> {
+        self.ranges().map(|range| &self.bytes[range])
     }
 
     /// Whether some text is escaped.

@@ -98,7 +98,7 @@ fn file_name(source: &str, conditions: &[String], format: ExportFormat) -> Strin
     }
     // It has one byte for each character.
     name.truncate(NAME_BYTES_MAX);
-    format!("{name}.{}", format.name())
+    format!("{name}.{}", format.extension())
 }
 
 /// The first characters of a text, with an underscore for each that is not harmless.

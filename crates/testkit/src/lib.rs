@@ -4,6 +4,7 @@
 //!   `oracle/report.py` is a second implementation in Python.
 //! - [`chunking`]: the same bytes in pieces of any size.
 //! - [`archive`]: archives of files.
+//! - [`arrow`]: a reader of Arrow streams.
 //! - [`lines`]: single lines of a few formats.
 //! - [`fixtures`]: paths of real logs.
 //! - [`json_schema`]: a naive validator of JSON schemas.
@@ -19,6 +20,7 @@
 //! ```
 
 pub mod archive;
+pub mod arrow;
 pub mod chunking;
 pub mod fixtures;
 pub mod json_schema;

@@ -1,5 +1,6 @@
-//! Parquet files, read back with the reader of the same crate.
+//! Parquet files, read back with the reader of the same crate, and Arrow streams.
 
+mod arrow;
 mod batches;
 mod round_trip;
 
@@ -9,7 +10,8 @@ use bytes::Bytes;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field as Cell;
 use weir_core::{Block, BlockLimits, BlockReader, Format, Segment, Values};
-use weir_export::{ParquetWriter, RowBatch};
+use weir_export::{ArrowWriter, ParquetWriter, RowBatch};
+use weir_testkit::arrow::{ArrowCell, ArrowStream, ArrowType};
 
 /// The columns of each row by name.
 type Rows = Vec<Vec<(String, Cell)>>;
@@ -32,6 +34,35 @@ fn file(batches: &mut [RowBatch]) -> Bytes {
     }
     file.extend(writer.finish().expect("a footer"));
     file.into()
+}
+
+/// The stream of these batches.
+fn stream(batches: &mut [RowBatch]) -> Vec<u8> {
+    let mut writer = ArrowWriter::new(batches[0].schema());
+    let mut stream = Vec::new();
+    for batch in batches {
+        writer.write(batch).expect("rows");
+        stream.extend(writer.take_output());
+    }
+    stream.extend(writer.finish());
+    stream
+}
+
+/// Reads a stream. The cells are as Parquet has them.
+fn stream_rows(stream: &[u8]) -> Rows {
+    let ArrowStream { columns, rows, .. } = ArrowStream::read(stream);
+    let cell = |cell, kind| match cell {
+        ArrowCell::Null => Cell::Null,
+        ArrowCell::Text(text) => Cell::Str(text),
+        ArrowCell::Unsigned(number) => Cell::ULong(number),
+        ArrowCell::Signed(number) if kind == ArrowType::Instant => Cell::Long(number),
+        ArrowCell::Signed(number) => Cell::Int(i32::try_from(number).expect("32 bits")),
+    };
+    let named = |row: Vec<ArrowCell>| {
+        let cells = row.into_iter().zip(&columns);
+        cells.map(|(own, column)| (column.name.clone(), cell(own, column.kind))).collect()
+    };
+    rows.into_iter().map(named).collect()
 }
 
 /// Reads a file.

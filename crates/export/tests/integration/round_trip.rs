@@ -8,7 +8,7 @@ use proptest::{prop_assert, prop_assert_eq, proptest};
 use weir_core::{Field, Format, Record, RowReader, Selection, Values};
 use weir_export::{RowBatch, TableSchema};
 
-use super::{cell, file, rows, segment};
+use super::{cell, file, rows, segment, stream, stream_rows};
 
 const FORMAT: &str =
     r#"$remote_addr [$time_iso8601] $body_bytes_sent $request_time "$http_user_agent" $ssl_cipher"#;
@@ -86,12 +86,16 @@ proptest! {
         let first = segment(&format, &first.concat(), 0, &mut values);
         let second = segment(&format, &second.concat(), 1 << 20, &mut values);
         let schema = TableSchema::new(format.kind(), format.extra_fields());
-        let mut batches = vec![RowBatch::new(schema.clone()), RowBatch::new(schema)];
         let all = |rows: usize| (0..rows).step_by(step).map(|row| row as u32).collect();
         let selected = [&first, &second].map(|segment| Selection::Rows(all(segment.rows())));
-        batches[0].push("a.log", &first, &selected[0], &values);
-        batches[usize::from(second_batch)].push("a.log", &second, &selected[1], &values);
-        let read = rows(file(&mut batches));
+        let batches = || {
+            let mut batches = vec![RowBatch::new(schema.clone()), RowBatch::new(schema.clone())];
+            batches[0].push("a.log", &first, &selected[0], &values);
+            batches[usize::from(second_batch)].push("a.log", &second, &selected[1], &values);
+            batches
+        };
+        let read = rows(file(&mut batches()));
+        prop_assert_eq!(&read, &stream_rows(&stream(&mut batches())));
         prop_assert_eq!(read.len(), selected[0].len() + selected[1].len());
 
         let reader = RowReader::new(std::slice::from_ref(&format), &values, format.kind());

@@ -3,7 +3,7 @@
 use std::io;
 
 use weir_core::{FieldAccessor, Record, RecordKind, RowReader, Segment, Selection, Values, Zone};
-use weir_export::{EncodeError, ParquetWriter, RowBatch, TableSchema};
+use weir_export::{ArrowWriter, EncodeError, ParquetWriter, RowBatch, TableSchema};
 use weir_view::{FieldValues, LogLine, line_csv_header, line_csv_row};
 
 use super::ExportFormat;
@@ -24,7 +24,13 @@ pub(super) enum TextFormat {
 /// A format whose rows are gathered in batches.
 pub(super) struct TableEncoder {
     batch: RowBatch,
-    writer: Option<ParquetWriter>,
+    writer: Option<TableWriter>,
+}
+
+/// What writes the batches of a table.
+enum TableWriter {
+    Parquet(ParquetWriter),
+    Arrow(ArrowWriter),
 }
 
 /// The rows of a segment that have its values at hand.
@@ -53,12 +59,23 @@ impl Encoder {
             ExportFormat::Csv => (Self::Text(TextFormat::Csv), line_csv_header(false).into_bytes()),
             ExportFormat::JsonLines => (Self::Text(TextFormat::JsonLines), Vec::new()),
             ExportFormat::Parquet => {
-                let batch = RowBatch::new(TableSchema::new(kind, extra_fields));
-                let mut writer = ParquetWriter::new(batch.schema())?;
-                let begin = writer.take_output()?;
-                (Self::Table(Box::new(TableEncoder { batch, writer: Some(writer) })), begin)
+                let schema = TableSchema::new(kind, extra_fields);
+                let writer = TableWriter::Parquet(ParquetWriter::new(&schema)?);
+                Self::table(schema, writer)?
+            }
+            ExportFormat::Arrow => {
+                let schema = TableSchema::new(kind, extra_fields);
+                let writer = TableWriter::Arrow(ArrowWriter::new(&schema));
+                Self::table(schema, writer)?
             }
         })
+    }
+
+    /// The encoder of a table, and the first bytes of its output.
+    fn table(schema: TableSchema, mut writer: TableWriter) -> Result<(Self, Vec<u8>), EncodeError> {
+        let begin = writer.take_output()?;
+        let batch = RowBatch::new(schema);
+        Ok((Self::Table(Box::new(TableEncoder { batch, writer: Some(writer) })), begin))
     }
 
     /// Whether rows wait that should be encoded before others are added.
@@ -85,6 +102,32 @@ impl Encoder {
             output.extend(writer.finish()?);
         }
         Ok(output)
+    }
+}
+
+impl TableWriter {
+    /// Writes the rows of a batch, and removes them from it.
+    fn write(&mut self, batch: &mut RowBatch) -> Result<(), EncodeError> {
+        match self {
+            Self::Parquet(writer) => writer.write(batch),
+            Self::Arrow(writer) => writer.write(batch),
+        }
+    }
+
+    /// The bytes that were written since the last call.
+    fn take_output(&mut self) -> Result<Vec<u8>, EncodeError> {
+        match self {
+            Self::Parquet(writer) => writer.take_output(),
+            Self::Arrow(writer) => Ok(writer.take_output()),
+        }
+    }
+
+    /// Writes the end. Returns the bytes since the last call.
+    fn finish(self) -> Result<Vec<u8>, EncodeError> {
+        match self {
+            Self::Parquet(writer) => writer.finish(),
+            Self::Arrow(writer) => Ok(writer.finish()),
+        }
     }
 }
 

@@ -21,18 +21,30 @@ pub enum ExportFormat {
     JsonLines,
     /// A Parquet file, see [`weir_export::ParquetWriter`].
     Parquet,
+    /// A stream of Arrow's messages, see [`weir_export::ArrowWriter`].
+    Arrow,
 }
 
 impl ExportFormat {
     /// All formats.
-    pub const ALL: [Self; 3] = [Self::Csv, Self::JsonLines, Self::Parquet];
+    pub const ALL: [Self; 4] = [Self::Csv, Self::JsonLines, Self::Parquet, Self::Arrow];
 
-    /// The name in a request and on the command line, which is also the extension of a file.
+    /// The name in a request and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Csv => "csv",
             Self::JsonLines => "jsonl",
             Self::Parquet => "parquet",
+            Self::Arrow => "arrow",
+        }
+    }
+
+    /// The ending of a file's name, without a dot: that of the registered media type. `arrow` is the
+    /// ending of another form, which can be read from its end.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Arrow => "arrows",
+            _ => self.name(),
         }
     }
 
@@ -42,6 +54,7 @@ impl ExportFormat {
             Self::Csv => "text/csv; charset=utf-8",
             Self::JsonLines => "application/x-ndjson",
             Self::Parquet => "application/vnd.apache.parquet",
+            Self::Arrow => "application/vnd.apache.arrow.stream",
         }
     }
 

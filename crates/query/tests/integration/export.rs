@@ -9,6 +9,7 @@ use weir_core::{BlockLimits, Record, RowReader};
 use weir_demo::Traffic;
 use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd};
 use weir_query::{ExportFormat, RowExport, SegmentExport};
+use weir_testkit::arrow::{ArrowCell, ArrowStream};
 use weir_view::{FieldValues, LogLine, Query, RecordKind, line_csv_header, line_csv_row};
 
 /// Blocks of a few lines, so that there are many segments.
@@ -92,7 +93,7 @@ fn naive(
                     line.write_json(&mut json).expect("memory");
                     String::from_utf8(json).expect("text")
                 }
-                ExportFormat::Parquet => unreachable!("not a text"),
+                ExportFormat::Parquet | ExportFormat::Arrow => unreachable!("not a text"),
             };
             rows.push(((segment.source(), segment.line_offset(row)), text));
         }
@@ -178,6 +179,34 @@ fn rows_of(file: Vec<u8>) -> Vec<Vec<Value>> {
     rows.map(|row| COMMON.iter().map(|name| json(&row, name)).collect()).collect()
 }
 
+/// The rows of an Arrow stream as JSON.
+fn rows_of_stream(stream: &[u8]) -> Vec<Vec<Value>> {
+    let stream = ArrowStream::read(stream);
+    let json = |row: usize, name: &str| {
+        let is_escaped = match stream.cell(row, "escaped_columns") {
+            ArrowCell::Text(names) => names.split(',').any(|escaped| escaped == name),
+            _ => false,
+        };
+        match stream.cell(row, name) {
+            ArrowCell::Text(text) if is_escaped => Value::from(lossy(text)),
+            ArrowCell::Text(text) => Value::from(text.as_str()),
+            ArrowCell::Unsigned(number) => Value::from(*number),
+            ArrowCell::Null => Value::Null,
+            other @ ArrowCell::Signed(_) => panic!("unexpected {other:?}"),
+        }
+    };
+    let rows = 0..stream.rows.len();
+    rows.map(|row| COMMON.iter().map(|name| json(row, name)).collect()).collect()
+}
+
+/// The rows of a table as JSON.
+fn rows_of_table(format: ExportFormat, table: Vec<u8>) -> Vec<Vec<Value>> {
+    match format {
+        ExportFormat::Arrow => rows_of_stream(&table),
+        _ => rows_of(table),
+    }
+}
+
 /// The same rows of lines of JSON.
 fn rows_of_json(text: &str) -> Vec<Vec<Value>> {
     let row = |line: &str| {
@@ -192,9 +221,10 @@ fn tables_have_the_rows_of_the_lines_of_json() {
     let logs = [log(3, 300_000), Vec::new(), log(4, 90_000)];
     let logs: Vec<&[u8]> = logs.iter().map(Vec::as_slice).collect();
     let data = data_of(&logs);
-    for condition in ["", "status=404", "status=999"] {
+    let formats = [ExportFormat::Parquet, ExportFormat::Arrow];
+    let conditions = ["", "status=404", "status=999"];
+    for (condition, format) in conditions.into_iter().flat_map(|it| formats.map(|to| (it, to))) {
         let query = query_of(condition);
-        let format = ExportFormat::Parquet;
         let mut export = RowExport::new(data.clone(), query, format, name_of).expect("valid");
         let mut file = Vec::new();
         while let Some(part) = export.next_part().expect("valid") {
@@ -203,7 +233,7 @@ fn tables_have_the_rows_of_the_lines_of_json() {
         let json = exported(&data, condition, ExportFormat::JsonLines);
         let rows = rows_of_json(&json);
         assert_eq!(rows.is_empty(), condition == "status=999");
-        let table = rows_of(file);
+        let table = rows_of_table(format, file);
         assert_eq!(table.len(), rows.len(), "{condition}");
         for (own, expected) in table.iter().zip(&rows) {
             assert_eq!(own, expected, "{condition}");
@@ -267,8 +297,11 @@ fn a_log_is_exported_while_ids_are_used_again() {
             exported_while_read(log.as_bytes(), condition, ExportFormat::JsonLines);
         assert!(reuses > 0, "ids are used again");
         assert!(lines == expected.as_bytes(), "the lines of {condition:?}");
-        let (file, reuses) = exported_while_read(log.as_bytes(), condition, ExportFormat::Parquet);
-        assert!(reuses > 0, "ids are used again");
-        assert!(rows_of(file) == rows_of_json(&expected), "the table of {condition:?}");
+        for format in [ExportFormat::Parquet, ExportFormat::Arrow] {
+            let (file, reuses) = exported_while_read(log.as_bytes(), condition, format);
+            assert!(reuses > 0, "ids are used again");
+            let table = rows_of_table(format, file);
+            assert!(table == rows_of_json(&expected), "{format:?}, {condition:?}");
+        }
     }
 }

@@ -3,6 +3,7 @@
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use weir_server::Options;
+use weir_testkit::arrow::ArrowStream;
 
 use crate::common::{TestServer, log, percent_encoded, within};
 
@@ -60,6 +61,14 @@ async fn exports_have_the_rows_of_the_conditions() {
     assert_eq!(disposition, Some("attachment; filename=\"a.log.parquet\""));
     let table = unchunked_bytes(&table.body);
     assert!(table.starts_with(b"PAR1") && table.ends_with(b"PAR1"), "a whole file");
+    let path = format!("/api/sessions/{id}/export?format=arrow");
+    let stream = server.request("GET", &path, &[]).await;
+    let media_type = Some("application/vnd.apache.arrow.stream");
+    assert_eq!((stream.status, stream.field("Content-Type")), (200, media_type));
+    let disposition = stream.field("Content-Disposition");
+    assert_eq!(disposition, Some("attachment; filename=\"a.log.arrows\""));
+    let stream = ArrowStream::read(&unchunked_bytes(&stream.body));
+    assert_eq!(stream.rows.len(), records);
     let condition = percent_encoded("status=404");
     let path = format!("/api/sessions/{id}/export?format=jsonl&where={condition}");
     let text = unchunked(&server.request("GET", &path, &[]).await.body);

@@ -1,0 +1,90 @@
+//! Batches of rows as a stream of Arrow's messages.
+
+mod body;
+mod dictionary;
+mod flat_buffer;
+mod message;
+
+use body::Body;
+use dictionary::Dictionary;
+
+use crate::batch::{Cells, RowBatch};
+use crate::encode_error::EncodeError;
+use crate::schema::TableSchema;
+
+/// Writes an [Arrow stream](https://arrow.apache.org/docs/format/Columnar.html#ipc-streaming-format),
+/// a record batch for each batch.
+///
+/// Texts are dictionaries of large UTF-8 with indices of 32 bits, which each batch replaces by those
+/// of its own rows. Instants are `Timestamp(NANOSECOND, "UTC")`, numbers unsigned 64-bit integers; the
+/// units of numbers are in the metadata of the schema, as `weir.unit.COLUMN`. Nothing is compressed.
+///
+/// # Memory
+/// The encoded batch.
+///
+/// # Examples
+/// ```
+/// use weir_core::RecordKind;
+/// use weir_export::{ArrowWriter, RowBatch, TableSchema};
+///
+/// let mut batch = RowBatch::new(TableSchema::new(RecordKind::Request, &[]));
+/// let mut writer = ArrowWriter::new(batch.schema());
+/// writer.write(&mut batch)?;
+/// let stream = writer.finish();
+/// assert!(stream.starts_with(&[0xFF; 4]) && stream.ends_with(&[0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0]));
+/// # Ok::<(), weir_export::EncodeError>(())
+/// ```
+#[derive(Debug)]
+pub struct ArrowWriter {
+    output: Vec<u8>,
+    /// Whether each column has a dictionary already. A batch without texts in it needs no other.
+    has_dictionaries: bool,
+}
+
+impl ArrowWriter {
+    /// A stream with these columns.
+    pub fn new(schema: &TableSchema) -> Self {
+        Self { output: message::schema(schema), has_dictionaries: false }
+    }
+
+    /// Writes the rows of a batch, and removes them from it. A batch without rows is left out.
+    ///
+    /// # Errors
+    /// If a column has more than 2^31 distinct texts, which does not happen.
+    pub fn write(&mut self, batch: &mut RowBatch) -> Result<(), EncodeError> {
+        if batch.rows() == 0 {
+            return Ok(());
+        }
+        batch.put_in_order();
+        let mut rows = Body::default();
+        for (column, cells) in batch.cells().iter().enumerate() {
+            match cells {
+                Cells::Text(cells) => {
+                    let dictionary = Dictionary::new(cells)?;
+                    if !self.has_dictionaries || dictionary.len() > 0 {
+                        message::push_dictionary(&mut self.output, column, &dictionary);
+                    }
+                    rows.push_column(&dictionary.indices(cells), i32::to_le_bytes);
+                }
+                Cells::Numbers(cells) => rows.push_column(cells, u64::to_le_bytes),
+                Cells::Instants(cells) => rows.push_column(cells, i64::to_le_bytes),
+                Cells::ZoneOffsets(cells) => rows.push_column(cells, i32::to_le_bytes),
+            }
+        }
+        message::push_rows(&mut self.output, batch.rows(), &rows);
+        self.has_dictionaries = true;
+        batch.clear();
+        Ok(())
+    }
+
+    /// The bytes that were written since the last call.
+    pub fn take_output(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.output)
+    }
+
+    /// Ends the stream. Returns the bytes since [`Self::take_output`].
+    pub fn finish(mut self) -> Vec<u8> {
+        message::push_end(&mut self.output);
+        self.output
+    }
+}
