@@ -18,6 +18,7 @@ mod listen;
 mod manual;
 mod messages;
 mod mistype;
+mod nameless_file;
 mod options;
 mod outcome;
 mod output_file;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use weir_ingest::Input;
 
+use crate::nameless_file;
 use crate::outcome::Failure;
 
 /// How many names are tried for the file beside the target.
@@ -14,17 +15,20 @@ const NAMES_MAX: u32 = 100;
 
 /// A file that takes the place of another one, or of none, when it is complete.
 ///
-/// The bytes go into a file beside the target, which is renamed at the end. The new file has the
-/// owner, if this process may set it, and the permissions of the old one. A symbolic link is followed.
-/// If it is dropped before the end, the target stays as it was.
+/// The bytes go into a file in the same folder, which takes the place of the target at the end. Until
+/// then it has no name, so that nothing is left however this process ends, if the file system has such
+/// files: ext4, XFS, Btrfs and tmpfs on Linux have them, NFS has not. The new file has the owner, if
+/// this process may set it, and the permissions of the old one. A symbolic link is followed. If it is
+/// dropped before the end, the target stays as it was.
 ///
 /// If no file can be created there, as in a folder that only others may write to, and for what is not
 /// a regular file, such as a pipe, the target is written to directly.
 #[derive(Debug)]
 pub(crate) struct OutputFile {
     file: File,
-    /// The file beside the target, and the target; `None` if that is written to directly.
-    beside: Option<(PathBuf, PathBuf)>,
+    /// The target, and the name of the file beside it if that has one; `None` if the target is written
+    /// to directly.
+    target: Option<(PathBuf, Option<PathBuf>)>,
 }
 
 impl OutputFile {
@@ -33,7 +37,7 @@ impl OutputFile {
     /// # Errors
     /// If it cannot be written.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
-        let in_place = |path: &Path| Ok(Self { file: File::create(path)?, beside: None });
+        let in_place = |path: &Path| Ok(Self { file: File::create(path)?, target: None });
         let Ok(target) = fs::canonicalize(path) else {
             return match fs::symlink_metadata(path) {
                 // A link to nothing: its target is created.
@@ -52,8 +56,14 @@ impl OutputFile {
 
     /// Begins a file beside the target. `None` if none can be created.
     fn beside(target: &Path, old: Option<&Metadata>) -> Option<io::Result<Self>> {
-        let (file, beside) = create_beside(target, old.is_some())?;
-        let output = Self { file, beside: Some((beside, target.to_owned())) };
+        let (file, beside) = match nameless_file::create(folder_of(target), mode(old.is_some())) {
+            Some(file) => (file, None),
+            None => {
+                let (file, beside) = create_beside(target, mode(old.is_some()))?;
+                (file, Some(beside))
+            }
+        };
+        let output = Self { file, target: Some((target.to_owned(), beside)) };
         Some(copy_owner(&output.file, old).map(|()| output))
     }
 
@@ -62,13 +72,17 @@ impl OutputFile {
     /// # Errors
     /// If it cannot be written to its end.
     pub(crate) fn finish(mut self) -> io::Result<()> {
-        let Some((beside, target)) = &self.beside else { return Ok(()) };
+        let Some((target, beside)) = &mut self.target else { return Ok(()) };
         self.file.sync_all()?;
-        if fs::rename(beside, target).is_err() {
+        let beside = match beside {
+            Some(beside) => beside,
+            None => beside.insert(name_beside(&self.file, target)?),
+        };
+        if fs::rename(&*beside, &*target).is_err() {
             fs::copy(beside, target)?;
             return Ok(());
         }
-        self.beside = None;
+        self.target = None;
         Ok(())
     }
 }
@@ -85,7 +99,7 @@ impl Write for OutputFile {
 
 impl Drop for OutputFile {
     fn drop(&mut self) {
-        if let Some((beside, _)) = &self.beside {
+        if let Some((_, Some(beside))) = &self.target {
             // Another error is reported already.
             let _ = fs::remove_file(beside);
         }
@@ -127,20 +141,44 @@ pub(crate) fn refuse_input(option: &str, file: &Path, inputs: &[Input]) -> Resul
     Ok(())
 }
 
-/// A new file in the same folder. A private one can be read by its owner alone until it has the
-/// permissions of the file that it replaces.
-fn create_beside(path: &Path, is_private: bool) -> Option<(File, PathBuf)> {
+/// The folder of a file.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// The permissions of a new file before the umask. One that replaces another file can be read by its
+/// owner alone until it has the permissions of that.
+fn mode(is_replacement: bool) -> u32 {
+    if is_replacement { 0o600 } else { 0o666 }
+}
+
+/// Names for a file beside this one.
+fn names_beside(path: &Path) -> impl Iterator<Item = PathBuf> {
+    let process = std::process::id();
+    (0..NAMES_MAX).map(move |number| path.with_file_name(format!(".weir-{process}-{number}.tmp")))
+}
+
+/// A new file with a name in the same folder.
+fn create_beside(path: &Path, mode: u32) -> Option<(File, PathBuf)> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
-    if is_private {
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
+    #[cfg(not(unix))]
+    let _ = mode;
+    names_beside(path).find_map(|beside| Some((options.open(&beside).ok()?, beside)))
+}
+
+/// Gives a file without a name one beside the target.
+fn name_beside(file: &File, target: &Path) -> io::Result<PathBuf> {
+    let mut error = io::ErrorKind::AlreadyExists.into();
+    for beside in names_beside(target) {
+        match nameless_file::link(file, &beside) {
+            Ok(()) => return Ok(beside),
+            Err(found) => error = found,
+        }
     }
-    let process = std::process::id();
-    (0..NAMES_MAX).find_map(|number| {
-        let beside = path.with_file_name(format!(".weir-{process}-{number}.tmp"));
-        Some((options.open(&beside).ok()?, beside))
-    })
+    Err(error)
 }
 
 /// Gives a file the owner and the permissions of another one, before there is anything to read.

@@ -11,7 +11,7 @@ use crate::options::KindArgument;
 use crate::outcome::Failure;
 use crate::scan::LogArguments;
 
-/// Write records as Parquet, CSV or JSON lines, for other programs
+/// Write records as Parquet, Arrow, CSV, JSON lines or lines of the log, for other programs
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ExportArguments {
@@ -23,7 +23,7 @@ pub(crate) struct ExportArguments {
     #[arg(long, value_enum, value_name = "FORMAT")]
     to: Option<FormatArgument>,
 
-    /// The records of this kind [default: requests if the logs have some]
+    /// The records of this kind [default: requests if the logs have some; for lines, all kinds]
     #[arg(long, value_enum, value_name = "KIND")]
     pub(crate) kind: Option<KindArgument>,
 
@@ -31,48 +31,68 @@ pub(crate) struct ExportArguments {
     pub(crate) logs: LogArguments,
 }
 
+/// The form of the output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// The fields of the records.
+    Fields(ExportFormat),
+    /// The lines of the records as they are in the logs.
+    Lines,
+}
+
 /// The form of the output, as an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum FormatArgument {
     /// A table for DuckDB, pandas, DataFusion and others
     Parquet,
+    /// A stream of record batches in memory's own layout, for pyarrow, Polars and others
+    Arrow,
     /// CSV with a header, safe to open in a spreadsheet
     Csv,
     /// A JSON object on a line of its own for each record
     Jsonl,
+    /// The lines of the records as they are in the logs
+    Lines,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   weir export --output access.parquet access.log access.log.*.gz
   weir export --output errors.csv --where status=5xx --since -7d access.log
+  weir export --output errors.log --where status=5xx --since -7d access.log
   zcat access.log.*.gz | weir export --to jsonl | jq .path
   duckdb -c \"select status, count(*) from 'access.parquet' group by 1\"
 
 Memory does not grow with the logs. docs/exports.md describes the columns. Lines that do not
-match the format are counted and left out; weir grep prints whole lines.
+match the format are counted and left out.
 Exit codes: 0 something was read; 1 no line matched the format; 2 wrong usage, or a file could
 not be read to its end.";
 
 impl ExportArguments {
-    /// The format that the arguments name.
+    /// The form that the arguments name.
     ///
     /// # Errors
     /// If they name none, or one that a terminal cannot show.
-    pub(crate) fn format(&self) -> Result<ExportFormat, Failure> {
-        let format = match self.to {
-            Some(FormatArgument::Parquet) => ExportFormat::Parquet,
-            Some(FormatArgument::Csv) => ExportFormat::Csv,
-            Some(FormatArgument::Jsonl) => ExportFormat::JsonLines,
-            None => self.format_of_ending()?,
+    pub(crate) fn form(&self) -> Result<Form, Failure> {
+        let form = match self.to {
+            Some(FormatArgument::Parquet) => Form::Fields(ExportFormat::Parquet),
+            Some(FormatArgument::Arrow) => Form::Fields(ExportFormat::Arrow),
+            Some(FormatArgument::Csv) => Form::Fields(ExportFormat::Csv),
+            Some(FormatArgument::Jsonl) => Form::Fields(ExportFormat::JsonLines),
+            Some(FormatArgument::Lines) => Form::Lines,
+            None => self.form_of_ending()?,
         };
-        if self.is_stdout() && !format.is_text() && io::stdout().is_terminal() {
-            return Err(Failure::new(format_args!(
-                "a terminal cannot show {}; name a file with --output",
-                format.name()
-            )));
+        match form {
+            Form::Fields(format) if self.is_terminal() && !format.is_text() => Err(Failure::new(
+                format_args!("a terminal cannot show {}; name a file with --output", format.name()),
+            )),
+            form => Ok(form),
         }
-        Ok(format)
+    }
+
+    /// Whether the output is a terminal.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.is_stdout() && io::stdout().is_terminal()
     }
 
     /// Whether the output is standard output.
@@ -80,30 +100,31 @@ impl ExportArguments {
         self.output.as_os_str() == "-"
     }
 
-    fn format_of_ending(&self) -> Result<ExportFormat, Failure> {
+    fn form_of_ending(&self) -> Result<Form, Failure> {
         if self.is_stdout() {
             return Err(Failure::new(
                 "name the form of the output with --to, or a file such as access.parquet with \
                  --output",
             ));
         }
-        let format = format_of(&self.output);
-        format.ok_or_else(|| {
+        form_of(&self.output).ok_or_else(|| {
             Failure::new(format_args!(
-                "--output: the ending of `{}` is not one of .parquet, .csv and .jsonl; name the \
-                 form of the output with --to",
+                "--output: the ending of `{}` is not one of .parquet, .arrows, .csv, .jsonl, \
+                 .log and .txt; name the form of the output with --to",
                 safe(&self.output.to_string_lossy())
             ))
         })
     }
 }
 
-/// The format that the ending of a file stands for.
-fn format_of(path: &Path) -> Option<ExportFormat> {
+/// The form that the ending of a file stands for.
+fn form_of(path: &Path) -> Option<Form> {
     let ending = path.extension()?.to_str()?.to_ascii_lowercase();
     match ending.as_str() {
-        "ndjson" => Some(ExportFormat::JsonLines),
-        ending => ExportFormat::by_name(ending),
+        "log" | "txt" => Some(Form::Lines),
+        "ndjson" => Some(Form::Fields(ExportFormat::JsonLines)),
+        "arrows" => Some(Form::Fields(ExportFormat::Arrow)),
+        ending => ExportFormat::by_name(ending).map(Form::Fields),
     }
 }
 
@@ -113,20 +134,25 @@ mod tests {
 
     use weir_query::ExportFormat;
 
-    use super::format_of;
+    use super::{Form, form_of};
 
     #[test]
-    fn the_ending_of_a_file_names_its_format() {
-        for (path, format) in [
-            ("a.parquet", Some(ExportFormat::Parquet)),
-            ("/x.csv/a.CSV", Some(ExportFormat::Csv)),
-            ("a.jsonl", Some(ExportFormat::JsonLines)),
-            ("a.ndjson", Some(ExportFormat::JsonLines)),
+    fn the_ending_of_a_file_names_its_form() {
+        let fields = |format| Some(Form::Fields(format));
+        for (path, form) in [
+            ("a.parquet", fields(ExportFormat::Parquet)),
+            ("a.arrows", fields(ExportFormat::Arrow)),
+            ("a.arrow", fields(ExportFormat::Arrow)),
+            ("/x.csv/a.CSV", fields(ExportFormat::Csv)),
+            ("a.jsonl", fields(ExportFormat::JsonLines)),
+            ("a.ndjson", fields(ExportFormat::JsonLines)),
+            ("a.log", Some(Form::Lines)),
+            ("a.csv.txt", Some(Form::Lines)),
             ("a.json", None),
             ("parquet", None),
             (".csv", None),
         ] {
-            assert_eq!(format_of(Path::new(path)), format, "{path}");
+            assert_eq!(form_of(Path::new(path)), form, "{path}");
         }
     }
 }

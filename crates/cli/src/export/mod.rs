@@ -2,6 +2,7 @@
 
 mod arguments;
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::panic::resume_unwind;
 use std::sync::{Arc, Weak};
@@ -16,8 +17,10 @@ use weir_query::{ExportError, ExportFormat, SegmentExport};
 use weir_view::{Now, Query, RecordKind};
 
 pub(crate) use arguments::ExportArguments;
+use arguments::Form;
 
 use crate::display::separated;
+use crate::grep::{RecordLines, write_record_lines};
 use crate::messages::say_all;
 use crate::outcome::{Exit, Failure, say};
 use crate::output_file::{OutputFile, refuse_input};
@@ -34,6 +37,9 @@ const MEMORY_BYTES_MAX: usize = 256 << 20;
 
 /// The parsers pause while more segments than this wait to be encoded.
 const SEGMENTS_WAITING_MAX: usize = 16;
+
+/// Lines are gathered up to this size before they are written.
+const OUTPUT_BYTES: usize = 64 << 10;
 
 /// The request, as it is known before the first line is read.
 struct Request {
@@ -58,7 +64,7 @@ struct Exported {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
-    let format = arguments.format()?;
+    let form = arguments.form()?;
     let inputs = inputs_of(&arguments.logs.files)?;
     let choice = arguments.logs.format_choice()?;
     let (mut inputs, mut complaints) = sources::find(&inputs, &choice);
@@ -72,6 +78,10 @@ pub(crate) fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
         let file = OutputFile::create(&arguments.output);
         Output::File(file.map_err(|error| arguments.output_failure(&error))?)
     };
+    let format = match form {
+        Form::Fields(format) => format,
+        Form::Lines => return export_lines(arguments, (inputs, choice), output, &complaints),
+    };
     let request = Request::new(arguments, &mut inputs, &choice, format)?;
     let mut exported = export(arguments, &request, (&inputs, &choice), &mut output)?;
     output.finish().map_err(|error| arguments.output_failure(&error))?;
@@ -79,13 +89,35 @@ pub(crate) fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
     Ok(exported.say())
 }
 
+/// Writes the lines of the records, as `weir grep` does.
+fn export_lines(
+    arguments: &ExportArguments,
+    (mut inputs, format): (Vec<Input>, FormatChoice),
+    output: Output,
+    complaints: &[Complaint],
+) -> Result<Exit, Failure> {
+    let (kind, is_terminal) = (arguments.kind.map(Into::into), arguments.is_terminal());
+    let records = RecordLines { logs: &arguments.logs, kind, format, is_terminal };
+    let mut buffered = io::BufWriter::with_capacity(OUTPUT_BYTES, output);
+    let written = write_record_lines(records, &mut inputs, (&arguments.name(), &mut buffered))?;
+    let finished = buffered.into_inner().map_err(io::IntoInnerError::into_error);
+    let finished = finished.and_then(Output::finish);
+    finished.map_err(|error| arguments.output_failure(&error))?;
+    say_all(complaints);
+    Ok(written.say(!complaints.is_empty()))
+}
+
 impl ExportArguments {
-    fn output_failure(&self, error: &io::Error) -> Failure {
-        let name = match self.is_stdout() {
+    /// The name of the output in messages.
+    fn name(&self) -> Cow<'_, str> {
+        match self.is_stdout() {
             true => "standard output".into(),
             false => self.output.to_string_lossy(),
-        };
-        Failure::output(&name, error)
+        }
+    }
+
+    fn output_failure(&self, error: &io::Error) -> Failure {
+        Failure::output(&self.name(), error)
     }
 }
 
@@ -266,14 +298,23 @@ fn complaint_of(export: &SegmentExport, output: &str) -> Option<Complaint> {
     })
 }
 
-impl Output {
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Self::Stdout(stdout) => stdout.write_all(bytes),
-            Self::File(file) => file.write_all(bytes),
+            Self::Stdout(stdout) => stdout.write(bytes),
+            Self::File(file) => file.write(bytes),
         }
     }
 
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Stdout(stdout) => stdout.flush(),
+            Self::File(file) => file.flush(),
+        }
+    }
+}
+
+impl Output {
     fn finish(self) -> io::Result<()> {
         match self {
             Self::Stdout(mut stdout) => stdout.flush(),

@@ -5,17 +5,19 @@ mod arguments;
 mod lines;
 mod pattern;
 mod printer;
+mod record_lines;
 mod records;
 
 use std::io::{self, IsTerminal, Write};
 
-use weir_core::Zone;
+use weir_core::{Format, Zone};
 use weir_ingest::{FormatChoice, Input, OrderedOutput, Text, TextScan, run_in_order};
-use weir_view::{line_csv_header, period_text};
+use weir_view::{RecordKind, line_csv_header, period_text};
 
 pub(crate) use arguments::GrepArguments;
 use pattern::Pattern;
 use printer::{Layout, Printer};
+pub(crate) use record_lines::{RecordLines, write_record_lines};
 use records::RecordsSeen;
 
 use crate::display::separated;
@@ -40,6 +42,7 @@ struct Search {
     conditions: Conditions,
     /// Whether the records that do not meet the conditions are wanted.
     negates_conditions: bool,
+    scope: Scope,
     /// Whether the time of the records is noted, since a period was asked for.
     notes_period: bool,
     /// The fields of all inputs.
@@ -51,11 +54,24 @@ struct Search {
     threads_per_text: usize,
 }
 
+/// The lines that a search is about, whether they match or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    /// All lines.
+    Lines,
+    /// Those that are records; those of one kind, if it is named.
+    Records(Option<RecordKind>),
+}
+
 /// The result of one input.
 #[derive(Default)]
 struct InputResult {
     /// The number of lines that matched.
     lines: u64,
+    /// Whether some line is a record, if lines were read as records.
+    has_records: bool,
+    /// The field that a text lacks; a sentence.
+    missing: Option<String>,
     /// The lines that could not be parsed, of texts that were read as records.
     unparsed: Vec<UnparsedLines>,
     /// The time of the records that match the pattern, if a period was asked for.
@@ -123,6 +139,7 @@ impl Search {
             layout,
             field: arguments.field.clone(),
             negates_conditions,
+            scope: Scope::Lines,
             notes_period: conditions.name_time(),
             conditions,
             logs: LogFields::new(inputs, &format),
@@ -152,7 +169,8 @@ impl Search {
 
     /// Whether lines have to be read as records.
     fn reads_records(&self) -> bool {
-        self.field.is_some()
+        self.scope != Scope::Lines
+            || self.field.is_some()
             || !self.conditions.is_empty()
             || self.layout.output != OutputKind::Text
     }
@@ -201,12 +219,15 @@ impl Search {
             };
             match searched {
                 Err(ScanError::Output(error)) => Err(error),
-                searched => Ok((printer.lines(), seen.period, searched)),
+                searched => Ok((printer.lines(), seen, searched)),
             }
         });
         let scanned = scanned.map_err(ScanError::Output)?;
         let lines = scanned.parts.iter().map(|(lines, ..)| lines).sum();
-        scanned.parts.iter().for_each(|(_, period, _)| result.period.merge(*period));
+        for (_, seen, _) in &scanned.parts {
+            result.period.merge(seen.period);
+            result.has_records |= seen.has_records;
+        }
         let searched = scanned.parts.into_iter().try_for_each(|(.., searched)| searched);
         let lacks_field = matches!(searched, Err(ScanError::Field(_)));
         let is_format_known = scanned.is_format_known;
@@ -215,13 +236,24 @@ impl Search {
             result.unparsed.push(UnparsedLines { text, lines, is_format_known });
         }
         result.add_too_long(&name, scanned.too_long_lines);
-        if lacks_field {
+        if let Err(ScanError::Field(sentence)) = &searched {
+            result.missing = Some(sentence.clone());
             return searched;
         }
         result.lines += lines;
         let printer = Printer::new(&self.layout, &self.pattern, &name, is_member, output);
         printer.end_text(lines).map_err(ScanError::Output)?;
         searched
+    }
+}
+
+impl Scope {
+    /// Whether the records of a format are in it.
+    fn includes(self, format: &Format) -> bool {
+        match self {
+            Self::Records(Some(kind)) => format.kind() == kind.into(),
+            Self::Records(None) | Self::Lines => true,
+        }
     }
 }
 

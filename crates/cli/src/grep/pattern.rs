@@ -33,6 +33,15 @@ impl Pattern {
         Ok(Self { matcher, is_inverted: arguments.invert_match })
     }
 
+    /// The pattern that every line matches.
+    ///
+    /// # Errors
+    /// If an empty regular expression were not valid.
+    pub(super) fn of_every_line() -> Result<Self, Failure> {
+        let matcher = RegexMatcherBuilder::new().build("").map_err(Failure::new)?;
+        Ok(Self { matcher, is_inverted: false })
+    }
+
     /// The lines of a block to print, as ranges that include the line feed: those with a match,
     /// or with `-v` those without.
     pub(super) fn lines<'a>(&'a self, block: &'a [u8]) -> PatternLines<'a> {

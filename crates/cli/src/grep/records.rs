@@ -9,8 +9,8 @@ use weir_core::{FieldAccessor, Format, Record, RecordPredicate};
 use weir_ingest::{FormatBinding, RecordReader, TextPart};
 use weir_view::{FieldValues, LineText, value_in};
 
-use super::Search;
 use super::printer::Printer;
+use super::{Scope, Search};
 use crate::options::OutputKind;
 use crate::scan::{RecordPeriod, ScanError, check_field, whole_lines};
 
@@ -18,6 +18,8 @@ use crate::scan::{RecordPeriod, ScanError, check_field, whole_lines};
 struct RecordSearch<'a> {
     /// The field to search in, if one was named; `None` in it if the format lacks the field.
     field: Option<Option<FieldAccessor>>,
+    /// Whether records of this format are in the scope.
+    is_in_scope: bool,
     predicate: RecordPredicate<'a>,
     columns: Vec<(String, FieldAccessor)>,
 }
@@ -29,6 +31,8 @@ pub(super) struct RecordsSeen {
     missing: Option<String>,
     /// Whether a format has all fields of the search.
     has_fields: bool,
+    /// Whether there was a record.
+    pub(super) has_records: bool,
     /// The time of the records that were read, if the search notes it.
     pub(super) period: RecordPeriod,
 }
@@ -117,6 +121,7 @@ impl Search {
     fn bind(&self, format: &Format) -> RecordSearch<'_> {
         RecordSearch {
             field: self.field.as_ref().map(|name| format.accessor(name).ok()),
+            is_in_scope: self.scope.includes(format),
             predicate: self.conditions.predicate(format),
             columns: format.accessors(),
         }
@@ -144,6 +149,7 @@ impl Search {
                 return Ok(None);
             }
             if let Some((format, record)) = found {
+                seen.has_records = true;
                 if let Some(search) = binding.value_of(format) {
                     if self.notes_period
                         && let Some(time) = record.time
@@ -157,7 +163,8 @@ impl Search {
                 }
             }
             // Without its fields a line cannot meet conditions on them.
-            if self.field.is_none() && self.conditions.is_empty() {
+            let needs_fields = self.field.is_some() || !self.conditions.is_empty();
+            if self.scope == Scope::Lines && !needs_fields {
                 self.print(line, None, None, printer)?;
             }
             Ok(None)
@@ -172,7 +179,8 @@ impl Search {
         record: &Record<'_>,
         printer: &mut Printer<'_, '_>,
     ) -> io::Result<()> {
-        if search.predicate.accepts(record) == self.negates_conditions {
+        let is_selected = || search.predicate.accepts(record) != self.negates_conditions;
+        if !search.is_in_scope || !is_selected() {
             return Ok(());
         }
         let mut value = None;

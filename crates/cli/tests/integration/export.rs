@@ -50,15 +50,20 @@ fn exports_have_the_records_of_grep_and_report() {
 fn the_ending_of_the_output_names_its_form() {
     let folder = Folder::new();
     let log = fixtures::elastic_first_2000();
-    for (name, first) in
-        [("a.csv", &b"file,time,"[..]), ("a.jsonl", b"{\"file\""), ("a.parquet", b"PAR1")]
-    {
+    for (name, first) in [
+        ("a.csv", &b"file,time,"[..]),
+        ("a.jsonl", b"{\"file\""),
+        ("a.parquet", b"PAR1"),
+        ("a.arrows", &[0xFF; 4]),
+        ("a.log", b"83.149.9.216 - - ["),
+    ] {
         let output = folder.path(name);
         let run = run(["export", "--output", text(&output), text(&log)]);
         assert_eq!((run.code, run.stdout.as_str()), (0, ""), "{}", run.stderr);
         assert!(fs::read(&output).expect("a file").starts_with(first), "{name}");
     }
-    for (name, expected) in [("a.xlsx", "is not one of .parquet, .csv"), ("-", "name the form")] {
+    for (name, expected) in [("a.xlsx", "is not one of .parquet, .arrows"), ("-", "name the form")]
+    {
         let output = folder.path(name);
         let output = if name == "-" { name } else { text(&output) };
         let run = run(["export", "--output", output, text(&log)]);
@@ -66,20 +71,22 @@ fn the_ending_of_the_output_names_its_form() {
         assert!(run.stderr.contains(expected), "{}", run.stderr);
     }
     let left = fs::read_dir(folder.path("")).expect("a folder").count();
-    assert_eq!(left, 3, "no file was begun");
+    assert_eq!(left, 5, "no other file was begun");
 }
 
 #[test]
 fn a_failed_export_leaves_the_file_that_was_there() {
     let folder = Folder::new();
     let log = fixtures::elastic_first_2000();
-    let output = folder.file("a.csv", b"old");
+    let outputs = ["a.csv", "a.log"].map(|name| folder.file(name, b"old"));
     for arguments in [["--where", "no_such_field=1"], ["--where", "status==1"], ["--tz", "Nowhere"]]
     {
-        let mut command = weir(["export", "--output", text(&output)]);
-        let run = finish(command.args(arguments).arg(&log));
-        assert_eq!(run.code, 2, "{arguments:?}");
-        assert_eq!(fs::read(&output).expect("a file"), b"old", "{arguments:?}");
+        for output in &outputs {
+            let mut command = weir(["export", "--output", text(output)]);
+            let run = finish(command.args(arguments).arg(&log));
+            assert_eq!(run.code, 2, "{arguments:?}");
+            assert_eq!(fs::read(output).expect("a file"), b"old", "{arguments:?}");
+        }
     }
     let own = folder.file(
         "own.csv",
@@ -92,7 +99,7 @@ fn a_failed_export_leaves_the_file_that_was_there() {
     assert_eq!(fs::read(&own).expect("a file"), before);
     assert_eq!(
         fs::read_dir(folder.path("")).expect("a folder").count(),
-        2,
+        3,
         "no other file is left"
     );
 }
@@ -130,4 +137,92 @@ fn records_of_one_kind_are_exported() {
     );
     let errors = export(&["--kind", "error-log-line"]);
     assert_eq!((errors.code, errors.stdout.lines().count()), (0, 2), "{}", errors.stderr);
+}
+
+#[test]
+fn lines_are_those_of_the_selected_records() {
+    let folder = Folder::new();
+    let log = fixtures::hackers_first_1000();
+    for condition in ["status=404", "bytes>1000 or method=POST"] {
+        let arguments = ["--where", condition, text(&log)];
+        let lines = run([&["export", "--to", "lines"], &arguments[..]].concat());
+        let found = run([&["grep", ""], &arguments[..]].concat());
+        assert_eq!((lines.code, &lines.stdout), (0, &found.stdout), "{condition}");
+        assert_eq!(lines.stdout.lines().count(), exported(&arguments).len(), "{condition}");
+    }
+    let access = line("::1", "22/Nov/2026:10:00:00 +0000", "GET / HTTP/1.1", 200, "a\u{1b}b");
+    let error = "2026/11/22 10:00:00 [error] 7#7: *1 open() \"/a\" failed (2: No such file or directory), \
+                 client: ::1, server: a, request: \"GET /a HTTP/1.1\", host: \"a\"\n";
+    let access = folder.file("access.log", format!("{access}no record\n{access}").as_bytes());
+    let error = folder.file("error.log", error.as_bytes());
+    let lines = |arguments: &[&str]| {
+        let run =
+            run([&["export", "--to", "lines", text(&error), text(&access)], arguments].concat());
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        assert!(run.stderr.contains("1 line does not match the format"), "{}", run.stderr);
+        run.stdout.into_bytes()
+    };
+    let (of_access, of_error) =
+        (fs::read(&access).expect("a log"), fs::read(&error).expect("a log"));
+    let of_access = String::from_utf8(of_access).expect("UTF-8").replace("no record\n", "");
+    assert_eq!(lines(&[]), [&of_error, of_access.as_bytes()].concat(), "all kinds, in their order");
+    assert_eq!(lines(&["--kind", "error-log-line"]), of_error);
+    assert_eq!(lines(&["--kind", "request"]), of_access.as_bytes());
+    assert_eq!(lines(&["--where", "status=500"]), b"");
+}
+
+#[test]
+fn every_line_of_a_log_is_exported_as_it_is() {
+    let folder = Folder::new();
+    let access = line("::1", "22/Nov/2026:10:00:00 +0000", "GET / HTTP/1.1", 200, "a");
+    let carriage_returns = access.replace('\n', "\r\n").repeat(3);
+    let carriage_returns = folder.file("b.log", carriage_returns.as_bytes());
+    for log in [fixtures::elastic_first_2000(), carriage_returns] {
+        let output = folder.path("a.txt");
+        let run = run(["export", "--output", text(&output), text(&log)]);
+        assert_eq!((run.code, run.stdout.as_str()), (0, ""), "{}", run.stderr);
+        assert_eq!(fs::read(&output).expect("a file"), fs::read(&log).expect("a log"));
+    }
+}
+
+/// The files in a folder that a process has opened, by the names that the system shows for them.
+#[cfg(target_os = "linux")]
+fn opened_in(process: u32, folder: &std::path::Path) -> Vec<String> {
+    let links = fs::read_dir(format!("/proc/{process}/fd")).expect("a process").flatten();
+    let targets = links.filter_map(|link| fs::read_link(link.path()).ok());
+    targets.filter(|it| it.starts_with(folder)).map(|it| it.display().to_string()).collect()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_export_that_is_killed_leaves_nothing() {
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+
+    use crate::support::{Served, generated};
+
+    for (signal, name) in [("-INT", "a.parquet"), ("-TERM", "a.csv"), ("-KILL", "a.log")] {
+        let folder = Folder::new();
+        let output = folder.file(name, b"old");
+        let mut command = weir(["export", "--output", text(&output), "-"]);
+        let mut export = Served(command.stdin(Stdio::piped()).spawn().expect("the binary runs"));
+        let mut log = export.0.stdin.take().expect("a pipe");
+        log.write_all(&generated(1 << 20)).expect("it reads");
+        let mut opened = Vec::new();
+        while opened.is_empty() {
+            assert!(export.0.try_wait().expect("a process").is_none(), "it waits for more");
+            std::thread::yield_now();
+            opened = opened_in(export.0.id(), &folder.path(""));
+        }
+        if !opened[0].ends_with("(deleted)") {
+            println!("not tested: {} has no files without a name", folder.path("").display());
+            return;
+        }
+        let kill = Command::new("kill").args([signal, &export.0.id().to_string()]).status();
+        assert!(kill.expect("kill runs").success());
+        assert!(!export.0.wait().expect("its end").success(), "{signal}");
+        let left: Vec<_> = fs::read_dir(folder.path("")).expect("a folder").flatten().collect();
+        assert_eq!(left.len(), 1, "{signal}: {left:?}");
+        assert_eq!(fs::read(&output).expect("a file"), b"old", "{signal}");
+    }
 }

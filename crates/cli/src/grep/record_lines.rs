@@ -1,0 +1,95 @@
+//! The lines of the records that conditions select, for `weir export --to lines`.
+
+use std::io::Write;
+
+use weir_ingest::{FormatChoice, Input, run_in_order};
+use weir_view::RecordKind;
+
+use super::pattern::Pattern;
+use super::printer::Layout;
+use super::{InputResult, Scope, Search};
+use crate::options::OutputKind;
+use crate::outcome::{Exit, Failure};
+use crate::scan::{Conditions, LogArguments, LogFields};
+
+/// The records whose lines are written.
+pub(crate) struct RecordLines<'a> {
+    /// The conditions.
+    pub(crate) logs: &'a LogArguments,
+    /// The kind of the records; `None` for all kinds.
+    pub(crate) kind: Option<RecordKind>,
+    pub(crate) format: FormatChoice,
+    /// Whether the output is a terminal, which must not obey the log.
+    pub(crate) is_terminal: bool,
+}
+
+/// The inputs that were read.
+pub(crate) struct WrittenLines(Vec<InputResult>);
+
+/// Writes the lines of these records, in the order of the inputs. `name` is that of the output.
+///
+/// # Errors
+/// If a condition is not valid, no log has its field, or the output cannot be written.
+pub(crate) fn write_record_lines(
+    records: RecordLines<'_>,
+    inputs: &mut [Input],
+    (name, output): (&str, &mut (dyn Write + Send)),
+) -> Result<WrittenLines, Failure> {
+    let threads = records.logs.threads();
+    let search = Search {
+        threads_per_text: if inputs.len() == 1 { threads } else { 1 },
+        ..Search::of_records(records, inputs)?
+    };
+    let results = run_in_order(threads, inputs.len(), output, |index, output| {
+        search.search_input(&inputs[index], output)
+    });
+    let results = results.map_err(|error| Failure::output(name, &error))?;
+    match results.iter().find_map(|result| result.missing.as_ref()) {
+        Some(sentence) => Err(Failure::new(sentence)),
+        None => Ok(WrittenLines(results)),
+    }
+}
+
+impl Search {
+    fn of_records(records: RecordLines<'_>, inputs: &mut [Input]) -> Result<Self, Failure> {
+        let RecordLines { logs, kind, format, is_terminal } = records;
+        let zone = logs.zone()?;
+        let conditions = Conditions::parse(logs, zone.as_ref(), inputs, &format)?;
+        let layout = Layout {
+            has_names: false,
+            has_member_names: false,
+            has_numbers: false,
+            is_only_matching: false,
+            is_count: false,
+            is_list: false,
+            is_inverted: false,
+            output: OutputKind::Text,
+            is_terminal,
+            has_colour: false,
+        };
+        Ok(Self {
+            pattern: Pattern::of_every_line()?,
+            layout,
+            field: None,
+            negates_conditions: false,
+            scope: Scope::Records(kind),
+            notes_period: false,
+            conditions,
+            logs: LogFields::new(inputs, &format),
+            zone,
+            format,
+            threads_per_text: 1,
+        })
+    }
+}
+
+impl WrittenLines {
+    /// Prints the unparsed lines and the complaints; `has_failed` states that there were others.
+    /// Returns how the run ended: whether there were records, not whether some were selected.
+    pub(crate) fn say(&self, has_failed: bool) -> Exit {
+        match super::report(&self.0, has_failed) {
+            Exit::NoMatch if self.0.iter().any(|result| result.has_records) => Exit::Done,
+            exit => exit,
+        }
+    }
+}
