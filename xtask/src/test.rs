@@ -5,8 +5,8 @@ use std::time::Instant;
 use crate::shell::{Outcome, command, execute, execute_and_keep};
 use crate::summary::Summary;
 use crate::{
-    bench, browsers, crowdsec, duckdb, fail2ban, formats, nginx, page, readme, strace,
-    supply_chain, tidy, types, wasm,
+    bench, browsers, crowdsec, fail2ban, formats, nginx, page, readme, strace, supply_chain,
+    tables, tidy, types, wasm,
 };
 
 /// The steps to run.
@@ -68,7 +68,11 @@ pub(crate) fn run(scope: Scope) -> Outcome {
             Ok(())
         })?;
         step("DuckDB", || {
-            summary.add(duckdb::test()?);
+            summary.add(tables::test_duckdb()?);
+            Ok(())
+        })?;
+        step("readers of tables", || {
+            summary.add(tables::test_readers()?);
             Ok(())
         })?;
         step("browsers", || {

@@ -1,17 +1,10 @@
 //! Exported Parquet files in DuckDB, which this test needs; `cargo xtask test` installs it with pip.
 //! Where Python has it: `cargo test -p weir --test integration duckdb:: -- --ignored`.
 
-use std::io::Write;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use serde_json::json;
 
-use serde_json::{Value, json};
-use weir_testkit::fixtures;
-
+use crate::python_jobs::{PythonJobs, real_logs};
 use crate::support::{Folder, run, text};
-
-/// The Python that has the module.
-const PYTHON: &str = "DUCKDB_PYTHON";
 
 /// The kinds of records, as an argument and in a report.
 const KINDS: [(&str, &str); 3] = [
@@ -20,24 +13,11 @@ const KINDS: [(&str, &str); 3] = [
     ("firewall-event", "firewall_event"),
 ];
 
-/// All files in the folders of real logs.
-fn real_logs() -> Vec<PathBuf> {
-    let (mut folders, mut files) = (vec![fixtures::root()], Vec::new());
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).expect("a folder") {
-            let path = entry.expect("an entry").path();
-            if path.is_dir() { folders.push(path) } else { files.push(path) }
-        }
-    }
-    files.sort();
-    files
-}
-
 #[test]
 #[ignore = "needs DuckDB"]
 fn reports_are_recomputed_from_exports() {
     let folder = Folder::new();
-    let mut jobs = Vec::new();
+    let (mut jobs, mut count) = (PythonJobs::new("parquet_report.py", "DUCKDB_PYTHON"), 0);
     for (number, log) in real_logs().iter().enumerate() {
         let report = run(["report", "--json", "--top", "1000000", text(log)]);
         if report.code != 0 {
@@ -51,32 +31,12 @@ fn reports_are_recomputed_from_exports() {
             assert_eq!(run.code, 0, "{}", run.stderr);
             tables.insert(name.to_owned(), json!(table));
         }
-        jobs.push((log.clone(), json!({ "report": report, "parquet": tables })));
+        let name = log.display().to_string();
+        jobs.push(name, json!({ "report": report, "parquet": tables }));
+        count += 1;
     }
-    assert!(jobs.len() > 80, "{} logs", jobs.len());
-    let differences = compare(&jobs);
-    for ((log, _), found) in jobs.iter().zip(&differences) {
-        assert_eq!(found, &json!([]), "{}", log.display());
+    assert!(count > 80, "{count} logs");
+    for (log, differences) in jobs.run() {
+        assert_eq!(differences, json!([]), "{log}");
     }
-}
-
-/// Recomputes all reports with SQL. Returns the differences of each.
-fn compare(jobs: &[(PathBuf, Value)]) -> Vec<Value> {
-    let python = std::env::var_os(PYTHON).unwrap_or_else(|| "python3".into());
-    let mut child = Command::new(python)
-        .arg(fixtures::root().join("../oracle/parquet_report.py"))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("Python runs");
-    let mut input = child.stdin.take().expect("a pipe");
-    let text: String = jobs.iter().map(|(_, job)| format!("{job}\n")).collect();
-    let writer = std::thread::spawn(move || input.write_all(text.as_bytes()));
-    let output = child.wait_with_output().expect("it ends");
-    writer.join().expect("it ends").expect("it is written");
-    let text = String::from_utf8(output.stdout).expect("it is JSON");
-    let differences: Vec<Value> =
-        text.lines().map(|line| serde_json::from_str(line).expect("it is JSON")).collect();
-    assert_eq!(differences.len(), jobs.len(), "DuckDB did all jobs");
-    differences
 }
