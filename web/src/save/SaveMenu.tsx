@@ -104,6 +104,18 @@ function Menu({ report, close }: MenuProps) {
         label={`${title} as JSON lines`}
         hint="an object a line"
       />
+      <Rows
+        report={report}
+        format="parquet"
+        label={`${title} as Parquet`}
+        hint="typed columns, small; for DuckDB, pandas"
+      />
+      <Rows
+        report={report}
+        format="arrow"
+        label={`${title} as Arrow`}
+        hint="a stream of typed columns; for pyarrow, Polars"
+      />
       <Item
         id="save-lines"
         label="Lines of the log"

@@ -6,7 +6,7 @@ import { conditionsOf } from "../state/conditionText";
 import type { Question } from "../state/state";
 
 /** The formats of rows. */
-export type RowFormat = "csv" | "jsonl";
+export type RowFormat = "csv" | "jsonl" | "parquet" | "arrow";
 
 /** The address of the rows that a question selects; `null` if the filter is too long for one. */
 export function rowsAddress(

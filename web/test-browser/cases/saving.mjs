@@ -23,7 +23,9 @@ const LOG = fixture("apache-combined/elastic-first-2000.log");
 const NAME = "elastic-first-2000.log";
 const HOSTILE = `<img src=x onerror=window.__pwned=1>\u202e & "quoted".log`;
 const HOSTILE_FILE = "_img_src_x_onerror_window.__pwned_1______quoted_.log";
-const ITEMS = ["csv", "jsonl", "lines", "png", "svg", "report", "grep"].map((it) => `save-${it}`);
+const ITEMS = ["csv", "jsonl", "parquet", "arrow", "lines", "png", "svg", "report", "grep"].map(
+  (it) => `save-${it}`,
+);
 
 async function opened({ page, server }, file = LOG) {
   await page.goto(server.url);
@@ -176,6 +178,27 @@ export function saving(define, { browserName }) {
       .split("\n")
       .map((line) => JSON.parse(line));
     assert.equal(rows.length, matching);
+  });
+
+  define("rows are saved as tables", async (world) => {
+    const { page, server } = world;
+    const downloads = await catchDownloads(world);
+    await opened(world);
+    await (await row(page, "status", "404")).click();
+    await chips(page, 1);
+    const [session] = /[0-9a-f]{32}/.exec(page.url());
+    for (const [format, ending, first, last] of [
+      ["parquet", "parquet", "PAR1", "PAR1"],
+      ["arrow", "arrows", "\xff\xff\xff\xff", "\xff\xff\xff\xff\0\0\0\0"],
+    ]) {
+      await save(page, `save-${format}`);
+      const table = await downloads.file(`${NAME}-status_404.${ending}`);
+      const text = table.toString("latin1");
+      assert.ok(text.startsWith(first) && text.endsWith(last), `a whole ${format}`);
+      const address = `/api/sessions/${session}/export?format=${format}&where=status%3D404`;
+      const answer = await fetch(new URL(address, server.url));
+      assert.ok(table.equals(Buffer.from(await answer.arrayBuffer())), `${format} of the filter`);
+    }
   });
 
   define("lines are saved as they are in the file", async (world) => {
