@@ -8,6 +8,7 @@
 //! target(b"status>=500 and not path~\"^/health\"");
 //! ```
 
+mod exports;
 mod formats;
 mod packed;
 mod rules;
@@ -17,7 +18,7 @@ mod streams;
 pub type Target = fn(&[u8]);
 
 /// All targets by name, each of which is the name of a folder in `fuzz/corpus`.
-pub const TARGETS: [(&str, Target); 9] = [
+pub const TARGETS: [(&str, Target); 10] = [
     ("websocket", streams::websocket),
     ("framing", streams::framing),
     ("packed", packed::packed),
@@ -25,6 +26,7 @@ pub const TARGETS: [(&str, Target); 9] = [
     ("json", formats::json),
     ("definitions", formats::definitions),
     ("catalog", formats::catalog),
+    ("exports", exports::exports),
     ("conditions", rules::conditions),
     ("rules", rules::rules),
 ];

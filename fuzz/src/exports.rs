@@ -1,0 +1,118 @@
+//! Exported tables.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Field as Cell;
+use weir_core::{Field, Record, RecordKind, RowReader};
+use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd};
+use weir_query::{ExportFormat, RowExport};
+use weir_testkit::arrow::{ArrowCell, ArrowStream, ArrowType};
+use weir_view::Query;
+
+/// The columns of each row by name.
+type Rows = Vec<BTreeMap<String, Cell>>;
+
+/// Lines of any format: the rows of a Parquet file and of an Arrow stream are the records.
+pub(crate) fn exports(bytes: &[u8]) {
+    let data = DataSet::new(Retention::Segments, 1 << 24, &[]);
+    let options = PipelineOptions::new(1, Retention::Segments);
+    let pipeline = Pipeline::start(&options, data.clone());
+    let mut source = pipeline.source("a", None, FormatChoice::Detect);
+    source.write_all(bytes).expect("there is memory");
+    source.finish(SourceEnd::Done).expect("there is memory");
+    pipeline.finish();
+    for kind in RecordKind::ALL {
+        let of_kind = Query { kind: Some(kind.into()), ..Query::default() };
+        let parquet = parquet_rows(export(&data, of_kind.clone(), ExportFormat::Parquet));
+        let arrow = arrow_rows(&export(&data, of_kind.clone(), ExportFormat::Arrow));
+        assert_eq!(parquet, arrow);
+        let lines = export(&data, of_kind, ExportFormat::JsonLines);
+        assert_eq!(lines.iter().filter(|byte| **byte == b'\n').count(), parquet.len());
+        check_records(&data, kind, &parquet);
+    }
+}
+
+fn export(data: &Arc<DataSet>, query: Query, format: ExportFormat) -> Vec<u8> {
+    let export = RowExport::new(data.clone(), query, format, |_| "a".to_owned());
+    let mut export = export.expect("a query without conditions is valid");
+    let mut file = Vec::new();
+    while let Some(part) = export.next_part().expect("every row can be encoded") {
+        file.extend(part);
+    }
+    file
+}
+
+/// Checks that the rows are the records of a kind, in the order of their lines.
+fn check_records(data: &DataSet, kind: RecordKind, rows: &Rows) {
+    let (snapshot, values) = (data.snapshot(), data.values());
+    let reader = RowReader::new(&snapshot.formats, &values, kind);
+    let mut by_line = BTreeMap::new();
+    for segment in snapshot.segments.iter().map(|it| &it.segment) {
+        let places = (0..segment.rows()).map(|row| (segment.line_offset(row), (segment, row)));
+        by_line.extend(places.filter(|_| segment.kind() == kind));
+    }
+    assert_eq!(by_line.len(), rows.len());
+    for ((offset, (segment, row)), cells) in by_line.into_iter().zip(rows) {
+        let mut record = Record::new();
+        assert!(reader.read(segment, row, &values, &mut record), "all values are kept");
+        assert_eq!(cells["line_offset"], Cell::ULong(offset));
+        for field in Field::TEXT {
+            let value = record.text(field).map(<[u8]>::to_vec);
+            assert_eq!(value_of(cells, field.name()), value, "{}", field.name());
+        }
+        for (field, name) in [(Field::Bytes, "bytes"), (Field::RequestTime, "request_time_ns")] {
+            assert_eq!(cells[name], record.number(field).map_or(Cell::Null, Cell::ULong));
+        }
+        let time = record.time.map_or(Cell::Null, |time| Cell::Long(time.unix_ns));
+        assert_eq!(cells["time"], time);
+    }
+}
+
+/// The bytes that a text stands for, as docs/exports.md describes it.
+fn value_of(cells: &BTreeMap<String, Cell>, name: &str) -> Option<Vec<u8>> {
+    let Cell::Str(text) = &cells[name] else { return None };
+    let is_escaped = match &cells["escaped_columns"] {
+        Cell::Str(names) => names.split(',').any(|escaped| escaped == name),
+        _ => false,
+    };
+    if !is_escaped {
+        return Some(text.clone().into_bytes());
+    }
+    let mut parts = text.split('\\');
+    let mut value = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        let digits = part.strip_prefix('x').expect("an escape");
+        value.push(u8::from_str_radix(&digits[..2], 16).expect("two digits"));
+        value.extend(digits[2..].bytes());
+    }
+    Some(value)
+}
+
+fn parquet_rows(file: Vec<u8>) -> Rows {
+    let reader = SerializedFileReader::new(Bytes::from(file)).expect("a file");
+    let rows = reader.get_row_iter(None).expect("rows");
+    let cells = |row: parquet::record::Row| {
+        row.get_column_iter().map(|(name, cell)| (name.clone(), cell.clone())).collect()
+    };
+    rows.map(|row| cells(row.expect("a row"))).collect()
+}
+
+/// The cells are as Parquet has them.
+fn arrow_rows(stream: &[u8]) -> Rows {
+    let ArrowStream { columns, rows, .. } = ArrowStream::read(stream);
+    let cell = |cell, kind| match cell {
+        ArrowCell::Null => Cell::Null,
+        ArrowCell::Text(text) => Cell::Str(text),
+        ArrowCell::Unsigned(number) => Cell::ULong(number),
+        ArrowCell::Signed(number) if kind == ArrowType::Instant => Cell::Long(number),
+        ArrowCell::Signed(number) => Cell::Int(i32::try_from(number).expect("32 bits")),
+    };
+    let named = |row: Vec<ArrowCell>| {
+        let cells = row.into_iter().zip(&columns);
+        cells.map(|(own, column)| (column.name.clone(), cell(own, column.kind))).collect()
+    };
+    rows.into_iter().map(named).collect()
+}
