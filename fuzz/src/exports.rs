@@ -36,7 +36,7 @@ pub(crate) fn exports(bytes: &[u8]) {
 }
 
 fn export(data: &Arc<DataSet>, query: Query, format: ExportFormat) -> Vec<u8> {
-    let export = RowExport::new(data.clone(), query, format, |_| "a".to_owned());
+    let export = RowExport::new(data.clone(), &data.snapshot(), query, format, |_| "a".to_owned());
     let mut export = export.expect("a query without conditions is valid");
     let mut file = Vec::new();
     while let Some(part) = export.next_part().expect("every row can be encoded") {

@@ -70,7 +70,10 @@ pub use client::Client;
 pub use guard::{GuardError, HostGuard, InvalidAuthority};
 pub use options::{BodyRate, Http2Options, ServeOptions};
 pub use request_body::{RequestBody, RequestBodyError};
-pub use resource::{ByteRange, ContentCoding, Resource, requested_range};
+pub use resource::{
+    ByteRange, ContentCoding, Requested, Resource, entity_tag, set_content_range,
+    set_unsatisfied_range,
+};
 pub use scheme::Scheme;
 pub use serve::Server;
 pub use socket::Peer;

@@ -169,14 +169,14 @@ async fn export_rows(
     client: &Client,
     id: &str,
 ) -> Result<Response<Body>, Refusal> {
-    allow(request, &[Method::GET])?;
+    allow(request, &[Method::GET, Method::HEAD])?;
     let session = hub.find(id)?;
     let _user = session.enter(Access::View);
     let (mut query, format) = query_string::export(request.uri().query())?;
     query.zone = query.zone.or_else(|| session.zone().cloned());
     let data = session.data()?;
     tokio::select! {
-        response = export::export(&session, data, query, format) => response,
+        response = export::respond(&session, data, (query, format), request) => response,
         () = gone(client) => Err(Refusal::ClientGone),
     }
 }

@@ -29,9 +29,8 @@ enum Data {
 impl Content {
     /// Bytes. Their tag is a hash of them, so it is the same after a restart.
     pub(super) fn from_bytes(bytes: Bytes) -> Self {
-        let hash = Sha1::digest(&bytes);
-        let text: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        Self { data: Data::Bytes(bytes), tag: tag_of(&text) }
+        let tag = entity_tag(&bytes);
+        Self { data: Data::Bytes(bytes), tag }
     }
 
     /// A regular file and the time of its last change. Its tag is made of that time, in nanoseconds,
@@ -80,6 +79,13 @@ fn open_without_waiting(path: &Path) -> io::Result<File> {
         options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32);
     }
     options.open(path)
+}
+
+/// A strong tag (RFC 9110 section 8.8.3) for content that these bytes determine: a hash of them.
+pub fn entity_tag(bytes: &[u8]) -> HeaderValue {
+    let hash = Sha1::digest(bytes);
+    let text: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    tag_of(&text)
 }
 
 fn tag_of(text: &str) -> HeaderValue {

@@ -7,6 +7,7 @@ mod coding;
 mod condition;
 mod content;
 mod range;
+mod requested;
 
 use std::io;
 use std::ops::Range;
@@ -15,15 +16,16 @@ use std::time::SystemTime;
 
 use bytes::Bytes;
 use hyper::header::{
-    ACCEPT_ENCODING, ACCEPT_RANGES, ALLOW, CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, ETAG,
-    HeaderValue, LAST_MODIFIED, VARY,
+    ACCEPT_ENCODING, ACCEPT_RANGES, ALLOW, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderValue,
+    LAST_MODIFIED, VARY,
 };
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 
 pub use self::coding::ContentCoding;
-use self::condition::Outcome;
 use self::content::Content;
-pub use self::range::{ByteRange, requested_range};
+pub use self::content::entity_tag;
+pub use self::range::{ByteRange, set_content_range, set_unsatisfied_range};
+pub use self::requested::Requested;
 use crate::body::Body;
 
 /// Bytes or a file that a server offers, with copies of it that were compressed before.
@@ -103,14 +105,11 @@ impl Resource {
             response.headers_mut().insert(VARY, VARIES);
             return response;
         };
-        let mut response = match condition::evaluate(headers, content.tag(), self.modified) {
-            Outcome::Failed => return empty(StatusCode::PRECONDITION_FAILED),
-            Outcome::NotModified => empty(StatusCode::NOT_MODIFIED),
-            Outcome::Whole => self.whole(coding, content),
-            Outcome::Range if request.method() == Method::GET => {
-                self.part(headers, coding, content)
-            }
-            Outcome::Range => self.whole(coding, content),
+        let mut response = match Requested::of(request, content.tag(), self.modified) {
+            Requested::Other => return empty(StatusCode::PRECONDITION_FAILED),
+            Requested::NotModified => empty(StatusCode::NOT_MODIFIED),
+            Requested::Whole => self.whole(coding, content),
+            Requested::Range(range) => self.part(range, coding, content),
         };
         let fields = response.headers_mut();
         fields.insert(ETAG, content.tag().clone());
@@ -138,23 +137,22 @@ impl Resource {
         self.range(StatusCode::OK, coding, content, 0..content.bytes())
     }
 
-    /// The range that the client asks for, if it is a single one.
+    /// The range that the client asks for, as far as there are such bytes.
     fn part(
         &self,
-        headers: &HeaderMap,
+        range: ByteRange,
         coding: Option<ContentCoding>,
         content: &Content,
     ) -> Response<Body> {
         let total = content.bytes();
-        let Some(range) = requested_range(headers) else { return self.whole(coding, content) };
         let Some(range) = range.within(total) else {
             let mut response = empty(StatusCode::RANGE_NOT_SATISFIABLE);
-            insert(response.headers_mut(), CONTENT_RANGE, &format!("bytes */{total}"));
+            set_unsatisfied_range(response.headers_mut(), total);
             return response;
         };
-        let text = format!("bytes {}-{}/{total}", range.start, range.end - 1);
-        let mut response = self.range(StatusCode::PARTIAL_CONTENT, coding, content, range);
-        insert(response.headers_mut(), CONTENT_RANGE, &text);
+        let status = StatusCode::PARTIAL_CONTENT;
+        let mut response = self.range(status, coding, content, range.clone());
+        set_content_range(response.headers_mut(), &range, total);
         response
     }
 

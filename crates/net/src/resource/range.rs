@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use hyper::HeaderMap;
-use hyper::header::RANGE;
+use hyper::header::{CONTENT_RANGE, HeaderValue, RANGE};
 
 /// A range of bytes that a client asks for, of content whose length it may not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl ByteRange {
 
 /// The range that a request asks for; `None` if it asks for the whole, for several ranges, for another
 /// unit than bytes, or in no valid way. RFC 9110 section 14.2 lets a server ignore all of these.
-pub fn requested_range(headers: &HeaderMap) -> Option<ByteRange> {
+pub(super) fn requested_range(headers: &HeaderMap) -> Option<ByteRange> {
     let mut values = headers.get_all(RANGE).iter();
     let (Some(value), None) = (values.next(), values.next()) else { return None };
     let (unit, ranges) = value.to_str().ok()?.split_once('=')?;
@@ -52,6 +52,23 @@ pub fn requested_range(headers: &HeaderMap) -> Option<ByteRange> {
     let mut ranges = ranges.split(',').map(str::trim).filter(|range| !range.is_empty());
     let (Some(range), None) = (ranges.next(), ranges.next()) else { return None };
     ByteRange::parse(range)
+}
+
+/// States in the fields of a `206` which bytes of how many it has. The range must not be empty.
+pub fn set_content_range(fields: &mut HeaderMap, range: &Range<u64>, total: u64) {
+    insert_range(fields, &format!("bytes {}-{}/{total}", range.start, range.end - 1));
+}
+
+/// States in the fields of a `416` how many bytes there are.
+pub fn set_unsatisfied_range(fields: &mut HeaderMap, total: u64) {
+    insert_range(fields, &format!("bytes */{total}"));
+}
+
+fn insert_range(fields: &mut HeaderMap, text: &str) {
+    // Letters, digits and these signs are always a valid value.
+    if let Ok(value) = HeaderValue::from_str(text) {
+        fields.insert(CONTENT_RANGE, value);
+    }
 }
 
 /// A number of digits alone. One that is too large for any content counts as the largest.

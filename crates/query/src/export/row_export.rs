@@ -25,8 +25,8 @@ const RUN_ROWS_MAX: usize = 4_096;
 
 /// Writes the rows of a data set that a query selects, part by part.
 ///
-/// They are the rows that the data set holds when the export begins, in the order of the sources,
-/// and of each source in that of its lines. The text of a row is that of
+/// They are the rows of a snapshot, in the order of the sources, and of each source in that of its
+/// lines. Two exports of the same rows of one snapshot have the same bytes. The text of a row is that of
 /// [`LogLine`](weir_view::LogLine) or [`line_csv_row`](weir_view::line_csv_row), without the text of the line. Rows that expire before they are
 /// written are left out. A value that was not kept, because memory ran out, is absent. The columns
 /// of a table are those of [`weir_export::TableSchema`].
@@ -53,7 +53,8 @@ const RUN_ROWS_MAX: usize = 4_096;
 /// pipeline.finish();
 ///
 /// let name = |_| "access.log".to_owned();
-/// let mut export = RowExport::new(data, Query::default(), ExportFormat::JsonLines, name)?;
+/// let (snapshot, query) = (data.snapshot(), Query::default());
+/// let mut export = RowExport::new(data, &snapshot, query, ExportFormat::JsonLines, name)?;
 /// let text = export.next_part()?.unwrap_or_default();
 /// assert!(text.starts_with(b"{\"file\":\"access.log\",\"time\":\"2025-12-17T09:03:01Z\","));
 /// # Ok::<(), weir_query::ExportError>(())
@@ -66,7 +67,7 @@ pub struct RowExport<D> {
     begin: Vec<u8>,
     zone: Option<Zone>,
     name_of: Box<dyn Fn(u32) -> String + Send>,
-    /// The offset of the last line of each source when the export began.
+    /// The offset of the last line of each source in the first snapshot.
     last_lines: HashMap<u32, u64>,
     /// The source and the offset of the last line that was passed.
     passed: Option<(u32, u64)>,
@@ -89,37 +90,37 @@ struct Walk {
 }
 
 impl<D: Snapshots> RowExport<D> {
-    /// An export of the rows that the data set holds now. Times in the query are RFC 3339, see
+    /// An export of the rows of a snapshot of the data set. If its ids are stale, the rows are those
+    /// that the data set holds now and that are no newer. Times in the query are RFC 3339, see
     /// [`settled`](crate::settled). `name_of` returns the name of the source with a number.
     ///
     /// # Errors
     /// Fails if the query is not valid for this data.
     pub fn new(
         data: Arc<D>,
+        snapshot: &Snapshot<D::Source>,
         mut query: Query,
         format: ExportFormat,
         name_of: impl Fn(u32) -> String + Send + 'static,
     ) -> Result<Self, ExportError> {
-        loop {
-            let snapshot = data.snapshot();
-            let kind = *query.kind.get_or_insert_with(|| kind_of(&snapshot));
-            let zone = query.question(&data.values())?.zone;
-            let Some(walk) = Walk::new(&*data, &snapshot, &query, kind)? else { continue };
-            let last_lines = last_lines(&snapshot);
-            let name_of = Box::new(name_of);
-            let (encoder, begin) = Encoder::new(format, kind.into(), &walk.extra_fields)?;
-            return Ok(Self {
-                data,
-                query,
-                encoder,
-                begin,
-                zone,
-                name_of,
-                last_lines,
-                passed: None,
-                walk,
-            });
-        }
+        let kind = *query.kind.get_or_insert_with(|| kind_of(snapshot));
+        let zone = query.question(&data.values())?.zone;
+        let walk = match Walk::new(&*data, snapshot, &query, kind)? {
+            Some(walk) => walk,
+            None => Walk::of_now(&*data, &query, kind)?,
+        };
+        let (encoder, begin) = Encoder::new(format, kind.into(), &walk.extra_fields)?;
+        Ok(Self {
+            query,
+            encoder,
+            begin,
+            zone,
+            name_of: Box::new(name_of),
+            last_lines: last_lines(snapshot),
+            passed: None,
+            walk,
+            data,
+        })
     }
 
     /// The next part of the file, which may be empty; `None` at the end. Text takes about a
@@ -159,14 +160,9 @@ impl<D: Snapshots> RowExport<D> {
 
     /// Continues over another snapshot. The ids in the old one may stand for other values now.
     fn begin_again(&mut self) -> Result<(), QueryError> {
-        loop {
-            let snapshot = self.data.snapshot();
-            let kind = self.query.kind.unwrap_or_default();
-            if let Some(walk) = Walk::new(&*self.data, &snapshot, &self.query, kind)? {
-                self.walk = walk;
-                return Ok(());
-            }
-        }
+        let kind = self.query.kind.unwrap_or_default();
+        self.walk = Walk::of_now(&*self.data, &self.query, kind)?;
+        Ok(())
     }
 
     /// Writes rows of the group until the part or the batch is complete.
@@ -266,6 +262,15 @@ impl WalkedRows<'_> {
 }
 
 impl Walk {
+    /// The way through the segments of a kind that the data set holds now.
+    fn of_now<D: Snapshots>(data: &D, query: &Query, kind: RecordKind) -> Result<Self, QueryError> {
+        loop {
+            if let Some(walk) = Self::new(data, &data.snapshot(), query, kind)? {
+                return Ok(walk);
+            }
+        }
+    }
+
     /// The way through the segments of a kind; `None` if the ids of the snapshot are stale.
     fn new<D: Snapshots>(
         data: &D,

@@ -57,7 +57,8 @@ fn query_of(condition: &str) -> Query {
 /// All parts, each with at most 64 KiB and one row.
 fn exported(data: &Arc<DataSet>, condition: &str, format: ExportFormat) -> String {
     let query = query_of(condition);
-    let mut export = RowExport::new(data.clone(), query, format, name_of).expect("valid");
+    let mut export =
+        RowExport::new(data.clone(), &data.snapshot(), query, format, name_of).expect("valid");
     let mut text = Vec::new();
     while let Some(part) = export.next_part().expect("valid") {
         assert!(part.len() < (64 << 10) + 4_096, "{} bytes", part.len());
@@ -225,7 +226,8 @@ fn tables_have_the_rows_of_the_lines_of_json() {
     let conditions = ["", "status=404", "status=999"];
     for (condition, format) in conditions.into_iter().flat_map(|it| formats.map(|to| (it, to))) {
         let query = query_of(condition);
-        let mut export = RowExport::new(data.clone(), query, format, name_of).expect("valid");
+        let mut export =
+            RowExport::new(data.clone(), &data.snapshot(), query, format, name_of).expect("valid");
         let mut file = Vec::new();
         while let Some(part) = export.next_part().expect("valid") {
             file.extend(part);

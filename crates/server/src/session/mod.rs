@@ -1,5 +1,6 @@
 //! One session: a data set, its id, its files and its users.
 
+mod export_lengths;
 mod sharing;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,6 +14,7 @@ use crate::file::{AheadPool, MemberDestination, Purpose, UploadedFile};
 use crate::options::{Options, Remedies};
 use crate::refusal::Refusal;
 use crate::turns::{ServerTurns, SessionTurns};
+pub(crate) use export_lengths::ExportLengths;
 pub(crate) use sharing::{MadeView, SharedAnswer};
 use sharing::{SharedAnswers, ViewMemory};
 
@@ -65,6 +67,7 @@ pub(crate) struct Session {
     turns: SessionTurns,
     answers: SharedAnswers,
     view_memory: Arc<ViewMemory>,
+    export_lengths: ExportLengths,
     presence: watch::Sender<Presence>,
     /// `None` until the session is ended.
     end_cause: watch::Sender<Option<EndCause>>,
@@ -104,6 +107,7 @@ impl Session {
             turns: SessionTurns::new(turns, options.answer_time_max),
             answers: SharedAnswers::default(),
             view_memory,
+            export_lengths: ExportLengths::default(),
             presence: watch::Sender::new(Presence {
                 users: 0,
                 lifetime,
@@ -145,6 +149,11 @@ impl Session {
     /// The memory of answers that are being sent.
     pub(crate) fn view_memory(&self) -> &Arc<ViewMemory> {
         &self.view_memory
+    }
+
+    /// The lengths of the last exports.
+    pub(crate) fn export_lengths(&self) -> &ExportLengths {
+        &self.export_lengths
     }
 
     /// The ends of the notes on a report's limits.

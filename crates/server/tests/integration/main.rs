@@ -16,6 +16,7 @@ mod memory;
 mod protection;
 mod put;
 mod removal;
+mod resume;
 mod rules;
 mod selection;
 mod sessions;

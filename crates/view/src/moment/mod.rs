@@ -17,6 +17,14 @@ impl Now {
     pub fn read() -> Self {
         Self(Zoned::now())
     }
+
+    /// A time so much later that every text that depends on the present is another moment then.
+    #[must_use]
+    pub fn much_later(&self) -> Self {
+        // More than the year that a time of syslog lacks. At the end of time nothing is later.
+        let later = self.0.checked_add(Span::new().days(400));
+        Self(later.unwrap_or_else(|_| self.0.clone()))
+    }
 }
 
 /// A point in time, or a day.
@@ -170,6 +178,21 @@ mod tests {
 
     fn until(text: &str) -> Option<i64> {
         Some(parse(text)?.until_ns(Zone::utc) / SECOND_NS - NOW_S)
+    }
+
+    #[test]
+    fn texts_that_depend_on_the_present_are_another_moment_later() {
+        let now = Now("2025-12-17T09:00:00[UTC]".parse().unwrap());
+        let is_same =
+            |text: &str| Moment::parse(text, &now) == Moment::parse(text, &now.much_later());
+        for text in ["now", "today", "yesterday", "-7d", "2h ago", "Dec 17 09:03:01"] {
+            assert!(!is_same(text), "{text}");
+        }
+        for text in
+            ["2025-12-17", "2025-12-17T08:00:00", "17/Dec/2025:09:03:01 +0100", "@1765962000"]
+        {
+            assert!(is_same(text), "{text}");
+        }
     }
 
     #[test]

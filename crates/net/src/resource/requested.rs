@@ -1,0 +1,89 @@
+//! What a request asks of content that has a tag.
+
+use std::time::SystemTime;
+
+use hyper::header::HeaderValue;
+use hyper::{Method, Request};
+
+use super::condition::{self, Outcome};
+use super::range::{ByteRange, requested_range};
+
+/// What a GET or HEAD request asks of content with a strong tag (RFC 9110 sections 13 and 14).
+///
+/// [`Resource`](super::Resource) answers such requests itself. This is for content that is made for each
+/// request, whose length may take long to find out: only a range needs it.
+///
+/// ```
+/// use hyper::Request;
+/// use hyper::header::HeaderValue;
+/// use weir_net::{ByteRange, Requested};
+///
+/// let tag = HeaderValue::from_static("\"a\"");
+/// let request = Request::get("/").header("range", "bytes=7-").body(()).unwrap();
+/// assert_eq!(Requested::of(&request, &tag, None), Requested::Range(ByteRange::From(7)));
+/// let request = Request::get("/").header("if-none-match", "\"a\"").body(()).unwrap();
+/// assert_eq!(Requested::of(&request, &tag, None), Requested::NotModified);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Requested {
+    /// All of it (`200`).
+    Whole,
+    /// A range of it (`206`, or `416` if it has no such bytes).
+    Range(ByteRange),
+    /// Nothing: the client has it (`304`).
+    NotModified,
+    /// Other content than this (`412`).
+    Other,
+}
+
+impl Requested {
+    /// What a request asks of content with this tag, which must be strong, and this time of its last
+    /// change, if it has one.
+    ///
+    /// Several ranges, and those that are not valid, ask for the whole; so does a range of a HEAD request.
+    pub fn of<B>(request: &Request<B>, tag: &HeaderValue, modified: Option<SystemTime>) -> Self {
+        let headers = request.headers();
+        match condition::evaluate(headers, tag, modified) {
+            Outcome::Failed => Self::Other,
+            Outcome::NotModified => Self::NotModified,
+            Outcome::Range if *request.method() == Method::GET => {
+                requested_range(headers).map_or(Self::Whole, Self::Range)
+            }
+            Outcome::Whole | Outcome::Range => Self::Whole,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::Request;
+    use hyper::header::HeaderValue;
+
+    use super::{ByteRange, Requested};
+
+    #[test]
+    fn conditions_decide_before_ranges() {
+        let tag = HeaderValue::from_static("\"a\"");
+        let last = Requested::Range(ByteRange::Last(5));
+        type Fields = &'static [(&'static str, &'static str)];
+        let cases: &[(&str, Fields, Requested)] = &[
+            ("GET", &[], Requested::Whole),
+            ("GET", &[("range", "bytes=-5")], last),
+            ("HEAD", &[("range", "bytes=-5")], Requested::Whole),
+            ("GET", &[("range", "bytes=0-1,3-4")], Requested::Whole),
+            ("GET", &[("range", "bytes=-5"), ("if-range", "\"a\"")], last),
+            ("GET", &[("range", "bytes=-5"), ("if-range", "\"b\"")], Requested::Whole),
+            ("GET", &[("range", "bytes=-5"), ("if-none-match", "\"a\"")], Requested::NotModified),
+            ("HEAD", &[("if-none-match", "\"a\"")], Requested::NotModified),
+            ("GET", &[("range", "bytes=-5"), ("if-match", "\"b\"")], Requested::Other),
+        ];
+        for (method, fields, requested) in cases {
+            let mut request = Request::builder().method(*method);
+            for (name, value) in fields.iter() {
+                request = request.header(*name, *value);
+            }
+            let request = request.body(()).unwrap();
+            assert_eq!(Requested::of(&request, &tag, None), *requested, "{method} {fields:?}");
+        }
+    }
+}

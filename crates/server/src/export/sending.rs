@@ -1,0 +1,198 @@
+//! The bytes of an export on their way to its client, or to a count.
+//!
+//! They are made part by part on threads for blocking work, so that a client that does not read holds no
+//! thread.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use tokio::task::spawn_blocking;
+use weir_ingest::DataSet;
+use weir_net::BodySender;
+use weir_query::{ExportError, RowExport};
+
+use crate::refusal::Refusal;
+
+/// Makes a file in parts.
+pub(super) trait PartSource: Send + Sized + 'static {
+    /// The next part, which may be empty; `None` at the end.
+    ///
+    /// # Errors
+    /// If the rest cannot be made.
+    fn next_part(&mut self) -> Result<Option<Vec<u8>>, ExportError>;
+}
+
+impl PartSource for RowExport<DataSet> {
+    fn next_part(&mut self) -> Result<Option<Vec<u8>>, ExportError> {
+        self.next_part()
+    }
+}
+
+/// Sends a range of the bytes of a file, unless the client goes. The end of the range may be beyond the
+/// file. Returns the length of the file if all of it was made.
+pub(super) async fn send(
+    mut parts: impl PartSource,
+    range: Range<u64>,
+    sender: BodySender,
+) -> Option<u64> {
+    let mut at = 0;
+    while at < range.end {
+        let next = tokio::select! {
+            next = next(parts) => next,
+            // Nothing is sent while the bytes before the range are made, so this has to be watched.
+            () = sender.closed() => return None,
+        };
+        // Otherwise the body is cut short, which its client notices.
+        let Ok((part, rest)) = next else { return None };
+        parts = rest;
+        let Some(part) = part else {
+            // A client that has gone meanwhile does not care.
+            let _ = sender.finish();
+            return Some(at);
+        };
+        let end = at + part.len() as u64;
+        let wanted = range.start.clamp(at, end)..range.end.clamp(at, end);
+        let bytes =
+            Bytes::from(part).slice((wanted.start - at) as usize..(wanted.end - at) as usize);
+        sender.send(bytes).await.ok()?;
+        at = end;
+    }
+    let _ = sender.finish();
+    None
+}
+
+/// Makes all bytes of a file to count them. Dropping the future ends the work after the part that is
+/// being made.
+///
+/// # Errors
+/// If the file cannot be made, or the server ends.
+pub(super) async fn length(mut parts: impl PartSource) -> Result<u64, Refusal> {
+    let mut bytes = 0;
+    loop {
+        let (part, rest) = next(parts).await?;
+        parts = rest;
+        let Some(part) = part else { return Ok(bytes) };
+        bytes += part.len() as u64;
+    }
+}
+
+/// Makes the next part on another thread.
+async fn next<P: PartSource>(mut parts: P) -> Result<(Option<Vec<u8>>, P), Refusal> {
+    let made = spawn_blocking(move || (parts.next_part(), parts)).await;
+    // This fails only if the work panics, or the server ends.
+    let (part, parts) = made.map_err(|_| Refusal::SessionEnded)?;
+    Ok((part?, parts))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use http_body_util::BodyExt;
+    use weir_net::Body;
+    use weir_query::ExportError;
+
+    use super::{PartSource, length, send};
+
+    /// A file of parts of different lengths, empty ones too.
+    struct Parts(std::vec::IntoIter<Vec<u8>>);
+
+    impl Parts {
+        fn new() -> Self {
+            let lengths = [3, 0, 7, 1, 10];
+            let mut next = 0..;
+            let parts = lengths.map(|length| next.by_ref().take(length).collect());
+            Self(Vec::from(parts).into_iter())
+        }
+    }
+
+    impl PartSource for Parts {
+        fn next_part(&mut self) -> Result<Option<Vec<u8>>, ExportError> {
+            Ok(self.0.next())
+        }
+    }
+
+    const PART_BYTES: usize = 1_000;
+
+    /// A file without an end, and the number of parts that were made of it.
+    #[derive(Clone, Default)]
+    struct Endless(Arc<AtomicUsize>);
+
+    impl PartSource for Endless {
+        fn next_part(&mut self) -> Result<Option<Vec<u8>>, ExportError> {
+            self.0.fetch_add(1, Ordering::SeqCst);
+            Ok(Some(vec![b'x'; PART_BYTES]))
+        }
+    }
+
+    impl Endless {
+        /// Waits until the work has ended, which holds a copy of the count.
+        async fn ended(self) {
+            while Arc::strong_count(&self.0) > 1 {
+                tokio::task::yield_now().await;
+            }
+        }
+
+        async fn made(&self, parts: usize) {
+            while self.0.load(Ordering::SeqCst) < parts {
+                tokio::task::yield_now().await;
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn every_range_has_its_bytes() {
+        let whole: Vec<u8> = (0..21).collect();
+        assert_eq!(length(Parts::new()).await, Ok(21));
+        for start in 0..21 {
+            for end in start + 1..=21 {
+                let (sender, body) = Body::channel(1 << 10);
+                let sent = send(Parts::new(), start..end, sender).await;
+                assert_eq!(sent, None, "the rest was not made");
+                let bytes = body.collect().await.expect("it is whole").to_bytes();
+                assert_eq!(bytes, whole[start as usize..end as usize], "{start}..{end}");
+            }
+        }
+        let (sender, body) = Body::channel(1 << 10);
+        assert_eq!(send(Parts::new(), 0..u64::MAX, sender).await, Some(21));
+        assert_eq!(body.collect().await.expect("it is whole").to_bytes(), whole);
+    }
+
+    #[tokio::test]
+    async fn a_client_that_goes_ends_the_work() {
+        let parts = Endless::default();
+        let (sender, body) = Body::channel(1 << 10);
+        let skipping = tokio::spawn(send(parts.clone(), u64::MAX - 1..u64::MAX, sender));
+        parts.made(9).await;
+        drop(body);
+        assert_eq!(skipping.await.expect("no panic"), None);
+        parts.ended().await;
+
+        let parts = Endless::default();
+        let counting = tokio::spawn(length(parts.clone()));
+        parts.made(9).await;
+        counting.abort();
+        parts.ended().await;
+    }
+
+    #[tokio::test]
+    async fn a_client_that_reads_slowly_costs_a_queue_and_two_parts() {
+        const QUEUE_BYTES: usize = 10 * PART_BYTES;
+        let parts = Endless::default();
+        let (sender, mut body) = Body::channel(QUEUE_BYTES);
+        let sending = tokio::spawn(send(parts.clone(), 0..u64::MAX, sender));
+        let mut taken = 0;
+        for _ in 0..200 {
+            // As long as the client does not read, the work goes on until the queue is full.
+            parts.made(taken / PART_BYTES + QUEUE_BYTES / (PART_BYTES + 64)).await;
+            let waiting = parts.0.load(Ordering::SeqCst) * PART_BYTES - taken;
+            assert!(waiting <= QUEUE_BYTES + 2 * PART_BYTES, "{waiting} bytes");
+            let frame = body.frame().await.expect("no end").expect("no error");
+            taken += bytes::Buf::remaining(&frame.into_data().expect("bytes"));
+        }
+        drop(body);
+        assert_eq!(sending.await.expect("no panic"), None);
+        parts.ended().await;
+    }
+}

@@ -1,0 +1,34 @@
+//! The tag of an export.
+
+use std::fmt::Write;
+
+use hyper::header::HeaderValue;
+use weir_core::Snapshot;
+use weir_ingest::{DataSet, Retention, SourceSnapshot};
+use weir_net::entity_tag;
+use weir_query::ExportFormat;
+use weir_view::Query;
+
+use crate::session::Session;
+
+/// The tag that stands for the bytes of an export of a snapshot; `None` if the session is not at rest,
+/// because a source is still being read or records expire. Times in the query are RFC 3339.
+pub(super) fn tag(
+    session: &Session,
+    data: &DataSet,
+    snapshot: &Snapshot<SourceSnapshot>,
+    query: &Query,
+    format: ExportFormat,
+) -> Option<HeaderValue> {
+    let are_read = snapshot.sources.iter().all(|source| source.end.is_some());
+    if data.retention() != Retention::Segments || !are_read {
+        return None;
+    }
+    let mut text = format!("{} {} {}", session.id(), format.name(), snapshot.segments.len());
+    for source in &snapshot.sources {
+        // A string takes all that is written to it.
+        let _ = write!(text, " {}:{}:{}", source.number, source.bytes_parsed, source.records);
+    }
+    text += &weir_view::to_json(query).ok()?;
+    Some(entity_tag(text.as_bytes()))
+}

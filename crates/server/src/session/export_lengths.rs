@@ -1,0 +1,57 @@
+//! The lengths of exports that were made before.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use hyper::header::HeaderValue;
+
+/// The number of exports of a session whose length is kept: a tag and a number each.
+const LENGTHS_MAX: usize = 32;
+
+/// The lengths of the last exports of a session, so that a range of one of them needs no pass over the
+/// rows to find its length.
+#[derive(Debug, Default)]
+pub(crate) struct ExportLengths {
+    /// The tags with the lengths in bytes, the last one first.
+    last: Mutex<VecDeque<(HeaderValue, u64)>>,
+}
+
+impl ExportLengths {
+    /// The length in bytes of the export with this tag, if it was one of the last.
+    pub(crate) fn get(&self, tag: &HeaderValue) -> Option<u64> {
+        self.lock().iter().find(|(known, _)| known == tag).map(|(_, bytes)| *bytes)
+    }
+
+    /// Keeps the length of the export with this tag.
+    pub(crate) fn insert(&self, tag: HeaderValue, bytes: u64) {
+        let mut last = self.lock();
+        last.retain(|(known, _)| *known != tag);
+        last.push_front((tag, bytes));
+        last.truncate(LENGTHS_MAX);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<(HeaderValue, u64)>> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::header::HeaderValue;
+
+    use super::{ExportLengths, LENGTHS_MAX};
+
+    #[test]
+    fn the_last_lengths_are_kept() {
+        let lengths = ExportLengths::default();
+        let tag = |number: usize| HeaderValue::from_str(&format!("\"{number}\"")).unwrap();
+        for number in 0..=LENGTHS_MAX {
+            lengths.insert(tag(number), number as u64);
+            lengths.insert(tag(1), 1);
+        }
+        assert_eq!(lengths.get(&tag(0)), None);
+        assert_eq!(lengths.get(&tag(1)), Some(1));
+        assert_eq!(lengths.get(&tag(LENGTHS_MAX)), Some(LENGTHS_MAX as u64));
+        assert_eq!(lengths.lock().len(), LENGTHS_MAX);
+    }
+}
