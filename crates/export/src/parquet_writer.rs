@@ -1,17 +1,23 @@
 //! Batches of rows as a Parquet file.
 
+use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use bytes::Bytes;
 use parquet::basic::{
     Compression, Encoding, LogicalType, Repetition, TimeUnit, Type as PhysicalType, ZstdLevel,
 };
+use parquet::column::writer::{
+    ColumnCloseResult, ColumnWriter, get_column_writer, get_typed_column_writer_mut,
+};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::{EnabledStatistics, WriterProperties};
-use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
-use parquet::schema::types::{ColumnPath, Type};
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesPtr};
+use parquet::file::writer::{SerializedFileWriter, SerializedPageWriter, TrackedWrite};
+use parquet::schema::types::{ColumnDescPtr, ColumnPath, Type};
 
 use crate::batch::{Cells, RowBatch};
 use crate::encode_error::EncodeError;
@@ -45,7 +51,12 @@ use crate::text_cells::{NULL, TextCells};
 /// ```
 pub struct ParquetWriter {
     writer: SerializedFileWriter<Vec<u8>>,
+    properties: WriterPropertiesPtr,
+    threads: usize,
 }
+
+/// The pages of a column of a row group, and what the footer says of them.
+type EncodedColumn = (Bytes, ColumnCloseResult);
 
 /// The number of rows that are handed to the encoder at once.
 const CHUNK_ROWS: usize = 4_096;
@@ -82,8 +93,14 @@ impl ParquetWriter {
                 .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
         }
         let properties = Arc::new(properties.build());
-        let writer = SerializedFileWriter::new(Vec::new(), Arc::new(root), properties)?;
-        Ok(Self { writer })
+        let writer = SerializedFileWriter::new(Vec::new(), Arc::new(root), properties.clone())?;
+        Ok(Self { writer, properties, threads: 1 })
+    }
+
+    /// Encodes the columns of a row group on this number of threads from now on. The file does not depend
+    /// on it.
+    pub fn set_threads(&mut self, threads: usize) {
+        self.threads = threads;
     }
 
     /// Writes the rows of a batch as a row group, and removes them from it. A batch without rows is
@@ -96,15 +113,40 @@ impl ParquetWriter {
             return Ok(());
         }
         batch.put_in_order();
+        let columns = self.encode(batch.cells())?;
         let mut group = self.writer.next_row_group()?;
-        for cells in batch.cells() {
-            let Some(mut column) = group.next_column()? else { break };
-            write_cells(&mut column, cells)?;
-            column.close()?;
+        for (pages, close) in columns {
+            group.append_column(&pages, close)?;
         }
         group.close()?;
         batch.clear();
         Ok(())
+    }
+
+    /// Encodes columns. Each thread takes the next one when it is free.
+    fn encode(&self, cells: &[Cells]) -> Result<Vec<EncodedColumn>, EncodeError> {
+        let next = AtomicUsize::new(0);
+        let schema = self.writer.schema_descr();
+        let work = || {
+            let mut encoded = Vec::new();
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some(cells) = cells.get(index) else { return encoded };
+                let properties = self.properties.clone();
+                encoded.push((index, encode_column(schema.column(index), properties, cells)));
+            }
+        };
+        let mut encoded = thread::scope(|scope| {
+            let threads = self.threads.min(cells.len());
+            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            let mut encoded = work();
+            for other in others {
+                encoded.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            }
+            encoded
+        });
+        encoded.sort_by_key(|(index, _)| *index);
+        encoded.into_iter().map(|(_, column)| Ok(column?)).collect()
     }
 
     /// The bytes that were written since the last call.
@@ -140,7 +182,20 @@ fn parquet_type(column: &TableColumn) -> Result<Type, ParquetError> {
         .build()
 }
 
-fn write_cells(column: &mut SerializedColumnWriter<'_>, cells: &Cells) -> Result<(), ParquetError> {
+fn encode_column(
+    description: ColumnDescPtr,
+    properties: WriterPropertiesPtr,
+    cells: &Cells,
+) -> Result<EncodedColumn, ParquetError> {
+    let mut pages = TrackedWrite::new(Vec::new());
+    let page_writer = Box::new(SerializedPageWriter::new(&mut pages));
+    let mut column = get_column_writer(description, properties, page_writer);
+    write_cells(&mut column, cells)?;
+    let close = column.close()?;
+    Ok((pages.into_inner()?.into(), close))
+}
+
+fn write_cells(column: &mut ColumnWriter<'_>, cells: &Cells) -> Result<(), ParquetError> {
     match cells {
         Cells::Text(cells) => write_texts(column, cells),
         // The bits of an unsigned number are those that the logical type reads.
@@ -153,22 +208,19 @@ fn write_cells(column: &mut SerializedColumnWriter<'_>, cells: &Cells) -> Result
 }
 
 fn write_values<D: DataType, C: Copy>(
-    column: &mut SerializedColumnWriter<'_>,
+    column: &mut ColumnWriter<'_>,
     cells: &[Option<C>],
     value: impl Fn(C) -> D::T,
 ) -> Result<(), ParquetError> {
     for chunk in cells.chunks(CHUNK_ROWS) {
         let levels: Vec<i16> = chunk.iter().map(|cell| i16::from(cell.is_some())).collect();
         let values: Vec<D::T> = chunk.iter().flatten().map(|cell| value(*cell)).collect();
-        column.typed::<D>().write_batch(&values, Some(&levels), None)?;
+        get_typed_column_writer_mut::<D>(column).write_batch(&values, Some(&levels), None)?;
     }
     Ok(())
 }
 
-fn write_texts(
-    column: &mut SerializedColumnWriter<'_>,
-    cells: &TextCells,
-) -> Result<(), ParquetError> {
+fn write_texts(column: &mut ColumnWriter<'_>, cells: &TextCells) -> Result<(), ParquetError> {
     let bytes = Bytes::copy_from_slice(&cells.bytes);
     let texts: Vec<ByteArray> =
         cells.ranges().map(|range| ByteArray::from(bytes.slice(range))).collect();
@@ -178,7 +230,8 @@ fn write_texts(
             .iter()
             .filter_map(|code| texts.get((*code as usize).checked_sub(1)?).cloned())
             .collect();
-        column.typed::<ByteArrayType>().write_batch(&values, Some(&levels), None)?;
+        let column = get_typed_column_writer_mut::<ByteArrayType>(column);
+        column.write_batch(&values, Some(&levels), None)?;
     }
     Ok(())
 }

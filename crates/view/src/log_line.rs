@@ -85,7 +85,11 @@ impl Serialize for LogLine<'_> {
 impl Serialize for FieldValue<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Text(bytes) => String::from_utf8_lossy(bytes).serialize(serializer),
+            // Checking a whole text is faster than looking for its first byte that is not UTF-8.
+            Self::Text(bytes) => match std::str::from_utf8(bytes) {
+                Ok(text) => text.serialize(serializer),
+                Err(_) => String::from_utf8_lossy(bytes).serialize(serializer),
+            },
             Self::Number(digits) => {
                 let digits = String::from_utf8_lossy(digits).into_owned();
                 let number = RawValue::from_string(digits).map_err(S::Error::custom)?;

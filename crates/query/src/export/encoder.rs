@@ -78,6 +78,15 @@ impl Encoder {
         Ok((Self::Table(Box::new(TableEncoder { batch, writer: Some(writer) })), begin))
     }
 
+    /// Encodes on this number of threads from now on. The output does not depend on it.
+    pub(super) fn set_jobs(&mut self, jobs: usize) {
+        if let Self::Table(table) = self
+            && let Some(TableWriter::Parquet(writer)) = &mut table.writer
+        {
+            writer.set_threads(jobs);
+        }
+    }
+
     /// Whether rows wait that should be encoded before others are added.
     pub(super) fn is_full(&self) -> bool {
         matches!(self, Self::Table(table) if table.batch.is_full())

@@ -1,7 +1,9 @@
 //! The records of a data set that a query selects, as a file in parts.
 
 use std::collections::{HashMap, VecDeque};
+use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::thread;
 
 use weir_core::{
     CompiledFilter, RowReader, Segment, Selection, Snapshot, SnapshotSegment, Snapshots, Values,
@@ -16,6 +18,15 @@ use crate::line_order::{in_line_order, rows_in_line_order};
 
 /// A part is complete when it has this many bytes.
 const PART_BYTES: usize = 64 << 10;
+
+/// The maximum number of threads that write a part, so that parts do not grow with the machine.
+const JOBS_MAX: usize = 4;
+
+/// The number of rows that a thread takes at once, long enough for a thread to be worth it.
+const TEXT_ROWS_MAX: usize = 512;
+
+/// A thread ends when it has written this many bytes of its rows. Few rows are so long.
+const TEXT_BYTES_MAX: usize = 256 << 10;
 
 /// A part ends after this many groups of segments even if it is short, so that its reader may stop.
 const PART_GROUPS_MAX: usize = 16;
@@ -35,7 +46,7 @@ const RUN_ROWS_MAX: usize = 4_096;
 /// The values are read while a part is written, and not between parts.
 ///
 /// # Memory
-/// A part of 64 KiB and one row, or a [batch](weir_export::RowBatch) and its encoded form; 16 bytes
+/// A part of 64 KiB, and 256 KiB and one row for each of up to 4 threads, or a [batch](weir_export::RowBatch) and its encoded form; 16 bytes
 /// for each row of a few segments, and a snapshot: segments that expire during an export are freed
 /// after it.
 ///
@@ -65,6 +76,8 @@ pub struct RowExport<D> {
     encoder: Encoder,
     /// The bytes before the first row, until they are returned.
     begin: Vec<u8>,
+    /// The number of threads that write a part.
+    jobs: usize,
     zone: Option<Zone>,
     name_of: Box<dyn Fn(u32) -> String + Send>,
     /// The offset of the last line of each source in the first snapshot.
@@ -114,6 +127,7 @@ impl<D: Snapshots> RowExport<D> {
             query,
             encoder,
             begin,
+            jobs: 1,
             zone,
             name_of: Box::new(name_of),
             last_lines: last_lines(snapshot),
@@ -121,6 +135,14 @@ impl<D: Snapshots> RowExport<D> {
             walk,
             data,
         })
+    }
+
+    /// The same export on up to this number of threads, and at most 4. Its bytes are the same.
+    #[must_use]
+    pub fn with_jobs(mut self, jobs: usize) -> Self {
+        self.jobs = jobs.clamp(1, JOBS_MAX);
+        self.encoder.set_jobs(self.jobs);
+        self
     }
 
     /// The next part of the file, which may be empty; `None` at the end. Text takes about a
@@ -183,14 +205,33 @@ impl<D: Snapshots> RowExport<D> {
         }
     }
 
+    /// Writes the next rows of the group, on several threads if there are many.
     fn write_text(&mut self, format: TextFormat, values: &Values, part: &mut Vec<u8>) {
-        while part.len() < PART_BYTES {
-            let (walk, passed) = (&mut self.walk, &mut self.passed);
-            let mut walked = WalkedRows { walk, last_lines: &self.last_lines, passed };
-            let Some((index, row)) = walked.next() else { return };
-            let (walk, zone) = (&self.walk, self.zone.as_ref());
-            let rows = Rows { file: &walk.file, segment: &walk.segments[index], values };
-            walk.text.write(format, rows, row, zone, part);
+        while part.len() < PART_BYTES && !self.walk.rows.as_slice().is_empty() {
+            let this = TextRows {
+                walk: &self.walk,
+                last_lines: &self.last_lines,
+                passed: self.passed,
+                zone: self.zone.as_ref(),
+                values,
+            };
+            let rows = self.walk.rows.as_slice();
+            let runs: Vec<_> = rows.chunks(TEXT_ROWS_MAX).take(self.jobs).collect();
+            let texts = on_threads(&runs, |run| this.write(format, run));
+            let mut written = 0;
+            for ((text, rows), run) in texts.into_iter().zip(&runs) {
+                part.extend(text);
+                written += rows;
+                if rows < run.len() {
+                    // The rows after it are written again, in their order.
+                    break;
+                }
+            }
+            let last = rows[..written].last().map(|(index, row)| self.walk.place(*index, *row));
+            // After another snapshot, rows come again that are before the last one that was passed.
+            self.passed = self.passed.max(last);
+            // The iterator is at the first row that was not written.
+            self.walk.rows.nth(written - 1);
         }
     }
 
@@ -209,6 +250,58 @@ impl<D: Snapshots> RowExport<D> {
     }
 }
 
+/// What the text of the rows of a group depends on.
+struct TextRows<'a> {
+    walk: &'a Walk,
+    last_lines: &'a HashMap<u32, u64>,
+    passed: Option<(u32, u64)>,
+    zone: Option<&'a Zone>,
+    values: &'a Values,
+}
+
+impl TextRows<'_> {
+    /// The text of the first of some rows, and their number, which is at least one.
+    fn write(&self, format: TextFormat, rows: &[(usize, usize)]) -> (Vec<u8>, usize) {
+        let mut text = Vec::with_capacity(PART_BYTES);
+        for (number, (index, row)) in rows.iter().copied().enumerate() {
+            if text.len() >= TEXT_BYTES_MAX {
+                return (text, number);
+            }
+            let place = self.walk.place(index, row);
+            if is_exported(self.last_lines, self.passed, place) {
+                let (file, segment) = (self.walk.file.as_str(), &*self.walk.segments[index]);
+                let rows = Rows { file, segment, values: self.values };
+                self.walk.text.write(format, rows, row, self.zone, &mut text);
+            }
+        }
+        (text, rows.len())
+    }
+}
+
+/// Whether the row at a place was there when the export began and was not passed.
+fn is_exported(
+    last_lines: &HashMap<u32, u64>,
+    passed: Option<(u32, u64)>,
+    place: (u32, u64),
+) -> bool {
+    let was_there = last_lines.get(&place.0).is_some_and(|last| place.1 <= *last);
+    was_there && passed.is_none_or(|passed| place > passed)
+}
+
+/// Does work for every item on a thread each, and returns the results in the order of the items.
+fn on_threads<I: Sync, T: Send>(items: &[I], work: impl Fn(&I) -> T + Sync) -> Vec<T> {
+    let Some((first, others)) = items.split_first() else { return Vec::new() };
+    let work = &work;
+    thread::scope(|scope| {
+        let others: Vec<_> = others.iter().map(|item| scope.spawn(move || work(item))).collect();
+        let mut results = vec![work(first)];
+        for other in others {
+            results.push(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        }
+        results
+    })
+}
+
 /// The rows of a group that are exported.
 struct WalkedRows<'a> {
     walk: &'a mut Walk,
@@ -217,26 +310,14 @@ struct WalkedRows<'a> {
 }
 
 impl WalkedRows<'_> {
-    /// The next row that is exported.
-    fn next(&mut self) -> Option<(usize, usize)> {
-        loop {
-            let (index, row) = self.walk.rows.next()?;
-            if self.admits(index, row) {
-                return Some((index, row));
-            }
-        }
-    }
-
     /// Whether a row was there when the export began and was not passed. It is passed now.
     fn admits(&mut self, index: usize, row: usize) -> bool {
-        let segment = &self.walk.segments[index];
-        let place = (segment.source(), segment.line_offset(row));
-        let is_newer = self.last_lines.get(&place.0).is_none_or(|last| place.1 > *last);
-        if is_newer || self.passed.is_some_and(|passed| place <= passed) {
-            return false;
+        let place = self.walk.place(index, row);
+        let is_exported = is_exported(self.last_lines, *self.passed, place);
+        if is_exported {
+            *self.passed = Some(place);
         }
-        *self.passed = Some(place);
-        true
+        is_exported
     }
 
     /// Adds rows until the batch is full. Rows of one segment that follow each other are added
@@ -262,6 +343,12 @@ impl WalkedRows<'_> {
 }
 
 impl Walk {
+    /// The source and the line offset of a row of the group.
+    fn place(&self, index: usize, row: usize) -> (u32, u64) {
+        let segment = &self.segments[index];
+        (segment.source(), segment.line_offset(row))
+    }
+
     /// The way through the segments of a kind that the data set holds now.
     fn of_now<D: Snapshots>(data: &D, query: &Query, kind: RecordKind) -> Result<Self, QueryError> {
         loop {

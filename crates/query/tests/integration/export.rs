@@ -54,14 +54,14 @@ fn query_of(condition: &str) -> Query {
     Query { conditions, ..Query::default() }
 }
 
-/// All parts, each with at most 64 KiB and one row.
+/// All parts, each with less than 64 KiB and then the rows of a block.
 fn exported(data: &Arc<DataSet>, condition: &str, format: ExportFormat) -> String {
     let query = query_of(condition);
     let mut export =
         RowExport::new(data.clone(), &data.snapshot(), query, format, name_of).expect("valid");
     let mut text = Vec::new();
     while let Some(part) = export.next_part().expect("valid") {
-        assert!(part.len() < (64 << 10) + 4_096, "{} bytes", part.len());
+        assert!(part.len() < (64 << 10) + 3 * LIMITS.block_bytes, "{} bytes", part.len());
         text.extend(part);
     }
     String::from_utf8(text).expect("text")
@@ -121,6 +121,49 @@ fn rows_are_those_of_a_walk_one_by_one() {
         assert!(some.lines().count() > 10);
         assert_eq!(some, naive(&data, format, status(b"404")));
         assert_eq!(exported(&data, "status=999", format), naive(&data, format, status(b"999")));
+    }
+}
+
+/// Lines so long that a thread does not write all rows that it took.
+fn long_lines() -> Vec<u8> {
+    let agent = "x".repeat(3_000);
+    let line = |number: usize| {
+        format!(
+            "192.0.2.1 - - [22/Nov/2026:10:00:00 +0000] \"GET /{number} HTTP/1.1\" 200 5 \"-\" \
+             \"{}\"\n",
+            &agent[number % 2_000..]
+        )
+    };
+    (0..2_000).map(line).collect::<String>().into_bytes()
+}
+
+#[test]
+fn bytes_do_not_depend_on_the_number_of_threads() {
+    let data = DataSet::new(Retention::Segments, 1 << 30, &[]);
+    let options = PipelineOptions::new(2, Retention::Segments);
+    let pipeline = Pipeline::start(&options, data.clone());
+    for log in [log(5, 3_000_000), long_lines()] {
+        let mut writer = pipeline.source("a", None, FormatChoice::Detect);
+        writer.write_all(&log).expect("there is memory");
+        writer.finish(SourceEnd::Done).expect("there is memory");
+    }
+    pipeline.finish();
+    let snapshot = data.snapshot();
+    for condition in ["", "status>=300"] {
+        for format in ExportFormat::ALL {
+            let files = [1, 2, 3, 4].map(|jobs| {
+                let query = query_of(condition);
+                let export = RowExport::new(data.clone(), &snapshot, query, format, name_of);
+                let mut export = export.expect("valid").with_jobs(jobs);
+                let mut file = Vec::new();
+                while let Some(part) = export.next_part().expect("valid") {
+                    file.extend(part);
+                }
+                file
+            });
+            assert!(files[0].len() > 10_000, "{format:?}");
+            assert!(files.iter().all(|file| *file == files[0]), "{format:?} {condition}");
+        }
     }
 }
 

@@ -116,8 +116,10 @@ impl Export {
             let names: HashMap<u32, String> =
                 sources.map(|source| (source.number, source.name.clone())).collect();
             let name_of = move |number| names.get(&number).cloned().unwrap_or_default();
-            let (data, query) = (export.data.clone(), export.query.clone());
-            RowExport::new(data, &export.snapshot, query, export.format, name_of)
+            let (data, query, jobs) =
+                (export.data.clone(), export.query.clone(), export.session.jobs());
+            let rows = RowExport::new(data, &export.snapshot, query, export.format, name_of)?;
+            Ok::<_, Refusal>(rows.with_jobs(jobs))
         };
         self.session.turns().check(effort, begin).await?
     }

@@ -103,6 +103,7 @@ async fn an_interrupted_export_goes_on_with_the_same_bytes() {
         ("format=csv".to_owned(), 6_000_000),
         ("format=jsonl&zone=Asia/Tokyo".to_owned(), 9_000_000),
         ("format=parquet".to_owned(), 500_000),
+        ("format=arrow".to_owned(), 2_000_000),
         (format!("format=csv&where={condition}"), 500_000),
         (format!("format=parquet&where={condition}"), 80_000),
     ]) {
@@ -189,6 +190,7 @@ async fn a_tag_is_of_one_question_about_one_state() {
         "format=csv",
         "format=jsonl",
         "format=parquet",
+        "format=arrow",
         "format=csv&where=status%3D404",
         "format=csv&zone=Asia/Tokyo",
         "format=csv&kind=error_log_line",
