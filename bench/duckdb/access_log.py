@@ -32,20 +32,23 @@ def connect(threads):
 
 
 def load(connection, path):
-    """Makes the table `log`, with one regular expression for lines and one for requests."""
+    """Makes the table `log`."""
+    connection.execute(f"CREATE TABLE log AS {select(path)}")
+
+
+def select(path):
+    """The rows of a log, with one regular expression for lines and one for requests."""
     names = ", ".join(f"'{name}'" for name in GROUPS)
-    quoted = path.replace("'", "''")
+    path, line, request = (text.replace("'", "''") for text in (path, LINE, REQUEST))
     # No log has this delimiter, so that each line is one value.
-    connection.execute(
-        f"""
-        CREATE TABLE log AS
+    return f"""
         WITH lines AS (
-            SELECT regexp_extract(line, $line, [{names}]) AS f
-            FROM read_csv('{quoted}', columns = {{'line': 'VARCHAR'}}, delim = '\x01',
+            SELECT regexp_extract(line, '{line}', [{names}]) AS f
+            FROM read_csv('{path}', columns = {{'line': 'VARCHAR'}}, delim = '\x01',
                           quote = '', escape = '', header = false, auto_detect = false,
                           strict_mode = false, max_line_size = 2097152)
         ), requests AS (
-            SELECT f, regexp_extract(f.request, $request,
+            SELECT f, regexp_extract(f.request, '{request}',
                                      ['method', 'path', 'query', 'protocol']) AS r
             FROM lines WHERE f.client <> ''
         )
@@ -60,9 +63,7 @@ def load(connection, path):
                coalesce(try_cast(f.bytes AS UBIGINT), 0) AS bytes,
                f.referer AS referer, f.user_agent AS user_agent
         FROM requests
-        """,
-        {"line": LINE, "request": REQUEST},
-    )
+        """
 
 
 def report(connection, step_s, table="log", top=10):

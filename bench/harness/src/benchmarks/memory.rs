@@ -41,7 +41,7 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
 
 /// The peak of resident memory of a server that receives the log, by the bytes of the log.
 fn peak(settings: &Settings, log: &Log) -> Outcome<f64> {
-    let (mut server, address) = serve(settings)?;
+    let (mut server, address) = serve(settings, &[])?;
     let result = upload_and_measure(&server, &address, log);
     server.kill()?;
     server.wait()?;
@@ -62,15 +62,15 @@ fn upload_and_measure(server: &Child, address: &str, log: &Log) -> Outcome<f64> 
     Ok(peak_bytes as f64 / log.bytes as f64)
 }
 
-/// Starts a server on a free port. Returns it with its address, which ends with a slash.
-fn serve(settings: &Settings) -> Outcome<(Child, String)> {
+/// Starts a server of these logs on a free port. Returns it with its address, which ends with a slash.
+pub(super) fn serve(settings: &Settings, logs: &[&str]) -> Outcome<(Child, String)> {
     let mut server = command(&settings.weir(), &["--listen", "127.0.0.1:0", "--no-open"]);
-    let mut child = server.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+    let mut child = server.args(logs).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
     let output = child.stdout.take().ok_or("the server has no output")?;
     for line in BufReader::new(output).lines() {
         if let Some((_, rest)) = line?.split_once("http://") {
-            let host = rest.split(['/', ' ']).next().unwrap_or_default();
-            return Ok((child, format!("http://{host}/")));
+            let address = rest.split_whitespace().next().unwrap_or_default();
+            return Ok((child, format!("http://{}/", address.trim_end_matches('/'))));
         }
     }
     child.kill()?;

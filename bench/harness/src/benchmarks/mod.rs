@@ -1,5 +1,6 @@
 //! The benchmarks, in the order in which they run.
 
+mod export;
 mod feed;
 mod filter;
 mod grep;
@@ -27,7 +28,7 @@ pub(crate) struct Benchmark {
 }
 
 /// All benchmarks.
-pub(crate) const BENCHMARKS: [Benchmark; 13] = [
+pub(crate) const BENCHMARKS: [Benchmark; 14] = [
     Benchmark { names: &["parse"], run: parse::run },
     Benchmark { names: &["scaling"], run: scaling::run },
     Benchmark { names: &["report"], run: report::run },
@@ -38,6 +39,7 @@ pub(crate) const BENCHMARKS: [Benchmark; 13] = [
     Benchmark { names: &["http"], run: http::run },
     Benchmark { names: &["feed"], run: feed::run },
     Benchmark { names: &["filter"], run: filter::run },
+    Benchmark { names: &["export"], run: export::run },
     Benchmark { names: &["rules"], run: rules::run },
     Benchmark { names: &["memory"], run: memory::run },
     Benchmark { names: &["stages"], run: stages::run },

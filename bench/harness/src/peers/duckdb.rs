@@ -4,28 +4,16 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::settings::{Settings, folder, text};
-use weir_tools::shell::{Outcome, command, execute, output_of};
+use super::pypi;
+use crate::settings::{Settings, text};
+use weir_tools::shell::Outcome;
+
+const PACKAGE: &str = "duckdb";
 
 /// The Python of the environment with DuckDB. Installs it, except in a smoke run; the error names
 /// the missing program.
 pub(crate) fn find(settings: &Settings) -> Result<String, String> {
-    let missing = |error: Box<dyn std::error::Error>| format!("missing: DuckDB (PyPI): {error}");
-    let environment = folder().map_err(missing)?.join("duckdb");
-    let python = text(&environment.join("bin/python"));
-    if settings.is_smoke && version(&python).is_none() {
-        return Err("missing: DuckDB (PyPI's package duckdb)".to_owned());
-    }
-    if version(&python).is_none() {
-        install(&text(&environment), &python).map_err(missing)?;
-    }
-    Ok(python)
-}
-
-fn install(environment: &str, python: &str) -> Outcome {
-    println!("installing duckdb from PyPI");
-    execute(&mut command("python3", &["-m", "venv", environment]))?;
-    execute(&mut command(python, &["-m", "pip", "install", "--quiet", "duckdb"]))
+    pypi::find(settings, "DuckDB", PACKAGE)
 }
 
 /// The version that [`find`] installed in this folder.
@@ -35,11 +23,7 @@ pub(crate) fn version_in(folder: &Path) -> Option<String> {
 
 /// The version of DuckDB in a Python; `None` if there is none.
 pub(crate) fn version(python: &str) -> Option<String> {
-    if !Path::new(python).exists() {
-        return None;
-    }
-    let print = ["-c", "import duckdb; print(duckdb.__version__)"];
-    output_of(&mut command(python, &print)).ok().map(|version| version.trim().to_owned())
+    pypi::version(python, PACKAGE)
 }
 
 /// Compares an answer of `bench/duckdb` with Weir's report of the same log: totals, the lists of
