@@ -2,8 +2,8 @@
 //!
 //! hyper and h2 bound what they hold of a connection: the streams, the windows, the size of header lists
 //! and of `CONTINUATION` sequences, and the streams that are reset before they are looked at. What they
-//! lack is here: an end for idle connections, for streams that their client does not read, and for
-//! clients that cancel one request after the other.
+//! lack is here: an end for idle connections, for streams that their client does not read, for clients
+//! that cancel one request after the other, and for floods of frames that ask for nothing.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -21,6 +21,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use crate::body::Body;
 use crate::client::Client;
 use crate::connection::{HttpConnection, refusal};
+use crate::frame_limit::FrameLimited;
 use crate::idle::{Closing, IdleEntry};
 use crate::options::ServeOptions;
 use crate::response_body::ResponseBody;
@@ -73,7 +74,8 @@ where
             shared.answer(request, &client, Stream::begin(&activity, &counted))
         });
         let protocol = protocol(options, tasks.0.clone());
-        let mut connection = pin!(protocol.serve_connection(TokioIo::new(transport), service));
+        let limited = FrameLimited::new(transport, options.http2.frames_max);
+        let mut connection = pin!(protocol.serve_connection(TokioIo::new(limited), service));
         let patience = tokio::select! {
             _ended = connection.as_mut() => return,
             () = resets.exceeded() => return,

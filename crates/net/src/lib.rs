@@ -49,6 +49,7 @@ mod body;
 mod client;
 mod connection;
 mod file_queue;
+mod frame_limit;
 mod guard;
 mod http2;
 mod idle;

@@ -95,13 +95,22 @@ pub struct Http2Options {
     /// Requests that the client may cancel in 10 s. Beyond it the connection is closed, because work is
     /// begun for each of them (rapid reset, CVE-2023-44487). Default 200.
     pub resets_max: u32,
+    /// Frames in 10 s that ask for nothing: all but `HEADERS`, `CONTINUATION`, and `DATA` with bytes or
+    /// the end of a body. Beyond it the connection is closed. A request makes up for 8 of them and
+    /// 32 bytes that the server writes for one, so that a busy client is never close. Default 1,000.
+    pub frames_max: u32,
     /// How long the connection may be without a request. Default 60 s.
     pub idle_timeout: Duration,
 }
 
 impl Default for Http2Options {
     fn default() -> Self {
-        Self { streams_max: 100, resets_max: 200, idle_timeout: Duration::from_secs(60) }
+        Self {
+            streams_max: 100,
+            resets_max: 200,
+            frames_max: 1_000,
+            idle_timeout: Duration::from_secs(60),
+        }
     }
 }
 

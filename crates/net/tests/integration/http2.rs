@@ -290,34 +290,50 @@ async fn large_heads_are_refused() {
     }
 }
 
-/// Frames that cost an answer or nothing at all. They take turns with those of a useful request.
+/// Frames that cost an answer or nothing at all (CVE-2019-9512, CVE-2019-9515).
 #[tokio::test]
-async fn floods_of_small_frames_keep_no_other_out() {
+async fn floods_of_small_frames_end_the_connection() {
     let server = Running::start_tls(ServeOptions::default(), hello).await;
-    for (kind, stream, payload) in
-        [(PING, 0, &[7; 8][..]), (SETTINGS, 0, &[]), (0xfa, 0, b"unknown")]
+    for (kind, payload) in
+        [(PING, &[7; 8][..]), (SETTINGS, &[]), (WINDOW_UPDATE, &[0, 0, 0, 1]), (0xfa, b"unknown")]
     {
         let client = Http2Client::connect(server.address).await;
-        let (mut read_half, write_half) = tokio::io::split(client.stream);
+        let (mut read_half, mut write_half) = tokio::io::split(client.stream);
         let reader =
             tokio::spawn(
                 async move { tokio::io::copy(&mut read_half, &mut tokio::io::sink()).await },
             );
         let mut frame = (payload.len() as u32).to_be_bytes()[1..].to_vec();
-        frame.extend([kind, 0, 0, 0, 0, stream]);
+        frame.extend([kind, 0, 0, 0, 0, 0]);
         frame.extend(payload);
-        let mut write_half = write_half;
-        for round in 0..100 {
-            if write_half.write_all(&frame.repeat(1_000)).await.is_err() {
-                break;
-            }
-            if round % 20 == 0 {
-                assert_served(&server).await;
-            }
+        let mut frames = 0;
+        while write_half.write_all(&frame.repeat(100)).await.is_ok()
+            && write_half.flush().await.is_ok()
+        {
+            frames += 100;
+            assert!(frames < 1_000_000, "type {kind}: the connection goes on");
         }
-        drop(write_half);
-        reader.abort();
+        let _ended = soon(reader).await.unwrap();
+        assert_served(&server).await;
     }
+}
+
+/// A client may send many of such frames if it has reasons: requests, and answers that it takes.
+#[tokio::test]
+async fn a_busy_client_may_send_many_small_frames() {
+    let http2 = Http2Options { frames_max: 20, ..Http2Options::default() };
+    let options = ServeOptions { http2, ..ServeOptions::default() };
+    let server = Running::start_tls(options, bodies).await;
+    let mut client = Http2Client::connect(server.address).await;
+    for stream in (1..201).step_by(2) {
+        for _ in 0..4 {
+            client.send(PING, 0, 0, &[7; 8]).await;
+        }
+        client.get(stream, "/").await;
+        assert_eq!(client.read_body(stream).await, b"hello");
+    }
+    client.get(201, "/parts").await;
+    assert_eq!(client.read_body(201).await.len(), 1_000_000);
 }
 
 #[tokio::test]
