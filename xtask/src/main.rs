@@ -6,6 +6,7 @@ mod browsers;
 mod crowdsec;
 mod fail2ban;
 mod formats;
+mod h2spec;
 mod nginx;
 mod page;
 mod python;
@@ -38,7 +39,7 @@ cargo xtask page            lints the page and builds it into web/dist
 cargo xtask readme          writes the output of its commands to README.md
 cargo xtask abuse [SUITE...] [--binary FILE] [--seconds N]
                             suites that try to break the server: slow, idle, bombs, tls,
-                            websocket, fuzz; N seconds for each fuzz target; about a
+                            http2, websocket, fuzz; N seconds for each fuzz target; about a
                             quarter of an hour in all
 cargo xtask bench [NAME...] [--record] [--smoke] [--size MEBIBYTES] [--runs N]
                             all benchmarks or some, beside peers, with every answer checked;

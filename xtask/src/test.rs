@@ -5,7 +5,7 @@ use std::time::Instant;
 use crate::shell::{Outcome, command, execute, execute_and_keep};
 use crate::summary::Summary;
 use crate::{
-    bench, browsers, crowdsec, fail2ban, formats, nginx, page, readme, strace, supply_chain,
+    abuse, bench, browsers, crowdsec, fail2ban, formats, nginx, page, readme, strace, supply_chain,
     tables, tidy, types, wasm,
 };
 
@@ -57,6 +57,10 @@ pub(crate) fn run(scope: Scope) -> Outcome {
         })?;
         step("strace", || {
             summary.add(strace::test()?);
+            Ok(())
+        })?;
+        step("h2spec", || {
+            summary.add(vec![abuse::check_http2()?]);
             Ok(())
         })?;
         step("fail2ban", || {

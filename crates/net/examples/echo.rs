@@ -1,33 +1,66 @@
-//! A server that sends every WebSocket message back: what `cargo xtask abuse websocket` tests.
+//! A server that sends every WebSocket message and every body back: what the suites of
+//! `cargo xtask abuse` test apart from Weir itself.
 //!
-//!     echo
+//!     echo ADDRESS...
 //!
-//! It listens on a free port of this machine, which it prints. `/next` reads with
+//! It prints its addresses, one a line. `/next` reads WebSockets with
 //! [`Reader::next`](weir_net::websocket::Reader::next), `/next_into` with
-//! [`Reader::next_into`](weir_net::websocket::Reader::next_into).
+//! [`Reader::next_into`](weir_net::websocket::Reader::next_into). A request is answered after the end of
+//! its body, so that h2spec finds streams that are half open. Connections may be many and idle.
+
+use std::path::PathBuf;
+use std::time::Duration;
 
 use hyper::body::Incoming;
 use hyper::{Request, Response};
+use weir_net::socket::{BindOptions, Listener, TlsFiles, reserve_connections};
 use weir_net::websocket::{
     BufferEvent, Error, Event, SocketOptions, Stream, WebSocket, Writer, accept,
 };
-use weir_net::{Body, Client, Server};
+use weir_net::{Body, Client, Http2Options, RequestBody, ServeOptions, Server};
 
-/// The largest message, in bytes: twice what the Autobahn TestSuite sends.
+/// The largest message or body, in bytes: twice what the Autobahn TestSuite sends.
 const MESSAGE_BYTES_MAX: usize = 32 << 20;
 
 /// What one call of `next_into` reads at most, in bytes. Most messages take several calls.
 const SPACE_BYTES: usize = 4 << 10;
 
+/// More connections than a suite makes.
+const CONNECTIONS_MAX: usize = 16_384;
+
+/// How long a connection may be idle: longer than a suite takes.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(600);
+
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let server = Server::bind("127.0.0.1:0".parse()?).await?;
-    println!("http://{}/", server.local_addr()?);
-    server.serve(answer, std::future::pending()).await;
+    let data = |name| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
+    let tls = Some(TlsFiles { certificate: data("cert.pem"), key: data("key.pem") });
+    let options = BindOptions { tls, ..BindOptions::default() };
+    let mut listeners = Vec::new();
+    for address in std::env::args().skip(1) {
+        let listener = Listener::bind(&address.parse()?, &options).await?;
+        println!("{}", listener.address());
+        listeners.push(listener);
+    }
+    Server::new(listeners).with_options(limits()).serve(answer, std::future::pending()).await;
     Ok(())
 }
 
+fn limits() -> ServeOptions {
+    ServeOptions {
+        connections_max: reserve_connections(CONNECTIONS_MAX).connections_max,
+        header_timeout: IDLE_TIMEOUT,
+        http2: Http2Options { idle_timeout: IDLE_TIMEOUT, ..Http2Options::default() },
+        ..ServeOptions::default()
+    }
+}
+
 async fn answer(mut request: Request<Incoming>, _client: Client) -> Response<Body> {
+    let reads_into_space = match request.uri().path() {
+        "/next" => false,
+        "/next_into" => true,
+        _ => return Response::new(body(request).await),
+    };
     let (response, upgrade) = match accept(&mut request) {
         Ok(accepted) => accepted,
         Err(error) => {
@@ -36,13 +69,25 @@ async fn answer(mut request: Request<Incoming>, _client: Client) -> Response<Bod
             return response;
         }
     };
-    let reads_into_space = request.uri().path() == "/next_into";
     let options = SocketOptions { text_bytes_max: MESSAGE_BYTES_MAX, ..SocketOptions::default() };
     tokio::spawn(async move {
         let socket = upgrade.websocket(options).await?;
         if reads_into_space { echo_next_into(socket).await } else { echo_next(socket).await }
     });
     response
+}
+
+/// The body of a request, or a greeting if it is empty, once it has ended.
+async fn body(request: Request<Incoming>) -> Body {
+    let (_, mut received) = RequestBody::of(request);
+    let mut bytes = Vec::new();
+    while let Some(Ok(part)) = received.next().await {
+        bytes.extend_from_slice(&part);
+        if bytes.len() > MESSAGE_BYTES_MAX {
+            return Body::empty();
+        }
+    }
+    if bytes.is_empty() { Body::from("hello") } else { Body::from(bytes) }
 }
 
 async fn echo_next(socket: WebSocket<Stream>) -> Result<(), Error> {

@@ -41,7 +41,7 @@ pub(super) fn run(setting: &Setting) -> Outcome<Verdict> {
         let bomb = make(&folder, command)?;
         let server = Server::start(&setting.weir)?;
         let start = Instant::now();
-        let answer = send(&bomb, &server.host)?;
+        let answer = send(&bomb, server.host())?;
         let (took, peak) = (start.elapsed(), server.peak_mib()?);
         let packed = std::fs::metadata(&bomb)?.len();
         let text = format!(

@@ -41,6 +41,16 @@ impl Bystander {
         Self { should_end, waits }
     }
 
+    /// Asks for some time while nothing else happens, and states the waits.
+    ///
+    /// # Errors
+    /// If they are above the bound.
+    pub(super) fn ask_for(host: &str, time: Duration) -> Outcome<String> {
+        let bystander = Self::start(host);
+        std::thread::sleep(time);
+        bystander.end()
+    }
+
     /// Ends, and states the waits.
     ///
     /// # Errors

@@ -1,36 +1,81 @@
-//! As many connections as the server allows, which say nothing after their first request.
+//! Idle connections: ten thousand at Weir itself, of which most have to make room, and as many that stay
+//! at a server with higher limits, which tell what each costs.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use super::bystander::Bystander;
 use super::server::Server;
 use super::{Setting, Verdict};
 use crate::shell::Outcome;
 
-/// More than the server's limit of 1,024, so that idle connections have to make room.
-const CONNECTIONS: usize = 1_100;
+const CONNECTIONS: usize = 10_000;
 
-/// The most memory that the server may have had, in MiB.
+/// The most memory that Weir may have had, in MiB.
 const PEAK_MIB_MAX: u64 = 128;
 
+/// How connections are made: a name, the word of the example `hold`, and which address of the example
+/// `echo` they are made to.
+const KINDS: [(&str, &str, usize); 3] =
+    [("TCP", "plain", 0), ("TLS, HTTP/1.1", "http1", 1), ("TLS, HTTP/2", "http2", 1)];
+
+/// How long the bystander asks: half of the time after which Weir closes idle connections.
+const TIME: Duration = Duration::from_secs(5);
+
 pub(super) fn run(setting: &Setting) -> Outcome<Verdict> {
-    let server = Server::start(&setting.weir)?;
-    let request = format!("HEAD / HTTP/1.1\r\nHost: {}\r\n\r\n", server.host);
-    let mut idle = Vec::new();
-    for _ in 0..CONNECTIONS {
-        let mut stream = TcpStream::connect(&server.host)?;
-        stream.write_all(request.as_bytes())?;
-        if stream.read(&mut [0; 1_024])? == 0 {
-            return Err(format!("connection {} got no answer", idle.len()).into());
-        }
-        idle.push(stream);
+    super::build_examples()?;
+    let mut lines = vec![make_room(setting)?];
+    for kind in KINDS {
+        lines.push(stay(kind)?);
     }
-    let bystander = Bystander::start(&server.host);
-    // Half of the time after which the server closes idle connections.
-    std::thread::sleep(std::time::Duration::from_secs(5));
-    let waits = bystander.end()?;
+    Ok(Verdict::Passed(lines))
+}
+
+/// More connections than Weir allows.
+fn make_room(setting: &Setting) -> Outcome<String> {
+    let server = Server::start(&setting.weir)?;
+    let held = Held::open("plain", server.host())?;
+    let waits = Bystander::ask_for(server.host(), TIME)?;
+    drop(held);
     let peak = server.peak_mib()?;
-    let text = format!("{CONNECTIONS} idle connections: {waits}, peak {peak} MiB");
-    if peak > PEAK_MIB_MAX { Err(text.into()) } else { Ok(Verdict::Passed(vec![text])) }
+    let text = format!(
+        "{CONNECTIONS} idle connections, 1,024 of them at a time: {waits}, peak {peak} MiB"
+    );
+    if peak > PEAK_MIB_MAX { Err(text.into()) } else { Ok(text) }
+}
+
+/// As many as there may be.
+fn stay((name, word, address): (&str, &str, usize)) -> Outcome<String> {
+    let mut echo = Command::new(super::example("echo"));
+    let server = Server::start_program(echo.args(["tcp://127.0.0.1:0", "tls://127.0.0.1:0"]), 2)?;
+    let before = server.memory_kib()?;
+    let held = Held::open(word, &server.hosts[address])?;
+    let waits = Bystander::ask_for(server.host(), TIME)?;
+    let each = server.memory_kib()?.saturating_sub(before) as f64 / CONNECTIONS as f64;
+    drop(held);
+    Ok(format!("{CONNECTIONS} idle connections over {name}: {each:.1} KiB each, {waits}"))
+}
+
+/// Connections that end with this value.
+struct Held(Child);
+
+impl Held {
+    fn open(word: &str, host: &str) -> Outcome<Self> {
+        let mut hold = Command::new(super::example("hold"));
+        hold.args([word, host, &CONNECTIONS.to_string()]);
+        let mut process = hold.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let stdout = process.stdout.take().ok_or("the client has no output")?;
+        let held = Self(process);
+        let mut line = String::new();
+        BufReader::new(stdout).read_line(&mut line)?;
+        if line.trim() == "ready" { Ok(held) } else { Err("connections got no answer".into()) }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }

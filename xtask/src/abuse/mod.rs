@@ -3,6 +3,7 @@
 mod bombs;
 mod bystander;
 mod fuzz;
+mod http2;
 mod idle;
 mod server;
 mod slow;
@@ -13,7 +14,7 @@ use std::path::PathBuf;
 
 use weir_tools::packages;
 
-use crate::shell::{Outcome, command, execute, is_installed, root, target_folder};
+use crate::shell::{Outcome, build_workspace, command, execute, is_installed, root, target_folder};
 
 /// What a suite found, as lines for a person. An error says what is above its bound.
 enum Verdict {
@@ -32,11 +33,12 @@ struct Setting {
 
 type Suite = fn(&Setting) -> Outcome<Verdict>;
 
-const SUITES: [(&str, Suite); 6] = [
+const SUITES: [(&str, Suite); 7] = [
     ("slow", slow::run),
     ("idle", idle::run),
     ("bombs", bombs::run),
     ("tls", tls::run),
+    ("http2", http2::run),
     ("websocket", websocket::run),
     ("fuzz", fuzz::run),
 ];
@@ -75,6 +77,15 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome {
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n").into()) }
 }
 
+/// Runs h2spec against a debug build. Returns its sum, or why it was not run.
+///
+/// # Errors
+/// If a case fails or is skipped.
+pub(crate) fn check_http2() -> Outcome<String> {
+    let examples = build_workspace(&["--example", "echo"])?.join("examples");
+    http2::conformance(&examples.join("echo"))
+}
+
 /// The program that was given, or a new release build.
 fn program(given: Option<PathBuf>) -> Outcome<PathBuf> {
     if let Some(program) = given {
@@ -91,4 +102,15 @@ fn missing(program: &str, package: &str) -> Option<String> {
     }
     let error = packages::install(&[package]).err()?;
     Some(format!("{program} cannot be installed: {error}"))
+}
+
+/// Builds the servers and clients of the suites, which are examples of the crate `net`.
+fn build_examples() -> Outcome {
+    let arguments = ["build", "--release", "--quiet", "--package", "weir-net", "--examples"];
+    execute(&mut command("cargo", &arguments))
+}
+
+/// The path of an example that is built.
+fn example(name: &str) -> PathBuf {
+    root().join(target_folder()).join("release/examples").join(name)
 }

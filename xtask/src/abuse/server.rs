@@ -4,14 +4,18 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use crate::shell::Outcome;
+
+/// The unit in which Linux tells the time of a process.
+const TICK_MS: u64 = 10;
 
 /// A server that ends with this value.
 pub(super) struct Server {
     process: Child,
-    /// The host and port of its page.
-    pub(super) host: String,
+    /// The host and port of each address.
+    pub(super) hosts: Vec<String>,
 }
 
 impl Server {
@@ -22,25 +26,52 @@ impl Server {
 
     pub(super) fn start_with(weir: &Path, arguments: &[&str]) -> Outcome<Self> {
         let mut command = Command::new(weir);
-        Self::start_program(command.arg("--no-open").args(arguments))
+        let addresses = arguments.iter().filter(|argument| **argument == "--listen").count();
+        Self::start_program(command.arg("--no-open").args(arguments), addresses)
     }
 
-    /// Starts a program that prints its address first.
-    pub(super) fn start_program(command: &mut Command) -> Outcome<Self> {
+    /// Starts a program that prints each of its addresses.
+    pub(super) fn start_program(command: &mut Command, addresses: usize) -> Outcome<Self> {
         let mut process = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
         let stdout = process.stdout.take().ok_or("the server has no output")?;
-        let mut page = String::new();
-        BufReader::new(stdout).read_line(&mut page)?;
-        let host = page.split('/').nth(2).ok_or("the server printed no address")?.trim().to_owned();
-        Ok(Self { process, host })
+        let mut server = Self { process, hosts: Vec::new() };
+        for line in BufReader::new(stdout).lines().take(addresses) {
+            let host = line?.split('/').nth(2).ok_or("the server printed no address")?.to_owned();
+            server.hosts.push(host);
+        }
+        if server.hosts.len() == addresses { Ok(server) } else { Err("the server ended".into()) }
+    }
+
+    /// The host and port of its first address.
+    pub(super) fn host(&self) -> &str {
+        &self.hosts[0]
+    }
+
+    /// The time that it has had of all processors.
+    pub(super) fn processor_time(&self) -> Outcome<Duration> {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.process.id()))?;
+        // What follows its name: proc(5), fields 14 and 15.
+        let fields = stat.rsplit(") ").next().unwrap_or_default().split(' ').skip(11).take(2);
+        let ticks = fields.map(str::parse::<u64>).sum::<Result<u64, _>>()?;
+        Ok(Duration::from_millis(ticks * TICK_MS))
     }
 
     /// The most memory that it has had, in MiB.
     pub(super) fn peak_mib(&self) -> Outcome<u64> {
+        Ok(self.status_kib("VmHWM:")? >> 10)
+    }
+
+    /// The memory that it has, in KiB.
+    pub(super) fn memory_kib(&self) -> Outcome<u64> {
+        self.status_kib("VmRSS:")
+    }
+
+    /// A field of proc(5), `status`.
+    fn status_kib(&self, name: &str) -> Outcome<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.process.id()))?;
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let peak = peak.and_then(|text| text.trim().strip_suffix(" kB"));
-        Ok(peak.ok_or("the system does not tell the memory of a process")?.parse::<u64>()? >> 10)
+        let value = status.lines().find_map(|line| line.strip_prefix(name));
+        let value = value.and_then(|text| text.trim().strip_suffix(" kB"));
+        Ok(value.ok_or("the system does not tell the memory of a process")?.parse()?)
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) fn run(setting: &Setting) -> Outcome<Verdict> {
     let mut testssl = Command::new("testssl");
     testssl.args(["--quiet", "--color", "0", "--warnings", "off", "--jsonfile", &found]);
     // Its exit status counts findings of every severity.
-    testssl.arg(&server.host).stdout(Stdio::null()).status()?;
+    testssl.arg(server.host()).stdout(Stdio::null()).status()?;
     let found: serde_json::Value = serde_json::from_str(&fs::read_to_string(&found)?)?;
     let findings = found.as_array().ok_or("testssl wrote no list")?;
     let text = |finding: &serde_json::Value, key: &str| {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::server::Server;
 use super::{Setting, Verdict};
-use crate::shell::{Outcome, build_workspace, execute, root, target_folder};
+use crate::shell::{Outcome, execute, root, target_folder};
 
 /// The last version that pip for Python 2.7 installs with all that it needs.
 const PACKAGE: &str = "autobahntestsuite==0.8.2";
@@ -39,11 +39,12 @@ pub(super) fn run(_: &Setting) -> Outcome<Verdict> {
     if let Err(error) = install(&python, &folder) {
         return Ok(Verdict::Skipped(format!("{PACKAGE} cannot be installed: {error}")));
     }
-    let echo = build_workspace(&["--example", "echo"])?.join("examples/echo");
-    let server = Server::start_program(&mut Command::new(echo))?;
+    super::build_examples()?;
+    let mut echo = Command::new(super::example("echo"));
+    let server = Server::start_program(echo.arg("tcp://127.0.0.1:0"), 1)?;
     let mut lines = Vec::new();
     for path in READ_PATHS {
-        test(&python, &folder, &server.host, path)?;
+        test(&python, &folder, server.host(), path)?;
         let index = fs::read_to_string(folder.join(path).join("index.json"))?;
         lines.push(format!("{path}: {}", judge(&serde_json::from_str(&index)?)?));
     }
