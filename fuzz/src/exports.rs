@@ -3,17 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bytes::Bytes;
-use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::record::Field as Cell;
 use weir_core::{Field, Record, RecordKind, RowReader};
 use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd};
 use weir_query::{ExportFormat, RowExport};
-use weir_testkit::arrow::{ArrowCell, ArrowStream, ArrowType};
+use weir_testkit::tables::{Cell, Rows, arrow_rows, parquet_rows};
 use weir_view::Query;
-
-/// The columns of each row by name.
-type Rows = Vec<BTreeMap<String, Cell>>;
 
 /// Lines of any format: the rows of a Parquet file and of an Arrow stream are the records.
 pub(crate) fn exports(bytes: &[u8]) {
@@ -31,7 +25,7 @@ pub(crate) fn exports(bytes: &[u8]) {
         assert_eq!(parquet, arrow);
         let lines = export(&data, of_kind, ExportFormat::JsonLines);
         assert_eq!(lines.iter().filter(|byte| **byte == b'\n').count(), parquet.len());
-        check_records(&data, kind, &parquet);
+        check_records(&data, kind, parquet);
     }
 }
 
@@ -46,7 +40,7 @@ fn export(data: &Arc<DataSet>, query: Query, format: ExportFormat) -> Vec<u8> {
 }
 
 /// Checks that the rows are the records of a kind, in the order of their lines.
-fn check_records(data: &DataSet, kind: RecordKind, rows: &Rows) {
+fn check_records(data: &DataSet, kind: RecordKind, rows: Rows) {
     let (snapshot, values) = (data.snapshot(), data.values());
     let reader = RowReader::new(&snapshot.formats, &values, kind);
     let mut by_line = BTreeMap::new();
@@ -56,12 +50,13 @@ fn check_records(data: &DataSet, kind: RecordKind, rows: &Rows) {
     }
     assert_eq!(by_line.len(), rows.len());
     for ((offset, (segment, row)), cells) in by_line.into_iter().zip(rows) {
+        let cells: BTreeMap<String, Cell> = cells.into_iter().collect();
         let mut record = Record::new();
         assert!(reader.read(segment, row, &values, &mut record), "all values are kept");
         assert_eq!(cells["line_offset"], Cell::ULong(offset));
         for field in Field::TEXT {
             let value = record.text(field).map(<[u8]>::to_vec);
-            assert_eq!(value_of(cells, field.name()), value, "{}", field.name());
+            assert_eq!(value_of(&cells, field.name()), value, "{}", field.name());
         }
         for (field, name) in [(Field::Bytes, "bytes"), (Field::RequestTime, "request_time_ns")] {
             assert_eq!(cells[name], record.number(field).map_or(Cell::Null, Cell::ULong));
@@ -89,30 +84,4 @@ fn value_of(cells: &BTreeMap<String, Cell>, name: &str) -> Option<Vec<u8>> {
         value.extend(digits[2..].bytes());
     }
     Some(value)
-}
-
-fn parquet_rows(file: Vec<u8>) -> Rows {
-    let reader = SerializedFileReader::new(Bytes::from(file)).expect("a file");
-    let rows = reader.get_row_iter(None).expect("rows");
-    let cells = |row: parquet::record::Row| {
-        row.get_column_iter().map(|(name, cell)| (name.clone(), cell.clone())).collect()
-    };
-    rows.map(|row| cells(row.expect("a row"))).collect()
-}
-
-/// The cells are as Parquet has them.
-fn arrow_rows(stream: &[u8]) -> Rows {
-    let ArrowStream { columns, rows, .. } = ArrowStream::read(stream);
-    let cell = |cell, kind| match cell {
-        ArrowCell::Null => Cell::Null,
-        ArrowCell::Text(text) => Cell::Str(text),
-        ArrowCell::Unsigned(number) => Cell::ULong(number),
-        ArrowCell::Signed(number) if kind == ArrowType::Instant => Cell::Long(number),
-        ArrowCell::Signed(number) => Cell::Int(i32::try_from(number).expect("32 bits")),
-    };
-    let named = |row: Vec<ArrowCell>| {
-        let cells = row.into_iter().zip(&columns);
-        cells.map(|(own, column)| (column.name.clone(), cell(own, column.kind))).collect()
-    };
-    rows.into_iter().map(named).collect()
 }

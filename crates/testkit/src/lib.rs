@@ -9,6 +9,7 @@
 //! - [`fixtures`]: paths of real logs.
 //! - [`json_schema`]: a naive validator of JSON schemas.
 //! - [`numbers`]: numbers that look random.
+//! - `tables`, a feature: the rows of exported tables.
 //!
 //! ```
 //! use weir_testkit::oracle::{Layout, Oracle};
@@ -27,3 +28,5 @@ pub mod json_schema;
 pub mod lines;
 pub mod numbers;
 pub mod oracle;
+#[cfg(feature = "tables")]
+pub mod tables;

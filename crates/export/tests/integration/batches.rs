@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use parquet::basic::Encoding;
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::record::Field as Cell;
 use weir_core::{Format, RecordKind, Selection, Values};
 use weir_export::{RowBatch, TableSchema};
+use weir_testkit::tables::{Cell, parquet_rows};
 
-use super::{cell, file, rows, segment};
+use super::{cell, file, segment};
 
 fn text(text: &str) -> Cell {
     Cell::Str(text.to_owned())
@@ -23,7 +23,7 @@ fn fields_without_a_column_are_json() {
     let extra = ["ssl_cipher".to_owned()];
     let mut batch = RowBatch::new(TableSchema::new(RecordKind::Request, &extra));
     batch.push("a", &segment, &Selection::All(2), &values);
-    let rows = rows(file(&mut [batch]));
+    let rows = parquet_rows(file(&mut [batch]));
     assert_eq!(cell(&rows[0], "ssl_cipher"), &text("AES"));
     assert_eq!(cell(&rows[0], "other_fields"), &text(r#"{"geo":"\"\\xFF"}"#));
     assert_eq!(cell(&rows[0], "escaped_columns"), &text("other_fields"));
@@ -43,7 +43,7 @@ fn lines_of_one_block_are_written_in_their_order() {
     assert!(batch.overlaps(&between) && !batch.overlaps(&next));
     batch.push("a", &between, &Selection::All(2), &values);
     batch.push("a", &next, &Selection::All(1), &values);
-    let rows = rows(file(&mut [batch]));
+    let rows = parquet_rows(file(&mut [batch]));
     let clients: Vec<&Cell> = rows.iter().map(|row| cell(row, "client")).collect();
     let expected = ["::1", "::2", "::3", "::4", "::5"].map(text);
     assert_eq!(clients, expected.iter().collect::<Vec<_>>());

@@ -7,14 +7,9 @@ mod round_trip;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::record::Field as Cell;
 use weir_core::{Block, BlockLimits, BlockReader, Format, Segment, Values};
 use weir_export::{ArrowWriter, ParquetWriter, RowBatch};
-use weir_testkit::arrow::{ArrowCell, ArrowStream, ArrowType};
-
-/// The columns of each row by name.
-type Rows = Vec<Vec<(String, Cell)>>;
+use weir_testkit::tables::Cell;
 
 /// A log as a segment, whose lines begin at this offset of the source.
 fn segment(format: &Arc<Format>, log: &[u8], offset: u64, values: &mut Values) -> Segment {
@@ -46,33 +41,6 @@ fn stream(batches: &mut [RowBatch]) -> Vec<u8> {
     }
     stream.extend(writer.finish());
     stream
-}
-
-/// Reads a stream. The cells are as Parquet has them.
-fn stream_rows(stream: &[u8]) -> Rows {
-    let ArrowStream { columns, rows, .. } = ArrowStream::read(stream);
-    let cell = |cell, kind| match cell {
-        ArrowCell::Null => Cell::Null,
-        ArrowCell::Text(text) => Cell::Str(text),
-        ArrowCell::Unsigned(number) => Cell::ULong(number),
-        ArrowCell::Signed(number) if kind == ArrowType::Instant => Cell::Long(number),
-        ArrowCell::Signed(number) => Cell::Int(i32::try_from(number).expect("32 bits")),
-    };
-    let named = |row: Vec<ArrowCell>| {
-        let cells = row.into_iter().zip(&columns);
-        cells.map(|(own, column)| (column.name.clone(), cell(own, column.kind))).collect()
-    };
-    rows.into_iter().map(named).collect()
-}
-
-/// Reads a file.
-fn rows(file: Bytes) -> Rows {
-    let reader = SerializedFileReader::new(file).expect("a file");
-    let rows = reader.get_row_iter(None).expect("rows");
-    let cells = |row: parquet::record::Row| {
-        row.get_column_iter().map(|(name, cell)| (name.clone(), cell.clone())).collect()
-    };
-    rows.map(|row| cells(row.expect("a row"))).collect()
 }
 
 /// The cell of a row.

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use parquet::record::Field as Cell;
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof};
 use proptest::{prop_assert, prop_assert_eq, proptest};
 use weir_core::{Field, Format, Record, RowReader, Selection, Values};
 use weir_export::{RowBatch, TableSchema};
+use weir_testkit::tables::{Cell, arrow_rows, parquet_rows};
 
-use super::{cell, file, rows, segment, stream, stream_rows};
+use super::{cell, file, segment, stream};
 
 const FORMAT: &str =
     r#"$remote_addr [$time_iso8601] $body_bytes_sent $request_time "$http_user_agent" $ssl_cipher"#;
@@ -94,8 +94,8 @@ proptest! {
             batches[usize::from(second_batch)].push("a.log", &second, &selected[1], &values);
             batches
         };
-        let read = rows(file(&mut batches()));
-        prop_assert_eq!(&read, &stream_rows(&stream(&mut batches())));
+        let read = parquet_rows(file(&mut batches()));
+        prop_assert_eq!(&read, &arrow_rows(&stream(&mut batches())));
         prop_assert_eq!(read.len(), selected[0].len() + selected[1].len());
 
         let reader = RowReader::new(std::slice::from_ref(&format), &values, format.kind());
