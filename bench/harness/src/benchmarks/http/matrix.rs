@@ -16,10 +16,10 @@ pub(super) struct Matrix {
 /// The measurements of one server with one body over one socket.
 #[derive(Debug)]
 pub(super) struct Cell {
-    kind: &'static str,
+    pub(super) kind: &'static str,
     pub(super) kilobytes: usize,
-    socket: Socket,
-    server: &'static str,
+    pub(super) socket: Socket,
+    pub(super) server: &'static str,
     /// Requests a second.
     pub(super) rates: Vec<f64>,
     /// The server's processor time for a request, in microseconds.

@@ -3,6 +3,7 @@
 mod check;
 mod load;
 mod matrix;
+mod picture;
 mod servers;
 
 use std::path::{Path, PathBuf};
@@ -42,7 +43,10 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
     let matrix = measure(settings, &servers)?;
     let page = folder()?.join("http.md");
     std::fs::write(&page, matrix.to_markdown())?;
+    let drawing = page.with_extension("svg");
+    std::fs::write(&drawing, picture::picture(&matrix.cells))?;
     std::fs::write(&page, matrix.to_markdown() + &tails(&servers)?)?;
+    notes.push(format!("as a picture: {}", drawing.display()));
     notes.push(format!("all cells with both numbers and the percentiles: {}", page.display()));
     Ok(tables(&matrix, notes))
 }

@@ -1,0 +1,122 @@
+//! `[backends.NAME]`: the servers that answer requests.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::origin::Origin;
+use super::reading::Reading;
+use super::table::TableReader;
+
+/// A group of servers that answer the same requests.
+#[derive(Debug, Clone)]
+pub struct BackendConfig {
+    /// The name in the configuration.
+    pub name: String,
+    /// The servers, never empty.
+    pub instances: Vec<Origin>,
+    /// The path that is asked to learn whether a server is well. Without one, only the answers to
+    /// requests tell.
+    pub health: Option<String>,
+    /// The time between two such questions.
+    pub health_interval: Duration,
+    /// Certificate authorities for https servers, as PEM; the system's if absent.
+    pub ca_file: Option<PathBuf>,
+    /// Whether the servers speak HTTP/2, which over http means from the first byte on (RFC 9113 section
+    /// 3.3).
+    pub is_http2: bool,
+    /// Connections to one server at most.
+    pub connections_max: usize,
+    /// How long a server may take.
+    pub timeouts: Timeouts,
+}
+
+/// How long a backend may take. Each can be set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeouts {
+    /// To accept a connection, TLS included. Default 5 s.
+    pub connect: Duration,
+    /// From the end of the request to the head of the answer. Default 60 s.
+    pub first_byte: Duration,
+    /// Between two parts of a body or of a tunnel. Default 60 s.
+    pub idle: Duration,
+    /// From the arrival of the request to the end of the answer; no limit by default.
+    pub whole: Option<Duration>,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        let [connect, rest] = [5, 60].map(Duration::from_secs);
+        Self { connect, first_byte: rest, idle: rest, whole: None }
+    }
+}
+
+/// Reads the table of a backend. Mistakes are noted, and then there may be no backend.
+pub(super) fn read(name: &str, table: TableReader<'_>, reading: &Reading) -> Option<BackendConfig> {
+    let instances = read_instances(&table);
+    let health = table.string("health");
+    if let Some(path) = &health
+        && !path.value.starts_with('/')
+    {
+        table.complain_at(
+            path,
+            "this is not a path; write it with a slash at its beginning: \"/health\"",
+        );
+    }
+    let health_interval = table.duration("health_interval").unwrap_or(HEALTH_INTERVAL);
+    let ca_file = table.string("ca_file").map(|located| reading.path(located.value));
+    let is_http2 = table.boolean("http2").unwrap_or(false);
+    let connections_max = table.number("connections", 1).map_or(CONNECTIONS_MAX, |it| it.value);
+    let timeouts = table.table("timeouts").map(read_timeouts).unwrap_or_default();
+    table.finish();
+    Some(BackendConfig {
+        name: name.to_owned(),
+        instances: instances?,
+        health: health.map(|path| path.value.to_owned()),
+        health_interval: health_interval.max(Duration::from_millis(10)),
+        ca_file,
+        is_http2,
+        connections_max: usize::try_from(connections_max).unwrap_or(usize::MAX),
+        timeouts,
+    })
+}
+
+const HEALTH_INTERVAL: Duration = Duration::from_secs(5);
+const CONNECTIONS_MAX: u64 = 1_024;
+
+fn read_instances(table: &TableReader<'_>) -> Option<Vec<Origin>> {
+    let Some(list) = table.strings("instances") else {
+        if !table.has("instances") {
+            table.complain("`instances` is missing: [\"http://127.0.0.1:9001\"]");
+        }
+        return None;
+    };
+    if list.value.is_empty() {
+        table.complain_at(&list, "the list is empty; name at least one server");
+        return None;
+    }
+    let mut origins = Vec::new();
+    for item in &list.value {
+        match item.value.parse::<Origin>() {
+            Ok(origin) => origins.push(origin),
+            Err(error) => table.complain_at(item, error.to_string()),
+        }
+    }
+    (origins.len() == list.value.len()).then_some(origins)
+}
+
+fn read_timeouts(table: TableReader<'_>) -> Timeouts {
+    let default = Timeouts::default();
+    let timeouts = Timeouts {
+        connect: table.duration("connect").unwrap_or(default.connect),
+        first_byte: table.duration("first_byte").unwrap_or(default.first_byte),
+        idle: table.duration("idle").unwrap_or(default.idle),
+        whole: table.duration("whole"),
+    };
+    let all =
+        [Some(timeouts.connect), Some(timeouts.first_byte), Some(timeouts.idle), timeouts.whole];
+    if all.into_iter().flatten().any(|timeout| timeout.is_zero()) {
+        table.complain("no request can be answered in no time; write at least \"1ms\"");
+    }
+    table.finish();
+    timeouts
+}

@@ -1,0 +1,248 @@
+//! `[[routes]]`: which requests go to which backend.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::reading::Reading;
+use super::secret::Secret;
+use super::table::{Located, TableReader};
+
+/// Requests of one kind, and where they go.
+#[derive(Debug, Clone)]
+pub struct RouteConfig {
+    /// The beginning of the path, in whole segments.
+    pub path: String,
+    /// The host of the request; any if absent.
+    pub host: Option<String>,
+    /// The name of the issuer whose tokens are accepted; without one, the route is open to everybody.
+    pub issuer: Option<String>,
+    /// How the backend is found.
+    pub target: Target,
+    /// How the gateway proves itself to the backend.
+    pub session: Option<SessionConfig>,
+}
+
+/// How the backend of a request is found.
+#[derive(Debug, Clone)]
+pub enum Target {
+    /// Always the same.
+    Backend(String),
+    /// By the value of a claim.
+    Claim {
+        /// The name of the claim.
+        claim: String,
+        /// What follows from its value.
+        choice: Choice,
+    },
+}
+
+/// How the value of a claim becomes a backend.
+#[derive(Debug, Clone)]
+pub enum Choice {
+    /// A table from values to names of backends.
+    Table(BTreeMap<String, String>),
+    /// A URL in which `{claim}` stands for the value.
+    Template(String),
+    /// A service that is asked.
+    Lookup {
+        /// Its URL, in which `{claim}` stands for the value.
+        url: String,
+        /// How long its answers are kept.
+        cache: Duration,
+    },
+}
+
+/// How the gateway proves itself to a backend in place of the client.
+#[derive(Debug, Clone)]
+pub struct SessionConfig {
+    /// How a session begins.
+    pub login: Login,
+    /// The credential of the gateway.
+    pub credential: Secret,
+    /// How long a session is used, unless the backend says less.
+    pub lifetime: Duration,
+}
+
+/// How a session begins.
+#[derive(Debug, Clone)]
+pub enum Login {
+    /// A path of the backend that takes the credential.
+    Path(String),
+    /// A token service (RFC 8693).
+    Exchange(String),
+}
+
+/// Reads the table of a route. Mistakes are noted, and then there may be no route. `issuers` and
+/// `backends` are the names that exist.
+pub(super) fn read(
+    table: TableReader<'_>,
+    (issuers, backends): (&[&str], &[&str]),
+    reading: &Reading,
+) -> Option<RouteConfig> {
+    let path = table.required_string("path");
+    if let Some(path) = &path
+        && (!path.value.starts_with('/') || path.value.contains(['?', '#']))
+    {
+        table.complain_at(
+            path,
+            "this is not a path; write it with a slash at its beginning: \"/api\"",
+        );
+    }
+    let host = table.string("host").map(|host| host.value.to_ascii_lowercase());
+    let issuer = table.string("issuer");
+    if let Some(issuer) = &issuer {
+        check_name(&table, issuer, issuers, "issuer");
+    }
+    let target = read_target(&table, issuer.is_some(), backends);
+    let has_session = table.has("session");
+    let session = table.table("session").and_then(|session| read_session(session, reading));
+    if has_session && issuer.is_none() {
+        table.complain("`session` needs `issuer`: a session belongs to the subject of a token");
+    }
+    table.finish();
+    if has_session && session.is_none() {
+        return None;
+    }
+    Some(RouteConfig {
+        path: path?.value.to_owned(),
+        host,
+        issuer: issuer.map(|issuer| issuer.value.to_owned()),
+        target: target?,
+        session,
+    })
+}
+
+/// Checks that a name exists.
+fn check_name(table: &TableReader<'_>, name: &Located<&str>, known: &[&str], what: &str) -> bool {
+    if known.contains(&name.value) {
+        return true;
+    }
+    let hint = match weir_core::nearest_name(name.value, known.iter().copied()) {
+        Some(nearest) => format!("did you mean `{nearest}`?"),
+        None if known.is_empty() => format!("write [{what}s.{}]", name.value),
+        None => format!("there are: {}", known.join(", ")),
+    };
+    table.complain_at(name, format!("there is no {what} `{}`; {hint}", name.value));
+    false
+}
+
+fn read_target(table: &TableReader<'_>, has_issuer: bool, backends: &[&str]) -> Option<Target> {
+    let (claim, fixed) = (table.string("claim"), table.string("backend"));
+    let has = ["backends", "lookup"].map(|name| table.has(name));
+    let given = has.into_iter().filter(|has| *has).count() + usize::from(fixed.is_some());
+    if given != 1 {
+        table.complain(format!(
+            "a route goes to exactly one of `backend`, `backends` (with `claim`) and `lookup` (with \
+             `claim`); {given} are given"
+        ));
+        return None;
+    }
+    if let Some(name) = fixed {
+        if claim.is_some() {
+            table.complain(
+                "`claim` has no effect beside `backend`; write `backends` or leave it out",
+            );
+        }
+        return check_name(table, &name, backends, "backend")
+            .then(|| Target::Backend(name.value.to_owned()));
+    }
+    let choice = if has[1] { read_lookup(table) } else { read_choice(table, backends) };
+    let Some(claim) = claim else {
+        table.complain("`claim` is missing: the claim of the token that decides the backend");
+        return None;
+    };
+    if !has_issuer {
+        table.complain("`claim` needs `issuer`: without a token there are no claims");
+    }
+    Some(Target::Claim { claim: claim.value.to_owned(), choice: choice? })
+}
+
+fn read_choice(table: &TableReader<'_>, backends: &[&str]) -> Option<Choice> {
+    if !table.is_table("backends") {
+        let template = table.string("backends")?;
+        return check_template(table, &template)
+            .then(|| Choice::Template(template.value.to_owned()));
+    }
+    let entries = table.table("backends")?.entries();
+    if entries.is_empty() {
+        table.complain("`backends` is empty; write { VALUE = \"BACKEND\" }");
+    }
+    let mut map = BTreeMap::new();
+    for (value, name) in entries {
+        if check_name(table, &name, backends, "backend") {
+            map.insert(value.to_owned(), name.value.to_owned());
+        }
+    }
+    Some(Choice::Table(map))
+}
+
+fn read_lookup(table: &TableReader<'_>) -> Option<Choice> {
+    let lookup = table.table("lookup")?;
+    let url = lookup.required_string("url");
+    let cache = lookup.duration("cache").unwrap_or(Duration::from_secs(60));
+    let is_valid = url.as_ref().is_some_and(|url| check_template(&lookup, url));
+    lookup.finish();
+    let url = url?.value.to_owned();
+    is_valid.then_some(Choice::Lookup { url, cache })
+}
+
+/// Checks a URL with `{claim}`.
+fn check_template(table: &TableReader<'_>, template: &Located<&str>) -> bool {
+    let is_url = template.value.starts_with("http://") || template.value.starts_with("https://");
+    let is_valid = is_url && template.value.contains("{claim}");
+    if !is_valid {
+        table.complain_at(
+            template,
+            "write a URL with {claim} in it, as in http://{claim}.internal:9000",
+        );
+    }
+    is_valid
+}
+
+fn read_session(table: TableReader<'_>, reading: &Reading) -> Option<SessionConfig> {
+    let (login, exchange) = (table.string("login"), table.string("exchange"));
+    let login = match (login, exchange) {
+        (Some(path), None) if path.value.starts_with('/') => {
+            Some(Login::Path(path.value.to_owned()))
+        }
+        (Some(path), None) => {
+            table.complain_at(
+                &path,
+                "this is not a path; write it with a slash at its beginning: \"/session\"",
+            );
+            None
+        }
+        (None, Some(url)) => Some(Login::Exchange(url.value.to_owned())),
+        _ => {
+            table.complain(
+                "a session begins by one of `login` (a path of the backend) and `exchange` (a URL)",
+            );
+            None
+        }
+    };
+    let credential = read_credential(&table, reading);
+    let lifetime = table.duration("lifetime").unwrap_or(Duration::from_secs(300));
+    table.finish();
+    Some(SessionConfig { login: login?, credential: credential?, lifetime })
+}
+
+fn read_credential(table: &TableReader<'_>, reading: &Reading) -> Option<Secret> {
+    let (file, variable) = (table.string("credential_file"), table.string("credential_env"));
+    let (located, read) = match (file, variable) {
+        (Some(file), None) => {
+            let read = Secret::read(&reading.path(file.value));
+            (file, read)
+        }
+        (None, Some(variable)) => {
+            let read = Secret::from_environment(variable.value);
+            (variable, read)
+        }
+        _ => {
+            table.complain(
+                "the credential comes from one of `credential_file` and `credential_env`",
+            );
+            return None;
+        }
+    };
+    read.map_err(|message| table.complain_at(&located, message)).ok()
+}

@@ -1,0 +1,266 @@
+//! Reads the keys of a TOML table, and says which of them nobody knows.
+
+use std::cell::RefCell;
+use std::ops::Range;
+use std::time::Duration;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+use weir_core::nearest_name;
+
+use super::duration::parse_duration;
+use super::problem::Problems;
+
+/// A table that is read key by key. What is not read by the time of [`Self::finish`] is a mistake.
+#[derive(Debug)]
+pub(super) struct TableReader<'a> {
+    table: &'a DeTable<'a>,
+    span: Range<usize>,
+    /// The path of the table with a dot behind it; empty for the document.
+    prefix: String,
+    known: RefCell<Vec<&'static str>>,
+    problems: &'a Problems<'a>,
+}
+
+/// A value with its place and the path of its key.
+#[derive(Debug, Clone)]
+pub(super) struct Located<T> {
+    pub(super) value: T,
+    pub(super) span: Range<usize>,
+    pub(super) key: String,
+}
+
+impl<'a> TableReader<'a> {
+    /// A reader of the whole document.
+    pub(super) fn document(table: &'a DeTable<'a>, problems: &'a Problems<'a>) -> Self {
+        Self { table, span: 0..0, prefix: String::new(), known: RefCell::default(), problems }
+    }
+
+    fn nested(&self, table: &'a DeTable<'a>, span: Range<usize>, key: &str) -> TableReader<'a> {
+        let prefix = format!("{key}.");
+        TableReader { table, span, prefix, known: RefCell::default(), problems: self.problems }
+    }
+
+    /// The path of this table.
+    pub(super) fn path(&self) -> &str {
+        self.prefix.trim_end_matches('.')
+    }
+
+    /// Notes a problem of the table as a whole.
+    pub(super) fn complain(&self, message: impl Into<String>) {
+        self.problems.add(&self.span, self.path(), message);
+    }
+
+    /// Notes a problem of one value.
+    pub(super) fn complain_at<T>(&self, located: &Located<T>, message: impl Into<String>) {
+        self.problems.add(&located.span, &located.key, message);
+    }
+
+    fn value(&self, name: &'static str) -> Option<Located<&'a DeValue<'a>>> {
+        self.known.borrow_mut().push(name);
+        let (_, value) = self.table.iter().find(|(key, _)| key.get_ref() == name)?;
+        Some(Located {
+            value: value.get_ref(),
+            span: value.span(),
+            key: format!("{}{name}", self.prefix),
+        })
+    }
+
+    /// The value of a key in the form that `read` accepts; `expected` says which.
+    fn typed<T>(
+        &self,
+        name: &'static str,
+        expected: &str,
+        read: impl FnOnce(&'a DeValue<'a>) -> Option<T>,
+    ) -> Option<Located<T>> {
+        let Located { value, span, key } = self.value(name)?;
+        match read(value) {
+            Some(value) => Some(Located { value, span, key }),
+            None => {
+                let message = format!("this is {}; write {expected}", kind_of(value));
+                self.problems.add(&span, &key, message);
+                None
+            }
+        }
+    }
+
+    /// A string that may be left out.
+    pub(super) fn string(&self, name: &'static str) -> Option<Located<&'a str>> {
+        self.typed(name, "a text in quotes", DeValue::as_str)
+    }
+
+    /// A string that has to be there.
+    pub(super) fn required_string(&self, name: &'static str) -> Option<Located<&'a str>> {
+        let is_there = self.table.iter().any(|(key, _)| key.get_ref() == name);
+        if !is_there {
+            self.complain(format!("`{name}` is missing"));
+        }
+        self.string(name)
+    }
+
+    /// `true` or `false`.
+    pub(super) fn boolean(&self, name: &'static str) -> Option<bool> {
+        self.typed(name, "true or false", DeValue::as_bool).map(|located| located.value)
+    }
+
+    /// A whole number of at least `min`.
+    pub(super) fn number(&self, name: &'static str, min: u64) -> Option<Located<u64>> {
+        let expected = format!("a whole number of {min} or more");
+        self.typed(name, &expected, |value| unsigned(value).filter(|number| *number >= min))
+    }
+
+    /// A duration such as `60s`.
+    pub(super) fn duration(&self, name: &'static str) -> Option<Duration> {
+        let expected = "a time in quotes, such as \"500ms\", \"60s\", \"10m\" or \"1h\"";
+        self.typed(name, expected, |value| parse_duration(value.as_str()?))
+            .map(|located| located.value)
+    }
+
+    /// A list of strings, or one string alone.
+    pub(super) fn strings(&self, name: &'static str) -> Option<Located<Vec<Located<&'a str>>>> {
+        let Located { value, span, key } = self.value(name)?;
+        let item = |value: &'a DeValue<'a>, span: Range<usize>| match value.as_str() {
+            Some(value) => Some(Located { value, span, key: key.clone() }),
+            None => {
+                let message = format!("this is {}; write a text in quotes", kind_of(value));
+                self.problems.add(&span, &key, message);
+                None
+            }
+        };
+        let items = match value {
+            DeValue::Array(array) => {
+                array.iter().filter_map(|value| item(value.get_ref(), value.span())).collect()
+            }
+            value => item(value, span.clone()).into_iter().collect(),
+        };
+        Some(Located { value: items, span, key })
+    }
+
+    /// A table that may be left out.
+    pub(super) fn table(&self, name: &'static str) -> Option<TableReader<'a>> {
+        let located = self.typed(name, "a table, as in { key = value }", as_table)?;
+        Some(self.nested(located.value, located.span, &located.key))
+    }
+
+    /// The tables of an array of tables, `[[name]]`.
+    pub(super) fn tables(&self, name: &'static str) -> Vec<TableReader<'a>> {
+        let expected = format!("one or more tables, each under [[{name}]]");
+        let Some(list) = self.typed(name, &expected, |value| tables_of(value)) else {
+            return Vec::new();
+        };
+        let nested = |(index, (table, span)): (usize, (&'a DeTable<'a>, Range<usize>))| {
+            self.nested(table, span, &format!("{}[{}]", list.key, index + 1))
+        };
+        list.value.into_iter().enumerate().map(nested).collect()
+    }
+
+    /// The tables of a table, each with its name: `[name.NAME]`.
+    pub(super) fn named_tables(
+        &self,
+        name: &'static str,
+    ) -> Vec<(Located<&'a str>, TableReader<'a>)> {
+        let expected = format!("tables, each under [{name}.NAME]");
+        let Some(all) = self.typed(name, &expected, as_table) else { return Vec::new() };
+        let mut named = Vec::new();
+        for (key, value) in all.value {
+            let path = format!("{}.{}", all.key, key.get_ref());
+            match value.get_ref() {
+                DeValue::Table(table) => {
+                    let located = Located {
+                        value: key.get_ref().as_ref(),
+                        span: key.span(),
+                        key: path.clone(),
+                    };
+                    named.push((located, self.nested(table, key.span(), &path)));
+                }
+                other => {
+                    let message = format!("this is {}; write {expected}", kind_of(other));
+                    self.problems.add(&value.span(), &path, message);
+                }
+            }
+        }
+        named
+    }
+
+    /// All keys of this table with their strings, for a table whose keys the user chooses.
+    pub(super) fn entries(&self) -> Vec<(&'a str, Located<&'a str>)> {
+        let mut entries = Vec::new();
+        for (key, value) in self.table {
+            let path = format!("{}{}", self.prefix, key.get_ref());
+            match value.get_ref().as_str() {
+                Some(text) => {
+                    let located = Located { value: text, span: value.span(), key: path };
+                    entries.push((key.get_ref().as_ref(), located));
+                }
+                None => {
+                    let message =
+                        format!("this is {}; write a text in quotes", kind_of(value.get_ref()));
+                    self.problems.add(&value.span(), &path, message);
+                }
+            }
+        }
+        entries
+    }
+
+    /// Whether a key is there, whatever its value is.
+    pub(super) fn has(&self, name: &'static str) -> bool {
+        self.known.borrow_mut().push(name);
+        self.table.iter().any(|(key, _)| key.get_ref() == name)
+    }
+
+    /// Whether the value of a key is a table.
+    pub(super) fn is_table(&self, name: &'static str) -> bool {
+        self.value(name).is_some_and(|located| as_table(located.value).is_some())
+    }
+
+    /// Notes the keys that were not read.
+    pub(super) fn finish(self) {
+        let known = self.known.into_inner();
+        for (key, _) in self.table {
+            let name = key.get_ref().as_ref();
+            if known.contains(&name) {
+                continue;
+            }
+            let mut names: Vec<&str> = known.clone();
+            names.sort_unstable();
+            names.dedup();
+            let hint = match nearest_name(name, names.iter().copied()) {
+                Some(nearest) => format!("did you mean `{nearest}`?"),
+                None => format!("known here: {}", names.join(", ")),
+            };
+            let path = format!("{}{name}", self.prefix);
+            self.problems.add(&key.span(), &path, format!("this key is not known; {hint}"));
+        }
+    }
+}
+
+fn as_table<'a>(value: &'a DeValue<'a>) -> Option<&'a DeTable<'a>> {
+    match value {
+        DeValue::Table(table) => Some(table),
+        _ => None,
+    }
+}
+
+fn tables_of<'a>(value: &'a DeValue<'a>) -> Option<Vec<(&'a DeTable<'a>, Range<usize>)>> {
+    let DeValue::Array(array) = value else { return None };
+    let table = |value: &'a Spanned<DeValue<'a>>| Some((as_table(value.get_ref())?, value.span()));
+    array.iter().map(table).collect()
+}
+
+fn unsigned(value: &DeValue<'_>) -> Option<u64> {
+    let integer = value.as_integer()?;
+    u64::from_str_radix(integer.as_str(), integer.radix()).ok()
+}
+
+/// What a value is, in a sentence.
+fn kind_of(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "a text",
+        DeValue::Integer(_) => "a number",
+        DeValue::Float(_) => "a number with decimals",
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    }
+}
