@@ -8,3 +8,6 @@ pub use config::{
     IssuerKeys, LimitConfig, LimitMode, Login, Origin, Problem, RouteConfig, Secret, SessionConfig,
     Target, Timeouts,
 };
+
+pub mod fetch;
+pub mod token;

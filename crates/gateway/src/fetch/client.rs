@@ -1,0 +1,153 @@
+//! Requests and their answers.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::header::{ACCEPT, CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, USER_AGENT};
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use tokio_rustls::rustls::ClientConfig;
+
+use super::connect::connect;
+use super::error::{FetchError, FetchProblem};
+use super::limits::{FetchLimits, HEAD_BYTES_MAX, HEADER_FIELDS_MAX};
+use super::trust::{TrustError, client_config};
+use super::url::FetchUrl;
+
+/// Fetches resources. Copies share the authorities.
+#[derive(Debug, Clone)]
+pub struct FetchClient {
+    tls: Arc<ClientConfig>,
+    limits: FetchLimits,
+}
+
+/// The answer of a server, whatever its status is, except a redirect.
+#[derive(Debug, Clone)]
+pub struct FetchAnswer {
+    /// The status.
+    pub status: StatusCode,
+    /// The header fields.
+    pub headers: HeaderMap,
+    /// The whole body.
+    pub body: Bytes,
+}
+
+impl FetchClient {
+    /// A client that trusts the authorities of a PEM file, or without one those of the system.
+    ///
+    /// # Errors
+    /// If there are none.
+    pub fn new(ca_file: Option<&Path>, limits: FetchLimits) -> Result<Self, TrustError> {
+        Ok(Self { tls: client_config(ca_file)?, limits })
+    }
+
+    /// Asks for a resource.
+    ///
+    /// # Errors
+    /// If there is no complete answer within the limits, or it is a redirect.
+    pub async fn get(&self, url: &FetchUrl) -> Result<FetchAnswer, FetchError> {
+        self.send(url, Method::GET, HeaderMap::new(), Bytes::new()).await
+    }
+
+    /// Sends a body of this type.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get), and if the type is not a valid field.
+    pub async fn post(
+        &self,
+        url: &FetchUrl,
+        content_type: &str,
+        body: Bytes,
+    ) -> Result<FetchAnswer, FetchError> {
+        let content_type = HeaderValue::from_str(content_type)
+            .map_err(|_| FetchError::new(url, FetchProblem::InvalidRequest))?;
+        let headers = HeaderMap::from_iter([(CONTENT_TYPE, content_type)]);
+        self.send(url, Method::POST, headers, body).await
+    }
+
+    /// Sends a request with these fields. `Host`, `Connection` and the length are set here.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub async fn send(
+        &self,
+        url: &FetchUrl,
+        method: Method,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<FetchAnswer, FetchError> {
+        let fail = |problem| FetchError::new(url, problem);
+        let request = request(url, method, headers, body).map_err(fail)?;
+        let exchange = self.exchange(url, request);
+        match tokio::time::timeout(self.limits.timeout, exchange).await {
+            Ok(outcome) => outcome.map_err(fail),
+            Err(_) => Err(fail(FetchProblem::Timeout)),
+        }
+    }
+
+    async fn exchange(
+        &self,
+        url: &FetchUrl,
+        request: Request<Full<Bytes>>,
+    ) -> Result<FetchAnswer, FetchProblem> {
+        let stream = connect(&url.server, &self.tls).await.map_err(FetchProblem::Connect)?;
+        let (mut sender, connection) = hyper::client::conn::http1::Builder::new()
+            .max_buf_size(HEAD_BYTES_MAX)
+            .max_headers(HEADER_FIELDS_MAX)
+            .handshake(TokioIo::new(stream))
+            .await
+            .map_err(FetchProblem::Protocol)?;
+        let answer = async {
+            let response = sender.send_request(request).await.map_err(FetchProblem::Protocol)?;
+            read_answer(response, self.limits.body_bytes_max).await
+        };
+        // The connection moves while it is polled. If it fails first, the answer has the error too.
+        tokio::pin!(answer);
+        tokio::select! {
+            answer = &mut answer => answer,
+            _ended = connection => answer.await,
+        }
+    }
+}
+
+fn request(
+    url: &FetchUrl,
+    method: Method,
+    mut headers: HeaderMap,
+    body: Bytes,
+) -> Result<Request<Full<Bytes>>, FetchProblem> {
+    let host = HeaderValue::from_str(&url.host).map_err(|_| FetchProblem::InvalidRequest)?;
+    headers.insert(HOST, host);
+    headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    headers.entry(ACCEPT).or_insert(HeaderValue::from_static("application/json"));
+    headers.entry(USER_AGENT).or_insert(HeaderValue::from_static("weir"));
+    let uri = url.target.parse().map_err(|_| FetchProblem::InvalidRequest)?;
+    let mut request = Request::new(Full::new(body));
+    *request.method_mut() = method;
+    *request.uri_mut() = uri;
+    *request.headers_mut() = headers;
+    Ok(request)
+}
+
+async fn read_answer(
+    response: Response<Incoming>,
+    bytes_max: usize,
+) -> Result<FetchAnswer, FetchProblem> {
+    let (head, mut incoming) = response.into_parts();
+    if head.status.is_redirection() {
+        return Err(FetchProblem::Redirect(head.status));
+    }
+    let mut body = BytesMut::new();
+    while let Some(frame) = incoming.frame().await {
+        let frame = frame.map_err(FetchProblem::Protocol)?;
+        let Ok(data) = frame.into_data() else { continue };
+        if body.len() + data.len() > bytes_max {
+            return Err(FetchProblem::TooLarge(bytes_max));
+        }
+        body.extend_from_slice(&data);
+    }
+    Ok(FetchAnswer { status: head.status, headers: head.headers, body: body.freeze() })
+}

@@ -1,0 +1,74 @@
+//! Why a fetch failed.
+
+use std::fmt;
+use std::io;
+
+use hyper::StatusCode;
+
+use super::url::FetchUrl;
+
+/// A fetch that failed.
+#[derive(Debug)]
+pub struct FetchError {
+    url: FetchUrl,
+    problem: FetchProblem,
+}
+
+/// Why a fetch failed.
+#[derive(Debug)]
+pub enum FetchProblem {
+    /// The server could not be reached: its name, its address, or TLS.
+    Connect(io::Error),
+    /// It did not all happen in time.
+    Timeout,
+    /// The server's answer is not HTTP, or ended early.
+    Protocol(hyper::Error),
+    /// The answer leads elsewhere.
+    Redirect(StatusCode),
+    /// The body is larger than the limit in bytes.
+    TooLarge(usize),
+    /// A field of the request has bytes that a field cannot have.
+    InvalidRequest,
+}
+
+impl FetchError {
+    pub(super) fn new(url: &FetchUrl, problem: FetchProblem) -> Self {
+        Self { url: url.clone(), problem }
+    }
+
+    /// Why it failed.
+    pub fn problem(&self) -> &FetchProblem {
+        &self.problem
+    }
+}
+
+impl fmt::Display for FetchError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: ", self.url)?;
+        match &self.problem {
+            FetchProblem::Connect(error) => write!(formatter, "no connection: {error}"),
+            FetchProblem::Timeout => formatter.write_str("no complete answer in time"),
+            FetchProblem::Protocol(error) => write!(formatter, "no valid answer: {error}"),
+            FetchProblem::Redirect(status) => write!(
+                formatter,
+                "the answer is a redirect ({status}), which is not followed; name the final address"
+            ),
+            FetchProblem::TooLarge(bytes_max) => {
+                write!(formatter, "the answer is larger than {bytes_max} bytes")
+            }
+            FetchProblem::InvalidRequest => {
+                formatter.write_str("a header field of the request has invalid characters")
+            }
+        }
+    }
+}
+
+impl std::error::Error for FetchError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.problem {
+            FetchProblem::Connect(error) => Some(error),
+            FetchProblem::Protocol(error) => Some(error),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! The token of a request (RFC 6750 section 2.1).
+
+use hyper::header::{AUTHORIZATION, HeaderMap};
+
+use super::refusal::TokenRefusal;
+
+/// The parameter of a query that RFC 6750 section 2.3 allows and discourages: addresses are logged.
+const PARAMETER: &[u8] = b"access_token";
+
+/// The token in the `Authorization` field of a request, from the query of whose address none is taken.
+///
+/// # Errors
+/// If there is none, or there could be two: in a second field, or in the query as well. Two programs could
+/// choose different ones.
+pub fn bearer_token<'a>(
+    headers: &'a HeaderMap,
+    query: Option<&str>,
+) -> Result<&'a str, TokenRefusal> {
+    let mut fields = headers.get_all(AUTHORIZATION).iter();
+    let Some(field) = fields.next() else { return Err(TokenRefusal::NoToken) };
+    if fields.next().is_some() {
+        return Err(TokenRefusal::SeveralTokens);
+    }
+    let field = field.to_str().map_err(|_| TokenRefusal::MalformedField)?;
+    let (scheme, rest) = field.split_once(' ').unwrap_or((field, ""));
+    // Names of schemes are case-insensitive (RFC 9110 section 11.1).
+    if !scheme.eq_ignore_ascii_case("Bearer") {
+        return Err(TokenRefusal::OtherScheme);
+    }
+    let token = rest.trim_matches(' ');
+    if token.is_empty() || !token.bytes().all(is_token_byte) {
+        return Err(TokenRefusal::MalformedField);
+    }
+    if query.is_some_and(has_token) {
+        return Err(TokenRefusal::SeveralTokens);
+    }
+    Ok(token)
+}
+
+/// Whether a token may have this byte (`b64token`, RFC 6750 section 2.1).
+fn is_token_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte)
+}
+
+fn has_token(query: &str) -> bool {
+    let names = query.split('&').map(|pair| pair.split_once('=').map_or(pair, |(name, _)| name));
+    names.into_iter().any(|name| decoded(name.as_bytes()).eq(PARAMETER.iter().copied()))
+}
+
+/// The bytes of a text whose `%41` is an `A`.
+fn decoded(text: &[u8]) -> impl Iterator<Item = u8> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let (byte, after) = match rest {
+            [b'%', high, low, after @ ..]
+                if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() =>
+            {
+                (digit(*high) << 4 | digit(*low), after)
+            }
+            [byte, after @ ..] => (*byte, after),
+            [] => return None,
+        };
+        rest = after;
+        Some(byte)
+    })
+}
+
+/// The value of a hexadecimal digit.
+fn digit(byte: u8) -> u8 {
+    match byte {
+        b'0'..=b'9' => byte - b'0',
+        b'a'..=b'f' => byte - b'a' + 10,
+        b'A'..=b'F' => byte - b'A' + 10,
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::header::{AUTHORIZATION, HeaderMap, HeaderValue};
+
+    use super::{TokenRefusal, bearer_token};
+
+    fn headers(fields: &[&[u8]]) -> HeaderMap {
+        let value = |field: &&[u8]| (AUTHORIZATION, HeaderValue::from_bytes(field).unwrap());
+        let mut headers = HeaderMap::new();
+        for (name, value) in fields.iter().map(value) {
+            headers.append(name, value);
+        }
+        headers
+    }
+
+    #[test]
+    fn a_request_has_one_token_in_one_place() {
+        let several = Err(TokenRefusal::SeveralTokens);
+        let malformed = Err(TokenRefusal::MalformedField);
+        for (fields, query, expected) in [
+            (&[&b"Bearer a.b.c"[..]][..], None, Ok("a.b.c")),
+            (&[b"bEARER   a.b.c"], Some("x=1"), Ok("a.b.c")),
+            (&[b"Bearer a"], Some("access_tokens=1&xaccess_token=2&x=access_token"), Ok("a")),
+            (&[], None, Err(TokenRefusal::NoToken)),
+            (&[], Some("access_token=a"), Err(TokenRefusal::NoToken)),
+            (&[b"Basic YTpi"], None, Err(TokenRefusal::OtherScheme)),
+            (&[b"BearerX a"], None, Err(TokenRefusal::OtherScheme)),
+            (&[b"a.b.c"], None, Err(TokenRefusal::OtherScheme)),
+            (&[b""], None, Err(TokenRefusal::OtherScheme)),
+            (&[b"Bearer a", b"Bearer a"], None, several),
+            (&[b"Basic YTpi", b"Bearer a"], None, several),
+            (&[b"Bearer a"], Some("access_token=a"), several),
+            (&[b"Bearer a"], Some("x=1&access_token"), several),
+            (&[b"Bearer a"], Some("%61ccess%5Ftoken=a"), several),
+            (&[b"Bearer"], None, malformed),
+            (&[b"Bearer "], None, malformed),
+            (&[b"Bearer\ta"], None, Err(TokenRefusal::OtherScheme)),
+            (&[b"Bearer a b"], None, malformed),
+            (&[b"Bearer a,Bearer b"], None, malformed),
+            (&[b"Bearer \"a\""], None, malformed),
+            (&[b"Bearer \xc3\xa9"], None, malformed),
+        ] {
+            assert_eq!(bearer_token(&headers(fields), query), expected, "{fields:?} {query:?}");
+        }
+    }
+}

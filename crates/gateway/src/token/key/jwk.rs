@@ -1,0 +1,190 @@
+//! Key sets in JSON (RFC 7517), with keys of RFC 7518 section 6 and RFC 8037 section 2.
+
+use serde_json::{Map, Value};
+
+use super::problem::KeyProblem;
+use super::public::PublicKey;
+use super::secret::SecretKey;
+use super::set::{KeySet, SetKey, SkippedKey, VerificationKey};
+use crate::token::algorithm::{Algorithm, KeyType};
+use crate::token::encoding::decode;
+use crate::token::json::{JsonFault, parse_object};
+
+/// The most keys that are read from a set. Issuers have two or three, during a rotation some more.
+const KEYS_MAX: usize = 100;
+
+/// The most bytes of a `kid` that are kept of a key that is skipped.
+const SHOWN_ID_BYTES_MAX: usize = 64;
+
+/// Whether a set may hold secrets (`"kty":"oct"`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::token) enum SecretsIn {
+    /// In a file of this machine they may be.
+    File,
+    /// A set that others can fetch holds none.
+    FetchedSet,
+}
+
+/// Reads a key set. Keys that cannot be used are left out and listed.
+///
+/// # Errors
+/// A sentence, if the text is not a key set.
+pub(in crate::token) fn parse_key_set(
+    text: &[u8],
+    algorithms: &[Algorithm],
+    secrets_in: SecretsIn,
+) -> Result<KeySet, String> {
+    let mut members = parse_object(text).map_err(|fault| match fault {
+        JsonFault::Malformed => "the key set is not JSON".to_owned(),
+        JsonFault::DuplicateName => "the key set has a name twice in an object".to_owned(),
+        JsonFault::NotObject => "the key set is not a JSON object".to_owned(),
+    })?;
+    let Some(Value::Array(items)) = members.remove("keys") else {
+        return Err("the key set has no list `keys`".to_owned());
+    };
+    let mut set = KeySet { keys: Vec::new(), skipped: Vec::new(), has_ids: true };
+    for (index, item) in items.into_iter().enumerate() {
+        let members = match item {
+            Value::Object(members) => members,
+            _ => Map::new(),
+        };
+        let reading = Reading { members: &members, algorithms, secrets_in };
+        let read = if index < KEYS_MAX { reading.key() } else { Err(KeyProblem::TooMany) };
+        match read {
+            Ok(key) => set.keys.push(key),
+            Err(problem) => {
+                let key_id = reading.text("kid").map(shortened);
+                set.skipped.push(SkippedKey { index, key_id, problem });
+            }
+        }
+        if index == KEYS_MAX {
+            break;
+        }
+    }
+    Ok(set)
+}
+
+fn shortened(text: &str) -> String {
+    let mut end = text.len().min(SHOWN_ID_BYTES_MAX);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text[..end].to_owned()
+}
+
+/// One key that is being read.
+struct Reading<'a> {
+    members: &'a Map<String, Value>,
+    algorithms: &'a [Algorithm],
+    secrets_in: SecretsIn,
+}
+
+impl Reading<'_> {
+    fn key(&self) -> Result<SetKey, KeyProblem> {
+        let key_type = self.required_text("kty")?;
+        let id = match self.members.get("kid") {
+            None => None,
+            Some(Value::String(id)) => Some(id.clone()),
+            Some(_) => return Err(KeyProblem::Malformed("kid")),
+        };
+        self.check_use()?;
+        let algorithm = self.algorithm()?;
+        let key = match key_type {
+            "RSA" => VerificationKey::Public(self.rsa()?),
+            "EC" => VerificationKey::Public(self.ec()?),
+            "OKP" => VerificationKey::Public(self.ed25519()?),
+            "oct" => VerificationKey::Secret(self.secret(algorithm)?),
+            _ => return Err(KeyProblem::Unsupported),
+        };
+        let key = SetKey { key, id, algorithm };
+        match algorithm {
+            Some(algorithm) if !key.is_for(algorithm) => Err(KeyProblem::WrongAlgorithm),
+            None if !self.algorithms.iter().any(|algorithm| key.is_for(*algorithm)) => {
+                Err(KeyProblem::AlgorithmNotAllowed)
+            }
+            _ => Ok(key),
+        }
+    }
+
+    /// Checks `use` and `key_ops` (RFC 7517 sections 4.2 and 4.3).
+    fn check_use(&self) -> Result<(), KeyProblem> {
+        match self.members.get("use") {
+            None => {}
+            Some(Value::String(purpose)) if purpose == "sig" => {}
+            Some(_) => return Err(KeyProblem::OtherUse),
+        }
+        match self.members.get("key_ops") {
+            None => Ok(()),
+            Some(Value::Array(operations)) if operations.contains(&"verify".into()) => Ok(()),
+            Some(_) => Err(KeyProblem::OtherUse),
+        }
+    }
+
+    /// The key's `alg`, which has to be one of the issuer's.
+    fn algorithm(&self) -> Result<Option<Algorithm>, KeyProblem> {
+        match self.members.get("alg") {
+            None => Ok(None),
+            Some(Value::String(name)) => Algorithm::from_token(name)
+                .filter(|algorithm| self.algorithms.contains(algorithm))
+                .map(Some)
+                .ok_or(KeyProblem::AlgorithmNotAllowed),
+            Some(_) => Err(KeyProblem::Malformed("alg")),
+        }
+    }
+
+    fn rsa(&self) -> Result<PublicKey, KeyProblem> {
+        self.check_public()?;
+        PublicKey::rsa(&self.bytes("n")?, &self.bytes("e")?)
+    }
+
+    fn ec(&self) -> Result<PublicKey, KeyProblem> {
+        self.check_public()?;
+        let (key_type, bytes) = match self.required_text("crv")? {
+            "P-256" => (KeyType::P256, 32),
+            "P-384" => (KeyType::P384, 48),
+            _ => return Err(KeyProblem::Unsupported),
+        };
+        let (x, y) = (self.bytes("x")?, self.bytes("y")?);
+        // Each has the full length (RFC 7518 section 6.2.1.2), so that the two cannot be cut elsewhere.
+        if x.len() != bytes || y.len() != bytes {
+            return Err(KeyProblem::NotOnCurve);
+        }
+        PublicKey::ec(key_type, &[&[4][..], &x, &y].concat())
+    }
+
+    fn ed25519(&self) -> Result<PublicKey, KeyProblem> {
+        self.check_public()?;
+        match self.required_text("crv")? {
+            "Ed25519" => PublicKey::ed25519(&self.bytes("x")?),
+            _ => Err(KeyProblem::Unsupported),
+        }
+    }
+
+    fn secret(&self, only: Option<Algorithm>) -> Result<SecretKey, KeyProblem> {
+        if self.secrets_in == SecretsIn::FetchedSet {
+            return Err(KeyProblem::SecretInFetchedSet);
+        }
+        let secret = self.bytes("k")?;
+        match &only {
+            Some(only) => SecretKey::new(&secret, std::slice::from_ref(only)),
+            None => SecretKey::new(&secret, self.algorithms),
+        }
+    }
+
+    /// Refuses a key that has its private half with it.
+    fn check_public(&self) -> Result<(), KeyProblem> {
+        if self.members.contains_key("d") { Err(KeyProblem::Private) } else { Ok(()) }
+    }
+
+    fn text(&self, name: &str) -> Option<&str> {
+        self.members.get(name)?.as_str()
+    }
+
+    fn required_text(&self, name: &'static str) -> Result<&str, KeyProblem> {
+        self.text(name).ok_or(KeyProblem::Malformed(name))
+    }
+
+    fn bytes(&self, name: &'static str) -> Result<Vec<u8>, KeyProblem> {
+        decode(self.required_text(name)?.as_bytes()).ok_or(KeyProblem::Malformed(name))
+    }
+}

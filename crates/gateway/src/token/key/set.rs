@@ -1,0 +1,115 @@
+//! Keys of one issuer, found by the identifier that a token names.
+
+use super::problem::KeyProblem;
+use super::public::PublicKey;
+use super::secret::SecretKey;
+use crate::token::algorithm::{Algorithm, KeyType};
+use crate::token::refusal::TokenRefusal;
+
+/// A key that verifies.
+#[derive(Debug, Clone)]
+pub(in crate::token) enum VerificationKey {
+    Secret(SecretKey),
+    Public(PublicKey),
+}
+
+/// A key with what its set says of it.
+#[derive(Debug, Clone)]
+pub(super) struct SetKey {
+    pub(super) key: VerificationKey,
+    /// `kid`.
+    pub(super) id: Option<String>,
+    /// `alg`: the only algorithm to use it with.
+    pub(super) algorithm: Option<Algorithm>,
+}
+
+/// A key of a set that is not used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkippedKey {
+    /// Its place in the set, from 0.
+    pub index: usize,
+    /// Its `kid`, if it has one. Its server chose the text.
+    pub key_id: Option<String>,
+    /// Why it is not used.
+    pub problem: KeyProblem,
+}
+
+/// The keys of an issuer.
+#[derive(Debug, Clone)]
+pub(in crate::token) struct KeySet {
+    pub(super) keys: Vec<SetKey>,
+    pub(in crate::token) skipped: Vec<SkippedKey>,
+    /// Whether tokens choose among the keys by `kid`. A lone key that a person configured has none, and
+    /// verifies whatever tokens call it.
+    pub(super) has_ids: bool,
+}
+
+/// How many keys are tried for a token that names none.
+const KEYS_TRIED_MAX: usize = 4;
+
+impl KeySet {
+    /// The set of one configured key.
+    pub(in crate::token) fn single(key: VerificationKey) -> Self {
+        let keys = vec![SetKey { key, id: None, algorithm: None }];
+        Self { keys, skipped: Vec::new(), has_ids: false }
+    }
+
+    pub(in crate::token) fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Verifies a signature with the key that the token names.
+    ///
+    /// # Errors
+    /// [`TokenRefusal::UnknownKey`] if there is none with this name, so that newer keys may help; others if
+    /// the signature is wrong, or the key is not for the algorithm.
+    pub(in crate::token) fn verify(
+        &self,
+        key_id: Option<&str>,
+        algorithm: Algorithm,
+        signed: &[u8],
+        signature: &[u8],
+    ) -> Result<(), TokenRefusal> {
+        let named = |key: &&SetKey| match key_id {
+            Some(id) if self.has_ids => key.id.as_deref() == Some(id),
+            _ => true,
+        };
+        let mut is_known = false;
+        let mut tried = 0;
+        for key in self.keys.iter().filter(named) {
+            is_known = true;
+            if !key.is_for(algorithm) {
+                continue;
+            }
+            tried += 1;
+            if tried > KEYS_TRIED_MAX {
+                return Err(TokenRefusal::AmbiguousKey);
+            }
+            if key.verify(algorithm, signed, signature) {
+                return Ok(());
+            }
+        }
+        Err(match (is_known, tried, key_id) {
+            (false, ..) | (_, 0, None) => TokenRefusal::UnknownKey,
+            (_, 0, Some(_)) => TokenRefusal::WrongKeyType,
+            _ => TokenRefusal::InvalidSignature,
+        })
+    }
+}
+
+impl SetKey {
+    pub(super) fn is_for(&self, algorithm: Algorithm) -> bool {
+        let key_type = match &self.key {
+            VerificationKey::Secret(_) => KeyType::Secret,
+            VerificationKey::Public(key) => key.key_type(),
+        };
+        key_type == algorithm.key_type() && self.algorithm.is_none_or(|only| only == algorithm)
+    }
+
+    fn verify(&self, algorithm: Algorithm, signed: &[u8], signature: &[u8]) -> bool {
+        match &self.key {
+            VerificationKey::Secret(key) => key.verify(algorithm, signed, signature),
+            VerificationKey::Public(key) => key.verify(algorithm, signed, signature),
+        }
+    }
+}

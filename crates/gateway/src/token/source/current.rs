@@ -1,0 +1,91 @@
+//! The present keys, and what happened when they were looked for.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ring::digest::{Digest, SHA256, digest};
+
+use super::KeyStatus;
+use crate::token::key::KeySet;
+
+/// Keys with their number.
+#[derive(Debug)]
+pub(in crate::token) struct Keys {
+    pub(in crate::token) set: KeySet,
+    pub(in crate::token) generation: u64,
+}
+
+/// The present keys of a source that may change.
+#[derive(Debug, Default)]
+pub(super) struct CurrentKeys {
+    /// That of `State::keys`, to be read without the lock. Cached tokens of other generations do not count.
+    generation: AtomicU64,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    keys: Option<Arc<Keys>>,
+    /// Of the text that the keys were read from.
+    digest: Option<Digest>,
+    read_at_unix_s: Option<i64>,
+    attempts: u64,
+    failures: u64,
+    last_error: Option<String>,
+}
+
+impl CurrentKeys {
+    pub(super) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    pub(super) fn keys(&self) -> Option<Arc<Keys>> {
+        self.state().keys.clone()
+    }
+
+    /// When the keys were read, in seconds since 1970, if a request has told the time since.
+    pub(super) fn read_at_unix_s(&self) -> Option<i64> {
+        self.state().read_at_unix_s
+    }
+
+    /// Notes the outcome of one attempt: a text and its keys, or why there are none. The generation changes
+    /// only if the text did.
+    pub(super) fn note(&self, outcome: Result<(&[u8], KeySet), String>, now_unix_s: Option<i64>) {
+        let mut state = self.state();
+        state.attempts += 1;
+        match outcome {
+            Ok((text, set)) => {
+                let digest = digest(&SHA256, text);
+                if state.digest.as_ref().is_none_or(|known| known.as_ref() != digest.as_ref()) {
+                    let generation = self.generation() + 1;
+                    state.keys = Some(Arc::new(Keys { set, generation }));
+                    state.digest = Some(digest);
+                    self.generation.store(generation, Ordering::Release);
+                }
+                state.read_at_unix_s = now_unix_s;
+                state.last_error = None;
+            }
+            Err(error) => {
+                state.failures += 1;
+                state.last_error = Some(error);
+            }
+        }
+    }
+
+    pub(super) fn status(&self) -> KeyStatus {
+        let state = self.state();
+        let set = state.keys.as_ref().map(|keys| &keys.set);
+        KeyStatus {
+            keys: set.map_or(0, KeySet::len),
+            skipped: set.map(|set| set.skipped.clone()).unwrap_or_default(),
+            read_at_unix_s: state.read_at_unix_s,
+            attempts: state.attempts,
+            failures: state.failures,
+            last_error: state.last_error.clone(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

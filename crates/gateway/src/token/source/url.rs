@@ -1,0 +1,155 @@
+//! A key set at a URL.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::watch;
+
+use super::file::no_usable_key;
+use super::{CurrentKeys, KeyStatus, Keys, RefreshRules};
+use crate::fetch::{FetchClient, FetchUrl};
+use crate::token::algorithm::Algorithm;
+use crate::token::key::{KeySet, SecretsIn, parse_key_set};
+use crate::token::refusal::TokenRefusal;
+
+/// Keys that are fetched: once there is a token to verify, again when they are old, and for a token whose
+/// key is unknown. One fetch runs at a time, in a task of its own, so that a client that goes does not end
+/// it. If it fails, the last keys stay for [`RefreshRules::stale_for_s`].
+#[derive(Debug)]
+pub(in crate::token) struct FetchedKeySet {
+    client: FetchClient,
+    url: FetchUrl,
+    algorithms: Vec<Algorithm>,
+    rules: RefreshRules,
+    current: CurrentKeys,
+    attempt: Mutex<Attempt>,
+    /// The number of fetches that have ended.
+    ended: watch::Sender<u64>,
+}
+
+#[derive(Debug, Default)]
+struct Attempt {
+    is_running: bool,
+    /// When the last one began, in seconds since 1970.
+    began_at_unix_s: Option<i64>,
+}
+
+impl FetchedKeySet {
+    pub(in crate::token) fn new(
+        client: FetchClient,
+        url: FetchUrl,
+        algorithms: Vec<Algorithm>,
+        rules: RefreshRules,
+    ) -> Self {
+        Self {
+            client,
+            url,
+            algorithms,
+            rules,
+            current: CurrentKeys::default(),
+            attempt: Mutex::default(),
+            ended: watch::Sender::new(0),
+        }
+    }
+
+    pub(super) fn generation(&self) -> u64 {
+        self.current.generation()
+    }
+
+    pub(super) fn status(&self) -> KeyStatus {
+        self.current.status()
+    }
+
+    /// The present keys. Old ones are fetched again meanwhile; without any, the caller waits.
+    pub(super) async fn keys(this: &Arc<Self>, now_unix_s: i64) -> Result<Arc<Keys>, TokenRefusal> {
+        if let Some(keys) = this.usable(now_unix_s) {
+            if this.is_due(now_unix_s) {
+                // The present keys do for this token.
+                let _wait = Self::begin_fetch(this, now_unix_s);
+            }
+            return Ok(keys);
+        }
+        Self::fetch(this, now_unix_s).await;
+        this.usable(now_unix_s).ok_or(TokenRefusal::KeysUnavailable)
+    }
+
+    /// Newer keys than these, after a fetch if there may be one.
+    pub(super) async fn newer(this: &Arc<Self>, than: &Keys, now_unix_s: i64) -> Option<Arc<Keys>> {
+        let newer = || this.usable(now_unix_s).filter(|keys| keys.generation != than.generation);
+        if let Some(keys) = newer() {
+            return Some(keys);
+        }
+        Self::fetch(this, now_unix_s).await;
+        newer()
+    }
+
+    fn usable(&self, now_unix_s: i64) -> Option<Arc<Keys>> {
+        let fetched_at = self.current.read_at_unix_s()?;
+        if self.rules.is_too_old(fetched_at, now_unix_s) { None } else { self.current.keys() }
+    }
+
+    fn is_due(&self, now_unix_s: i64) -> bool {
+        let fetched_at = self.current.read_at_unix_s();
+        fetched_at.is_none_or(|fetched_at| self.rules.is_due(fetched_at, now_unix_s))
+    }
+
+    /// Waits until a fetch has ended: the one that runs, or a new one. Returns at once if it is too early for
+    /// a new one. A fetch has a time limit, and so has this.
+    async fn fetch(this: &Arc<Self>, now_unix_s: i64) {
+        if let Some(mut ended) = Self::begin_fetch(this, now_unix_s) {
+            // An error means that the sender is gone, which lives as long as `this`.
+            let _ended = ended.changed().await;
+        }
+    }
+
+    /// Begins a fetch, unless one runs. The receiver changes when it has ended.
+    fn begin_fetch(this: &Arc<Self>, now_unix_s: i64) -> Option<watch::Receiver<u64>> {
+        let mut attempt = this.attempt();
+        let ended = this.ended.subscribe();
+        if attempt.is_running {
+            return Some(ended);
+        }
+        if !this.rules.may_try(attempt.began_at_unix_s, now_unix_s) {
+            return None;
+        }
+        attempt.is_running = true;
+        attempt.began_at_unix_s = Some(now_unix_s);
+        drop(attempt);
+        let running = RunningFetch(Arc::clone(this));
+        tokio::spawn(async move {
+            let outcome = running.0.fetch_once().await;
+            let outcome = outcome.as_ref().map(|(text, set)| (&text[..], set.clone()));
+            running.0.current.note(outcome.map_err(Clone::clone), Some(now_unix_s));
+        });
+        Some(ended)
+    }
+
+    async fn fetch_once(&self) -> Result<(bytes::Bytes, KeySet), String> {
+        let sentence = |problem: &dyn std::fmt::Display| format!("{}: {problem}", self.url);
+        let answer = self.client.get(&self.url).await.map_err(|error| error.to_string())?;
+        if answer.status != hyper::StatusCode::OK {
+            return Err(sentence(&format_args!("the status is {} instead of 200", answer.status)));
+        }
+        let set = parse_key_set(&answer.body, &self.algorithms, SecretsIn::FetchedSet)
+            .map_err(|problem| sentence(&problem))?;
+        if set.len() == 0 {
+            return Err(sentence(&no_usable_key(&set)));
+        }
+        Ok((answer.body, set))
+    }
+
+    fn attempt(&self) -> MutexGuard<'_, Attempt> {
+        self.attempt.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A fetch that runs. When it ends, however it does, those who wait for it go on.
+struct RunningFetch(Arc<FetchedKeySet>);
+
+impl Drop for RunningFetch {
+    fn drop(&mut self) {
+        // Under the lock, so that nobody begins the next fetch and takes this end for its own.
+        let mut attempt = self.0.attempt();
+        attempt.is_running = false;
+        self.0.ended.send_modify(|count| *count += 1);
+    }
+}

@@ -1,0 +1,48 @@
+//! A token that was accepted.
+
+use serde_json::{Map, Value};
+
+use super::claims::Claims;
+
+/// A token whose signature and claims are right.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VerifiedToken {
+    expires_at_unix_s: i64,
+    members: Map<String, Value>,
+}
+
+impl VerifiedToken {
+    pub(super) fn new(claims: Claims) -> Self {
+        let Claims { members, expires_at_unix_s } = claims;
+        Self { expires_at_unix_s, members }
+    }
+
+    /// The claim `iss`, which is that of the issuer's settings.
+    pub fn issuer(&self) -> &str {
+        self.text("iss").unwrap_or_default()
+    }
+
+    /// The claim `sub`, if there is one.
+    pub fn subject(&self) -> Option<&str> {
+        self.text("sub")
+    }
+
+    /// The claim `exp` in whole seconds since 1970.
+    pub fn expires_at_unix_s(&self) -> i64 {
+        self.expires_at_unix_s
+    }
+
+    /// A claim of any type, by its exact name. Whole numbers beyond 64 bits are floating-point numbers.
+    pub fn claim(&self, name: &str) -> Option<&Value> {
+        self.members.get(name)
+    }
+
+    /// All claims by name.
+    pub fn claims(&self) -> &Map<String, Value> {
+        &self.members
+    }
+
+    fn text(&self, name: &str) -> Option<&str> {
+        self.members.get(name)?.as_str()
+    }
+}

@@ -1,0 +1,276 @@
+//! Verification of the tokens of one issuer.
+
+use std::sync::Arc;
+
+use super::algorithm::Algorithm;
+use super::cache::{Moment, TokenCache, TokenDigest};
+use super::claims::ClaimRules;
+use super::compact::CompactToken;
+use super::counters::{SharedCounters, TokenCounters};
+use super::header::{TokenHeader, normal_type};
+use super::key::{KeySet, SecretKey, VerificationKey, parse_public_key};
+use super::refusal::TokenRefusal;
+use super::settings::{IssuerSettings, KeySource};
+use super::settings_error::{SettingsError, SettingsProblem};
+use super::source::{FetchedKeySet, KeySetFile, KeyStatus, KeyStore, Keys};
+use super::verified::VerifiedToken;
+use crate::fetch::{FetchClient, FetchLimits};
+
+/// Verifies the tokens of one issuer, and remembers those that were right for at most a minute.
+///
+/// ```
+/// use weir_gateway::token::{Algorithm, IssuerSettings, KeySource, TokenRefusal, TokenVerifier};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let secret = b"a secret of the issuer and of ours".to_vec();
+/// let settings = IssuerSettings::new(
+///     "app",
+///     "https://login.example",
+///     vec!["api".to_owned()],
+///     vec![Algorithm::Hs256],
+///     KeySource::Secret(secret),
+/// );
+/// let verifier = TokenVerifier::new(settings)?;
+/// let now_unix_s = 1_800_000_000;
+/// let refusal = verifier.verify("eyJhbGciOiJub25lIn0.e30.", now_unix_s).await.unwrap_err();
+/// assert_eq!(refusal, TokenRefusal::AlgorithmNotAllowed);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct TokenVerifier {
+    name: String,
+    algorithms: Vec<Algorithm>,
+    /// In lower case, without `application/`.
+    token_types: Vec<String>,
+    token_bytes_max: usize,
+    rules: ClaimRules,
+    keys: KeyStore,
+    cache: TokenCache,
+    counters: SharedCounters,
+}
+
+/// How it is known that a token is right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VerifiedBy {
+    /// It was verified before, less than a minute ago.
+    Cache,
+    /// Its signature was verified just now.
+    Signature,
+}
+
+/// The most seconds that an issuer's clock may be from ours (RFC 7519 section 4.1.4: a few minutes at most).
+const LEEWAY_S_MAX: u32 = 60;
+
+impl TokenVerifier {
+    /// Checks the settings, and reads the keys if they are in files. Keys at a URL are fetched for the first
+    /// token, or by [`prepare`](Self::prepare).
+    ///
+    /// # Errors
+    /// If something is wrong with the settings, or with the keys in files.
+    pub fn new(settings: IssuerSettings) -> Result<Self, SettingsError> {
+        let name = settings.name.clone();
+        let fail = |problem| SettingsError { issuer: name.clone(), problem };
+        check(&settings).map_err(fail)?;
+        let keys = key_store(&settings).map_err(fail)?;
+        let IssuerSettings { name, issuer, audiences, algorithms, .. } = settings;
+        let leeway_s = i64::from(settings.leeway_s);
+        Ok(Self {
+            name,
+            algorithms,
+            token_types: settings.token_types.iter().map(|name| normal_type(name)).collect(),
+            token_bytes_max: settings.token_bytes_max,
+            rules: ClaimRules { issuer, audiences, leeway_s },
+            keys,
+            cache: TokenCache::new(settings.cache),
+            counters: SharedCounters::new(),
+        })
+    }
+
+    /// The name of the issuer in the configuration.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Verifies a token at a time, in seconds since 1970.
+    ///
+    /// This waits only if the keys have to be fetched: when there are none yet, or for a key that is not
+    /// known. It needs a tokio runtime with timers then.
+    ///
+    /// # Errors
+    /// Why the token is refused.
+    pub async fn verify(
+        &self,
+        token: &str,
+        now_unix_s: i64,
+    ) -> Result<Arc<VerifiedToken>, TokenRefusal> {
+        self.verify_with_origin(token, now_unix_s).await.map(|(token, _)| token)
+    }
+
+    /// As [`verify`](Self::verify), and tells whether the token came from the cache.
+    ///
+    /// # Errors
+    /// Why the token is refused.
+    pub async fn verify_with_origin(
+        &self,
+        token: &str,
+        now_unix_s: i64,
+    ) -> Result<(Arc<VerifiedToken>, VerifiedBy), TokenRefusal> {
+        let outcome = self.look_up_or_verify(token, now_unix_s).await;
+        match &outcome {
+            Ok((_, VerifiedBy::Cache)) => {}
+            Ok((_, VerifiedBy::Signature)) => self.counters.count_verified(),
+            Err(refusal) => self.counters.count_refused(*refusal),
+        }
+        outcome
+    }
+
+    /// Fetches the keys if they are at a URL and not there yet, for instance before the first request.
+    ///
+    /// # Errors
+    /// If there are none then; [`key_status`](Self::key_status) says why. The next token tries again.
+    pub async fn prepare(&self, now_unix_s: i64) -> Result<(), TokenRefusal> {
+        self.keys.keys(now_unix_s).await.map(|_| ())
+    }
+
+    /// What happened to tokens so far.
+    pub fn counters(&self) -> TokenCounters {
+        self.counters.read(self.cache.counters())
+    }
+
+    /// The keys, and what was wrong with those that are not used.
+    pub fn key_status(&self) -> KeyStatus {
+        self.keys.status()
+    }
+
+    async fn look_up_or_verify(
+        &self,
+        token: &str,
+        now_unix_s: i64,
+    ) -> Result<(Arc<VerifiedToken>, VerifiedBy), TokenRefusal> {
+        if token.len() > self.token_bytes_max {
+            return Err(TokenRefusal::TooLong);
+        }
+        let digest = TokenDigest::of(token);
+        let moment = Moment { generation: self.keys.generation(now_unix_s), now_unix_s };
+        if let Some(known) = self.cache.get(&digest, moment) {
+            return Ok((known, VerifiedBy::Cache));
+        }
+        let (verified, generation) = self.verify_anew(token, now_unix_s).await?;
+        let verified = Arc::new(verified);
+        self.cache.insert(digest, Moment { generation, now_unix_s }, &verified);
+        Ok((verified, VerifiedBy::Signature))
+    }
+
+    /// Verifies a token without the cache. Returns the generation of the keys with it.
+    async fn verify_anew(
+        &self,
+        token: &str,
+        now_unix_s: i64,
+    ) -> Result<(VerifiedToken, u64), TokenRefusal> {
+        let token = CompactToken::parse(token)?;
+        let header = TokenHeader::parse(&token.header)?;
+        let algorithm = self.allowed(&header)?;
+        let generation = self.check_signature(&token, &header, algorithm, now_unix_s).await?;
+        let claims = self.rules.check(&token.payload()?, now_unix_s)?;
+        Ok((VerifiedToken::new(claims), generation))
+    }
+
+    /// The algorithm of a header, if it and the type are in the issuer's lists.
+    fn allowed(&self, header: &TokenHeader) -> Result<Algorithm, TokenRefusal> {
+        let algorithm = header.algorithm.filter(|algorithm| self.algorithms.contains(algorithm));
+        let algorithm = algorithm.ok_or(TokenRefusal::AlgorithmNotAllowed)?;
+        if !self.token_types.contains(&header.token_type) {
+            return Err(TokenRefusal::WrongType);
+        }
+        Ok(algorithm)
+    }
+
+    /// Checks a signature with the present keys, or with newer ones if the token's key is not among them.
+    async fn check_signature(
+        &self,
+        token: &CompactToken<'_>,
+        header: &TokenHeader,
+        algorithm: Algorithm,
+        now_unix_s: i64,
+    ) -> Result<u64, TokenRefusal> {
+        let verify = |keys: &Keys| {
+            let key_id = header.key_id.as_deref();
+            keys.set.verify(key_id, algorithm, token.signed, &token.signature)
+        };
+        let keys = self.keys.keys(now_unix_s).await?;
+        match verify(&keys) {
+            Ok(()) => Ok(keys.generation),
+            Err(TokenRefusal::UnknownKey) => {
+                let newer = self.keys.newer(&keys, now_unix_s).await;
+                let newer = newer.ok_or(TokenRefusal::UnknownKey)?;
+                verify(&newer).map(|()| newer.generation)
+            }
+            Err(refusal) => Err(refusal),
+        }
+    }
+}
+
+/// Checks what can be checked without the keys.
+fn check(settings: &IssuerSettings) -> Result<(), SettingsProblem> {
+    let IssuerSettings { issuer, audiences, algorithms, leeway_s, token_types, .. } = settings;
+    if issuer.is_empty() {
+        return Err(SettingsProblem::NoIssuer);
+    }
+    if audiences.is_empty() || audiences.iter().any(String::is_empty) {
+        return Err(SettingsProblem::NoAudience);
+    }
+    if algorithms.is_empty() {
+        return Err(SettingsProblem::NoAlgorithm);
+    }
+    if *leeway_s > LEEWAY_S_MAX {
+        return Err(SettingsProblem::Leeway(*leeway_s));
+    }
+    if token_types.is_empty() {
+        return Err(SettingsProblem::NoTokenType);
+    }
+    let is_secret = |algorithm: &&Algorithm| algorithm.secret_bytes_min().is_some();
+    let secrets = algorithms.iter().filter(is_secret).count();
+    if secrets > 0 && secrets < algorithms.len() {
+        return Err(SettingsProblem::MixedAlgorithms);
+    }
+    Ok(())
+}
+
+fn key_store(settings: &IssuerSettings) -> Result<KeyStore, SettingsProblem> {
+    let algorithms = &settings.algorithms;
+    match &settings.keys {
+        KeySource::Secret(secret) => {
+            check_type(algorithms, super::KeyType::Secret)?;
+            let key = SecretKey::new(secret, algorithms).map_err(SettingsProblem::Secret)?;
+            Ok(KeyStore::fixed(KeySet::single(VerificationKey::Secret(key))))
+        }
+        KeySource::PublicKeyPem(pem) => {
+            let key = parse_public_key(pem).map_err(SettingsProblem::PublicKey)?;
+            check_type(algorithms, key.key_type())?;
+            Ok(KeyStore::fixed(KeySet::single(VerificationKey::Public(key))))
+        }
+        KeySource::KeySetFile(path) => KeySetFile::read(path.clone(), algorithms.clone())
+            .map(|file| KeyStore::File(Box::new(file)))
+            .map_err(SettingsProblem::KeySetFile),
+        KeySource::KeySetUrl(url) => {
+            let is_secret = |algorithm: &&Algorithm| algorithm.secret_bytes_min().is_some();
+            if let Some(algorithm) = algorithms.iter().find(is_secret) {
+                return Err(SettingsProblem::SecretInFetchedSet(*algorithm));
+            }
+            let url = url.parse().map_err(SettingsProblem::KeySetUrl)?;
+            let client = FetchClient::new(settings.ca_file.as_deref(), FetchLimits::default())
+                .map_err(SettingsProblem::Trust)?;
+            let keys = FetchedKeySet::new(client, url, algorithms.clone(), settings.refresh);
+            Ok(KeyStore::Url(Arc::new(keys)))
+        }
+    }
+}
+
+fn check_type(algorithms: &[Algorithm], key_type: super::KeyType) -> Result<(), SettingsProblem> {
+    match algorithms.iter().find(|algorithm| algorithm.key_type() != key_type) {
+        Some(&algorithm) => Err(SettingsProblem::AlgorithmNotOfKey { algorithm, key_type }),
+        None => Ok(()),
+    }
+}
