@@ -4,6 +4,8 @@
 //! record as it is parsed, with the same clauses. Fields are resolved once for each format, so that
 //! testing a record looks up no name.
 
+use std::borrow::Cow;
+
 use super::clause::{Clause, Filter, TextTest};
 use crate::field::{ColumnKind, Field};
 use crate::format::Format;
@@ -51,13 +53,13 @@ enum RecordClause<'a> {
     /// `accessor` is `None` if the format lacks the field.
     Text {
         accessor: Option<FieldAccessor>,
-        test: &'a TextTest,
+        test: Cow<'a, TextTest>,
         negated: bool,
     },
     /// `field` is `None` if records have no such field.
     Number {
         field: Option<Field>,
-        ranges: &'a [(u64, u64)],
+        ranges: Cow<'a, [(u64, u64)]>,
     },
     Time {
         first_ns: i64,
@@ -66,7 +68,7 @@ enum RecordClause<'a> {
     /// `accessors` are those of all text fields of the format.
     AnyText {
         accessors: Vec<FieldAccessor>,
-        test: &'a TextTest,
+        test: Cow<'a, TextTest>,
     },
     All(Vec<RecordClause<'a>>),
     Any(Vec<RecordClause<'a>>),
@@ -91,6 +93,13 @@ impl<'a> RecordPredicate<'a> {
         Self { is_of_other_kind, clauses: clauses.collect() }
     }
 
+    /// Returns a copy that does not borrow from the filter, for a predicate that outlives it.
+    #[must_use]
+    pub fn to_static(&self) -> RecordPredicate<'static> {
+        let clauses = self.clauses.iter().map(RecordClause::to_static).collect();
+        RecordPredicate { is_of_other_kind: self.is_of_other_kind, clauses }
+    }
+
     /// Whether the record is of the kind and meets all clauses.
     pub fn accepts(&self, record: &Record<'_>) -> bool {
         !self.is_of_other_kind && self.clauses.iter().all(|clause| clause.accepts(record))
@@ -106,18 +115,45 @@ impl<'a> RecordClause<'a> {
         match clause {
             Clause::Text { column: id, test, negated } => {
                 let accessor = column(*id).and_then(|column| fields.accessor(&column.name).ok());
-                Self::Text { accessor, test, negated: *negated }
+                Self::Text { accessor, test: Cow::Borrowed(test), negated: *negated }
             }
             Clause::Number { column: id, ranges } => {
-                Self::Number { field: column(*id).and_then(|column| column.field), ranges }
+                let field = column(*id).and_then(|column| column.field);
+                Self::Number { field, ranges: Cow::Borrowed(ranges) }
             }
             Clause::Time { first_ns, last_ns } => {
                 Self::Time { first_ns: *first_ns, last_ns: *last_ns }
             }
-            Clause::AnyText(test) => Self::AnyText { accessors: text_accessors(fields), test },
+            Clause::AnyText(test) => {
+                Self::AnyText { accessors: text_accessors(fields), test: Cow::Borrowed(test) }
+            }
             Clause::All(clauses) => Self::All(all(clauses)),
             Clause::Any(clauses) => Self::Any(all(clauses)),
             Clause::Not(clause) => Self::Not(Box::new(Self::new(clause, values, fields))),
+        }
+    }
+
+    fn to_static(&self) -> RecordClause<'static> {
+        let all = |clauses: &[Self]| clauses.iter().map(Self::to_static).collect();
+        match self {
+            Self::Text { accessor, test, negated } => RecordClause::Text {
+                accessor: *accessor,
+                test: Cow::Owned(test.as_ref().clone()),
+                negated: *negated,
+            },
+            Self::Number { field, ranges } => {
+                RecordClause::Number { field: *field, ranges: Cow::Owned(ranges.to_vec()) }
+            }
+            Self::Time { first_ns, last_ns } => {
+                RecordClause::Time { first_ns: *first_ns, last_ns: *last_ns }
+            }
+            Self::AnyText { accessors, test } => RecordClause::AnyText {
+                accessors: accessors.clone(),
+                test: Cow::Owned(test.as_ref().clone()),
+            },
+            Self::All(clauses) => RecordClause::All(all(clauses)),
+            Self::Any(clauses) => RecordClause::Any(all(clauses)),
+            Self::Not(clause) => RecordClause::Not(Box::new(clause.to_static())),
         }
     }
 

@@ -199,13 +199,16 @@ fn selected_rows(filter: &Filter, format: &Arc<Format>, log: &str) -> Vec<usize>
 /// The numbers of the parsed lines that the predicate accepts.
 fn accepted_records(filter: &Filter, format: &Arc<Format>, log: &str) -> Vec<usize> {
     let predicate = RecordPredicate::new(filter, &values(), format);
+    let copy = predicate.to_static();
     let mut parser = LineParser::new(format.clone());
     let mut record = Record::new();
     let mut accepted = Vec::new();
     let mut records = 0;
     for line in Lines::new(log.as_bytes()) {
         if parser.parse(line.bytes, &mut record).is_ok() {
-            if predicate.accepts(&record) {
+            let is_accepted = predicate.accepts(&record);
+            assert_eq!(copy.accepts(&record), is_accepted, "a copy accepts the same");
+            if is_accepted {
                 accepted.push(records);
             }
             records += 1;
