@@ -1,8 +1,7 @@
 //! Conditions in rules, in the language of filters.
 
 use weir_core::{
-    Condition, ConditionError, Filter, RecordFields, RecordPredicate, UnknownField, Values,
-    parse_rfc3339,
+    Condition, ConditionError, Filter, RecordFields, RecordPredicate, Values, parse_rfc3339,
 };
 
 use crate::rule::MissingField;
@@ -50,14 +49,18 @@ impl RuleCondition {
         &self.text
     }
 
+    /// The names of the fields that the condition is about, besides a search in all fields.
+    pub(crate) fn fields(&self) -> impl Iterator<Item = &str> {
+        self.fields.iter().map(String::as_str)
+    }
+
     /// Resolves the fields of the condition among those of some records.
     ///
     /// # Errors
     /// If the records lack one of them.
     pub(crate) fn bind(&self, fields: &RecordFields) -> Result<RecordPredicate<'_>, MissingField> {
-        let lacks = |error: UnknownField| MissingField { message: error.to_string() };
         for field in &self.fields {
-            fields.accessor(field).map_err(lacks)?;
+            fields.accessor(field)?;
         }
         Ok(RecordPredicate::of_fields(&self.filter, &self.columns, fields))
     }

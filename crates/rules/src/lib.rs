@@ -10,6 +10,9 @@
 //! 2. A [`Replay`], made by [`Rule::replay`], takes the events in the order of the log, and ends in
 //!    a [`RuleReport`] and a [`Decision`] for each request.
 //!
+//! A rule that decides when a request arrives can also be enforced: [`Rule::gate`] makes a [`Gate`],
+//! which decides about one request at a time with the code of the replay.
+//!
 //! The crate does no I/O and has no clock: the time of a replay is that of the log. Each family of
 //! rules is a module, whose documentation names the source that it follows.
 
@@ -20,6 +23,7 @@ mod error;
 mod event;
 mod fail2ban;
 mod files;
+mod gate;
 mod interner;
 mod key_lists;
 mod limit_conn;
@@ -40,6 +44,10 @@ mod windows;
 pub use error::{ParseError, RuleError};
 pub use event::{Event, Events, Texts};
 pub use files::RuleFiles;
+pub use gate::{
+    CannotEnforce, Gate, GateDecision, GateOptions, GateUsage, GateVerdict, Place, Quota,
+    QuotaPolicy, QuotaUnit,
+};
 pub use parse::{parse_rules, parse_rules_up_to};
 pub use report::{
     Alert, Ban, Decision, Exactness, KeyCounts, RequestCounts, RuleReport, Step, Trip, Verdict,

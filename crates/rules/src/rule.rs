@@ -2,10 +2,13 @@
 
 use std::fmt;
 
-use weir_core::{Record, RecordFields, RecordKind, RowReader, Segment, Selection, Values};
+use weir_core::{
+    Record, RecordFields, RecordKind, RowReader, Segment, Selection, UnknownField, Values,
+};
 
 use crate::error::RuleError;
 use crate::event::{Event, Events};
+use crate::gate::{CannotEnforce, Gate, GateOptions};
 use crate::report::{Decision, RuleReport};
 use crate::sweep::LimitSweep;
 
@@ -118,6 +121,24 @@ pub trait Rule: fmt::Debug + Send + Sync {
 
     /// Begins a replay.
     fn replay<'r>(&'r self) -> Box<dyn Replay + 'r>;
+
+    /// Makes a gate that enforces the rule, for requests with these fields when they arrive. It does
+    /// not borrow from the rule.
+    ///
+    /// # Errors
+    /// If the rule needs what is only known after the answer, or a field that the requests do not
+    /// have.
+    fn gate(
+        &self,
+        _fields: &RecordFields,
+        _options: GateOptions,
+    ) -> Result<Box<dyn Gate>, CannotEnforce> {
+        Err(CannotEnforce::new(format_args!(
+            "rules of the family `{}` look at requests that were answered, so they cannot be enforced \
+             when a request arrives; replay them over the log with `weir rules`",
+            self.family().name()
+        )))
+    }
 }
 
 /// One line of a log.
@@ -192,8 +213,37 @@ pub trait Replay: Send {
 /// A field that a rule needs and a format lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingField {
+    /// Its name; `None` if what is missing is not a field.
+    pub field: Option<String>,
     /// A sentence that names it, and says what to add to the log.
     pub message: String,
+}
+
+impl MissingField {
+    /// A field that is missing.
+    pub(crate) fn new(field: &str, message: impl fmt::Display) -> Self {
+        Self { field: Some(field.to_owned()), message: message.to_string() }
+    }
+
+    /// Something else that is missing.
+    pub(crate) fn other(message: impl fmt::Display) -> Self {
+        Self { field: None, message: message.to_string() }
+    }
+}
+
+impl From<UnknownField> for MissingField {
+    fn from(error: UnknownField) -> Self {
+        Self::new(&error.name, &error)
+    }
+}
+
+impl From<MissingField> for CannotEnforce {
+    fn from(missing: MissingField) -> Self {
+        match missing.field {
+            Some(field) => CannotEnforce::without_field(&field),
+            None => CannotEnforce::new(missing.message),
+        }
+    }
 }
 
 impl fmt::Display for MissingField {

@@ -115,12 +115,11 @@ impl<'r> RecordObserver<'r> {
     /// If the records have no client.
     pub(super) fn new(scenario: &'r Scenario, fields: &RecordFields) -> Result<Self, MissingField> {
         if !fields.fills(Field::Client) {
-            return Err(MissingField {
-                message:
-                    "CrowdSec's scenarios need the client's address, which the log lacks: add \
-                          $remote_addr to log_format"
-                        .to_owned(),
-            });
+            return Err(MissingField::new(
+                "client",
+                "CrowdSec's scenarios need the client's address, which the log lacks: add \
+                 $remote_addr to log_format",
+            ));
         }
         let sources = scenario.fields.iter().map(|field| source_of(field, fields)).collect();
         let needs_client = fields.kind() == RecordKind::ErrorLogLine;

@@ -105,7 +105,7 @@ impl Rule for Jail {
 
     fn bind<'r>(&'r self, _: &RecordFields) -> Result<Box<dyn Observer + 'r>, MissingField> {
         let message = "fail2ban matches whole lines, and only records are there";
-        Err(MissingField { message: message.to_owned() })
+        Err(MissingField::other(message))
     }
 
     fn observe_lines<'r>(&'r self) -> Option<Box<dyn Observer + 'r>> {

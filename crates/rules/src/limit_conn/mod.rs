@@ -17,6 +17,8 @@ mod replay;
 mod requests;
 mod summary;
 
+use std::sync::Arc;
+
 use weir_core::RecordFields;
 
 use self::limit::{ConnectionLimit, ConnectionZone};
@@ -30,7 +32,7 @@ use crate::rule::{Family, MissingField, Observer, Replay, Rule};
 #[derive(Debug)]
 pub(crate) struct LimitConn {
     name: String,
-    configuration: Configuration<ConnectionLimit>,
+    configuration: Arc<Configuration<ConnectionLimit>>,
 }
 
 impl LimitConn {
@@ -51,7 +53,7 @@ impl LimitConn {
             [zone] => zone.name.clone(),
             _ => name.to_owned(),
         };
-        Ok(Self { name, configuration })
+        Ok(Self { name, configuration: Arc::new(configuration) })
     }
 
     /// Whether a text has such a limit.

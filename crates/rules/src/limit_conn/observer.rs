@@ -1,5 +1,7 @@
 //! Finds the limits of requests.
 
+use std::sync::Arc;
+
 use weir_core::{Field, RecordFields};
 
 use super::limit::ConnectionLimit;
@@ -13,8 +15,8 @@ const KEY_BYTES_MAX: usize = 255;
 
 /// Puts an event for each request that has a limit. Its texts are the keys of the limits in their
 /// order, empty where a limit does not apply. Without a request time, it has no time.
-pub(super) struct ConnectionObserver<'r> {
-    limits: LimitObserver<'r, ConnectionLimit>,
+pub(super) struct ConnectionObserver {
+    limits: LimitObserver<ConnectionLimit>,
     stamp_is_arrival: bool,
 }
 
@@ -39,28 +41,28 @@ impl From<u32> for Tag {
     }
 }
 
-impl<'r> ConnectionObserver<'r> {
+impl ConnectionObserver {
     /// Resolves the keys of a configuration among those of some records.
     ///
     /// # Errors
     /// If a key has a variable that the format lacks, or it lacks the request time.
     pub(super) fn new(
-        configuration: &'r Configuration<ConnectionLimit>,
+        configuration: &Arc<Configuration<ConnectionLimit>>,
         fields: &RecordFields,
     ) -> Result<Self, MissingField> {
         if !fields.fills(Field::RequestTime) {
-            return Err(MissingField {
-                message: "connections at the same time cannot be counted without the time that \
-                          each request took: add $request_time to log_format"
-                    .to_owned(),
-            });
+            return Err(MissingField::new(
+                "request_time",
+                "connections at the same time cannot be counted without the time that each request \
+                 took: add $request_time to log_format",
+            ));
         }
         let limits = LimitObserver::new(configuration, fields)?;
         Ok(Self { limits, stamp_is_arrival: fields.has_arrival_times() })
     }
 }
 
-impl Observer for ConnectionObserver<'_> {
+impl Observer for ConnectionObserver {
     fn observe(&mut self, line: &Line<'_>, events: &mut Events) {
         let Some(record) = line.record else { return };
         let duration_ns = record.number(Field::RequestTime);

@@ -56,7 +56,7 @@ pub(super) fn replay(
     let spread_ms = requests.spread_ms();
     requests.each(rule, &order, |position, request, keys| {
         let limits = &rule.limit_sets()[request.set as usize].limits;
-        let arrival = Arrival::within(request.arrival_ms - start_ms, spread_ms);
+        let arrival = Arrival::within(request.arrival_ms() - start_ms, spread_ms);
         let outcome = decide(&mut zones, (limits, keys), arrival, &mut excesses);
         summary.count(limits, keys, outcome.verdict);
         for (limit, key) in limits.iter().zip(keys).filter(|(_, key)| **key != NO_KEY) {
@@ -176,11 +176,11 @@ pub(super) fn agree(
     }
     let (mut first, mut end) = (0, 0);
     for at in 0..sequence.len() {
-        let arrival_ms = request(at).arrival_ms;
-        while request(first).arrival_ms + spread_ms < arrival_ms {
+        let arrival_ms = request(at).arrival_ms();
+        while request(first).arrival_ms() + spread_ms < arrival_ms {
             first += 1;
         }
-        while end < sequence.len() && request(end).arrival_ms <= arrival_ms + spread_ms {
+        while end < sequence.len() && request(end).arrival_ms() <= arrival_ms + spread_ms {
             end += 1;
         }
         if run_ends[first] < end {

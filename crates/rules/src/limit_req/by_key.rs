@@ -4,7 +4,7 @@
 //! be replayed one after another. The requests of a key then lie together in memory, and its state
 //! in registers.
 
-use super::replay::{NO_KEY, Requests};
+use super::replay::{NO_KEY, NS_IN_MS, Requests};
 
 /// The requests of each key in the order of their arrival; those at the same time in that of the log.
 ///
@@ -42,12 +42,16 @@ impl ByKey {
                 continue;
             }
             let place = &mut next[*key as usize];
-            arrivals_ms[*place as usize] = request.arrival_ms;
+            arrivals_ms[*place as usize] = request.arrival_ns;
             positions[*place as usize] = position as u32;
             *place += 1;
         }
         let mut by_key = Self { starts, arrivals_ms, positions };
+        // They are sorted by nanoseconds.
         by_key.sort();
+        for arrival in &mut by_key.arrivals_ms {
+            *arrival = arrival.div_euclid(NS_IN_MS);
+        }
         by_key
     }
 
@@ -56,16 +60,16 @@ impl ByKey {
         let mut sorted = Vec::new();
         for key in 0..self.keys() {
             let range = self.starts[key] as usize..self.starts[key + 1] as usize;
-            let arrivals_ms = &mut self.arrivals_ms[range.clone()];
-            if arrivals_ms.is_sorted() {
+            let arrivals = &mut self.arrivals_ms[range.clone()];
+            if arrivals.is_sorted() {
                 continue;
             }
             let positions = &mut self.positions[range];
             sorted.clear();
-            sorted.extend(arrivals_ms.iter().copied().zip(positions.iter().copied()));
+            sorted.extend(arrivals.iter().copied().zip(positions.iter().copied()));
             sorted.sort_unstable();
-            for (index, (arrival_ms, position)) in sorted.iter().enumerate() {
-                arrivals_ms[index] = *arrival_ms;
+            for (index, (arrival, position)) in sorted.iter().enumerate() {
+                arrivals[index] = *arrival;
                 positions[index] = *position;
             }
         }

@@ -8,6 +8,8 @@
 //! A rule that needs more than that, such as several servers told apart by the host or a key of two
 //! fields, is left to the observer.
 
+use std::sync::Arc;
+
 use weir_core::{
     ABSENT, ColumnId, Field, Numbers, REMAINDER, Record, RowReader, Segment, Selection, Times,
     Values,
@@ -31,9 +33,9 @@ const NONE: u32 = 1;
 ///
 /// 4 bytes for each distinct path, and for each distinct value of the field of a key.
 #[derive(Debug)]
-pub(super) struct LimitColumns<'r> {
+pub(super) struct LimitColumns {
     rows: RowReader,
-    observer: LimitObserver<'r>,
+    observer: LimitObserver,
     /// By id of a path: the number of its limits.
     limit_sets: Vec<u32>,
     /// By zone.
@@ -79,9 +81,9 @@ pub(super) struct LimitedRow<'k> {
     pub(super) keys: &'k [u32],
 }
 
-impl<'r> LimitColumns<'r> {
+impl LimitColumns {
     /// Resolves the columns of a configuration; `None` if its limits or keys need more than one field.
-    pub(super) fn new(configuration: &'r Configuration, rows: &RowReader) -> Option<Self> {
+    pub(super) fn new(configuration: &Arc<Configuration>, rows: &RowReader) -> Option<Self> {
         let observer = LimitObserver::new(configuration, rows.fields()).ok()?;
         let mut zones = Vec::new();
         for zone in 0..configuration.zones.len() {
@@ -214,16 +216,17 @@ impl<'r> LimitColumns<'r> {
     ) -> bool {
         keys.clear();
         let mut has_key = false;
-        for limit in self.observer.limits_with(set) {
-            let zone = &self.zones[limit.zone];
+        for position in 0.. {
+            let Some(zone_number) = self.observer.zone_of_limit(set, position) else { break };
+            let zone = &self.zones[zone_number];
             let id = zone.ids.get(index).copied().unwrap_or(ABSENT);
             let known = zone.numbers.get(id as usize).copied().unwrap_or(NOT_KNOWN);
             let key = match (known, &mut numbers) {
                 (NOT_KNOWN, Some(numbers)) => {
-                    self.look_up_key((limit.zone, id), values, &mut numbers[limit.zone])
+                    self.look_up_key((zone_number, id), values, &mut numbers[zone_number])
                 }
                 (NOT_KNOWN, None) => {
-                    has_key |= !self.key_text((limit.zone, id), values).is_empty();
+                    has_key |= !self.key_text((zone_number, id), values).is_empty();
                     continue;
                 }
                 (known, _) => known.checked_sub(NONE + 1).unwrap_or(NO_KEY),

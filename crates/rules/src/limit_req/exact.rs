@@ -10,12 +10,26 @@ use super::unlimited::{self, UnlimitedBuckets};
 use crate::report::Verdict;
 
 /// The nodes of a zone.
-struct ZoneState {
+#[derive(Debug)]
+pub(super) struct ZoneState {
     rate: Rate,
     /// By key.
     buckets: Vec<Option<Bucket>>,
     unlimited: UnlimitedBuckets,
     idle: Option<IdleQueue>,
+}
+
+/// The nodes of a zone, by keys in some form.
+pub(super) trait Nodes<K> {
+    /// The rate of the zone.
+    fn rate(&self) -> Rate;
+
+    /// The excess that a request would make, as `ngx_http_limit_req_lookup` finds it; `None` for the
+    /// first request of a key.
+    fn excess(&mut self, key: K, now_ms: i64) -> Option<i64>;
+
+    /// Counts a request that made this excess, as `ngx_http_limit_req_account` does.
+    fn count(&mut self, key: K, now_ms: i64, excess: Option<i64>);
 }
 
 /// The memory that the state of a key takes.
@@ -28,7 +42,39 @@ impl ZoneState {
         Self { rate, buckets: Vec::new(), unlimited: UnlimitedBuckets::new(rate), idle }
     }
 
-    /// The excess that a request would make; `None` for the first request of a key.
+    /// The nodes of a zone that forgets every key that has drained and was idle, whether or not that
+    /// has an effect.
+    pub(super) fn with_idle_queue(rate: Rate) -> Self {
+        Self { idle: Some(IdleQueue::new()), ..Self::new(rate, 0) }
+    }
+
+    /// Makes a node, to which [`Nodes::excess`] then has not to make room.
+    pub(super) fn add(&mut self, key: u32) {
+        if let Some(idle) = &mut self.idle {
+            idle.touch(key);
+        }
+    }
+
+    /// Frees nodes as nginx does before it makes one, and the oldest one in any case if there must be
+    /// room. Passes their keys on.
+    pub(super) fn free(&mut self, now_ms: i64, must_free: bool, freed: impl FnMut(u32)) {
+        if let Some(idle) = &mut self.idle {
+            idle.expire((now_ms, self.rate, must_free), &mut self.buckets, freed);
+        }
+    }
+
+    /// The memory taken by the nodes, in bytes.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.buckets.capacity() * size_of::<Option<Bucket>>()
+            + self.idle.as_ref().map_or(0, IdleQueue::memory_bytes)
+    }
+}
+
+impl Nodes<u32> for ZoneState {
+    fn rate(&self) -> Rate {
+        self.rate
+    }
+
     fn excess(&mut self, key: u32, now_ms: i64) -> Option<i64> {
         let index = key as usize;
         self.buckets.resize(self.buckets.len().max(index + 1), None);
@@ -37,7 +83,7 @@ impl ZoneState {
             // A request that another limit rejects leaves a node without a count.
             if !idle.contains(key) {
                 let unlimited = &mut self.unlimited;
-                idle.expire(now_ms, self.rate, &mut self.buckets, |key| {
+                idle.expire((now_ms, self.rate, false), &mut self.buckets, |key| {
                     unlimited.forget(key, now_ms);
                 });
             }
@@ -70,10 +116,11 @@ pub(super) fn replay(
     }
     requests.each(rule, &requests.replay_order(rule), |position, request, keys| {
         let limits = &rule.limit_sets()[request.set as usize].limits;
-        let outcome = decide(&mut zones, limits, keys, request.arrival_ms);
+        let key = |number: usize| (keys[number] != NO_KEY).then_some(keys[number]);
+        let outcome = decide(&mut zones, limits, key, request.arrival_ms());
         summary.count(limits, keys, outcome.verdict);
         for (limit, key) in limits.iter().zip(keys).filter(|(_, key)| **key != NO_KEY) {
-            let excess = zones[limit.zone].unlimited.count(*key, request.arrival_ms);
+            let excess = zones[limit.zone].unlimited.count(*key, request.arrival_ms());
             summary.peak(limit, *key, Peak::between(excess.into(), position as u32));
         }
         if outcome.verdict == Verdict::Rejected {
@@ -87,8 +134,14 @@ pub(super) fn replay(
 }
 
 /// The decision about one request, and its effect: the first limit that rejects it ends the search,
-/// and then nothing is counted; otherwise the longest delay holds.
-fn decide(zones: &mut [ZoneState], limits: &[Limit], keys: &[u32], now_ms: i64) -> Outcome {
+/// and then nothing is counted; otherwise the longest delay holds. `key` has the key of each limit by
+/// its position; `None` if it does not apply.
+pub(super) fn decide<K, N: Nodes<K>>(
+    zones: &mut [N],
+    limits: &[Limit],
+    key: impl Fn(usize) -> Option<K>,
+    now_ms: i64,
+) -> Outcome {
     let mut excesses = [None; 8];
     let mut more = Vec::new();
     let excesses: &mut [Option<i64>] = match limits.len() <= excesses.len() {
@@ -98,19 +151,23 @@ fn decide(zones: &mut [ZoneState], limits: &[Limit], keys: &[u32], now_ms: i64) 
             &mut more
         }
     };
-    let applying = || limits.iter().zip(keys).enumerate().filter(|(_, (_, key))| **key != NO_KEY);
+    let applying = || {
+        let numbered = limits.iter().enumerate();
+        numbered.filter_map(|(number, limit)| Some((number, limit, key(number)?)))
+    };
     let mut outcome =
         Outcome { verdict: Verdict::Passed, limit: 0, delay_ms: Some(0), excess: Some(0) };
     let mut is_first = true;
-    for (number, (limit, key)) in applying() {
-        let excess = zones[limit.zone].excess(*key, now_ms);
+    for (number, limit, key) in applying() {
+        let zone = &mut zones[limit.zone];
+        let excess = zone.excess(key, now_ms);
         excesses[number] = excess;
         let excess = excess.unwrap_or(0);
         if excess > limit.burst {
             let (limit, excess) = (number as u32, Some(excess));
             return Outcome { verdict: Verdict::Rejected, limit, delay_ms: None, excess };
         }
-        let delay = delay_ms(excess, limit.delay, zones[limit.zone].rate) as u64;
+        let delay = delay_ms(excess, limit.delay, zone.rate()) as u64;
         if is_first || outcome.delay_ms < Some(delay) {
             is_first = false;
             outcome.limit = number as u32;
@@ -118,8 +175,8 @@ fn decide(zones: &mut [ZoneState], limits: &[Limit], keys: &[u32], now_ms: i64) 
             outcome.excess = Some(excess);
         }
     }
-    for (number, (limit, key)) in applying() {
-        zones[limit.zone].count(*key, now_ms, excesses[number]);
+    for (number, limit, key) in applying() {
+        zones[limit.zone].count(key, now_ms, excesses[number]);
     }
     if outcome.delay_ms > Some(0) {
         outcome.verdict = Verdict::Delayed;
@@ -129,7 +186,7 @@ fn decide(zones: &mut [ZoneState], limits: &[Limit], keys: &[u32], now_ms: i64) 
 
 #[cfg(test)]
 mod tests {
-    use super::{ZoneState, decide};
+    use super::{Nodes, ZoneState, decide};
     use crate::limit_req::bucket::Rate;
     use crate::limit_req::configuration::Limit;
     use crate::report::Verdict;
@@ -144,7 +201,7 @@ mod tests {
         let limits = [limit(0, 5, i64::MAX), limit(1, 1, i64::MAX)];
         let mut verdicts = Vec::new();
         for _ in 0..4 {
-            verdicts.push(decide(&mut zones, &limits, &[0, 0], 0));
+            verdicts.push(decide(&mut zones, &limits, |_| Some(0), 0));
         }
         let decided: Vec<_> = verdicts.iter().map(|it| (it.verdict, it.limit)).collect();
         assert_eq!(decided[..2], [(Verdict::Passed, 0), (Verdict::Passed, 0)]);
@@ -173,7 +230,7 @@ mod tests {
         let mut zones = [ZoneState::new(Rate(10_000), 0), ZoneState::new(Rate(1_000), 0)];
         let limits = [limit(0, 5, 0), limit(1, 5, 1_000)];
         let delays: Vec<_> =
-            (0..4).map(|_| decide(&mut zones, &limits, &[0, 0], 0).delay_ms).collect();
+            (0..4).map(|_| decide(&mut zones, &limits, |_| Some(0), 0).delay_ms).collect();
         assert_eq!(delays, [Some(0), Some(100), Some(1_000), Some(2_000)]);
     }
 }

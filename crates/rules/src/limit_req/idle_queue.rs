@@ -1,14 +1,13 @@
 //! The order in which the keys of a zone were last used.
 
 use super::bucket::{Bucket, Rate};
+use crate::gate::UseOrder;
 
 /// How long a node must be idle before nginx frees it, in milliseconds.
 pub(super) const IDLE_MS: i64 = 60_000;
 
 /// The most nodes that are freed when one is made.
 const FREED_MAX: usize = 2;
-
-const NONE: u32 = u32::MAX;
 
 /// The nodes of a zone from the least recently used one on, as in `ngx_http_limit_req_expire`.
 ///
@@ -17,10 +16,7 @@ const NONE: u32 = u32::MAX;
 /// matters if a minute may not drain a whole burst and a request.
 #[derive(Debug)]
 pub(super) struct IdleQueue {
-    /// By key: the key used before it and after it; its own number if it is not in the queue.
-    links: Vec<(u32, u32)>,
-    oldest: u32,
-    newest: u32,
+    order: UseOrder,
 }
 
 impl IdleQueue {
@@ -30,65 +26,44 @@ impl IdleQueue {
     }
 
     pub(super) fn new() -> Self {
-        Self { links: Vec::new(), oldest: NONE, newest: NONE }
+        Self { order: UseOrder::new() }
     }
 
     /// Whether the zone has a node of this key, with a count or without.
     pub(super) fn contains(&self, key: u32) -> bool {
-        self.links.get(key as usize).is_some_and(|(before, _)| *before != key)
+        self.order.contains(key)
     }
 
     /// Moves a key to the end, where the most recently used one is.
     pub(super) fn touch(&mut self, key: u32) {
-        self.remove(key);
-        let index = key as usize;
-        while self.links.len() <= index {
-            let own = self.links.len() as u32;
-            self.links.push((own, own));
-        }
-        self.links[index] = (self.newest, NONE);
-        match self.newest {
-            NONE => self.oldest = key,
-            newest => self.links[newest as usize].1 = key,
-        }
-        self.newest = key;
+        self.order.touch(key);
     }
 
     /// Frees up to two of the oldest keys, if they have been idle and have drained, and passes them
-    /// on.
+    /// on. Before them, it frees the oldest key in any case if there must be room.
     pub(super) fn expire(
         &mut self,
-        now_ms: i64,
-        rate: Rate,
+        (now_ms, rate, must_free): (i64, Rate, bool),
         buckets: &mut [Option<Bucket>],
         mut freed: impl FnMut(u32),
     ) {
-        for _ in 0..FREED_MAX {
-            let oldest = self.oldest;
+        let forced = usize::from(must_free);
+        for turn in 0..forced + FREED_MAX {
+            let Some(oldest) = self.order.oldest() else { return };
             let Some(bucket) = buckets.get_mut(oldest as usize) else { return };
             // A node without a count is that of a request which another limit has rejected.
-            if !bucket.is_none_or(|bucket| bucket.is_idle(now_ms, IDLE_MS, rate)) {
+            let is_idle = bucket.is_none_or(|bucket| bucket.is_idle(now_ms, IDLE_MS, rate));
+            if turn >= forced && !is_idle {
                 return;
             }
             *bucket = None;
-            self.remove(oldest);
+            self.order.remove(oldest);
             freed(oldest);
         }
     }
 
-    fn remove(&mut self, key: u32) {
-        let Some(&(before, after)) = self.links.get(key as usize) else { return };
-        if before == key {
-            return;
-        }
-        match before {
-            NONE => self.oldest = after,
-            before => self.links[before as usize].1 = after,
-        }
-        match after {
-            NONE => self.newest = before,
-            after => self.links[after as usize].0 = before,
-        }
-        self.links[key as usize] = (key, key);
+    /// The memory taken, in bytes.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.order.memory_bytes()
     }
 }

@@ -28,22 +28,24 @@ const LATER: [&str; 9] = [
 
 /// The keys of the zones of a configuration.
 #[derive(Debug)]
-pub(super) struct Keys<'r> {
+pub(super) struct Keys {
     /// By zone; `None` for zones that no limit has.
-    zones: Vec<Option<Key<'r>>>,
+    zones: Vec<Option<Key>>,
     /// By number in the configuration; `None` for maps that no key has.
-    maps: Vec<Option<ResolvedMap<'r>>>,
+    maps: Vec<Option<ResolvedMap>>,
     /// By map: its value for the present request, once that is known.
     map_values: Vec<Option<Vec<u8>>>,
 }
 
 /// A request whose keys are written.
 #[derive(Clone, Copy)]
-pub(super) struct Request<'a, 'r> {
+pub(super) struct Request<'a> {
     pub(super) record: &'a Record<'a>,
     /// The normalised path.
     pub(super) path: &'a [u8],
-    pub(super) server: &'r Server,
+    pub(super) server: &'a Server,
+    /// The maps of the configuration.
+    pub(super) maps: &'a [Map],
 }
 
 /// What a key depends on.
@@ -56,11 +58,11 @@ pub(super) enum KeySource {
 
 /// A template with its variables resolved.
 #[derive(Debug)]
-struct Key<'r>(Vec<KeyPart<'r>>);
+struct Key(Vec<KeyPart>);
 
 #[derive(Debug)]
-enum KeyPart<'r> {
-    Text(&'r [u8]),
+enum KeyPart {
+    Text(Box<[u8]>),
     /// The value of a field; `-` stands for no value.
     Field(FieldAccessor),
     /// The normalised path.
@@ -70,7 +72,7 @@ enum KeyPart<'r> {
     /// `?` if there is a query.
     QuerySeparator,
     /// A parameter of the query.
-    QueryParameter(&'r str),
+    QueryParameter(Box<[u8]>),
     /// The first name of the server.
     ServerName,
     /// The value of the `map` or `geo` with this number.
@@ -79,21 +81,20 @@ enum KeyPart<'r> {
 
 /// A `map` or `geo`: what is looked up, and the values by number.
 #[derive(Debug)]
-struct ResolvedMap<'r> {
-    map: &'r Map,
-    subject: Key<'r>,
-    values: Vec<Key<'r>>,
+struct ResolvedMap {
+    subject: Key,
+    values: Vec<Key>,
     /// How deep the maps that it needs are nested.
     height: usize,
 }
 
-impl<'r> Keys<'r> {
+impl Keys {
     /// Resolves the keys of the zones that limits have.
     ///
     /// # Errors
     /// If a key has a variable that the format lacks.
     pub(super) fn resolve<L: LimitKind>(
-        configuration: &'r Configuration<L>,
+        configuration: &Configuration<L>,
         fields: &RecordFields,
     ) -> Result<Self, MissingField> {
         let limits = || configuration.limit_sets.iter().flat_map(|set| &set.limits);
@@ -125,7 +126,7 @@ impl<'r> Keys<'r> {
     }
 
     /// Appends the key of a request in a zone.
-    pub(super) fn write(&mut self, zone: usize, request: Request<'_, '_>, text: &mut Vec<u8>) {
+    pub(super) fn write(&mut self, zone: usize, request: Request<'_>, text: &mut Vec<u8>) {
         let Self { zones, maps, map_values } = self;
         if let Some(key) = &zones[zone] {
             key.write(request, maps, map_values, text);
@@ -134,26 +135,22 @@ impl<'r> Keys<'r> {
 }
 
 /// Resolves templates. Each map is resolved once, however many values lead to it.
-struct Resolver<'r, 'f> {
+struct Resolver<'r> {
     /// The maps of the configuration.
     written: &'r [Map],
-    fields: &'f RecordFields,
-    maps: Vec<Option<ResolvedMap<'r>>>,
+    fields: &'r RecordFields,
+    maps: Vec<Option<ResolvedMap>>,
     /// The maps that are being resolved, each within the one before.
     path: Vec<usize>,
 }
 
-impl<'r> Resolver<'r, '_> {
+impl Resolver<'_> {
     /// The key of a template, and how deep its maps are nested.
-    fn key(
-        &mut self,
-        template: &'r Template,
-        zone: &str,
-    ) -> Result<(Key<'r>, usize), MissingField> {
+    fn key(&mut self, template: &Template, zone: &str) -> Result<(Key, usize), MissingField> {
         let (mut parts, mut height) = (Vec::new(), 0);
         for part in &template.parts {
             let part = match part {
-                TemplatePart::Text(text) => KeyPart::Text(text.as_bytes()),
+                TemplatePart::Text(text) => KeyPart::Text(text.as_bytes().into()),
                 TemplatePart::Variable(name) => self.variable(name, zone)?,
             };
             if let KeyPart::Map(number) = part {
@@ -165,12 +162,13 @@ impl<'r> Resolver<'r, '_> {
     }
 
     fn map(&mut self, number: usize, zone: &str) -> Result<(), MissingField> {
-        let map = &self.written[number];
-        let too_deep = || MissingField {
-            message: format!(
+        let written = self.written;
+        let map = &written[number];
+        let too_deep = || {
+            MissingField::other(format_args!(
                 "the key of zone `{zone}`: ${} depends on itself, or on more than {MAP_DEPTH_MAX} maps",
                 map.name
-            ),
+            ))
         };
         if self.maps[number].is_some() {
             return Ok(());
@@ -190,11 +188,11 @@ impl<'r> Resolver<'r, '_> {
         if height >= MAP_DEPTH_MAX {
             return Err(too_deep());
         }
-        self.maps[number] = Some(ResolvedMap { map, subject, values, height: height + 1 });
+        self.maps[number] = Some(ResolvedMap { subject, values, height: height + 1 });
         Ok(())
     }
 
-    fn variable(&mut self, name: &'r str, zone: &str) -> Result<KeyPart<'r>, MissingField> {
+    fn variable(&mut self, name: &str, zone: &str) -> Result<KeyPart, MissingField> {
         if let Some(number) = self.written.iter().position(|map| map.name == name) {
             self.map(number, zone)?;
             return Ok(KeyPart::Map(number));
@@ -208,7 +206,7 @@ impl<'r> Resolver<'r, '_> {
                 "the key of zone `{zone}` has ${name}, which nginx only knows after it has applied the \
                  limit"
             );
-            return Err(MissingField { message });
+            return Err(MissingField::new(name, message));
         }
         let has_path = self.fields.fills(Field::Path);
         Ok(match name {
@@ -217,7 +215,7 @@ impl<'r> Resolver<'r, '_> {
             "is_args" if has_path => KeyPart::QuerySeparator,
             "server_name" if self.fields.accessor(name).is_err() => KeyPart::ServerName,
             name => match name.strip_prefix("arg_").filter(|_| has_path) {
-                Some(parameter) => KeyPart::QueryParameter(parameter),
+                Some(parameter) => KeyPart::QueryParameter(parameter.as_bytes().into()),
                 None => KeyPart::Field(self.field(name, zone)?),
             },
         })
@@ -230,23 +228,25 @@ impl<'r> Resolver<'r, '_> {
             name => name,
         };
         self.fields.accessor(in_log).map_err(|_| {
-            let message = match self.written.iter().any(|map| map.captures(name)) {
-                true => format!(
+            if self.written.iter().any(|map| map.captures(name)) {
+                return MissingField::other(format_args!(
                     "the key of zone `{zone}` has ${name}, a group of a regular expression, which is \
                      not followed"
-                ),
-                false => format!(
+                ));
+            }
+            MissingField::new(
+                name,
+                format_args!(
                     "the key of zone `{zone}` has ${name}, which the log lacks: add ${in_log} to \
                      log_format"
                 ),
-            };
-            MissingField { message }
+            )
         })
     }
 }
 
-impl Key<'_> {
-    fn add_sources(&self, maps: &[Option<ResolvedMap<'_>>], sources: &mut Vec<KeySource>) {
+impl Key {
+    fn add_sources(&self, maps: &[Option<ResolvedMap>], sources: &mut Vec<KeySource>) {
         let mut add = |source| {
             if !sources.contains(&source) {
                 sources.push(source);
@@ -276,8 +276,8 @@ impl Key<'_> {
 
     fn write(
         &self,
-        request: Request<'_, '_>,
-        maps: &[Option<ResolvedMap<'_>>],
+        request: Request<'_>,
+        maps: &[Option<ResolvedMap>],
         map_values: &mut [Option<Vec<u8>>],
         text: &mut Vec<u8>,
     ) {
@@ -291,7 +291,7 @@ impl Key<'_> {
                     Some(value) => text.extend_from_slice(value),
                     None => {
                         let Some(map) = &maps[*number] else { continue };
-                        let value = map.value(request, maps, map_values);
+                        let value = map.value(*number, request, maps, map_values);
                         text.extend_from_slice(&value);
                         map_values[*number] = Some(value);
                     }
@@ -302,18 +302,19 @@ impl Key<'_> {
     }
 }
 
-impl ResolvedMap<'_> {
+impl ResolvedMap {
     /// The value for a request. A value that is longer than a key can be is cut: values that are
     /// made of each other double their length with each map.
     fn value(
         &self,
-        request: Request<'_, '_>,
-        maps: &[Option<ResolvedMap<'_>>],
+        number: usize,
+        request: Request<'_>,
+        maps: &[Option<ResolvedMap>],
         map_values: &mut [Option<Vec<u8>>],
     ) -> Vec<u8> {
         let (mut subject, mut value) = (Vec::new(), Vec::new());
         self.subject.write(request, maps, map_values, &mut subject);
-        let found = self.map.value(&subject);
+        let found = request.maps.get(number).map_or(0, |map| map.value(&subject));
         if let Some(found) = self.values.get(found) {
             found.write(request, maps, map_values, &mut value);
         }
@@ -322,8 +323,8 @@ impl ResolvedMap<'_> {
     }
 }
 
-impl KeyPart<'_> {
-    fn write(&self, Request { record, path, server }: Request<'_, '_>, text: &mut Vec<u8>) {
+impl KeyPart {
+    fn write(&self, Request { record, path, server, .. }: Request<'_>, text: &mut Vec<u8>) {
         match self {
             Self::Text(part) => text.extend_from_slice(part),
             Self::Field(field) => text.extend_from_slice(&present(field.value(record))),
@@ -342,7 +343,7 @@ impl KeyPart<'_> {
             }
             Self::QueryParameter(name) => {
                 let query = record.text(Field::Query).unwrap_or_default();
-                text.extend_from_slice(query_parameter(query, name.as_bytes()));
+                text.extend_from_slice(query_parameter(query, name));
             }
             Self::ServerName => text.extend_from_slice(server.first_name.as_bytes()),
             // It is written with the values of the other maps.

@@ -3,7 +3,8 @@
 //! The algorithm is that of ngx_http_limit_req_module.c (nginx 1.22): integers in thousandths of a
 //! request, a zone of nodes by key, and a rejected request that changes nothing. [`bucket`] is the
 //! arithmetic of one key, [`exact`] a replay with arrival times to the millisecond, [`bounded`] one
-//! with times to the second, and [`configuration`] the language.
+//! with times to the second, [`gate`] decides about requests as they arrive, and [`configuration`] is
+//! the language.
 //!
 //! A request is logged when it ends, so it arrived at the time stamp less the request time. Without
 //! the request time, the stamp is taken.
@@ -16,6 +17,7 @@ mod columns;
 pub(crate) mod configuration;
 mod exact;
 mod exact_by_key;
+mod gate;
 mod idle_queue;
 mod key;
 mod level;
@@ -24,19 +26,23 @@ mod replay;
 pub(crate) mod summary;
 mod unlimited;
 
+use std::sync::Arc;
+
 use weir_core::RecordFields;
 
 use self::configuration::{Configuration, Limit, LimitSet, Zone, directive_place};
+use self::gate::LimitGate;
 use self::observer::LimitObserver;
 use self::replay::LimitReplay;
 use crate::error::RuleError;
+use crate::gate::{CannotEnforce, Gate, GateOptions};
 use crate::rule::{Family, MissingField, Observer, Replay, Rule};
 
 /// The limits of a configuration of nginx.
 #[derive(Debug)]
 pub(crate) struct LimitReq {
     name: String,
-    configuration: Configuration,
+    configuration: Arc<Configuration>,
 }
 
 impl LimitReq {
@@ -50,7 +56,7 @@ impl LimitReq {
             [zone] => zone.name.clone(),
             _ => name.to_owned(),
         };
-        Ok(Self { name, configuration })
+        Ok(Self { name, configuration: Arc::new(configuration) })
     }
 
     /// Whether a text has such a limit.
@@ -115,5 +121,13 @@ impl Rule for LimitReq {
 
     fn replay<'r>(&'r self) -> Box<dyn Replay + 'r> {
         Box::new(LimitReplay::new(self))
+    }
+
+    fn gate(
+        &self,
+        fields: &RecordFields,
+        options: GateOptions,
+    ) -> Result<Box<dyn Gate>, CannotEnforce> {
+        Ok(Box::new(LimitGate::new(&self.configuration, fields, options)?))
     }
 }

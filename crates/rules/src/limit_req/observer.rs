@@ -1,6 +1,7 @@
 //! Finds the limits of requests.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use weir_core::{Field, FieldAccessor, Record, RecordFields};
 
@@ -16,11 +17,11 @@ pub(super) const KEY_BYTES_MAX: usize = 65_535;
 /// `limit_req`. Its tag is the number of the limits, and its texts are the keys of the limits in
 /// their order, empty where a limit does not apply.
 #[derive(Debug)]
-pub(crate) struct LimitObserver<'r, L: LimitKind = Limit> {
-    configuration: &'r Configuration<L>,
+pub(crate) struct LimitObserver<L: LimitKind = Limit> {
+    configuration: Arc<Configuration<L>>,
     host: Option<FieldAccessor>,
     port: Option<FieldAccessor>,
-    keys: Keys<'r>,
+    keys: Keys,
     /// Whether the servers have the same limits.
     is_same: bool,
     /// Whether all requests have the limits of the first server.
@@ -30,33 +31,34 @@ pub(crate) struct LimitObserver<'r, L: LimitKind = Limit> {
     key_texts: Vec<Vec<u8>>,
 }
 
-impl<'r, L: LimitKind> LimitObserver<'r, L> {
+impl<L: LimitKind> LimitObserver<L> {
     /// Resolves the keys of a configuration among those of some records.
     ///
     /// # Errors
     /// If a key has a variable that the format lacks.
     pub(crate) fn new(
-        configuration: &'r Configuration<L>,
+        configuration: &Arc<Configuration<L>>,
         fields: &RecordFields,
     ) -> Result<Self, MissingField> {
         let first = configuration.servers.first().map(|server| &server.root);
         let same = configuration.servers.iter().all(|server| Some(&server.root) == first);
         let host = fields.accessor("host").ok();
         if host.is_none() && !same {
-            return Err(MissingField {
-                message: "the servers of the configuration have different limits, and the log has \
-                          no `host` to tell its servers apart: add $host to log_format, or give \
-                          the block of one server as the rule"
-                    .to_owned(),
-            });
+            return Err(MissingField::new(
+                "host",
+                "the servers of the configuration have different limits, and the log has no `host` \
+                 to tell its servers apart: add $host to log_format, or give the block of one server \
+                 as the rule",
+            ));
         }
+        let is_uniform = same && first.is_some_and(|first| first.is_uniform());
         Ok(Self {
-            configuration,
+            configuration: Arc::clone(configuration),
             host,
             port: fields.accessor("server_port").ok(),
             keys: Keys::resolve(configuration, fields)?,
             is_same: same,
-            is_uniform: same && first.is_some_and(|first| first.is_uniform()),
+            is_uniform,
             time_is_arrival: fields.has_arrival_times(),
             key_texts: Vec::new(),
         })
@@ -71,20 +73,14 @@ impl<'r, L: LimitKind> LimitObserver<'r, L> {
     /// same. `None` without limits, and for a path that nginx refuses.
     pub(super) fn limits_of_path(&self, record: &Record<'_>) -> Option<usize> {
         let path = path(record)?;
-        self.limits_of(self.configuration.servers.first()?, &path)
+        limits_of(self.configuration.servers.first()?, self.is_uniform, &path)
     }
 
-    fn limits_of(&self, server: &Server, path: &[u8]) -> Option<usize> {
-        match self.is_uniform {
-            true => server.root.limits,
-            false => server.root.limits_of(path),
-        }
-    }
-
-    /// The limits with a number.
+    /// The zone of the limit at a position among the limits with a number; `None` after the last.
     #[inline]
-    pub(super) fn limits_with(&self, set: u32) -> &'r [L] {
-        &self.configuration.limit_sets[set as usize].limits
+    pub(super) fn zone_of_limit(&self, set: u32, position: usize) -> Option<usize> {
+        let limits = &self.configuration.limit_sets[set as usize].limits;
+        limits.get(position).map(LimitKind::zone)
     }
 
     /// What the key of a zone depends on, each once.
@@ -98,44 +94,17 @@ impl<'r, L: LimitKind> LimitObserver<'r, L> {
     /// Replaces `text` by the key of a record of the first server in a zone.
     pub(super) fn write_key_of(&mut self, zone: usize, record: &Record<'_>, text: &mut Vec<u8>) {
         text.clear();
-        let Some(server) = self.configuration.servers.first() else { return };
+        let Configuration { servers, maps, .. } = &*self.configuration;
+        let Some(server) = servers.first() else { return };
         let path = path(record).unwrap_or_default();
         self.keys.begin();
-        let request = Request { record, path: &path, server };
+        let request = Request { record, path: &path, server, maps };
         write_key(&mut self.keys, zone, (request, KEY_BYTES_MAX), text);
     }
 
     /// Whether times are those of arrivals, not of ends.
     pub(super) fn time_is_arrival(&self) -> bool {
         self.time_is_arrival
-    }
-
-    /// The server of a record: of those on its port, the one whose name fits best, or else the
-    /// default one. Of equal ones, the first that has limits.
-    fn server(&self, record: &Record<'_>) -> Option<&'r Server> {
-        let servers = &self.configuration.servers;
-        if let [server] = &servers[..] {
-            return Some(server);
-        }
-        let port = self.port.and_then(|port| port.value(record));
-        let port: Option<u16> = port.and_then(|port| std::str::from_utf8(&port).ok()?.parse().ok());
-        let port = port.filter(|port| servers.iter().any(|server| server.listens_on(*port)));
-        let on_port = || {
-            let listens = move |server: &&Server| port.is_none_or(|port| server.listens_on(port));
-            servers.iter().filter(listens)
-        };
-        if let Some(host) = self.host.and_then(|host| host.value(record)) {
-            let host = host_name(&host);
-            // Of equal ones, `max_by_key` takes the last.
-            let fitting = on_port().rev().filter_map(|server| Some((server.fit(&host)?, server)));
-            let best = fitting.max_by_key(|(fit, server)| (*fit, server.has_limits()));
-            if let Some((_, server)) = best {
-                return Some(server);
-            }
-        }
-        let defaults = || on_port().filter(|server| server.is_default);
-        let mut limited = defaults().filter(|server| server.has_limits());
-        limited.next().or_else(|| defaults().next()).or_else(|| on_port().next())
     }
 
     /// The number of the limits of a record, and their keys in their order, those that are empty or
@@ -150,22 +119,24 @@ impl<'r, L: LimitKind> LimitObserver<'r, L> {
             return None;
         }
         let path = path(record)?;
-        let server = self.server(record)?;
-        let set = self.limits_of(server, &path)?;
-        let limits = &self.configuration.limit_sets[set].limits;
-        self.key_texts.resize_with(limits.len().max(self.key_texts.len()), Vec::new);
-        self.keys.begin();
-        let request = Request { record, path: &path, server };
-        for (limit, text) in limits.iter().zip(&mut self.key_texts) {
+        let Self { configuration, host, port, keys, key_texts, is_uniform, .. } = self;
+        let Configuration { servers, maps, limit_sets, .. } = &**configuration;
+        let server = server_of(servers, (*host, *port), record)?;
+        let set = limits_of(server, *is_uniform, &path)?;
+        let limits = &limit_sets[set].limits;
+        key_texts.resize_with(limits.len().max(key_texts.len()), Vec::new);
+        keys.begin();
+        let request = Request { record, path: &path, server, maps };
+        for (limit, text) in limits.iter().zip(&mut *key_texts) {
             text.clear();
-            write_key(&mut self.keys, limit.zone(), (request, key_bytes_max), text);
+            write_key(keys, limit.zone(), (request, key_bytes_max), text);
         }
-        let texts = &self.key_texts[..limits.len()];
+        let texts = &key_texts[..limits.len()];
         (!texts.iter().all(Vec::is_empty)).then_some((set, texts))
     }
 }
 
-impl Observer for LimitObserver<'_> {
+impl Observer for LimitObserver {
     fn observe(&mut self, line: &Line<'_>, events: &mut Events) {
         let Some(record) = line.record else { return };
         let duration_ns = match self.time_is_arrival {
@@ -178,6 +149,43 @@ impl Observer for LimitObserver<'_> {
     }
 }
 
+/// The server of a record: of those on its port, the one whose name fits best, or else the
+/// default one. Of equal ones, the first that has limits.
+fn server_of<'s>(
+    servers: &'s [Server],
+    (host, port): (Option<FieldAccessor>, Option<FieldAccessor>),
+    record: &Record<'_>,
+) -> Option<&'s Server> {
+    if let [server] = servers {
+        return Some(server);
+    }
+    let port = port.and_then(|port| port.value(record));
+    let port: Option<u16> = port.and_then(|port| std::str::from_utf8(&port).ok()?.parse().ok());
+    let port = port.filter(|port| servers.iter().any(|server| server.listens_on(*port)));
+    let on_port = || {
+        let listens = move |server: &&Server| port.is_none_or(|port| server.listens_on(port));
+        servers.iter().filter(listens)
+    };
+    if let Some(host) = host.and_then(|host| host.value(record)) {
+        let host = host_name(&host);
+        // Of equal ones, `max_by_key` takes the last.
+        let fitting = on_port().rev().filter_map(|server| Some((server.fit(&host)?, server)));
+        let best = fitting.max_by_key(|(fit, server)| (*fit, server.has_limits()));
+        if let Some((_, server)) = best {
+            return Some(server);
+        }
+    }
+    let defaults = || on_port().filter(|server| server.is_default);
+    let mut limited = defaults().filter(|server| server.has_limits());
+    limited.next().or_else(|| defaults().next()).or_else(|| on_port().next())
+}
+
+/// The number of the limits of a path in a server, of which `is_uniform` says that all paths have the
+/// same.
+fn limits_of(server: &Server, is_uniform: bool, path: &[u8]) -> Option<usize> {
+    if is_uniform { server.root.limits } else { server.root.limits_of(path) }
+}
+
 /// The normalised path of a record; `None` if nginx refuses it.
 fn path<'a>(record: &Record<'a>) -> Option<Cow<'a, [u8]>> {
     normalised(record.text(Field::Path).unwrap_or(b"/"))
@@ -185,9 +193,9 @@ fn path<'a>(record: &Record<'a>) -> Option<Cow<'a, [u8]>> {
 
 /// Writes a key, unless it is longer than nginx allows.
 fn write_key(
-    keys: &mut Keys<'_>,
+    keys: &mut Keys,
     zone: usize,
-    (request, key_bytes_max): (Request<'_, '_>, usize),
+    (request, key_bytes_max): (Request<'_>, usize),
     text: &mut Vec<u8>,
 ) {
     keys.write(zone, request, text);
@@ -212,6 +220,8 @@ fn host_name(host: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use weir_core::{Format, LineParser, Record};
 
     use super::LimitObserver;
@@ -224,15 +234,16 @@ mod tests {
 
     /// The key and the tag of the event of a line; `None` if there is none.
     fn key(configuration: &str, line: &str) -> Option<String> {
-        key_of(&Configuration::<Limit>::parse(configuration).expect("it is valid"), FORMAT, line)
+        let configuration = Configuration::<Limit>::parse(configuration).expect("it is valid");
+        key_of(&Arc::new(configuration), FORMAT, line)
     }
 
     /// The same with lines of another format.
-    fn key_of(configuration: &Configuration, format: &str, line: &str) -> Option<String> {
+    fn key_of(configuration: &Arc<Configuration>, format: &str, line: &str) -> Option<String> {
         let format = Format::parse(format).expect("a format");
         let mut observer =
             LimitObserver::new(configuration, &format.record_fields()).expect("it has the fields");
-        let mut parser = LineParser::new(std::sync::Arc::new(format));
+        let mut parser = LineParser::new(Arc::new(format));
         let mut record = Record::new();
         parser.parse(line.as_bytes(), &mut record).expect("it fits");
         let mut events = Events::default();
@@ -318,7 +329,7 @@ mod tests {
             server {{ listen [::]:443 ssl; server_name a.example b.example; {limit}; }}
             server {{ listen 8443; server_name c.example a.example; {limit} burst=2; }}"
         );
-        let configuration = Configuration::<Limit>::parse(&text).expect("it is valid");
+        let configuration = Arc::new(Configuration::<Limit>::parse(&text).expect("it is valid"));
         for (format, line, expected) in [
             ("$remote_addr $msec $host", "192.0.2.7 1.5 a.example", Some("a.example")),
             ("$remote_addr $msec $host $server_port", "192.0.2.7 1.5 a.example 80", None),
@@ -390,7 +401,8 @@ mod tests {
             let text = format!(
                 "{maps} limit_req_zone {variable} zone=one:1m rate=1r/s; limit_req zone=one;"
             );
-            let configuration = Configuration::<Limit>::parse(&text).expect("it is valid");
+            let configuration =
+                Arc::new(Configuration::<Limit>::parse(&text).expect("it is valid"));
             let format = Format::parse("$remote_addr $msec $status").expect("a format");
             let error = LimitObserver::new(&configuration, &format.record_fields());
             let error = error.expect_err("it is refused");

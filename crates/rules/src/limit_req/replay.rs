@@ -20,6 +20,9 @@ use crate::rule::Replay;
 use crate::stamps::Stamps;
 use crate::sweep::LimitSweep;
 
+/// Nanoseconds in a millisecond.
+pub(super) const NS_IN_MS: i64 = 1_000_000;
+
 /// A key of a limit that does not apply.
 pub(super) const NO_KEY: u32 = u32::MAX;
 
@@ -33,14 +36,23 @@ const COPIED_AT_ONCE: usize = 32;
 /// A request that has limits.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Request {
-    /// Its arrival, or the earliest that it can be, in milliseconds since 1970.
-    pub(super) arrival_ms: i64,
+    /// Its arrival, or the earliest that it can be, in nanoseconds since 1970. It is only the order of
+    /// requests that depends on more than its milliseconds.
+    pub(super) arrival_ns: i64,
     pub(super) line: u64,
     pub(super) source: u32,
     /// The number of its limits.
     pub(super) set: u32,
     /// Where its keys begin in [`Requests::keys`], one for each limit.
     pub(super) keys_start: u32,
+}
+
+impl Request {
+    /// Its arrival in milliseconds since 1970, the unit of nginx.
+    #[inline]
+    pub(super) fn arrival_ms(&self) -> i64 {
+        self.arrival_ns.div_euclid(NS_IN_MS)
+    }
 }
 
 /// The requests of a log, in its order.
@@ -78,8 +90,10 @@ impl Requests {
             keys => self.keys.extend_from_slice(keys),
         }
         let duration_ns = i64::try_from(duration_ns).unwrap_or(i64::MAX);
-        let arrival_ms = time_ns.saturating_sub(duration_ns).div_euclid(1_000_000);
-        self.list.push(Request { arrival_ms, line, source, set, keys_start });
+        let arrival_ns = time_ns.saturating_sub(duration_ns);
+        let request = Request { arrival_ns, line, source, set, keys_start };
+        self.list.push(request);
+        let arrival_ms = request.arrival_ms();
         let (first_ms, last_ms) = self.range_ms.unwrap_or((arrival_ms, arrival_ms));
         self.range_ms = Some((first_ms.min(arrival_ms), last_ms.max(arrival_ms)));
         true
@@ -120,7 +134,7 @@ impl Requests {
         }
     }
 
-    /// How much later than [`Request::arrival_ms`] a request may have arrived, in milliseconds.
+    /// How much later than [`Request::arrival_ns`] a request may have arrived, in milliseconds.
     ///
     /// If one source has whole seconds, the doubt is that of all: the replay needs the earliest and
     /// the latest arrivals in the same order.
@@ -135,7 +149,7 @@ impl Requests {
 
     /// The positions in the list by arrival; those at the same time in the order of the log.
     pub(super) fn by_arrival(&self) -> Vec<u32> {
-        let arrival = |position: &u32| self.list[*position as usize].arrival_ms;
+        let arrival = |position: &u32| self.list[*position as usize].arrival_ns;
         let mut order: Vec<u32> = (0..self.list.len() as u32).collect();
         if !order.is_sorted_by_key(arrival) {
             order.sort_by_key(arrival);
@@ -202,7 +216,7 @@ pub(super) struct LimitReplay<'r> {
     /// The requests so far by key, once they were needed.
     by_key: OnceCell<ByKey>,
     /// If it takes rows.
-    columns: Option<LimitColumns<'r>>,
+    columns: Option<LimitColumns>,
     /// The keys of each zone.
     zones: Vec<Interner>,
     /// Those of an event.

@@ -186,7 +186,7 @@ impl KeySummary {
             key: key.to_vec(),
             limit,
             verdict,
-            time_ns: request.arrival_ms.saturating_mul(1_000_000),
+            time_ns: request.arrival_ms().saturating_mul(1_000_000),
             source: request.source,
             line: request.line,
             peak: in_requests(peak.excess),

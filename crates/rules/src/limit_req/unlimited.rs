@@ -11,6 +11,7 @@ use super::bucket::{Bucket, Rate};
 use super::idle_queue::IDLE_MS;
 
 /// The buckets of a zone that rejects nothing.
+#[derive(Debug)]
 pub(super) struct UnlimitedBuckets {
     rate: Rate,
     /// By key: the bucket, forgotten when the replayed burst forgets it.

@@ -112,7 +112,7 @@ impl Rule for ListRule {
         if !fields.fills(Field::Client) && !self.networks.is_empty() {
             let message = "the list has addresses, and the log has no `client`: add $remote_addr \
                            to log_format";
-            return Err(MissingField { message: message.to_owned() });
+            return Err(MissingField::new("client", message));
         }
         let bind =
             |(number, condition): &'r (u32, RuleCondition)| Ok((*number, condition.bind(fields)?));

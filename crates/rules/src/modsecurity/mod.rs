@@ -113,7 +113,7 @@ impl Rule for ModSecurity {
             }
         }
         if let Some(message) = first_error.filter(|_| !is_useful) {
-            return Err(MissingField { message });
+            return Err(MissingField::other(message));
         }
         let (fields, matched) = (fields.clone(), Vec::new());
         Ok(Box::new(ModSecurityObserver { rule: self, fields, lacking, matched }))

@@ -108,7 +108,7 @@ impl Rule for EvasiveRule {
 
     fn bind<'r>(&'r self, fields: &RecordFields) -> Result<Box<dyn Observer + 'r>, MissingField> {
         for name in ["client", "path"] {
-            fields.accessor(name).map_err(|error| MissingField { message: error.to_string() })?;
+            fields.accessor(name)?;
         }
         Ok(Box::new(EvasiveObserver { is_arrival: fields.has_arrival_times() }))
     }

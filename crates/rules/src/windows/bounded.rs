@@ -6,7 +6,8 @@
 //! a second had which position, the log does not tell: the verdict of a request is known if all
 //! positions that it can have agree.
 
-use super::exact::{BucketScale, for_each_count, is_forgotten, make_unknown};
+use super::counter::{BucketScale, is_forgotten};
+use super::exact::{for_each_count, make_unknown};
 use super::limit::{Algorithm, Limit};
 use super::replay::{Outcome, Peak, Request, SECOND_SPREAD_NS};
 use super::{bounded_bucket, bounded_concurrency, bounded_periods, bounded_ring};

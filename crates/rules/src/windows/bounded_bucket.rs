@@ -4,7 +4,7 @@
 //! every request, but the time at which it is full of tokens again: a request that passes at time
 //! *t* moves it to `max(full, t)` plus the interval of the rate, and one that is rejected leaves it.
 
-use super::exact::{BucketScale, is_forgotten};
+use super::counter::{BucketScale, is_forgotten};
 use super::limit::Limit;
 use super::replay::{Outcome, Peak, Request, SECOND_SPREAD_NS};
 use crate::report::Verdict;

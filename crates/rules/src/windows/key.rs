@@ -27,6 +27,13 @@ pub(crate) enum KeyPart {
     Hash(String),
 }
 
+impl Key {
+    /// The names of its fields.
+    pub(super) fn fields(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(KeyPart::field)
+    }
+}
+
 impl KeyPart {
     fn field(&self) -> &str {
         match self {
@@ -52,14 +59,14 @@ impl fmt::Display for Key {
 }
 
 /// A key with its fields resolved among those of some records.
-#[derive(Debug)]
-pub(super) struct BoundKey<'r>(Vec<(FieldAccessor, &'r KeyPart)>);
+#[derive(Debug, Clone)]
+pub(super) struct BoundKey(Vec<(FieldAccessor, KeyPart)>);
 
-impl<'r> BoundKey<'r> {
+impl BoundKey {
     /// # Errors
     /// If the records lack a field.
-    pub(super) fn new(key: &'r Key, fields: &RecordFields) -> Result<Self, UnknownField> {
-        let part = |part: &'r KeyPart| Ok((fields.accessor(part.field())?, part));
+    pub(super) fn new(key: &Key, fields: &RecordFields) -> Result<Self, UnknownField> {
+        let part = |part: &KeyPart| Ok((fields.accessor(part.field())?, part.clone()));
         Ok(Self(key.0.iter().map(part).collect::<Result<_, _>>()?))
     }
 

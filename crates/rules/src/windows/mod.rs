@@ -3,7 +3,8 @@
 //! [`language`] reads the lines in which they are written, [`limit`] is a limit, [`key`] what it
 //! groups by, [`observer`] finds the keys of records, and [`replay`] puts the requests of each key
 //! into the order of their arrival. [`exact`] decides about them if their times are known, and
-//! [`bounded`] if the log has only whole seconds.
+//! [`bounded`] if the log has only whole seconds. [`gate`] decides about requests as they arrive, with
+//! the [`counter`]s of [`exact`].
 //!
 //! Sources of the algorithms: the sliding ring is that of caddy-ratelimit (`ringbuffer.go`), the
 //! two periods are those of HAProxy (`src/freq_ctr.c`), and the token bucket is the generic cell
@@ -14,7 +15,10 @@ mod bounded_bucket;
 mod bounded_concurrency;
 mod bounded_periods;
 mod bounded_ring;
+mod counter;
 mod exact;
+mod frequency;
+mod gate;
 mod key;
 mod language;
 mod limit;
@@ -32,6 +36,7 @@ use self::observer::WindowObserver;
 use self::replay::WindowReplay;
 pub(crate) use self::words::{Word, words};
 use crate::error::{ParseError, RuleError};
+use crate::gate::{CannotEnforce, Gate, GateOptions};
 use crate::rule::{Family, MissingField, Observer, Replay, Rule};
 
 /// A limit that is replayed alone.
@@ -88,5 +93,13 @@ impl Rule for WindowRule {
 
     fn replay<'r>(&'r self) -> Box<dyn Replay + 'r> {
         Box::new(WindowReplay::new(&self.limit))
+    }
+
+    fn gate(
+        &self,
+        fields: &RecordFields,
+        options: GateOptions,
+    ) -> Result<Box<dyn Gate>, CannotEnforce> {
+        gate::gate((&self.name, &self.limit), fields, options)
     }
 }

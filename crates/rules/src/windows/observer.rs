@@ -1,6 +1,6 @@
 //! Finds the keys of requests.
 
-use weir_core::{Field, RecordFields, RecordPredicate, UnknownField};
+use weir_core::{Field, Record, RecordFields, RecordPredicate};
 
 use super::key::BoundKey;
 use super::limit::{Algorithm, Limit};
@@ -13,12 +13,45 @@ const STAMP_IS_END: u32 = 0;
 /// The tag of an event whose time stamp is that of its arrival.
 pub(super) const STAMP_IS_ARRIVAL: u32 = 1;
 
+/// Finds the key of each request that the limit is about.
+pub(super) struct KeyFinder<'r> {
+    predicate: Option<RecordPredicate<'r>>,
+    key: BoundKey,
+    text: Vec<u8>,
+}
+
+impl<'r> KeyFinder<'r> {
+    /// Resolves a limit among the fields of some records.
+    ///
+    /// # Errors
+    /// If the records lack a field.
+    pub(super) fn new(limit: &'r Limit, fields: &RecordFields) -> Result<Self, MissingField> {
+        let key = BoundKey::new(&limit.key, fields)?;
+        let condition = limit.condition.as_ref();
+        let predicate = condition.map(|condition| condition.bind(fields)).transpose()?;
+        Ok(Self { predicate, key, text: Vec::new() })
+    }
+
+    /// The same, without borrowing from the limit.
+    pub(super) fn to_static(&self) -> KeyFinder<'static> {
+        let predicate = self.predicate.as_ref().map(RecordPredicate::to_static);
+        KeyFinder { predicate, key: self.key.clone(), text: Vec::new() }
+    }
+
+    /// The key of a record; `None` if the limit is not about it.
+    #[inline]
+    pub(super) fn key(&mut self, record: &Record<'_>) -> Option<&[u8]> {
+        if self.predicate.as_ref().is_some_and(|predicate| !predicate.accepts(record)) {
+            return None;
+        }
+        self.key.write(record, &mut self.text).then_some(&self.text)
+    }
+}
+
 /// Puts an event with one text, the key, for each request that the limit is about.
 pub(super) struct WindowObserver<'r> {
-    predicate: Option<RecordPredicate<'r>>,
-    key: BoundKey<'r>,
+    keys: KeyFinder<'r>,
     tag: u32,
-    text: Vec<u8>,
 }
 
 impl<'r> WindowObserver<'r> {
@@ -27,33 +60,24 @@ impl<'r> WindowObserver<'r> {
     /// # Errors
     /// If the records lack a field.
     pub(super) fn new(limit: &'r Limit, fields: &RecordFields) -> Result<Self, MissingField> {
-        let lacks = |error: UnknownField| MissingField { message: error.to_string() };
         if limit.algorithm == Algorithm::Concurrency && !fields.fills(Field::RequestTime) {
-            return Err(MissingField {
-                message: "requests at once cannot be counted without the time that each took: add \
-                          $request_time to log_format"
-                    .to_owned(),
-            });
+            return Err(MissingField::new(
+                "request_time",
+                "requests at once cannot be counted without the time that each took: add \
+                 $request_time to log_format",
+            ));
         }
-        let key = BoundKey::new(&limit.key, fields).map_err(lacks)?;
-        let condition = limit.condition.as_ref();
-        let predicate = condition.map(|condition| condition.bind(fields)).transpose()?;
         let tag = if fields.has_arrival_times() { STAMP_IS_ARRIVAL } else { STAMP_IS_END };
-        Ok(Self { predicate, key, tag, text: Vec::new() })
+        Ok(Self { keys: KeyFinder::new(limit, fields)?, tag })
     }
 }
 
 impl Observer for WindowObserver<'_> {
     fn observe(&mut self, line: &Line<'_>, events: &mut Events) {
         let Some(record) = line.record else { return };
-        if self.predicate.as_ref().is_some_and(|predicate| !predicate.accepts(record)) {
-            return;
-        }
-        if !self.key.write(record, &mut self.text) {
-            return;
-        }
+        let Some(key) = self.keys.key(record) else { return };
         let duration_ns = record.number(Field::RequestTime).unwrap_or(0);
         let time = (record.time.map(|time| time.unix_ns), duration_ns);
-        events.put((line.number, self.tag), time, [&self.text[..]]);
+        events.put((line.number, self.tag), time, [key]);
     }
 }

@@ -2,6 +2,7 @@
 
 mod crowdsec;
 mod fail2ban;
+mod gate;
 mod limit_conn;
 mod limit_req;
 mod lists;

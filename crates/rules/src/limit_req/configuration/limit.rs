@@ -16,6 +16,8 @@ pub(crate) struct Zone {
     pub(crate) rate: Rate,
     /// The rate as it was written, such as `10r/s`.
     pub(crate) rate_text: String,
+    /// The size in bytes, if it is written.
+    pub(crate) bytes: Option<usize>,
 }
 
 /// A `limit_req`: how much of a zone's count is let through.
@@ -37,10 +39,11 @@ impl ZoneKind for Zone {
 
     /// Reads `limit_req_zone KEY zone=NAME:SIZE rate=RATE [sync]`.
     fn parse(directive: &Directive) -> Result<Self, RuleError> {
-        let (mut key, mut name, mut rate) = (None, None, None);
+        let (mut key, mut name, mut rate, mut bytes) = (None, None, None, None);
         for word in &directive.arguments {
             if let Some(value) = word.text.strip_prefix("zone=") {
                 name = Some(zone_name(value, word)?);
+                bytes = zone_bytes(value);
             } else if let Some(value) = word.text.strip_prefix("rate=") {
                 rate = Some((parse_rate(value, word)?, value.to_owned()));
             } else if word.text == "sync" {
@@ -62,6 +65,7 @@ impl ZoneKind for Zone {
             key: key.ok_or_else(|| missing("the key"))?,
             rate,
             rate_text,
+            bytes,
         })
     }
 
@@ -124,6 +128,18 @@ pub(crate) fn zone_name(value: &str, word: &Word) -> Result<String, RuleError> {
         "" => Err(word.error("the zone has no name; write zone=NAME:SIZE, such as zone=one:10m")),
         name => Ok(name.to_owned()),
     }
+}
+
+/// The size in the value of `zone=`, in bytes: a number with `k` or `m`, or without, as
+/// `ngx_parse_size` reads it. It only matters to a gate.
+pub(crate) fn zone_bytes(value: &str) -> Option<usize> {
+    let (_, size) = value.split_once(':')?;
+    let (digits, unit) = match size.as_bytes().last()? {
+        b'k' | b'K' => (&size[..size.len() - 1], 1 << 10),
+        b'm' | b'M' => (&size[..size.len() - 1], 1 << 20),
+        _ => (size, 1),
+    };
+    digits.parse::<usize>().ok()?.checked_mul(unit)
 }
 
 /// The number of the zone with a name.

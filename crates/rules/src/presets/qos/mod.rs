@@ -281,16 +281,14 @@ impl Rule for QosRule {
     }
 
     fn bind<'r>(&'r self, fields: &RecordFields) -> Result<Box<dyn Observer + 'r>, MissingField> {
-        let accessor = |name: &str| {
-            fields.accessor(name).map_err(|error| MissingField { message: error.to_string() })
-        };
+        let accessor = |name: &str| fields.accessor(name).map_err(MissingField::from);
         accessor("client")?;
         if !self.statuses.is_empty() {
             accessor("status")?;
         }
         let setters = self.setters.iter().map(|setter| Ok((accessor(&setter.field)?, setter)));
         Ok(Box::new(QosObserver {
-            setters: setters.collect::<Result<_, _>>()?,
+            setters: setters.collect::<Result<_, MissingField>>()?,
             statuses: &self.statuses,
             is_arrival: fields.has_arrival_times(),
         }))

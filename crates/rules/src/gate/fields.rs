@@ -1,0 +1,80 @@
+//! The fields of a request that are not known yet when it arrives.
+
+use weir_core::{Field, RecordFields};
+
+use super::CannotEnforce;
+
+/// Names of values that are only known after the answer, besides those of [`Field`]: whole, or how they
+/// begin.
+const LATER: [&str; 7] = [
+    "status_class",
+    "bytes_sent",
+    "request_completion",
+    "limit_req_status",
+    "upstream_",
+    "sent_http_",
+    "sent_trailer_",
+];
+
+/// Checks that the fields which a rule names are known when a request arrives.
+///
+/// # Errors
+/// At the first that is not, or that the requests do not have.
+pub(crate) fn check_fields<'n>(
+    names: impl IntoIterator<Item = &'n str>,
+    fields: &RecordFields,
+) -> Result<(), CannotEnforce> {
+    for name in names {
+        if is_later(name) || fields.accessor(name).is_err() {
+            return Err(without_field(name));
+        }
+    }
+    Ok(())
+}
+
+/// Why a rule with a field cannot be enforced.
+pub(super) fn without_field(name: &str) -> CannotEnforce {
+    match is_later(name) {
+        true => CannotEnforce::new(format_args!(
+            "`{name}` is only known when the request has been answered, so the rule cannot be \
+             enforced when it arrives; replay it over the log with `weir rules`"
+        )),
+        false => CannotEnforce::new(format_args!(
+            "`{name}` is not a field of a request when it arrives; headers are `http_NAME` and \
+             cookies `cookie_NAME`, such as http_x_api_key"
+        )),
+    }
+}
+
+fn is_later(name: &str) -> bool {
+    let later = [Field::Status, Field::Bytes, Field::RequestTime, Field::UpstreamTime];
+    let is_later = |later: &&str| match later.ends_with('_') {
+        true => name.starts_with(*later),
+        false => name == *later,
+    };
+    Field::by_name(name).is_some_and(|field| later.contains(&field)) || LATER.iter().any(is_later)
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_core::Format;
+
+    use super::check_fields;
+
+    #[test]
+    fn fields_of_the_answer_are_named() {
+        let format = Format::parse("$remote_addr $status $http_x_key").expect("a format");
+        let fields = format.record_fields();
+        assert_eq!(check_fields(["client", "remote_addr", "http_x_key"], &fields), Ok(()));
+        for (name, reason) in [
+            ("status", "`status` is only known when the request has been answered"),
+            ("status_class", "`status_class` is only known"),
+            ("body_bytes_sent", "`body_bytes_sent` is only known"),
+            ("upstream_addr", "`upstream_addr` is only known"),
+            ("http_x_other", "`http_x_other` is not a field of a request when it arrives"),
+        ] {
+            let error = check_fields(["client", name], &fields).expect_err(name);
+            assert!(error.message.starts_with(reason), "{error}");
+        }
+    }
+}

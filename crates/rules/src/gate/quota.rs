@@ -1,0 +1,113 @@
+//! What an answer tells the client about a limit.
+//!
+//! The fields are those of draft-ietf-httpapi-ratelimit-headers-11 (23 May 2026): `RateLimit-Policy`
+//! is a list of [`QuotaPolicy`] items, and `RateLimit` a list of [`Quota`] items, both of which are
+//! structured fields (RFC 9651). No partition key (`pk`) is sent, because keys may be personal.
+
+use std::fmt;
+
+/// The largest integer of a structured field (RFC 9651, section 3.3.1).
+const INTEGER_MAX: u64 = 999_999_999_999_999;
+
+/// A limit, as an item of `RateLimit-Policy`.
+///
+/// ```
+/// use weir_rules::{QuotaPolicy, QuotaUnit};
+///
+/// let policy = QuotaPolicy::new("one", 21, Some(3), QuotaUnit::Requests);
+/// assert_eq!(policy.to_string(), "\"one\";q=21;w=3");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QuotaPolicy {
+    /// The name, with its quotation marks.
+    name: String,
+    quota: u64,
+    window_s: Option<u64>,
+    unit: QuotaUnit,
+}
+
+/// What a policy counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QuotaUnit {
+    /// Requests in a time.
+    Requests,
+    /// Requests that are served at the same time.
+    ConcurrentRequests,
+}
+
+/// What a client may still do under a policy, as an item of `RateLimit`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quota<'g> {
+    /// The policy.
+    pub policy: &'g QuotaPolicy,
+    /// How many more requests would pass at this moment.
+    pub remaining: u64,
+    /// After how many whole seconds one more than that would pass, at least 1; `None` if that does not
+    /// depend on the time.
+    pub reset_s: Option<u64>,
+}
+
+impl QuotaPolicy {
+    /// A policy that lets `quota` requests pass within a window, in whole seconds. Characters that a
+    /// string of a structured field cannot have become `_`.
+    pub fn new(name: &str, quota: u64, window_s: Option<u64>, unit: QuotaUnit) -> Self {
+        let mut quoted = String::with_capacity(name.len() + 2);
+        quoted.push('"');
+        for character in name.chars() {
+            if matches!(character, '"' | '\\') {
+                quoted.push('\\');
+            }
+            quoted.push(if matches!(character, ' '..='~') { character } else { '_' });
+        }
+        quoted.push('"');
+        Self { name: quoted, quota, window_s, unit }
+    }
+
+    /// A policy whose window is in nanoseconds.
+    pub(crate) fn within(name: &str, quota: u64, window_ns: u128) -> Self {
+        let window_s = u64::try_from(window_ns.div_ceil(1_000_000_000)).unwrap_or(INTEGER_MAX);
+        Self::new(name, quota, Some(window_s.max(1)), QuotaUnit::Requests)
+    }
+}
+
+impl fmt::Display for QuotaPolicy {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{};q={}", self.name, self.quota.min(INTEGER_MAX))?;
+        if self.unit == QuotaUnit::ConcurrentRequests {
+            formatter.write_str(";qu=\"concurrent-requests\"")?;
+        }
+        match self.window_s {
+            Some(window_s) => write!(formatter, ";w={}", window_s.min(INTEGER_MAX)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Quota<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{};r={}", self.policy.name, self.remaining.min(INTEGER_MAX))?;
+        match self.reset_s {
+            Some(reset_s) => write!(formatter, ";t={}", reset_s.min(INTEGER_MAX)),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Quota, QuotaPolicy, QuotaUnit};
+
+    #[test]
+    fn items_are_structured_fields() {
+        let policy = QuotaPolicy::within("per \"client\" \\ Zürich\r\n", 100, 1_500_000_000);
+        assert_eq!(policy.to_string(), r#""per \"client\" \\ Z_rich__";q=100;w=2"#);
+        let quota = Quota { policy: &policy, remaining: u64::MAX, reset_s: Some(7) };
+        assert_eq!(quota.to_string(), r#""per \"client\" \\ Z_rich__";r=999999999999999;t=7"#);
+        let policy = QuotaPolicy::new("a", 10, None, QuotaUnit::ConcurrentRequests);
+        assert_eq!(policy.to_string(), r#""a";q=10;qu="concurrent-requests""#);
+        assert_eq!(
+            Quota { policy: &policy, remaining: 0, reset_s: None }.to_string(),
+            r#""a";r=0"#
+        );
+    }
+}

@@ -1,0 +1,397 @@
+//! What is known of a key, for each algorithm: requests are counted one after another, in the order of
+//! their arrival.
+
+use std::collections::VecDeque;
+
+use super::frequency::FrequencyCounter;
+use super::limit::{Algorithm, Limit};
+use super::replay::Outcome;
+use crate::report::Verdict;
+
+/// Counts the requests of one key. Times do not go back.
+pub(super) trait Counter: Send + Sized + 'static {
+    /// What the keys of a limit share.
+    type Settings: Copy + Send;
+
+    /// The settings of a limit.
+    fn settings(limit: &Limit) -> Self::Settings;
+
+    /// The counter of a key without requests.
+    fn new() -> Self;
+
+    /// Decides about a request that arrives, in nanoseconds since 1970, and counts it.
+    fn decide(&mut self, settings: Self::Settings, now_ns: i64) -> Outcome;
+
+    /// After a decision: how many more requests would pass at this moment, and after how many
+    /// nanoseconds, to the nanosecond, one more than that.
+    fn remaining(&self, settings: Self::Settings, now_ns: i64) -> (u64, u64);
+
+    /// Whether a new counter would decide the same about all requests from now on.
+    fn is_like_new(&self, settings: Self::Settings, now_ns: i64) -> bool;
+
+    /// The memory taken besides the counter itself, in bytes.
+    fn heap_bytes(&self) -> usize {
+        0
+    }
+}
+
+/// A count of requests and a window in nanoseconds.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Window {
+    count: u64,
+    window_ns: i64,
+    /// The most times that are kept for a key.
+    times_max: usize,
+}
+
+impl Window {
+    fn new(limit: &Limit) -> Self {
+        // A limit is at most a year.
+        let window_ns = (limit.window_ns as i64).max(1);
+        let times_max = usize::try_from(limit.count).unwrap_or(usize::MAX).saturating_add(1);
+        Self { count: limit.count, window_ns, times_max }
+    }
+
+    fn has_left(self, time_ns: i64, now_ns: i64) -> bool {
+        now_ns.saturating_sub(time_ns) > self.window_ns
+    }
+
+    /// How long it takes until a time leaves the window, which it has a nanosecond later.
+    fn until_left(self, time_ns: i64, now_ns: i64) -> u64 {
+        until(i128::from(time_ns) + i128::from(self.window_ns), now_ns)
+    }
+
+    fn drop_old(self, times: &mut VecDeque<i64>, now_ns: i64) {
+        while times.front().is_some_and(|first| self.has_left(*first, now_ns)) {
+            times.pop_front();
+        }
+    }
+}
+
+/// The nanoseconds until a time.
+fn until(time_ns: i128, now_ns: i64) -> u64 {
+    u64::try_from((time_ns - i128::from(now_ns)).max(0)).unwrap_or(u64::MAX)
+}
+
+/// `allowed` of caddy-ratelimit: a request passes if the `count` last ones that passed are not all
+/// within the window.
+#[derive(Debug)]
+pub(super) struct SlidingRing {
+    passed: VecDeque<i64>,
+}
+
+impl Counter for SlidingRing {
+    type Settings = Window;
+
+    fn settings(limit: &Limit) -> Window {
+        Window::new(limit)
+    }
+
+    fn new() -> Self {
+        Self { passed: VecDeque::new() }
+    }
+
+    fn decide(&mut self, window: Window, now_ns: i64) -> Outcome {
+        window.drop_old(&mut self.passed, now_ns);
+        let is_rejected = self.passed.len() as u64 >= window.count;
+        let outcome = Outcome::of(is_rejected, (self.passed.len() + 1) as f64);
+        if !is_rejected {
+            self.passed.push_back(now_ns);
+        }
+        outcome
+    }
+
+    fn remaining(&self, window: Window, now_ns: i64) -> (u64, u64) {
+        let remaining = window.count.saturating_sub(self.passed.len() as u64);
+        let first = self.passed.front();
+        (remaining, first.map_or(0, |first| window.until_left(*first, now_ns)))
+    }
+
+    fn is_like_new(&self, window: Window, now_ns: i64) -> bool {
+        self.passed.back().is_none_or(|last| window.has_left(*last, now_ns))
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.passed.capacity() * size_of::<i64>()
+    }
+}
+
+/// Rejected requests count as the others do. No more times are kept than are needed to decide, so the
+/// count of a request that is far over the limit may be more than is said.
+#[derive(Debug)]
+pub(super) struct SlidingLog {
+    times: VecDeque<i64>,
+}
+
+impl Counter for SlidingLog {
+    type Settings = Window;
+
+    fn settings(limit: &Limit) -> Window {
+        Window::new(limit)
+    }
+
+    fn new() -> Self {
+        Self { times: VecDeque::new() }
+    }
+
+    fn decide(&mut self, window: Window, now_ns: i64) -> Outcome {
+        window.drop_old(&mut self.times, now_ns);
+        if self.times.len() >= window.times_max {
+            self.times.pop_front();
+        }
+        self.times.push_back(now_ns);
+        let count = self.times.len();
+        Outcome::of(count as u64 > window.count, count as f64)
+    }
+
+    fn remaining(&self, window: Window, now_ns: i64) -> (u64, u64) {
+        let count = self.times.len() as u64;
+        // All but `count - 1` have to leave the window before one more passes.
+        let last_leaving =
+            usize::try_from(count.saturating_sub(window.count)).unwrap_or(usize::MAX);
+        let time = self.times.get(last_leaving).or(self.times.back());
+        let wait_ns = time.map_or(0, |time| window.until_left(*time, now_ns));
+        (window.count.saturating_sub(count), wait_ns)
+    }
+
+    fn is_like_new(&self, window: Window, now_ns: i64) -> bool {
+        self.times.back().is_none_or(|last| window.has_left(*last, now_ns))
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.times.capacity() * size_of::<i64>()
+    }
+}
+
+/// Windows that begin at multiples of their length since 1970.
+#[derive(Debug)]
+pub(super) struct FixedWindow {
+    number: Option<i64>,
+    count: u64,
+}
+
+impl Counter for FixedWindow {
+    type Settings = Window;
+
+    fn settings(limit: &Limit) -> Window {
+        Window::new(limit)
+    }
+
+    fn new() -> Self {
+        Self { number: None, count: 0 }
+    }
+
+    fn decide(&mut self, window: Window, now_ns: i64) -> Outcome {
+        let number = Some(now_ns.div_euclid(window.window_ns));
+        if self.number != number {
+            (self.number, self.count) = (number, 0);
+        }
+        self.count += 1;
+        Outcome::of(self.count > window.count, self.count as f64)
+    }
+
+    fn remaining(&self, window: Window, now_ns: i64) -> (u64, u64) {
+        let number = i128::from(self.number.unwrap_or(0));
+        let wait_ns = until((number + 1) * i128::from(window.window_ns), now_ns);
+        (window.count.saturating_sub(self.count), wait_ns)
+    }
+
+    fn is_like_new(&self, window: Window, now_ns: i64) -> bool {
+        self.number != Some(now_ns.div_euclid(window.window_ns))
+    }
+}
+
+/// Windows that begin with the first request after the last window.
+#[derive(Debug)]
+pub(super) struct FirstWindow {
+    start_ns: Option<i64>,
+    count: u64,
+}
+
+impl FirstWindow {
+    fn is_over(&self, window: Window, now_ns: i64) -> bool {
+        let window_ns = window.window_ns.unsigned_abs();
+        self.start_ns.is_none_or(|start| now_ns.saturating_sub(start).unsigned_abs() >= window_ns)
+    }
+}
+
+impl Counter for FirstWindow {
+    type Settings = Window;
+
+    fn settings(limit: &Limit) -> Window {
+        Window::new(limit)
+    }
+
+    fn new() -> Self {
+        Self { start_ns: None, count: 0 }
+    }
+
+    fn decide(&mut self, window: Window, now_ns: i64) -> Outcome {
+        if self.is_over(window, now_ns) {
+            (self.start_ns, self.count) = (Some(now_ns), 0);
+        }
+        self.count += 1;
+        Outcome::of(self.count > window.count, self.count as f64)
+    }
+
+    fn remaining(&self, window: Window, now_ns: i64) -> (u64, u64) {
+        let start_ns = i128::from(self.start_ns.unwrap_or(now_ns));
+        let wait_ns = until(start_ns + i128::from(window.window_ns), now_ns);
+        (window.count.saturating_sub(self.count), wait_ns)
+    }
+
+    fn is_like_new(&self, window: Window, now_ns: i64) -> bool {
+        self.is_over(window, now_ns)
+    }
+}
+
+/// The counter of HAProxy, with a clock that is even when that of the requests is.
+#[derive(Debug)]
+pub(super) struct TwoPeriods(FrequencyCounter);
+
+impl Counter for TwoPeriods {
+    /// The count, and the period in milliseconds.
+    type Settings = (u64, i64);
+
+    fn settings(limit: &Limit) -> (u64, i64) {
+        (limit.count, FrequencyCounter::period_ms(limit))
+    }
+
+    fn new() -> Self {
+        Self(FrequencyCounter::new(false))
+    }
+
+    fn decide(&mut self, (count, period_ms): (u64, i64), now_ns: i64) -> Outcome {
+        let rate = self.0.count(now_ns.div_euclid(1_000_000), period_ms);
+        Outcome::of(rate > count, rate as f64)
+    }
+
+    fn remaining(&self, (count, period_ms): (u64, i64), now_ns: i64) -> (u64, u64) {
+        let now_ms = now_ns.div_euclid(1_000_000);
+        let remaining = count.saturating_sub(self.0.rate(now_ms, period_ms));
+        let time_ms = self.0.time_of_rate((remaining + 1, count), period_ms);
+        (remaining, until(i128::from(time_ms) * 1_000_000, now_ns))
+    }
+
+    fn is_like_new(&self, (_, period_ms): (u64, i64), now_ns: i64) -> bool {
+        self.0.is_over(now_ns.div_euclid(1_000_000), period_ms)
+    }
+}
+
+/// The parameters of a bucket. Times are in nanoseconds multiplied by the count of the limit, so
+/// that the interval between two requests at the rate is the window.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BucketScale {
+    pub(super) request: i128,
+    count: i128,
+    /// The level up to which a request does not wait.
+    pub(super) free: i128,
+    /// The level over which it is rejected.
+    pub(super) highest: i128,
+    pub(super) forget_s: Option<u64>,
+}
+
+impl BucketScale {
+    pub(super) fn new(limit: &Limit) -> Self {
+        let (request, count) = (i128::from(limit.window_ns), i128::from(limit.count));
+        let size = (i128::from(limit.burst) - 1) * request;
+        let (free, delay_ns, forget_s) = match limit.algorithm {
+            Algorithm::TokenBucket { delay_ns, forget_s } => (size, delay_ns, forget_s),
+            _ => (0, 0, None),
+        };
+        // A wait is cut to nanoseconds before it is compared.
+        let wait = if delay_ns > 0 { (i128::from(delay_ns) + 1) * count - 1 } else { 0 };
+        Self { request, count, free, highest: size + wait, forget_s }
+    }
+
+    pub(super) fn time(&self, time_ns: i64) -> i128 {
+        i128::from(time_ns) * self.count
+    }
+
+    /// A level with one more request, in requests.
+    pub(super) fn requests(&self, level: i128) -> f64 {
+        (level + self.request) as f64 / self.request as f64
+    }
+
+    fn delay_ms(&self, level: i128) -> u64 {
+        let delay_ns = (level - self.free).max(0) / self.count;
+        u64::try_from(delay_ns / 1_000_000).unwrap_or(u64::MAX)
+    }
+}
+
+/// Whether a bucket that was last used at a time is forgotten at another one, which a map with
+/// times to the second decides.
+pub(super) fn is_forgotten(last_ns: i64, now_ns: i64, forget_s: Option<u64>) -> bool {
+    let second = |time_ns: i64| time_ns.div_euclid(1_000_000_000);
+    let elapsed_s = second(now_ns).saturating_sub(second(last_ns));
+    forget_s.is_some_and(|forget_s| u64::try_from(elapsed_s).is_ok_and(|it| it >= forget_s))
+}
+
+/// The token bucket and the leaky bucket.
+#[derive(Debug)]
+pub(super) struct Bucket {
+    /// When it is full of tokens again, in the unit of [`BucketScale`].
+    full: i128,
+    last_ns: Option<i64>,
+}
+
+impl Bucket {
+    /// The level that a request finds, once a bucket that is forgotten is full again.
+    fn level(&mut self, scale: BucketScale, now_ns: i64) -> i128 {
+        let now = scale.time(now_ns);
+        if self.last_ns.is_some_and(|last_ns| is_forgotten(last_ns, now_ns, scale.forget_s)) {
+            self.full = now;
+        }
+        self.last_ns = Some(now_ns);
+        (self.full - now).max(0)
+    }
+
+    fn add(&mut self, scale: BucketScale, now_ns: i64) {
+        self.full = self.full.max(scale.time(now_ns)) + scale.request;
+    }
+
+    /// Counts a request without a limit, and returns the level that it found.
+    pub(super) fn count_unlimited(&mut self, scale: BucketScale, now_ns: i64) -> i128 {
+        let level = self.level(scale, now_ns);
+        self.add(scale, now_ns);
+        level
+    }
+}
+
+impl Counter for Bucket {
+    type Settings = BucketScale;
+
+    fn settings(limit: &Limit) -> BucketScale {
+        BucketScale::new(limit)
+    }
+
+    fn new() -> Self {
+        Self { full: i128::MIN / 4, last_ns: None }
+    }
+
+    fn decide(&mut self, scale: BucketScale, now_ns: i64) -> Outcome {
+        let level = self.level(scale, now_ns);
+        let mut outcome = Outcome::of(level > scale.highest, scale.requests(level));
+        if level <= scale.highest {
+            self.add(scale, now_ns);
+            if level > scale.free {
+                outcome.verdict = Verdict::Delayed;
+                outcome.delay_ms = Some(scale.delay_ms(level));
+            }
+        }
+        outcome
+    }
+
+    fn remaining(&self, scale: BucketScale, now_ns: i64) -> (u64, u64) {
+        let level = (self.full - scale.time(now_ns)).max(0);
+        let room = scale.highest - level;
+        let remaining = if room < 0 { 0 } else { room / scale.request.max(1) + 1 };
+        let over = level + remaining * scale.request - scale.highest;
+        let wait_ns = (over.max(0) + scale.count - 1) / scale.count.max(1);
+        (u64::try_from(remaining).unwrap_or(u64::MAX), u64::try_from(wait_ns).unwrap_or(u64::MAX))
+    }
+
+    fn is_like_new(&self, scale: BucketScale, now_ns: i64) -> bool {
+        self.full <= scale.time(now_ns)
+    }
+}
