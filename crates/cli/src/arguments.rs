@@ -8,6 +8,7 @@ use crate::count::CountArguments;
 use crate::demo::DemoArguments;
 use crate::export::ExportArguments;
 use crate::formats::FormatsArguments;
+use crate::gateway::GatewayArguments;
 use crate::grep::GrepArguments;
 use crate::listen::ListenArguments;
 use crate::manual::ManualArguments;
@@ -58,6 +59,7 @@ pub(crate) enum Command {
     Count(CountArguments),
     Export(ExportArguments),
     Listen(ListenArguments),
+    Gateway(GatewayArguments),
     Rules(RulesArguments),
     Formats(FormatsArguments),
     Demo(DemoArguments),

@@ -12,6 +12,7 @@ mod display;
 mod export;
 mod format_file;
 mod formats;
+mod gateway;
 mod grep;
 mod head;
 mod listen;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         Some(Command::Count(arguments)) => count::run(&arguments),
         Some(Command::Export(arguments)) => export::run(&arguments),
         Some(Command::Listen(arguments)) => listen::run(&arguments),
+        Some(Command::Gateway(arguments)) => gateway::run(&arguments),
         Some(Command::Rules(arguments)) => rules::run(&arguments),
         Some(Command::Formats(arguments)) => formats::run(&arguments),
         Some(Command::Demo(arguments)) => demo::run(&arguments),

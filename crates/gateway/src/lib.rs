@@ -1,13 +1,27 @@
 //! The gateway: a reverse proxy that checks tokens, routes requests by their claims, limits them, and
 //! turns each of them into a record.
+//!
+//! ```text
+//! request -> route -> token -> limits -> backend by claim -> session -> forward -> record
+//! ```
+//!
+//! A [`Config`] is read from TOML and checked as a whole. A [`Gateway`] listens at its addresses; its
+//! [`Recorder`] hands what it sees to a source of a [`weir_ingest::Pipeline`], without text in between.
 
+mod backend;
 mod config;
+pub mod fetch;
+mod forward;
+mod gateway;
+mod record;
+mod routing;
+pub mod token;
+mod upload_body;
 
 pub use config::{
     BackendConfig, CertificateFiles, Choice, Config, ConfigError, InvalidOrigin, IssuerConfig,
     IssuerKeys, LimitConfig, LimitMode, Login, Origin, Problem, RouteConfig, Secret, SessionConfig,
     Target, Timeouts,
 };
-
-pub mod fetch;
-pub mod token;
+pub use gateway::{Gateway, GatewayHandle};
+pub use record::Recorder;

@@ -53,4 +53,4 @@ pub use source::{
     read_stream, with_year,
 };
 pub use weir_core::FormatChoice;
-pub use writer::{SourceOptions, SourceWriter};
+pub use writer::{RecordWriter, SourceOptions, SourceWriter};

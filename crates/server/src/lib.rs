@@ -55,4 +55,4 @@ pub use weir_net::socket::{
 };
 #[cfg(unix)]
 pub use weir_net::socket::{PassedSockets, SocketOwner};
-pub use weir_net::{PublicUrl, PublicUrlError};
+pub use weir_net::{PublicUrl, PublicUrlError, ServeOptions};

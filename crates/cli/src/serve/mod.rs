@@ -99,6 +99,8 @@ pub(crate) struct Page {
     opens_browser: bool,
     /// The certificate that was made for this server.
     certificate: Option<SelfSignedCertificate>,
+    /// How long to wait for the reading thread after the server has ended.
+    end_wait: Duration,
 }
 
 impl Page {
@@ -148,13 +150,19 @@ impl Page {
         let opens_browser = !arguments.no_open && new_token.is_none();
         let query = new_token.map(|token| token.query()).unwrap_or_default();
         let fragment = String::new();
-        Ok(Self { runtime, server, origins, query, fragment, opens_browser, certificate })
+        let end_wait = SHUTDOWN_WAIT;
+        Ok(Self { runtime, server, origins, query, fragment, opens_browser, certificate, end_wait })
     }
 
     /// Shows what a rule does with the traffic, in the rules panel.
     pub(crate) fn with_rule(mut self, rule: &str) -> Self {
         self.fragment = format!("#rule={}", percent_encoded(rule));
         self
+    }
+
+    /// Waits as long as this for what fills the session after the server has ended.
+    pub(crate) fn with_end_wait(self, end_wait: Duration) -> Self {
+        Self { end_wait, ..self }
     }
 
     /// The runtime of the server, for other tasks.
@@ -203,7 +211,7 @@ impl Page {
         thread::spawn(move || sender.send(fill_session(&session, fill)));
         self.runtime.block_on(self.server.serve(shutdown));
         // Cancelled sources end at once. A read that blocks on a pipe ends with this process.
-        Ok(receiver.recv_timeout(SHUTDOWN_WAIT).unwrap_or(Exit::Done))
+        Ok(receiver.recv_timeout(self.end_wait).unwrap_or(Exit::Done))
     }
 
     /// Installs the signal handlers. Called before the address is printed, so that a signal from
@@ -323,7 +331,7 @@ fn origin(address: &Address) -> String {
 /// Resolves on Ctrl-C and on SIGTERM. The handlers are installed by this call, and not only when
 /// the future is polled.
 #[cfg(unix)]
-fn shutdown_signal() -> impl Future<Output = ()> {
+pub(crate) fn shutdown_signal() -> impl Future<Output = ()> {
     use tokio::signal::unix::{Signal, SignalKind, signal};
     let [interrupt, terminate] = [SignalKind::interrupt(), SignalKind::terminate()].map(signal);
     // If a handler cannot be installed, the signal ends the process by default.
@@ -343,7 +351,7 @@ fn shutdown_signal() -> impl Future<Output = ()> {
 
 /// Resolves on Ctrl-C.
 #[cfg(not(unix))]
-async fn shutdown_signal() {
+pub(crate) async fn shutdown_signal() {
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;
     }

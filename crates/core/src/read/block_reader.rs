@@ -21,7 +21,7 @@ use super::unwrapped::UnwrappedBlock;
 use crate::block::{Block, BlockLimits};
 use crate::column::{Codes, ColumnData, Numbers, Segment, Times};
 use crate::field::Field;
-use crate::format::{Format, LineParser, Mismatch, unparsed_reason};
+use crate::format::{Format, LineParser, Mismatch, PackedRecords, unparsed_reason};
 use crate::line::{IndexedLine, Line, Lines, StructuralIndex};
 use crate::record::Record;
 use crate::schema::{ColumnId, RecordKind};
@@ -221,6 +221,10 @@ impl BlockReader {
         let mut read = self.begin(block, source);
         let bytes = block.bytes().len();
         match self.parser.fast_path_quotes() {
+            _ if self.parser.format().is_packed() => {
+                let records = PackedRecords::new(block.bytes()).map(IndexedLine::without_index);
+                self.read_lines((records, bytes), &mut read, |_| None, left);
+            }
             _ if self.parser.is_escaped() => {
                 let unwrapped = UnwrappedBlock::new(block.bytes(), &self.parser);
                 self.read_unwrapped((&unwrapped, bytes), &mut read, left);

@@ -77,6 +77,14 @@ impl<'a> Record<'a> {
         Self::default()
     }
 
+    /// An empty record with room for so many fields of its own, for a program that fills it itself; see
+    /// [`crate::RecordLayout`].
+    pub fn with_extra_fields(extra_fields: usize) -> Self {
+        let mut record = Self::default();
+        record.clear(extra_fields);
+        record
+    }
+
     /// Empties the record for the next line of a format with `extra_fields` fields of its
     /// own.
     pub(crate) fn clear(&mut self, extra_fields: usize) {
@@ -118,7 +126,7 @@ impl<'a> Record<'a> {
 
     /// Sets a number field, in the unit of [`Field::kind`].
     #[inline]
-    pub(crate) fn set_number(&mut self, field: Field, value: Option<u64>) {
+    pub fn set_number(&mut self, field: Field, value: Option<u64>) {
         if let Some(index) = field.number_index() {
             self.numbers[index] = value;
         }
@@ -158,9 +166,9 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// As [`Self::set_text`], for a value that may be absent.
+    /// Sets a text field, or makes it absent. Fields of another kind are ignored.
     #[inline]
-    pub(crate) fn put_text(&mut self, field: Field, value: Option<&'a [u8]>) {
+    pub fn put_text(&mut self, field: Field, value: Option<&'a [u8]>) {
         if let Some(index) = field.text_index() {
             self.text[index] = value;
         }
@@ -215,11 +223,10 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Sets the format's own field `index`.
-    ///
-    /// # Panics
-    /// If the format has fewer fields of its own than [`Self::clear`] was told.
-    pub(crate) fn set_extra(&mut self, index: usize, value: &'a [u8]) {
-        self.extra[index] = Some(value);
+    /// Sets the format's own field `index`. An index beyond the format's fields is ignored.
+    pub fn set_extra(&mut self, index: usize, value: &'a [u8]) {
+        if let Some(extra) = self.extra.get_mut(index) {
+            *extra = Some(value);
+        }
     }
 }

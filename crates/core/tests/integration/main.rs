@@ -18,6 +18,7 @@ mod format_wrappers;
 mod histogram;
 mod late_values;
 mod mixed_formats;
+mod packed_records;
 mod record_predicate;
 mod recount;
 mod row_records;

@@ -8,7 +8,7 @@ use super::reading::Reading;
 use super::table::TableReader;
 
 /// A group of servers that answer the same requests.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BackendConfig {
     /// The name in the configuration.
     pub name: String,

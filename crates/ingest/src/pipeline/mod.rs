@@ -16,11 +16,12 @@ pub use total_memory::TotalMemory;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use weir_core::{BlockLimits, Fold, Format, FormatChoice};
+use weir_core::{BlockLimits, Fold, Format, FormatChoice, RecordLayout};
 
+use crate::clock::SystemClock;
 use crate::progress::SourceProgress;
-use crate::queue::BlockQueue;
-use crate::writer::{Destination, SourceOptions, SourceWriter};
+use crate::queue::{BlockQueue, LateCompanions};
+use crate::writer::{Destination, RecordWriter, SourceOptions, SourceWriter, Submitter};
 use worker::Worker;
 
 /// Options of a pipeline: threads, memory and retention.
@@ -152,6 +153,20 @@ impl Pipeline {
         let index = self.data.add_source(&progress);
         let (queue, data) = (self.queue.clone(), self.data.clone());
         SourceWriter::new(options, (progress, index), queue, data, self.limits)
+    }
+
+    /// Opens a source of packed records with this name.
+    pub fn open_records(&self, name: &str, layout: &RecordLayout) -> RecordWriter {
+        let progress = Arc::new(SourceProgress::new(name, None));
+        let index = self.data.add_source(&progress);
+        let submitter = Submitter {
+            queue: self.queue.clone(),
+            destination: self.data.clone(),
+            progress,
+            index,
+            late_companions: Arc::new(LateCompanions::new(None, Arc::new(SystemClock::default()))),
+        };
+        RecordWriter::new(layout, submitter)
     }
 
     /// Ends everything at once, even if the pipeline is shared: its sources must stop, and blocks

@@ -3,17 +3,18 @@
 mod assembler;
 mod options;
 mod pull;
+mod records;
 mod submitter;
 
 pub use self::options::SourceOptions;
-pub(crate) use self::submitter::Destination;
+pub use self::records::RecordWriter;
+pub(crate) use self::submitter::{Destination, Submitter};
 
 use std::sync::Arc;
 
 use weir_core::{BlockLimits, FormatChoice, FormatTracker, TrackerOptions};
 
 use self::assembler::BlockAssembler;
-use self::submitter::Submitter;
 use crate::clock::{Clock, seconds_since_1970};
 use crate::error::StopReason;
 use crate::progress::{SourceEnd, SourceProgress};

@@ -23,13 +23,13 @@ pub(crate) trait Destination: Debug + Send + Sync {
 
 /// Submits the blocks of one source, and ends it.
 #[derive(Debug)]
-pub(super) struct Submitter {
-    pub(super) queue: Arc<BlockQueue>,
-    pub(super) destination: Arc<dyn Destination>,
-    pub(super) progress: Arc<SourceProgress>,
+pub(crate) struct Submitter {
+    pub(crate) queue: Arc<BlockQueue>,
+    pub(crate) destination: Arc<dyn Destination>,
+    pub(crate) progress: Arc<SourceProgress>,
     /// The index of the source in the data set.
-    pub(super) index: u32,
-    pub(super) late_companions: Arc<LateCompanions>,
+    pub(crate) index: u32,
+    pub(crate) late_companions: Arc<LateCompanions>,
 }
 
 impl Submitter {

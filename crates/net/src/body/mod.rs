@@ -3,6 +3,7 @@
 mod batch;
 mod channel;
 mod file;
+mod forwarded;
 mod stream;
 
 use std::collections::VecDeque;
@@ -19,6 +20,7 @@ pub use self::batch::Batch;
 pub use self::channel::{BodyAbortError, BodySender, ClientGoneError};
 use self::channel::{Parts, channel};
 use self::file::FileRange;
+use self::forwarded::ForwardedBody;
 use self::stream::PolledParts;
 use crate::file_queue::FileQueue;
 
@@ -47,6 +49,7 @@ enum Kind {
     Parts(Parts),
     Polled(PolledParts),
     File(FileRange),
+    Forwarded(ForwardedBody),
 }
 
 impl Body {
@@ -97,6 +100,17 @@ impl Body {
         Self(Kind::File(FileRange::new(file, range)))
     }
 
+    /// A body that comes from another server, with its trailer fields. Its length is known if that server
+    /// told it.
+    ///
+    /// Each part is passed on when it has come, so a body that is not read here is not read there either.
+    pub fn forwarded<B>(body: B) -> Self
+    where
+        B: hyper::body::Body<Data = Bytes, Error = BodyAbortError> + Send + Unpin + 'static,
+    {
+        Self(Kind::Forwarded(ForwardedBody::new(body)))
+    }
+
     /// Lets the kernel copy files into the socket to which this queue belongs.
     pub(crate) fn send_files_through(&mut self, queue: &FileQueue) {
         if let Kind::File(file) = &mut self.0 {
@@ -121,6 +135,7 @@ impl hyper::body::Body for Body {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Batch>, BodyAbortError>>> {
         let next = match &mut self.get_mut().0 {
+            Kind::Forwarded(body) => return body.poll_frame(context),
             Kind::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(bytes.into()))),
             Kind::List(parts, bytes) => {
                 let batch = Batch::take(parts);
@@ -144,6 +159,7 @@ impl hyper::body::Body for Body {
             Kind::Parts(parts) => parts.is_finished(),
             Kind::Polled(parts) => parts.is_finished(),
             Kind::File(file) => file.remaining() == 0,
+            Kind::Forwarded(body) => body.is_end_stream(),
         }
     }
 
@@ -155,6 +171,7 @@ impl hyper::body::Body for Body {
             Kind::Polled(parts) if parts.is_finished() => SizeHint::with_exact(0),
             Kind::Parts(_) | Kind::Polled(_) => SizeHint::default(),
             Kind::File(file) => SizeHint::with_exact(file.remaining()),
+            Kind::Forwarded(body) => body.size_hint(),
         }
     }
 }

@@ -6,6 +6,7 @@
 //! | [`JsonProgram`] | a JSON object (RFC 8259) | `json:`, nginx with `escape=json` |
 //! | [`DelimitedProgram`] | values and a separator | `spaces:`, `tabs:`, `csv:`, W3C |
 //! | [`HandwrittenProgram`] | optional parts | none: code in `handwritten` |
+//! | [`PackedProgram`] | no lines: records that a program has packed | none: a layout |
 //!
 //! All read a line into a [`Record`] that borrows from it, and return a [`Mismatch`] if the line is
 //! not in the format. None allocates, and none fails in another way.
@@ -32,6 +33,7 @@ pub(super) mod handwritten;
 pub(super) mod json;
 pub(super) mod line_program;
 pub(super) mod mismatch;
+pub(super) mod packed;
 pub(super) mod quoted_line;
 pub(super) mod sink;
 pub(super) mod span;
@@ -42,6 +44,7 @@ use self::handwritten::HandwrittenProgram;
 use self::json::{DecodeBuffer, JsonProgram};
 use self::line_program::LineProgram;
 use self::mismatch::{Explanation, Mismatch};
+use self::packed::PackedProgram;
 use self::sink::{LineState, Sink};
 use crate::record::Record;
 use crate::schema::RecordKind;
@@ -60,6 +63,8 @@ pub(super) enum Program {
     Delimited(DelimitedProgram),
     /// Lines that no definition can describe.
     Handwritten(HandwrittenProgram),
+    /// Records that were never text.
+    Packed(PackedProgram),
 }
 
 impl Program {
@@ -81,6 +86,7 @@ impl Program {
             Self::Json(program) => program.parse(line, decoded, record, state),
             Self::Delimited(program) => program.parse(line, record, state),
             Self::Handwritten(program) => program.parse(line, record, state),
+            Self::Packed(program) => program.parse(line, record, state.keeps_target),
         }
     }
 
@@ -91,7 +97,7 @@ impl Program {
             Self::Line(program) => program.has_time(),
             Self::Json(program) => program.has_time(),
             Self::Delimited(program) => program.has_time(),
-            Self::Handwritten(_) => false,
+            Self::Handwritten(_) | Self::Packed(_) => false,
         }
     }
 
@@ -105,6 +111,7 @@ impl Program {
             Self::Json(_) => false,
             Self::Delimited(program) => program.has_request_target(),
             Self::Handwritten(program) => program.has_request_target(),
+            Self::Packed(program) => program.has_request_target(),
         }
     }
 
@@ -114,7 +121,7 @@ impl Program {
             Self::Handwritten(program) => program.kind(),
             Self::Delimited(program) => program.kind,
             Self::Json(program) => program.kind,
-            Self::Line(_) => RecordKind::Request,
+            Self::Line(_) | Self::Packed(_) => RecordKind::Request,
         }
     }
 
@@ -130,6 +137,7 @@ impl Program {
     pub(super) fn can_be_wrapped(&self) -> bool {
         match self {
             Self::Delimited(program) => !program.has_directives(),
+            Self::Packed(_) => false,
             _ => !self.lacks_year(),
         }
     }
@@ -146,7 +154,7 @@ impl Program {
             Self::Delimited(program) => {
                 program.parts().take(values).any(|part| is_checked(&part.sink))
             }
-            Self::Json(_) => true,
+            Self::Json(_) | Self::Packed(_) => true,
             // The others begin with a client, or the time of syslog.
             Self::Handwritten(program) => has_address || program.kind() != RecordKind::Request,
         }
@@ -158,7 +166,7 @@ impl Program {
             Self::Line(program) => program.explain(mismatch),
             Self::Json(program) => program.explain(mismatch),
             Self::Delimited(program) => program.explain(mismatch),
-            Self::Handwritten(_) => {
+            Self::Handwritten(_) | Self::Packed(_) => {
                 Explanation { reason: mismatch.reason, value: "", kind: "", follows: "" }
                     .to_string()
             }

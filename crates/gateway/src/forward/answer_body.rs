@@ -1,0 +1,117 @@
+//! The body of an answer on its way to the client.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+use tokio::time::{Instant, Sleep};
+use weir_net::BodyAbortError;
+
+use crate::backend::{InstanceGuard, Lease};
+use crate::record::OpenRecord;
+
+/// The body of an answer. It holds the connection to the backend until its end, and completes the record of
+/// the request.
+#[derive(Debug)]
+pub(crate) struct AnswerBody {
+    body: Incoming,
+    /// How long the backend may send nothing.
+    idle: Duration,
+    deadline: Option<Pin<Box<Sleep>>>,
+    end: Option<AnswerEnd>,
+}
+
+/// What has to be done at the end of an answer.
+#[derive(Debug)]
+pub(crate) struct AnswerEnd {
+    pub(crate) lease: Option<Lease>,
+    pub(crate) instance: InstanceGuard,
+    pub(crate) record: Box<OpenRecord>,
+}
+
+impl AnswerBody {
+    pub(crate) fn new(body: Incoming, idle: Duration, end: AnswerEnd) -> Self {
+        let mut answer = Self { body, idle, deadline: None, end: Some(end) };
+        if answer.body.is_end_stream() {
+            answer.complete();
+        }
+        answer
+    }
+
+    /// The backend has sent all of it.
+    fn complete(&mut self) {
+        let Some(AnswerEnd { lease, instance, record }) = self.end.take() else { return };
+        instance.instance().note_success();
+        if let Some(lease) = lease.and_then(Lease::give_back_now) {
+            tokio::spawn(lease.give_back());
+        }
+        record.complete();
+    }
+
+    /// The backend broke it off.
+    fn break_off(&mut self, reason: &'static str) {
+        let Some(AnswerEnd { instance, record, .. }) = self.end.take() else { return };
+        instance.instance().note_failure();
+        record.break_off(reason);
+    }
+}
+
+impl Body for AnswerBody {
+    type Data = Bytes;
+    type Error = BodyAbortError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyAbortError>>> {
+        let this = &mut *self;
+        match Pin::new(&mut this.body).poll_frame(context) {
+            Poll::Ready(Some(Ok(frame))) => {
+                this.deadline = None;
+                if let (Some(end), Some(data)) = (&mut this.end, frame.data_ref()) {
+                    end.record.add_bytes(data.len());
+                }
+                if this.body.is_end_stream() {
+                    this.complete();
+                }
+                Poll::Ready(Some(Ok(frame)))
+            }
+            Poll::Ready(Some(Err(_))) => {
+                this.break_off("backend_broke_off");
+                Poll::Ready(Some(Err(BodyAbortError)))
+            }
+            Poll::Ready(None) => {
+                this.complete();
+                Poll::Ready(None)
+            }
+            Poll::Pending => {
+                let idle = this.idle;
+                let sleep = || Box::pin(tokio::time::sleep_until(Instant::now() + idle));
+                if this.deadline.get_or_insert_with(sleep).as_mut().poll(context).is_pending() {
+                    return Poll::Pending;
+                }
+                this.break_off("backend_idle");
+                Poll::Ready(Some(Err(BodyAbortError)))
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Drop for AnswerBody {
+    fn drop(&mut self) {
+        // The client has gone before the end.
+        if let Some(AnswerEnd { record, .. }) = self.end.take() {
+            record.break_off("client_gone");
+        }
+    }
+}

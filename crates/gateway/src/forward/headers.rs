@@ -1,0 +1,271 @@
+//! Which header fields pass the gateway.
+//!
+//! RFC 9110 section 7.6.1 says which fields belong to one connection. Beyond it, a client must not be able to
+//! write what a backend takes for the word of the gateway (RFC 7239 section 8), nor remove by `Connection`
+//! what tells who it is.
+
+use std::net::IpAddr;
+
+use hyper::HeaderMap;
+use hyper::header::{
+    AUTHORIZATION, CONNECTION, CONTENT_LENGTH, COOKIE, EXPECT, FORWARDED, HOST, HeaderName,
+    HeaderValue, TE, TRANSFER_ENCODING, UPGRADE,
+};
+
+/// The fields of one connection, which never pass. `TE` passes if it asks for trailer fields. `Expect` was
+/// answered by the gateway.
+const HOP_BY_HOP: [HeaderName; 10] = [
+    CONNECTION,
+    EXPECT,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+    HeaderName::from_static("proxy-authenticate"),
+    HeaderName::from_static("proxy-authorization"),
+    HeaderName::from_static("http2-settings"),
+    TE,
+    TRANSFER_ENCODING,
+    UPGRADE,
+];
+
+/// Fields that `Connection` cannot remove, because they tell who a client is or where a body ends.
+const UNREMOVABLE: [HeaderName; 5] =
+    [AUTHORIZATION, COOKIE, HOST, CONTENT_LENGTH, TRANSFER_ENCODING];
+
+/// Fields by which gateways tell backends who a client is. What a client wrote there is removed.
+const IDENTITY: [&str; 16] = [
+    "forwarded",
+    "remote-user",
+    "x-auth-request-email",
+    "x-auth-request-user",
+    "x-authenticated-user",
+    "x-client-ip",
+    "x-forwarded",
+    "x-forwarded-email",
+    "x-forwarded-for",
+    "x-forwarded-host",
+    "x-forwarded-port",
+    "x-forwarded-preferred-username",
+    "x-forwarded-proto",
+    "x-forwarded-user",
+    "x-real-ip",
+    "x-remote-user",
+];
+
+const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+
+/// What the gateway knows of the connection on which a request came.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Origination<'a> {
+    /// The address of the client; `None` for a Unix socket.
+    pub(crate) client: Option<IpAddr>,
+    pub(crate) is_tls: bool,
+    /// What earlier proxies said of the client, if they are trusted.
+    pub(crate) forwarded_for: Option<&'a HeaderValue>,
+}
+
+/// Removes what belongs to the connection of the client, and what a client must not say.
+pub(crate) fn clean_request(headers: &mut HeaderMap) {
+    let asks_for_trailers = headers.get_all(TE).iter().any(names_trailers);
+    remove_named_by_connection(headers);
+    for name in &HOP_BY_HOP {
+        headers.remove(name);
+    }
+    for name in IDENTITY {
+        headers.remove(name);
+    }
+    remove_ambiguous(headers);
+    if asks_for_trailers {
+        headers.insert(TE, HeaderValue::from_static("trailers"));
+    }
+}
+
+/// Removes what belongs to the connection of the server.
+pub(crate) fn clean_response(headers: &mut HeaderMap) {
+    remove_named_by_connection(headers);
+    for name in &HOP_BY_HOP {
+        headers.remove(name);
+    }
+}
+
+/// Tells the backend where a request came from.
+pub(crate) fn add_forwarded(headers: &mut HeaderMap, from: &Origination<'_>) {
+    let scheme = if from.is_tls { "https" } else { "http" };
+    let address = from.client.map(|client| client.to_canonical());
+    let forwarded_for = match (from.forwarded_for, address) {
+        (Some(list), Some(address)) => joined(list, address),
+        (None, Some(address)) => HeaderValue::from_str(&address.to_string()).ok(),
+        (list, None) => list.cloned(),
+    };
+    let node = match address {
+        Some(IpAddr::V4(address)) => address.to_string(),
+        Some(IpAddr::V6(address)) => format!("\"[{address}]\""),
+        None => "unknown".to_owned(),
+    };
+    let forwarded = HeaderValue::from_str(&format!("for={node};proto={scheme}"));
+    if let Some(host) = headers.get(HOST).cloned() {
+        headers.insert(X_FORWARDED_HOST, host);
+    }
+    headers.insert(X_FORWARDED_PROTO, HeaderValue::from_static(scheme));
+    if let Some(list) = forwarded_for {
+        headers.insert(X_FORWARDED_FOR, list);
+    }
+    if let Ok(forwarded) = forwarded {
+        headers.insert(FORWARDED, forwarded);
+    }
+}
+
+fn joined(list: &HeaderValue, address: IpAddr) -> Option<HeaderValue> {
+    let mut bytes = list.as_bytes().to_vec();
+    bytes.extend_from_slice(b", ");
+    bytes.extend_from_slice(address.to_string().as_bytes());
+    HeaderValue::from_bytes(&bytes).ok()
+}
+
+/// Whether a request asks to go on as a WebSocket (RFC 6455 section 4.1). Other protocols, above all
+/// `h2c`, would leave the gateway blind.
+pub(crate) fn asks_for_websocket(headers: &HeaderMap) -> bool {
+    let is_upgrade = headers.get_all(CONNECTION).iter().any(|value| lists(value, "upgrade"));
+    let mut protocols = headers.get_all(UPGRADE).iter();
+    let is_websocket =
+        protocols.next().is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"websocket"));
+    is_upgrade && is_websocket && protocols.next().is_none()
+}
+
+/// Puts back what [`clean_request`] and [`clean_response`] remove of the handshake of a WebSocket.
+pub(crate) fn add_websocket(headers: &mut HeaderMap) {
+    headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+    headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
+}
+
+fn remove_named_by_connection(headers: &mut HeaderMap) {
+    if !headers.contains_key(CONNECTION) {
+        return;
+    }
+    let mut named = Vec::new();
+    for value in headers.get_all(CONNECTION) {
+        for name in value.as_bytes().split(|byte| *byte == b',') {
+            if let Ok(name) = HeaderName::from_bytes(name.trim_ascii())
+                && !UNREMOVABLE.contains(&name)
+            {
+                named.push(name);
+            }
+        }
+    }
+    for name in named {
+        headers.remove(name);
+    }
+}
+
+/// Removes fields with an underscore in their names. Servers that follow CGI (RFC 3875 section 4.1.18)
+/// cannot tell them from those with a hyphen, so a client could write an identity field with one.
+fn remove_ambiguous(headers: &mut HeaderMap) {
+    let is_ambiguous = |name: &&HeaderName| name.as_str().contains('_');
+    let ambiguous: Vec<HeaderName> = headers.keys().filter(is_ambiguous).cloned().collect();
+    for name in ambiguous {
+        headers.remove(name);
+    }
+}
+
+fn names_trailers(value: &HeaderValue) -> bool {
+    lists(value, "trailers")
+}
+
+/// Whether a list of names has this one.
+fn lists(value: &HeaderValue, name: &str) -> bool {
+    let mut names = value.as_bytes().split(|byte| *byte == b',');
+    names.any(|it| it.trim_ascii().eq_ignore_ascii_case(name.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(fields: &[(&str, &str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in fields {
+            let name = HeaderName::from_bytes(name.as_bytes()).expect("a name");
+            headers.append(name, HeaderValue::from_str(value).expect("a value"));
+        }
+        headers
+    }
+
+    #[test]
+    fn fields_of_the_connection_and_of_others_identities_do_not_pass() {
+        for (fields, expected) in [
+            (
+                &[("connection", "close, x-own"), ("x-own", "1"), ("x-other", "2")][..],
+                &["x-other"][..],
+            ),
+            (
+                &[
+                    ("connection", "authorization, cookie, host"),
+                    ("authorization", "a"),
+                    ("cookie", "b"),
+                    ("host", "c"),
+                ],
+                &["authorization", "cookie", "host"],
+            ),
+            (&[("connection", "X-Forwarded-For"), ("x-forwarded-for", "127.0.0.1")], &[]),
+            (&[("te", "gzip, trailers")], &["te"]),
+            (&[("te", "gzip")], &[]),
+            (
+                &[
+                    ("upgrade", "h2c"),
+                    ("connection", "upgrade, http2-settings"),
+                    ("http2-settings", "x"),
+                ],
+                &[],
+            ),
+            (&[("x_forwarded_for", "1"), ("x-real-ip", "2"), ("remote-user", "root")], &[]),
+            (
+                &[
+                    ("transfer-encoding", "chunked"),
+                    ("keep-alive", "5"),
+                    ("proxy-authorization", "x"),
+                ],
+                &[],
+            ),
+            (&[("content-length", "3"), ("connection", "content-length")], &["content-length"]),
+        ] {
+            let mut headers = headers(fields);
+            clean_request(&mut headers);
+            let names: Vec<&str> = headers.keys().map(HeaderName::as_str).collect();
+            assert_eq!(names, expected, "{fields:?}");
+        }
+    }
+
+    #[test]
+    fn only_a_websocket_upgrades() {
+        for (fields, expected) in [
+            (&[("connection", "Upgrade"), ("upgrade", "WebSocket")][..], true),
+            (&[("connection", "keep-alive, upgrade"), ("upgrade", "websocket")], true),
+            (&[("connection", "upgrade"), ("upgrade", "h2c")], false),
+            (&[("connection", "upgrade"), ("upgrade", "websocket, h2c")], false),
+            (&[("connection", "upgrade"), ("upgrade", "websocket"), ("upgrade", "h2c")], false),
+            (&[("upgrade", "websocket")], false),
+            (&[("connection", "upgrade")], false),
+        ] {
+            assert_eq!(asks_for_websocket(&headers(fields)), expected, "{fields:?}");
+        }
+    }
+
+    #[test]
+    fn a_backend_learns_the_client() {
+        let mut map = headers(&[("host", "shop.example")]);
+        let client = Some("::ffff:192.0.2.7".parse().expect("an address"));
+        add_forwarded(&mut map, &Origination { client, is_tls: true, forwarded_for: None });
+        assert_eq!(map["x-forwarded-for"], "192.0.2.7");
+        assert_eq!(map["x-forwarded-proto"], "https");
+        assert_eq!(map["x-forwarded-host"], "shop.example");
+        assert_eq!(map["forwarded"], "for=192.0.2.7;proto=https");
+
+        let earlier = HeaderValue::from_static("198.51.100.1");
+        let client = Some("2001:db8::1".parse().expect("an address"));
+        let from = Origination { client, is_tls: false, forwarded_for: Some(&earlier) };
+        add_forwarded(&mut map, &from);
+        assert_eq!(map["x-forwarded-for"], "198.51.100.1, 2001:db8::1");
+        assert_eq!(map["forwarded"], "for=\"[2001:db8::1]\";proto=http");
+    }
+}

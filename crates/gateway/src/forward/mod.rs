@@ -1,0 +1,188 @@
+//! Forwards a request to a backend, and its answer to the client.
+
+mod answer_body;
+mod error;
+mod headers;
+mod tunnel;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use hyper::body::Incoming;
+use hyper::header::{HOST, HeaderValue};
+use hyper::http::request::Parts;
+use hyper::http::uri::PathAndQuery;
+use hyper::{Method, Request, Response, StatusCode, Uri, Version};
+use weir_net::Body;
+
+use self::answer_body::{AnswerBody, AnswerEnd};
+pub(crate) use self::error::ForwardError;
+pub(crate) use self::headers::Origination;
+use crate::backend::{Backend, Instance, InstanceGuard, Lease, UpstreamRequest};
+use crate::record::OpenRecord;
+use crate::upload_body::UploadBody;
+
+/// How often a request is sent to another server after it could not be delivered.
+const RETRIES_MAX: usize = 2;
+
+/// A request that is ready to be forwarded.
+pub(crate) struct Forwarded<'a> {
+    pub(crate) request: Request<Incoming>,
+    pub(crate) from: Origination<'a>,
+    pub(crate) record: Box<OpenRecord>,
+}
+
+/// Sends a request to a server of a backend, and returns its answer; or the record and the reason why there
+/// is none.
+pub(crate) async fn forward(
+    backend: &Arc<Backend>,
+    forwarded: Forwarded<'_>,
+) -> Result<Response<Body>, (Box<OpenRecord>, ForwardError)> {
+    let Forwarded { mut request, from, mut record } = forwarded;
+    let is_websocket = headers::asks_for_websocket(request.headers());
+    let client_upgrade = is_websocket.then(|| hyper::upgrade::on(&mut request));
+    let (mut parts, body) = request.into_parts();
+    headers::clean_request(&mut parts.headers);
+    headers::add_forwarded(&mut parts.headers, &from);
+    if is_websocket {
+        headers::add_websocket(&mut parts.headers);
+    }
+    let (body, fate) = UploadBody::new(body, backend.timeouts().idle);
+    let delivered = deliver(backend, &parts, body, &mut record).await;
+    let Delivered { mut response, lease, instance } = match delivered {
+        Ok(delivered) => delivered,
+        Err(_) if fate.is_broken() => return Err((record, ForwardError::ClientGone)),
+        Err(error) => return Err((record, error)),
+    };
+    record.set_status(response.status());
+    let end = AnswerEnd { lease: Some(lease), instance, record };
+    headers::clean_response(response.headers_mut());
+    if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+        return switch(client_upgrade, response, end, backend);
+    }
+    *response.version_mut() = Version::default();
+    let idle = backend.timeouts().idle;
+    Ok(response.map(|body| Body::forwarded(AnswerBody::new(body, idle, end))))
+}
+
+/// Opens a tunnel, if the client asked for one.
+fn switch(
+    client_upgrade: Option<hyper::upgrade::OnUpgrade>,
+    mut response: Response<Incoming>,
+    mut end: AnswerEnd,
+    backend: &Backend,
+) -> Result<Response<Body>, (Box<OpenRecord>, ForwardError)> {
+    let Some(client_upgrade) = client_upgrade else {
+        return Err((end.record, ForwardError::Broken));
+    };
+    let backend_upgrade = hyper::upgrade::on(&mut response);
+    // The connection belongs to the tunnel now.
+    end.lease = None;
+    tokio::spawn(tunnel::run((client_upgrade, backend_upgrade), backend.timeouts().idle, end));
+    headers::add_websocket(response.headers_mut());
+    Ok(response.map(|_| Body::empty()))
+}
+
+/// An answer whose head has come.
+struct Delivered {
+    response: Response<Incoming>,
+    lease: Lease,
+    instance: InstanceGuard,
+}
+
+/// Sends a request until a server has answered, or it must not be sent again.
+///
+/// A request of which nothing was sent may always go to another server. One that a server has perhaps seen
+/// may do so only if it is idempotent and has no body (RFC 9110 section 9.2.2).
+async fn deliver(
+    backend: &Arc<Backend>,
+    parts: &Parts,
+    body: UploadBody,
+    record: &mut OpenRecord,
+) -> Result<Delivered, ForwardError> {
+    let is_repeatable = is_idempotent(&parts.method) && hyper::body::Body::is_end_stream(&body);
+    let mut body = Some(body);
+    let mut tried: Option<Arc<Instance>> = None;
+    let mut retries = 0;
+    loop {
+        let guard = backend.choose(tried.as_ref()).ok_or(ForwardError::Connect)?;
+        let instance = guard.instance().clone();
+        record.set_backend_address(instance.name());
+        let begun = Instant::now();
+        let mut lease = match Lease::take(&instance).await {
+            Ok(lease) => lease,
+            Err(_) => {
+                instance.note_failure();
+                retries += 1;
+                if retries > RETRIES_MAX || backend.instances().len() == 1 {
+                    return Err(ForwardError::Connect);
+                }
+                tried = Some(instance);
+                continue;
+            }
+        };
+        record.set_connected(begun);
+        let request =
+            request_for(&instance, parts, body.take().unwrap_or(UploadBody::empty()), &lease)?;
+        let sent = tokio::time::timeout(backend.timeouts().first_byte, lease.send(request)).await;
+        let mut error = match sent {
+            Ok(Ok(response)) => {
+                record.set_first_byte(begun);
+                return Ok(Delivered { response, lease, instance: guard });
+            }
+            Err(_elapsed) => {
+                instance.note_failure();
+                return Err(ForwardError::Timeout);
+            }
+            Ok(Err(error)) => error,
+        };
+        let unsent = error.take_message();
+        // A server may close an idle connection just as it is used; that says nothing of its health.
+        if !lease.is_reused {
+            instance.note_failure();
+        }
+        retries += 1;
+        let may_repeat = unsent.is_some() || is_repeatable;
+        if retries > RETRIES_MAX || !may_repeat {
+            return Err(ForwardError::Broken);
+        }
+        body = Some(unsent.map_or_else(UploadBody::empty, Request::into_body));
+        if !lease.is_reused {
+            tried = Some(instance);
+        }
+    }
+}
+
+fn is_idempotent(method: &Method) -> bool {
+    method.is_safe() || matches!(*method, Method::PUT | Method::DELETE)
+}
+
+/// The request as a server gets it. Its `Host` is that of the client, as the client sees the service.
+fn request_for(
+    instance: &Instance,
+    parts: &Parts,
+    body: UploadBody,
+    lease: &Lease,
+) -> Result<UpstreamRequest, ForwardError> {
+    let mut request = Request::new(body);
+    *request.method_mut() = parts.method.clone();
+    *request.headers_mut() = parts.headers.clone();
+    let target = parts.uri.path_and_query().cloned();
+    let target = target.unwrap_or_else(|| PathAndQuery::from_static("/"));
+    let origin = instance.origin();
+    if !request.headers().contains_key(HOST) {
+        let host = HeaderValue::from_str(origin.authority().as_str());
+        request.headers_mut().insert(HOST, host.map_err(|_| ForwardError::Request)?);
+    }
+    let mut uri = hyper::http::uri::Parts::default();
+    uri.path_and_query = Some(target);
+    if lease.is_http2() {
+        let host = request.headers_mut().remove(HOST);
+        let authority = host.and_then(|host| host.to_str().ok()?.parse().ok());
+        uri.authority = Some(authority.ok_or(ForwardError::Request)?);
+        uri.scheme = Some(origin.scheme());
+        *request.version_mut() = Version::HTTP_2;
+    }
+    *request.uri_mut() = Uri::from_parts(uri).map_err(|_| ForwardError::Request)?;
+    Ok(request)
+}

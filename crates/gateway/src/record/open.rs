@@ -1,0 +1,202 @@
+//! The record of a request that is not answered yet.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use hyper::header::{HOST, HeaderMap, HeaderName, HeaderValue, REFERER, USER_AGENT};
+use hyper::{Method, Request, StatusCode, Uri, Version};
+use weir_core::{Field, Record, Timestamp};
+
+use super::EXTRA_FIELDS;
+use super::recorder::Recorder;
+
+/// What is known so far of a request. It is written when it is dropped, so that none is lost.
+#[derive(Debug)]
+pub(crate) struct OpenRecord {
+    recorder: Arc<Recorder>,
+    arrived: SystemTime,
+    begun: Instant,
+    request: RequestHead,
+    pub(crate) subject: Option<Arc<str>>,
+    pub(crate) route: Option<Arc<str>>,
+    pub(crate) backend: Option<Arc<str>>,
+    pub(crate) claim: Option<Arc<str>>,
+    /// What each cache said: `hit`, `miss`, or nothing if it was not asked.
+    pub(crate) token_cache: Option<&'static str>,
+    pub(crate) session_cache: Option<&'static str>,
+    backend_address: Option<Arc<str>>,
+    status: Option<StatusCode>,
+    bytes: u64,
+    upstream_begun: Option<Instant>,
+    outcome: Outcome,
+}
+
+/// What of a request's head is recorded.
+#[derive(Debug)]
+struct RequestHead {
+    client: Option<IpAddr>,
+    method: Method,
+    uri: Uri,
+    version: Version,
+    host: Option<HeaderValue>,
+    referer: Option<HeaderValue>,
+    user_agent: Option<HeaderValue>,
+}
+
+/// How a request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    /// The client went away before the head of an answer.
+    Abandoned,
+    /// The backend's answer was passed on as a whole.
+    Answered,
+    /// The gateway answered itself, for this reason.
+    Refused(&'static str),
+    /// The answer ended early, for this reason.
+    BrokenOff(&'static str),
+}
+
+impl OpenRecord {
+    pub(crate) fn new<B>(
+        recorder: &Arc<Recorder>,
+        request: &Request<B>,
+        client: Option<IpAddr>,
+    ) -> Box<Self> {
+        let field = |name: &HeaderName| first(request.headers(), name);
+        Box::new(Self {
+            recorder: recorder.clone(),
+            arrived: SystemTime::now(),
+            begun: Instant::now(),
+            request: RequestHead {
+                client,
+                method: request.method().clone(),
+                uri: request.uri().clone(),
+                version: request.version(),
+                host: field(&HOST),
+                referer: field(&REFERER),
+                user_agent: field(&USER_AGENT),
+            },
+            subject: None,
+            route: None,
+            backend: None,
+            claim: None,
+            token_cache: None,
+            session_cache: None,
+            backend_address: None,
+            status: None,
+            bytes: 0,
+            upstream_begun: None,
+            outcome: Outcome::Abandoned,
+        })
+    }
+
+    pub(crate) fn set_status(&mut self, status: StatusCode) {
+        self.status = Some(status);
+    }
+
+    pub(crate) fn set_backend_address(&mut self, address: &Arc<str>) {
+        self.backend_address = Some(address.clone());
+    }
+
+    /// A connection to the backend is there; the search for one began at `begun`.
+    pub(crate) fn set_connected(&mut self, begun: Instant) {
+        self.upstream_begun.get_or_insert(begun);
+    }
+
+    /// The head of the answer has come.
+    pub(crate) fn set_first_byte(&mut self, begun: Instant) {
+        self.upstream_begun.get_or_insert(begun);
+    }
+
+    pub(crate) fn add_bytes(&mut self, bytes: usize) {
+        self.bytes += bytes as u64;
+    }
+
+    /// The answer was passed on as a whole.
+    pub(crate) fn complete(mut self) {
+        self.outcome = Outcome::Answered;
+    }
+
+    /// The answer ended early.
+    pub(crate) fn break_off(mut self, reason: &'static str) {
+        self.outcome = Outcome::BrokenOff(reason);
+    }
+
+    /// The gateway answers itself.
+    pub(crate) fn refuse(mut self, status: StatusCode, reason: &'static str, bytes: usize) {
+        self.status = Some(status);
+        self.bytes = bytes as u64;
+        self.outcome = Outcome::Refused(reason);
+    }
+
+    fn write(&self) {
+        let took_ns = |begun: Instant| u64::try_from(begun.elapsed().as_nanos()).ok();
+        let status = self.status.map(|status| status.as_str().to_owned());
+        let client = self.request.client.map(|client| client.to_canonical().to_string());
+        let bytes = |value: &Option<HeaderValue>| value.as_ref().map(|it| it.as_bytes().to_vec());
+        let (host, referer, agent) = (
+            bytes(&self.request.host),
+            bytes(&self.request.referer),
+            bytes(&self.request.user_agent),
+        );
+        let mut record = Record::with_extra_fields(EXTRA_FIELDS.len());
+        record.time = timestamp(self.arrived);
+        record.put_text(Field::Client, client.as_ref().map(String::as_bytes));
+        record.put_text(Field::User, self.subject.as_ref().map(|subject| subject.as_bytes()));
+        record.put_text(Field::Host, host.as_deref());
+        record.put_text(Field::Method, Some(self.request.method.as_str().as_bytes()));
+        record.put_text(Field::Path, Some(self.request.uri.path().as_bytes()));
+        record.put_text(Field::Query, self.request.uri.query().map(str::as_bytes));
+        record.put_text(Field::Protocol, Some(protocol(self.request.version)));
+        record.put_text(Field::Status, status.as_ref().map(String::as_bytes));
+        record.put_text(Field::Referer, referer.as_deref());
+        record.put_text(Field::UserAgent, agent.as_deref());
+        record.set_number(Field::Bytes, Some(self.bytes));
+        record.set_number(Field::RequestTime, took_ns(self.begun));
+        record.set_number(Field::UpstreamTime, self.upstream_begun.and_then(took_ns));
+        let outcome = match self.outcome {
+            Outcome::Abandoned => "client_gone",
+            Outcome::Answered => "answered",
+            Outcome::Refused(reason) | Outcome::BrokenOff(reason) => reason,
+        };
+        let extra = [
+            self.route.as_deref(),
+            self.backend.as_deref(),
+            self.backend_address.as_deref(),
+            self.claim.as_deref(),
+            self.token_cache,
+            self.session_cache,
+            Some(outcome),
+        ];
+        for (index, value) in extra.into_iter().enumerate() {
+            if let Some(value) = value {
+                record.set_extra(index, value.as_bytes());
+            }
+        }
+        self.recorder.put(&record);
+    }
+}
+
+impl Drop for OpenRecord {
+    fn drop(&mut self) {
+        self.write();
+    }
+}
+
+fn first(headers: &HeaderMap, name: &HeaderName) -> Option<HeaderValue> {
+    headers.get(name).cloned()
+}
+
+fn timestamp(time: SystemTime) -> Option<Timestamp> {
+    let since = time.duration_since(UNIX_EPOCH).ok()?;
+    Some(Timestamp { unix_ns: i64::try_from(since.as_nanos()).ok()?, offset_s: 0 })
+}
+
+fn protocol(version: Version) -> &'static [u8] {
+    match version {
+        Version::HTTP_10 => b"HTTP/1.0",
+        Version::HTTP_2 => b"HTTP/2.0",
+        _ => b"HTTP/1.1",
+    }
+}

@@ -1,0 +1,95 @@
+//! Collects records, and hands them to the data set from time to time.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use weir_core::{Record, RecordLayout};
+use weir_ingest::{RecordWriter, StopReason};
+
+use super::layout;
+
+/// How long records wait for others.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+/// Waiting records that are handed on before the end of the interval.
+const BLOCK_BYTES: usize = 1 << 20;
+
+/// Waiting records beyond this are dropped and counted: requests must not wait for the picture of them.
+const WAITING_BYTES_MAX: usize = 16 << 20;
+
+/// Collects the records of all requests.
+#[derive(Debug)]
+pub struct Recorder {
+    layout: RecordLayout,
+    waiting: Mutex<Vec<u8>>,
+    /// There is a block of records.
+    is_full: Notify,
+    dropped: AtomicU64,
+}
+
+impl Recorder {
+    /// An empty recorder.
+    pub fn new() -> Arc<Self> {
+        Arc::new(Self {
+            layout: layout(),
+            waiting: Mutex::default(),
+            is_full: Notify::new(),
+            dropped: AtomicU64::new(0),
+        })
+    }
+
+    /// The form of the records.
+    pub fn layout(&self) -> &RecordLayout {
+        &self.layout
+    }
+
+    /// The number of records that were dropped because those before them were not taken in time.
+    pub fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
+    }
+
+    /// Takes a record.
+    pub(crate) fn put(&self, record: &Record<'_>) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = waiting.len();
+        if before > WAITING_BYTES_MAX {
+            drop(waiting);
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        self.layout.pack(record, &mut waiting);
+        if before < BLOCK_BYTES && waiting.len() >= BLOCK_BYTES {
+            drop(waiting);
+            self.is_full.notify_one();
+        }
+    }
+
+    /// Hands the records to a source of a pipeline, until that has to stop.
+    pub async fn run(&self, mut writer: RecordWriter) -> StopReason {
+        let mut noted = 0;
+        loop {
+            // The end of the interval is no error.
+            let _ = tokio::time::timeout(INTERVAL, self.is_full.notified()).await;
+            let spare = writer.take_spare();
+            let packed = {
+                let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+                std::mem::replace(&mut *waiting, spare)
+            };
+            if !packed.is_empty()
+                && let Err(reason) = writer.submit(packed).await
+            {
+                return reason;
+            }
+            let dropped = self.dropped();
+            if dropped != noted {
+                noted = dropped;
+                let note = format!(
+                    "{dropped} requests are not in the picture: they came faster than they were counted"
+                );
+                writer.progress().set_note(Some(note));
+            }
+        }
+    }
+}

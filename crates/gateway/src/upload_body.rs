@@ -1,0 +1,108 @@
+//! The body of a request on its way to a backend.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+use tokio::time::{Instant, Sleep};
+
+/// The body of a request, read from the client as the backend takes it.
+#[derive(Debug)]
+pub(crate) struct UploadBody(Option<Upload>);
+
+#[derive(Debug)]
+struct Upload {
+    body: Incoming,
+    /// How long the client may send nothing.
+    idle: Duration,
+    deadline: Option<Pin<Box<Sleep>>>,
+    fate: UploadFate,
+}
+
+/// Tells whether it was the client that broke a request.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct UploadFate(Arc<AtomicBool>);
+
+impl UploadFate {
+    /// Whether the client broke off, or sent nothing for too long.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl UploadBody {
+    pub(crate) fn empty() -> Self {
+        Self(None)
+    }
+
+    /// A body that fails if the client sends nothing for `idle`.
+    pub(crate) fn new(body: Incoming, idle: Duration) -> (Self, UploadFate) {
+        let fate = UploadFate::default();
+        if body.is_end_stream() {
+            return (Self::empty(), fate);
+        }
+        (Self(Some(Upload { body, idle, deadline: None, fate: fate.clone() })), fate)
+    }
+}
+
+impl Body for UploadBody {
+    type Data = Bytes;
+    type Error = UploadError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, UploadError>>> {
+        let Some(upload) = &mut self.0 else { return Poll::Ready(None) };
+        if let Poll::Ready(next) = Pin::new(&mut upload.body).poll_frame(context) {
+            upload.deadline = None;
+            return Poll::Ready(next.map(|frame| {
+                frame.map_err(|_| {
+                    upload.fate.0.store(true, Ordering::Relaxed);
+                    UploadError::Broken
+                })
+            }));
+        }
+        let deadline = upload.deadline.get_or_insert_with(|| {
+            Box::pin(tokio::time::sleep_until(Instant::now() + upload.idle))
+        });
+        if deadline.as_mut().poll(context).is_pending() {
+            return Poll::Pending;
+        }
+        upload.fate.0.store(true, Ordering::Relaxed);
+        Poll::Ready(Some(Err(UploadError::Idle)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.as_ref().is_none_or(|upload| upload.body.is_end_stream())
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.0.as_ref().map_or(SizeHint::with_exact(0), |upload| upload.body.size_hint())
+    }
+}
+
+/// Why the body of a request ended early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum UploadError {
+    /// The client broke it off, or it is malformed.
+    Broken,
+    /// The client sent nothing for too long.
+    Idle,
+}
+
+impl fmt::Display for UploadError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Broken => "the client broke off the body of its request",
+            Self::Idle => "the client sent nothing of the body of its request for too long",
+        })
+    }
+}
+
+impl std::error::Error for UploadError {}

@@ -1,0 +1,124 @@
+//! A running gateway, with the rows of its records.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use weir_core::{Record, RecordKind, RowReader};
+use weir_gateway::{Config, Gateway, GatewayHandle};
+use weir_ingest::{DataSet, Pipeline, PipelineOptions, Retention};
+use weir_net::ServeOptions;
+
+/// No test waits longer than this for anything.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+pub(crate) struct Gate {
+    pub(crate) address: SocketAddr,
+    pub(crate) handle: GatewayHandle,
+    pipeline: Pipeline,
+    stop: oneshot::Sender<()>,
+    serving: JoinHandle<()>,
+}
+
+/// The named fields of one request.
+pub(crate) type Row = BTreeMap<String, String>;
+
+impl Gate {
+    /// Starts a gateway with this configuration, to which an address is added.
+    pub(crate) async fn start(config: &str) -> Self {
+        let config = parse(config);
+        let gateway = Gateway::bind(&config, ServeOptions::default()).await.expect("a free port");
+        let address = gateway.addresses().next().expect("an address").to_string();
+        let address = address.trim_start_matches("tcp://").parse().expect("an IP address");
+        let options = PipelineOptions::new(1, Retention::Segments);
+        let data = DataSet::new(options.retention, options.memory_bytes_max, &[]);
+        let pipeline = Pipeline::start(&options, data);
+        let recorder = gateway.recorder().clone();
+        let writer = pipeline.open_records("gateway", recorder.layout());
+        tokio::spawn(async move { recorder.run(writer).await });
+        let handle = gateway.handle();
+        let (stop, stopped) = oneshot::channel();
+        let serving = tokio::spawn(gateway.serve(async {
+            // A dropped sender stops it too.
+            let _ = stopped.await;
+        }));
+        Self { address, handle, pipeline, stop, serving }
+    }
+
+    /// Replaces its configuration.
+    pub(crate) fn reload(&self, config: &str) {
+        self.handle.replace(&parse(config));
+    }
+
+    /// Stops it, and waits for the end of the requests in flight.
+    pub(crate) async fn stop(self) {
+        self.stop.send(()).expect("it runs");
+        tokio::time::timeout(PATIENCE, self.serving).await.expect("it ends").expect("no panic");
+    }
+
+    /// Sends bytes on a connection of its own, and reads until the gateway closes it.
+    pub(crate) async fn exchange(&self, request: &str) -> String {
+        let mut stream = TcpStream::connect(self.address).await.expect("it accepts");
+        stream.write_all(request.as_bytes()).await.expect("it reads");
+        let mut answer = Vec::new();
+        let read = stream.read_to_end(&mut answer);
+        // A reset is an end too.
+        let _ = tokio::time::timeout(PATIENCE, read).await.expect("the connection ends");
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    /// A simple request, and its whole answer.
+    pub(crate) async fn get(&self, path: &str) -> String {
+        self.exchange(&format!("GET {path} HTTP/1.1\r\nHost: gate\r\nConnection: close\r\n\r\n"))
+            .await
+    }
+
+    /// Waits until there are at least so many records, and returns them.
+    pub(crate) async fn rows(&self, count: usize) -> Vec<Row> {
+        let data = self.pipeline.data();
+        let deadline = tokio::time::Instant::now() + PATIENCE;
+        let snapshot = loop {
+            let snapshot = data.snapshot();
+            let rows: usize = snapshot.segments.iter().map(|it| it.segment.rows()).sum();
+            if rows >= count {
+                break snapshot;
+            }
+            assert!(tokio::time::Instant::now() < deadline, "{rows} of {count} records came");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        };
+        let values = data.values();
+        let reader = RowReader::new(&snapshot.formats, &values, RecordKind::Request);
+        let (mut rows, mut record) = (Vec::new(), Record::new());
+        for entry in snapshot.segments.iter() {
+            for row in 0..entry.segment.rows() {
+                assert!(reader.read(&entry.segment, row, &values, &mut record), "no value is lost");
+                let fields = reader.fields().accessors().into_iter().filter_map(|(name, field)| {
+                    let value = field.value(&record)?;
+                    Some((name, String::from_utf8_lossy(&value).into_owned()))
+                });
+                rows.push(fields.collect());
+            }
+        }
+        rows
+    }
+}
+
+fn parse(config: &str) -> Config {
+    let text = format!("listen = [\"127.0.0.1:0\"]\n{config}");
+    Config::parse(&text, Path::new("")).unwrap_or_else(|problems| panic!("{problems:?}"))
+}
+
+/// The body of an answer.
+pub(crate) fn body(answer: &str) -> &str {
+    answer.split_once("\r\n\r\n").map_or("", |(_, body)| body)
+}
+
+/// The status of an answer.
+pub(crate) fn status(answer: &str) -> &str {
+    answer.split(' ').nth(1).unwrap_or(answer)
+}

@@ -1,0 +1,6 @@
+//! The integration tests of this crate, in one binary: it is linked once.
+
+mod backends;
+mod configuration;
+mod forwarding;
+mod gate;
