@@ -13,12 +13,13 @@ const KEYS: u32 = 100_000;
 /// How many decisions are timed together.
 const DECISIONS: usize = 10_000;
 
-const RULES: [&str; 5] = [
+const RULES: [&str; 6] = [
     "limit_req_zone $binary_remote_addr zone=one:100m rate=10r/s; limit_req zone=one burst=20;",
     "limit 100 in 1m by client",
     "limit 100 in 1m by client as fixed",
     "limit 100 in 1m by client as two-periods",
     "limit 100 in 1m by client as token-bucket",
+    "limit_conn_zone $binary_remote_addr zone=one:100m; limit_conn one 10;",
 ];
 
 fn main() {

@@ -1,9 +1,10 @@
 //! Conditions in rules, in the language of filters.
 
 use weir_core::{
-    Condition, ConditionError, Filter, RecordFields, RecordPredicate, Values, parse_rfc3339,
+    Clause, Condition, ConditionError, Filter, RecordFields, RecordPredicate, Values, parse_rfc3339,
 };
 
+use crate::gate::{CannotEnforce, check_fields};
 use crate::rule::MissingField;
 
 /// The records that a rule is about.
@@ -16,6 +17,8 @@ pub(crate) struct RuleCondition {
     columns: Values,
     /// The fields that the condition names.
     fields: Vec<String>,
+    /// Whether a part of it looks at all fields.
+    searches_all: bool,
 }
 
 impl RuleCondition {
@@ -40,8 +43,8 @@ impl RuleCondition {
             Ok((time.unix_ns, time.unix_ns))
         };
         let clause = condition.clause(&columns, &instant)?;
-        let text = condition.to_string();
-        Ok(Self { text, filter: Filter::of(vec![clause]), columns, fields })
+        let (text, searches_all) = (condition.to_string(), searches_all(&clause));
+        Ok(Self { text, filter: Filter::of(vec![clause]), columns, fields, searches_all })
     }
 
     /// The normal form.
@@ -49,9 +52,25 @@ impl RuleCondition {
         &self.text
     }
 
-    /// The names of the fields that the condition is about, besides a search in all fields.
+    /// The names of the fields that it names.
     pub(crate) fn fields(&self) -> impl Iterator<Item = &str> {
         self.fields.iter().map(String::as_str)
+    }
+
+    /// Checks that it can be decided when a request arrives.
+    ///
+    /// # Errors
+    /// If it is about a field of the answer, or one that requests do not have.
+    pub(crate) fn check_arrival(&self, fields: &RecordFields) -> Result<(), CannotEnforce> {
+        check_fields(self.fields(), fields)?;
+        match self.searches_all {
+            true => Err(CannotEnforce::new(format_args!(
+                "the condition `{}` searches all fields, of which those of the answer are not known \
+                 when a request arrives; name the field, such as user_agent~bot",
+                self.text
+            ))),
+            false => Ok(()),
+        }
     }
 
     /// Resolves the fields of the condition among those of some records.
@@ -63,5 +82,15 @@ impl RuleCondition {
             fields.accessor(field)?;
         }
         Ok(RecordPredicate::of_fields(&self.filter, &self.columns, fields))
+    }
+}
+
+/// Whether a part of a clause looks at all fields.
+fn searches_all(clause: &Clause) -> bool {
+    match clause {
+        Clause::AnyText(_) => true,
+        Clause::All(clauses) | Clause::Any(clauses) => clauses.iter().any(searches_all),
+        Clause::Not(clause) => searches_all(clause),
+        Clause::Text { .. } | Clause::Number { .. } | Clause::Time { .. } => false,
     }
 }

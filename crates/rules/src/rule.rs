@@ -106,6 +106,13 @@ pub trait Rule: fmt::Debug + Send + Sync {
         None
     }
 
+    /// Returns the fields that the text names, besides the client, the host and the request line. A
+    /// gateway has those of them that are headers (`http_NAME`) and cookies (`cookie_NAME`) in its
+    /// records.
+    fn named_fields(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Resolves the fields that the rule needs among those of some records: of a format, or of a
     /// data set.
     ///

@@ -2,7 +2,8 @@
 
 use crate::error::RuleError;
 use crate::limit_req::configuration::{
-    Directive, LimitKind, Template, ZoneKind, find_zone, unknown_parameter, whole_number, zone_name,
+    Directive, LimitKind, Template, ZoneKind, find_zone, unknown_parameter, whole_number,
+    zone_bytes, zone_name,
 };
 
 /// The highest limit that nginx takes.
@@ -13,6 +14,8 @@ const CONNECTIONS_MAX: i64 = 65_535;
 pub(super) struct ConnectionZone {
     pub(super) name: String,
     key: Template,
+    /// The size in bytes, if it is written.
+    pub(super) bytes: Option<usize>,
 }
 
 /// A `limit_conn`: how many requests of a key are served at the same time.
@@ -33,10 +36,11 @@ impl ZoneKind for ConnectionZone {
                 "{what} is missing; write: limit_conn_zone $binary_remote_addr zone=one:10m;"
             ))
         };
-        let (mut key, mut name) = (None, None);
+        let (mut key, mut name, mut bytes) = (None, None, None);
         for word in &directive.arguments {
             if let Some(value) = word.text.strip_prefix("zone=") {
                 name = Some(zone_name(value, word)?);
+                bytes = zone_bytes(value);
             } else if key.is_none() && !word.text.contains('=') {
                 key = Some(Template::parse(word)?);
             } else {
@@ -46,6 +50,7 @@ impl ZoneKind for ConnectionZone {
         Ok(Self {
             name: name.ok_or_else(|| missing("zone=NAME:SIZE"))?,
             key: key.ok_or_else(|| missing("the key"))?,
+            bytes,
         })
     }
 

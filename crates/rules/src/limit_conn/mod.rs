@@ -7,10 +7,12 @@
 //!
 //! A request is logged when it ends, so it arrived at the time stamp less the request time, without
 //! which nothing can be told. [`exact`] is a replay with times to the millisecond, [`bounded`] one
-//! with times to the second. Zones, keys, servers and locations are read as those of `limit_req`.
+//! with times to the second, and [`gate`] decides about requests as they
+//! arrive. Zones, keys, servers and locations are read as those of `limit_req`.
 
 mod bounded;
 mod exact;
+mod gate;
 mod limit;
 mod observer;
 mod replay;
@@ -21,10 +23,12 @@ use std::sync::Arc;
 
 use weir_core::RecordFields;
 
+use self::gate::ConnectionGate;
 use self::limit::{ConnectionLimit, ConnectionZone};
 use self::observer::ConnectionObserver;
 use self::replay::ConnectionReplay;
 use crate::error::RuleError;
+use crate::gate::{CannotEnforce, Gate, GateOptions};
 use crate::limit_req::configuration::{Configuration, LimitSet, directive_place};
 use crate::rule::{Family, MissingField, Observer, Replay, Rule};
 
@@ -115,11 +119,23 @@ impl Rule for LimitConn {
         Some(self.configuration.fields())
     }
 
+    fn named_fields(&self) -> Vec<String> {
+        self.configuration.fields()
+    }
+
     fn bind<'r>(&'r self, fields: &RecordFields) -> Result<Box<dyn Observer + 'r>, MissingField> {
         Ok(Box::new(ConnectionObserver::new(&self.configuration, fields)?))
     }
 
     fn replay<'r>(&'r self) -> Box<dyn Replay + 'r> {
         Box::new(ConnectionReplay::new(self))
+    }
+
+    fn gate(
+        &self,
+        fields: &RecordFields,
+        options: GateOptions,
+    ) -> Result<Box<dyn Gate>, CannotEnforce> {
+        Ok(Box::new(ConnectionGate::new(&self.configuration, fields, options)?))
     }
 }

@@ -11,7 +11,7 @@ use crate::limit_req::observer::LimitObserver;
 use crate::rule::{Line, MissingField, Observer};
 
 /// The longest key; nginx leaves requests with a longer one alone.
-const KEY_BYTES_MAX: usize = 255;
+pub(super) const KEY_BYTES_MAX: usize = 255;
 
 /// Puts an event for each request that has a limit. Its texts are the keys of the limits in their
 /// order, empty where a limit does not apply. Without a request time, it has no time.

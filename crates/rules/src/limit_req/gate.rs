@@ -9,7 +9,7 @@ use std::sync::Arc;
 use weir_core::{Record, RecordFields};
 
 use super::bucket::{REQUEST, Rate};
-use super::configuration::{Configuration, Limit, Zone};
+use super::configuration::{Configuration, Limit, LimitSet, Zone};
 use super::exact::{self, Nodes, ZoneState};
 use super::observer::{KEY_BYTES_MAX, LimitObserver};
 use super::replay::Outcome;
@@ -77,7 +77,7 @@ impl Gate for LimitGate {
         let Some((set, keys)) = self.observer.limits(record, KEY_BYTES_MAX) else {
             return GateDecision::unlimited(arrival_ns);
         };
-        let limits = &self.configuration.limit_sets[set].limits;
+        let LimitSet { limits, is_dry_run } = &self.configuration.limit_sets[set];
         let key = |number: usize| Some(&keys[number][..]).filter(|key| !key.is_empty());
         let now_ms = arrival_ns.div_euclid(1_000_000);
         let outcome = exact::decide(&mut self.zones, limits, key, now_ms);
@@ -95,6 +95,7 @@ impl Gate for LimitGate {
             },
             limit: &zone.name,
             key: &keys[number],
+            is_dry_run: *is_dry_run,
             quota: Some(quota),
             ..GateDecision::unlimited(arrival_ns)
         }

@@ -115,6 +115,10 @@ impl Rule for LimitReq {
         Some(self.configuration.fields())
     }
 
+    fn named_fields(&self) -> Vec<String> {
+        self.configuration.fields()
+    }
+
     fn bind<'r>(&'r self, fields: &RecordFields) -> Result<Box<dyn Observer + 'r>, MissingField> {
         Ok(Box::new(LimitObserver::new(&self.configuration, fields)?))
     }

@@ -4,16 +4,21 @@
 //! decides, and a request that none matches passes. A line may also be a network or an address
 //! alone, which is denied. [`language`] reads the lines.
 
+mod gate;
 mod language;
 
-use weir_core::{Field, RecordFields, RecordPredicate};
+use std::sync::Arc;
 
+use weir_core::{Field, Record, RecordFields, RecordPredicate};
+
+use self::gate::ListGate;
 pub(crate) use self::language::looks_like;
 use self::language::{Entry, Matcher};
 use crate::condition::RuleCondition;
 use crate::deny_replay::{DenyReplay, Entries, NO_ENTRY};
 use crate::error::RuleError;
 use crate::event::Events;
+use crate::gate::{CannotEnforce, Gate, GateOptions};
 use crate::networks::Networks;
 use crate::report::Exactness;
 use crate::rule::{Family, Line, MissingField, Observer, Replay, Rule};
@@ -22,14 +27,26 @@ use crate::rule::{Family, Line, MissingField, Observer, Replay, Rule};
 #[derive(Debug)]
 pub(crate) struct ListRule {
     name: String,
+    table: Arc<Table>,
+    /// With the numbers of their entries, in their order.
+    conditions: Vec<(u32, RuleCondition)>,
+    notes: Vec<RuleError>,
+}
+
+/// The entries of a list, but for the conditions.
+#[derive(Debug, Default)]
+struct Table {
     /// Whether an entry denies, by its number.
     denies: Vec<bool>,
     networks: Networks,
-    /// With the numbers of their entries, in their order.
-    conditions: Vec<(u32, RuleCondition)>,
     /// The number of the first entry that matches everything.
     all: Option<u32>,
-    notes: Vec<RuleError>,
+}
+
+impl Table {
+    fn denies(&self, entry: u32) -> bool {
+        self.denies.get(entry as usize).copied().unwrap_or(false)
+    }
 }
 
 impl ListRule {
@@ -39,39 +56,33 @@ impl ListRule {
     /// If an `allow` or `deny` line is not valid, or no line is.
     pub(crate) fn parse(text: &str, name: &str) -> Result<Self, RuleError> {
         let (entries, notes) = language::parse(text)?;
-        let mut list = Self {
-            name: name.to_owned(),
-            denies: Vec::with_capacity(entries.len()),
-            networks: Networks::default(),
-            conditions: Vec::new(),
-            all: None,
-            notes,
-        };
+        let (mut table, mut conditions) = (Table::default(), Vec::new());
         for Entry { denies, matcher } in entries {
-            let number = list.denies.len() as u32;
-            list.denies.push(denies);
+            let number = table.denies.len() as u32;
+            table.denies.push(denies);
             match matcher {
-                Matcher::All => list.all = list.all.or(Some(number)),
-                Matcher::Network(network) => list.networks.add(network, number),
-                Matcher::Condition(condition) => list.conditions.push((number, condition)),
+                Matcher::All => table.all = table.all.or(Some(number)),
+                Matcher::Network(network) => table.networks.add(network, number),
+                Matcher::Condition(condition) => conditions.push((number, condition)),
             }
         }
-        Ok(list)
+        Ok(Self { name: name.to_owned(), table: Arc::new(table), conditions, notes })
     }
 }
 
 impl Entries for ListRule {
     fn denies(&self, entry: u32) -> bool {
-        self.denies.get(entry as usize).copied().unwrap_or(false)
+        self.table.denies(entry)
     }
 
     fn texts(&self) -> Vec<Option<String>> {
-        let mut texts = vec![None; self.denies.len()];
+        let Table { denies, networks, all } = &*self.table;
+        let mut texts = vec![None; denies.len()];
         let condition =
             |(number, condition): &(u32, RuleCondition)| (*number, condition.text().to_owned());
         let conditions = self.conditions.iter().map(condition);
-        let all = self.all.map(|number| (number, "all".to_owned()));
-        for (number, text) in self.networks.texts().chain(conditions).chain(all) {
+        let all = all.map(|number| (number, "all".to_owned()));
+        for (number, text) in networks.texts().chain(conditions).chain(all) {
             texts[number as usize] = Some(text);
         }
         texts
@@ -96,8 +107,9 @@ impl Rule for ListRule {
     }
 
     fn description(&self) -> String {
-        let denied = self.denies.iter().filter(|denies| **denies).count();
-        let allowed = self.denies.len() - denied;
+        let denies = &self.table.denies;
+        let denied = denies.iter().filter(|denies| **denies).count();
+        let allowed = denies.len() - denied;
         match allowed {
             0 => format!("{denied} denied"),
             allowed => format!("{denied} denied, {allowed} allowed, the first that matches"),
@@ -108,40 +120,84 @@ impl Rule for ListRule {
         &self.notes
     }
 
+    fn named_fields(&self) -> Vec<String> {
+        let conditions = self.conditions.iter().map(|(_, condition)| condition);
+        conditions.flat_map(RuleCondition::fields).map(str::to_owned).collect()
+    }
+
     fn bind<'r>(&'r self, fields: &RecordFields) -> Result<Box<dyn Observer + 'r>, MissingField> {
-        if !fields.fills(Field::Client) && !self.networks.is_empty() {
+        Ok(Box::new(ListObserver(EntryFinder::new(self, fields)?)))
+    }
+
+    fn replay<'r>(&'r self) -> Box<dyn Replay + 'r> {
+        Box::new(DenyReplay::new(self))
+    }
+
+    fn gate(
+        &self,
+        fields: &RecordFields,
+        _options: GateOptions,
+    ) -> Result<Box<dyn Gate>, CannotEnforce> {
+        self.conditions.iter().try_for_each(|(_, condition)| condition.check_arrival(fields))?;
+        let finder = EntryFinder::new(self, fields)?.to_static();
+        Ok(Box::new(ListGate::new(&self.name, finder)))
+    }
+}
+
+/// Finds the first entry that matches a record.
+struct EntryFinder<'r> {
+    table: Arc<Table>,
+    conditions: Vec<(u32, RecordPredicate<'r>)>,
+}
+
+impl<'r> EntryFinder<'r> {
+    /// Resolves a list among the fields of some records.
+    ///
+    /// # Errors
+    /// If the records lack a field of a condition, or the client.
+    fn new(list: &'r ListRule, fields: &RecordFields) -> Result<Self, MissingField> {
+        if !fields.fills(Field::Client) && !list.table.networks.is_empty() {
             let message = "the list has addresses, and the log has no `client`: add $remote_addr \
                            to log_format";
             return Err(MissingField::new("client", message));
         }
         let bind =
             |(number, condition): &'r (u32, RuleCondition)| Ok((*number, condition.bind(fields)?));
-        let conditions = self.conditions.iter().map(bind).collect::<Result<_, MissingField>>()?;
-        Ok(Box::new(ListObserver { list: self, conditions }))
+        let conditions = list.conditions.iter().map(bind).collect::<Result<_, MissingField>>()?;
+        Ok(Self { table: Arc::clone(&list.table), conditions })
     }
 
-    fn replay<'r>(&'r self) -> Box<dyn Replay + 'r> {
-        Box::new(DenyReplay::new(self))
+    /// The same, without borrowing from the list.
+    fn to_static(&self) -> EntryFinder<'static> {
+        let conditions = self.conditions.iter();
+        let conditions = conditions.map(|(number, predicate)| (*number, predicate.to_static()));
+        EntryFinder { table: Arc::clone(&self.table), conditions: conditions.collect() }
+    }
+
+    fn denies(&self, entry: u32) -> bool {
+        self.table.denies(entry)
+    }
+
+    /// The number of the first entry that matches a record, and its client.
+    fn entry<'a>(&self, record: &Record<'a>) -> (Option<u32>, &'a [u8]) {
+        let client = record.text(Field::Client).unwrap_or_default();
+        let network = self.table.networks.first(client);
+        let first = [network, self.table.all].into_iter().flatten().min();
+        let before = |number: u32| first.is_none_or(|first| number < first);
+        let mut conditions = self.conditions.iter().take_while(|(number, _)| before(*number));
+        let condition = conditions.find(|(_, predicate)| predicate.accepts(record));
+        (condition.map(|(number, _)| *number).or(first), client)
     }
 }
 
 /// Puts an event for each request, with the client as its text.
-struct ListObserver<'r> {
-    list: &'r ListRule,
-    conditions: Vec<(u32, RecordPredicate<'r>)>,
-}
+struct ListObserver<'r>(EntryFinder<'r>);
 
 impl Observer for ListObserver<'_> {
     fn observe(&mut self, line: &Line<'_>, events: &mut Events) {
         let Some(record) = line.record else { return };
-        let client = record.text(Field::Client).unwrap_or_default();
-        let network = self.list.networks.first(client);
-        let first = [network, self.list.all].into_iter().flatten().min();
-        let before = |number: u32| first.is_none_or(|first| number < first);
-        let mut conditions = self.conditions.iter().take_while(|(number, _)| before(*number));
-        let condition = conditions.find(|(_, predicate)| predicate.accepts(record));
-        let entry = condition.map(|(number, _)| *number).or(first).unwrap_or(NO_ENTRY);
+        let (entry, client) = self.0.entry(record);
         let time_ns = record.time.map(|time| time.unix_ns);
-        events.put((line.number, entry), (time_ns, 0), [client]);
+        events.put((line.number, entry.unwrap_or(NO_ENTRY)), (time_ns, 0), [client]);
     }
 }

@@ -22,6 +22,7 @@ use crate::deny_replay::{DenyReplay, Entries, NO_ENTRY};
 use crate::error::RuleError;
 use crate::event::Events;
 use crate::files::RuleFiles;
+use crate::gate::{CannotEnforce, Gate, GateOptions};
 use crate::report::Exactness;
 use crate::rule::{Family, Line, MissingField, Observer, Replay, Rule};
 
@@ -121,6 +122,13 @@ impl Rule for ModSecurity {
 
     fn replay<'r>(&'r self) -> Box<dyn Replay + 'r> {
         Box::new(DenyReplay::new(self))
+    }
+
+    fn gate(&self, _: &RecordFields, _: GateOptions) -> Result<Box<dyn Gate>, CannotEnforce> {
+        Err(CannotEnforce::new(
+            "rules of ModSecurity are read for what a log has, which is less than a request, such as \
+             no body; enforce them in ModSecurity",
+        ))
     }
 }
 

@@ -142,6 +142,11 @@ fn bucket(limit: &Limit, requests: &[Request], outcomes: &mut Vec<Outcome>) -> P
     peak
 }
 
+/// Whether a request passes that finds so many others at once, of which there may be `count`.
+pub(super) fn has_place(found: u64, count: u64) -> bool {
+    found < count
+}
+
 fn concurrency(limit: &Limit, requests: &[Request], outcomes: &mut Vec<Outcome>) -> Peak {
     let mut served: BinaryHeap<Reverse<i64>> = BinaryHeap::new();
     let mut all: BinaryHeap<Reverse<i64>> = BinaryHeap::new();
@@ -155,8 +160,9 @@ fn concurrency(limit: &Limit, requests: &[Request], outcomes: &mut Vec<Outcome>)
         let end_ns = request.arrival_ns.saturating_add(request.duration_ns);
         all.push(Reverse(end_ns));
         peak.take(at, all.len() as f64);
-        let is_rejected = served.len() as u64 >= limit.count;
-        outcomes.push(Outcome::of(is_rejected, (served.len() + 1) as f64));
+        let found = served.len() as u64;
+        let is_rejected = !has_place(found, limit.count);
+        outcomes.push(Outcome::of(is_rejected, (found + 1) as f64));
         if !is_rejected {
             served.push(Reverse(end_ns));
         }

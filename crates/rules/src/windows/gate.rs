@@ -5,6 +5,7 @@ use weir_core::{Record, RecordFields};
 use super::counter::{
     Bucket, Counter, FirstWindow, FixedWindow, SlidingLog, SlidingRing, TwoPeriods,
 };
+use super::gate_at_once::AtOnceGate;
 use super::limit::{Algorithm, Limit};
 use super::observer::KeyFinder;
 use crate::gate::{
@@ -30,9 +31,8 @@ pub(super) fn gate(
     fields: &RecordFields,
     options: GateOptions,
 ) -> Result<Box<dyn Gate>, CannotEnforce> {
-    let condition = limit.condition.as_ref();
-    let of_condition = condition.into_iter().flat_map(|condition| condition.fields());
-    check_fields(limit.key.fields().chain(of_condition), fields)?;
+    check_fields(limit.key.fields(), fields)?;
+    limit.condition.iter().try_for_each(|condition| condition.check_arrival(fields))?;
     let keys = KeyFinder::new(limit, fields)?.to_static();
     let parts = (name, limit, keys, options);
     Ok(match limit.algorithm {
@@ -44,9 +44,7 @@ pub(super) fn gate(
         Algorithm::TokenBucket { .. } | Algorithm::LeakyBucket => {
             WindowGate::<Bucket>::boxed(parts)
         }
-        Algorithm::Concurrency => {
-            return Err(CannotEnforce::new("requests at once cannot be enforced yet"));
-        }
+        Algorithm::Concurrency => Box::new(AtOnceGate::new(parts)),
         Algorithm::Unpublished { .. } => {
             return Err(CannotEnforce::new(
                 "how this service counts is not published, so the limit cannot be enforced as it \
@@ -81,7 +79,7 @@ struct WindowGate<C: Counter> {
 }
 
 /// What a gate is made of: the name, the limit, what finds its keys, and the bounds.
-type Parts<'l> = (&'l str, &'l Limit, KeyFinder<'static>, GateOptions);
+pub(super) type Parts<'l> = (&'l str, &'l Limit, KeyFinder<'static>, GateOptions);
 
 impl<C: Counter> WindowGate<C> {
     fn boxed((name, limit, finder, options): Parts<'_>) -> Box<dyn Gate> {

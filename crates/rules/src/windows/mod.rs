@@ -19,6 +19,7 @@ mod counter;
 mod exact;
 mod frequency;
 mod gate;
+mod gate_at_once;
 mod key;
 mod language;
 mod limit;
@@ -85,6 +86,11 @@ impl Rule for WindowRule {
 
     fn notes(&self) -> &[RuleError] {
         &self.notes
+    }
+
+    fn named_fields(&self) -> Vec<String> {
+        let condition = self.limit.condition.iter().flat_map(|condition| condition.fields());
+        self.limit.key.fields().chain(condition).map(str::to_owned).collect()
     }
 
     fn bind<'r>(&'r self, fields: &RecordFields) -> Result<Box<dyn Observer + 'r>, MissingField> {

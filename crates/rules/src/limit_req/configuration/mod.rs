@@ -13,7 +13,9 @@ mod tokens;
 mod uri;
 
 pub(crate) use kind::{LimitKind, ZoneKind};
-pub(crate) use limit::{Limit, Zone, find_zone, unknown_parameter, whole_number, zone_name};
+pub(crate) use limit::{
+    Limit, Zone, find_zone, unknown_parameter, whole_number, zone_bytes, zone_name,
+};
 pub(crate) use map::Map;
 pub(crate) use server::Server;
 pub(crate) use template::{Template, TemplatePart};
@@ -40,6 +42,16 @@ pub(crate) struct Configuration<L: LimitKind = Limit> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LimitSet<L = Limit> {
     pub(crate) limits: Vec<L>,
+    /// Whether they are only tried, and let requests through. A replay does not follow it.
+    pub(crate) is_dry_run: bool,
+}
+
+/// What a level takes from the one around it unless it has its own.
+#[derive(Debug, Clone, Copy, Default)]
+struct Inherited {
+    /// The number of the limits.
+    limits: Option<usize>,
+    is_dry_run: bool,
 }
 
 /// Directives that change which request is limited, and are not followed.
@@ -155,11 +167,11 @@ impl<L: LimitKind> Configuration<L> {
             self.read_http(http.block.as_deref().unwrap_or_default())?;
         }
         let outer: Vec<Directive> = outer.into_iter().cloned().collect();
-        let limits = self.read_limits(&outer, None)?;
+        let inherited = self.read_limits(&outer, Inherited::default())?;
         let has_server = outer.iter().any(|directive| directive.name.text == "server");
         for server in outer.iter().filter(|directive| directive.name.text == "server") {
             let block = server.block.as_deref().unwrap_or_default();
-            let mut root = self.read_level(block, limits)?;
+            let mut root = self.read_level(block, inherited)?;
             // It ends each request of the server before locations are looked for.
             if has(block, "return") {
                 root = Level::default();
@@ -177,8 +189,8 @@ impl<L: LimitKind> Configuration<L> {
             self.servers.push(parsed);
         }
         let has_location = outer.iter().any(|directive| directive.name.text == "location");
-        if has_location || limits.is_some() && !has_server {
-            let root = self.read_level(&outer, limits)?;
+        if has_location || inherited.limits.is_some() && !has_server {
+            let root = self.read_level(&outer, inherited)?;
             if !root.is_uniform() {
                 self.note_redirects(&outer);
             }
@@ -191,9 +203,9 @@ impl<L: LimitKind> Configuration<L> {
     fn read_level(
         &mut self,
         directives: &[Directive],
-        outer: Option<usize>,
+        outer: Inherited,
     ) -> Result<Level, RuleError> {
-        let limits = self.read_limits(directives, outer)?;
+        let inherited = self.read_limits(directives, outer)?;
         let mut locations = Vec::new();
         for directive in directives {
             let name = &*directive.name.text;
@@ -204,7 +216,8 @@ impl<L: LimitKind> Configuration<L> {
             if name != "location" {
                 continue;
             }
-            let level = self.read_level(directive.block.as_deref().unwrap_or_default(), limits)?;
+            let block = directive.block.as_deref().unwrap_or_default();
+            let level = self.read_level(block, inherited)?;
             match LocationPath::parse(directive) {
                 Ok(Some(path)) => locations.push(Location { path, level }),
                 Ok(None) => {}
@@ -212,7 +225,7 @@ impl<L: LimitKind> Configuration<L> {
             }
         }
         // It ends requests before limits are looked at, but not those of a location within.
-        let limits = limits.filter(|_| !has(directives, "return"));
+        let limits = inherited.limits.filter(|_| !has(directives, "return"));
         Ok(Level { limits, locations })
     }
 
@@ -232,12 +245,17 @@ impl<L: LimitKind> Configuration<L> {
         }
     }
 
-    /// The number of the limits of a level: its own, or else the `outer` ones.
+    /// The number of the limits of a level: its own, or else the `outer` ones. Whether they are only
+    /// tried is inherited by itself.
     fn read_limits(
         &mut self,
         directives: &[Directive],
-        outer: Option<usize>,
-    ) -> Result<Option<usize>, RuleError> {
+        outer: Inherited,
+    ) -> Result<Inherited, RuleError> {
+        let dry_run = directives.iter().find(|directive| directive.name.text == L::DRY_RUN);
+        let is_dry_run = dry_run.map_or(outer.is_dry_run, |directive| {
+            directive.arguments.first().is_some_and(|word| word.text == "on")
+        });
         let own = directives.iter().filter(|directive| directive.name.text == L::NAME);
         let mut limits: Vec<L> = Vec::new();
         for directive in own {
@@ -248,14 +266,18 @@ impl<L: LimitKind> Configuration<L> {
             limits.push(limit);
         }
         if limits.is_empty() {
-            return Ok(outer);
+            let Some(number) = outer.limits.filter(|_| is_dry_run != outer.is_dry_run) else {
+                return Ok(Inherited { limits: outer.limits, is_dry_run });
+            };
+            limits = self.limit_sets[number].limits.clone();
         }
-        let set = LimitSet { limits };
+        let set = LimitSet { limits, is_dry_run };
         let known = self.limit_sets.iter().position(|known| *known == set);
-        Ok(Some(known.unwrap_or_else(|| {
+        let number = known.unwrap_or_else(|| {
             self.limit_sets.push(set);
             self.limit_sets.len() - 1
-        })))
+        });
+        Ok(Inherited { limits: Some(number), is_dry_run })
     }
 }
 

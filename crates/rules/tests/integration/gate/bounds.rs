@@ -204,11 +204,106 @@ fn a_clock_that_is_set_back_begins_anew() {
 }
 
 #[test]
+fn a_dry_run_is_that_of_the_level_or_of_the_one_around_it() {
+    let text = "limit_req_zone $remote_addr zone=one:1m rate=1r/s;
+        server { limit_req zone=one; limit_req_dry_run on;
+            location /api { limit_req zone=one burst=1; }
+            location /api/a { limit_req_dry_run off; } }";
+    let connections = text.replace("limit_req_zone", "limit_conn_zone").replace("rate=1r/s", "");
+    let connections = connections
+        .replace("limit_req zone=one burst=1", "limit_conn one 1")
+        .replace("limit_req zone=one", "limit_conn one 2")
+        .replace("limit_req_dry_run", "limit_conn_dry_run");
+    for text in [text, &connections] {
+        let mut gate = gate_with(&*rule(text), GateOptions::default());
+        for (path, expected) in [("/", true), ("/api/b", true), ("/api/a", false), ("/gone", true)]
+        {
+            let line = arriving_line(&Request { path, ..HERE });
+            let mut record = Record::new();
+            Parser::of_arrivals().parse(&line, &mut record);
+            assert_eq!(gate.decide(&record, START_NS).is_dry_run, expected, "{path} of {text}");
+        }
+    }
+}
+
+#[test]
+fn a_place_is_free_when_its_request_has_ended() {
+    for text in [
+        "limit 2 at once by client",
+        "limit_conn_zone $remote_addr zone=test:1m; limit_conn test 2;",
+    ] {
+        let mut gate = gate_with(&*rule(text), GateOptions::default());
+        let line = arriving_line(&HERE);
+        let mut record = Record::new();
+        Parser::of_arrivals().parse(&line, &mut record);
+        let mut places = Vec::new();
+        for remaining in [1, 0] {
+            let decision = gate.decide(&record, START_NS);
+            let quota = decision.quota.expect("a limit");
+            assert_eq!(quota.policy.to_string(), r#""test";q=2;qu="concurrent-requests""#);
+            assert_eq!(quota.to_string(), format!(r#""test";r={remaining}"#));
+            places.extend(decision.place);
+        }
+        let is_rejected = |gate: &mut dyn Gate| {
+            let decision = gate.decide(&record, START_NS);
+            assert_eq!(decision.place.is_some(), decision.verdict == GateVerdict::Passed);
+            let is_rejected = decision.verdict == GateVerdict::Rejected { retry_after_s: Some(1) };
+            (is_rejected, decision.place)
+        };
+        assert_eq!(is_rejected(&mut *gate), (true, None));
+        assert_eq!(gate.usage().keys, 1);
+        gate.release(places.pop().expect("two have places"));
+        let (is_full, place) = is_rejected(&mut *gate);
+        assert!(!is_full && is_rejected(&mut *gate).0, "{text}");
+        places.into_iter().chain(place).for_each(|place| gate.release(place));
+        assert_eq!(gate.usage().keys, 0);
+    }
+}
+
+#[test]
+fn a_key_without_room_has_no_place() {
+    for text in [
+        "limit 9 at once by http_x_key",
+        "limit_conn_zone $http_x_key zone=one:1m; limit_conn one 9;",
+    ] {
+        for options in [
+            GateOptions { keys_max: 3, ..GateOptions::default() },
+            GateOptions { bytes_max: 256, ..GateOptions::default() },
+        ] {
+            let mut gate = gate_with(&*rule(text), options);
+            let verdicts = send_keys(&mut *gate, 0..5);
+            let passed = verdicts.iter().filter(|it| **it == GateVerdict::Passed).count();
+            let usage = gate.usage();
+            assert_eq!((usage.keys as u64, usage.no_room), (passed as u64, 5 - passed as u64));
+            assert!((3..5).contains(&passed), "{text}: {verdicts:?}");
+        }
+    }
+}
+
+#[test]
+fn a_rule_names_the_headers_that_it_needs() {
+    for text in [
+        "limit_req_zone $http_x_key zone=a:1m rate=1r/s; limit_req zone=a;",
+        "limit_conn_zone $http_x_key zone=a:1m; limit_conn a 1;",
+        "limit 5 in 1m by http_x_key",
+        "limit 5 in 1m by client where http_x_key=a",
+        "deny where http_x_key=a",
+        "rateLimit:\n  average: 2\n  sourceCriterion:\n    requestHeaderName: X-Key",
+    ] {
+        assert!(rule(text).named_fields().contains(&"http_x_key".to_owned()), "{text}");
+    }
+}
+
+#[test]
 fn what_cannot_be_enforced_is_named() {
     let format = Format::parse(r#"$remote_addr "$request" $http_x_key $status"#).expect("a format");
     for (text, reason) in [
         ("limit 5 in 1m by client where status=404", "`status` is only known when"),
         ("limit 5 in 1m by status_class", "`status_class` is only known when"),
+        ("limit 5 in 1m where googlebot", "the condition `googlebot` searches all fields"),
+        ("deny where not (curl or path=/)", "the condition `not (curl or path=/)` searches all"),
+        ("deny where bytes>1000", "`bytes` is only known when"),
+        ("SecRule ARGS a deny", "rules of ModSecurity are read for what a log has"),
         ("limit 5 in 1m by http_x_other", "`http_x_other` is not a field of a request when it"),
         ("limit 900000000 in 1d by client", "the times of 900000000 requests of a client are more"),
         (

@@ -64,10 +64,12 @@ pub(super) fn decide(gate: &mut dyn Gate, requests: &[Request]) -> Vec<(Decided,
     let mut parser = Parser::of_arrivals();
     let mut places = Vec::new();
     let mut decided = Vec::new();
+    let mut last_ns = i64::MIN;
     for request in requests {
+        let arrival_ns = request.now_ns.max(last_ns.saturating_add(1));
         for ended in (0..places.len()).rev() {
             let (end_ns, _) = places[ended];
-            if end_ns <= request.now_ns {
+            if end_ns <= arrival_ns {
                 gate.release(places.swap_remove(ended).1);
             }
         }
@@ -81,7 +83,8 @@ pub(super) fn decide(gate: &mut dyn Gate, requests: &[Request]) -> Vec<(Decided,
             GateVerdict::Rejected { .. } => (Verdict::Rejected, None),
         };
         decided.push(((verdict, delay_ms, decision.key.to_vec()), decision.arrival_ns));
-        let end_ns = request.now_ns + request.duration_ns as i64;
+        last_ns = decision.arrival_ns;
+        let end_ns = last_ns + request.duration_ns as i64;
         places.extend(decision.place.map(|place| (end_ns, place)));
     }
     decided
@@ -134,7 +137,9 @@ pub(super) fn requests() -> impl Strategy<Value = Vec<Request>> {
         2 => -2_000 * MS..0,
         1 => 50_000 * MS..130_000 * MS,
     ];
-    let duration_ns = prop_oneof![3 => Just(0), 2 => 1..400_000_000u64, 1 => 1..9_000_000_000u64];
+    // The log has them in microseconds.
+    let duration_ns = prop_oneof![3 => Just(0), 2 => 1..400_000u64, 1 => 1..9_000_000u64]
+        .prop_map(|microseconds| microseconds * 1_000);
     let client =
         prop::sample::select(&["192.0.2.7", "192.0.2.8", "198.51.100.9", "2001:db8::1"][..]);
     let path = prop::sample::select(&["/", "/api/a", "/api/b", "/gone"][..]);
