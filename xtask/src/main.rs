@@ -17,6 +17,7 @@ mod supply_chain;
 mod tables;
 mod test;
 mod tidy;
+mod tokens;
 mod types;
 mod wasm;
 

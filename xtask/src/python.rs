@@ -10,12 +10,24 @@ use crate::shell::{Outcome, command, execute, root, target_folder};
 /// # Errors
 /// If a module cannot be installed.
 pub(crate) fn environment(name: &str, modules: &[&str]) -> Outcome<PathBuf> {
+    environment_with(name, modules, modules)
+}
+
+/// As [`environment`], for modules whose packages have other names.
+///
+/// # Errors
+/// If a package cannot be installed.
+pub(crate) fn environment_with(
+    name: &str,
+    packages: &[&str],
+    modules: &[&str],
+) -> Outcome<PathBuf> {
     let folder = root().join(target_folder()).join(name);
     let python = folder.join("bin/python");
     if !has_modules(&python, modules) {
         execute(command("python3", &["-m", "venv"]).arg(&folder))?;
         let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
-        execute(command(&python.to_string_lossy(), &pip).args(modules))?;
+        execute(command(&python.to_string_lossy(), &pip).args(packages))?;
     }
     Ok(python)
 }

@@ -6,7 +6,7 @@ use crate::shell::{Outcome, command, execute, execute_and_keep};
 use crate::summary::Summary;
 use crate::{
     abuse, bench, browsers, crowdsec, fail2ban, formats, nginx, page, readme, strace, supply_chain,
-    tables, tidy, types, wasm,
+    tables, tidy, tokens, types, wasm,
 };
 
 /// The steps to run.
@@ -77,6 +77,10 @@ pub(crate) fn run(scope: Scope) -> Outcome {
         })?;
         step("readers of tables", || {
             summary.add(tables::test_readers()?);
+            Ok(())
+        })?;
+        step("PyJWT", || {
+            summary.add(tokens::test()?);
             Ok(())
         })?;
         step("browsers", || {

@@ -96,6 +96,7 @@ impl FetchClient {
         let stream = connect(&url.server, &self.tls).await.map_err(FetchProblem::Connect)?;
         let (mut sender, connection) = hyper::client::conn::http1::Builder::new()
             .max_buf_size(HEAD_BYTES_MAX)
+            .max_header_size(HEAD_BYTES_MAX)
             .max_headers(HEADER_FIELDS_MAX)
             .handshake(TokioIo::new(stream))
             .await

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::algorithm::Algorithm;
 use super::cache::CacheLimits;
 use super::source::RefreshRules;
+use crate::fetch::FetchLimits;
 
 /// An issuer of tokens. [`new`](Self::new) sets all that has a default;
 /// [`TokenVerifier::new`](super::TokenVerifier::new) checks the whole.
@@ -35,6 +36,8 @@ pub struct IssuerSettings {
     pub cache: CacheLimits,
     /// When keys at a URL are fetched again.
     pub refresh: RefreshRules,
+    /// What one fetch of keys may cost.
+    pub fetch: FetchLimits,
 }
 
 /// Where the keys of an issuer come from. A secret is not shown by `Debug`.
@@ -71,6 +74,7 @@ impl IssuerSettings {
             token_bytes_max: 16 << 10,
             cache: CacheLimits::default(),
             refresh: RefreshRules::default(),
+            fetch: FetchLimits::default(),
         }
     }
 }

@@ -14,7 +14,7 @@ use super::settings::{IssuerSettings, KeySource};
 use super::settings_error::{SettingsError, SettingsProblem};
 use super::source::{FetchedKeySet, KeySetFile, KeyStatus, KeyStore, Keys};
 use super::verified::VerifiedToken;
-use crate::fetch::{FetchClient, FetchLimits};
+use crate::fetch::FetchClient;
 
 /// Verifies the tokens of one issuer, and remembers those that were right for at most a minute.
 ///
@@ -260,7 +260,7 @@ fn key_store(settings: &IssuerSettings) -> Result<KeyStore, SettingsProblem> {
                 return Err(SettingsProblem::SecretInFetchedSet(*algorithm));
             }
             let url = url.parse().map_err(SettingsProblem::KeySetUrl)?;
-            let client = FetchClient::new(settings.ca_file.as_deref(), FetchLimits::default())
+            let client = FetchClient::new(settings.ca_file.as_deref(), settings.fetch)
                 .map_err(SettingsProblem::Trust)?;
             let keys = FetchedKeySet::new(client, url, algorithms.clone(), settings.refresh);
             Ok(KeyStore::Url(Arc::new(keys)))

@@ -1,0 +1,227 @@
+//! The HTTP client, beside servers that misbehave.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring::default_provider;
+use tokio_rustls::rustls::pki_types::PrivatePkcs8KeyDer;
+use weir_gateway::fetch::{FetchAnswer, FetchClient, FetchError, FetchLimits, FetchProblem};
+
+use crate::file::TestFile;
+use crate::server::{Behaviour, TestServer, answer};
+
+/// Long enough for a busy machine, and short for those who wait.
+const TIMEOUT: Duration = Duration::from_millis(700);
+
+/// A client that trusts an authority of its own, which is none of those tests that do not use TLS.
+fn client(limits: FetchLimits) -> (FetchClient, Authority) {
+    let authority = Authority::new();
+    let file = TestFile::new("ca", &authority.pem);
+    (FetchClient::new(Some(&file.path), limits).unwrap(), authority)
+}
+
+async fn get(url: &str, limits: FetchLimits) -> Result<FetchAnswer, FetchError> {
+    client(limits).0.get(&url.parse().unwrap()).await
+}
+
+fn limits() -> FetchLimits {
+    FetchLimits { body_bytes_max: 1_000, timeout: TIMEOUT }
+}
+
+#[tokio::test]
+async fn an_answer_comes_as_a_whole() {
+    let server = TestServer::start(Behaviour::body("hello")).await;
+    let answer = get(&server.url(), FetchLimits::default()).await.unwrap();
+    assert_eq!((answer.status.as_u16(), &answer.body[..]), (200, &b"hello"[..]));
+    let request = server.last_request();
+    assert!(request.starts_with("GET /keys?x=1 HTTP/1.1\r\n"), "{request}");
+    assert!(request.contains(&format!("\r\nhost: 127.0.0.1:{}\r\n", server.port)), "{request}");
+    server.set(Behaviour::Send(
+        b"HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
+            .to_vec(),
+    ));
+    let answer = get(&server.url(), FetchLimits::default()).await.unwrap();
+    assert_eq!((answer.status.as_u16(), &answer.body[..]), (404, &b"abc"[..]));
+}
+
+#[tokio::test]
+async fn a_body_is_sent_with_its_type() {
+    let server = TestServer::start(Behaviour::body("")).await;
+    let (client, _) = client(FetchLimits::default());
+    let url = server.url().parse().unwrap();
+    let form = "application/x-www-form-urlencoded";
+    client.post(&url, form, Bytes::from_static(b"a=1")).await.unwrap();
+    let request = server.last_request();
+    assert!(request.starts_with("POST /keys?x=1 HTTP/1.1\r\n"), "{request}");
+    assert!(request.contains(&format!("\r\ncontent-type: {form}\r\n")), "{request}");
+    assert!(request.ends_with("\r\n\r\na=1"), "{request}");
+    let refused = client.post(&url, "a\r\nb: c", Bytes::new()).await.unwrap_err();
+    assert!(matches!(refused.problem(), FetchProblem::InvalidRequest), "{refused}");
+}
+
+#[tokio::test]
+async fn redirects_are_not_followed() {
+    let target = TestServer::start(Behaviour::body("secret")).await;
+    for status in ["301 Moved", "302 Found", "303 See Other", "307 Temporary", "308 Permanent"] {
+        let head = format!("HTTP/1.1 {status}\r\nLocation: {}\r\n\r\n", target.url());
+        let server = TestServer::start(Behaviour::Send(head.into_bytes())).await;
+        let error = get(&server.url(), limits()).await.unwrap_err();
+        assert!(matches!(error.problem(), FetchProblem::Redirect(_)), "{error}");
+    }
+    assert_eq!(target.requests(), 0);
+}
+
+#[tokio::test]
+async fn bodies_are_bounded() {
+    let exact = TestServer::start(Behaviour::body(&"x".repeat(1_000))).await;
+    assert_eq!(get(&exact.url(), limits()).await.unwrap().body.len(), 1_000);
+    let chunk = [b"3e8\r\n".as_slice(), &[b'x'; 1_000], b"\r\n"].concat();
+    for behaviour in [
+        Behaviour::body(&"x".repeat(1_001)),
+        Behaviour::SendForever(b"HTTP/1.1 200 OK\r\n\r\n", vec![b'x'; 1_000]),
+        Behaviour::SendForever(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", chunk),
+    ] {
+        let server = TestServer::start(behaviour).await;
+        let error = get(&server.url(), limits()).await.unwrap_err();
+        assert!(matches!(error.problem(), FetchProblem::TooLarge(1_000)), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_slow_server_is_left_in_time() {
+    for behaviour in [
+        Behaviour::BeSilent,
+        Behaviour::SendForever(b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n", Vec::new()),
+        Behaviour::SendForever(b"HTTP/1.1 100 Continue\r\n\r\n", Vec::new()),
+    ] {
+        let server = TestServer::start(behaviour).await;
+        let start = Instant::now();
+        let error = get(&server.url(), limits()).await.unwrap_err();
+        assert!(matches!(error.problem(), FetchProblem::Timeout), "{error}");
+        assert!(start.elapsed() < TIMEOUT * 10, "{:?}", start.elapsed());
+    }
+}
+
+#[tokio::test]
+async fn answers_that_are_not_http_are_refused() {
+    let mut many_fields = b"HTTP/1.1 200 OK\r\n".to_vec();
+    many_fields.extend((0..101).flat_map(|number| format!("X-{number}: 1\r\n").into_bytes()));
+    many_fields.extend(b"\r\n");
+    let mut long_field = b"HTTP/1.1 200 OK\r\nX: ".to_vec();
+    long_field.extend(vec![b'x'; 40 << 10]);
+    long_field.extend(b"\r\n\r\n");
+    for bytes in [
+        b"".to_vec(),
+        b"hello\r\n\r\n".to_vec(),
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab".to_vec(),
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab".to_vec(),
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n".to_vec(),
+        many_fields,
+        long_field,
+    ] {
+        let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(100)]).into_owned();
+        let server = TestServer::start(Behaviour::Send(bytes)).await;
+        match get(&server.url(), limits()).await {
+            Ok(_) => panic!("{shown} was accepted"),
+            Err(error) => assert!(matches!(error.problem(), FetchProblem::Protocol(_)), "{error}"),
+        }
+    }
+    let closing = TestServer::start(Behaviour::Close).await;
+    let error = get(&closing.url(), limits()).await.unwrap_err();
+    assert!(matches!(error.problem(), FetchProblem::Protocol(_)), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_named() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    drop(listener);
+    let error = get(&format!("http://127.0.0.1:{port}/keys"), limits()).await.unwrap_err();
+    assert!(matches!(error.problem(), FetchProblem::Connect(_)), "{error:?}");
+    assert!(
+        error.to_string().contains(&format!("127.0.0.1:{port}/keys: no connection")),
+        "{error}"
+    );
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_unix_socket_is_asked() {
+    // The file makes room for the socket.
+    let file = TestFile::new("socket", "");
+    std::fs::remove_file(&file.path).unwrap();
+    let listener = tokio::net::UnixListener::bind(&file.path).unwrap();
+    let serving = tokio::spawn(async move {
+        let (stream, _) = listener.accept().await.unwrap();
+        TestServer::serve_one(stream, "over a socket").await;
+    });
+    let url = format!("http://unix:{}:/keys", file.path.display());
+    assert_eq!(&get(&url, limits()).await.unwrap().body[..], b"over a socket");
+    serving.await.unwrap();
+}
+
+/// A certificate authority of a test.
+struct Authority {
+    pem: String,
+    issuer: Issuer<'static, KeyPair>,
+}
+
+impl Authority {
+    fn new() -> Self {
+        let key = KeyPair::generate().unwrap();
+        let mut parameters = CertificateParams::new(Vec::new()).unwrap();
+        parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let pem = pem(parameters.self_signed(&key).unwrap().der());
+        Self { pem, issuer: Issuer::new(parameters, key) }
+    }
+
+    /// A server with a certificate for this name.
+    async fn server(&self, name: &str) -> TestServer {
+        let key = KeyPair::generate().unwrap();
+        let parameters = CertificateParams::new([name.to_owned()]).unwrap();
+        let certificate = parameters.signed_by(&key, &self.issuer).unwrap();
+        let private = PrivatePkcs8KeyDer::from(key.serialize_der());
+        let config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate.der().clone()], private.into())
+            .unwrap();
+        let acceptor = TlsAcceptor::from(Arc::new(config));
+        TestServer::start_with(Behaviour::Send(answer("200 OK", "over TLS")), Some(acceptor)).await
+    }
+}
+
+/// A certificate as text (RFC 7468).
+fn pem(der: &[u8]) -> String {
+    use base64::Engine;
+    let text = base64::engine::general_purpose::STANDARD.encode(der);
+    let lines: Vec<_> = text.as_bytes().chunks(64).map(String::from_utf8_lossy).collect();
+    format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", lines.join("\n"))
+}
+
+#[tokio::test]
+async fn https_needs_a_certificate_of_a_trusted_authority_for_the_name() {
+    let (client, authority) = client(FetchLimits::default());
+    for (server, host, expected) in [
+        (authority.server("localhost").await, "localhost", Ok(())),
+        (authority.server("127.0.0.1").await, "127.0.0.1", Ok(())),
+        (authority.server("other.example").await, "localhost", Err("NotValidForName")),
+        (Authority::new().server("localhost").await, "localhost", Err("invalid peer certificate")),
+    ] {
+        let url = format!("https://{host}:{}/keys", server.port).parse().unwrap();
+        match (client.get(&url).await, expected) {
+            (Ok(answer), Ok(())) => assert_eq!(&answer.body[..], b"over TLS"),
+            (Err(error), Err(part)) => {
+                assert!(matches!(error.problem(), FetchProblem::Connect(_)), "{error:?}");
+                let message = format!("{error} {error:?}");
+                assert!(message.contains(part), "{message}");
+            }
+            (outcome, expected) => panic!("{outcome:?} instead of {expected:?}"),
+        }
+    }
+}
