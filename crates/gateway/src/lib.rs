@@ -8,6 +8,7 @@
 //! A [`Config`] is read from TOML and checked as a whole. A [`Gateway`] listens at its addresses; its
 //! [`Recorder`] hands what it sees to a source of a [`weir_ingest::Pipeline`], without text in between.
 
+mod authorize;
 mod backend;
 mod config;
 pub mod fetch;
@@ -20,8 +21,8 @@ mod upload_body;
 
 pub use config::{
     BackendConfig, CertificateFiles, Choice, Config, ConfigError, InvalidOrigin, IssuerConfig,
-    IssuerKeys, LimitConfig, LimitMode, Login, Origin, Problem, RouteConfig, Secret, SessionConfig,
-    Target, Timeouts,
+    LimitConfig, LimitMode, Login, Origin, Problem, RouteConfig, Secret, SessionConfig, Target,
+    Timeouts,
 };
 pub use gateway::{Gateway, GatewayHandle};
 pub use record::Recorder;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use hyper::Uri;
 
 use crate::backend::Backend;
-use crate::config::{Choice, Config, RouteConfig, Target};
+use crate::config::{Choice, Config, IssuerConfig, RouteConfig, Target};
+use crate::token::TokenVerifier;
 
 /// What a configuration says about requests. A reload replaces it as a whole.
 #[derive(Debug, Default)]
@@ -14,6 +15,7 @@ pub(crate) struct Routing {
     /// Those with the longest paths first.
     routes: Vec<Route>,
     backends: HashMap<String, Arc<Backend>>,
+    issuers: HashMap<String, IssuerConfig>,
 }
 
 /// One route, ready for use.
@@ -25,18 +27,28 @@ pub(crate) struct Route {
 }
 
 impl Routing {
-    /// Backends with the same settings as in `before` keep their connections and what is known of them.
+    /// Backends with the same settings as in `before` keep their connections and what is known of them,
+    /// issuers their keys and the tokens that are verified.
     pub(crate) fn new(config: &Config, before: Option<&Self>) -> Self {
         let backend = |config: &crate::config::BackendConfig| {
             let kept = before.and_then(|before| before.backends.get(&config.name));
             let kept = kept.filter(|backend| backend.config() == config).cloned();
             (config.name.clone(), kept.unwrap_or_else(|| Arc::new(Backend::new(config.clone()))))
         };
+        let issuer = |config: &IssuerConfig| {
+            let kept = before.and_then(|before| before.issuers.get(&config.name));
+            let kept = kept.filter(|issuer| *issuer == config);
+            (config.name.clone(), kept.unwrap_or(config).clone())
+        };
         let mut routes: Vec<Route> = config.routes.iter().map(Route::new).collect();
         routes.sort_by_key(|route| {
             (std::cmp::Reverse(route.config.path.len()), route.config.host.is_none())
         });
-        Self { routes, backends: config.backends.iter().map(backend).collect() }
+        Self {
+            routes,
+            backends: config.backends.iter().map(backend).collect(),
+            issuers: config.issuers.iter().map(issuer).collect(),
+        }
     }
 
     pub(crate) fn backends(&self) -> impl Iterator<Item = &Arc<Backend>> {
@@ -47,6 +59,12 @@ impl Routing {
     /// before one without.
     pub(crate) fn route(&self, uri: &Uri, host: Option<&str>) -> Option<&Route> {
         self.routes.iter().find(|route| route.fits(uri.path(), host))
+    }
+
+    /// What verifies the tokens of a route; `None` if the route is open to everybody.
+    pub(crate) fn verifier(&self, route: &Route) -> Option<&Arc<TokenVerifier>> {
+        let issuer = self.issuers.get(route.config.issuer.as_ref()?)?;
+        Some(&issuer.verifier)
     }
 
     /// The backend of a route, by the value of the claim if the route has one.

@@ -18,6 +18,8 @@ pub(crate) use self::pool::{Lease, UpstreamRequest};
 #[derive(Debug)]
 pub(crate) struct Backend {
     config: BackendConfig,
+    /// The name in the configuration, as records share it.
+    name: Arc<str>,
     instances: Vec<Arc<Instance>>,
 }
 
@@ -25,12 +27,13 @@ impl Backend {
     pub(crate) fn new(config: BackendConfig) -> Self {
         let instances = config.instances.iter();
         let instance = |origin: &crate::config::Origin| Arc::new(Instance::new(origin, &config));
-        Self { instances: instances.map(instance).collect(), config }
+        let name = config.name.as_str().into();
+        Self { instances: instances.map(instance).collect(), name, config }
     }
 
     /// The name in the configuration.
-    pub(crate) fn name(&self) -> &str {
-        &self.config.name
+    pub(crate) fn name(&self) -> &Arc<str> {
+        &self.name
     }
 
     pub(crate) fn config(&self) -> &BackendConfig {

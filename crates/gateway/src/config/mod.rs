@@ -23,7 +23,7 @@ use toml::de::DeTable;
 use weir_net::socket::Address;
 
 pub use self::backend::{BackendConfig, Timeouts};
-pub use self::issuer::{IssuerConfig, IssuerKeys};
+pub use self::issuer::IssuerConfig;
 pub use self::limit::{LimitConfig, LimitMode};
 pub use self::origin::{InvalidOrigin, Origin};
 pub use self::problem::Problem;

@@ -1,0 +1,39 @@
+//! Who a request comes from, by its token.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use hyper::Request;
+use serde_json::Value;
+
+use crate::token::{TokenRefusal, TokenVerifier, VerifiedBy, VerifiedToken, bearer_token};
+
+/// Verifies the token of a request. Tells whether it was remembered.
+///
+/// # Errors
+/// Why the request is refused.
+pub(crate) async fn authorize<B>(
+    verifier: &TokenVerifier,
+    request: &Request<B>,
+) -> Result<(Arc<VerifiedToken>, VerifiedBy), TokenRefusal> {
+    let token = bearer_token(request.headers(), request.uri().query())?;
+    verifier.verify_with_origin(token, now_unix_s()).await
+}
+
+/// Seconds since 1970. A clock before that makes every token look young, and none of them expired; so it
+/// counts as the end of time instead.
+fn now_unix_s() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(i64::MAX, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
+}
+
+/// The value of a claim as a text by which a backend can be chosen: a text or a whole number. Lists, objects
+/// and the rest name no backend.
+pub(crate) fn claim_text<'a>(token: &'a VerifiedToken, name: &str) -> Option<Cow<'a, str>> {
+    match token.claim(name)? {
+        Value::String(text) => Some(Cow::Borrowed(text)),
+        Value::Number(number) => number.as_i64().map(|number| Cow::Owned(number.to_string())),
+        _ => None,
+    }
+}
