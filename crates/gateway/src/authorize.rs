@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use hyper::Request;
+use hyper::http::request::Parts;
 use serde_json::Value;
 
 use crate::token::{TokenRefusal, TokenVerifier, VerifiedBy, VerifiedToken, bearer_token};
@@ -13,11 +13,11 @@ use crate::token::{TokenRefusal, TokenVerifier, VerifiedBy, VerifiedToken, beare
 ///
 /// # Errors
 /// Why the request is refused.
-pub(crate) async fn authorize<B>(
+pub(crate) async fn authorize(
     verifier: &TokenVerifier,
-    request: &Request<B>,
+    request: &Parts,
 ) -> Result<(Arc<VerifiedToken>, VerifiedBy), TokenRefusal> {
-    let token = bearer_token(request.headers(), request.uri().query())?;
+    let token = bearer_token(&request.headers, request.uri.query())?;
     verifier.verify_with_origin(token, now_unix_s()).await
 }
 

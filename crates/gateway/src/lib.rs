@@ -8,21 +8,27 @@
 //! A [`Config`] is read from TOML and checked as a whole. A [`Gateway`] listens at its addresses; its
 //! [`Recorder`] hands what it sees to a source of a [`weir_ingest::Pipeline`], without text in between.
 
+mod answer;
 mod authorize;
 mod backend;
+mod choice;
 mod config;
 pub mod fetch;
 mod forward;
 mod gateway;
+mod http_version;
+mod limits;
 mod record;
+mod refusal;
 mod routing;
+mod session;
 pub mod token;
 mod upload_body;
 
 pub use config::{
     BackendConfig, CertificateFiles, Choice, Config, ConfigError, InvalidOrigin, IssuerConfig,
-    LimitConfig, LimitMode, Login, Origin, Problem, RouteConfig, Secret, SessionConfig, Target,
-    Timeouts,
+    Login, Origin, Problem, RouteConfig, Secret, SessionConfig, Target, Timeouts,
 };
 pub use gateway::{Gateway, GatewayHandle};
+pub use limits::{LimitConfig, LimitMode};
 pub use record::Recorder;

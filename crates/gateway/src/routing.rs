@@ -6,7 +6,11 @@ use std::sync::Arc;
 use hyper::Uri;
 
 use crate::backend::Backend;
+use crate::choice::{Lookup, Template};
 use crate::config::{Choice, Config, IssuerConfig, RouteConfig, Target};
+use crate::limits::Limits;
+use crate::refusal::Refusal;
+use crate::session::Sessions;
 use crate::token::TokenVerifier;
 
 /// What a configuration says about requests. A reload replaces it as a whole.
@@ -16,6 +20,7 @@ pub(crate) struct Routing {
     routes: Vec<Route>,
     backends: HashMap<String, Arc<Backend>>,
     issuers: HashMap<String, IssuerConfig>,
+    pub(crate) limits: Limits,
 }
 
 /// One route, ready for use.
@@ -24,11 +29,32 @@ pub(crate) struct Route {
     pub(crate) config: RouteConfig,
     /// The name in records.
     pub(crate) name: Arc<str>,
+    pub(crate) sessions: Option<Arc<Sessions>>,
+    choice: RouteChoice,
+}
+
+/// How a route finds a backend by the value of a claim.
+#[derive(Debug, Clone)]
+enum RouteChoice {
+    /// By a name that the configuration has.
+    Named,
+    Template(Arc<Template>),
+    Lookup(Arc<Lookup>),
+    /// The configuration has a mistake that was reported when it was read.
+    Nowhere,
+}
+
+/// The backend that a claim leads to.
+#[derive(Debug)]
+pub(crate) struct ChosenBackend {
+    pub(crate) backend: Arc<Backend>,
+    /// Whether a look-up service had to be asked.
+    pub(crate) is_remembered: Option<bool>,
 }
 
 impl Routing {
     /// Backends with the same settings as in `before` keep their connections and what is known of them,
-    /// issuers their keys and the tokens that are verified.
+    /// issuers their keys and the tokens that are verified, limits their counts.
     pub(crate) fn new(config: &Config, before: Option<&Self>) -> Self {
         let backend = |config: &crate::config::BackendConfig| {
             let kept = before.and_then(|before| before.backends.get(&config.name));
@@ -40,7 +66,8 @@ impl Routing {
             let kept = kept.filter(|issuer| *issuer == config);
             (config.name.clone(), kept.unwrap_or(config).clone())
         };
-        let mut routes: Vec<Route> = config.routes.iter().map(Route::new).collect();
+        let mut routes: Vec<Route> =
+            config.routes.iter().map(|route| Route::new(route, before)).collect();
         routes.sort_by_key(|route| {
             (std::cmp::Reverse(route.config.path.len()), route.config.host.is_none())
         });
@@ -48,6 +75,7 @@ impl Routing {
             routes,
             backends: config.backends.iter().map(backend).collect(),
             issuers: config.issuers.iter().map(issuer).collect(),
+            limits: Limits::new(&config.limits, before.map(|before| &before.limits)),
         }
     }
 
@@ -68,23 +96,53 @@ impl Routing {
     }
 
     /// The backend of a route, by the value of the claim if the route has one.
-    pub(crate) fn backend(&self, route: &Route, claim: Option<&str>) -> Option<&Arc<Backend>> {
-        let name = match &route.config.target {
-            Target::Backend(name) => name,
-            Target::Claim { choice: Choice::Table(table), .. } => table.get(claim?)?,
-            Target::Claim { .. } => return None,
+    pub(crate) async fn backend(
+        &self,
+        route: &Route,
+        claim: Option<&str>,
+    ) -> Result<ChosenBackend, Refusal> {
+        let mut is_remembered = None;
+        let named = |name: &str| self.backends.get(name).cloned();
+        let backend = match (&route.config.target, &route.choice, claim) {
+            (Target::Backend(name), ..) => named(name),
+            (Target::Claim { choice: Choice::Table(table), .. }, _, Some(claim)) => {
+                table.get(claim).and_then(|name| named(name))
+            }
+            (_, RouteChoice::Template(template), Some(claim)) => template.backend(claim),
+            (_, RouteChoice::Lookup(lookup), Some(claim)) => {
+                let found = lookup.backend(claim).await.ok_or(Refusal::NO_LOOKUP)?;
+                is_remembered = Some(found.is_remembered);
+                found.backend.and_then(|name| named(&name))
+            }
+            _ => None,
         };
-        self.backends.get(name)
+        let backend = backend.ok_or(Refusal::NO_BACKEND)?;
+        Ok(ChosenBackend { backend, is_remembered })
     }
 }
 
 impl Route {
-    fn new(config: &RouteConfig) -> Self {
+    /// A route that was there `before` keeps its sessions and what it has looked up.
+    fn new(config: &RouteConfig, before: Option<&Routing>) -> Self {
+        let kept = before.and_then(|before| {
+            let is_same = |route: &&Self| {
+                route.config.path == config.path && route.config.host == config.host
+            };
+            before.routes.iter().find(is_same)
+        });
+        let sessions = config.session.as_ref().map(|session| {
+            let kept = kept.and_then(|route| route.sessions.clone());
+            kept.filter(|it| it.are_of(session)).unwrap_or_else(|| Arc::new(Sessions::new(session)))
+        });
+        let choice = match kept.filter(|route| route.config.target == config.target) {
+            Some(route) => route.choice.clone(),
+            None => RouteChoice::new(&config.target),
+        };
         let name = match &config.host {
             Some(host) => format!("{host}{}", config.path),
             None => config.path.clone(),
         };
-        Self { name: name.into(), config: config.clone() }
+        Self { name: name.into(), config: config.clone(), sessions, choice }
     }
 
     fn fits(&self, path: &str, host: Option<&str>) -> bool {
@@ -97,6 +155,19 @@ impl Route {
             self.config.path.ends_with('/') || rest.is_empty() || rest.starts_with('/')
         });
         fits_host && fits_path
+    }
+}
+
+impl RouteChoice {
+    fn new(target: &Target) -> Self {
+        match target {
+            Target::Backend(_) | Target::Claim { choice: Choice::Table(_), .. } => Self::Named,
+            Target::Claim { choice: Choice::Template(text), .. } => {
+                Self::Template(Arc::new(Template::new(text)))
+            }
+            Target::Claim { choice: Choice::Lookup { url, cache }, .. } => Lookup::new(url, *cache)
+                .map_or(Self::Nowhere, |lookup| Self::Lookup(Arc::new(lookup))),
+        }
     }
 }
 

@@ -13,7 +13,14 @@ use tokio::time::{Instant, Sleep};
 
 /// The body of a request, read from the client as the backend takes it.
 #[derive(Debug)]
-pub(crate) struct UploadBody(Option<Upload>);
+pub(crate) struct UploadBody(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    /// Sent in one piece, then `None`.
+    Whole(Option<Bytes>),
+    Upload(Upload),
+}
 
 #[derive(Debug)]
 struct Upload {
@@ -37,7 +44,12 @@ impl UploadFate {
 
 impl UploadBody {
     pub(crate) fn empty() -> Self {
-        Self(None)
+        Self(Kind::Whole(None))
+    }
+
+    /// A body that the gateway made itself.
+    pub(crate) fn whole(bytes: Bytes) -> Self {
+        Self(Kind::Whole((!bytes.is_empty()).then_some(bytes)))
     }
 
     /// A body that fails if the client sends nothing for `idle`.
@@ -46,7 +58,8 @@ impl UploadBody {
         if body.is_end_stream() {
             return (Self::empty(), fate);
         }
-        (Self(Some(Upload { body, idle, deadline: None, fate: fate.clone() })), fate)
+        let upload = Upload { body, idle, deadline: None, fate: fate.clone() };
+        (Self(Kind::Upload(upload)), fate)
     }
 }
 
@@ -58,7 +71,10 @@ impl Body for UploadBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, UploadError>>> {
-        let Some(upload) = &mut self.0 else { return Poll::Ready(None) };
+        let upload = match &mut self.0 {
+            Kind::Whole(bytes) => return Poll::Ready(bytes.take().map(|it| Ok(Frame::data(it)))),
+            Kind::Upload(upload) => upload,
+        };
         if let Poll::Ready(next) = Pin::new(&mut upload.body).poll_frame(context) {
             upload.deadline = None;
             return Poll::Ready(next.map(|frame| {
@@ -79,11 +95,17 @@ impl Body for UploadBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.0.as_ref().is_none_or(|upload| upload.body.is_end_stream())
+        match &self.0 {
+            Kind::Whole(bytes) => bytes.is_none(),
+            Kind::Upload(upload) => upload.body.is_end_stream(),
+        }
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.0.as_ref().map_or(SizeHint::with_exact(0), |upload| upload.body.size_hint())
+        match &self.0 {
+            Kind::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64),
+            Kind::Upload(upload) => upload.body.size_hint(),
+        }
     }
 }
 

@@ -2,14 +2,21 @@
 
 use std::fmt;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tokio_rustls::rustls::ClientConfig;
+use tokio_rustls::rustls::pki_types::ServerName;
 
 use super::pool::Sender;
 use crate::config::{BackendConfig, Origin};
+use crate::fetch::{TrustError, client_config};
 
 /// What is needed to connect to one server.
 #[derive(Debug)]
@@ -17,12 +24,22 @@ pub(crate) struct Connector {
     origin: Origin,
     is_http2: bool,
     timeout: Duration,
+    tls: Option<Tls>,
+}
+
+/// What is needed for TLS; or why there is none, which was said when the configuration was read.
+#[derive(Debug)]
+struct Tls {
+    client: Result<Arc<ClientConfig>, TrustError>,
+    name: Option<ServerName<'static>>,
 }
 
 impl Connector {
     pub(super) fn new(origin: &Origin, config: &BackendConfig) -> Self {
         let timeout = config.timeouts.connect;
-        Self { origin: origin.clone(), is_http2: config.is_http2, timeout }
+        let is_http2 = config.is_http2;
+        let tls = origin.is_tls().then(|| Tls::new(origin, config));
+        Self { origin: origin.clone(), is_http2, timeout, tls }
     }
 
     /// Opens a connection. The task that drives it runs until either side closes it.
@@ -41,6 +58,16 @@ impl Connector {
         let stream = TcpStream::connect(address).await.map_err(ConnectError::Io)?;
         // Requests are written whole, so waiting for more to write only delays them.
         stream.set_nodelay(true).map_err(ConnectError::Io)?;
+        match &self.tls {
+            None => self.speak(stream).await,
+            Some(tls) => self.speak(tls.connect(stream).await.map_err(ConnectError::Io)?).await,
+        }
+    }
+
+    async fn speak<S>(&self, stream: S) -> Result<Sender, ConnectError>
+    where
+        S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    {
         let io = TokioIo::new(stream);
         if self.is_http2 {
             let handshake = http2::handshake(TokioExecutor::new(), io).await;
@@ -52,6 +79,25 @@ impl Connector {
         let (sender, connection) = handshake.map_err(ConnectError::Protocol)?;
         tokio::spawn(connection.with_upgrades());
         Ok(Sender::Http1(sender))
+    }
+}
+
+impl Tls {
+    fn new(origin: &Origin, config: &BackendConfig) -> Self {
+        let client = client_config(config.ca_file.as_deref()).map(|client| {
+            let protocol = if config.is_http2 { &b"h2"[..] } else { b"http/1.1" };
+            let mut client = (*client).clone();
+            client.alpn_protocols = vec![protocol.to_vec()];
+            Arc::new(client)
+        });
+        Self { client, name: ServerName::try_from(origin.host().to_owned()).ok() }
+    }
+
+    async fn connect(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
+        let client = self.client.as_ref().map_err(|error| io::Error::other(error.to_string()))?;
+        let name = self.name.clone();
+        let name = name.ok_or_else(|| io::Error::other("its name cannot be in a certificate"))?;
+        TlsConnector::from(client.clone()).connect(name, stream).await
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::origin::Origin;
 use super::reading::Reading;
 use super::table::TableReader;
+use crate::fetch::client_config;
 
 /// A group of servers that answer the same requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +29,22 @@ pub struct BackendConfig {
     pub connections_max: usize,
     /// How long a server may take.
     pub timeouts: Timeouts,
+}
+
+impl BackendConfig {
+    /// One server, with the defaults of everything else. Its name is its address.
+    pub(crate) fn single(origin: Origin) -> Self {
+        Self {
+            name: origin.to_string(),
+            instances: vec![origin],
+            health: None,
+            health_interval: HEALTH_INTERVAL,
+            ca_file: None,
+            is_http2: false,
+            connections_max: CONNECTIONS_MAX as usize,
+            timeouts: Timeouts::default(),
+        }
+    }
 }
 
 /// How long a backend may take. Each can be set.
@@ -64,6 +81,10 @@ pub(super) fn read(name: &str, table: TableReader<'_>, reading: &Reading) -> Opt
     }
     let health_interval = table.duration("health_interval").unwrap_or(HEALTH_INTERVAL);
     let ca_file = table.string("ca_file").map(|located| reading.path(located.value));
+    let has_tls = instances.iter().flatten().any(Origin::is_tls);
+    if has_tls && let Err(error) = client_config(ca_file.as_deref()) {
+        table.complain(error.to_string());
+    }
     let is_http2 = table.boolean("http2").unwrap_or(false);
     let connections_max = table.number("connections", 1).map_or(CONNECTIONS_MAX, |it| it.value);
     let timeouts = table.table("timeouts").map(read_timeouts).unwrap_or_default();

@@ -1,43 +1,58 @@
 //! `[[limits]]`: rules that requests have to keep.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
 
 use super::reading::Reading;
-use super::table::TableReader;
+use super::table::{Located, TableReader};
+use crate::limits::{Limit, LimitConfig, LimitMode};
 
-/// A file of rules, and what follows from them.
-#[derive(Debug, Clone)]
-pub struct LimitConfig {
-    /// The file, in a language of `weir rules`.
-    pub rule_file: PathBuf,
-    /// What becomes of requests that the rules reject.
-    pub mode: LimitMode,
-}
-
-/// What becomes of requests that a rule rejects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LimitMode {
-    /// They are counted and let through.
-    Shadow,
-    /// They are refused with `429 Too Many Requests`.
-    Enforce,
-}
+/// Larger files are refused, because no rules are this long.
+const BYTES_MAX: u64 = 16 << 20;
 
 /// Reads the table of a limit. Mistakes are noted, and then there may be no limit.
 pub(super) fn read(table: TableReader<'_>, reading: &Reading) -> Option<LimitConfig> {
     let file = table.required_string("rule_file");
     let mode = match table.string("mode") {
         None => Some(LimitMode::Shadow),
-        Some(mode) => match mode.value {
-            "shadow" => Some(LimitMode::Shadow),
-            "enforce" => Some(LimitMode::Enforce),
-            other => {
-                let message = format!("`{other}` is not a mode; write \"shadow\" or \"enforce\"");
-                table.complain_at(&mode, message);
-                None
-            }
-        },
+        Some(mode) => read_mode(&table, &mode),
     };
+    let config = file.as_ref().and_then(|file| {
+        let rule_file = reading.path(file.value);
+        let text = read_text(&rule_file);
+        let text = text.map_err(|message| table.complain_at(file, message)).ok()?;
+        Some(LimitConfig { rule_file, text, mode: mode? })
+    });
+    if let (Some(config), Some(file)) = (&config, &file) {
+        for problem in Limit::problems(config) {
+            table.complain_at(file, problem);
+        }
+    }
     table.finish();
-    Some(LimitConfig { rule_file: reading.path(file?.value), mode: mode? })
+    config
+}
+
+fn read_mode(table: &TableReader<'_>, mode: &Located<&str>) -> Option<LimitMode> {
+    match mode.value {
+        "shadow" => Some(LimitMode::Shadow),
+        "enforce" => Some(LimitMode::Enforce),
+        other => {
+            let message = format!("`{other}` is not a mode; write \"shadow\" or \"enforce\"");
+            table.complain_at(mode, message);
+            None
+        }
+    }
+}
+
+fn read_text(path: &Path) -> Result<String, String> {
+    let mut text = String::new();
+    let read = File::open(path).and_then(|file| file.take(BYTES_MAX + 1).read_to_string(&mut text));
+    match read {
+        Err(error) => Err(format!("{} cannot be read: {error}", path.display())),
+        Ok(bytes) if bytes as u64 > BYTES_MAX => {
+            Err(format!("{} is larger than 16 MiB, too large for rules", path.display()))
+        }
+        Ok(_) => Ok(text),
+    }
 }

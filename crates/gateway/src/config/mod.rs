@@ -24,7 +24,6 @@ use weir_net::socket::Address;
 
 pub use self::backend::{BackendConfig, Timeouts};
 pub use self::issuer::IssuerConfig;
-pub use self::limit::{LimitConfig, LimitMode};
 pub use self::origin::{InvalidOrigin, Origin};
 pub use self::problem::Problem;
 use self::problem::Problems;
@@ -32,6 +31,7 @@ use self::reading::Reading;
 pub use self::route::{Choice, Login, RouteConfig, SessionConfig, Target};
 pub use self::secret::Secret;
 use self::table::TableReader;
+use crate::limits::LimitConfig;
 
 /// Larger files are not read, because no configuration is this long.
 const BYTES_MAX: u64 = 16 << 20;

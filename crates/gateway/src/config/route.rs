@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::reading::Reading;
 use super::secret::Secret;
 use super::table::{Located, TableReader};
+use crate::fetch::{FetchUrl, client_config};
 
 /// Requests of one kind, and where they go.
 #[derive(Debug, Clone)]
@@ -23,7 +24,7 @@ pub struct RouteConfig {
 }
 
 /// How the backend of a request is found.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
     /// Always the same.
     Backend(String),
@@ -37,7 +38,7 @@ pub enum Target {
 }
 
 /// How the value of a claim becomes a backend.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Choice {
     /// A table from values to names of backends.
     Table(BTreeMap<String, String>),
@@ -53,7 +54,7 @@ pub enum Choice {
 }
 
 /// How the gateway proves itself to a backend in place of the client.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionConfig {
     /// How a session begins.
     pub login: Login,
@@ -64,12 +65,12 @@ pub struct SessionConfig {
 }
 
 /// How a session begins.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Login {
     /// A path of the backend that takes the credential.
     Path(String),
     /// A token service (RFC 8693).
-    Exchange(String),
+    Exchange(FetchUrl),
 }
 
 /// Reads the table of a route. Mistakes are noted, and then there may be no route. `issuers` and
@@ -181,6 +182,11 @@ fn read_lookup(table: &TableReader<'_>) -> Option<Choice> {
     let url = lookup.required_string("url");
     let cache = lookup.duration("cache").unwrap_or(Duration::from_secs(60));
     let is_valid = url.as_ref().is_some_and(|url| check_template(&lookup, url));
+    if let Some(url) = url.as_ref().filter(|_| is_valid)
+        && let Err(problem) = url.value.replace("{claim}", "value").parse::<FetchUrl>()
+    {
+        lookup.complain_at(url, problem.to_string());
+    }
     lookup.finish();
     let url = url?.value.to_owned();
     is_valid.then_some(Choice::Lookup { url, cache })
@@ -212,7 +218,7 @@ fn read_session(table: TableReader<'_>, reading: &Reading) -> Option<SessionConf
             );
             None
         }
-        (None, Some(url)) => Some(Login::Exchange(url.value.to_owned())),
+        (None, Some(url)) => read_exchange(&table, &url),
         _ => {
             table.complain(
                 "a session begins by one of `login` (a path of the backend) and `exchange` (a URL)",
@@ -222,8 +228,24 @@ fn read_session(table: TableReader<'_>, reading: &Reading) -> Option<SessionConf
     };
     let credential = read_credential(&table, reading);
     let lifetime = table.duration("lifetime").unwrap_or(Duration::from_secs(300));
+    let config =
+        login.and_then(|login| Some(SessionConfig { login, credential: credential?, lifetime }));
     table.finish();
-    Some(SessionConfig { login: login?, credential: credential?, lifetime })
+    config
+}
+
+/// Reads the address of a token service.
+fn read_exchange(table: &TableReader<'_>, url: &Located<&str>) -> Option<Login> {
+    if let Err(error) = client_config(None) {
+        table.complain_at(url, error.to_string());
+    }
+    match url.value.parse::<FetchUrl>() {
+        Ok(url) => Some(Login::Exchange(url)),
+        Err(error) => {
+            table.complain_at(url, error.to_string());
+            None
+        }
+    }
 }
 
 fn read_credential(table: &TableReader<'_>, reading: &Reading) -> Option<Secret> {

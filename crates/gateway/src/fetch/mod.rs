@@ -16,4 +16,5 @@ pub use self::client::{FetchAnswer, FetchClient};
 pub use self::error::{FetchError, FetchProblem};
 pub use self::limits::FetchLimits;
 pub use self::trust::TrustError;
+pub(crate) use self::trust::client_config;
 pub use self::url::{FetchUrl, InvalidFetchUrl};

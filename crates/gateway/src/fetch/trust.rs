@@ -23,7 +23,7 @@ const SYSTEM_BUNDLES: [&str; 5] = [
 ///
 /// # Errors
 /// If there is no file, or it has no authority that can be used.
-pub(super) fn client_config(ca_file: Option<&Path>) -> Result<Arc<ClientConfig>, TrustError> {
+pub(crate) fn client_config(ca_file: Option<&Path>) -> Result<Arc<ClientConfig>, TrustError> {
     let roots = match ca_file {
         Some(path) => read(path)?,
         None => {

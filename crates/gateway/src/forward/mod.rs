@@ -20,6 +20,7 @@ pub(crate) use self::error::ForwardError;
 pub(crate) use self::headers::Origination;
 use crate::backend::{Backend, Instance, InstanceGuard, Lease, UpstreamRequest};
 use crate::record::OpenRecord;
+use crate::session::Session;
 use crate::upload_body::UploadBody;
 
 /// How often a request is sent to another server after it could not be delivered.
@@ -29,6 +30,7 @@ const RETRIES_MAX: usize = 2;
 pub(crate) struct Forwarded<'a> {
     pub(crate) request: Request<Incoming>,
     pub(crate) from: Origination<'a>,
+    pub(crate) session: Option<Session>,
     pub(crate) record: Box<OpenRecord>,
 }
 
@@ -38,7 +40,7 @@ pub(crate) async fn forward(
     backend: &Arc<Backend>,
     forwarded: Forwarded<'_>,
 ) -> Result<Response<Body>, (Box<OpenRecord>, ForwardError)> {
-    let Forwarded { mut request, from, mut record } = forwarded;
+    let Forwarded { mut request, from, session, mut record } = forwarded;
     let is_websocket = headers::asks_for_websocket(request.headers());
     let client_upgrade = is_websocket.then(|| hyper::upgrade::on(&mut request));
     let (mut parts, body) = request.into_parts();
@@ -48,7 +50,10 @@ pub(crate) async fn forward(
         headers::add_websocket(&mut parts.headers);
     }
     let (body, fate) = UploadBody::new(body, backend.timeouts().idle);
-    let delivered = deliver(backend, &parts, body, &mut record).await;
+    let delivered = match session {
+        None => deliver(backend, &parts, body, &mut record).await,
+        Some(session) => deliver_as(session, backend, &mut parts, body, &mut record).await,
+    };
     let Delivered { mut response, lease, instance } = match delivered {
         Ok(delivered) => delivered,
         Err(_) if fate.is_broken() => return Err((record, ForwardError::ClientGone)),
@@ -81,6 +86,29 @@ fn switch(
     tokio::spawn(tunnel::run((client_upgrade, backend_upgrade), backend.timeouts().idle, end));
     headers::add_websocket(response.headers_mut());
     Ok(response.map(|_| Body::empty()))
+}
+
+/// Delivers a request in a session. If the backend does not know the session any more (401), another one is
+/// begun and the request sent once more, unless it has a body, which is gone.
+async fn deliver_as(
+    session: Session,
+    backend: &Arc<Backend>,
+    parts: &mut Parts,
+    body: UploadBody,
+    record: &mut OpenRecord,
+) -> Result<Delivered, ForwardError> {
+    let has_body = !hyper::body::Body::is_end_stream(&body);
+    session.apply(&mut parts.headers);
+    let delivered = deliver(backend, parts, body, record).await?;
+    // A session that has just begun is not unknown: this 401 is the answer.
+    if delivered.response.status() != StatusCode::UNAUTHORIZED || !session.is_reused {
+        return Ok(delivered);
+    }
+    let renewed = session.renew().await;
+    let Some(renewed) = renewed.filter(|_| !has_body) else { return Ok(delivered) };
+    renewed.apply(&mut parts.headers);
+    record.session_cache = Some("renewed");
+    deliver(backend, parts, UploadBody::empty(), record).await
 }
 
 /// An answer whose head has come.

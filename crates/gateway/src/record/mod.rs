@@ -12,8 +12,18 @@ pub(crate) use self::open::OpenRecord;
 pub use self::recorder::Recorder;
 
 /// The fields of the gateway's own, in the order in which [`OpenRecord`] writes them.
-pub(crate) const EXTRA_FIELDS: [&str; 7] =
-    ["route", "backend", "backend_address", "claim", "token_cache", "session_cache", "outcome"];
+pub(crate) const EXTRA_FIELDS: [&str; 10] = [
+    "route",
+    "backend",
+    "backend_address",
+    "claim",
+    "token_cache",
+    "lookup_cache",
+    "session_cache",
+    "limit",
+    "verdict",
+    "outcome",
+];
 
 /// The known fields that records have.
 const FIELDS: [Field; 14] = [

@@ -10,6 +10,8 @@ use weir_core::{Field, Record, Timestamp};
 
 use super::EXTRA_FIELDS;
 use super::recorder::Recorder;
+use crate::http_version::version_name;
+use crate::limits::Admission;
 
 /// What is known so far of a request. It is written when it is dropped, so that none is lost.
 #[derive(Debug)]
@@ -24,8 +26,11 @@ pub(crate) struct OpenRecord {
     pub(crate) claim: Option<Arc<str>>,
     /// What each cache said: `hit`, `miss`, or nothing if it was not asked.
     pub(crate) token_cache: Option<&'static str>,
+    pub(crate) lookup_cache: Option<&'static str>,
     pub(crate) session_cache: Option<&'static str>,
     backend_address: Option<Arc<str>>,
+    /// What the limits decided, and the places that the request holds until its end.
+    admission: Admission,
     status: Option<StatusCode>,
     bytes: u64,
     upstream_begun: Option<Instant>,
@@ -82,8 +87,10 @@ impl OpenRecord {
             backend: None,
             claim: None,
             token_cache: None,
+            lookup_cache: None,
             session_cache: None,
             backend_address: None,
+            admission: Admission::default(),
             status: None,
             bytes: 0,
             upstream_begun: None,
@@ -91,8 +98,23 @@ impl OpenRecord {
         })
     }
 
+    /// Notes what the limits decided.
+    pub(crate) fn set_admission(&mut self, admission: Admission) {
+        self.admission = admission;
+    }
+
+    /// The fields of the answer about what the client may still do.
+    pub(crate) fn take_quota(&mut self) -> Option<(String, String)> {
+        self.admission.quota.take()
+    }
+
     pub(crate) fn set_status(&mut self, status: StatusCode) {
         self.status = Some(status);
+    }
+
+    /// When the request arrived, in nanoseconds since 1970.
+    pub(crate) fn arrived_ns(&self) -> i64 {
+        timestamp(self.arrived).map_or(0, |arrived| arrived.unix_ns)
     }
 
     pub(crate) fn set_backend_address(&mut self, address: &Arc<str>) {
@@ -141,14 +163,15 @@ impl OpenRecord {
             bytes(&self.request.user_agent),
         );
         let mut record = Record::with_extra_fields(EXTRA_FIELDS.len());
-        record.time = timestamp(self.arrived);
+        let arrival = self.admission.arrival_ns;
+        record.time = arrival.map(at).or_else(|| timestamp(self.arrived));
         record.put_text(Field::Client, client.as_ref().map(String::as_bytes));
         record.put_text(Field::User, self.subject.as_ref().map(|subject| subject.as_bytes()));
         record.put_text(Field::Host, host.as_deref());
         record.put_text(Field::Method, Some(self.request.method.as_str().as_bytes()));
         record.put_text(Field::Path, Some(self.request.uri.path().as_bytes()));
         record.put_text(Field::Query, self.request.uri.query().map(str::as_bytes));
-        record.put_text(Field::Protocol, Some(protocol(self.request.version)));
+        record.put_text(Field::Protocol, Some(version_name(self.request.version)));
         record.put_text(Field::Status, status.as_ref().map(String::as_bytes));
         record.put_text(Field::Referer, referer.as_deref());
         record.put_text(Field::UserAgent, agent.as_deref());
@@ -160,13 +183,17 @@ impl OpenRecord {
             Outcome::Answered => "answered",
             Outcome::Refused(reason) | Outcome::BrokenOff(reason) => reason,
         };
+        let decision = self.admission.decision.as_ref();
         let extra = [
             self.route.as_deref(),
             self.backend.as_deref(),
             self.backend_address.as_deref(),
             self.claim.as_deref(),
             self.token_cache,
+            self.lookup_cache,
             self.session_cache,
+            decision.map(|decision| &*decision.limit),
+            decision.map(|decision| decision.verdict),
             Some(outcome),
         ];
         for (index, value) in extra.into_iter().enumerate() {
@@ -190,13 +217,9 @@ fn first(headers: &HeaderMap, name: &HeaderName) -> Option<HeaderValue> {
 
 fn timestamp(time: SystemTime) -> Option<Timestamp> {
     let since = time.duration_since(UNIX_EPOCH).ok()?;
-    Some(Timestamp { unix_ns: i64::try_from(since.as_nanos()).ok()?, offset_s: 0 })
+    i64::try_from(since.as_nanos()).ok().map(at)
 }
 
-fn protocol(version: Version) -> &'static [u8] {
-    match version {
-        Version::HTTP_10 => b"HTTP/1.0",
-        Version::HTTP_2 => b"HTTP/2.0",
-        _ => b"HTTP/1.1",
-    }
+fn at(unix_ns: i64) -> Timestamp {
+    Timestamp { unix_ns, offset_s: 0 }
 }

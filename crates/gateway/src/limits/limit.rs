@@ -1,0 +1,124 @@
+//! One file of rules.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hyper::header::HeaderName;
+use weir_rules::{Gate, GateOptions, GateVerdict, Place, Rule, RuleFiles, parse_rules};
+
+use super::arrival::{Arrival, fields, header_name, is_header};
+use super::settings::LimitConfig;
+
+/// The rules of a file, with what they have counted.
+#[derive(Debug)]
+pub(crate) struct Limit {
+    config: LimitConfig,
+    gates: Vec<RuleGate>,
+}
+
+/// One rule.
+#[derive(Debug)]
+struct RuleGate {
+    /// The header fields that it looks at, in the order of the record's own fields.
+    headers: Vec<HeaderName>,
+    gate: Arc<SharedGate>,
+}
+
+/// A gate takes less than a microsecond, so one lock is enough for what one machine answers.
+struct SharedGate(Mutex<Box<dyn Gate>>);
+
+/// What a rule decides about a request.
+pub(crate) struct Decided<'g> {
+    pub(crate) verdict: GateVerdict,
+    pub(crate) limit: &'g str,
+    pub(crate) is_dry_run: bool,
+    pub(crate) arrival_ns: i64,
+    /// The fields `RateLimit-Policy` and `RateLimit`.
+    pub(crate) quota: Option<(String, String)>,
+    pub(crate) place: Option<HeldPlace>,
+}
+
+/// A place among the requests that are served at the same time. It is free again when this is dropped.
+#[derive(Debug)]
+pub(crate) struct HeldPlace {
+    gate: Arc<SharedGate>,
+    place: Option<Place>,
+}
+
+impl Limit {
+    /// The limit of a configuration without [`Self::problems`]; rules with one are left out.
+    pub(crate) fn new(config: &LimitConfig) -> Self {
+        let gates = gates(config).into_iter().filter_map(Result::ok).collect();
+        Self { config: config.clone(), gates }
+    }
+
+    /// Why the rules of a file cannot be enforced, a sentence for each.
+    pub(crate) fn problems(config: &LimitConfig) -> Vec<String> {
+        gates(config).into_iter().filter_map(Result::err).collect()
+    }
+
+    pub(crate) fn config(&self) -> &LimitConfig {
+        &self.config
+    }
+
+    /// Counts a request in each rule, until `take` returns false.
+    pub(super) fn decide(
+        &self,
+        arrival: &Arrival<'_>,
+        now_ns: i64,
+        take: &mut dyn FnMut(Decided<'_>) -> bool,
+    ) {
+        for RuleGate { headers, gate } in &self.gates {
+            let record = arrival.record(headers, now_ns);
+            let mut locked = gate.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let decision = locked.decide(&record, now_ns);
+            let place =
+                decision.place.map(|place| HeldPlace { gate: gate.clone(), place: Some(place) });
+            let quota = decision.quota.map(|quota| (quota.policy.to_string(), quota.to_string()));
+            // Whatever becomes of the place, it is given back without this lock.
+            let limit = decision.limit.to_owned();
+            let (verdict, is_dry_run) = (decision.verdict, decision.is_dry_run);
+            let arrival_ns = decision.arrival_ns;
+            drop(locked);
+            let decided = Decided { verdict, limit: &limit, is_dry_run, arrival_ns, quota, place };
+            if !take(decided) {
+                return;
+            }
+        }
+    }
+}
+
+fn gates(config: &LimitConfig) -> Vec<Result<RuleGate, String>> {
+    let name = config.rule_file.file_stem().unwrap_or_default().to_string_lossy();
+    match parse_rules(&config.text, &name, None, &RuleFiles::default()) {
+        Ok(rules) => rules.iter().map(|rule| RuleGate::new(&**rule)).collect(),
+        Err(error) => vec![Err(error.to_string())],
+    }
+}
+
+impl RuleGate {
+    fn new(rule: &dyn Rule) -> Result<Self, String> {
+        let names: Vec<String> = rule.reads().unwrap_or_default();
+        let names: Vec<String> = names.into_iter().filter(|name| is_header(name)).collect();
+        let headers: Option<Vec<HeaderName>> = names.iter().map(|name| header_name(name)).collect();
+        let headers =
+            headers.ok_or_else(|| format!("{}: a header field has no valid name", rule.name()))?;
+        let gate = rule.gate(&fields(&names), GateOptions::default());
+        let gate = gate.map_err(|error| format!("{}: {error}", rule.name()))?;
+        Ok(Self { headers, gate: Arc::new(SharedGate(Mutex::new(gate))) })
+    }
+}
+
+impl Drop for HeldPlace {
+    fn drop(&mut self) {
+        if let Some(place) = self.place.take() {
+            self.gate.0.lock().unwrap_or_else(PoisonError::into_inner).release(place);
+        }
+    }
+}
+
+impl fmt::Debug for SharedGate {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("SharedGate").finish_non_exhaustive()
+    }
+}

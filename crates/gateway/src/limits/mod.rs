@@ -1,0 +1,105 @@
+//! Limits: the rules of `weir rules`, applied to requests as they arrive.
+//!
+//! The decisions are those of [`weir_rules::Gate`], which has the code of the replays; so a rule that was
+//! tried over a log does here what it did there.
+
+mod arrival;
+mod limit;
+mod settings;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use weir_rules::GateVerdict;
+
+pub(crate) use self::arrival::Arrival;
+pub(crate) use self::limit::{HeldPlace, Limit};
+pub use self::settings::{LimitConfig, LimitMode};
+
+/// All limits of a configuration, in its order.
+#[derive(Debug, Default)]
+pub(crate) struct Limits(Vec<Arc<Limit>>);
+
+/// What the limits say about a request.
+#[derive(Debug, Default)]
+pub(crate) struct Admission {
+    /// How long the request has to wait.
+    pub(crate) delay: Duration,
+    /// Why it is refused.
+    pub(crate) rejected: Option<Rejection>,
+    /// The limit that decided, and what it decided; nothing if all let it pass.
+    pub(crate) decision: Option<Decision>,
+    /// The fields `RateLimit-Policy` and `RateLimit` of the answer, from the last enforced limit.
+    pub(crate) quota: Option<(String, String)>,
+    /// When the request arrived, as the limits count it.
+    pub(crate) arrival_ns: Option<i64>,
+    /// The places that the request holds while it is served.
+    pub(crate) places: Vec<HeldPlace>,
+}
+
+/// What a limit decided, as records name it.
+#[derive(Debug, Clone)]
+pub(crate) struct Decision {
+    pub(crate) limit: Arc<str>,
+    pub(crate) verdict: &'static str,
+}
+
+/// A request that a limit refuses.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rejection {
+    pub(crate) retry_after_s: Option<u64>,
+}
+
+impl Limits {
+    /// Limits with the same settings as in `before` keep their counts.
+    pub(crate) fn new(configs: &[LimitConfig], before: Option<&Self>) -> Self {
+        let limit = |config: &LimitConfig| {
+            let kept = before.and_then(|it| it.0.iter().find(|limit| limit.config() == config));
+            kept.cloned().unwrap_or_else(|| Arc::new(Limit::new(config)))
+        };
+        Self(configs.iter().map(limit).collect())
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Counts a request in each limit, until one refuses it.
+    pub(crate) fn admit(&self, arrival: &Arrival<'_>, now_ns: i64) -> Admission {
+        let mut admission = Admission::default();
+        for limit in &self.0 {
+            limit.decide(arrival, now_ns, &mut |decided| {
+                admission.arrival_ns.get_or_insert(decided.arrival_ns);
+                admission.places.extend(decided.place);
+                let is_enforced = limit.config().mode == LimitMode::Enforce && !decided.is_dry_run;
+                let name = |verdict| Decision { limit: decided.limit.into(), verdict };
+                if is_enforced && let Some(quota) = decided.quota {
+                    admission.quota = Some(quota);
+                }
+                match (decided.verdict, is_enforced) {
+                    (GateVerdict::Passed, _) => {}
+                    (GateVerdict::Delayed { delay_ms }, true) => {
+                        admission.delay = admission.delay.max(Duration::from_millis(delay_ms));
+                        admission.decision = Some(name("delayed"));
+                    }
+                    (GateVerdict::Delayed { .. }, false) => {
+                        admission.decision.get_or_insert_with(|| name("would_delay"));
+                    }
+                    (GateVerdict::Rejected { retry_after_s }, true) => {
+                        admission.rejected = Some(Rejection { retry_after_s });
+                        admission.decision = Some(name("rejected"));
+                    }
+                    (GateVerdict::Rejected { .. }, false) => {
+                        admission.decision = Some(name("would_reject"));
+                    }
+                }
+                admission.rejected.is_none()
+            });
+            if admission.rejected.is_some() {
+                admission.places.clear();
+                break;
+            }
+        }
+        admission
+    }
+}

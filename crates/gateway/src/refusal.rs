@@ -1,0 +1,110 @@
+//! Answers of the gateway itself.
+
+use std::time::Duration;
+
+use hyper::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::{Response, StatusCode};
+use weir_net::Body;
+
+use crate::forward::ForwardError;
+use crate::limits::Rejection;
+use crate::token::TokenRefusal;
+
+/// Why a request gets no answer from a backend.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Refusal {
+    status: StatusCode,
+    /// The name in records.
+    reason: &'static str,
+    /// What the client reads.
+    text: &'static str,
+    field: Field,
+}
+
+/// A header field of the answer.
+#[derive(Debug, Clone, Copy)]
+enum Field {
+    None,
+    Challenge(&'static str),
+    RetryAfter(Duration),
+}
+
+/// What a client without a good token is told: only whether it sent one (RFC 6750 section 3).
+const NO_TOKEN: &str = "Bearer realm=\"weir\"";
+const INVALID_TOKEN: &str = "Bearer realm=\"weir\", error=\"invalid_token\"";
+
+impl Refusal {
+    /// No route fits the request.
+    pub(crate) const NO_ROUTE: Self =
+        Self::new(StatusCode::NOT_FOUND, "no_route", "there is nothing here\n");
+    /// The token names no backend.
+    pub(crate) const NO_BACKEND: Self =
+        Self::new(StatusCode::FORBIDDEN, "no_backend", "there is no service for you here\n");
+    /// The gateway could not log in to the backend.
+    pub(crate) const NO_SESSION: Self =
+        Self::new(StatusCode::BAD_GATEWAY, "no_session", "the service did not let us in\n");
+    /// The token has no subject, so it can have no session.
+    pub(crate) const NO_SUBJECT: Self =
+        Self::new(StatusCode::FORBIDDEN, "no_subject", "there is no service for you here\n");
+    /// The service that tells the backends did not answer.
+    pub(crate) const NO_LOOKUP: Self =
+        Self::new(StatusCode::BAD_GATEWAY, "no_lookup", "the service could not be found\n");
+
+    const fn new(status: StatusCode, reason: &'static str, text: &'static str) -> Self {
+        Self { status, reason, text, field: Field::None }
+    }
+
+    pub(crate) fn reason(&self) -> &'static str {
+        self.reason
+    }
+
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// The bytes of the body.
+    pub(crate) fn bytes(&self) -> usize {
+        self.text.len()
+    }
+
+    pub(crate) fn response(&self) -> Response<Body> {
+        let mut response = Response::new(Body::from(self.text));
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+        match self.field {
+            Field::None => {}
+            Field::Challenge(challenge) => {
+                headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+            }
+            Field::RetryAfter(wait) => {
+                headers.insert(RETRY_AFTER, HeaderValue::from(wait.as_secs()));
+            }
+        }
+        response
+    }
+}
+
+impl From<TokenRefusal> for Refusal {
+    fn from(refusal: TokenRefusal) -> Self {
+        let text = "a valid token is needed here\n";
+        let challenge = if refusal.was_token_sent() { INVALID_TOKEN } else { NO_TOKEN };
+        let field = Field::Challenge(challenge);
+        Self { field, ..Self::new(StatusCode::UNAUTHORIZED, refusal.name(), text) }
+    }
+}
+
+impl From<Rejection> for Refusal {
+    fn from(rejection: Rejection) -> Self {
+        let wait = rejection.retry_after_s.map(Duration::from_secs);
+        let field = wait.map_or(Field::None, Field::RetryAfter);
+        let text = "there were too many requests\n";
+        Self { field, ..Self::new(StatusCode::TOO_MANY_REQUESTS, "limited", text) }
+    }
+}
+
+impl From<ForwardError> for Refusal {
+    fn from(error: ForwardError) -> Self {
+        Self::new(error.status(), error.name(), "the service did not answer\n")
+    }
+}

@@ -1,0 +1,118 @@
+//! What a backend or a token service gives for a credential.
+
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use hyper::header::{AUTHORIZATION, COOKIE, HeaderMap, HeaderName, HeaderValue, SET_COOKIE};
+use serde_json::Value;
+
+/// What a request has to carry to belong to a session.
+#[derive(Debug, Clone)]
+pub(super) struct Grant {
+    name: HeaderName,
+    value: HeaderValue,
+    pub(super) expires: Instant,
+}
+
+impl Grant {
+    /// Reads the answer to a log-in: a JSON object with `access_token` and perhaps `expires_in` in seconds
+    /// (RFC 6749 section 5.1), or cookies (RFC 6265). A session lasts for `lifetime`, or less if the answer
+    /// says so.
+    pub(super) fn read(headers: &HeaderMap, body: &Bytes, lifetime: Duration) -> Option<Self> {
+        let (token, expires_in) = access_token(body).unzip();
+        let lifetime = expires_in.flatten().map_or(lifetime, |it: Duration| it.min(lifetime));
+        let expires = Instant::now() + lifetime;
+        let (name, value) = match token {
+            Some(token) => (AUTHORIZATION, HeaderValue::from_str(&format!("Bearer {token}")).ok()?),
+            None => (COOKIE, cookies(headers)?),
+        };
+        let mut value = value;
+        value.set_sensitive(true);
+        Some(Self { name, value, expires })
+    }
+
+    pub(super) fn is_valid(&self) -> bool {
+        Instant::now() < self.expires
+    }
+
+    /// Puts what belongs to the session in place of what the client sent.
+    pub(super) fn apply(&self, headers: &mut HeaderMap) {
+        // The client's token is for the gateway, and its cookies are not those of this session.
+        headers.remove(AUTHORIZATION);
+        headers.insert(self.name.clone(), self.value.clone());
+    }
+}
+
+/// The token of an answer, and for how long it is valid.
+fn access_token(body: &Bytes) -> Option<(String, Option<Duration>)> {
+    let answer: Value = serde_json::from_slice(body).ok()?;
+    let token = answer.get("access_token")?.as_str()?;
+    let expires_in = answer.get("expires_in").and_then(Value::as_u64).map(Duration::from_secs);
+    Some((token.to_owned(), expires_in))
+}
+
+/// The cookies of an answer as a request sends them back; `None` if there are none.
+fn cookies(headers: &HeaderMap) -> Option<HeaderValue> {
+    let mut pairs = Vec::new();
+    for value in headers.get_all(SET_COOKIE) {
+        let pair = value.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
+        if pair.contains(&b'=') {
+            pairs.push(pair.trim_ascii());
+        }
+    }
+    if pairs.is_empty() {
+        return None;
+    }
+    HeaderValue::from_bytes(&pairs.join(&b"; "[..])).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grant_is_a_token_or_cookies() {
+        let minute = Duration::from_secs(60);
+        for (cookies, body, expected) in [
+            (&[][..], r#"{"access_token":"t"}"#, Some(("authorization", "Bearer t"))),
+            (
+                &["a=1; Path=/"],
+                r#"{"access_token":"t","expires_in":1}"#,
+                Some(("authorization", "Bearer t")),
+            ),
+            (&["a=1; Path=/; HttpOnly", "b=2"], "welcome", Some(("cookie", "a=1; b=2"))),
+            (&[], "{}", None),
+            (&[], r#"{"access_token":7}"#, None),
+            (&[], r#"{"access_token":"line\nfeed"}"#, None),
+            (&["nonsense"], "", None),
+        ] {
+            let mut headers = HeaderMap::new();
+            for cookie in cookies {
+                headers.append(SET_COOKIE, HeaderValue::from_static(cookie));
+            }
+            let grant = Grant::read(&headers, &Bytes::from_static(body.as_bytes()), minute);
+            let mut request = HeaderMap::new();
+            request.insert(AUTHORIZATION, HeaderValue::from_static("Bearer of the client"));
+            if let Some(grant) = &grant {
+                grant.apply(&mut request);
+                let sent = request
+                    .iter()
+                    .next()
+                    .map(|(name, value)| (name.as_str(), value.to_str().unwrap()));
+                assert_eq!((sent, request.len()), (expected, 1), "{body}");
+            }
+            assert_eq!(grant.is_some(), expected.is_some(), "{body}");
+        }
+    }
+
+    #[test]
+    fn the_shorter_life_counts() {
+        let minute = Duration::from_secs(60);
+        let grant = |body: &'static str| {
+            Grant::read(&HeaderMap::new(), &Bytes::from_static(body.as_bytes()), minute).unwrap()
+        };
+        assert!(!grant(r#"{"access_token":"t","expires_in":0}"#).is_valid());
+        let long = grant(r#"{"access_token":"t","expires_in":999999999}"#);
+        assert!(long.expires <= Instant::now() + minute);
+    }
+}

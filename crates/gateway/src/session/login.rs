@@ -1,0 +1,127 @@
+//! Log-ins: how a session begins.
+
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
+use hyper::{Method, Request, Response};
+use serde_json::json;
+
+use super::grant::Grant;
+use super::{SessionKey, SessionSettings};
+use crate::backend::{Backend, Lease};
+use crate::config::Login;
+use crate::fetch::{FetchClient, FetchUrl};
+use crate::upload_body::UploadBody;
+
+/// An answer to a log-in that is larger is refused.
+const ANSWER_BYTES_MAX: usize = 64 << 10;
+
+/// Begins a session; `None` if that is refused, or cannot be done.
+pub(super) async fn begin(
+    settings: &SessionSettings,
+    backend: &Arc<Backend>,
+    key: &SessionKey,
+    token: &str,
+) -> Option<Grant> {
+    match &settings.config.login {
+        Login::Path(path) => log_in(settings, backend, key, path).await,
+        Login::Exchange(_) => exchange(settings, backend, token).await,
+    }
+}
+
+/// Posts the credential to a path of the backend, with the user in whose name the gateway comes.
+async fn log_in(
+    settings: &SessionSettings,
+    backend: &Arc<Backend>,
+    key: &SessionKey,
+    path: &str,
+) -> Option<Grant> {
+    let guard = backend.choose(None)?;
+    let mut lease = Lease::take(guard.instance()).await.ok()?;
+    let origin = guard.instance().origin();
+    let target = if lease.is_http2() { format!("{origin}{path}") } else { path.to_owned() };
+    let body = json!({ "issuer": &*key.issuer, "subject": &*key.subject }).to_string();
+    let mut request = Request::new(UploadBody::whole(body.into()));
+    *request.method_mut() = Method::POST;
+    *request.uri_mut() = target.parse().ok()?;
+    let headers = request.headers_mut();
+    headers.insert(HOST, HeaderValue::from_str(origin.authority().as_str()).ok()?);
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(AUTHORIZATION, credential("Bearer ", settings.config.credential.bytes())?);
+    let exchange = async {
+        let response = lease.send(request).await.ok()?;
+        read(response).await
+    };
+    let exchange = tokio::time::timeout(backend.timeouts().first_byte, exchange);
+    let (headers, body) = exchange.await.ok().flatten()?;
+    lease.give_back().await;
+    Grant::read(&headers, &body, settings.config.lifetime)
+}
+
+/// Exchanges the client's token for one of the backend (RFC 8693 section 2.1). The credential is that of the
+/// gateway as a client of the token service, `ID:SECRET`.
+async fn exchange(
+    settings: &SessionSettings,
+    backend: &Arc<Backend>,
+    token: &str,
+) -> Option<Grant> {
+    let (client, url) = settings.exchange.as_ref()?;
+    let form = format!(
+        "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Atoken-exchange&subject_token={token}\
+         &subject_token_type=urn%3Aietf%3Aparams%3Aoauth%3Atoken-type%3Ajwt&audience={}",
+        percent_encoded(backend.name())
+    );
+    let mut headers = HeaderMap::new();
+    let form_type = HeaderValue::from_static("application/x-www-form-urlencoded");
+    headers.insert(CONTENT_TYPE, form_type);
+    let basic = STANDARD.encode(settings.config.credential.bytes());
+    headers.insert(AUTHORIZATION, credential("Basic ", basic.as_bytes())?);
+    let answer = client.send(url, Method::POST, headers, form.into()).await.ok()?;
+    if !answer.status.is_success() {
+        return None;
+    }
+    Grant::read(&HeaderMap::new(), &answer.body, settings.config.lifetime)
+}
+
+/// A client of a token service with its address.
+pub(super) type Exchange = (FetchClient, FetchUrl);
+
+fn credential(scheme: &str, bytes: &[u8]) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_bytes(&[scheme.as_bytes(), bytes].concat()).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+/// The header fields and the body of a good answer.
+async fn read(response: Response<Incoming>) -> Option<(HeaderMap, Bytes)> {
+    let (head, mut incoming) = response.into_parts();
+    let mut body = BytesMut::new();
+    while let Some(frame) = incoming.frame().await {
+        if let Ok(data) = frame.ok()?.into_data() {
+            body.extend_from_slice(&data);
+        }
+        if body.len() > ANSWER_BYTES_MAX {
+            return None;
+        }
+    }
+    head.status.is_success().then(|| (head.headers, body.freeze()))
+}
+
+/// A text as a part of a form or of an address.
+pub(crate) fn percent_encoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => {
+                encoded.push(char::from(byte));
+            }
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}
