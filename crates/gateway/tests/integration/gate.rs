@@ -78,6 +78,14 @@ impl Gate {
             .await
     }
 
+    /// A request with a token, and its whole answer.
+    pub(crate) async fn get_as(&self, token: &str, path: &str) -> String {
+        self.exchange(&format!(
+            "GET {path} HTTP/1.1\r\nHost: gate\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"
+        ))
+        .await
+    }
+
     /// Waits until there are at least so many records, and returns them.
     pub(crate) async fn rows(&self, count: usize) -> Vec<Row> {
         let data = self.pipeline.data();
@@ -108,9 +116,11 @@ impl Gate {
     }
 }
 
+/// Reads a configuration, to which an address is added. Its paths begin in the folder of the test's data.
 fn parse(config: &str) -> Config {
     let text = format!("listen = [\"127.0.0.1:0\"]\n{config}");
-    Config::parse(&text, Path::new("")).unwrap_or_else(|problems| panic!("{problems:?}"))
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/gate");
+    Config::parse(&text, &folder).unwrap_or_else(|problems| panic!("{problems:?}"))
 }
 
 /// The body of an answer.

@@ -4,3 +4,7 @@ mod backends;
 mod configuration;
 mod forwarding;
 mod gate;
+mod limits;
+mod lookups;
+mod sessions;
+mod tokens;

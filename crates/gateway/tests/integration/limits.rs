@@ -1,0 +1,64 @@
+//! Limits in the gate, and the same rules over its own records.
+
+use crate::backends::{Backend, answer_with, config};
+use crate::gate::{Gate, Row, status};
+
+const RULES: &str = "[[limits]]\nrule_file = \"limits.conf\"\n";
+
+fn request(key: &str) -> String {
+    format!("GET / HTTP/1.1\r\nHost: gate\r\nX-Key: {key}\r\nConnection: close\r\n\r\n")
+}
+
+/// Five requests with one key and one with another: the limit is one a second with a burst of two.
+async fn six_requests(gate: &Gate) -> Vec<String> {
+    let mut answers = Vec::new();
+    for key in ["a", "a", "a", "a", "a", "b"] {
+        answers.push(gate.exchange(&request(key)).await);
+    }
+    answers
+}
+
+fn verdicts(rows: &[Row]) -> Vec<&str> {
+    rows.iter().map(|row| row.get("verdict").map_or("", String::as_str)).collect()
+}
+
+#[tokio::test]
+async fn limits_in_the_shadow_let_everything_through() {
+    let backend = Backend::answering(|_| answer_with("ok")).await;
+    let gate = Gate::start(&format!("{}{RULES}", config(&[backend.address], ""))).await;
+    for answer in six_requests(&gate).await {
+        assert_eq!(status(&answer), "200");
+        assert!(!answer.to_ascii_lowercase().contains("ratelimit"), "{answer}");
+    }
+    let rows = gate.rows(6).await;
+    assert_eq!(verdicts(&rows), ["", "", "", "would_reject", "would_reject", ""]);
+    assert_eq!(rows[3]["limit"], "keys");
+}
+
+#[tokio::test]
+async fn enforced_limits_refuse_with_what_to_do() {
+    let backend = Backend::answering(|_| answer_with("ok")).await;
+    let rules = format!("{RULES}mode = \"enforce\"\n");
+    let gate = Gate::start(&format!("{}{rules}", config(&[backend.address], ""))).await;
+    let answers = six_requests(&gate).await;
+    let statuses: Vec<&str> = answers.iter().map(|answer| status(answer)).collect();
+    assert_eq!(statuses, ["200", "200", "200", "429", "429", "200"]);
+    assert!(answers[3].contains("retry-after: 1\r\n"), "{}", answers[3]);
+    assert!(answers[0].contains("ratelimit: \"keys\";r="), "{}", answers[0]);
+    assert!(answers[0].contains("ratelimit-policy: \"keys\";q="), "{}", answers[0]);
+    let rows = gate.rows(6).await;
+    assert_eq!(verdicts(&rows), ["", "", "", "rejected", "rejected", ""]);
+    assert_eq!(rows[3]["outcome"], "limited");
+}
+
+#[tokio::test]
+async fn a_reload_keeps_what_was_counted() {
+    let backend = Backend::answering(|_| answer_with("ok")).await;
+    let rules = format!("{}{RULES}mode = \"enforce\"\n", config(&[backend.address], ""));
+    let gate = Gate::start(&rules).await;
+    for _ in 0..3 {
+        assert_eq!(status(&gate.exchange(&request("a")).await), "200");
+    }
+    gate.reload(&format!("{rules}[backends.other]\ninstances = [\"http://127.0.0.1:1\"]\n"));
+    assert_eq!(status(&gate.exchange(&request("a")).await), "429");
+}
