@@ -13,12 +13,13 @@ mod formats;
 mod packed;
 mod rules;
 mod streams;
+mod tokens;
 
 /// A function that panics if a property does not hold for these bytes.
 pub type Target = fn(&[u8]);
 
 /// All targets by name, each of which is the name of a folder in `fuzz/corpus`.
-pub const TARGETS: [(&str, Target); 10] = [
+pub const TARGETS: [(&str, Target); 11] = [
     ("websocket", streams::websocket),
     ("framing", streams::framing),
     ("packed", packed::packed),
@@ -29,6 +30,7 @@ pub const TARGETS: [(&str, Target); 10] = [
     ("exports", exports::exports),
     ("conditions", rules::conditions),
     ("rules", rules::rules),
+    ("token", tokens::token),
 ];
 
 /// The target with this name.

@@ -20,7 +20,8 @@ use super::url::FetchUrl;
 /// Fetches resources. Copies share the authorities.
 #[derive(Debug, Clone)]
 pub struct FetchClient {
-    tls: Arc<ClientConfig>,
+    /// `None` if only addresses without TLS are asked.
+    tls: Option<Arc<ClientConfig>>,
     limits: FetchLimits,
 }
 
@@ -41,7 +42,20 @@ impl FetchClient {
     /// # Errors
     /// If there are none.
     pub fn new(ca_file: Option<&Path>, limits: FetchLimits) -> Result<Self, TrustError> {
-        Ok(Self { tls: client_config(ca_file)?, limits })
+        Ok(Self { tls: Some(client_config(ca_file)?), limits })
+    }
+
+    /// As [`new`](Self::new), but authorities are needed only if this URL is one of https. The client is then
+    /// for such URLs only.
+    ///
+    /// # Errors
+    /// If they are needed, and there are none.
+    pub fn for_url(
+        url: &FetchUrl,
+        ca_file: Option<&Path>,
+        limits: FetchLimits,
+    ) -> Result<Self, TrustError> {
+        if url.is_https() { Self::new(ca_file, limits) } else { Ok(Self { tls: None, limits }) }
     }
 
     /// Asks for a resource.
@@ -93,7 +107,8 @@ impl FetchClient {
         url: &FetchUrl,
         request: Request<Full<Bytes>>,
     ) -> Result<FetchAnswer, FetchProblem> {
-        let stream = connect(&url.server, &self.tls).await.map_err(FetchProblem::Connect)?;
+        let stream =
+            connect(&url.server, self.tls.as_ref()).await.map_err(FetchProblem::Connect)?;
         let (mut sender, connection) = hyper::client::conn::http1::Builder::new()
             .max_buf_size(HEAD_BYTES_MAX)
             .max_header_size(HEAD_BYTES_MAX)

@@ -19,10 +19,11 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> Connection for S {}
 /// Connects, over TLS if the address says so. The caller sets a time limit.
 pub(super) async fn connect(
     server: &FetchServer,
-    tls: &Arc<ClientConfig>,
+    tls: Option<&Arc<ClientConfig>>,
 ) -> io::Result<Box<dyn Connection>> {
     match server {
         FetchServer::Https { host, port } => {
+            let tls = tls.ok_or_else(|| io::Error::other("the client was made without TLS"))?;
             let name = ServerName::try_from(host.clone())
                 .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
             let stream = TcpStream::connect((host.as_str(), *port)).await?;

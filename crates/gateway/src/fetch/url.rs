@@ -39,6 +39,11 @@ pub(super) enum FetchServer {
 const UNIX_PREFIX: &str = "http://unix:";
 
 impl FetchUrl {
+    /// Whether its server is asked over TLS.
+    pub fn is_https(&self) -> bool {
+        matches!(self.server, FetchServer::Https { .. })
+    }
+
     fn parse(text: &str) -> Result<Self, FetchUrlProblem> {
         if let Some(rest) = text.strip_prefix(UNIX_PREFIX) {
             return Self::parse_unix(text, rest);

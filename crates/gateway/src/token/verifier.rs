@@ -260,7 +260,7 @@ fn key_store(settings: &IssuerSettings) -> Result<KeyStore, SettingsProblem> {
                 return Err(SettingsProblem::SecretInFetchedSet(*algorithm));
             }
             let url = url.parse().map_err(SettingsProblem::KeySetUrl)?;
-            let client = FetchClient::new(settings.ca_file.as_deref(), settings.fetch)
+            let client = FetchClient::for_url(&url, settings.ca_file.as_deref(), settings.fetch)
                 .map_err(SettingsProblem::Trust)?;
             let keys = FetchedKeySet::new(client, url, algorithms.clone(), settings.refresh);
             Ok(KeyStore::Url(Arc::new(keys)))

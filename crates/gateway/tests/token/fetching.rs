@@ -164,6 +164,18 @@ async fn a_unix_socket_is_asked() {
     serving.await.unwrap();
 }
 
+#[tokio::test]
+async fn authorities_are_needed_for_https_only() {
+    let missing = std::path::Path::new("/nonexistent/ca.pem");
+    let plain = TestServer::start(Behaviour::body("hello")).await.url().parse().unwrap();
+    let client = FetchClient::for_url(&plain, Some(missing), limits()).unwrap();
+    assert_eq!(&client.get(&plain).await.unwrap().body[..], b"hello");
+    let https = "https://localhost/keys".parse().unwrap();
+    assert!(FetchClient::for_url(&https, Some(missing), limits()).is_err());
+    let error = client.get(&https).await.unwrap_err();
+    assert!(error.to_string().contains("without TLS"), "{error}");
+}
+
 /// A certificate authority of a test.
 struct Authority {
     pem: String,

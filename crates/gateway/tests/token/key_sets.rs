@@ -21,7 +21,7 @@ const DEADLINE: Duration = Duration::from_secs(20);
 
 const RULES: RefreshRules = RefreshRules { refresh_after_s: 100, stale_for_s: 1_000, pause_s: 10 };
 
-/// A verifier with keys at a URL. The audience of the file of authorities is not needed for http.
+/// A verifier with keys at a URL.
 fn verifier(url: String) -> TokenVerifier {
     let mut settings = settings(&ALGORITHMS, KeySource::KeySetUrl(url));
     settings.refresh = RULES;

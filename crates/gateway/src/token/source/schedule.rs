@@ -9,14 +9,14 @@ pub struct RefreshRules {
     /// The age up to which keys are used if their server fails. Default 86,400, a day: an outage of the
     /// issuer over a night is not one of the gateway.
     pub stale_for_s: u32,
-    /// The least time between two attempts, whatever tokens ask for. Default 30: a token with an invented
+    /// The least time between two attempts, whatever tokens ask for. Default 10: a token with an invented
     /// `kid` costs the issuer's server one request in this time at most.
     pub pause_s: u32,
 }
 
 impl Default for RefreshRules {
     fn default() -> Self {
-        Self { refresh_after_s: 300, stale_for_s: 86_400, pause_s: 30 }
+        Self { refresh_after_s: 300, stale_for_s: 86_400, pause_s: 10 }
     }
 }
 
