@@ -4,12 +4,13 @@
 //! the same decisions in the gate and over its own log. It does no I/O and has no clock: the caller
 //! passes the time.
 //!
-//! [`KeySlots`] and [`UseOrder`] hold the keys of a gate, which are bounded, [`Served`] counts what is
+//! [`KeyStates`] holds the keys of a gate, which are bounded, in [`KeySlots`] and their [`UseOrder`], [`Served`] counts what is
 //! served at the same time, and [`Quota`] is what an answer tells the client.
 
 mod clock;
 mod fields;
 mod key_slots;
+mod key_states;
 mod quota;
 mod served;
 mod use_order;
@@ -21,6 +22,7 @@ use weir_core::Record;
 pub(crate) use self::clock::GateClock;
 pub(crate) use self::fields::check_fields;
 pub(crate) use self::key_slots::KeySlots;
+pub(crate) use self::key_states::{KeyState, KeyStates};
 pub use self::quota::{Quota, QuotaPolicy, QuotaUnit};
 pub(crate) use self::served::{Places, Served};
 pub(crate) use self::use_order::UseOrder;

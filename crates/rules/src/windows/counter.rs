@@ -6,18 +6,16 @@ use std::collections::VecDeque;
 use super::frequency::FrequencyCounter;
 use super::limit::{Algorithm, Limit};
 use super::replay::Outcome;
+use crate::gate::KeyState;
 use crate::report::Verdict;
 
 /// Counts the requests of one key. Times do not go back.
-pub(super) trait Counter: Send + Sized + 'static {
+pub(super) trait Counter: KeyState + 'static {
     /// What the keys of a limit share.
     type Settings: Copy + Send;
 
     /// The settings of a limit.
     fn settings(limit: &Limit) -> Self::Settings;
-
-    /// The counter of a key without requests.
-    fn new() -> Self;
 
     /// Decides about a request that arrives, in nanoseconds since 1970, and counts it.
     fn decide(&mut self, settings: Self::Settings, now_ns: i64) -> Outcome;
@@ -28,11 +26,6 @@ pub(super) trait Counter: Send + Sized + 'static {
 
     /// Whether a new counter would decide the same about all requests from now on.
     fn is_like_new(&self, settings: Self::Settings, now_ns: i64) -> bool;
-
-    /// The memory taken besides the counter itself, in bytes.
-    fn heap_bytes(&self) -> usize {
-        0
-    }
 }
 
 /// A count of requests and a window in nanoseconds.
@@ -75,7 +68,7 @@ fn until(time_ns: i128, now_ns: i64) -> u64 {
 
 /// `allowed` of caddy-ratelimit: a request passes if the `count` last ones that passed are not all
 /// within the window.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct SlidingRing {
     passed: VecDeque<i64>,
 }
@@ -85,10 +78,6 @@ impl Counter for SlidingRing {
 
     fn settings(limit: &Limit) -> Window {
         Window::new(limit)
-    }
-
-    fn new() -> Self {
-        Self { passed: VecDeque::new() }
     }
 
     fn decide(&mut self, window: Window, now_ns: i64) -> Outcome {
@@ -110,7 +99,9 @@ impl Counter for SlidingRing {
     fn is_like_new(&self, window: Window, now_ns: i64) -> bool {
         self.passed.back().is_none_or(|last| window.has_left(*last, now_ns))
     }
+}
 
+impl KeyState for SlidingRing {
     fn heap_bytes(&self) -> usize {
         self.passed.capacity() * size_of::<i64>()
     }
@@ -118,7 +109,7 @@ impl Counter for SlidingRing {
 
 /// Rejected requests count as the others do. No more times are kept than are needed to decide, so the
 /// count of a request that is far over the limit may be more than is said.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct SlidingLog {
     times: VecDeque<i64>,
 }
@@ -128,10 +119,6 @@ impl Counter for SlidingLog {
 
     fn settings(limit: &Limit) -> Window {
         Window::new(limit)
-    }
-
-    fn new() -> Self {
-        Self { times: VecDeque::new() }
     }
 
     fn decide(&mut self, window: Window, now_ns: i64) -> Outcome {
@@ -157,28 +144,28 @@ impl Counter for SlidingLog {
     fn is_like_new(&self, window: Window, now_ns: i64) -> bool {
         self.times.back().is_none_or(|last| window.has_left(*last, now_ns))
     }
+}
 
+impl KeyState for SlidingLog {
     fn heap_bytes(&self) -> usize {
         self.times.capacity() * size_of::<i64>()
     }
 }
 
 /// Windows that begin at multiples of their length since 1970.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct FixedWindow {
     number: Option<i64>,
     count: u64,
 }
+
+impl KeyState for FixedWindow {}
 
 impl Counter for FixedWindow {
     type Settings = Window;
 
     fn settings(limit: &Limit) -> Window {
         Window::new(limit)
-    }
-
-    fn new() -> Self {
-        Self { number: None, count: 0 }
     }
 
     fn decide(&mut self, window: Window, now_ns: i64) -> Outcome {
@@ -202,7 +189,7 @@ impl Counter for FixedWindow {
 }
 
 /// Windows that begin with the first request after the last window.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct FirstWindow {
     start_ns: Option<i64>,
     count: u64,
@@ -215,15 +202,13 @@ impl FirstWindow {
     }
 }
 
+impl KeyState for FirstWindow {}
+
 impl Counter for FirstWindow {
     type Settings = Window;
 
     fn settings(limit: &Limit) -> Window {
         Window::new(limit)
-    }
-
-    fn new() -> Self {
-        Self { start_ns: None, count: 0 }
     }
 
     fn decide(&mut self, window: Window, now_ns: i64) -> Outcome {
@@ -249,16 +234,20 @@ impl Counter for FirstWindow {
 #[derive(Debug)]
 pub(super) struct TwoPeriods(FrequencyCounter);
 
+impl Default for TwoPeriods {
+    fn default() -> Self {
+        Self(FrequencyCounter::new(false))
+    }
+}
+
+impl KeyState for TwoPeriods {}
+
 impl Counter for TwoPeriods {
     /// The count, and the period in milliseconds.
     type Settings = (u64, i64);
 
     fn settings(limit: &Limit) -> (u64, i64) {
         (limit.count, FrequencyCounter::period_ms(limit))
-    }
-
-    fn new() -> Self {
-        Self(FrequencyCounter::new(false))
     }
 
     fn decide(&mut self, (count, period_ms): (u64, i64), now_ns: i64) -> Outcome {
@@ -358,15 +347,19 @@ impl Bucket {
     }
 }
 
+impl Default for Bucket {
+    fn default() -> Self {
+        Self { full: i128::MIN / 4, last_ns: None }
+    }
+}
+
+impl KeyState for Bucket {}
+
 impl Counter for Bucket {
     type Settings = BucketScale;
 
     fn settings(limit: &Limit) -> BucketScale {
         BucketScale::new(limit)
-    }
-
-    fn new() -> Self {
-        Self { full: i128::MIN / 4, last_ns: None }
     }
 
     fn decide(&mut self, scale: BucketScale, now_ns: i64) -> Outcome {

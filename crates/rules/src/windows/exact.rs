@@ -91,7 +91,7 @@ fn for_each_in_window(limit: &Limit, requests: &[Request], each: impl FnMut(usiz
 
 /// Decides about the requests of a key with its counter.
 fn decide<C: Counter>(limit: &Limit, requests: &[Request], outcomes: &mut Vec<Outcome>) {
-    let (mut counter, settings) = (C::new(), C::settings(limit));
+    let (mut counter, settings) = (C::default(), C::settings(limit));
     outcomes.extend(requests.iter().map(|request| counter.decide(settings, request.arrival_ns)));
 }
 
@@ -134,7 +134,7 @@ fn two_periods(limit: &Limit, requests: &[Request], outcomes: &mut Vec<Outcome>)
 fn bucket(limit: &Limit, requests: &[Request], outcomes: &mut Vec<Outcome>) -> Peak {
     decide::<Bucket>(limit, requests, outcomes);
     let (scale, mut unlimited, mut peak) =
-        (BucketScale::new(limit), Bucket::new(), Peak::default());
+        (BucketScale::new(limit), Bucket::default(), Peak::default());
     for (at, request) in requests.iter().enumerate() {
         let level = unlimited.count_unlimited(scale, request.arrival_ns);
         peak.take(at, scale.requests(level));

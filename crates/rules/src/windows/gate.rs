@@ -9,18 +9,10 @@ use super::gate_at_once::AtOnceGate;
 use super::limit::{Algorithm, Limit};
 use super::observer::KeyFinder;
 use crate::gate::{
-    CannotEnforce, Gate, GateClock, GateDecision, GateOptions, GateUsage, GateVerdict, KeySlots,
-    Quota, QuotaPolicy, UseOrder, check_fields,
+    CannotEnforce, Gate, GateClock, GateDecision, GateOptions, GateUsage, GateVerdict, KeyStates,
+    Quota, QuotaPolicy, check_fields,
 };
 use crate::report::Verdict;
-
-/// How many keys that are like new are forgotten when one comes, as nginx does it: enough to keep up,
-/// and little work for one request.
-const FORGOTTEN_MAX: usize = 2;
-
-/// The memory of a key besides its counter and its text: its places in the table, in the texts and in
-/// the order of use, and that of the allocator.
-const KEY_BYTES: usize = 64;
 
 /// Makes the gate of a limit with a name.
 ///
@@ -67,15 +59,8 @@ struct WindowGate<C: Counter> {
     finder: KeyFinder<'static>,
     settings: C::Settings,
     policy: QuotaPolicy,
-    options: GateOptions,
     clock: GateClock,
-    keys: KeySlots,
-    order: UseOrder,
-    /// By the number of a key.
-    counters: Vec<C>,
-    /// The memory of all counters besides themselves.
-    heap_bytes: usize,
-    evicted: u64,
+    counters: KeyStates<C>,
 }
 
 /// What a gate is made of: the name, the limit, what finds its keys, and the bounds.
@@ -88,13 +73,8 @@ impl<C: Counter> WindowGate<C> {
             finder,
             settings: C::settings(limit),
             policy: policy(name, limit),
-            options,
             clock: GateClock::default(),
-            keys: KeySlots::default(),
-            order: UseOrder::new(),
-            counters: Vec::new(),
-            heap_bytes: 0,
-            evicted: 0,
+            counters: KeyStates::new(options),
         })
     }
 
@@ -115,80 +95,23 @@ impl<C: Counter> WindowGate<C> {
             false => Ok(Self::boxed(parts)),
         }
     }
-
-    /// The bytes that count for [`GateOptions::bytes_max`].
-    fn bytes(&self) -> usize {
-        self.keys.len() * (KEY_BYTES + size_of::<C>()) + self.keys.text_bytes() + self.heap_bytes
-    }
-
-    fn clear(&mut self) {
-        (self.keys, self.order) = (KeySlots::default(), UseOrder::new());
-        self.counters.clear();
-        self.heap_bytes = 0;
-    }
-
-    fn forget(&mut self, number: u32) {
-        self.keys.remove(number);
-        self.order.remove(number);
-        if let Some(counter) = self.counters.get_mut(number as usize) {
-            self.heap_bytes -= counter.heap_bytes();
-            *counter = C::new();
-        }
-    }
-
-    /// Forgets a few of the keys that were not used for longest, if that changes no decision.
-    fn forget_idle(&mut self, now_ns: i64) {
-        for _ in 0..FORGOTTEN_MAX {
-            let Some(oldest) = self.order.oldest() else { return };
-            let counter = self.counters.get(oldest as usize);
-            if !counter.is_some_and(|counter| counter.is_like_new(self.settings, now_ns)) {
-                return;
-            }
-            self.forget(oldest);
-        }
-    }
-
-    /// Forgets the keys that were not used for longest until the others fit, but not this one.
-    fn evict(&mut self, number: u32) {
-        while self.keys.len() > self.options.keys_max as usize
-            || self.bytes() > self.options.bytes_max
-        {
-            let Some(oldest) = self.order.oldest().filter(|oldest| *oldest != number) else {
-                return;
-            };
-            self.forget(oldest);
-            self.evicted += 1;
-        }
-    }
 }
 
 impl<C: Counter> Gate for WindowGate<C> {
     fn decide(&mut self, record: &Record<'_>, now_ns: i64) -> GateDecision<'_> {
         let (arrival_ns, was_set_back) = self.clock.advance(now_ns);
         if was_set_back {
-            self.clear();
+            self.counters.clear();
         }
-        let Some(key) = self.finder.key(record) else {
+        let Self { finder, settings, counters, .. } = self;
+        let Some(key) = finder.key(record) else {
             return GateDecision::unlimited(arrival_ns);
         };
-        let number = match self.keys.find(key) {
-            Some(number) => number,
-            None => {
-                let number = self.keys.insert(key);
-                if number as usize >= self.counters.len() {
-                    self.counters.push(C::new());
-                }
-                self.forget_idle(arrival_ns);
-                number
-            }
-        };
-        self.order.touch(number);
-        let counter = &mut self.counters[number as usize];
-        let bytes_before = counter.heap_bytes();
-        let outcome = counter.decide(self.settings, arrival_ns);
-        let (remaining, wait_ns) = counter.remaining(self.settings, arrival_ns);
-        self.heap_bytes += counter.heap_bytes() - bytes_before;
-        self.evict(number);
+        let number = counters.number(key, |counter| counter.is_like_new(*settings, arrival_ns));
+        let (outcome, (remaining, wait_ns)) = counters.update(number, |counter| {
+            let outcome = counter.decide(*settings, arrival_ns);
+            (outcome, counter.remaining(*settings, arrival_ns))
+        });
         let reset_s = Some(wait_ns.div_ceil(1_000_000_000).max(1));
         GateDecision {
             verdict: match outcome.verdict {
@@ -199,21 +122,14 @@ impl<C: Counter> Gate for WindowGate<C> {
                 _ => GateVerdict::Passed,
             },
             limit: &self.name,
-            key: self.keys.text(number),
+            key: self.counters.text(number),
             quota: Some(Quota { policy: &self.policy, remaining, reset_s }),
             ..GateDecision::unlimited(arrival_ns)
         }
     }
 
     fn usage(&self) -> GateUsage {
-        let arrays_bytes = self.counters.capacity() * size_of::<C>() + self.order.memory_bytes();
-        GateUsage {
-            keys: self.keys.len(),
-            memory_bytes: self.keys.memory_bytes() + arrays_bytes + self.heap_bytes,
-            evicted: self.evicted,
-            no_room: 0,
-            clock_resets: self.clock.resets(),
-        }
+        GateUsage { clock_resets: self.clock.resets(), ..self.counters.usage() }
     }
 }
 

@@ -13,6 +13,7 @@ use weir_core::{Field, FieldAccessor, RecordFields};
 use self::replay::QosReplay;
 use crate::error::RuleError;
 use crate::event::Events;
+use crate::gate::{CannotEnforce, Gate, GateOptions};
 use crate::rule::{Family, Line, MissingField, Observer, Replay, Rule};
 use crate::windows::{Word, words};
 
@@ -296,6 +297,16 @@ impl Rule for QosRule {
 
     fn replay<'r>(&'r self) -> Box<dyn Replay + 'r> {
         Box::new(QosReplay::new(self.count))
+    }
+
+    fn gate(&self, _: &RecordFields, _: GateOptions) -> Result<Box<dyn Gate>, CannotEnforce> {
+        if !self.statuses.is_empty() {
+            return Err(CannotEnforce::without_field("status"));
+        }
+        Err(CannotEnforce::new(
+            "when mod_qos ends a count depends on its connections, which a gate does not follow; write \
+             the limit as `limit 20 requests in 10m by client as first`, with `where` for its variable",
+        ))
     }
 }
 

@@ -123,7 +123,7 @@ fn answers_have_the_fields_of_the_draft() {
 fn send_keys(gate: &mut dyn Gate, keys: std::ops::Range<u32>) -> Vec<GateVerdict> {
     let mut parser = Parser::of_arrivals();
     let verdict = |key: u32| {
-        let line = format!(r#"192.0.2.7 "GET / HTTP/1.1" key-{key:08}"#);
+        let line = format!(r#"192.0.2.7 "GET /{key:08} HTTP/1.1" key-{key:08}"#);
         let mut record = Record::new();
         parser.parse(&line, &mut record);
         gate.decide(&record, START_NS + i64::from(key) * 100_000).verdict
@@ -141,6 +141,7 @@ fn ten_thousand_new_keys_a_second_take_no_more_memory() {
         "limit 5 in 1h by http_x_key as sliding-log",
         "limit 5 in 100ms by http_x_key as two-periods",
         "limit 5 in 1h by http_x_key as token-bucket",
+        "DOSPageCount 2",
     ] {
         let mut gate = gate_with(&*rule(text), options);
         send_keys(&mut *gate, 0..60_000);
@@ -148,7 +149,7 @@ fn ten_thousand_new_keys_a_second_take_no_more_memory() {
         send_keys(&mut *gate, 60_000..200_000);
         let usage = gate.usage();
         assert_eq!((usage.keys, usage.memory_bytes), (keys, memory_bytes), "{text}");
-        assert!(keys <= 5_000 && memory_bytes <= 2 << 20, "{text}: {usage:?}");
+        assert!(keys <= 5_001 && memory_bytes <= 2 << 20, "{text}: {usage:?}");
         let forgets_by_itself = text.contains("100ms");
         assert_eq!(usage.evicted == 0, forgets_by_itself, "{text}: {evicted} {usage:?}");
     }
@@ -191,10 +192,10 @@ fn a_clock_that_is_set_back_begins_anew() {
         let mut gate = gate_with(&*rule(text), GateOptions::default());
         let mut at = |now_ns| next(&mut *gate, &Request { now_ns, ..HERE }).0;
         let is_rejected = |verdict| matches!(verdict, GateVerdict::Rejected { .. });
-        while !is_rejected(at(START_NS)) {}
+        assert!((0..9).any(|_| is_rejected(at(START_NS))), "{text}");
         assert!(is_rejected(at(START_NS - 59 * SECOND_NS)), "{text}");
         assert_eq!(at(START_NS - 61 * SECOND_NS), GateVerdict::Passed, "{text}");
-        while !is_rejected(at(START_NS - 61 * SECOND_NS)) {}
+        assert!((0..9).any(|_| is_rejected(at(START_NS - 61 * SECOND_NS))), "{text}");
         assert_eq!(at(START_NS + 86_400 * SECOND_NS), GateVerdict::Passed, "{text}");
         for now_ns in [i64::MAX, i64::MAX, i64::MIN, i64::MIN, 0, i64::MAX] {
             at(now_ns);
@@ -281,6 +282,21 @@ fn a_key_without_room_has_no_place() {
 }
 
 #[test]
+fn a_client_on_hold_passes_after_it() {
+    let text = "DOSPageCount 2\nDOSPageInterval 9\nDOSSiteCount 50\nDOSBlockingPeriod 7";
+    let mut gate = gate_with(&*rule(text), GateOptions::default());
+    let line = arriving_line(&HERE);
+    let mut record = Record::new();
+    Parser::of_arrivals().parse(&line, &mut record);
+    let mut verdict = |second: i64| gate.decide(&record, START_NS + second * SECOND_NS).verdict;
+    let rejected = GateVerdict::Rejected { retry_after_s: Some(9) };
+    let verdicts = [0, 0, 0, 0, 6, 12, 18, 27].map(&mut verdict);
+    assert_eq!(verdicts[..3], [GateVerdict::Passed; 3]);
+    assert_eq!(verdicts[3..7], [rejected; 4], "each begins the hold again");
+    assert_eq!(verdicts[7], GateVerdict::Passed);
+}
+
+#[test]
 fn a_rule_names_the_headers_that_it_needs() {
     for text in [
         "limit_req_zone $http_x_key zone=a:1m rate=1r/s; limit_req zone=a;",
@@ -303,6 +319,14 @@ fn what_cannot_be_enforced_is_named() {
         ("limit 5 in 1m where googlebot", "the condition `googlebot` searches all fields"),
         ("deny where not (curl or path=/)", "the condition `not (curl or path=/)` searches all"),
         ("deny where bytes>1000", "`bytes` is only known when"),
+        (
+            "QS_SetEnvIfStatus 404 QS_Limit=1\nQS_ClientEventLimitCount 5",
+            "`status` is only known when",
+        ),
+        (
+            "SetEnvIf Request_URI ^/login QS_Limit\nQS_ClientEventLimitCount 5",
+            "when mod_qos ends a count depends on its connections",
+        ),
         ("SecRule ARGS a deny", "rules of ModSecurity are read for what a log has"),
         ("limit 5 in 1m by http_x_other", "`http_x_other` is not a field of a request when it"),
         ("limit 900000000 in 1d by client", "the times of 900000000 requests of a client are more"),

@@ -106,7 +106,9 @@ const LISTS: [&str; 3] = [
 ];
 
 /// Limits of other software.
-const PRESETS: [&str; 5] = [
+const PRESETS: [&str; 7] = [
+    "DOSPageCount 2\nDOSPageInterval 1\nDOSSiteCount 5\nDOSSiteInterval 3\nDOSBlockingPeriod 4",
+    "DOSPageCount 1\nDOSPageInterval 5\nDOSSiteCount 9\nDOSBlockingPeriod 2",
     "rate_limit {\nzone a {\nkey {remote_host}\nevents 3\nwindow 2s\n}\n}",
     "frontend f\nstick-table type ip size 1m store http_req_rate(3s)\nhttp-request track-sc0 src\n\
      http-request deny if { sc_http_req_rate(0) gt 2 }",
