@@ -409,7 +409,7 @@ fn the_normal_form_keeps_what_was_meant() {
         ("cs(Referer)=x", "cs(Referer)=x"),
         ("\"a b\"=x", "\"a b\"=x"),
         ("path^:x", "\"path^\"=x"),
-        (r"path !~ ='\", r"path!~[=]'\"),
+        (r"path !~ ='\\", r"path!~[=]'\\"),
         ("time>=2025-12-17 09:03 and x", "time>=\"2025-12-17 09:03\" and x"),
         ("time>=2h 30min ago", "time>=\"2h 30min ago\""),
         (r"time~\0 Dec 925 5 1:0", r"time~'\0 Dec 925 5 1:0'"),

@@ -47,6 +47,11 @@ fn what_cannot_hold_is_refused_at_its_place() {
             "~",
             "`bytes` is a number, so `~` does not compare with it; use =, !=, <, <=, > or >=",
         ),
+        (
+            "path~a\\",
+            "a\\",
+            "the regular expression ends with a backslash; write `\\\\` for the character itself",
+        ),
         ("time>=soonish", "soonish", "`soonish` is not a valid time"),
         ("a && b", "&&", "`&&` is not an operator; write `and`"),
         ("a b", "b", "`and` or `or` is missing here"),

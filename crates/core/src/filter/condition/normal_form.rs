@@ -71,8 +71,7 @@ fn write_field(condition: &FieldCondition, formatter: &mut Formatter<'_>) -> fmt
             ValueForm::Quoted if condition.operator.is_expression() => {
                 write_quoted_expression(&value.text(), formatter)?;
             }
-            // Its first character would be part of the operator, and an end in a backslash could not
-            // be quoted.
+            // Its first character would be part of the operator.
             ValueForm::Plain
                 if condition.operator.is_expression() && value.bytes.starts_with(b"=") =>
             {

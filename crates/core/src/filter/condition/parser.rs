@@ -170,7 +170,7 @@ impl Parser<'_> {
         let is_expression = operator.is_expression();
         if let Some(value) = self.cursor.quoted(is_expression)? {
             self.check_end_of_quoted()?;
-            return Ok(value);
+            return if is_expression { whole_expression(value) } else { Ok(value) };
         }
         if !is_expression && let Some(value) = self.keyword_value(start) {
             if operator == ConditionOperator::Equal || operator == ConditionOperator::NotEqual {
@@ -204,7 +204,7 @@ impl Parser<'_> {
         if is_time {
             self.extend_time(&mut value);
         }
-        Ok(value)
+        if is_expression { whole_expression(value) } else { Ok(value) }
     }
 
     /// Reads `(none)` or `(empty)`, if one of them is next.
@@ -351,6 +351,17 @@ fn check_searched(word: &str, position: Position) -> Parsed<()> {
         return Ok(());
     };
     Err(ConditionError::new(position, message))
+}
+
+/// A regular expression that does not end within an escape: no quotation marks could stand around it.
+fn whole_expression(value: ConditionValue) -> Parsed<ConditionValue> {
+    let backslashes = value.bytes.iter().rev().take_while(|byte| **byte == b'\\').count();
+    if backslashes % 2 == 0 {
+        return Ok(value);
+    }
+    let message =
+        "the regular expression ends with a backslash; write `\\\\` for the character itself";
+    Err(ConditionError::new(value.position, message))
 }
 
 fn empty_text(quoted: ConditionValue) -> ConditionError {
