@@ -98,8 +98,8 @@ fn gates(config: &LimitConfig) -> Vec<Result<RuleGate, String>> {
 
 impl RuleGate {
     fn new(rule: &dyn Rule) -> Result<Self, String> {
-        let names: Vec<String> = rule.reads().unwrap_or_default();
-        let names: Vec<String> = names.into_iter().filter(|name| is_header(name)).collect();
+        let mut names = rule.named_fields();
+        names.retain(|name| is_header(name));
         let headers: Option<Vec<HeaderName>> = names.iter().map(|name| header_name(name)).collect();
         let headers =
             headers.ok_or_else(|| format!("{}: a header field has no valid name", rule.name()))?;
@@ -120,5 +120,32 @@ impl Drop for HeldPlace {
 impl fmt::Debug for SharedGate {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("SharedGate").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Limit;
+    use crate::limits::{LimitConfig, LimitMode};
+
+    #[test]
+    fn rules_of_every_language_have_the_headers_that_they_name() {
+        for (text, problem) in [
+            ("limit_req_zone $http_x_key zone=a:1m rate=1r/s; limit_req zone=a;", None),
+            ("limit_conn_zone $http_x_key zone=a:1m; limit_conn a 1;", None),
+            ("limit 5 in 1m by http_x_key where http_x_other=a and path^=/api", None),
+            ("deny where http_x_key=a", None),
+            ("limit 5 in 1m where status=404", Some("a: `status` is only known")),
+        ] {
+            let config = LimitConfig {
+                rule_file: "a.conf".into(),
+                text: text.to_owned(),
+                mode: LimitMode::Shadow,
+            };
+            let problems = Limit::problems(&config);
+            let expected: Vec<&str> = problem.into_iter().collect();
+            let starts = problems.iter().zip(&expected).all(|(it, start)| it.starts_with(start));
+            assert!(starts && problems.len() == expected.len(), "{text}: {problems:?}");
+        }
     }
 }
