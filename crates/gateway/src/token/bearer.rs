@@ -7,7 +7,7 @@ use super::refusal::TokenRefusal;
 /// The parameter of a query that RFC 6750 section 2.3 allows and discourages: addresses are logged.
 const PARAMETER: &[u8] = b"access_token";
 
-/// The token in the `Authorization` field of a request, from the query of whose address none is taken.
+/// The token in the `Authorization` field of a request. None is taken from a query or a body.
 ///
 /// # Errors
 /// If there is none, or there could be two: in a second field, or in the query as well. Two programs could

@@ -1,6 +1,6 @@
 //! JSON Web Tokens: verified, remembered, refused.
 //!
-//! - [`bearer_token`] takes the token out of a request; [`Challenge`] answers a request without a good one.
+//! - [`bearer_token`] takes the token out of a request.
 //! - [`TokenVerifier`] verifies the tokens of one issuer, as [`IssuerSettings`] describe it.
 //! - [`VerifiedToken`] has the claims of a good token; [`TokenRefusal`] is why another is not.
 //!
@@ -14,7 +14,6 @@
 mod algorithm;
 mod bearer;
 mod cache;
-mod challenge;
 mod claims;
 mod compact;
 mod counters;
@@ -32,7 +31,6 @@ mod verifier;
 pub use self::algorithm::{Algorithm, KeyType, UnknownAlgorithm};
 pub use self::bearer::bearer_token;
 pub use self::cache::{CacheCounters, CacheLimits};
-pub use self::challenge::{Challenge, InvalidRealm};
 pub use self::counters::TokenCounters;
 pub use self::key::{KeyProblem, SkippedKey};
 pub use self::refusal::TokenRefusal;

@@ -4,8 +4,9 @@ use std::fmt;
 
 /// Why a token was not accepted.
 ///
-/// `Display` is a sentence without any part of the token. The client is told none of it: its answer is a
-/// [`Challenge`](super::Challenge).
+/// `Display` is a sentence without any part of the token. The client is told none of it, because each reason
+/// would help to find a token that passes: only whether it [sent one](Self::was_token_sent), as RFC 6750
+/// section 3 has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum TokenRefusal {

@@ -188,3 +188,66 @@ impl Reading<'_> {
         decode(self.required_text(name)?.as_bytes()).ok_or(KeyProblem::Malformed(name))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::{any, proptest};
+
+    use super::{Algorithm, SecretsIn, parse_key_set};
+    use crate::token::key::parse_public_key;
+
+    /// Good keys of each type: those of RFC 7515 appendix A and RFC 8037 appendix A, and a secret.
+    const SET: &str = r#"{"keys":[
+        {"kty":"EC","crv":"P-256","kid":"a","use":"sig","key_ops":["verify"],"alg":"ES256",
+         "x":"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU","y":"x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"},
+        {"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"},
+        {"kty":"oct","k":"AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow"}
+    ]}"#;
+
+    const PEM: &str = "-----BEGIN PUBLIC KEY-----\n\
+        MCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=\n\
+        -----END PUBLIC KEY-----\n";
+
+    /// A text with some bytes replaced or removed.
+    fn changed(text: &str, changes: &[(u16, u8, bool)]) -> Vec<u8> {
+        let mut bytes = text.as_bytes().to_vec();
+        for (place, byte, is_replaced) in changes {
+            let place = usize::from(*place) % bytes.len();
+            bytes.splice(place..=place, is_replaced.then_some(*byte));
+        }
+        bytes
+    }
+
+    #[test]
+    fn the_texts_are_good() {
+        let set = parse_key_set(SET.as_bytes(), &Algorithm::ALL, SecretsIn::File).unwrap();
+        assert_eq!((set.len(), set.skipped), (3, Vec::new()));
+        let set = parse_key_set(SET.as_bytes(), &Algorithm::ALL, SecretsIn::FetchedSet).unwrap();
+        assert_eq!((set.len(), set.skipped.len()), (2, 1));
+        assert!(parse_public_key(PEM.as_bytes()).is_ok());
+    }
+
+    proptest! {
+        /// Whatever a server sends, each key is used or skipped.
+        #[test]
+        fn changed_sets_are_read_or_refused(
+            changes in vec((any::<u16>(), any::<u8>(), any::<bool>()), 1..6),
+        ) {
+            let text = changed(SET, &changes);
+            if let Ok(set) = parse_key_set(&text, &Algorithm::ALL, SecretsIn::File) {
+                assert!(set.len() + set.skipped.len() <= 3);
+            }
+        }
+
+        /// A changed key is another key or none; no bytes are a key of another type.
+        #[test]
+        fn changed_pem_is_read_or_refused(
+            changes in vec((any::<u16>(), any::<u8>(), any::<bool>()), 1..4),
+        ) {
+            if let Ok(key) = parse_public_key(&changed(PEM, &changes)) {
+                assert_eq!(key.key_type(), crate::token::KeyType::Ed25519);
+            }
+        }
+    }
+}
