@@ -119,7 +119,7 @@ pub use similar_name::nearest_name;
 pub use snapshot::{LogSource, ReadCounts, SegmentList, Snapshot, SnapshotSegment, Snapshots};
 pub use value::{
     AddressBlock, STATUS_CLASS, STATUS_CLASSES, Timestamp, Zone, format_rfc3339, parse_rfc3339,
-    status_class,
+    push_decimal, push_seconds, status_class,
 };
 pub use values::{
     DecidedIds, Dictionary, FrequentItems, LateValues, LiveIds, PendingSegment, PendingSweep,

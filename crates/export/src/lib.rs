@@ -1,7 +1,8 @@
-//! Rows of a data set as tables for other programs: Parquet and Arrow.
+//! Rows of a data set for other programs: as tables, Parquet and Arrow, and as text, CSV and JSON lines.
 //!
-//! A [`RowBatch`] gathers the rows of segments column by column, and copies the distinct texts that
-//! their ids stand for. A writer encodes a batch at a time, so memory does not grow with the rows.
+//! A [`TextWriter`] writes a row at a time. For a table, a [`RowBatch`] gathers the rows of segments
+//! column by column, and copies the distinct texts that their ids stand for. A writer encodes a batch
+//! at a time, so memory does not grow with the rows.
 //! Nothing here does I/O: a writer returns bytes.
 //!
 //! ```
@@ -30,6 +31,7 @@ mod encode_error;
 mod escape;
 mod parquet_writer;
 mod schema;
+mod text;
 mod text_cells;
 
 pub use arrow::ArrowWriter;
@@ -38,3 +40,4 @@ pub use encode_error::EncodeError;
 pub use escape::escaped;
 pub use parquet_writer::ParquetWriter;
 pub use schema::{CellKind, TableColumn, TableSchema};
+pub use text::{SegmentRows, TextFormat, TextWriter};

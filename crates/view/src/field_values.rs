@@ -52,16 +52,16 @@ impl<'a> FieldValues<'a> {
     }
 }
 
-/// The columns that a line has for its fields: those that every format may have, because the header
-/// is written before all formats are known.
-fn field_columns() -> impl Iterator<Item = Field> {
+/// The fields that have a column in CSV: those that every format may have, because the header is
+/// written before all formats are known.
+pub fn csv_fields() -> impl Iterator<Item = Field> {
     [Field::Time].into_iter().chain(Field::TEXT).chain(Field::NUMBERS)
 }
 
-/// The names of the columns of [`line_csv_row`], as a row of CSV. `has_texts` states whether lines
-/// have their texts.
+/// The names of the columns of [`line_csv_row`], as a row of CSV. Without `has_texts`, those of records
+/// whose lines are not known: without the number and the text of the line.
 pub fn line_csv_header(has_texts: bool) -> String {
-    let names = field_columns().map(Field::name);
+    let names = csv_fields().map(Field::name);
     match has_texts {
         true => {
             csv_row(["file", "line"].into_iter().chain(names).chain(["raw"]).map(str::as_bytes))
@@ -70,22 +70,12 @@ pub fn line_csv_header(has_texts: bool) -> String {
     }
 }
 
-/// A line of a file as a row of CSV. Fields that the record lacks are empty. Either all rows of a
-/// table have a text, or none has.
-pub fn line_csv_row(
-    file: &str,
-    text: Option<LineText<'_>>,
-    fields: Option<FieldValues<'_>>,
-) -> String {
-    let value = |field| fields?.value(FieldAccessor::Field(field)).unwrap_or_default().into();
-    let values: Vec<Option<Cow<'_, [u8]>>> = field_columns().map(value).collect();
+/// A line of a file as a row of CSV. Fields that the record lacks are empty.
+pub fn line_csv_row(file: &str, text: LineText<'_>, fields: Option<FieldValues<'_>>) -> String {
+    let value = |field| fields?.value(FieldAccessor::Field(field));
+    let values: Vec<Option<Cow<'_, [u8]>>> = csv_fields().map(value).collect();
     let values = values.iter().map(|value| value.as_deref().unwrap_or_default());
-    let file = [file.as_bytes()].into_iter();
-    match text {
-        Some(text) => {
-            let number = text.number.to_string();
-            csv_row(file.chain([number.as_bytes()]).chain(values).chain([text.bytes]))
-        }
-        None => csv_row(file.chain(values)),
-    }
+    let number = text.number.to_string();
+    let first = [file.as_bytes(), number.as_bytes()].into_iter();
+    csv_row(first.chain(values).chain([text.bytes]))
 }

@@ -27,14 +27,45 @@ pub struct JsonError(serde_json::Error);
 ///
 /// # Errors
 /// If the value cannot be represented in JSON, such as a map with keys that are not text.
-pub fn to_json<T: Serialize>(value: &T) -> Result<String, JsonError> {
+pub fn to_json<T: Serialize + ?Sized>(value: &T) -> Result<String, JsonError> {
     let mut text = Vec::new();
     write_json(&mut text, value).map_err(JsonError)?;
     String::from_utf8(text).map_err(|error| JsonError(serde_json::Error::custom(error)))
 }
 
+/// Adds a value to a text as a string of JSON, as [`to_json`] writes it. Bytes that are not UTF-8 become
+/// U+FFFD.
+///
+/// ```
+/// let mut text = Vec::new();
+/// weir_view::push_json_string(&mut text, b"/\"a");
+/// assert_eq!(text, b"\"/\\\"a\"");
+/// ```
+pub fn push_json_string(output: &mut Vec<u8>, value: &[u8]) {
+    if stands_for_itself(value) {
+        output.push(b'"');
+        output.extend_from_slice(value);
+        output.push(b'"');
+    } else {
+        // Memory takes all, and text is always JSON.
+        let _ = write_json(output, &String::from_utf8_lossy(value));
+    }
+}
+
+/// Whether a value has only printable characters of ASCII that need no escape, as nearly all values of a
+/// log.
+///
+/// Whole chunks are looked at without a branch, which the compiler makes vector instructions of.
+fn stands_for_itself(value: &[u8]) -> bool {
+    let is_plain =
+        |byte: &u8| (*byte >= b' ') & (*byte <= b'~') & (*byte != b'"') & (*byte != b'\\');
+    let all = |bytes: &[u8]| bytes.iter().fold(true, |all, byte| all & is_plain(byte));
+    let (chunks, rest) = value.as_chunks::<16>();
+    chunks.iter().fold(true, |is_plain, chunk| is_plain & all(chunk)) & all(rest)
+}
+
 /// Writes what [`to_json`] returns.
-pub(crate) fn write_json<T: Serialize>(
+pub(crate) fn write_json<T: Serialize + ?Sized>(
     output: &mut impl Write,
     value: &T,
 ) -> Result<(), serde_json::Error> {
@@ -91,7 +122,7 @@ impl std::error::Error for JsonError {
 
 #[cfg(test)]
 mod tests {
-    use super::{from_json, to_json};
+    use super::{from_json, push_json_string, to_json};
 
     #[test]
     fn every_character_is_printable_and_keeps_its_value() {
@@ -108,5 +139,21 @@ mod tests {
         ] {
             assert_eq!(to_json(&text).expect("text"), shown);
         }
+    }
+
+    #[test]
+    fn a_text_is_added_as_it_is_serialised() {
+        let characters = (0..=0x10_FFFF).step_by(7).chain(0..0x300).filter_map(char::from_u32);
+        let short = characters.map(|c| format!("a{c}b"));
+        let places =
+            (0..70).map(|place| format!("{}\"{}", "a".repeat(place), "b".repeat(70 - place)));
+        for text in short.chain(places) {
+            let mut string = b"[".to_vec();
+            push_json_string(&mut string, text.as_bytes());
+            assert_eq!(string[1..], *to_json(&text).expect("text").as_bytes());
+        }
+        let mut string = Vec::new();
+        push_json_string(&mut string, b"a\xFF\x00");
+        assert_eq!(string, "\"a\u{fffd}\\u0000\"".as_bytes());
     }
 }

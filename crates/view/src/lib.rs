@@ -54,16 +54,16 @@ pub use comparison::{Changes, Compare, Comparison, Period, TotalChange, TotalCha
 pub use count::{
     ColumnTotal, CountTable, FileLines, LineCounts, RecordCount, TableRow, ValueCount, ValueCounts,
 };
-pub use csv::csv_row;
-pub use field_values::{FieldValues, line_csv_header, line_csv_row, value_in};
+pub use csv::{csv_row, push_csv_value};
+pub use field_values::{FieldValues, csv_fields, line_csv_header, line_csv_row, value_in};
 pub use format_fit::{FormatFit, FormatFits, FormatMismatch, KnownFormat, KnownFormats};
 pub use group::{Group, GroupRest, GroupRow, PeriodTally, Tally, difference, percent};
-pub use json::{JsonError, from_json, to_json};
+pub use json::{JsonError, from_json, push_json_string, to_json};
 pub use kind::{KindCount, RecordKind, main_kind};
 pub use limit_curve::{CurvePoint, LimitCurve, Suggestion};
 pub use limit_grid::{GridRate, LimitAdvice, LimitGrid, NotedClient};
 pub use lines::{LineAccess, LineSource, LinesAnswer, SelectedLine};
-pub use log_line::{FieldValue, LineText, LogLine};
+pub use log_line::{FieldValue, LineText, LogLine, field_key};
 pub use message::{
     ConditionPlace, Failure, LiveReply, LiveRequest, LiveTopic, RefusalBody, SelectionCount,
     SessionCreated, UploadReply, UploadRequest,

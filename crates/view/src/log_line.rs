@@ -12,14 +12,14 @@ use crate::json::write_json;
 /// A line of a log with its fields, as one object.
 ///
 /// The object has the keys `file` and `line`, the fields by their names, `raw`, and `raw_hex` if
-/// the line is not UTF-8: `raw` has replacement characters then. Without its text it has neither
-/// `line` nor `raw`.
+/// the line is not UTF-8: `raw` has replacement characters then. A field whose name is one of these
+/// keys has the key of [`field_key`].
 #[derive(Debug)]
 pub struct LogLine<'a> {
     /// The name of the file.
     pub file: &'a str,
-    /// The number and the text of the line, if they are known. A data set keeps neither.
-    pub text: Option<LineText<'a>>,
+    /// The number and the text of the line.
+    pub text: LineText<'a>,
     /// The fields that the record has, in their order; empty if the line was not parsed.
     pub fields: Vec<(&'a str, FieldValue<'a>)>,
 }
@@ -42,9 +42,22 @@ pub enum FieldValue<'a> {
     Number(Cow<'a, [u8]>),
 }
 
-/// Keys of the object that a format's own field may be named as; `log_` stands before its name
-/// then, because readers keep only one of two equal keys.
+/// Keys of the object that a format's own field may be named as.
 const OWN_KEYS: [&str; 4] = ["file", "line", "raw", "raw_hex"];
+
+/// The key of a field in the object of a line. `log_` stands before a name that is a key of the object
+/// itself, because readers keep only one of two equal keys.
+///
+/// ```
+/// assert_eq!(weir_view::field_key("path"), "path");
+/// assert_eq!(weir_view::field_key("raw"), "log_raw");
+/// ```
+pub fn field_key(name: &str) -> Cow<'_, str> {
+    match OWN_KEYS.contains(&name) {
+        true => format!("log_{name}").into(),
+        false => name.into(),
+    }
+}
 
 impl LogLine<'_> {
     /// Writes the line as a JSON object on a line of its own.
@@ -61,22 +74,15 @@ impl Serialize for LogLine<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut object = serializer.serialize_map(None)?;
         object.serialize_entry("file", self.file)?;
-        if let Some(text) = self.text {
-            object.serialize_entry("line", &text.number)?;
-        }
+        let LineText { number, bytes } = self.text;
+        object.serialize_entry("line", &number)?;
         for (name, value) in &self.fields {
-            if OWN_KEYS.contains(name) {
-                object.serialize_entry(&format!("log_{name}"), value)?;
-            } else {
-                object.serialize_entry(name, value)?;
-            }
+            object.serialize_entry(&field_key(name), value)?;
         }
-        if let Some(LineText { bytes, .. }) = self.text {
-            object.serialize_entry("raw", &String::from_utf8_lossy(bytes))?;
-            if std::str::from_utf8(bytes).is_err() {
-                let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-                object.serialize_entry("raw_hex", &hex)?;
-            }
+        object.serialize_entry("raw", &String::from_utf8_lossy(bytes))?;
+        if std::str::from_utf8(bytes).is_err() {
+            let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            object.serialize_entry("raw_hex", &hex)?;
         }
         object.end()
     }
@@ -111,7 +117,7 @@ mod tests {
         let number = |text: &'static str| FieldValue::Number(Cow::Borrowed(text.as_bytes()));
         let line = LogLine {
             file: "a.log",
-            text: Some(LineText { number: 7, bytes: b"a\xff" }),
+            text: LineText { number: 7, bytes: b"a\xff" },
             fields: vec![
                 ("path", text("/\"x")),
                 ("raw", text("1")),

@@ -8,7 +8,7 @@ use std::panic::resume_unwind;
 use std::sync::{Arc, Weak};
 use std::thread;
 
-use weir_core::{Format, Segment, Zone};
+use weir_core::{Format, Zone};
 use weir_ingest::{
     DataSet, FormatChoice, Input, OrderedSegments, Pipeline, PipelineOptions, Retention,
     SourceSnapshot,
@@ -48,6 +48,8 @@ struct Request {
     zone: Option<Zone>,
     format: ExportFormat,
     logs: LogFields,
+    /// The number of threads that parse, and of those that encode.
+    jobs: usize,
 }
 
 /// Where the output goes.
@@ -136,11 +138,16 @@ impl Request {
         let (now, own_zone) = (Now::read(), || own_zone.clone());
         let mut query = parse_filter(&arguments.logs.conditions, &now, &own_zone)?;
         query.clauses.extend(arguments.logs.period.period(&now, &own_zone)?.clauses());
-        Ok(Self { query, kind: arguments.kind.map(Into::into), zone, format, logs })
+        let (kind, jobs) = (arguments.kind.map(Into::into), arguments.logs.threads());
+        Ok(Self { query, kind, zone, format, logs, jobs })
     }
 
     /// The export of a data set whose first records have these formats.
-    fn begin(&self, formats: &[Arc<Format>]) -> Result<SegmentExport, Failure> {
+    fn begin(
+        &self,
+        data: &Arc<DataSet>,
+        formats: &[Arc<Format>],
+    ) -> Result<SegmentExport, Failure> {
         let formats = || self.logs.formats().iter().chain(formats);
         let has_kind = |kind: &RecordKind| formats().any(|it| it.kind() == (*kind).into());
         let kinds = weir_core::RecordKind::ALL.into_iter().map(RecordKind::from);
@@ -152,13 +159,13 @@ impl Request {
                 extra_fields.push(name.clone());
             }
         }
-        SegmentExport::new(
-            (self.query.clone(), kind),
-            self.zone.clone(),
-            self.format,
-            &extra_fields,
-        )
-        .map_err(Failure::new)
+        let data = data.clone();
+        let name_of = move |number| {
+            data.source(number).map_or_else(String::new, |source| source.name().to_owned())
+        };
+        let (query, zone) = ((self.query.clone(), kind), self.zone.clone());
+        let export = SegmentExport::new(query, zone, self.format, &extra_fields, name_of);
+        Ok(export.map_err(Failure::new)?.with_jobs(self.jobs))
     }
 
     /// Checks that some log has the fields of the conditions.
@@ -186,7 +193,7 @@ fn export(
     let retention = Retention::Window { width: None };
     let options = PipelineOptions {
         memory_bytes_max: MEMORY_BYTES_MAX,
-        ..PipelineOptions::new(arguments.logs.threads(), retention)
+        ..PipelineOptions::new(request.jobs, retention)
     };
     let data = DataSet::new(retention, MEMORY_BYTES_MAX, &request.query.extra_columns());
     let segments = data.subscribe(SEGMENTS_WAITING_MAX);
@@ -252,31 +259,29 @@ impl From<ExportError> for WriteError {
 /// Writes the records of all segments.
 fn write(
     request: &Request,
-    data: &DataSet,
-    segments: OrderedSegments,
+    data: &Arc<DataSet>,
+    mut segments: OrderedSegments,
     output: &mut Output,
 ) -> Result<SegmentExport, WriteError> {
     let mut begun: Option<SegmentExport> = None;
-    for segment in segments {
+    loop {
+        let some = segments.next_some(request.jobs);
+        if some.is_empty() {
+            break;
+        }
+        let formats = data.formats();
         let export = match &mut begun {
             Some(export) => export,
-            None => begun.insert(request.begin(&data.formats())?),
+            None => begun.insert(request.begin(data, &formats)?),
         };
-        let encoded = export.make_room(&segment)?;
-        output.write_all(&encoded)?;
-        export.push(&segment, &name_of(data, &segment), &data.formats(), &data.values())?;
+        output.write_all(export.push(&some, &formats, &**data)?)?;
     }
     let mut export = match begun {
         Some(export) => export,
-        None => request.begin(&[])?,
+        None => request.begin(data, &[])?,
     };
-    let rest = export.finish()?;
-    output.write_all(&rest)?;
+    output.write_all(export.finish()?)?;
     Ok(export)
-}
-
-fn name_of(data: &DataSet, segment: &Segment) -> String {
-    data.source(segment.source()).map_or_else(String::new, |source| source.name().to_owned())
 }
 
 /// A complaint about values that are missing in the output, and a note about records of other kinds.

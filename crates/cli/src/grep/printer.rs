@@ -102,7 +102,7 @@ impl<'a, 'b> Printer<'a, 'b> {
     ) -> io::Result<()> {
         self.lines += 1;
         let fields = fields.as_ref().map(FieldValues::named).unwrap_or_default();
-        LogLine { file: self.name, text: Some(text), fields }.write_json(self.output)
+        LogLine { file: self.name, text, fields }.write_json(self.output)
     }
 
     /// Takes a matching line and prints it as a row of CSV.
@@ -112,7 +112,7 @@ impl<'a, 'b> Printer<'a, 'b> {
         fields: Option<FieldValues<'_>>,
     ) -> io::Result<()> {
         self.lines += 1;
-        let row = line_csv_row(self.name, Some(text), fields);
+        let row = line_csv_row(self.name, text, fields);
         let row = if self.layout.is_terminal { safe_rows(&row) } else { row };
         self.output.write_all(row.as_bytes())
     }

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 use weir_testkit::fixtures;
 
-use crate::support::{Folder, finish, line, run, run_with_stdin, text, weir};
+use crate::support::{Folder, finish, generated, line, run, run_with_stdin, text, weir};
 
 /// The JSON lines of an export with these arguments.
 fn exported(arguments: &[&str]) -> Vec<Value> {
@@ -72,6 +72,27 @@ fn the_ending_of_the_output_names_its_form() {
     }
     let left = fs::read_dir(folder.path("")).expect("a folder").count();
     assert_eq!(left, 5, "no other file was begun");
+}
+
+#[test]
+fn the_bytes_do_not_depend_on_the_number_of_threads() {
+    let folder = Folder::new();
+    // Several blocks.
+    let log = folder.file("a.log", &generated(8 << 20));
+    for form in ["csv", "jsonl", "parquet", "arrow"] {
+        let output = folder.path(form);
+        let exported = |jobs: &str| {
+            let arguments = ["export", "--to", form, "--output", text(&output), "-j", jobs];
+            let run = run([&arguments[..], &["--where", "status<400", text(&log)]].concat());
+            assert_eq!(run.code, 0, "{}", run.stderr);
+            fs::read(&output).expect("a file")
+        };
+        let expected = exported("1");
+        assert!(expected.len() > 100_000, "{} bytes", expected.len());
+        for jobs in ["2", "3", "8"] {
+            assert!(exported(jobs) == expected, "{form} with {jobs} threads");
+        }
+    }
 }
 
 #[test]
@@ -199,7 +220,7 @@ fn an_export_that_is_killed_leaves_nothing() {
     use std::io::Write;
     use std::process::{Command, Stdio};
 
-    use crate::support::{Served, generated};
+    use crate::support::Served;
 
     for (signal, name) in [("-INT", "a.parquet"), ("-TERM", "a.csv"), ("-KILL", "a.log")] {
         let folder = Folder::new();

@@ -11,7 +11,9 @@ use std::fmt;
 use super::Record;
 use crate::field::{ColumnKind, Field, Unit};
 use crate::similar_name::names_instead;
-use crate::value::{STATUS_CLASS, STATUS_CLASSES, format_rfc3339, status_class};
+use crate::value::{
+    STATUS_CLASS, STATUS_CLASSES, format_rfc3339, push_decimal, push_seconds, status_class,
+};
 
 /// Reads one field of the records of one format; made by [`crate::Format::accessor`].
 ///
@@ -135,11 +137,13 @@ impl FieldAccessor {
             Self::Field(field) => match field.kind() {
                 ColumnKind::Text => Cow::Borrowed(record.text(field)?),
                 ColumnKind::Time => Cow::Owned(format_rfc3339(record.time?).into_bytes()),
-                ColumnKind::Number(Unit::Nanoseconds) => {
-                    Cow::Owned(seconds(record.number(field)?).into_bytes())
-                }
-                ColumnKind::Number(Unit::Bytes | Unit::Count) => {
-                    Cow::Owned(record.number(field)?.to_string().into_bytes())
+                ColumnKind::Number(unit) => {
+                    let (mut text, number) = (Vec::new(), record.number(field)?);
+                    match unit {
+                        Unit::Nanoseconds => push_seconds(&mut text, number),
+                        Unit::Bytes | Unit::Count => push_decimal(&mut text, number),
+                    }
+                    Cow::Owned(text)
                 }
             },
         })
@@ -162,23 +166,3 @@ impl fmt::Display for UnknownField {
 }
 
 impl std::error::Error for UnknownField {}
-
-/// A duration in seconds, without trailing zeros.
-fn seconds(nanoseconds: u64) -> String {
-    let (whole, part) = (nanoseconds / 1_000_000_000, nanoseconds % 1_000_000_000);
-    let text = format!("{whole}.{part:09}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::seconds;
-
-    #[test]
-    fn durations_are_seconds_without_trailing_zeros() {
-        assert_eq!(seconds(0), "0");
-        assert_eq!(seconds(1_250_000_000), "1.25");
-        assert_eq!(seconds(10_000_000_000), "10");
-        assert_eq!(seconds(1), "0.000000001");
-    }
-}

@@ -46,6 +46,7 @@
 mod address;
 mod calendar;
 mod clf;
+mod decimal;
 mod duration;
 mod host;
 mod number;
@@ -59,6 +60,7 @@ mod timestamp;
 mod zone;
 
 pub use address::AddressBlock;
+pub use decimal::{push_decimal, push_seconds};
 pub use rfc3339::{format_rfc3339, parse_rfc3339};
 pub use status::{STATUS_CLASS, STATUS_CLASSES, status_class};
 pub use timestamp::Timestamp;

@@ -16,6 +16,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
 use super::live_ids::IdBits;
+use super::prefetch::{CACHE_LINE_BYTES, prefetch};
 use crate::column::{Codes, REMAINDER};
 
 /// The distinct values of one field. Each has a dense id, in the order of first appearance. Ids 0
@@ -99,6 +100,9 @@ const ENTRY_BYTES: usize = 2 * (size_of::<Entry>() + 1) + size_of::<Span>();
 /// The memory of an entry of `uncounted`, in a tree whose nodes may be half full.
 const UNCOUNTED_BYTES: usize = 3 * size_of::<(u32, u64)>();
 
+/// The most cache lines of a value that are prefetched. The processor itself fetches those after them.
+const PREFETCHED_LINES_MAX: usize = 3;
+
 impl Dictionary {
     /// Chunks start small, for the many fields that have few values, and double up to this.
     const CHUNK_BYTES_MAX: usize = 1 << 20;
@@ -132,6 +136,23 @@ impl Dictionary {
         }
         let bytes = &self.chunks.get(span.chunk as usize)?.bytes;
         bytes.get(span.start as usize..)?.get(..span.length as usize)
+    }
+
+    /// Prefetches what [`Self::value`] reads for an id. A reader of many ids calls it for some of them
+    /// before it takes their values, and so waits for memory once.
+    #[inline]
+    pub fn prefetch(&self, id: u32) {
+        prefetch(&self.spans, (id as usize).wrapping_sub(2));
+    }
+
+    /// Returns what [`Self::value`] does, and prefetches the first bytes.
+    #[inline]
+    pub fn prefetched_value(&self, id: u32) -> Option<&[u8]> {
+        let value = self.value(id)?;
+        for line in 0..value.len().div_ceil(CACHE_LINE_BYTES).min(PREFETCHED_LINES_MAX) {
+            prefetch(value, line * CACHE_LINE_BYTES);
+        }
+        Some(value)
     }
 
     /// Returns the id of a known value.

@@ -17,7 +17,7 @@ use weir_core::Segment;
 /// Values of segments that wait here are not evicted, so in a window the capacity should be small
 /// compared to the memory: when that is full of values, new ones fall into the remainder.
 ///
-/// The ids of a segment stand for the same values until the next one is taken. Code that
+/// The ids of a segment stand for the same values until the next ones are taken. Code that
 /// caches names of ids has to refresh them when [`Values::reuses`](weir_core::Values::reuses)
 /// has grown.
 #[derive(Debug)]
@@ -38,8 +38,8 @@ struct SegmentQueue {
 #[derive(Debug, Default)]
 struct QueueState {
     pending: VecDeque<Arc<Segment>>,
-    /// The segment at which the consumer works.
-    taken: Option<Arc<Segment>>,
+    /// The segments at which the consumer works.
+    taken: Vec<Arc<Segment>>,
     /// Blocks that are parsed but wait for the one before them, and come together with it.
     reordered: usize,
     is_over: bool,
@@ -148,21 +148,32 @@ impl SegmentQueue {
     }
 }
 
+impl OrderedSegments {
+    /// Waits for the next segment, and takes it and those that follow it and are there already, at most
+    /// `max`, but at least one. Returns none at the end of the pipeline.
+    ///
+    /// The ids of all of them stand for the same values until the next call.
+    pub fn next_some(&mut self, max: usize) -> Vec<Arc<Segment>> {
+        let mut state = self.queue.lock();
+        // The segments before are finished, whether or not there is another one.
+        state.taken.clear();
+        let is_waiting = |state: &mut QueueState| !state.is_over && state.pending.is_empty();
+        let state = self.queue.arrival.wait_while(state, is_waiting);
+        let mut state = state.unwrap_or_else(PoisonError::into_inner);
+        let count = state.pending.len().min(max.max(1));
+        let segments: Vec<_> = state.pending.drain(..count).collect();
+        state.taken.clone_from(&segments);
+        drop(state);
+        self.queue.room.notify_all();
+        segments
+    }
+}
+
 impl Iterator for OrderedSegments {
     type Item = Arc<Segment>;
 
     fn next(&mut self) -> Option<Arc<Segment>> {
-        let mut state = self.queue.lock();
-        // The segment before is finished, whether or not there is another one.
-        state.taken = None;
-        let is_waiting = |state: &mut QueueState| !state.is_over && state.pending.is_empty();
-        let state = self.queue.arrival.wait_while(state, is_waiting);
-        let mut state = state.unwrap_or_else(PoisonError::into_inner);
-        let segment = state.pending.pop_front();
-        state.taken.clone_from(&segment);
-        drop(state);
-        self.queue.room.notify_all();
-        segment
+        self.next_some(1).pop()
     }
 }
 

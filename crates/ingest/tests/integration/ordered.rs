@@ -66,8 +66,17 @@ fn lines(segment: &Segment, values: &Values) -> String {
         .collect()
 }
 
-fn all_lines(segments: OrderedSegments, data: &DataSet) -> String {
-    segments.map(|segment| lines(&segment, &data.values())).collect()
+/// All lines, of which the consumer takes the segments a few at a time.
+fn all_lines(mut segments: OrderedSegments, step: usize, data: &DataSet) -> String {
+    let mut shown = String::new();
+    loop {
+        let some = segments.next_some(step);
+        assert!(some.len() <= step);
+        if some.is_empty() {
+            return shown;
+        }
+        shown.extend(some.iter().map(|segment| lines(segment, &data.values())));
+    }
 }
 
 proptest! {
@@ -78,6 +87,7 @@ proptest! {
         retention in retentions(),
         jobs in 1usize..9,
         capacities in prop::collection::vec(1usize..20, 1..4),
+        step in 1usize..6,
         count in 0usize..2_000,
     ) {
         let log = log(count);
@@ -86,7 +96,7 @@ proptest! {
             .into_iter()
             .map(|capacity| {
                 let (segments, data) = (data.subscribe(capacity), data.clone());
-                thread::spawn(move || all_lines(segments, &data))
+                thread::spawn(move || all_lines(segments, step, &data))
             })
             .collect();
         read(pipeline, &log);
@@ -140,19 +150,22 @@ fn values_of_waiting_segments_are_not_evicted() {
     // The window holds a small part of the log, whose paths are all different. The segments that
     // wait hold few values of it, so that none of them falls into the remainder.
     let (data, pipeline) = pipeline(Retention::Window { width: None }, 2, 4 << 20);
-    let segments = data.subscribe(8);
+    let mut segments = data.subscribe(8);
     let seen = Arc::new(AtomicUsize::new(0));
     let consumer = {
         let (data, seen) = (data.clone(), seen.clone());
         thread::spawn(move || {
             let mut shown = String::new();
-            for segment in segments {
-                if seen.fetch_add(1, Ordering::Relaxed) % 50 == 0 {
+            loop {
+                let some = segments.next_some(3);
+                if some.is_empty() {
+                    return shown;
+                }
+                if seen.fetch_add(1, Ordering::Relaxed) % 20 == 0 {
                     thread::sleep(Duration::from_millis(5));
                 }
-                shown += &lines(&segment, &data.values());
+                shown.extend(some.iter().map(|segment| lines(segment, &data.values())));
             }
-            shown
         })
     };
     let log = log(150_000);

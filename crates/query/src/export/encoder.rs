@@ -1,24 +1,15 @@
 //! Rows as the bytes of a format.
 
-use std::io;
-
-use weir_core::{FieldAccessor, Record, RecordKind, RowReader, Segment, Selection, Values, Zone};
-use weir_export::{ArrowWriter, EncodeError, ParquetWriter, RowBatch, TableSchema};
-use weir_view::{FieldValues, LogLine, line_csv_header, line_csv_row};
+use weir_core::{RecordKind, Segment, Selection, Values};
+use weir_export::{ArrowWriter, EncodeError, ParquetWriter, RowBatch, TableSchema, TextFormat};
 
 use super::ExportFormat;
 
 /// The encoder of a format.
 pub(super) enum Encoder {
+    /// Rows are written one by one.
     Text(TextFormat),
     Table(Box<TableEncoder>),
-}
-
-/// A format whose rows are written one by one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TextFormat {
-    Csv,
-    JsonLines,
 }
 
 /// A format whose rows are gathered in batches.
@@ -41,12 +32,6 @@ pub(super) struct Rows<'a> {
     pub(super) values: &'a Values,
 }
 
-/// How the rows of one kind become text.
-pub(super) struct RowText {
-    reader: RowReader,
-    columns: Vec<(String, FieldAccessor)>,
-}
-
 impl Encoder {
     /// The encoder of a format for records of this kind with these fields in addition to the known
     /// ones, and the first bytes of its output.
@@ -56,8 +41,8 @@ impl Encoder {
         extra_fields: &[String],
     ) -> Result<(Self, Vec<u8>), EncodeError> {
         Ok(match format {
-            ExportFormat::Csv => (Self::Text(TextFormat::Csv), line_csv_header(false).into_bytes()),
-            ExportFormat::JsonLines => (Self::Text(TextFormat::JsonLines), Vec::new()),
+            ExportFormat::Csv => Self::text(TextFormat::Csv),
+            ExportFormat::JsonLines => Self::text(TextFormat::JsonLines),
             ExportFormat::Parquet => {
                 let schema = TableSchema::new(kind, extra_fields);
                 let writer = TableWriter::Parquet(ParquetWriter::new(&schema)?);
@@ -69,6 +54,11 @@ impl Encoder {
                 Self::table(schema, writer)?
             }
         })
+    }
+
+    /// The encoder of a text, and the first bytes of its output.
+    fn text(format: TextFormat) -> (Self, Vec<u8>) {
+        (Self::Text(format), format.header().into_bytes())
     }
 
     /// The encoder of a table, and the first bytes of its output.
@@ -149,38 +139,5 @@ impl TableEncoder {
     /// The rows that wait.
     pub(super) fn batch(&self) -> &RowBatch {
         &self.batch
-    }
-}
-
-impl RowText {
-    /// The text of rows that this reader reads.
-    pub(super) fn new(reader: RowReader) -> Self {
-        Self { columns: reader.fields().accessors(), reader }
-    }
-
-    /// Writes a row. Times are in the zone, or else as the log has them. Returns whether all of its
-    /// values are known, see [`RowReader::read`].
-    pub(super) fn write(
-        &self,
-        format: TextFormat,
-        rows: Rows<'_>,
-        row: usize,
-        zone: Option<&Zone>,
-        output: &mut Vec<u8>,
-    ) -> bool {
-        let mut record = Record::new();
-        let is_known = self.reader.read(rows.segment, row, rows.values, &mut record);
-        let fields = FieldValues { columns: &self.columns, record: &record, zone };
-        match format {
-            TextFormat::Csv => {
-                output.extend(line_csv_row(rows.file, None, Some(fields)).into_bytes());
-            }
-            TextFormat::JsonLines => {
-                let line = LogLine { file: rows.file, text: None, fields: fields.named() };
-                // Memory takes all, and every value of a field is JSON.
-                let _: io::Result<()> = line.write_json(output);
-            }
-        }
-        is_known
     }
 }

@@ -3,6 +3,8 @@
 mod encoder;
 mod row_export;
 mod segment_export;
+mod segment_text;
+mod threads;
 
 use std::fmt;
 

@@ -1,17 +1,17 @@
 //! The records of a data set that a query selects, as a file in parts.
 
 use std::collections::{HashMap, VecDeque};
-use std::panic::resume_unwind;
 use std::sync::Arc;
-use std::thread;
 
 use weir_core::{
     CompiledFilter, RowReader, Segment, Selection, Snapshot, SnapshotSegment, Snapshots, Values,
     Zone,
 };
+use weir_export::{SegmentRows, TextFormat, TextWriter};
 use weir_view::{Query, QueryError, RecordKind, main_kind};
 
-use super::encoder::{Encoder, RowText, Rows, TableEncoder, TextFormat};
+use super::encoder::{Encoder, Rows, TableEncoder};
+use super::threads::on_threads;
 use super::{ExportError, ExportFormat};
 use crate::extents::Extents;
 use crate::line_order::{in_line_order, rows_in_line_order};
@@ -23,10 +23,10 @@ const PART_BYTES: usize = 64 << 10;
 const JOBS_MAX: usize = 4;
 
 /// The number of rows that a thread takes at once, long enough for a thread to be worth it.
-const TEXT_ROWS_MAX: usize = 512;
+const TEXT_ROWS_MAX: usize = 1_024;
 
 /// A thread ends when it has written this many bytes of its rows. Few rows are so long.
-const TEXT_BYTES_MAX: usize = 256 << 10;
+const TEXT_BYTES_MAX: usize = 512 << 10;
 
 /// A part ends after this many groups of segments even if it is short, so that its reader may stop.
 const PART_GROUPS_MAX: usize = 16;
@@ -37,18 +37,18 @@ const RUN_ROWS_MAX: usize = 4_096;
 /// Writes the rows of a data set that a query selects, part by part.
 ///
 /// They are the rows of a snapshot, in the order of the sources, and of each source in that of its
-/// lines. Two exports of the same rows of one snapshot have the same bytes. The text of a row is that of
-/// [`LogLine`](weir_view::LogLine) or [`line_csv_row`](weir_view::line_csv_row), without the text of the line. Rows that expire before they are
-/// written are left out. A value that was not kept, because memory ran out, is absent. The columns
-/// of a table are those of [`weir_export::TableSchema`].
+/// lines. Two exports of the same rows of one snapshot have the same bytes. Text is described at
+/// [`weir_export::TextWriter`], and the columns of a table at [`weir_export::TableSchema`]. Rows that
+/// expire before they are written are left out. A value that was not kept, because memory ran out, is
+/// absent.
 ///
 /// # Locks
 /// The values are read while a part is written, and not between parts.
 ///
 /// # Memory
-/// A part of 64 KiB, and 256 KiB and one row for each of up to 4 threads, or a [batch](weir_export::RowBatch) and its encoded form; 16 bytes
-/// for each row of a few segments, and a snapshot: segments that expire during an export are freed
-/// after it.
+/// A part of 64 KiB, and 512 KiB and one row of text for each of up to 4 threads, or a
+/// [batch](weir_export::RowBatch) and its encoded form; 16 bytes for each row of a few segments, and a
+/// snapshot: segments that expire during an export are freed after it.
 ///
 /// # Examples
 /// ```
@@ -78,6 +78,8 @@ pub struct RowExport<D> {
     begin: Vec<u8>,
     /// The number of threads that write a part.
     jobs: usize,
+    /// A writer for each thread, once it was needed.
+    writers: Vec<TextWriter>,
     zone: Option<Zone>,
     name_of: Box<dyn Fn(u32) -> String + Send>,
     /// The offset of the last line of each source in the first snapshot.
@@ -91,15 +93,15 @@ pub struct RowExport<D> {
 struct Walk {
     epoch: u64,
     filter: CompiledFilter,
-    text: RowText,
-    /// The fields of the formats in addition to the known ones.
-    extra_fields: Vec<String>,
+    reader: RowReader,
     /// The segments that were not read yet.
     groups: VecDeque<Vec<SnapshotSegment>>,
     /// The group that is read: its segments, its rows that were not written yet, and its source.
     segments: Vec<Arc<Segment>>,
     rows: std::vec::IntoIter<(usize, usize)>,
     file: String,
+    /// The offset of the last line of that source in the first snapshot; `None` if it is newer.
+    last_line: Option<u64>,
 }
 
 impl<D: Snapshots> RowExport<D> {
@@ -122,12 +124,14 @@ impl<D: Snapshots> RowExport<D> {
             Some(walk) => walk,
             None => Walk::of_now(&*data, &query, kind)?,
         };
-        let (encoder, begin) = Encoder::new(format, kind.into(), &walk.extra_fields)?;
+        let (encoder, begin) =
+            Encoder::new(format, kind.into(), walk.reader.fields().extra_fields())?;
         Ok(Self {
             query,
             encoder,
             begin,
             jobs: 1,
+            writers: Vec::new(),
             zone,
             name_of: Box::new(name_of),
             last_lines: last_lines(snapshot),
@@ -153,7 +157,6 @@ impl<D: Snapshots> RowExport<D> {
     /// happen.
     pub fn next_part(&mut self) -> Result<Option<Vec<u8>>, ExportError> {
         let mut part = std::mem::take(&mut self.begin);
-        part.reserve(PART_BYTES + (PART_BYTES >> 4));
         let mut groups = 0;
         loop {
             let data = self.data.clone();
@@ -184,6 +187,8 @@ impl<D: Snapshots> RowExport<D> {
     fn begin_again(&mut self) -> Result<(), QueryError> {
         let kind = self.query.kind.unwrap_or_default();
         self.walk = Walk::of_now(&*self.data, &self.query, kind)?;
+        // They may lack fields that records have now.
+        self.writers.clear();
         Ok(())
     }
 
@@ -195,11 +200,7 @@ impl<D: Snapshots> RowExport<D> {
                 self.write_text(format, values, part);
             }
             Encoder::Table(table) => {
-                let mut walked = WalkedRows {
-                    walk: &mut self.walk,
-                    last_lines: &self.last_lines,
-                    passed: &mut self.passed,
-                };
+                let mut walked = WalkedRows { walk: &mut self.walk, passed: &mut self.passed };
                 walked.write_table(table, values);
             }
         }
@@ -207,20 +208,22 @@ impl<D: Snapshots> RowExport<D> {
 
     /// Writes the next rows of the group, on several threads if there are many.
     fn write_text(&mut self, format: TextFormat, values: &Values, part: &mut Vec<u8>) {
+        let (reader, zone) = (&self.walk.reader, &self.zone);
+        let writer = || TextWriter::new(format, reader, zone.clone());
+        self.writers.resize_with(self.jobs, writer);
         while part.len() < PART_BYTES && !self.walk.rows.as_slice().is_empty() {
-            let this = TextRows {
-                walk: &self.walk,
-                last_lines: &self.last_lines,
-                passed: self.passed,
-                zone: self.zone.as_ref(),
-                values,
-            };
+            let this = TextRows { walk: &self.walk, passed: self.passed, values };
             let rows = self.walk.rows.as_slice();
             let runs: Vec<_> = rows.chunks(TEXT_ROWS_MAX).take(self.jobs).collect();
-            let texts = on_threads(&runs, |run| this.write(format, run));
+            let work = self.writers.iter_mut().zip(&runs);
+            let texts = on_threads(work, |(writer, run)| this.write(writer, run));
             let mut written = 0;
             for ((text, rows), run) in texts.into_iter().zip(&runs) {
-                part.extend(text);
+                // Most texts need not be copied.
+                match part.is_empty() {
+                    true => *part = text,
+                    false => part.extend(text),
+                }
                 written += rows;
                 if rows < run.len() {
                     // The rows after it are written again, in their order.
@@ -244,8 +247,9 @@ impl<D: Snapshots> RowExport<D> {
         let selected = rows.iter().map(|(_, rows)| rows.len()).sum();
         self.walk.rows = rows_in_line_order(&rows, 0..selected).into_iter();
         self.walk.segments = group.iter().map(|it| it.segment.clone()).collect();
-        self.walk.file =
-            group.first().map_or_else(String::new, |it| (self.name_of)(it.segment.source()));
+        let source = group.first().map(|it| it.segment.source());
+        self.walk.file = source.map_or_else(String::new, &self.name_of);
+        self.walk.last_line = source.and_then(|source| self.last_lines.get(&source).copied());
         true
     }
 }
@@ -253,59 +257,41 @@ impl<D: Snapshots> RowExport<D> {
 /// What the text of the rows of a group depends on.
 struct TextRows<'a> {
     walk: &'a Walk,
-    last_lines: &'a HashMap<u32, u64>,
     passed: Option<(u32, u64)>,
-    zone: Option<&'a Zone>,
     values: &'a Values,
 }
 
 impl TextRows<'_> {
     /// The text of the first of some rows, and their number, which is at least one.
-    fn write(&self, format: TextFormat, rows: &[(usize, usize)]) -> (Vec<u8>, usize) {
+    fn write(&self, writer: &mut TextWriter, rows: &[(usize, usize)]) -> (Vec<u8>, usize) {
+        let segments = self.walk.segments.iter();
+        let mut segments: Vec<_> =
+            segments.map(|it| writer.rows(&self.walk.file, it, self.values)).collect();
         let mut text = Vec::with_capacity(PART_BYTES);
-        for (number, (index, row)) in rows.iter().copied().enumerate() {
-            if text.len() >= TEXT_BYTES_MAX {
-                return (text, number);
-            }
-            let place = self.walk.place(index, row);
-            if is_exported(self.last_lines, self.passed, place) {
-                let (file, segment) = (self.walk.file.as_str(), &*self.walk.segments[index]);
-                let rows = Rows { file, segment, values: self.values };
-                self.walk.text.write(format, rows, row, self.zone, &mut text);
+        let mut written = 0;
+        // Nearly always, all rows are of one segment.
+        for run in rows.chunk_by(|one, next| one.0 == next.0) {
+            for run in run.chunks(SegmentRows::LOOK_UP_ROWS) {
+                let segment = &mut segments[run[0].0];
+                segment.look_up(run.iter().map(|(_, row)| *row));
+                for (number, (index, row)) in run.iter().enumerate() {
+                    if text.len() >= TEXT_BYTES_MAX {
+                        return (text, written);
+                    }
+                    if self.walk.is_exported(self.walk.place(*index, *row), self.passed) {
+                        writer.push(segment, number, &mut text);
+                    }
+                    written += 1;
+                }
             }
         }
-        (text, rows.len())
+        (text, written)
     }
-}
-
-/// Whether the row at a place was there when the export began and was not passed.
-fn is_exported(
-    last_lines: &HashMap<u32, u64>,
-    passed: Option<(u32, u64)>,
-    place: (u32, u64),
-) -> bool {
-    let was_there = last_lines.get(&place.0).is_some_and(|last| place.1 <= *last);
-    was_there && passed.is_none_or(|passed| place > passed)
-}
-
-/// Does work for every item on a thread each, and returns the results in the order of the items.
-fn on_threads<I: Sync, T: Send>(items: &[I], work: impl Fn(&I) -> T + Sync) -> Vec<T> {
-    let Some((first, others)) = items.split_first() else { return Vec::new() };
-    let work = &work;
-    thread::scope(|scope| {
-        let others: Vec<_> = others.iter().map(|item| scope.spawn(move || work(item))).collect();
-        let mut results = vec![work(first)];
-        for other in others {
-            results.push(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        }
-        results
-    })
 }
 
 /// The rows of a group that are exported.
 struct WalkedRows<'a> {
     walk: &'a mut Walk,
-    last_lines: &'a HashMap<u32, u64>,
     passed: &'a mut Option<(u32, u64)>,
 }
 
@@ -313,7 +299,7 @@ impl WalkedRows<'_> {
     /// Whether a row was there when the export began and was not passed. It is passed now.
     fn admits(&mut self, index: usize, row: usize) -> bool {
         let place = self.walk.place(index, row);
-        let is_exported = is_exported(self.last_lines, *self.passed, place);
+        let is_exported = self.walk.is_exported(place, *self.passed);
         if is_exported {
             *self.passed = Some(place);
         }
@@ -349,6 +335,12 @@ impl Walk {
         (segment.source(), segment.line_offset(row))
     }
 
+    /// Whether the row at a place was there when the export began and was not passed.
+    fn is_exported(&self, place: (u32, u64), passed: Option<(u32, u64)>) -> bool {
+        let was_there = self.last_line.is_some_and(|last| place.1 <= last);
+        was_there && passed.is_none_or(|passed| place > passed)
+    }
+
     /// The way through the segments of a kind that the data set holds now.
     fn of_now<D: Snapshots>(data: &D, query: &Query, kind: RecordKind) -> Result<Self, QueryError> {
         loop {
@@ -378,12 +370,12 @@ impl Walk {
         Ok(Some(Self {
             epoch: snapshot.epoch,
             filter,
-            extra_fields: reader.fields().extra_fields().to_vec(),
-            text: RowText::new(reader),
+            reader,
             groups: groups.map(|group| group.into_iter().cloned().collect()).collect(),
             segments: Vec::new(),
             rows: Vec::new().into_iter(),
             file: String::new(),
+            last_line: None,
         }))
     }
 }

@@ -1,12 +1,16 @@
 //! The records of segments, one after another, as a file.
 
-use std::ops::Range;
 use std::sync::Arc;
 
-use weir_core::{CompiledFilter, Filter, Format, RowReader, Segment, Selection, Values, Zone};
+use weir_core::{
+    CompiledFilter, Filter, Format, RowReader, Segment, Selection, Snapshots, Values, Zone,
+};
+use weir_export::{TextFormat, TextWriter};
 use weir_view::{Query, RecordKind};
 
-use super::encoder::{Encoder, RowText, Rows, TextFormat};
+use super::encoder::{Encoder, Rows};
+use super::segment_text::WaitingTexts;
+use super::threads::on_threads;
 use super::{ExportError, ExportFormat};
 
 /// Exports the records that a query selects while they are read, so that they need not be kept: the
@@ -15,23 +19,35 @@ use super::{ExportError, ExportFormat};
 /// The records are those of [`RowExport`](super::RowExport) over the same log, in the same order.
 ///
 /// # Memory
-/// One [batch](weir_export::RowBatch) of rows and its encoded form, or the text of one block.
+/// One [batch](weir_export::RowBatch) of rows and its encoded form, or twice the text of one block and of
+/// one segment for each thread.
 pub struct SegmentExport {
     query: Query,
     kind: RecordKind,
     zone: Option<Zone>,
     encoder: Encoder,
+    name_of: Box<dyn Fn(u32) -> String + Send>,
     filter: Option<SelectedRows>,
-    text: Option<Current<RowText>>,
-    waiting: TextRows,
+    /// The number of segments that are written at the same time.
+    jobs: usize,
+    writers: TextWriters,
+    waiting: WaitingTexts,
+    /// The bytes before the first record, until they are returned.
+    begin: Vec<u8>,
+    /// The output of the last call.
     output: Vec<u8>,
     counts: ExportCounts,
 }
 
-/// Something that holds for a data set as long as this number of it is the same.
-struct Current<T> {
-    version: u64,
-    value: T,
+/// A segment after the name of its source.
+type NamedSegment<'a> = (String, &'a Segment);
+
+/// A writer for each thread.
+#[derive(Default)]
+struct TextWriters {
+    /// The number of formats whose fields they write.
+    formats: usize,
+    writers: Vec<TextWriter>,
 }
 
 /// What an export has seen.
@@ -46,20 +62,10 @@ pub struct ExportCounts {
     pub unknown_values: u64,
 }
 
-/// The text of rows that wait for others of the same block whose lines may be before theirs.
-#[derive(Debug, Default)]
-struct TextRows {
-    text: Vec<u8>,
-    /// The offset of each line, and its text.
-    rows: Vec<(u64, Range<usize>)>,
-    /// The source of the rows, and the offset of its last line.
-    last: Option<(u32, u64)>,
-}
-
 impl SegmentExport {
     /// An export of the records of this kind that the query selects. Times in the query are RFC 3339,
     /// see [`settled`](crate::settled). `extra_fields` are the fields that have a column in addition to
-    /// those that every format may have.
+    /// those that every format may have. `name_of` returns the name of the source with a number.
     ///
     /// Times in text are in `zone`, or else as the log has them.
     ///
@@ -70,19 +76,31 @@ impl SegmentExport {
         zone: Option<Zone>,
         format: ExportFormat,
         extra_fields: &[String],
+        name_of: impl Fn(u32) -> String + Send + 'static,
     ) -> Result<Self, ExportError> {
-        let (encoder, output) = Encoder::new(format, kind.into(), extra_fields)?;
+        let (encoder, begin) = Encoder::new(format, kind.into(), extra_fields)?;
         Ok(Self {
             query,
             kind,
             zone,
             encoder,
+            name_of: Box::new(name_of),
             filter: None,
-            text: None,
-            waiting: TextRows::default(),
-            output,
+            jobs: 1,
+            writers: TextWriters::default(),
+            waiting: WaitingTexts::default(),
+            begin,
+            output: Vec::new(),
             counts: ExportCounts::default(),
         })
+    }
+
+    /// The same export on up to this number of threads. Its bytes are the same.
+    #[must_use]
+    pub fn with_jobs(mut self, jobs: usize) -> Self {
+        self.jobs = jobs.max(1);
+        self.encoder.set_jobs(self.jobs);
+        self
     }
 
     /// What was seen so far.
@@ -95,57 +113,82 @@ impl SegmentExport {
         ExportCounts { unknown_values, ..self.counts }
     }
 
-    /// Encodes rows that wait, if there are enough and none of the next segment belongs between them.
-    /// Returns the output so far. Call it before [`Self::push`], without the values.
+    /// Adds the records of the next segments of the log. `formats` are those of the data set. Returns the
+    /// output since the last call, which may lack the records of the last block.
+    ///
+    /// # Locks
+    /// The values are read while segments are written, and not while a batch of a table is encoded.
     ///
     /// # Errors
-    /// Fails if the rows cannot be encoded, which does not happen.
-    pub fn make_room(&mut self, next: &Segment) -> Result<Vec<u8>, ExportError> {
-        match &self.encoder {
-            Encoder::Table(table) if table.batch().overlaps(next) => {}
-            Encoder::Text(_) if self.waiting.overlaps(next) => {}
-            Encoder::Table(_) if !self.encoder.is_full() => {}
-            Encoder::Table(_) => self.output.extend(self.encoder.encode()?),
-            Encoder::Text(_) => self.waiting.flush(&mut self.output),
+    /// Fails if the query is not valid for this data, or the rows cannot be encoded, which does not
+    /// happen.
+    pub fn push<D: Snapshots>(
+        &mut self,
+        segments: &[Arc<Segment>],
+        formats: &[Arc<Format>],
+        data: &D,
+    ) -> Result<&[u8], ExportError> {
+        self.output.clear();
+        self.output.append(&mut self.begin);
+        let (of_kind, others): (Vec<&Segment>, Vec<&Segment>) =
+            segments.iter().map(Arc::as_ref).partition(|it| it.kind() == self.kind.into());
+        self.counts.other_kinds += others.iter().map(|it| it.rows() as u64).sum::<u64>();
+        // Before the values are locked.
+        let named = of_kind.into_iter().map(|it| ((self.name_of)(it.source()), it));
+        let named: Vec<NamedSegment> = named.collect();
+        for some in named.chunks(self.jobs) {
+            match self.encoder {
+                Encoder::Text(format) => self.push_text(some, format, formats, &data.values())?,
+                Encoder::Table(_) => some.iter().try_for_each(|it| self.push_rows(it, data))?,
+            }
         }
-        Ok(std::mem::take(&mut self.output))
+        Ok(&self.output)
     }
 
-    /// Adds the records of the next segment of the log. `formats` are those of the data set.
-    ///
-    /// # Errors
-    /// Fails if the query is not valid for this data.
-    pub fn push(
+    /// Writes segments, each on a thread.
+    fn push_text(
         &mut self,
-        segment: &Segment,
-        file: &str,
+        segments: &[NamedSegment<'_>],
+        format: TextFormat,
         formats: &[Arc<Format>],
         values: &Values,
     ) -> Result<(), ExportError> {
-        if segment.kind() != self.kind.into() {
-            self.counts.other_kinds += segment.rows() as u64;
-            return Ok(());
-        }
-        let filter = match &mut self.filter {
-            Some(filter) => filter,
-            None => self.filter.insert(SelectedRows::new(self.query.question(values)?.filter)),
+        let filter = SelectedRows::refreshed(&mut self.filter, &self.query, values)?;
+        let writer = || {
+            let reader = RowReader::new(formats, values, self.kind.into());
+            TextWriter::new(format, &reader, self.zone.clone())
         };
-        let selection = filter.select(segment, values);
+        let writers = self.writers.get(formats.len(), segments.len(), writer);
+        let spare = self.waiting.spare(segments.len());
+        let work = writers.iter_mut().zip(spare).zip(segments);
+        let texts = on_threads(work, |((writer, spare), (file, segment))| {
+            spare.replaced(writer, (file, segment), &filter.select(segment), values)
+        });
+        for (text, (_, segment)) in texts.into_iter().zip(segments) {
+            self.counts.records += text.rows();
+            self.counts.unknown_values += text.unknown_rows;
+            self.waiting.push(text, segment, &mut self.output);
+        }
+        Ok(())
+    }
+
+    /// Adds the rows of a segment to the batch of a table. A batch that is full is encoded before, if
+    /// none of the lines of the segment is between its own.
+    fn push_rows<D: Snapshots>(
+        &mut self,
+        (file, segment): &NamedSegment<'_>,
+        data: &D,
+    ) -> Result<(), ExportError> {
+        let overlaps = |encoder: &Encoder| matches!(encoder, Encoder::Table(it) if it.batch().overlaps(segment));
+        if self.encoder.is_full() && !overlaps(&self.encoder) {
+            self.output.extend(self.encoder.encode()?);
+        }
+        let values = data.values();
+        let filter = SelectedRows::refreshed(&mut self.filter, &self.query, &values)?;
+        let selection = filter.select(segment);
         self.counts.records += selection.len() as u64;
-        let rows = Rows { file, segment, values };
-        match &mut self.encoder {
-            Encoder::Table(table) => table.push(rows, &selection),
-            Encoder::Text(format) => {
-                let version = formats.len() as u64;
-                let text = Current::get(&mut self.text, version, || {
-                    RowText::new(RowReader::new(formats, values, self.kind.into()))
-                });
-                let (format, zone, waiting) = (*format, self.zone.as_ref(), &mut self.waiting);
-                selection.for_each(|row| {
-                    let is_known = waiting.push(text, format, rows, row, zone);
-                    self.counts.unknown_values += u64::from(!is_known);
-                });
-            }
+        if let Encoder::Table(table) = &mut self.encoder {
+            table.push(Rows { file, segment, values: &values }, &selection);
         }
         Ok(())
     }
@@ -154,10 +197,12 @@ impl SegmentExport {
     ///
     /// # Errors
     /// Fails if the rows cannot be encoded, which does not happen.
-    pub fn finish(&mut self) -> Result<Vec<u8>, ExportError> {
+    pub fn finish(&mut self) -> Result<&[u8], ExportError> {
+        self.output.clear();
+        self.output.append(&mut self.begin);
         self.waiting.flush(&mut self.output);
         self.output.extend(self.encoder.finish()?);
-        Ok(std::mem::take(&mut self.output))
+        Ok(&self.output)
     }
 }
 
@@ -171,67 +216,54 @@ struct SelectedRows {
 }
 
 impl SelectedRows {
+    /// The rows that a query selects, with decisions about all values.
+    fn refreshed<'a>(
+        this: &'a mut Option<Self>,
+        query: &Query,
+        values: &Values,
+    ) -> Result<&'a Self, ExportError> {
+        let this = match this {
+            Some(this) => this,
+            None => this.insert(Self::new(query.question(values)?.filter)),
+        };
+        if this.compiled.is_unconditional() {
+            return Ok(this);
+        }
+        if this.reuses != values.reuses() {
+            this.compiled = CompiledFilter::new(&this.filter);
+            this.reuses = values.reuses();
+        }
+        this.compiled.refresh(values);
+        Ok(this)
+    }
+
     fn new(filter: Filter) -> Self {
         Self { compiled: CompiledFilter::new(&filter), filter, reuses: 0 }
     }
 
-    fn select(&mut self, segment: &Segment, values: &Values) -> Selection {
-        if self.compiled.is_unconditional() {
-            return Selection::All(segment.rows());
+    fn select(&self, segment: &Segment) -> Selection {
+        match self.compiled.is_unconditional() {
+            true => Selection::All(segment.rows()),
+            false => self.compiled.select(segment),
         }
-        if self.reuses != values.reuses() {
-            self.compiled = CompiledFilter::new(&self.filter);
-            self.reuses = values.reuses();
-        }
-        self.compiled.refresh(values);
-        self.compiled.select(segment)
     }
 }
 
-impl<T> Current<T> {
-    /// The value for this version, made if there is none.
-    fn get(current: &mut Option<Self>, version: u64, make: impl FnOnce() -> T) -> &mut T {
-        let known = current.take().filter(|known| known.version == version);
-        &mut current.insert(known.unwrap_or_else(|| Self { version, value: make() })).value
-    }
-}
-
-impl TextRows {
-    fn push(
+impl TextWriters {
+    /// Some writers for this number of formats. Those for fewer may lack fields that records have now.
+    fn get(
         &mut self,
-        text: &RowText,
-        format: TextFormat,
-        rows: Rows<'_>,
-        row: usize,
-        zone: Option<&Zone>,
-    ) -> bool {
-        let (start, offset) = (self.text.len(), rows.segment.line_offset(row));
-        let is_known = text.write(format, rows, row, zone, &mut self.text);
-        self.rows.push((offset, start..self.text.len()));
-        let source = rows.segment.source();
-        let last = self.last.filter(|last| last.0 == source).map_or(0, |last| last.1);
-        self.last = Some((source, last.max(offset)));
-        is_known
-    }
-
-    /// Whether the first line of a segment is before the last one here.
-    fn overlaps(&self, segment: &Segment) -> bool {
-        let is_before = |(source, last)| {
-            source == segment.source() && segment.rows() > 0 && segment.line_offset(0) < last
-        };
-        !self.rows.is_empty() && self.last.is_some_and(is_before)
-    }
-
-    /// Moves the text to `output`, in the order of the lines.
-    fn flush(&mut self, output: &mut Vec<u8>) {
-        if self.rows.is_sorted_by_key(|(offset, _)| *offset) {
-            output.append(&mut self.text);
-        } else {
-            self.rows.sort_by_key(|(offset, _)| *offset);
-            self.rows.iter().for_each(|(_, row)| output.extend(&self.text[row.clone()]));
+        formats: usize,
+        writers: usize,
+        new: impl FnMut() -> TextWriter,
+    ) -> &mut [TextWriter] {
+        if self.formats != formats {
+            self.formats = formats;
+            self.writers.clear();
         }
-        self.text.clear();
-        self.rows.clear();
-        self.last = None;
+        if self.writers.len() < writers {
+            self.writers.resize_with(writers, new);
+        }
+        &mut self.writers
     }
 }

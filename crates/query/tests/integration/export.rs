@@ -10,7 +10,9 @@ use weir_demo::Traffic;
 use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd};
 use weir_query::{ExportFormat, RowExport, SegmentExport};
 use weir_testkit::arrow::{ArrowCell, ArrowStream};
-use weir_view::{FieldValues, LogLine, Query, RecordKind, line_csv_header, line_csv_row};
+use weir_view::{Query, RecordKind};
+
+use super::record_text::{header, record_text};
 
 /// Blocks of a few lines, so that there are many segments.
 const LIMITS: BlockLimits = BlockLimits { block_bytes: 4_096, line_bytes_max: 1 << 20 };
@@ -84,24 +86,13 @@ fn naive(
             if !accepts(&record) {
                 continue;
             }
-            let fields = FieldValues { columns: &columns, record: &record, zone: None };
             let name = name_of(segment.source());
-            let text = match format {
-                ExportFormat::Csv => line_csv_row(&name, None, Some(fields)),
-                ExportFormat::JsonLines => {
-                    let mut json = Vec::new();
-                    let line = LogLine { file: &name, text: None, fields: fields.named() };
-                    line.write_json(&mut json).expect("memory");
-                    String::from_utf8(json).expect("text")
-                }
-                ExportFormat::Parquet | ExportFormat::Arrow => unreachable!("not a text"),
-            };
+            let text = record_text(format, &name, &columns, &record, None);
             rows.push(((segment.source(), segment.line_offset(row)), text));
         }
     }
     rows.sort();
-    let header = if format == ExportFormat::Csv { line_csv_header(false) } else { String::new() };
-    header + &rows.into_iter().map(|(_, text)| text).collect::<String>()
+    header(format) + &rows.into_iter().map(|(_, text)| text).collect::<String>()
 }
 
 #[test]
@@ -289,6 +280,7 @@ fn tables_have_the_rows_of_the_lines_of_json() {
 /// The export of a log while it is read in a window of so little memory that ids are used again.
 fn exported_while_read(log: &[u8], condition: &str, format: ExportFormat) -> (Vec<u8>, u64) {
     const MEMORY_BYTES: usize = 2 << 20;
+    const JOBS: usize = 3;
     let retention = Retention::Window { width: None };
     let options = PipelineOptions {
         limits: LIMITS,
@@ -296,7 +288,7 @@ fn exported_while_read(log: &[u8], condition: &str, format: ExportFormat) -> (Ve
         ..PipelineOptions::new(2, retention)
     };
     let data = DataSet::new(retention, MEMORY_BYTES, &[]);
-    let segments = data.subscribe(2);
+    let mut segments = data.subscribe(2);
     let pipeline = Pipeline::start(&options, data.clone());
     let mut file = Vec::new();
     std::thread::scope(|scope| {
@@ -307,11 +299,14 @@ fn exported_while_read(log: &[u8], condition: &str, format: ExportFormat) -> (Ve
             pipeline.finish();
         });
         let query = (query_of(condition), RecordKind::Request);
-        let mut export = SegmentExport::new(query, None, format, &[]).expect("columns");
-        for segment in segments {
-            file.extend(export.make_room(&segment).expect("rows"));
-            let name = name_of(segment.source());
-            export.push(&segment, &name, &data.formats(), &data.values()).expect("valid");
+        let export = SegmentExport::new(query, None, format, &[], name_of);
+        let mut export = export.expect("columns").with_jobs(JOBS);
+        loop {
+            let some = segments.next_some(JOBS);
+            if some.is_empty() {
+                break;
+            }
+            file.extend(export.push(&some, &data.formats(), &*data).expect("valid"));
         }
         file.extend(export.finish().expect("rows"));
         assert_eq!(export.counts().unknown_values, 0);

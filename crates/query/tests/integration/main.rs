@@ -3,8 +3,10 @@
 mod answers;
 mod blocks;
 mod export;
+mod export_text;
 mod kinds;
 mod lines;
+mod record_text;
 mod removal;
 mod rule_details;
 mod rule_rows;
