@@ -1,5 +1,8 @@
 //! Batches of rows as a Parquet file.
 
+mod hybrid;
+mod text_column;
+
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,10 +12,8 @@ use bytes::Bytes;
 use parquet::basic::{
     Compression, Encoding, LogicalType, Repetition, TimeUnit, Type as PhysicalType, ZstdLevel,
 };
-use parquet::column::writer::{
-    ColumnCloseResult, ColumnWriter, get_column_writer, get_typed_column_writer_mut,
-};
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+use parquet::column::writer::{ColumnCloseResult, get_column_writer, get_typed_column_writer_mut};
+use parquet::data_type::{DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesPtr};
@@ -22,7 +23,7 @@ use parquet::schema::types::{ColumnDescPtr, ColumnPath, Type};
 use crate::batch::{Cells, RowBatch};
 use crate::encode_error::EncodeError;
 use crate::schema::{CellKind, TableColumn, TableSchema};
-use crate::text_cells::{NULL, TextCells};
+use text_column::encode_texts;
 
 /// Writes a [Parquet](https://parquet.apache.org/docs/file-format/) file, a row group for each
 /// batch.
@@ -64,6 +65,9 @@ const CHUNK_ROWS: usize = 4_096;
 /// The dictionary of a column in a row group is kept whole: a batch has no more text than this.
 const DICTIONARY_BYTES_MAX: usize = 1 << 30;
 
+/// The level of the compression with Zstandard, the fastest.
+const ZSTD_LEVEL: i32 = 1;
+
 /// The minimum and the maximum of a text are cut to this length, so that long values do not fill the
 /// footer.
 const STATISTICS_BYTES_MAX: usize = 64;
@@ -81,7 +85,7 @@ impl ParquetWriter {
         let units = units.map(|(key, unit)| KeyValue::new(key, unit.to_owned()));
         let mut properties = WriterProperties::builder()
             .set_created_by(concat!("weir version ", env!("CARGO_PKG_VERSION")).to_owned())
-            .set_compression(Compression::ZSTD(ZstdLevel::try_new(1)?))
+            .set_compression(Compression::ZSTD(ZstdLevel::try_new(ZSTD_LEVEL)?))
             .set_statistics_enabled(EnabledStatistics::Chunk)
             .set_statistics_truncate_length(Some(STATISTICS_BYTES_MAX))
             .set_dictionary_page_size_limit(DICTIONARY_BYTES_MAX)
@@ -187,51 +191,30 @@ fn encode_column(
     properties: WriterPropertiesPtr,
     cells: &Cells,
 ) -> Result<EncodedColumn, ParquetError> {
+    let column = (description, properties);
+    match cells {
+        Cells::Text(cells) => encode_texts(column, cells),
+        // The bits of an unsigned number are those that the logical type reads.
+        Cells::Numbers(cells) => encode_values::<Int64Type, _>(column, cells, u64::cast_signed),
+        Cells::Instants(cells) => encode_values::<Int64Type, _>(column, cells, |instant| instant),
+        Cells::ZoneOffsets(cells) => encode_values::<Int32Type, _>(column, cells, |offset| offset),
+    }
+}
+
+fn encode_values<D: DataType, C: Copy>(
+    (description, properties): (ColumnDescPtr, WriterPropertiesPtr),
+    cells: &[Option<C>],
+    value: impl Fn(C) -> D::T,
+) -> Result<EncodedColumn, ParquetError> {
     let mut pages = TrackedWrite::new(Vec::new());
     let page_writer = Box::new(SerializedPageWriter::new(&mut pages));
     let mut column = get_column_writer(description, properties, page_writer);
-    write_cells(&mut column, cells)?;
-    let close = column.close()?;
-    Ok((pages.into_inner()?.into(), close))
-}
-
-fn write_cells(column: &mut ColumnWriter<'_>, cells: &Cells) -> Result<(), ParquetError> {
-    match cells {
-        Cells::Text(cells) => write_texts(column, cells),
-        // The bits of an unsigned number are those that the logical type reads.
-        Cells::Numbers(cells) => {
-            write_values::<Int64Type, _>(column, cells, |number| number.cast_signed())
-        }
-        Cells::Instants(cells) => write_values::<Int64Type, _>(column, cells, |instant| instant),
-        Cells::ZoneOffsets(cells) => write_values::<Int32Type, _>(column, cells, |offset| offset),
-    }
-}
-
-fn write_values<D: DataType, C: Copy>(
-    column: &mut ColumnWriter<'_>,
-    cells: &[Option<C>],
-    value: impl Fn(C) -> D::T,
-) -> Result<(), ParquetError> {
     for chunk in cells.chunks(CHUNK_ROWS) {
         let levels: Vec<i16> = chunk.iter().map(|cell| i16::from(cell.is_some())).collect();
         let values: Vec<D::T> = chunk.iter().flatten().map(|cell| value(*cell)).collect();
-        get_typed_column_writer_mut::<D>(column).write_batch(&values, Some(&levels), None)?;
+        let typed = get_typed_column_writer_mut::<D>(&mut column);
+        typed.write_batch(&values, Some(&levels), None)?;
     }
-    Ok(())
-}
-
-fn write_texts(column: &mut ColumnWriter<'_>, cells: &TextCells) -> Result<(), ParquetError> {
-    let bytes = Bytes::copy_from_slice(&cells.bytes);
-    let texts: Vec<ByteArray> =
-        cells.ranges().map(|range| ByteArray::from(bytes.slice(range))).collect();
-    for chunk in cells.codes.chunks(CHUNK_ROWS) {
-        let levels: Vec<i16> = chunk.iter().map(|code| i16::from(*code != NULL)).collect();
-        let values: Vec<ByteArray> = chunk
-            .iter()
-            .filter_map(|code| texts.get((*code as usize).checked_sub(1)?).cloned())
-            .collect();
-        let column = get_typed_column_writer_mut::<ByteArrayType>(column);
-        column.write_batch(&values, Some(&levels), None)?;
-    }
-    Ok(())
+    let close = column.close()?;
+    Ok((pages.into_inner()?.into(), close))
 }
