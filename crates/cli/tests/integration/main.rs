@@ -12,6 +12,7 @@ mod export;
 mod files;
 mod formats;
 mod full_memory;
+mod gateway;
 mod golden;
 mod grep;
 mod hostile_files;
