@@ -85,8 +85,20 @@ impl Refusal {
     }
 }
 
+/// After how long a client asks again if the keys of its issuer are not there.
+const KEYS_PAUSE: Duration = Duration::from_secs(10);
+
 impl From<TokenRefusal> for Refusal {
     fn from(refusal: TokenRefusal) -> Self {
+        // A client must not drop a good token for it.
+        if refusal == TokenRefusal::KeysUnavailable {
+            let text = "tokens cannot be checked at the moment\n";
+            let field = Field::RetryAfter(KEYS_PAUSE);
+            return Self {
+                field,
+                ..Self::new(StatusCode::SERVICE_UNAVAILABLE, refusal.name(), text)
+            };
+        }
         let text = "a valid token is needed here\n";
         let challenge = if refusal.was_token_sent() { INVALID_TOKEN } else { NO_TOKEN };
         let field = Field::Challenge(challenge);

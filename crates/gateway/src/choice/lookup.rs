@@ -48,8 +48,8 @@ impl Lookup {
     /// # Errors
     /// If the URL may not be fetched.
     pub(crate) fn new(template: &str, cache: Duration) -> Result<Self, String> {
-        fill(template, "value")?;
-        let client = FetchClient::new(None, FetchLimits::default());
+        let url = fill(template, "value")?;
+        let client = FetchClient::for_url(&url, None, FetchLimits::default());
         let client = client.map_err(|error| error.to_string())?;
         Ok(Self { client, template: template.to_owned(), cache, answers: Mutex::default() })
     }

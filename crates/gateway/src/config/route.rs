@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::reading::Reading;
 use super::secret::Secret;
 use super::table::{Located, TableReader};
-use crate::fetch::{FetchUrl, client_config};
+use crate::fetch::{FetchClient, FetchLimits, FetchUrl};
 
 /// Requests of one kind, and where they go.
 #[derive(Debug, Clone)]
@@ -236,11 +236,13 @@ fn read_session(table: TableReader<'_>, reading: &Reading) -> Option<SessionConf
 
 /// Reads the address of a token service.
 fn read_exchange(table: &TableReader<'_>, url: &Located<&str>) -> Option<Login> {
-    if let Err(error) = client_config(None) {
-        table.complain_at(url, error.to_string());
-    }
     match url.value.parse::<FetchUrl>() {
-        Ok(url) => Some(Login::Exchange(url)),
+        Ok(parsed) => {
+            if let Err(error) = FetchClient::for_url(&parsed, None, FetchLimits::default()) {
+                table.complain_at(url, error.to_string());
+            }
+            Some(Login::Exchange(parsed))
+        }
         Err(error) => {
             table.complain_at(url, error.to_string());
             None

@@ -231,7 +231,8 @@ mod tests {
         ] {
             let mut headers = headers(fields);
             clean_request(&mut headers);
-            let names: Vec<&str> = headers.keys().map(HeaderName::as_str).collect();
+            let mut names: Vec<&str> = headers.keys().map(HeaderName::as_str).collect();
+            names.sort_unstable();
             assert_eq!(names, expected, "{fields:?}");
         }
     }

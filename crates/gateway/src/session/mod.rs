@@ -55,7 +55,7 @@ impl Sessions {
             Login::Path(_) => None,
             // Without authorities there is no client, which was said when the configuration was read.
             Login::Exchange(url) => {
-                let client = FetchClient::new(None, FetchLimits::default());
+                let client = FetchClient::for_url(url, None, FetchLimits::default());
                 client.ok().map(|client| (client, url.clone()))
             }
         };
