@@ -3,7 +3,7 @@
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -31,14 +31,48 @@ struct Upload {
     fate: UploadFate,
 }
 
-/// Tells whether it was the client that broke a request.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct UploadFate(Arc<AtomicBool>);
+/// Tells how far a body has come, and whether it was the client that broke it off.
+#[derive(Debug, Clone)]
+pub(crate) struct UploadFate(Arc<Fate>);
+
+#[derive(Debug)]
+struct Fate {
+    is_broken: AtomicBool,
+    begun: Instant,
+    /// When the last part was taken, in milliseconds since `begun`.
+    last_part_ms: AtomicU64,
+}
 
 impl UploadFate {
+    pub(crate) fn new() -> Self {
+        let (is_broken, last_part_ms) = (AtomicBool::new(false), AtomicU64::new(0));
+        Self(Arc::new(Fate { is_broken, begun: Instant::now(), last_part_ms }))
+    }
+
     /// Whether the client broke off, or sent nothing for too long.
     pub(crate) fn is_broken(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.0.is_broken.load(Ordering::Relaxed)
+    }
+
+    /// Waits until no part of the body has been taken for so long.
+    pub(crate) async fn ceased(&self, pause: Duration) {
+        loop {
+            let last_part = Duration::from_millis(self.0.last_part_ms.load(Ordering::Relaxed));
+            let end = self.0.begun + last_part + pause;
+            if Instant::now() >= end {
+                return;
+            }
+            tokio::time::sleep_until(end).await;
+        }
+    }
+
+    fn note_part(&self) {
+        let ms = u64::try_from(self.0.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.0.last_part_ms.store(ms, Ordering::Relaxed);
+    }
+
+    fn note_break(&self) {
+        self.0.is_broken.store(true, Ordering::Relaxed);
     }
 }
 
@@ -54,7 +88,7 @@ impl UploadBody {
 
     /// A body that fails if the client sends nothing for `idle`.
     pub(crate) fn new(body: Incoming, idle: Duration) -> (Self, UploadFate) {
-        let fate = UploadFate::default();
+        let fate = UploadFate::new();
         if body.is_end_stream() {
             return (Self::empty(), fate);
         }
@@ -77,9 +111,10 @@ impl Body for UploadBody {
         };
         if let Poll::Ready(next) = Pin::new(&mut upload.body).poll_frame(context) {
             upload.deadline = None;
+            upload.fate.note_part();
             return Poll::Ready(next.map(|frame| {
                 frame.map_err(|_| {
-                    upload.fate.0.store(true, Ordering::Relaxed);
+                    upload.fate.note_break();
                     UploadError::Broken
                 })
             }));
@@ -90,7 +125,7 @@ impl Body for UploadBody {
         if deadline.as_mut().poll(context).is_pending() {
             return Poll::Pending;
         }
-        upload.fate.0.store(true, Ordering::Relaxed);
+        upload.fate.note_break();
         Poll::Ready(Some(Err(UploadError::Idle)))
     }
 

@@ -42,6 +42,16 @@ impl Connector {
         Self { origin: origin.clone(), is_http2, timeout, tls }
     }
 
+    /// Whether connections speak HTTP/2, so that one carries many requests.
+    pub(super) fn is_http2(&self) -> bool {
+        self.is_http2
+    }
+
+    /// How long a connection may take.
+    pub(super) fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
     /// Opens a connection. The task that drives it runs until either side closes it.
     ///
     /// # Errors
@@ -107,6 +117,8 @@ pub(crate) enum ConnectError {
     Io(io::Error),
     Protocol(hyper::Error),
     Timeout(Duration),
+    /// All connections that it may have are in use.
+    Busy(Duration),
 }
 
 impl fmt::Display for ConnectError {
@@ -114,6 +126,9 @@ impl fmt::Display for ConnectError {
         match self {
             Self::Io(error) => write!(formatter, "it cannot be reached: {error}"),
             Self::Protocol(error) => write!(formatter, "it does not speak HTTP: {error}"),
+            Self::Busy(timeout) => {
+                write!(formatter, "none of its connections was free within {timeout:?}")
+            }
             Self::Timeout(timeout) => {
                 write!(formatter, "it did not accept a connection within {timeout:?}")
             }

@@ -52,7 +52,7 @@ impl Instance {
         };
         Self {
             name: origin.authority().as_str().into(),
-            pool: Pool::new(Connector::new(origin, config)),
+            pool: Pool::new(Connector::new(origin, config), config.connections_max),
             origin: origin.clone(),
             in_flight: AtomicUsize::new(0),
             health,

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use crate::config::{BackendConfig, Timeouts};
 
+pub(crate) use self::connect::ConnectError;
 pub(crate) use self::health::watch;
 pub(crate) use self::instance::{Instance, InstanceGuard};
 pub(crate) use self::pool::{Lease, UpstreamRequest};

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use hyper::body::Incoming;
 use hyper::client::conn::{TrySendError, http1, http2};
 use hyper::{Request, Response};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::connect::{ConnectError, Connector};
 use super::instance::Instance;
@@ -32,6 +33,8 @@ pub(crate) enum Sender {
 pub(crate) struct Pool {
     connector: Connector,
     idle: Mutex<Vec<Idle>>,
+    /// The HTTP/1.1 connections that may be in use at a time.
+    places: Arc<Semaphore>,
 }
 
 #[derive(Debug)]
@@ -47,11 +50,30 @@ pub(crate) struct Lease {
     instance: Arc<Instance>,
     /// Whether an earlier request has used it: the server may be closing it just now.
     pub(crate) is_reused: bool,
+    #[expect(dead_code, reason = "free again when it is dropped")]
+    place: Option<OwnedSemaphorePermit>,
 }
 
 impl Pool {
-    pub(super) fn new(connector: Connector) -> Self {
-        Self { connector, idle: Mutex::default() }
+    pub(super) fn new(connector: Connector, connections_max: usize) -> Self {
+        let places = connections_max.clamp(1, Semaphore::MAX_PERMITS);
+        Self { connector, idle: Mutex::default(), places: Arc::new(Semaphore::new(places)) }
+    }
+
+    /// Waits for a connection to become free.
+    async fn place(&self) -> Result<Option<OwnedSemaphorePermit>, ConnectError> {
+        if self.connector.is_http2() {
+            return Ok(None);
+        }
+        if let Ok(place) = self.places.clone().try_acquire_owned() {
+            return Ok(Some(place));
+        }
+        let patience = self.connector.timeout();
+        match tokio::time::timeout(patience, self.places.clone().acquire_owned()).await {
+            // The places are never closed.
+            Ok(place) => Ok(place.ok()),
+            Err(_elapsed) => Err(ConnectError::Busy(patience)),
+        }
     }
 
     /// An idle connection that is still open, the latest first: those behind it may time out in peace.
@@ -91,6 +113,7 @@ impl Lease {
     /// # Errors
     /// If the server cannot be connected to.
     pub(crate) async fn take(instance: &Arc<Instance>) -> Result<Self, ConnectError> {
+        let place = instance.pool.place().await?;
         let idle = instance.pool.take_idle();
         let is_reused = idle.is_some();
         let sender = match idle {
@@ -103,7 +126,7 @@ impl Lease {
                 sender
             }
         };
-        Ok(Self { sender, instance: instance.clone(), is_reused })
+        Ok(Self { sender, instance: instance.clone(), is_reused, place })
     }
 
     /// Whether the connection speaks HTTP/2.

@@ -17,10 +17,18 @@ use crate::record::OpenRecord;
 #[derive(Debug)]
 pub(crate) struct AnswerBody {
     body: Incoming,
-    /// How long the backend may send nothing.
-    idle: Duration,
+    limits: AnswerLimits,
     deadline: Option<Pin<Box<Sleep>>>,
     end: Option<AnswerEnd>,
+}
+
+/// How long an answer may take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AnswerLimits {
+    /// How long the backend may send nothing.
+    pub(crate) idle: Duration,
+    /// When all of it has to be there.
+    pub(crate) end: Option<Instant>,
 }
 
 /// What has to be done at the end of an answer.
@@ -32,8 +40,8 @@ pub(crate) struct AnswerEnd {
 }
 
 impl AnswerBody {
-    pub(crate) fn new(body: Incoming, idle: Duration, end: AnswerEnd) -> Self {
-        let mut answer = Self { body, idle, deadline: None, end: Some(end) };
+    pub(crate) fn new(body: Incoming, limits: AnswerLimits, end: AnswerEnd) -> Self {
+        let mut answer = Self { body, limits, deadline: None, end: Some(end) };
         if answer.body.is_end_stream() {
             answer.complete();
         }
@@ -87,8 +95,12 @@ impl Body for AnswerBody {
                 Poll::Ready(None)
             }
             Poll::Pending => {
-                let idle = this.idle;
-                let sleep = || Box::pin(tokio::time::sleep_until(Instant::now() + idle));
+                let AnswerLimits { idle, end } = this.limits;
+                let sleep = || {
+                    let deadline = Instant::now() + idle;
+                    let deadline = end.map_or(deadline, |end| end.min(deadline));
+                    Box::pin(tokio::time::sleep_until(deadline))
+                };
                 if this.deadline.get_or_insert_with(sleep).as_mut().poll(context).is_pending() {
                     return Poll::Pending;
                 }

@@ -6,22 +6,22 @@ mod headers;
 mod tunnel;
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use hyper::body::Incoming;
 use hyper::header::{HOST, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::http::uri::PathAndQuery;
 use hyper::{Method, Request, Response, StatusCode, Uri, Version};
+use tokio::time::{Instant, timeout_at};
 use weir_net::Body;
 
-use self::answer_body::{AnswerBody, AnswerEnd};
+use self::answer_body::{AnswerBody, AnswerEnd, AnswerLimits};
 pub(crate) use self::error::ForwardError;
 pub(crate) use self::headers::Origination;
-use crate::backend::{Backend, Instance, InstanceGuard, Lease, UpstreamRequest};
+use crate::backend::{Backend, ConnectError, Instance, InstanceGuard, Lease, UpstreamRequest};
 use crate::record::OpenRecord;
 use crate::session::Session;
-use crate::upload_body::UploadBody;
+use crate::upload_body::{UploadBody, UploadFate};
 
 /// How often a request is sent to another server after it could not be delivered.
 const RETRIES_MAX: usize = 2;
@@ -50,9 +50,18 @@ pub(crate) async fn forward(
         headers::add_websocket(&mut parts.headers);
     }
     let (body, fate) = UploadBody::new(body, backend.timeouts().idle);
-    let delivered = match session {
-        None => deliver(backend, &parts, body, &mut record).await,
-        Some(session) => deliver_as(session, backend, &mut parts, body, &mut record).await,
+    let end = backend.timeouts().whole.map(|whole| Instant::now() + whole);
+    let delivered = async {
+        match session {
+            None => deliver(backend, &parts, (body, &fate), &mut record).await,
+            Some(session) => {
+                deliver_as(session, backend, &mut parts, (body, &fate), &mut record).await
+            }
+        }
+    };
+    let delivered = match end {
+        None => delivered.await,
+        Some(end) => timeout_at(end, delivered).await.unwrap_or(Err(ForwardError::Timeout)),
     };
     let Delivered { mut response, lease, instance } = match delivered {
         Ok(delivered) => delivered,
@@ -60,14 +69,14 @@ pub(crate) async fn forward(
         Err(error) => return Err((record, error)),
     };
     record.set_status(response.status());
-    let end = AnswerEnd { lease: Some(lease), instance, record };
+    let done = AnswerEnd { lease: Some(lease), instance, record };
     headers::clean_response(response.headers_mut());
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
-        return switch(client_upgrade, response, end, backend);
+        return switch(client_upgrade, response, done, backend);
     }
     *response.version_mut() = Version::default();
-    let idle = backend.timeouts().idle;
-    Ok(response.map(|body| Body::forwarded(AnswerBody::new(body, idle, end))))
+    let limits = AnswerLimits { idle: backend.timeouts().idle, end };
+    Ok(response.map(|body| Body::forwarded(AnswerBody::new(body, limits, done))))
 }
 
 /// Opens a tunnel, if the client asked for one.
@@ -94,12 +103,12 @@ async fn deliver_as(
     session: Session,
     backend: &Arc<Backend>,
     parts: &mut Parts,
-    body: UploadBody,
+    (body, fate): (UploadBody, &UploadFate),
     record: &mut OpenRecord,
 ) -> Result<Delivered, ForwardError> {
     let has_body = !hyper::body::Body::is_end_stream(&body);
     session.apply(&mut parts.headers);
-    let delivered = deliver(backend, parts, body, record).await?;
+    let delivered = deliver(backend, parts, (body, fate), record).await?;
     // A session that has just begun is not unknown: this 401 is the answer.
     if delivered.response.status() != StatusCode::UNAUTHORIZED || !session.is_reused {
         return Ok(delivered);
@@ -108,7 +117,7 @@ async fn deliver_as(
     let Some(renewed) = renewed.filter(|_| !has_body) else { return Ok(delivered) };
     renewed.apply(&mut parts.headers);
     record.session_cache = Some("renewed");
-    deliver(backend, parts, UploadBody::empty(), record).await
+    deliver(backend, parts, (UploadBody::empty(), &UploadFate::new()), record).await
 }
 
 /// An answer whose head has come.
@@ -125,7 +134,7 @@ struct Delivered {
 async fn deliver(
     backend: &Arc<Backend>,
     parts: &Parts,
-    body: UploadBody,
+    (body, fate): (UploadBody, &UploadFate),
     record: &mut OpenRecord,
 ) -> Result<Delivered, ForwardError> {
     let is_repeatable = is_idempotent(&parts.method) && hyper::body::Body::is_end_stream(&body);
@@ -139,8 +148,10 @@ async fn deliver(
         let begun = Instant::now();
         let mut lease = match Lease::take(&instance).await {
             Ok(lease) => lease,
-            Err(_) => {
-                instance.note_failure();
+            Err(error) => {
+                if !matches!(error, ConnectError::Busy(_)) {
+                    instance.note_failure();
+                }
                 retries += 1;
                 if retries > RETRIES_MAX || backend.instances().len() == 1 {
                     return Err(ForwardError::Connect);
@@ -152,17 +163,19 @@ async fn deliver(
         record.set_connected(begun);
         let request =
             request_for(&instance, parts, body.take().unwrap_or(UploadBody::empty()), &lease)?;
-        let sent = tokio::time::timeout(backend.timeouts().first_byte, lease.send(request)).await;
-        let mut error = match sent {
-            Ok(Ok(response)) => {
-                record.set_first_byte(begun);
-                return Ok(Delivered { response, lease, instance: guard });
-            }
-            Err(_elapsed) => {
+        let sent = tokio::select! {
+            sent = lease.send(request) => sent,
+            () = fate.ceased(backend.timeouts().first_byte) => {
                 instance.note_failure();
                 return Err(ForwardError::Timeout);
             }
-            Ok(Err(error)) => error,
+        };
+        let mut error = match sent {
+            Ok(response) => {
+                record.set_first_byte(begun);
+                return Ok(Delivered { response, lease, instance: guard });
+            }
+            Err(error) => error,
         };
         let unsent = error.take_message();
         // A server may close an idle connection just as it is used; that says nothing of its health.

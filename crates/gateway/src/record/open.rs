@@ -2,10 +2,11 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use hyper::header::{HOST, HeaderMap, HeaderName, HeaderValue, REFERER, USER_AGENT};
 use hyper::{Method, Request, StatusCode, Uri, Version};
+use tokio::time::Instant;
 use weir_core::{Field, Record, Timestamp};
 
 use super::EXTRA_FIELDS;

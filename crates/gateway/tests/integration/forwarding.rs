@@ -174,6 +174,13 @@ async fn backends_that_hang_are_given_up() {
             "200",
             "backend_idle",
         ),
+        ("", "whole = \"100ms\"", "504", "backend_timeout"),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf",
+            "whole = \"100ms\"",
+            "200",
+            "backend_idle",
+        ),
     ] {
         let backend = Backend::start(move |mut stream, _| async move {
             if read_request(&mut stream).await.is_some() {
@@ -187,6 +194,48 @@ async fn backends_that_hang_are_given_up() {
         assert_eq!(status(&gate.get("/").await), expected_status, "{answer:?}");
         assert_eq!(gate.rows(1).await.remove(0)["outcome"], outcome, "{answer:?}");
     }
+}
+
+#[tokio::test]
+async fn a_long_upload_is_no_slow_answer() {
+    let backend = Backend::answering(echo).await;
+    let more = "timeouts = { first_byte = \"400ms\" }";
+    let gate = Gate::start(&config(&[backend.address], more)).await;
+    let mut client = TcpStream::connect(gate.address).await.expect("it accepts");
+    let head = "POST / HTTP/1.1\r\nHost: gate\r\nConnection: close\r\nContent-Length: 8\r\n\r\n";
+    client.write_all(head.as_bytes()).await.expect("it reads");
+    for _ in 0..8 {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        client.write_all(b"x").await.expect("it reads");
+    }
+    let mut answer = Vec::new();
+    client.read_to_end(&mut answer).await.expect("an answer");
+    assert_eq!(status(&String::from_utf8_lossy(&answer)), "200");
+}
+
+#[tokio::test]
+async fn a_server_gets_no_more_connections_than_it_may_have() {
+    let backend = Backend::start(|mut stream, _| async move {
+        while let Some(request) = read_request(&mut stream).await {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            let _ = stream.write_all(answer_with(&request).as_bytes()).await;
+        }
+    })
+    .await;
+    let gate = Gate::start(&config(&[backend.address], "connections = 2")).await;
+    let gate = std::sync::Arc::new(gate);
+    let clients: Vec<_> = (0..10)
+        .map(|_| {
+            let gate = gate.clone();
+            tokio::spawn(async move { gate.get("/").await })
+        })
+        .collect();
+    for client in clients {
+        let answer =
+            tokio::time::timeout(PATIENCE, client).await.expect("in time").expect("no panic");
+        assert_eq!(status(&answer), "200");
+    }
+    assert!(backend.connections() <= 2, "{}", backend.connections());
 }
 
 #[tokio::test]
