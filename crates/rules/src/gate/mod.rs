@@ -4,8 +4,8 @@
 //! the same decisions in the gate and over its own log. It does no I/O and has no clock: the caller
 //! passes the time.
 //!
-//! [`KeyStates`] holds the keys of a gate, which are bounded, in [`KeySlots`] and their [`UseOrder`], [`Served`] counts what is
-//! served at the same time, and [`Quota`] is what an answer tells the client.
+//! [`KeyStates`] holds the keys of a gate, which are bounded, in [`KeySlots`] and their [`UseOrder`],
+//! [`Served`] counts what is served at the same time, and [`Quota`] is what an answer tells the client.
 
 mod clock;
 mod fields;
