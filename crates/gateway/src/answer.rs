@@ -1,9 +1,11 @@
 //! The way of a request through the gateway.
 
+use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use hyper::body::Incoming;
-use hyper::header::{HOST, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Request, Response};
 use weir_net::{Body, Client, Scheme};
@@ -11,12 +13,14 @@ use weir_net::{Body, Client, Scheme};
 use crate::authorize::{authorize, claim_text};
 use crate::backend::Backend;
 use crate::config::Target;
-use crate::forward::{Forwarded, Origination, forward};
+use crate::forward::{Forwarded, forward};
+use crate::header_fields::Origination;
 use crate::limits::{Admission, Arrival};
 use crate::record::{OpenRecord, Recorder};
 use crate::refusal::Refusal;
+use crate::request_target::RequestTarget;
 use crate::routing::{Route, Routing};
-use crate::session::{Session, SessionKey, Sessions};
+use crate::session::{Session, SessionUser, Sessions};
 use crate::token::{TokenVerifier, VerifiedBy, VerifiedToken, bearer_token};
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
@@ -31,11 +35,10 @@ pub(crate) async fn answer(
 ) -> Response<Body> {
     let address = client.peer().ip();
     let mut record = OpenRecord::new(&recorder, &request, address);
-    let (parts, body) = request.into_parts();
-    let admitted = admit(&routing, &parts, &mut record).await;
-    let limited = limit(&routing, &parts, address, &mut record).await;
+    let (mut parts, body) = request.into_parts();
+    let admitted = admit(&routing, &mut parts, address, &mut record).await;
     let quota = record.take_quota();
-    let mut response = match limited.and(admitted) {
+    let mut response = match admitted {
         Ok(Admitted { backend, session }) => {
             let request = Request::from_parts(parts, body);
             let is_tls = Scheme::of(&request) == Scheme::Https;
@@ -59,19 +62,24 @@ struct Admitted {
     session: Option<Session>,
 }
 
-/// Finds the backend of a request, if its token allows one, and the session with it.
+/// Who a request comes from, and by which route.
+struct Known<'a> {
+    route: &'a Route,
+    token: Option<Arc<VerifiedToken>>,
+}
+
+/// Finds the backend of a request that may pass, and the session with it.
 async fn admit(
     routing: &Routing,
-    request: &Parts,
+    request: &mut Parts,
+    client: Option<IpAddr>,
     record: &mut OpenRecord,
 ) -> Result<Admitted, Refusal> {
-    let host = request.headers.get(HOST).and_then(|host| host.to_str().ok());
-    let route = routing.route(&request.uri, host).ok_or(Refusal::NO_ROUTE)?;
-    record.route = Some(route.name.clone());
-    let token = match routing.verifier(route) {
-        None => None,
-        Some(verifier) => Some(verify(verifier, request, record).await?),
-    };
+    let known = recognise(routing, request, record).await;
+    // Before anything that the gateway does for the client, and whether or not the request is refused for
+    // another reason: a replay over the records sees it too.
+    limit(routing, request, client, record).await?;
+    let Known { route, token } = known?;
     let backend = choose(routing, route, token.as_deref(), record).await?;
     let session = match (&route.sessions, &token) {
         (Some(sessions), Some(token)) => {
@@ -80,6 +88,22 @@ async fn admit(
         _ => None,
     };
     Ok(Admitted { backend, session })
+}
+
+/// Finds the route of a request, and verifies its token if the route needs one.
+async fn recognise<'a>(
+    routing: &'a Routing,
+    request: &mut Parts,
+    record: &mut OpenRecord,
+) -> Result<Known<'a>, Refusal> {
+    let target = RequestTarget::read(request)?;
+    let route = routing.route(&target).ok_or(Refusal::NO_ROUTE)?;
+    record.route = Some(route.name.clone());
+    let token = match routing.verifier(route)? {
+        None => None,
+        Some(verifier) => Some(verify(verifier, request, record).await?),
+    };
+    Ok(Known { route, token })
 }
 
 async fn choose(
@@ -107,11 +131,11 @@ async fn begin_session(
     request: &Parts,
     record: &mut OpenRecord,
 ) -> Result<Session, Refusal> {
-    let subject = record.subject.clone().ok_or(Refusal::NO_SUBJECT)?;
-    let key =
-        SessionKey { issuer: token.issuer().into(), subject, backend: backend.name().clone() };
+    let subject = record.subject.clone().filter(|subject| !subject.is_empty());
+    let subject = subject.ok_or(Refusal::NO_SUBJECT)?;
     let bearer = bearer_token(&request.headers, request.uri.query())?;
-    let session = sessions.get(backend, key, bearer).await;
+    let user = SessionUser { issuer: token.issuer().into(), subject };
+    let session = sessions.get(backend, user, bearer).await;
     record.session_cache = Some(hit_or_miss(session.as_ref().is_some_and(|it| it.is_reused)));
     session.ok_or(Refusal::NO_SESSION)
 }
@@ -133,19 +157,19 @@ async fn verify(
     Ok(token)
 }
 
-/// Counts a request in all limits, whether or not it is refused for another reason: a replay over the
-/// records sees it too.
+/// Counts a request in all limits. Its time is that of the decision, so that a slow check before it is no
+/// jump of the clock.
 async fn limit(
     routing: &Routing,
     request: &Parts,
-    client: Option<std::net::IpAddr>,
+    client: Option<IpAddr>,
     record: &mut OpenRecord,
 ) -> Result<(), Refusal> {
     if routing.limits.is_empty() {
         return Ok(());
     }
     let arrival = Arrival::new(request, client, record.subject.as_deref());
-    let admission = routing.limits.admit(&arrival, record.arrived_ns());
+    let admission = routing.limits.admit(&arrival, now_ns());
     let Admission { delay, rejected, .. } = admission;
     record.set_admission(admission);
     if let Some(rejection) = rejected {
@@ -155,6 +179,12 @@ async fn limit(
         tokio::time::sleep(delay).await;
     }
     Ok(())
+}
+
+/// The time in nanoseconds since 1970.
+fn now_ns() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
 }
 
 fn refuse(record: Box<OpenRecord>, refusal: Refusal) -> Response<Body> {

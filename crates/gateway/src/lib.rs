@@ -16,12 +16,16 @@ mod config;
 pub mod fetch;
 mod forward;
 mod gateway;
+mod header_fields;
 mod http_version;
 mod limits;
+mod percent_encoding;
 mod record;
 mod refusal;
+mod request_target;
 mod routing;
 mod session;
+mod shared_cache;
 pub mod token;
 mod upload_body;
 

@@ -8,6 +8,7 @@ use weir_net::Body;
 
 use crate::forward::ForwardError;
 use crate::limits::Rejection;
+use crate::request_target::TargetError;
 use crate::token::TokenRefusal;
 
 /// Why a request gets no answer from a backend.
@@ -37,6 +38,9 @@ impl Refusal {
     /// No route fits the request.
     pub(crate) const NO_ROUTE: Self =
         Self::new(StatusCode::NOT_FOUND, "no_route", "there is nothing here\n");
+    /// The route needs an issuer that the configuration does not have.
+    pub(crate) const NO_ISSUER: Self =
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "no_issuer", "this service is not set up\n");
     /// The token names no backend.
     pub(crate) const NO_BACKEND: Self =
         Self::new(StatusCode::FORBIDDEN, "no_backend", "there is no service for you here\n");
@@ -87,6 +91,26 @@ impl Refusal {
 
 /// After how long a client asks again if the keys of its issuer are not there.
 const KEYS_PAUSE: Duration = Duration::from_secs(10);
+
+impl From<TargetError> for Refusal {
+    fn from(error: TargetError) -> Self {
+        match error {
+            TargetError::Method => {
+                let text = "this method is not allowed here\n";
+                Self::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", text)
+            }
+            TargetError::Host => {
+                let text = "a request needs exactly one valid host\n";
+                Self::new(StatusCode::BAD_REQUEST, "invalid_host", text)
+            }
+            TargetError::Path => {
+                let text = "the path could mean another one; write it without dots, empty segments and \
+                            encoded slashes\n";
+                Self::new(StatusCode::BAD_REQUEST, "ambiguous_path", text)
+            }
+        }
+    }
+}
 
 impl From<TokenRefusal> for Refusal {
     fn from(refusal: TokenRefusal) -> Self {

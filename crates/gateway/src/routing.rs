@@ -3,13 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use hyper::Uri;
-
 use crate::backend::Backend;
 use crate::choice::{Lookup, Template};
 use crate::config::{Choice, Config, IssuerConfig, RouteConfig, Target};
 use crate::limits::Limits;
 use crate::refusal::Refusal;
+use crate::request_target::RequestTarget;
 use crate::session::Sessions;
 use crate::token::TokenVerifier;
 
@@ -85,14 +84,18 @@ impl Routing {
 
     /// The route of a request: among those that fit, the one with the longest path, and one with a host
     /// before one without.
-    pub(crate) fn route(&self, uri: &Uri, host: Option<&str>) -> Option<&Route> {
-        self.routes.iter().find(|route| route.fits(uri.path(), host))
+    pub(crate) fn route(&self, target: &RequestTarget) -> Option<&Route> {
+        self.routes.iter().find(|route| route.fits(target))
     }
 
     /// What verifies the tokens of a route; `None` if the route is open to everybody.
-    pub(crate) fn verifier(&self, route: &Route) -> Option<&Arc<TokenVerifier>> {
-        let issuer = self.issuers.get(route.config.issuer.as_ref()?)?;
-        Some(&issuer.verifier)
+    ///
+    /// # Errors
+    /// If the route has an issuer that does not exist.
+    pub(crate) fn verifier(&self, route: &Route) -> Result<Option<&Arc<TokenVerifier>>, Refusal> {
+        let Some(name) = &route.config.issuer else { return Ok(None) };
+        let issuer = self.issuers.get(name).ok_or(Refusal::NO_ISSUER)?;
+        Ok(Some(&issuer.verifier))
     }
 
     /// The backend of a route, by the value of the claim if the route has one.
@@ -112,7 +115,7 @@ impl Routing {
             (_, RouteChoice::Lookup(lookup), Some(claim)) => {
                 let found = lookup.backend(claim).await.ok_or(Refusal::NO_LOOKUP)?;
                 is_remembered = Some(found.is_remembered);
-                found.backend.and_then(|name| named(&name))
+                found.value.backend.as_deref().and_then(named)
             }
             _ => None,
         };
@@ -145,11 +148,10 @@ impl Route {
         Self { name: name.into(), config: config.clone(), sessions, choice }
     }
 
-    fn fits(&self, path: &str, host: Option<&str>) -> bool {
-        let fits_host = self.config.host.as_deref().is_none_or(|own| {
-            host.map(without_port).is_some_and(|host| host.eq_ignore_ascii_case(own))
-        });
-        let rest = path.strip_prefix(self.config.path.as_str());
+    fn fits(&self, target: &RequestTarget) -> bool {
+        let fits_host =
+            self.config.host.as_deref().is_none_or(|own| target.host.as_deref() == Some(own));
+        let rest = target.path.strip_prefix(self.config.path.as_str());
         // `/api` is `/api` and `/api/...`, and not `/apis`.
         let fits_path = rest.is_some_and(|rest| {
             self.config.path.ends_with('/') || rest.is_empty() || rest.starts_with('/')
@@ -168,13 +170,5 @@ impl RouteChoice {
             Target::Claim { choice: Choice::Lookup { url, cache }, .. } => Lookup::new(url, *cache)
                 .map_or(Self::Nowhere, |lookup| Self::Lookup(Arc::new(lookup))),
         }
-    }
-}
-
-/// The host of a `Host` field.
-fn without_port(host: &str) -> &str {
-    match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
-        _ => host,
     }
 }

@@ -10,6 +10,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::time::{Instant, Sleep};
+use weir_net::BodyRate;
+
+use crate::header_fields::clean_trailers;
 
 /// The body of a request, read from the client as the backend takes it.
 #[derive(Debug)]
@@ -27,8 +30,53 @@ struct Upload {
     body: Incoming,
     /// How long the client may send nothing.
     idle: Duration,
-    deadline: Option<Pin<Box<Sleep>>>,
+    rate: BodyRate,
+    bytes: u64,
+    /// How long the backend has waited for the client.
+    waited: Duration,
+    wait: Option<Wait>,
     fate: UploadFate,
+}
+
+/// A wait for the client.
+#[derive(Debug)]
+struct Wait {
+    begun: Instant,
+    deadline: Pin<Box<Sleep>>,
+}
+
+impl Upload {
+    /// How long the client may take for the next part: it has a grace, and for each byte the time that the
+    /// slowest rate allows.
+    fn patience(&self) -> Duration {
+        let earned = self.bytes as f64 / self.rate.bytes_per_s.max(f64::MIN_POSITIVE);
+        let earned = Duration::try_from_secs_f64(earned).unwrap_or(self.idle);
+        let credit = self.rate.grace.saturating_add(earned).saturating_sub(self.waited);
+        self.idle.min(credit)
+    }
+
+    /// What the backend gets of a frame.
+    fn pass(
+        &mut self,
+        frame: Result<Frame<Bytes>, hyper::Error>,
+    ) -> Result<Frame<Bytes>, UploadError> {
+        let Ok(mut frame) = frame else {
+            self.fate.note_break();
+            return Err(UploadError::Broken);
+        };
+        self.bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
+        if let Some(trailers) = frame.trailers_mut() {
+            clean_trailers(trailers);
+        }
+        Ok(frame)
+    }
+
+    /// A part has come.
+    fn end_wait(&mut self) {
+        if let Some(wait) = self.wait.take() {
+            self.waited += wait.begun.elapsed();
+        }
+    }
 }
 
 /// Tells how far a body has come, and whether it was the client that broke it off.
@@ -44,7 +92,7 @@ struct Fate {
 }
 
 impl UploadFate {
-    pub(crate) fn new() -> Self {
+    fn new() -> Self {
         let (is_broken, last_part_ms) = (AtomicBool::new(false), AtomicU64::new(0));
         Self(Arc::new(Fate { is_broken, begun: Instant::now(), last_part_ms }))
     }
@@ -66,7 +114,8 @@ impl UploadFate {
         }
     }
 
-    fn note_part(&self) {
+    /// Begins to count anew: a part was taken, or the request is sent to another server.
+    pub(crate) fn note_part(&self) {
         let ms = u64::try_from(self.0.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.0.last_part_ms.store(ms, Ordering::Relaxed);
     }
@@ -92,7 +141,9 @@ impl UploadBody {
         if body.is_end_stream() {
             return (Self::empty(), fate);
         }
-        let upload = Upload { body, idle, deadline: None, fate: fate.clone() };
+        let rate = BodyRate::default();
+        let (waited, wait) = (Duration::ZERO, None);
+        let upload = Upload { body, idle, rate, bytes: 0, waited, wait, fate: fate.clone() };
         (Self(Kind::Upload(upload)), fate)
     }
 }
@@ -110,19 +161,16 @@ impl Body for UploadBody {
             Kind::Upload(upload) => upload,
         };
         if let Poll::Ready(next) = Pin::new(&mut upload.body).poll_frame(context) {
-            upload.deadline = None;
+            upload.end_wait();
             upload.fate.note_part();
-            return Poll::Ready(next.map(|frame| {
-                frame.map_err(|_| {
-                    upload.fate.note_break();
-                    UploadError::Broken
-                })
-            }));
+            return Poll::Ready(next.map(|frame| upload.pass(frame)));
         }
-        let deadline = upload.deadline.get_or_insert_with(|| {
-            Box::pin(tokio::time::sleep_until(Instant::now() + upload.idle))
+        let patience = upload.patience();
+        let wait = upload.wait.get_or_insert_with(|| {
+            let begun = Instant::now();
+            Wait { begun, deadline: Box::pin(tokio::time::sleep_until(begun + patience)) }
         });
-        if deadline.as_mut().poll(context).is_pending() {
+        if wait.deadline.as_mut().poll(context).is_pending() {
             return Poll::Pending;
         }
         upload.fate.note_break();

@@ -150,6 +150,8 @@ fn name_host<B>(request: &mut Request<B>) -> Result<(), HostConflict> {
 /// Leaves the length of a body in place of the body. For HTTP/1 hyper does so.
 fn remove_body(response: &mut Response<Body>) {
     let has_length = !matches!(response.status().as_u16(), 100..200 | 204 | 304);
+    // Of an answer that another server gave to HEAD, the length is in its fields or not known.
+    let has_length = has_length && !response.body().is_forwarded();
     if has_length && let Some(bytes) = response.body().size_hint().exact() {
         response.headers_mut().entry(CONTENT_LENGTH).or_insert_with(|| bytes.into());
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::client::conn::{http1, http2};
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
@@ -17,6 +17,11 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use super::pool::Sender;
 use crate::config::{BackendConfig, Origin};
 use crate::fetch::{TrustError, client_config};
+
+/// How often an HTTP/2 connection in use is asked for a sign of life, and how long it may take for one: a
+/// connection that died without a word would hold up all requests on it.
+const PING_INTERVAL: Duration = Duration::from_secs(10);
+const PING_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What is needed to connect to one server.
 #[derive(Debug)]
@@ -80,7 +85,12 @@ impl Connector {
     {
         let io = TokioIo::new(stream);
         if self.is_http2 {
-            let handshake = http2::handshake(TokioExecutor::new(), io).await;
+            let handshake = http2::Builder::new(TokioExecutor::new())
+                .timer(TokioTimer::new())
+                .keep_alive_interval(PING_INTERVAL)
+                .keep_alive_timeout(PING_TIMEOUT)
+                .handshake(io)
+                .await;
             let (sender, connection) = handshake.map_err(ConnectError::Protocol)?;
             tokio::spawn(connection);
             return Ok(Sender::Http2(sender));

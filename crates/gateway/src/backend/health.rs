@@ -35,7 +35,7 @@ pub(crate) async fn watch(backend: std::sync::Weak<Backend>) {
 
 /// Whether a server answers with a status below 400.
 async fn is_well(instance: &Arc<Instance>, path: &str) -> bool {
-    let Ok(mut lease) = Lease::take(instance).await else { return false };
+    let Ok(mut lease) = Lease::open(instance).await else { return false };
     let Some(request) = request(instance, path, lease.is_http2()) else { return false };
     let Ok(response) = lease.send(request).await else { return false };
     let status = response.status();
@@ -47,7 +47,6 @@ async fn is_well(instance: &Arc<Instance>, path: &str) -> bool {
             return status.as_u16() < 400;
         }
     }
-    lease.give_back().await;
     status.as_u16() < 400
 }
 

@@ -5,8 +5,10 @@ mod connect;
 mod health;
 mod instance;
 mod pool;
+mod retry_budget;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::config::{BackendConfig, Timeouts};
 
@@ -14,14 +16,28 @@ pub(crate) use self::connect::ConnectError;
 pub(crate) use self::health::watch;
 pub(crate) use self::instance::{Instance, InstanceGuard};
 pub(crate) use self::pool::{Lease, UpstreamRequest};
+use self::retry_budget::RetryBudget;
 
 /// A group of servers that answer the same requests.
 #[derive(Debug)]
 pub(crate) struct Backend {
+    id: BackendId,
     config: BackendConfig,
     /// The name in the configuration, as records share it.
     name: Arc<str>,
     instances: Vec<Arc<Instance>>,
+    retries: RetryBudget,
+}
+
+/// Tells backends apart, also one from another with its name that replaced it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct BackendId(u64);
+
+impl BackendId {
+    fn next() -> Self {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        Self(LAST.fetch_add(1, Ordering::Relaxed))
+    }
 }
 
 impl Backend {
@@ -29,7 +45,13 @@ impl Backend {
         let instances = config.instances.iter();
         let instance = |origin: &crate::config::Origin| Arc::new(Instance::new(origin, &config));
         let name = config.name.as_str().into();
-        Self { instances: instances.map(instance).collect(), name, config }
+        let instances = instances.map(instance).collect();
+        let retries = RetryBudget::default();
+        Self { id: BackendId::next(), instances, name, config, retries }
+    }
+
+    pub(crate) fn id(&self) -> BackendId {
+        self.id
     }
 
     /// The name in the configuration.
@@ -47,6 +69,16 @@ impl Backend {
 
     pub(crate) fn instances(&self) -> &[Arc<Instance>] {
         &self.instances
+    }
+
+    /// Whether a request may be sent once more. In an outage, retries would multiply the load.
+    pub(crate) fn may_retry(&self) -> bool {
+        self.retries.spend()
+    }
+
+    /// Notes a request, which earns a part of a retry.
+    pub(crate) fn note_request(&self) {
+        self.retries.earn();
     }
 
     /// Chooses a server for a request, other than `tried`; `None` if none is well.

@@ -1,5 +1,6 @@
 //! The idle connections of one server.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -32,7 +33,8 @@ pub(crate) enum Sender {
 #[derive(Debug)]
 pub(crate) struct Pool {
     connector: Connector,
-    idle: Mutex<Vec<Idle>>,
+    /// The one that was used last is at the end.
+    idle: Mutex<VecDeque<Idle>>,
     /// The HTTP/1.1 connections that may be in use at a time.
     places: Arc<Semaphore>,
 }
@@ -79,7 +81,7 @@ impl Pool {
     /// An idle connection that is still open, the latest first: those behind it may time out in peace.
     fn take_idle(&self) -> Option<Sender> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        while let Some(Idle { mut sender, since }) = idle.pop() {
+        while let Some(Idle { mut sender, since }) = idle.pop_back() {
             if since.elapsed() > IDLE_MAX {
                 idle.clear();
                 return None;
@@ -91,7 +93,7 @@ impl Pool {
                 Sender::Http2(http2) => {
                     // One connection carries many requests.
                     let shared = http2.clone();
-                    idle.push(Idle { sender, since: Instant::now() });
+                    idle.push_back(Idle { sender, since: Instant::now() });
                     return Some(Sender::Http2(shared));
                 }
             }
@@ -101,9 +103,20 @@ impl Pool {
 
     fn put_idle(&self, sender: Sender) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.len() < IDLE_COUNT_MAX {
-            idle.push(Idle { sender, since: Instant::now() });
+        while idle.front().is_some_and(|front| front.is_over()) || idle.len() >= IDLE_COUNT_MAX {
+            idle.pop_front();
         }
+        idle.push_back(Idle { sender, since: Instant::now() });
+    }
+}
+
+impl Idle {
+    fn is_over(&self) -> bool {
+        let is_closed = match &self.sender {
+            Sender::Http1(sender) => sender.is_closed(),
+            Sender::Http2(sender) => sender.is_closed(),
+        };
+        is_closed || self.since.elapsed() > IDLE_MAX
     }
 }
 
@@ -114,19 +127,23 @@ impl Lease {
     /// If the server cannot be connected to.
     pub(crate) async fn take(instance: &Arc<Instance>) -> Result<Self, ConnectError> {
         let place = instance.pool.place().await?;
-        let idle = instance.pool.take_idle();
-        let is_reused = idle.is_some();
-        let sender = match idle {
-            Some(sender) => sender,
-            None => {
-                let sender = instance.pool.connector.connect().await?;
-                if let Sender::Http2(shared) = &sender {
-                    instance.pool.put_idle(Sender::Http2(shared.clone()));
-                }
-                sender
-            }
-        };
-        Ok(Self { sender, instance: instance.clone(), is_reused, place })
+        if let Some(sender) = instance.pool.take_idle() {
+            return Ok(Self { sender, instance: instance.clone(), is_reused: true, place });
+        }
+        let sender = instance.pool.connector.connect().await?;
+        if let Sender::Http2(shared) = &sender {
+            instance.pool.put_idle(Sender::Http2(shared.clone()));
+        }
+        Ok(Self { sender, instance: instance.clone(), is_reused: false, place })
+    }
+
+    /// Opens a connection beside those of requests: for what must work when all of these are in use.
+    ///
+    /// # Errors
+    /// If the server cannot be connected to.
+    pub(crate) async fn open(instance: &Arc<Instance>) -> Result<Self, ConnectError> {
+        let sender = instance.pool.connector.connect().await?;
+        Ok(Self { sender, instance: instance.clone(), is_reused: false, place: None })
     }
 
     /// Whether the connection speaks HTTP/2.

@@ -1,20 +1,21 @@
 //! A service that tells the backend of a value.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hyper::StatusCode;
 use serde_json::Value;
+use tokio::sync::Semaphore;
 
 use crate::fetch::{FetchClient, FetchLimits, FetchUrl};
-use crate::session::percent_encoded;
+use crate::percent_encoding::percent_encoded;
+use crate::shared_cache::{Expiring, Found, SharedCache};
 
-/// Answers that are remembered at most; beyond it all are forgotten.
-const ANSWERS_MAX: usize = 100_000;
-
-/// Longer values are asked for without being remembered.
+/// Longer values are not asked for.
 const VALUE_BYTES_MAX: usize = 1_024;
+
+/// Questions at a time, each with a connection of its own.
+const ASKING_MAX: usize = 64;
 
 /// Asks for `GET URL`, with the value in place of `{claim}`. The answer is the name of a backend as JSON,
 /// `{"backend": "NAME"}`, or as plain text; 404 if the value has none.
@@ -23,23 +24,22 @@ pub(crate) struct Lookup {
     client: FetchClient,
     template: String,
     cache: Duration,
-    answers: Mutex<HashMap<String, Answer>>,
+    answers: SharedCache<String, Answer>,
+    /// Who may ask at a time.
+    asking: Semaphore,
 }
 
-#[derive(Debug, Clone)]
-struct Answer {
-    /// `None` if the value has no backend.
-    backend: Option<Arc<str>>,
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// The name of the backend; `None` if the value has none.
+    pub(crate) backend: Option<Arc<str>>,
     expires: Instant,
 }
 
-/// What is known of a value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Found {
-    /// The name of its backend, if it has one.
-    pub(crate) backend: Option<Arc<str>>,
-    /// Whether the answer was remembered.
-    pub(crate) is_remembered: bool,
+impl Expiring for Answer {
+    fn expires(&self) -> Instant {
+        self.expires
+    }
 }
 
 impl Lookup {
@@ -51,14 +51,20 @@ impl Lookup {
         let url = fill(template, "value")?;
         let client = FetchClient::for_url(&url, None, FetchLimits::default());
         let client = client.map_err(|error| error.to_string())?;
-        Ok(Self { client, template: template.to_owned(), cache, answers: Mutex::default() })
+        let (answers, asking) = (SharedCache::new(), Semaphore::new(ASKING_MAX));
+        Ok(Self { client, template: template.to_owned(), cache, answers, asking })
     }
 
     /// The backend of a value; `None` if the service does not say.
-    pub(crate) async fn backend(&self, value: &str) -> Option<Found> {
-        if let Some(backend) = self.remembered(value) {
-            return Some(Found { backend, is_remembered: true });
+    pub(crate) async fn backend(&self, value: &str) -> Option<Found<Answer>> {
+        if value.len() > VALUE_BYTES_MAX {
+            return None;
         }
+        self.answers.get(&value.to_owned(), None, || self.ask(value)).await
+    }
+
+    async fn ask(&self, value: &str) -> Option<Answer> {
+        let _asking = self.asking.acquire().await.ok()?;
         let url = fill(&self.template, value).ok()?;
         let answer = self.client.get(&url).await.ok()?;
         let backend = match answer.status {
@@ -66,26 +72,7 @@ impl Lookup {
             status if status.is_success() => Some(name(&answer.body)?),
             _ => return None,
         };
-        self.remember(value, backend.clone());
-        Some(Found { backend, is_remembered: false })
-    }
-
-    fn remembered(&self, value: &str) -> Option<Option<Arc<str>>> {
-        let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        let answer = answers.get(value).filter(|answer| Instant::now() < answer.expires)?;
-        Some(answer.backend.clone())
-    }
-
-    fn remember(&self, value: &str, backend: Option<Arc<str>>) {
-        if value.len() > VALUE_BYTES_MAX {
-            return;
-        }
-        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        if answers.len() >= ANSWERS_MAX {
-            answers.clear();
-        }
-        let expires = Instant::now() + self.cache;
-        answers.insert(value.to_owned(), Answer { backend, expires });
+        Some(Answer { backend, expires: Instant::now() + self.cache })
     }
 }
 

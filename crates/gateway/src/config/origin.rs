@@ -46,7 +46,8 @@ impl FromStr for Origin {
     type Err = InvalidOrigin;
 
     fn from_str(text: &str) -> Result<Self, InvalidOrigin> {
-        let invalid = || InvalidOrigin(text.to_owned());
+        // A password is no part of a message.
+        let invalid = || InvalidOrigin(text.rsplit('@').next().unwrap_or_default().to_owned());
         let uri: Uri = text.parse().map_err(|_| invalid())?;
         let is_tls = match uri.scheme_str() {
             Some("http") => false,

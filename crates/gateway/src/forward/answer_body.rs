@@ -60,9 +60,16 @@ impl AnswerBody {
 
     /// The backend broke it off.
     fn break_off(&mut self, reason: &'static str) {
-        let Some(AnswerEnd { instance, record, .. }) = self.end.take() else { return };
-        instance.instance().note_failure();
-        record.break_off(reason);
+        if let Some(end) = &self.end {
+            end.instance.instance().note_failure();
+        }
+        self.end_early(reason);
+    }
+
+    fn end_early(&mut self, reason: &'static str) {
+        if let Some(AnswerEnd { record, .. }) = self.end.take() {
+            record.break_off(reason);
+        }
     }
 }
 
@@ -75,6 +82,10 @@ impl Body for AnswerBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BodyAbortError>>> {
         let this = &mut *self;
+        if this.limits.end.is_some_and(|end| Instant::now() >= end) {
+            this.end_early("too_long");
+            return Poll::Ready(Some(Err(BodyAbortError)));
+        }
         match Pin::new(&mut this.body).poll_frame(context) {
             Poll::Ready(Some(Ok(frame))) => {
                 this.deadline = None;
@@ -104,7 +115,10 @@ impl Body for AnswerBody {
                 if this.deadline.get_or_insert_with(sleep).as_mut().poll(context).is_pending() {
                     return Poll::Pending;
                 }
-                this.break_off("backend_idle");
+                match end.is_some_and(|end| Instant::now() >= end) {
+                    true => this.end_early("too_long"),
+                    false => this.break_off("backend_idle"),
+                }
                 Poll::Ready(Some(Err(BodyAbortError)))
             }
         }

@@ -7,6 +7,10 @@ use hyper::StatusCode;
 pub(crate) enum ForwardError {
     /// No server could be connected to.
     Connect,
+    /// All connections that the servers may have are in use.
+    Busy,
+    /// No session could be begun in place of one that the backend had forgotten.
+    Session,
     /// The connection broke before the head of the answer, or the answer is malformed.
     Broken,
     /// The head of the answer did not come in time.
@@ -22,6 +26,8 @@ impl ForwardError {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Connect => "backend_connect",
+            Self::Busy => "backend_busy",
+            Self::Session => "no_session",
             Self::Broken => "backend_broken",
             Self::Timeout => "backend_timeout",
             Self::ClientGone => "client_gone",
@@ -32,7 +38,8 @@ impl ForwardError {
     /// The status of the answer to the client.
     pub(crate) fn status(self) -> StatusCode {
         match self {
-            Self::Connect | Self::Broken => StatusCode::BAD_GATEWAY,
+            Self::Connect | Self::Broken | Self::Session => StatusCode::BAD_GATEWAY,
+            Self::Busy => StatusCode::SERVICE_UNAVAILABLE,
             Self::Timeout => StatusCode::GATEWAY_TIMEOUT,
             Self::ClientGone | Self::Request => StatusCode::BAD_REQUEST,
         }

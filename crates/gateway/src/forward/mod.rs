@@ -2,13 +2,12 @@
 
 mod answer_body;
 mod error;
-mod headers;
 mod tunnel;
 
 use std::sync::Arc;
 
 use hyper::body::Incoming;
-use hyper::header::{HOST, HeaderValue};
+use hyper::header::{CONTENT_LENGTH, HOST, HeaderValue, SET_COOKIE, TRANSFER_ENCODING};
 use hyper::http::request::Parts;
 use hyper::http::uri::PathAndQuery;
 use hyper::{Method, Request, Response, StatusCode, Uri, Version};
@@ -17,8 +16,8 @@ use weir_net::Body;
 
 use self::answer_body::{AnswerBody, AnswerEnd, AnswerLimits};
 pub(crate) use self::error::ForwardError;
-pub(crate) use self::headers::Origination;
 use crate::backend::{Backend, ConnectError, Instance, InstanceGuard, Lease, UpstreamRequest};
+use crate::header_fields::{self, Origination};
 use crate::record::OpenRecord;
 use crate::session::Session;
 use crate::upload_body::{UploadBody, UploadFate};
@@ -41,16 +40,17 @@ pub(crate) async fn forward(
     forwarded: Forwarded<'_>,
 ) -> Result<Response<Body>, (Box<OpenRecord>, ForwardError)> {
     let Forwarded { mut request, from, session, mut record } = forwarded;
-    let is_websocket = headers::asks_for_websocket(request.headers());
+    let is_websocket = header_fields::asks_for_websocket(request.headers());
     let client_upgrade = is_websocket.then(|| hyper::upgrade::on(&mut request));
     let (mut parts, body) = request.into_parts();
-    headers::clean_request(&mut parts.headers);
-    headers::add_forwarded(&mut parts.headers, &from);
+    header_fields::clean_request(&mut parts.headers);
+    header_fields::add_forwarded(&mut parts.headers, &from);
     if is_websocket {
-        headers::add_websocket(&mut parts.headers);
+        header_fields::add_websocket(&mut parts.headers);
     }
     let (body, fate) = UploadBody::new(body, backend.timeouts().idle);
-    let end = backend.timeouts().whole.map(|whole| Instant::now() + whole);
+    let end = backend.timeouts().whole.map(|whole| record.begun() + whole);
+    let has_session = session.is_some();
     let delivered = async {
         match session {
             None => deliver(backend, &parts, (body, &fate), &mut record).await,
@@ -65,12 +65,15 @@ pub(crate) async fn forward(
     };
     let Delivered { mut response, lease, instance } = match delivered {
         Ok(delivered) => delivered,
-        Err(_) if fate.is_broken() => return Err((record, ForwardError::ClientGone)),
         Err(error) => return Err((record, error)),
     };
     record.set_status(response.status());
     let done = AnswerEnd { lease: Some(lease), instance, record };
-    headers::clean_response(response.headers_mut());
+    header_fields::clean_response(response.headers_mut());
+    if has_session {
+        // Those of the session are not for the client.
+        response.headers_mut().remove(SET_COOKIE);
+    }
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
         return switch(client_upgrade, response, done, backend);
     }
@@ -90,10 +93,11 @@ fn switch(
         return Err((end.record, ForwardError::Broken));
     };
     let backend_upgrade = hyper::upgrade::on(&mut response);
+    end.instance.instance().note_success();
     // The connection belongs to the tunnel now.
     end.lease = None;
     tokio::spawn(tunnel::run((client_upgrade, backend_upgrade), backend.timeouts().idle, end));
-    headers::add_websocket(response.headers_mut());
+    header_fields::add_websocket(response.headers_mut());
     Ok(response.map(|_| Body::empty()))
 }
 
@@ -109,15 +113,16 @@ async fn deliver_as(
     let has_body = !hyper::body::Body::is_end_stream(&body);
     session.apply(&mut parts.headers);
     let delivered = deliver(backend, parts, (body, fate), record).await?;
-    // A session that has just begun is not unknown: this 401 is the answer.
-    if delivered.response.status() != StatusCode::UNAUTHORIZED || !session.is_reused {
+    let is_unknown = delivered.response.status() == StatusCode::UNAUTHORIZED;
+    if !is_unknown || has_body || !session.may_be_renewed() {
         return Ok(delivered);
     }
-    let renewed = session.renew().await;
-    let Some(renewed) = renewed.filter(|_| !has_body) else { return Ok(delivered) };
+    // Its connection may be the one that the log-in needs.
+    drop(delivered);
+    let renewed = session.renew().await.ok_or(ForwardError::Session)?;
     renewed.apply(&mut parts.headers);
     record.session_cache = Some("renewed");
-    deliver(backend, parts, (UploadBody::empty(), &UploadFate::new()), record).await
+    deliver(backend, parts, (UploadBody::empty(), fate), record).await
 }
 
 /// An answer whose head has come.
@@ -137,6 +142,7 @@ async fn deliver(
     (body, fate): (UploadBody, &UploadFate),
     record: &mut OpenRecord,
 ) -> Result<Delivered, ForwardError> {
+    backend.note_request();
     let is_repeatable = is_idempotent(&parts.method) && hyper::body::Body::is_end_stream(&body);
     let mut body = Some(body);
     let mut tried: Option<Arc<Instance>> = None;
@@ -154,7 +160,10 @@ async fn deliver(
                 }
                 retries += 1;
                 if retries > RETRIES_MAX || backend.instances().len() == 1 {
-                    return Err(ForwardError::Connect);
+                    return Err(match error {
+                        ConnectError::Busy(_) => ForwardError::Busy,
+                        _ => ForwardError::Connect,
+                    });
                 }
                 tried = Some(instance);
                 continue;
@@ -163,7 +172,9 @@ async fn deliver(
         record.set_connected(begun);
         let request =
             request_for(&instance, parts, body.take().unwrap_or(UploadBody::empty()), &lease)?;
+        fate.note_part();
         let sent = tokio::select! {
+            biased;
             sent = lease.send(request) => sent,
             () = fate.ceased(backend.timeouts().first_byte) => {
                 instance.note_failure();
@@ -177,6 +188,9 @@ async fn deliver(
             }
             Err(error) => error,
         };
+        if fate.is_broken() {
+            return Err(ForwardError::ClientGone);
+        }
         let unsent = error.take_message();
         // A server may close an idle connection just as it is used; that says nothing of its health.
         if !lease.is_reused {
@@ -184,7 +198,7 @@ async fn deliver(
         }
         retries += 1;
         let may_repeat = unsent.is_some() || is_repeatable;
-        if retries > RETRIES_MAX || !may_repeat {
+        if retries > RETRIES_MAX || !may_repeat || !backend.may_retry() {
             return Err(ForwardError::Broken);
         }
         body = Some(unsent.map_or_else(UploadBody::empty, Request::into_body));
@@ -208,6 +222,11 @@ fn request_for(
     let mut request = Request::new(body);
     *request.method_mut() = parts.method.clone();
     *request.headers_mut() = parts.headers.clone();
+    let has_length = request.headers().contains_key(CONTENT_LENGTH);
+    if !lease.is_http2() && !has_length && !hyper::body::Body::is_end_stream(request.body()) {
+        // Otherwise a GET with a body would lose it.
+        request.headers_mut().insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+    }
     let target = parts.uri.path_and_query().cloned();
     let target = target.unwrap_or_else(|| PathAndQuery::from_static("/"));
     let origin = instance.origin();

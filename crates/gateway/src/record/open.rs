@@ -1,5 +1,6 @@
 //! The record of a request that is not answered yet.
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -113,9 +114,9 @@ impl OpenRecord {
         self.status = Some(status);
     }
 
-    /// When the request arrived, in nanoseconds since 1970.
-    pub(crate) fn arrived_ns(&self) -> i64 {
-        timestamp(self.arrived).map_or(0, |arrived| arrived.unix_ns)
+    /// When the request arrived.
+    pub(crate) fn begun(&self) -> Instant {
+        self.begun
     }
 
     pub(crate) fn set_backend_address(&mut self, address: &Arc<str>) {
@@ -171,7 +172,8 @@ impl OpenRecord {
         record.put_text(Field::Host, host.as_deref());
         record.put_text(Field::Method, Some(self.request.method.as_str().as_bytes()));
         record.put_text(Field::Path, Some(self.request.uri.path().as_bytes()));
-        record.put_text(Field::Query, self.request.uri.query().map(str::as_bytes));
+        let query = self.request.uri.query().map(without_token);
+        record.put_text(Field::Query, query.as_ref().map(|query| query.as_bytes()));
         record.put_text(Field::Protocol, Some(version_name(self.request.version)));
         record.put_text(Field::Status, status.as_ref().map(String::as_bytes));
         record.put_text(Field::Referer, referer.as_deref());
@@ -210,6 +212,19 @@ impl Drop for OpenRecord {
     fn drop(&mut self) {
         self.write();
     }
+}
+
+/// A query without the token that a client may have put there (RFC 6750 section 2.3), where none is accepted.
+fn without_token(query: &str) -> Cow<'_, str> {
+    const NAME: &str = "access_token=";
+    if !query.contains(NAME) {
+        return Cow::Borrowed(query);
+    }
+    let hidden = |part: &str| match part.starts_with(NAME) {
+        true => format!("{NAME}(not shown)"),
+        false => part.to_owned(),
+    };
+    Cow::Owned(query.split('&').map(hidden).collect::<Vec<_>>().join("&"))
 }
 
 fn first(headers: &HeaderMap, name: &HeaderName) -> Option<HeaderValue> {

@@ -6,12 +6,23 @@ use bytes::Bytes;
 use hyper::header::{AUTHORIZATION, COOKIE, HeaderMap, HeaderName, HeaderValue, SET_COOKIE};
 use serde_json::Value;
 
+use crate::shared_cache::Expiring;
+
 /// What a request has to carry to belong to a session.
 #[derive(Debug, Clone)]
 pub(super) struct Grant {
     name: HeaderName,
     value: HeaderValue,
-    pub(super) expires: Instant,
+    expires: Instant,
+    pub(super) begun: Instant,
+    /// Whether it came in place of one that the backend had forgotten.
+    pub(super) is_renewal: bool,
+}
+
+impl Expiring for Grant {
+    fn expires(&self) -> Instant {
+        self.expires
+    }
 }
 
 impl Grant {
@@ -21,24 +32,22 @@ impl Grant {
     pub(super) fn read(headers: &HeaderMap, body: &Bytes, lifetime: Duration) -> Option<Self> {
         let (token, expires_in) = access_token(body).unzip();
         let lifetime = expires_in.flatten().map_or(lifetime, |it: Duration| it.min(lifetime));
-        let expires = Instant::now() + lifetime;
+        let begun = Instant::now();
+        let expires = begun + lifetime;
         let (name, value) = match token {
             Some(token) => (AUTHORIZATION, HeaderValue::from_str(&format!("Bearer {token}")).ok()?),
             None => (COOKIE, cookies(headers)?),
         };
         let mut value = value;
         value.set_sensitive(true);
-        Some(Self { name, value, expires })
-    }
-
-    pub(super) fn is_valid(&self) -> bool {
-        Instant::now() < self.expires
+        Some(Self { name, value, expires, begun, is_renewal: false })
     }
 
     /// Puts what belongs to the session in place of what the client sent.
     pub(super) fn apply(&self, headers: &mut HeaderMap) {
         // The client's token is for the gateway, and its cookies are not those of this session.
         headers.remove(AUTHORIZATION);
+        headers.remove(COOKIE);
         headers.insert(self.name.clone(), self.value.clone());
     }
 }
@@ -93,6 +102,7 @@ mod tests {
             let grant = Grant::read(&headers, &Bytes::from_static(body.as_bytes()), minute);
             let mut request = HeaderMap::new();
             request.insert(AUTHORIZATION, HeaderValue::from_static("Bearer of the client"));
+            request.insert(COOKIE, HeaderValue::from_static("of=the client"));
             if let Some(grant) = &grant {
                 grant.apply(&mut request);
                 let sent = request
@@ -111,7 +121,7 @@ mod tests {
         let grant = |body: &'static str| {
             Grant::read(&HeaderMap::new(), &Bytes::from_static(body.as_bytes()), minute).unwrap()
         };
-        assert!(!grant(r#"{"access_token":"t","expires_in":0}"#).is_valid());
+        assert!(grant(r#"{"access_token":"t","expires_in":0}"#).expires <= Instant::now());
         let long = grant(r#"{"access_token":"t","expires_in":999999999}"#);
         assert!(long.expires <= Instant::now() + minute);
     }

@@ -12,10 +12,11 @@ use hyper::{Method, Request, Response};
 use serde_json::json;
 
 use super::grant::Grant;
-use super::{SessionKey, SessionSettings};
+use super::{SessionSettings, SessionUser};
 use crate::backend::{Backend, Lease};
 use crate::config::Login;
 use crate::fetch::{FetchClient, FetchUrl};
+use crate::percent_encoding::percent_encoded;
 use crate::upload_body::UploadBody;
 
 /// An answer to a log-in that is larger is refused.
@@ -25,27 +26,32 @@ const ANSWER_BYTES_MAX: usize = 64 << 10;
 pub(super) async fn begin(
     settings: &SessionSettings,
     backend: &Arc<Backend>,
-    key: &SessionKey,
-    token: &str,
+    (user, token): (&SessionUser, &str),
+    is_renewal: bool,
 ) -> Option<Grant> {
-    match &settings.config.login {
-        Login::Path(path) => log_in(settings, backend, key, path).await,
+    let grant = match &settings.config.login {
+        Login::Path(path) => log_in(settings, backend, user, path).await,
         Login::Exchange(_) => exchange(settings, backend, token).await,
-    }
+    };
+    grant.map(|mut grant| {
+        grant.is_renewal = is_renewal;
+        grant
+    })
 }
 
 /// Posts the credential to a path of the backend, with the user in whose name the gateway comes.
 async fn log_in(
     settings: &SessionSettings,
     backend: &Arc<Backend>,
-    key: &SessionKey,
+    user: &SessionUser,
     path: &str,
 ) -> Option<Grant> {
     let guard = backend.choose(None)?;
-    let mut lease = Lease::take(guard.instance()).await.ok()?;
+    // Of a connection that was idle it would not be known whether the log-in was lost or refused.
+    let mut lease = Lease::open(guard.instance()).await.ok()?;
     let origin = guard.instance().origin();
     let target = if lease.is_http2() { format!("{origin}{path}") } else { path.to_owned() };
-    let body = json!({ "issuer": &*key.issuer, "subject": &*key.subject }).to_string();
+    let body = json!({ "issuer": &*user.issuer, "subject": &*user.subject }).to_string();
     let mut request = Request::new(UploadBody::whole(body.into()));
     *request.method_mut() = Method::POST;
     *request.uri_mut() = target.parse().ok()?;
@@ -59,7 +65,6 @@ async fn log_in(
     };
     let exchange = tokio::time::timeout(backend.timeouts().first_byte, exchange);
     let (headers, body) = exchange.await.ok().flatten()?;
-    lease.give_back().await;
     Grant::read(&headers, &body, settings.config.lifetime)
 }
 
@@ -110,18 +115,4 @@ async fn read(response: Response<Incoming>) -> Option<(HeaderMap, Bytes)> {
         }
     }
     head.status.is_success().then(|| (head.headers, body.freeze()))
-}
-
-/// A text as a part of a form or of an address.
-pub(crate) fn percent_encoded(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => {
-                encoded.push(char::from(byte));
-            }
-            _ => encoded.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    encoded
 }

@@ -179,7 +179,7 @@ async fn backends_that_hang_are_given_up() {
             "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf",
             "whole = \"100ms\"",
             "200",
-            "backend_idle",
+            "too_long",
         ),
     ] {
         let backend = Backend::start(move |mut stream, _| async move {
@@ -358,4 +358,51 @@ async fn a_path_without_a_route_is_refused() {
     }
     let rows = gate.rows(5).await;
     assert_eq!(rows.iter().filter(|row| row["outcome"] == "no_route").count(), 3);
+}
+
+#[tokio::test]
+async fn a_request_that_could_mean_another_one_is_refused() {
+    let backend = Backend::answering(echo).await;
+    let gate = Gate::start(&backend.config()).await;
+    let mut count = 0;
+    for (head, expected_status, outcome) in [
+        ("GET /public/../api HTTP/1.1\r\nHost: a", "400", "ambiguous_path"),
+        ("GET /%2e%2e/api HTTP/1.1\r\nHost: a", "400", "ambiguous_path"),
+        ("GET //api HTTP/1.1\r\nHost: a", "400", "ambiguous_path"),
+        ("GET /a HTTP/1.1\r\nHost: a\r\nHost: b", "400", "invalid_host"),
+        ("GET /a HTTP/1.1", "400", "invalid_host"),
+        ("TRACE /a HTTP/1.1\r\nHost: a", "405", "method_not_allowed"),
+    ] {
+        let answer = gate.exchange(&format!("{head}\r\nConnection: close\r\n\r\n")).await;
+        assert_eq!(status(&answer), expected_status, "{head}");
+        count += 1;
+        assert_eq!(gate.rows(count).await[count - 1]["outcome"], outcome, "{head}");
+    }
+    assert_eq!(backend.connections(), 0, "nothing came through");
+}
+
+#[tokio::test]
+async fn a_get_keeps_its_body() {
+    let backend = Backend::answering(echo).await;
+    let gate = Gate::start(&backend.config()).await;
+    let request = "GET /_search HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\
+                   Transfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n";
+    let answer = gate.exchange(request).await;
+    assert!(body(&answer).contains("4\r\nbody\r\n0\r\n"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_client_that_breaks_off_does_not_harm_the_server() {
+    let backend = Backend::answering(echo).await;
+    let gate = Gate::start(&config(&[backend.address, nobody().await], "")).await;
+    for number in 1..=6 {
+        let mut client = TcpStream::connect(gate.address).await.expect("it accepts");
+        let head = "POST / HTTP/1.1\r\nHost: gate\r\nContent-Length: 100\r\n\r\nhalf";
+        client.write_all(head.as_bytes()).await.expect("it reads");
+        drop(client);
+        assert_eq!(gate.rows(number).await.len(), number);
+    }
+    for _ in 0..10 {
+        assert_eq!(status(&gate.get("/").await), "200");
+    }
 }

@@ -111,6 +111,11 @@ impl Body {
         Self(Kind::Forwarded(ForwardedBody::new(body)))
     }
 
+    /// Whether the body comes from another server.
+    pub(crate) fn is_forwarded(&self) -> bool {
+        matches!(self.0, Kind::Forwarded(_))
+    }
+
     /// Lets the kernel copy files into the socket to which this queue belongs.
     pub(crate) fn send_files_through(&mut self, queue: &FileQueue) {
         if let Kind::File(file) = &mut self.0 {

@@ -31,25 +31,28 @@ const HOP_BY_HOP: [HeaderName; 10] = [
 const UNREMOVABLE: [HeaderName; 5] =
     [AUTHORIZATION, COOKIE, HOST, CONTENT_LENGTH, TRANSFER_ENCODING];
 
-/// Fields by which gateways tell backends who a client is. What a client wrote there is removed.
-const IDENTITY: [&str; 16] = [
+/// Fields by which gateways tell backends who a client is, or which path it asked for. What a client wrote
+/// there is removed.
+const IDENTITY: [&str; 15] = [
+    "cf-connecting-ip",
+    "client-ip",
     "forwarded",
     "remote-user",
-    "x-auth-request-email",
-    "x-auth-request-user",
+    "true-client-ip",
     "x-authenticated-user",
+    "x-client-cert",
     "x-client-ip",
+    "x-cluster-client-ip",
     "x-forwarded",
-    "x-forwarded-email",
-    "x-forwarded-for",
-    "x-forwarded-host",
-    "x-forwarded-port",
-    "x-forwarded-preferred-username",
-    "x-forwarded-proto",
-    "x-forwarded-user",
+    "x-original-uri",
+    "x-original-url",
     "x-real-ip",
-    "x-remote-user",
+    "x-rewrite-url",
+    "x-user",
 ];
+
+/// The beginnings of further such fields.
+const IDENTITY_PREFIXES: [&str; 4] = ["x-forwarded-", "x-auth-request-", "x-remote-", "remote-"];
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
@@ -72,17 +75,27 @@ pub(crate) fn clean_request(headers: &mut HeaderMap) {
     for name in &HOP_BY_HOP {
         headers.remove(name);
     }
-    for name in IDENTITY {
-        headers.remove(name);
-    }
-    remove_ambiguous(headers);
+    remove_claims(headers);
+    join_cookies(headers);
     if asks_for_trailers {
         headers.insert(TE, HeaderValue::from_static("trailers"));
     }
 }
 
+/// Removes from trailer fields what a client must not say.
+pub(crate) fn clean_trailers(trailers: &mut HeaderMap) {
+    remove_claims(trailers);
+    for name in UNREMOVABLE {
+        trailers.remove(name);
+    }
+}
+
 /// Removes what belongs to the connection of the server.
 pub(crate) fn clean_response(headers: &mut HeaderMap) {
+    if headers.contains_key(TRANSFER_ENCODING) {
+        // The length is that of the chunks (RFC 9112 section 6.3).
+        headers.remove(CONTENT_LENGTH);
+    }
     remove_named_by_connection(headers);
     for name in &HOP_BY_HOP {
         headers.remove(name);
@@ -158,13 +171,29 @@ fn remove_named_by_connection(headers: &mut HeaderMap) {
     }
 }
 
-/// Removes fields with an underscore in their names. Servers that follow CGI (RFC 3875 section 4.1.18)
-/// cannot tell them from those with a hyphen, so a client could write an identity field with one.
-fn remove_ambiguous(headers: &mut HeaderMap) {
-    let is_ambiguous = |name: &&HeaderName| name.as_str().contains('_');
-    let ambiguous: Vec<HeaderName> = headers.keys().filter(is_ambiguous).cloned().collect();
-    for name in ambiguous {
+/// Removes what a client must not say of itself. Fields with an underscore in their names go too: servers
+/// that follow CGI (RFC 3875 section 4.1.18) cannot tell them from those with a hyphen.
+fn remove_claims(headers: &mut HeaderMap) {
+    let is_claim = |name: &&HeaderName| {
+        let name = name.as_str();
+        let has_prefix = IDENTITY_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+        has_prefix || name.contains('_') || IDENTITY.contains(&name)
+    };
+    let claims: Vec<HeaderName> = headers.keys().filter(is_claim).cloned().collect();
+    for name in claims {
         headers.remove(name);
+    }
+}
+
+/// Joins the cookies, which clients of HTTP/2 split (RFC 9113 section 8.2.3).
+fn join_cookies(headers: &mut HeaderMap) {
+    let mut cookies = headers.get_all(COOKIE).iter();
+    if cookies.next().is_none() || cookies.next().is_none() {
+        return;
+    }
+    let parts: Vec<&[u8]> = headers.get_all(COOKIE).iter().map(HeaderValue::as_bytes).collect();
+    if let Ok(joined) = HeaderValue::from_bytes(&parts.join(&b"; "[..])) {
+        headers.insert(COOKIE, joined);
     }
 }
 
@@ -235,6 +264,28 @@ mod tests {
             names.sort_unstable();
             assert_eq!(names, expected, "{fields:?}");
         }
+    }
+
+    #[test]
+    fn cookies_of_http2_are_joined() {
+        let mut map = headers(&[("cookie", "a=1"), ("cookie", "b=2; c=3")]);
+        clean_request(&mut map);
+        assert_eq!(map.get_all("cookie").iter().collect::<Vec<_>>(), ["a=1; b=2; c=3"]);
+    }
+
+    #[test]
+    fn a_chunked_answer_has_no_other_length() {
+        let mut map = headers(&[("transfer-encoding", "chunked"), ("content-length", "3")]);
+        clean_response(&mut map);
+        assert!(map.is_empty(), "{map:?}");
+    }
+
+    #[test]
+    fn trailer_fields_claim_nothing() {
+        let mut map =
+            headers(&[("x-forwarded-user", "root"), ("authorization", "x"), ("grpc-status", "0")]);
+        clean_trailers(&mut map);
+        assert_eq!(map.keys().map(HeaderName::as_str).collect::<Vec<_>>(), ["grpc-status"]);
     }
 
     #[test]
