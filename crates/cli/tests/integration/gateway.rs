@@ -69,7 +69,7 @@ fn requests_are_on_the_page_and_a_changed_configuration_is_used() {
     let path = folder.path("gateway.toml");
     std::fs::write(&path, config(backend("one"))).expect("written");
     let arguments = ["gateway", "--no-open", "--listen", "127.0.0.1:0", text(&path)];
-    let mut command = weir(&arguments);
+    let mut command = weir(arguments);
     let started = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut served = Served(started.expect("it starts"));
     let gateway = address(&mut served);
@@ -118,7 +118,7 @@ fn check_names_every_mistake() {
         ),
     ] {
         std::fs::write(&path, content).expect("written");
-        let output = weir(&["gateway", "--check", text(&path)]).output().expect("it runs");
+        let output = weir(["gateway", "--check", text(&path)]).output().expect("it runs");
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{said}");
         assert!(said.contains(expected), "{said}");
