@@ -100,21 +100,16 @@ async fn a_dead_server_is_left_out() {
 
 #[tokio::test]
 async fn what_may_have_been_done_is_not_done_twice() {
-    // The first connection breaks after it has read a request.
-    let backend = Backend::start(|mut stream, number| async move {
-        while let Some(request) = read_request(&mut stream).await {
-            if number == 0 {
-                return;
-            }
-            let _ = stream.write_all(answer_with(&request).as_bytes()).await;
-        }
-    })
-    .await;
-    let gate = Gate::start(&backend.config()).await;
     let post = "POST / HTTP/1.1\r\nHost: gate\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+    let gate = Gate::start(&breaking_at_first().await.config()).await;
     assert_eq!(status(&gate.exchange(post).await), "502");
+    let gate = Gate::start(&breaking_at_first().await.config()).await;
+    assert_eq!(status(&gate.get("/").await), "200", "a GET may be sent again");
+}
 
-    let backend = Backend::start(|mut stream, number| async move {
+/// A backend whose first connection breaks after it has read a request.
+async fn breaking_at_first() -> Backend {
+    Backend::start(|mut stream, number| async move {
         while let Some(request) = read_request(&mut stream).await {
             if number == 0 {
                 return;
@@ -122,9 +117,7 @@ async fn what_may_have_been_done_is_not_done_twice() {
             let _ = stream.write_all(answer_with(&request).as_bytes()).await;
         }
     })
-    .await;
-    let gate = Gate::start(&backend.config()).await;
-    assert_eq!(status(&gate.get("/").await), "200", "a GET may be sent again");
+    .await
 }
 
 #[tokio::test]
