@@ -8,7 +8,7 @@ use weir_core::{Field, Record, RecordFields, RecordLayout, Timestamp};
 use crate::http_version::version_name;
 
 /// The fields of a request that has arrived. Others are only known once it is answered.
-const FIELDS: [Field; 10] = [
+pub(crate) const ARRIVAL_FIELDS: [Field; 10] = [
     Field::Client,
     Field::User,
     Field::Host,
@@ -23,7 +23,7 @@ const FIELDS: [Field; 10] = [
 
 /// The fields of requests, with the header fields that a rule names as nginx does: `http_x_key`.
 pub(super) fn fields(headers: &[String]) -> RecordFields {
-    RecordLayout::new("ARRIVAL", FIELDS.to_vec(), headers.to_vec()).format().record_fields()
+    RecordLayout::new("ARRIVAL", ARRIVAL_FIELDS.to_vec(), headers.to_vec()).format().record_fields()
 }
 
 /// Whether a name is that of a header field that has no field of its own.

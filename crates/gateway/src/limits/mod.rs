@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use weir_rules::GateVerdict;
 
-pub(crate) use self::arrival::Arrival;
+pub(crate) use self::arrival::{ARRIVAL_FIELDS, Arrival};
 pub(crate) use self::limit::{HeldPlace, Limit};
 pub use self::settings::{LimitConfig, LimitMode};
 

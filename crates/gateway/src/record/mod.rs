@@ -8,6 +8,8 @@ mod recorder;
 
 use weir_core::{Field, RecordLayout};
 
+use crate::limits::ARRIVAL_FIELDS;
+
 pub(crate) use self::open::OpenRecord;
 pub use self::recorder::Recorder;
 
@@ -25,26 +27,12 @@ pub(crate) const EXTRA_FIELDS: [&str; 10] = [
     "outcome",
 ];
 
-/// The known fields that records have.
-const FIELDS: [Field; 14] = [
-    Field::Client,
-    Field::User,
-    Field::Host,
-    Field::Method,
-    Field::Path,
-    Field::Query,
-    Field::Protocol,
-    Field::Status,
-    Field::Referer,
-    Field::UserAgent,
-    Field::Bytes,
-    Field::RequestTime,
-    Field::UpstreamTime,
-    Field::Time,
-];
+/// The known fields that are added to those of a request that has arrived.
+const ANSWER_FIELDS: [Field; 4] =
+    [Field::Status, Field::Bytes, Field::RequestTime, Field::UpstreamTime];
 
 /// The form of the gateway's records.
 pub(crate) fn layout() -> RecordLayout {
     let extra = EXTRA_FIELDS.iter().map(|name| (*name).to_owned()).collect();
-    RecordLayout::new("GATEWAY", FIELDS.to_vec(), extra)
+    RecordLayout::new("GATEWAY", [&ARRIVAL_FIELDS[..], &ANSWER_FIELDS].concat(), extra)
 }
