@@ -13,11 +13,14 @@ pub(crate) fn weir(settings: &Settings) -> Outcome {
     cargo(&["build", "--release", "--workspace", "--bin", "weir"])
 }
 
-/// Builds an example of one of the crates and returns its path.
+/// Builds an example of one of the crates and returns its path. A smoke run asks for it by its
+/// name too: an example that is gone must fail also where an old program of it is still there.
 pub(crate) fn example(settings: &Settings, name: &str) -> Outcome<String> {
+    let mut arguments = vec!["build", "--workspace", "--example", name];
     if !settings.is_smoke {
-        cargo(&["build", "--release", "--workspace", "--example", name])?;
+        arguments.push("--release");
     }
+    cargo(&arguments)?;
     Ok(settings.example(name))
 }
 
