@@ -20,6 +20,7 @@ use crate::record::{OpenRecord, Recorder};
 use crate::refusal::Refusal;
 use crate::request_target::RequestTarget;
 use crate::routing::{Route, Routing};
+use crate::sender::Sender;
 use crate::session::{Session, SessionUser, Sessions};
 use crate::token::{TokenVerifier, VerifiedBy, VerifiedToken, bearer_token};
 
@@ -33,7 +34,8 @@ pub(crate) async fn answer(
     request: Request<Incoming>,
     client: Client,
 ) -> Response<Body> {
-    let address = client.peer().ip();
+    let sender = Sender::of(client.peer().ip(), request.headers(), &routing.trusted);
+    let address = sender.address;
     let mut record = OpenRecord::new(&recorder, &request, address);
     let (mut parts, body) = request.into_parts();
     let admitted = admit(&routing, &mut parts, address, &mut record).await;
@@ -41,8 +43,10 @@ pub(crate) async fn answer(
     let mut response = match admitted {
         Ok(Admitted { backend, session }) => {
             let request = Request::from_parts(parts, body);
-            let is_tls = Scheme::of(&request) == Scheme::Https;
-            let from = Origination { client: address, is_tls, forwarded_for: None };
+            let is_tls = || Scheme::of(&request) == Scheme::Https;
+            let is_tls = sender.is_tls.unwrap_or_else(is_tls);
+            let forwarded_for = sender.forwarded_for.as_ref();
+            let from = Origination { client: address, is_tls, forwarded_for };
             match forward(&backend, Forwarded { request, from, session, record }).await {
                 Ok(response) => response,
                 Err((record, error)) => refuse(record, error.into()),

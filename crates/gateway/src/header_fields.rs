@@ -12,6 +12,8 @@ use hyper::header::{
     HeaderValue, TE, TRANSFER_ENCODING, UPGRADE,
 };
 
+use crate::sender::{X_FORWARDED_FOR, X_FORWARDED_PROTO};
+
 /// The fields of one connection, which never pass. `TE` passes if it asks for trailer fields. `Expect` was
 /// answered by the gateway.
 const HOP_BY_HOP: [HeaderName; 10] = [
@@ -54,9 +56,7 @@ const IDENTITY: [&str; 15] = [
 /// The beginnings of further such fields.
 const IDENTITY_PREFIXES: [&str; 4] = ["x-forwarded-", "x-auth-request-", "x-remote-", "remote-"];
 
-const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
-const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
 /// What the gateway knows of the connection on which a request came.
 #[derive(Debug, Clone, Copy)]
@@ -64,7 +64,7 @@ pub(crate) struct Origination<'a> {
     /// The address of the client; `None` for a Unix socket.
     pub(crate) client: Option<IpAddr>,
     pub(crate) is_tls: bool,
-    /// What earlier proxies said of the client, if they are trusted.
+    /// The addresses of the client and of the proxies that are trusted, if there are some.
     pub(crate) forwarded_for: Option<&'a HeaderValue>,
 }
 
@@ -106,11 +106,8 @@ pub(crate) fn clean_response(headers: &mut HeaderMap) {
 pub(crate) fn add_forwarded(headers: &mut HeaderMap, from: &Origination<'_>) {
     let scheme = if from.is_tls { "https" } else { "http" };
     let address = from.client.map(|client| client.to_canonical());
-    let forwarded_for = match (from.forwarded_for, address) {
-        (Some(list), Some(address)) => joined(list, address),
-        (None, Some(address)) => HeaderValue::from_str(&address.to_string()).ok(),
-        (list, None) => list.cloned(),
-    };
+    let own = || HeaderValue::from_str(&address?.to_string()).ok();
+    let forwarded_for = from.forwarded_for.cloned().or_else(own);
     let node = match address {
         Some(IpAddr::V4(address)) => address.to_string(),
         Some(IpAddr::V6(address)) => format!("\"[{address}]\""),
@@ -127,13 +124,6 @@ pub(crate) fn add_forwarded(headers: &mut HeaderMap, from: &Origination<'_>) {
     if let Ok(forwarded) = forwarded {
         headers.insert(FORWARDED, forwarded);
     }
-}
-
-fn joined(list: &HeaderValue, address: IpAddr) -> Option<HeaderValue> {
-    let mut bytes = list.as_bytes().to_vec();
-    bytes.extend_from_slice(b", ");
-    bytes.extend_from_slice(address.to_string().as_bytes());
-    HeaderValue::from_bytes(&bytes).ok()
 }
 
 /// Whether a request asks to go on as a WebSocket (RFC 6455 section 4.1). Other protocols, above all
@@ -313,11 +303,11 @@ mod tests {
         assert_eq!(map["x-forwarded-host"], "shop.example");
         assert_eq!(map["forwarded"], "for=192.0.2.7;proto=https");
 
-        let earlier = HeaderValue::from_static("198.51.100.1");
+        let way = HeaderValue::from_static("2001:db8::1, 198.51.100.1");
         let client = Some("2001:db8::1".parse().expect("an address"));
-        let from = Origination { client, is_tls: false, forwarded_for: Some(&earlier) };
+        let from = Origination { client, is_tls: false, forwarded_for: Some(&way) };
         add_forwarded(&mut map, &from);
-        assert_eq!(map["x-forwarded-for"], "198.51.100.1, 2001:db8::1");
+        assert_eq!(map["x-forwarded-for"], "2001:db8::1, 198.51.100.1");
         assert_eq!(map["forwarded"], "for=\"[2001:db8::1]\";proto=http");
     }
 }

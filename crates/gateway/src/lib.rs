@@ -24,9 +24,11 @@ mod record;
 mod refusal;
 mod request_target;
 mod routing;
+mod sender;
 mod session;
 mod shared_cache;
 pub mod token;
+mod trusted_networks;
 mod upload_body;
 
 pub use config::{
@@ -36,3 +38,4 @@ pub use config::{
 pub use gateway::{Gateway, GatewayHandle};
 pub use limits::{LimitConfig, LimitMode};
 pub use record::Recorder;
+pub use trusted_networks::{InvalidNetwork, TrustedNetwork, TrustedNetworks};

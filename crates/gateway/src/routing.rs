@@ -11,6 +11,7 @@ use crate::refusal::Refusal;
 use crate::request_target::RequestTarget;
 use crate::session::Sessions;
 use crate::token::TokenVerifier;
+use crate::trusted_networks::TrustedNetworks;
 
 /// What a configuration says about requests. A reload replaces it as a whole.
 #[derive(Debug, Default)]
@@ -20,6 +21,8 @@ pub(crate) struct Routing {
     backends: HashMap<String, Arc<Backend>>,
     issuers: HashMap<String, IssuerConfig>,
     pub(crate) limits: Limits,
+    /// The proxies whose word counts.
+    pub(crate) trusted: TrustedNetworks,
 }
 
 /// One route, ready for use.
@@ -75,6 +78,7 @@ impl Routing {
             backends: config.backends.iter().map(backend).collect(),
             issuers: config.issuers.iter().map(issuer).collect(),
             limits: Limits::new(&config.limits, before.map(|before| &before.limits)),
+            trusted: config.trusted_networks.clone(),
         }
     }
 

@@ -93,9 +93,21 @@ impl AddressBlock {
     /// ```
     pub fn any_contains(blocks: &[Self], text: &[u8]) -> bool {
         let address = std::str::from_utf8(text).ok().and_then(|text| text.parse::<IpAddr>().ok());
-        let Some(address) = address.map(|address| address.to_canonical()) else { return false };
-        let (is_v4, number) = (address.is_ipv4(), number(address));
-        blocks.iter().any(|block| block.is_v4 == is_v4 && number & block.mask == block.network)
+        address.is_some_and(|address| blocks.iter().any(|block| block.contains_address(address)))
+    }
+
+    /// Whether an address is in this block. An IPv4-mapped IPv6 address counts as IPv4.
+    ///
+    /// ```
+    /// use weir_core::AddressBlock;
+    ///
+    /// let block = AddressBlock::parse("192.0.2.0/24").unwrap();
+    /// assert!(block.contains_address("::ffff:192.0.2.9".parse().unwrap()));
+    /// assert!(!block.contains_address("192.0.3.1".parse().unwrap()));
+    /// ```
+    pub fn contains_address(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        self.is_v4 == address.is_ipv4() && number(address) & self.mask == self.network
     }
 }
 

@@ -32,6 +32,7 @@ pub use self::route::{Choice, Login, RouteConfig, SessionConfig, Target};
 pub use self::secret::Secret;
 use self::table::TableReader;
 use crate::limits::LimitConfig;
+use crate::trusted_networks::{TrustedNetwork, TrustedNetworks};
 
 /// Larger files are not read, because no configuration is this long.
 const BYTES_MAX: u64 = 16 << 20;
@@ -41,6 +42,8 @@ const BYTES_MAX: u64 = 16 << 20;
 pub struct Config {
     /// Where it listens, never empty.
     pub listen: Vec<Address>,
+    /// The proxies before the gateway: what they say of a client is believed.
+    pub trusted_networks: TrustedNetworks,
     /// The certificate and the key of tls:// addresses, as PEM.
     pub tls: Option<CertificateFiles>,
     /// Who signs tokens.
@@ -107,6 +110,7 @@ impl Config {
 
 fn read_document(root: TableReader<'_>, reading: &Reading) -> Option<Config> {
     let listen = read_listen(&root);
+    let trusted_networks = read_trusted_networks(&root);
     let tls = root.table("tls").and_then(|table| read_tls(table, reading));
     if let Some(listen) = &listen
         && tls.is_none()
@@ -135,7 +139,7 @@ fn read_document(root: TableReader<'_>, reading: &Reading) -> Option<Config> {
     let limits = root.tables("limits").into_iter();
     let limits = limits.filter_map(|table| limit::read(table, reading)).collect();
     root.finish();
-    Some(Config { listen: listen?, tls, issuers, backends, routes, limits })
+    Some(Config { listen: listen?, trusted_networks, tls, issuers, backends, routes, limits })
 }
 
 fn read_listen(root: &TableReader<'_>) -> Option<Vec<Address>> {
@@ -160,6 +164,19 @@ fn read_listen(root: &TableReader<'_>) -> Option<Vec<Address>> {
         }
     }
     Some(addresses)
+}
+
+fn read_trusted_networks(root: &TableReader<'_>) -> TrustedNetworks {
+    let list = root.strings("trusted_networks");
+    let items = list.map(|list| list.value).unwrap_or_default();
+    let network = |item: table::Located<&str>| match item.value.parse::<TrustedNetwork>() {
+        Ok(network) => Some(network),
+        Err(error) => {
+            root.complain_at(&item, error.to_string());
+            None
+        }
+    };
+    items.into_iter().filter_map(network).collect()
 }
 
 fn read_tls(table: TableReader<'_>, reading: &Reading) -> Option<CertificateFiles> {

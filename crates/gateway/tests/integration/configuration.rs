@@ -80,6 +80,23 @@ fn routes_need_one_target() {
 }
 
 #[test]
+fn trusted_networks_are_networks() {
+    for (text, expected) in [
+        ("\"10.0.0.0/8\"", ""),
+        ("[\"10.0.0.0/8\", \"2001:db8::/32\", \"192.0.2.1\", \"unix:\"]", ""),
+        ("[\"10.0.0.0/33\"]", "`10.0.0.0/33` is not a network; write ADDRESS/PREFIX"),
+        ("[\"10.0.0\"]", "`10.0.0` is not a network"),
+        ("[\"proxy.example\"]", "`proxy.example` is not a network"),
+        ("[7]", "this is a number"),
+    ] {
+        let route = "backend = \"one\"\n";
+        let found = problems(&format!("trusted_networks = {text}\n{MINIMUM}{route}")).join("\n");
+        assert_eq!(found.is_empty(), expected.is_empty(), "{text}: {found}");
+        assert!(found.contains(expected), "{text}: {found}");
+    }
+}
+
+#[test]
 fn broken_toml_is_named_with_its_line() {
     let found = problems("listen = [\"127.0.0.1:0\"]\n[backends\n").join("\n");
     assert!(found.contains("line 2: this is not valid TOML"), "{found}");

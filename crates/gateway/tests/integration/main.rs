@@ -2,6 +2,7 @@
 
 mod backends;
 mod configuration;
+mod edge;
 mod forwarding;
 mod gate;
 mod limits;

@@ -1,0 +1,70 @@
+//! A gateway behind other proxies.
+
+use crate::backends::{Backend, answer_with};
+use crate::gate::{Gate, Row, body};
+
+fn request(fields: &str) -> String {
+    format!("GET / HTTP/1.1\r\nHost: gate\r\nConnection: close\r\n{fields}\r\n")
+}
+
+/// What the backend got and what was recorded of a request with these fields.
+async fn exchange(trusted: &str, fields: &str) -> (String, Row) {
+    let backend = Backend::answering(answer_with).await;
+    let gate = Gate::start(&format!("{trusted}\n{}", backend.config())).await;
+    let seen = body(&gate.exchange(&request(fields)).await).to_ascii_lowercase();
+    (seen, gate.rows(1).await.remove(0))
+}
+
+#[tokio::test]
+async fn the_word_of_trusted_proxies_counts() {
+    let trusted = "trusted_networks = [\"127.0.0.0/8\", \"2001:db8::/32\"]";
+    let fields = "X-Forwarded-For: 6.6.6.6, 203.0.113.9, 2001:db8::5\r\nX-Forwarded-Proto: https\r\n\
+                  Forwarded: for=6.6.6.7\r\nX-Real-IP: 6.6.6.8\r\n";
+    let (seen, row) = exchange(trusted, fields).await;
+    for field in [
+        "\r\nx-forwarded-for: 203.0.113.9, 2001:db8::5, 127.0.0.1\r\n",
+        "\r\nx-forwarded-proto: https\r\n",
+        "\r\nforwarded: for=203.0.113.9;proto=https\r\n",
+    ] {
+        assert!(seen.contains(field), "{field}: {seen}");
+    }
+    assert!(!seen.contains("6.6.6."), "{seen}");
+    assert_eq!(row["client"], "203.0.113.9");
+}
+
+#[tokio::test]
+async fn the_word_of_others_does_not() {
+    let fields = "X-Forwarded-For: 203.0.113.9\r\nX-Forwarded-Proto: https\r\n";
+    for trusted in ["", "trusted_networks = [\"10.0.0.0/8\", \"unix:\"]"] {
+        let (seen, row) = exchange(trusted, fields).await;
+        assert!(seen.contains("\r\nx-forwarded-for: 127.0.0.1\r\n"), "{seen}");
+        assert!(seen.contains("\r\nforwarded: for=127.0.0.1;proto=http\r\n"), "{seen}");
+        assert_eq!(row["client"], "127.0.0.1");
+    }
+}
+
+#[tokio::test]
+async fn a_reload_changes_who_is_trusted() {
+    let backend = Backend::answering(answer_with).await;
+    let gate = Gate::start(&backend.config()).await;
+    let request = request("X-Forwarded-For: 203.0.113.9\r\n");
+    gate.exchange(&request).await;
+    gate.reload(&format!("trusted_networks = [\"127.0.0.1\"]\n{}", backend.config()));
+    gate.exchange(&request).await;
+    let rows = gate.rows(2).await;
+    assert_eq!([&rows[0]["client"], &rows[1]["client"]], ["127.0.0.1", "203.0.113.9"]);
+}
+
+#[tokio::test]
+async fn limits_count_the_client_behind_the_proxy() {
+    let backend = Backend::answering(answer_with).await;
+    let limit = "[[limits]]\nrule_file = \"clients.conf\"\nmode = \"enforce\"\n";
+    let trusted = "trusted_networks = [\"127.0.0.1\"]";
+    let gate = Gate::start(&format!("{trusted}\n{}{limit}", backend.config())).await;
+    for client in ["203.0.113.1", "203.0.113.2", "203.0.113.1"] {
+        gate.exchange(&request(&format!("X-Forwarded-For: {client}\r\n"))).await;
+    }
+    let rows = gate.rows(3).await;
+    let statuses: Vec<&str> = rows.iter().map(|row| row["status"].as_str()).collect();
+    assert_eq!(statuses, ["200", "200", "429"]);
+}
