@@ -3,12 +3,16 @@
 use std::future::Future;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use weir_net::socket::{Address, BindError, BindOptions, Listener, TlsFiles};
+use weir_net::socket::{
+    Address, BindError, BindOptions, Listener, PeerFilter, ProxyHeaderError, ProxyProtocol,
+    TlsFiles,
+};
 use weir_net::{ServeOptions, Server};
 
 use crate::answer::answer;
 use crate::backend::watch;
-use crate::config::Config;
+use crate::config::{Config, ListenAddress};
+use crate::notices::Notices;
 use crate::record::Recorder;
 use crate::routing::Routing;
 
@@ -36,14 +40,34 @@ impl Gateway {
     /// # Errors
     /// If an address is in use, or its certificate cannot be used.
     pub async fn bind(config: &Config, options: ServeOptions) -> Result<Self, BindError> {
+        Self::bind_with(config, options, BindOptions::default(), Notices::default()).await
+    }
+
+    /// Like [`bind`](Self::bind), with sockets that were passed to the program, and with ears for what happens.
+    ///
+    /// # Errors
+    /// If an address is in use, its certificate cannot be used, or its socket was not passed.
+    pub async fn bind_with(
+        config: &Config,
+        options: ServeOptions,
+        bind: BindOptions,
+        notices: Notices,
+    ) -> Result<Self, BindError> {
+        let recorder = Recorder::new(notices);
+        let shared = Arc::new(Shared { routing: RwLock::default(), recorder });
+        let proxies = shared.clone();
+        let proxies = PeerFilter::new(move |peer| proxies.routing().trusted.trusts(peer.ip()));
         let tls = config.tls.clone();
         let tls = tls.map(|files| TlsFiles { certificate: files.certificate, key: files.key });
-        let bind = BindOptions { tls, ..BindOptions::default() };
+        let mut bind = BindOptions { tls, ..bind };
         let mut listeners = Vec::new();
-        for address in &config.listen {
+        for ListenAddress { address, is_proxied } in &config.listen {
+            let protocol = || shared.proxy_protocol(proxies.clone());
+            bind.proxy_protocol = is_proxied.then(protocol);
             listeners.push(Listener::bind(address, &bind).await?);
         }
-        let shared = Arc::new(Shared { routing: RwLock::default(), recorder: Recorder::new() });
+        // Many clients stand behind each of them.
+        let options = ServeOptions { unlimited_peers: proxies, ..options };
         let gateway = Self { server: Server::new(listeners).with_options(options), shared };
         gateway.handle().replace(config);
         Ok(gateway)
@@ -92,6 +116,19 @@ impl GatewayHandle {
 }
 
 impl Shared {
+    /// Accepts the headers of proxies, and says whose were not valid.
+    fn proxy_protocol(&self, proxies: PeerFilter) -> ProxyProtocol {
+        let notices = self.recorder.notices().clone();
+        ProxyProtocol::new(proxies, move |peer, error| {
+            // A check whether the port is open is no fault.
+            if !matches!(error, ProxyHeaderError::Closed { is_empty: true }) {
+                notices.say("PROXY", || {
+                    format!("{peer}: closed without a valid header of the PROXY protocol: {error}")
+                });
+            }
+        })
+    }
+
     fn routing(&self) -> Arc<Routing> {
         self.routing.read().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -19,6 +19,7 @@ mod gateway;
 mod header_fields;
 mod http_version;
 mod limits;
+mod notices;
 mod percent_encoding;
 mod record;
 mod refusal;
@@ -33,9 +34,10 @@ mod upload_body;
 
 pub use config::{
     BackendConfig, CertificateFiles, Choice, Config, ConfigError, InvalidOrigin, IssuerConfig,
-    Login, Origin, Problem, RouteConfig, Secret, SessionConfig, Target, Timeouts,
+    ListenAddress, Login, Origin, Problem, RouteConfig, Secret, SessionConfig, Target, Timeouts,
 };
 pub use gateway::{Gateway, GatewayHandle};
 pub use limits::{LimitConfig, LimitMode};
+pub use notices::Notices;
 pub use record::Recorder;
 pub use trusted_networks::{InvalidNetwork, TrustedNetwork, TrustedNetworks};

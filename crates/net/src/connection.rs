@@ -16,10 +16,10 @@ use crate::body::Body;
 use crate::client::Client;
 use crate::idle::{Closing, IdleEntry};
 use crate::options::{BodyRate, HEADERS_MAX_ON_STACK, ServeOptions};
-use crate::refusal::LATE_HEAD;
+use crate::refusal::{self, LATE_HEAD, TOO_MANY_OF_ONE};
 use crate::response_body::ResponseBody;
 use crate::scheme::Scheme;
-use crate::socket::{Connection, ConnectionPermit};
+use crate::socket::{Connection, ConnectionPermit, NetworkLimit};
 use crate::transport::Transport;
 
 /// The configuration of hyper that all HTTP/1 connections share.
@@ -40,6 +40,7 @@ fn protocol(options: &ServeOptions) -> http1::Builder {
 pub(crate) struct HttpConnection<H> {
     protocol: http1::Builder,
     pub(crate) options: ServeOptions,
+    networks: NetworkLimit,
     handler: H,
 }
 
@@ -48,8 +49,8 @@ where
     H: Fn(Request<Incoming>, Client) -> F + Send + Sync + 'static,
     F: Future<Output = Response<Body>> + Send + 'static,
 {
-    pub(crate) fn new(options: ServeOptions, handler: H) -> Self {
-        Self { protocol: protocol(&options), options, handler }
+    pub(crate) fn new(options: ServeOptions, networks: NetworkLimit, handler: H) -> Self {
+        Self { protocol: protocol(&options), options, networks, handler }
     }
 
     /// Serves the requests of one connection until the client leaves, the connection is
@@ -60,6 +61,11 @@ where
         permit: ConnectionPermit,
         entry: IdleEntry,
     ) {
+        let identified = match connection.is_anonymous() {
+            true => self.identify(connection, permit, &entry).await,
+            false => Some((connection, permit)),
+        };
+        let Some((connection, permit)) = identified else { return };
         let (peer, scheme) = (connection.peer(), connection.scheme());
         // The handshake is a part of the time until the first request, and makes room as it does.
         let opened = tokio::select! {
@@ -76,6 +82,26 @@ where
             self.serve_http2(transport, client, entry).await;
         } else {
             self.serve_http1(transport, client, entry).await;
+        }
+    }
+
+    /// Learns the client of a connection from its proxy. Refuses one with too many connections.
+    async fn identify(
+        &self,
+        connection: Connection,
+        permit: ConnectionPermit,
+        entry: &IdleEntry,
+    ) -> Option<(Connection, ConnectionPermit)> {
+        let identified = tokio::select! {
+            identified = connection.identified() => identified?,
+            _closing = entry.asked_to_close() => return None,
+        };
+        match self.networks.try_acquire(identified.peer()) {
+            Some(network) => Some((identified, permit.with_network(network))),
+            None => {
+                refusal::send(identified, &TOO_MANY_OF_ONE).await;
+                None
+            }
         }
     }
 

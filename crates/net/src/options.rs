@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::idle::WaitLimits;
+use crate::socket::PeerFilter;
 
 /// What a client may cost a [`Server`](crate::Server).
 #[derive(Clone, Debug)]
@@ -36,6 +37,8 @@ pub struct ServeOptions {
     /// Whether that limit holds for loopback addresses too. By default it does not, because all clients
     /// of a reverse proxy and of a forwarded port come from there.
     pub limits_loopback: bool,
+    /// Clients for which that limit does not hold, because others stand behind them.
+    pub unlimited_peers: PeerFilter,
     /// What an HTTP/2 connection may cost beside the above.
     pub http2: Http2Options,
     /// How long requests in flight may take to finish once shutdown begins. Default 5 s.
@@ -59,6 +62,7 @@ impl Default for ServeOptions {
             connections_max: 1024,
             connections_per_address_max: 256,
             limits_loopback: false,
+            unlimited_peers: PeerFilter::default(),
             http2: Http2Options::default(),
             grace_period: Duration::from_secs(5),
         }

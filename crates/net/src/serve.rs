@@ -22,7 +22,7 @@ use crate::options::ServeOptions;
 use crate::refusal;
 use crate::socket::{
     Address, BindError, BindOptions, Connection, ConnectionLimit, ConnectionPermit, Listener,
-    NetworkLimit,
+    NetworkLimit, NetworkPermit,
 };
 
 /// An HTTP server on any number of listening sockets, not yet accepting. It speaks HTTP/1.1, and over TLS
@@ -194,9 +194,12 @@ where
     F: Future<Output = Response<Body>> + Send + 'static,
 {
     fn new(options: &ServeOptions, handler: H) -> Self {
-        let networks =
-            NetworkLimit::new(options.connections_per_address_max, options.limits_loopback);
-        let shared = Arc::new(HttpConnection::new(options.clone(), handler));
+        let networks = NetworkLimit::new(
+            options.connections_per_address_max,
+            options.limits_loopback,
+            options.unlimited_peers.clone(),
+        );
+        let shared = Arc::new(HttpConnection::new(options.clone(), networks.clone(), handler));
         Self {
             tasks: JoinSet::new(),
             shared,
@@ -215,9 +218,12 @@ where
     /// Serves a connection. At the limit, the connection that has been idle for the longest time
     /// makes room; if none is idle, the newcomer is refused.
     fn admit(&mut self, connection: Connection, limit: &ConnectionLimit) {
-        let Some(network) = self.networks.try_acquire(connection.peer()) else {
-            return self.refuse(connection);
+        let network = match connection.is_anonymous() {
+            // The connection takes its permit when its client is known.
+            true => Some(NetworkPermit::default()),
+            false => self.networks.try_acquire(connection.peer()),
         };
+        let Some(network) = network else { return self.refuse(connection) };
         if let Some(permit) = limit.try_acquire() {
             return self.start(connection, permit.with_network(network));
         }

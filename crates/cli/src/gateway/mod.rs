@@ -5,9 +5,9 @@ mod reload;
 
 use std::time::Duration;
 
-use weir_gateway::{Config, Gateway};
+use weir_gateway::{Config, Gateway, Notices};
 use weir_ingest::Pipeline;
-use weir_server::ServeOptions;
+use weir_server::{BindOptions, CertificateNotices, ServeOptions};
 
 pub(crate) use arguments::GatewayArguments;
 
@@ -36,7 +36,14 @@ pub(crate) fn run(arguments: &GatewayArguments) -> Result<Exit, Failure> {
         grace_period: GRACE,
         ..ServeOptions::default()
     };
-    let gateway = runtime.block_on(Gateway::bind(&config, options)).map_err(Failure::new)?;
+    let bind = BindOptions {
+        #[cfg(unix)]
+        passed: arguments.page.passed_sockets(),
+        certificate_notices: CertificateNotices::new(say),
+        ..BindOptions::default()
+    };
+    let gateway = Gateway::bind_with(&config, options, bind, Notices::new(|it| say(it)));
+    let gateway = runtime.block_on(gateway).map_err(Failure::new)?;
     for address in gateway.addresses() {
         say(format_args!("answering at {}", safe(&address.to_string())));
     }

@@ -107,11 +107,18 @@ impl PageArguments {
             #[cfg(unix)]
             socket_owner: self.page_socket_owner,
             #[cfg(unix)]
-            passed: self.passed.get_or_init(PassedSockets::from_environment).clone(),
+            passed: self.passed_sockets(),
             tls,
             self_signed,
+            proxy_protocol: None,
             certificate_notices: CertificateNotices::new(say),
         })
+    }
+
+    /// The sockets that systemd passed and that are not taken yet.
+    #[cfg(unix)]
+    pub(crate) fn passed_sockets(&self) -> PassedSockets {
+        self.passed.get_or_init(PassedSockets::from_environment).clone()
     }
 
     /// A certificate for all hosts by which browsers may know the server, the same at each call.

@@ -7,6 +7,7 @@ mod backend;
 mod duration;
 mod issuer;
 mod limit;
+mod listen;
 mod origin;
 mod problem;
 mod reading;
@@ -24,6 +25,7 @@ use weir_net::socket::Address;
 
 pub use self::backend::{BackendConfig, Timeouts};
 pub use self::issuer::IssuerConfig;
+pub use self::listen::ListenAddress;
 pub use self::origin::{InvalidOrigin, Origin};
 pub use self::problem::Problem;
 use self::problem::Problems;
@@ -41,7 +43,7 @@ const BYTES_MAX: u64 = 16 << 20;
 #[derive(Debug, Clone)]
 pub struct Config {
     /// Where it listens, never empty.
-    pub listen: Vec<Address>,
+    pub listen: Vec<ListenAddress>,
     /// The proxies before the gateway: what they say of a client is believed.
     pub trusted_networks: TrustedNetworks,
     /// The certificate and the key of tls:// addresses, as PEM.
@@ -109,12 +111,14 @@ impl Config {
 }
 
 fn read_document(root: TableReader<'_>, reading: &Reading) -> Option<Config> {
-    let listen = read_listen(&root);
+    let listen = listen::read(&root);
     let trusted_networks = read_trusted_networks(&root);
     let tls = root.table("tls").and_then(|table| read_tls(table, reading));
     if let Some(listen) = &listen
         && tls.is_none()
-        && listen.iter().any(|address| matches!(address, Address::Tls(_)))
+        && listen
+            .iter()
+            .any(|listen| matches!(listen.address, Address::Tls(_) | Address::PassedTls(_)))
     {
         root.complain(
             "a tls:// address needs tls = { certificate = \"cert.pem\", key = \"key.pem\" }",
@@ -140,30 +144,6 @@ fn read_document(root: TableReader<'_>, reading: &Reading) -> Option<Config> {
     let limits = limits.filter_map(|table| limit::read(table, reading)).collect();
     root.finish();
     Some(Config { listen: listen?, trusted_networks, tls, issuers, backends, routes, limits })
-}
-
-fn read_listen(root: &TableReader<'_>) -> Option<Vec<Address>> {
-    let Some(list) = root.strings("listen") else {
-        if !root.has("listen") {
-            root.complain("`listen` is missing: listen = [\"127.0.0.1:8080\"]");
-        }
-        return None;
-    };
-    if list.value.is_empty() {
-        root.complain_at(
-            &list,
-            "the list is empty; write at least one address, such as \"127.0.0.1:8080\"",
-        );
-        return None;
-    }
-    let mut addresses = Vec::new();
-    for item in &list.value {
-        match item.value.parse::<Address>() {
-            Ok(address) => addresses.push(address),
-            Err(error) => root.complain_at(item, error.to_string()),
-        }
-    }
-    Some(addresses)
 }
 
 fn read_trusted_networks(root: &TableReader<'_>) -> TrustedNetworks {

@@ -9,6 +9,7 @@ use weir_core::{Record, RecordLayout};
 use weir_ingest::{RecordWriter, StopReason};
 
 use super::layout;
+use crate::notices::Notices;
 
 /// How long records wait for others.
 const INTERVAL: Duration = Duration::from_millis(50);
@@ -27,17 +28,24 @@ pub struct Recorder {
     /// There is a block of records.
     is_full: Notify,
     dropped: AtomicU64,
+    notices: Notices,
 }
 
 impl Recorder {
     /// An empty recorder.
-    pub fn new() -> Arc<Self> {
+    pub(crate) fn new(notices: Notices) -> Arc<Self> {
         Arc::new(Self {
             layout: layout(),
             waiting: Mutex::default(),
             is_full: Notify::new(),
             dropped: AtomicU64::new(0),
+            notices,
         })
+    }
+
+    /// What a person should hear of.
+    pub(crate) fn notices(&self) -> &Notices {
+        &self.notices
     }
 
     /// The form of the records.

@@ -97,6 +97,22 @@ fn trusted_networks_are_networks() {
 }
 
 #[test]
+fn proxied_addresses_need_trusted_networks() {
+    let rest = MINIMUM.split_once('\n').map_or("", |(_, rest)| rest);
+    for (listen, trusted, is_good) in [
+        ("proxy+tcp://127.0.0.1:0", "", false),
+        ("proxy+tcp://127.0.0.1:0", "trusted_networks = [\"10.0.0.0/8\"]\n", true),
+        ("proxy+unix:/run/gate.sock", "", true),
+        ("proxy+systemd:http", "", true),
+    ] {
+        let text = format!("listen = [\"{listen}\"]\n{trusted}{rest}backend = \"one\"\n");
+        let found = problems(&text).join("\n");
+        assert_eq!(found.is_empty(), is_good, "{listen}: {found}");
+        assert!(is_good || found.contains("`proxy+` needs trusted_networks"), "{found}");
+    }
+}
+
+#[test]
 fn broken_toml_is_named_with_its_line() {
     let found = problems("listen = [\"127.0.0.1:0\"]\n[backends\n").join("\n");
     assert!(found.contains("line 2: this is not valid TOML"), "{found}");

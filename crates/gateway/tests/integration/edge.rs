@@ -68,3 +68,34 @@ async fn limits_count_the_client_behind_the_proxy() {
     let statuses: Vec<&str> = rows.iter().map(|row| row["status"].as_str()).collect();
     assert_eq!(statuses, ["200", "200", "429"]);
 }
+
+#[tokio::test]
+async fn proxies_name_their_clients_by_the_proxy_protocol() {
+    let backend = Backend::answering(answer_with).await;
+    let config = format!("trusted_networks = [\"127.0.0.1\"]\n{}", backend.config());
+    let gate = Gate::start_at("proxy+tcp://127.0.0.1:0", &config).await;
+    let request = request("X-Forwarded-For: 6.6.6.6\r\n");
+    let answer = gate.exchange(&format!("PROXY TCP4 203.0.113.9 10.0.0.1 1 2\r\n{request}")).await;
+    let seen = body(&answer).to_ascii_lowercase();
+    assert!(seen.contains("\r\nx-forwarded-for: 203.0.113.9\r\n"), "{seen}");
+    assert_eq!(gate.rows(1).await[0]["client"], "203.0.113.9");
+    // A proxy of one's own behind the load balancer.
+    let from_proxy = "PROXY TCP4 127.0.0.1 10.0.0.1 1 2\r\n";
+    gate.exchange(&format!("{from_proxy}{request}")).await;
+    assert_eq!(gate.rows(2).await[1]["client"], "6.6.6.6");
+    for _ in 0..3 {
+        assert_eq!(gate.exchange(&request).await, "");
+    }
+    let heard = gate.heard.lock().expect("no panic").clone();
+    assert_eq!(heard.len(), 1, "{heard:?}");
+    assert!(
+        heard[0].contains("without a valid header of the PROXY protocol: there is none"),
+        "{heard:?}"
+    );
+    gate.reload(&backend.config());
+    assert_eq!(
+        gate.exchange(&format!("{from_proxy}{request}")).await,
+        "",
+        "nobody is trusted any more"
+    );
+}

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -10,9 +11,10 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use weir_core::{Record, RecordKind, RowReader};
-use weir_gateway::{Config, Gateway, GatewayHandle};
+use weir_gateway::{Config, Gateway, GatewayHandle, Notices};
 use weir_ingest::{DataSet, Pipeline, PipelineOptions, Retention};
 use weir_net::ServeOptions;
+use weir_net::socket::BindOptions;
 
 /// No test waits longer than this for anything.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
@@ -20,6 +22,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) struct Gate {
     pub(crate) address: SocketAddr,
     pub(crate) handle: GatewayHandle,
+    /// What a person heard of it.
+    pub(crate) heard: Arc<Mutex<Vec<String>>>,
     pipeline: Pipeline,
     stop: oneshot::Sender<()>,
     serving: JoinHandle<()>,
@@ -31,8 +35,18 @@ pub(crate) type Row = BTreeMap<String, String>;
 impl Gate {
     /// Starts a gateway with this configuration, to which an address is added.
     pub(crate) async fn start(config: &str) -> Self {
-        let config = parse(config);
-        let gateway = Gateway::bind(&config, ServeOptions::default()).await.expect("a free port");
+        Self::start_at("127.0.0.1:0", config).await
+    }
+
+    /// Like [`Self::start`], at this address of the configuration.
+    pub(crate) async fn start_at(listen: &str, config: &str) -> Self {
+        let config = parse_at(listen, config);
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let hears = heard.clone();
+        let notices = Notices::new(move |it| hears.lock().expect("no panic").push(it.to_owned()));
+        let (options, bind) = (ServeOptions::default(), BindOptions::default());
+        let gateway = Gateway::bind_with(&config, options, bind, notices).await;
+        let gateway = gateway.expect("a free port");
         let address = gateway.addresses().next().expect("an address").to_string();
         let address = address.trim_start_matches("tcp://").parse().expect("an IP address");
         let options = PipelineOptions::new(1, Retention::Segments);
@@ -47,7 +61,7 @@ impl Gate {
             // A dropped sender stops it too.
             let _ = stopped.await;
         }));
-        Self { address, handle, pipeline, stop, serving }
+        Self { address, handle, heard, pipeline, stop, serving }
     }
 
     /// Replaces its configuration.
@@ -118,7 +132,11 @@ impl Gate {
 
 /// Reads a configuration, to which an address is added. Its paths begin in the folder of the test's data.
 fn parse(config: &str) -> Config {
-    let text = format!("listen = [\"127.0.0.1:0\"]\n{config}");
+    parse_at("127.0.0.1:0", config)
+}
+
+fn parse_at(listen: &str, config: &str) -> Config {
+    let text = format!("listen = [\"{listen}\"]\n{config}");
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/gate");
     Config::parse(&text, &folder).unwrap_or_else(|problems| panic!("{problems:?}"))
 }

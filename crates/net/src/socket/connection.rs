@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio_rustls::TlsAcceptor;
 
 use super::peer::Peer;
+use super::proxy_protocol::ProxyProtocol;
 use super::stream::SocketStream;
 use super::tls::Acceptors;
 use crate::scheme::Scheme;
@@ -16,14 +17,35 @@ pub struct Connection {
     stream: SocketStream,
     peer: Peer,
     tls: Option<Acceptors>,
+    /// Set until the header of the proxy is read.
+    proxy_protocol: Option<ProxyProtocol>,
 }
 
 impl Connection {
-    pub(crate) fn new(stream: SocketStream, peer: Peer, tls: Option<Acceptors>) -> Self {
-        Self { stream, peer, tls }
+    pub(crate) fn new(
+        stream: SocketStream,
+        peer: Peer,
+        tls: Option<Acceptors>,
+        proxy_protocol: Option<ProxyProtocol>,
+    ) -> Self {
+        Self { stream, peer, tls, proxy_protocol }
     }
 
-    /// The client.
+    /// Whether a proxy has yet to say who the client is.
+    pub(crate) fn is_anonymous(&self) -> bool {
+        self.proxy_protocol.is_some()
+    }
+
+    /// The connection with the client that its proxy names, if it comes from one; `None` if it has to be
+    /// closed. Await it outside the accept loop, because a proxy may take some seconds.
+    pub(crate) async fn identified(mut self) -> Option<Self> {
+        if let Some(protocol) = self.proxy_protocol.take() {
+            self.peer = protocol.client(&mut self.stream, self.peer).await?;
+        }
+        Some(self)
+    }
+
+    /// The client; the proxy until its header is read.
     pub fn peer(&self) -> Peer {
         self.peer
     }

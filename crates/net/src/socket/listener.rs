@@ -19,6 +19,7 @@ use super::options::BindOptions;
 #[cfg(unix)]
 use super::passed::PassedSocket;
 use super::peer::Peer;
+use super::proxy_protocol::ProxyProtocol;
 use super::stream::SocketStream;
 use super::tls;
 #[cfg(unix)]
@@ -36,6 +37,7 @@ const BACKLOG: i32 = 4_096;
 pub struct Listener {
     socket: Socket,
     tls: Option<tls::Acceptors>,
+    proxy_protocol: Option<ProxyProtocol>,
     address: Address,
     backoff: Backoff,
 }
@@ -98,7 +100,8 @@ impl Listener {
             }
             _ => return Err(unsupported()),
         };
-        Ok(Self { socket, tls, address, backoff: Backoff::default() })
+        let proxy_protocol = options.proxy_protocol.clone();
+        Ok(Self { socket, tls, proxy_protocol, address, backoff: Backoff::default() })
     }
 
     /// Where it listens. Port 0 is replaced by the port that was free.
@@ -136,7 +139,7 @@ impl Listener {
                 (SocketStream::Unix(stream), Peer::local())
             }
         };
-        Ok(Connection::new(stream, peer, self.tls.clone()))
+        Ok(Connection::new(stream, peer, self.tls.clone(), self.proxy_protocol.clone()))
     }
 }
 

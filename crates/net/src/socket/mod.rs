@@ -9,6 +9,7 @@
 //!   system cannot accept; dropping it stops listening and removes its socket file.
 //! - [`Connection`] is accepted but not yet encrypted. [`Connection::open`] runs the TLS
 //!   handshake, outside the accept loop, and returns a [`SocketStream`].
+//! - [`ProxyProtocol`] makes a listener take the address of each client from the proxy before it.
 //! - [`DatagramSocket`] binds a datagram address.
 //! - [`ConnectionLimit`] bounds the open connections of any number of listeners, and waits for
 //!   them to end when a server shuts down.
@@ -55,6 +56,8 @@ mod owner;
 #[cfg(unix)]
 mod passed;
 mod peer;
+mod proxy_header;
+mod proxy_protocol;
 mod self_signed;
 mod stream;
 mod tls;
@@ -70,7 +73,7 @@ pub use drops::DropCounter;
 pub use error::BindError;
 pub use limit::{ConnectionLimit, ConnectionPermit};
 pub use listener::Listener;
-pub(crate) use network_limit::NetworkLimit;
+pub(crate) use network_limit::{NetworkLimit, NetworkPermit};
 pub use open_files::{ConnectionBudget, reserve_connections};
 pub use options::{BindOptions, SocketMode, SocketModeError, TlsFiles};
 pub use outward::outward_address;
@@ -78,6 +81,8 @@ pub use outward::outward_address;
 pub use owner::{SocketOwner, SocketOwnerError};
 #[cfg(unix)]
 pub use passed::PassedSockets;
-pub use peer::Peer;
+pub use peer::{Peer, PeerFilter};
+pub use proxy_header::ProxyHeaderError;
+pub use proxy_protocol::ProxyProtocol;
 pub use self_signed::{SelfSignedCertificate, SelfSignedError};
 pub use stream::SocketStream;

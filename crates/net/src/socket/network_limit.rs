@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::peer::Peer;
+use super::peer::{Peer, PeerFilter};
 
 /// Limits the open connections of each network of clients. Clones share the counts, of which there are
 /// no more than open connections.
@@ -13,6 +13,7 @@ pub(crate) struct NetworkLimit {
     counts: Arc<Mutex<HashMap<Network, usize>>>,
     connections_max: usize,
     limits_loopback: bool,
+    unlimited: PeerFilter,
 }
 
 /// Addresses that one client may have.
@@ -34,16 +35,22 @@ impl Network {
 }
 
 impl NetworkLimit {
-    /// A limit of `connections_max` connections for each network, at least 1.
-    pub(crate) fn new(connections_max: usize, limits_loopback: bool) -> Self {
-        Self { counts: Arc::default(), connections_max: connections_max.max(1), limits_loopback }
+    /// A limit of `connections_max` connections for each network, at least 1. `unlimited` peers have none.
+    pub(crate) fn new(
+        connections_max: usize,
+        limits_loopback: bool,
+        unlimited: PeerFilter,
+    ) -> Self {
+        let connections_max = connections_max.max(1);
+        Self { counts: Arc::default(), connections_max, limits_loopback, unlimited }
     }
 
     /// A permit for one more connection of this client, or `None` if its limit is reached.
     pub(crate) fn try_acquire(&self, peer: Peer) -> Option<NetworkPermit> {
         let address = peer.ip().map(|address| address.to_canonical());
         let address = address.filter(|address| self.limits_loopback || !address.is_loopback());
-        let Some(network) = address.map(Network::of) else { return Some(NetworkPermit(None)) };
+        let network = address.filter(|_| !self.unlimited.contains(peer)).map(Network::of);
+        let Some(network) = network else { return Some(NetworkPermit(None)) };
         let mut counts = self.lock();
         let count = counts.entry(network).or_default();
         if *count >= self.connections_max {
@@ -59,7 +66,7 @@ impl NetworkLimit {
 }
 
 /// The right of a client to keep one connection open.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct NetworkPermit(Option<(NetworkLimit, Network)>);
 
 impl Drop for NetworkPermit {
@@ -77,7 +84,11 @@ impl Drop for NetworkPermit {
 
 #[cfg(test)]
 mod tests {
-    use super::{NetworkLimit, Peer};
+    use super::{NetworkLimit, Peer, PeerFilter};
+
+    fn new_limit(connections_max: usize, limits_loopback: bool) -> NetworkLimit {
+        NetworkLimit::new(connections_max, limits_loopback, PeerFilter::default())
+    }
 
     fn peer(address: &str) -> Peer {
         Peer::tcp(address.parse().unwrap())
@@ -85,7 +96,7 @@ mod tests {
 
     #[test]
     fn a_network_has_a_limit_of_its_own() {
-        let limit = NetworkLimit::new(2, false);
+        let limit = new_limit(2, false);
         for [first, second, third, other] in [
             ["192.0.2.1:1", "192.0.2.1:2", "[::ffff:192.0.2.1]:3", "192.0.2.2:1"],
             ["[2001:db8::1]:1", "[2001:db8::2]:1", "[2001:db8::ff:0:0:1]:1", "[2001:db8:0:1::1]:1"],
@@ -102,15 +113,25 @@ mod tests {
 
     #[test]
     fn clients_on_this_machine_are_exempt_by_default() {
-        let limit = NetworkLimit::new(1, false);
+        let limit = new_limit(1, false);
         for client in
             [peer("127.0.0.1:1"), peer("[::1]:1"), peer("[::ffff:127.0.0.9]:1"), Peer::local()]
         {
             let permits: Vec<_> = (0..9).map(|_| limit.try_acquire(client)).collect();
             assert!(permits.iter().all(Option::is_some), "{client}");
         }
-        let limit = NetworkLimit::new(1, true);
+        let limit = new_limit(1, true);
         let _permit = limit.try_acquire(peer("127.0.0.1:1")).unwrap();
         assert!(limit.try_acquire(peer("127.0.0.1:2")).is_none());
+    }
+
+    #[test]
+    fn proxies_are_exempt_by_choice() {
+        let proxies = PeerFilter::new(|peer| peer == self::peer("192.0.2.1:1"));
+        let limit = NetworkLimit::new(1, false, proxies);
+        for (peer, expected) in [(peer("192.0.2.1:1"), 9), (peer("192.0.2.2:1"), 1)] {
+            let permits: Vec<_> = (0..9).filter_map(|_| limit.try_acquire(peer)).collect();
+            assert_eq!(permits.len(), expected, "{peer}");
+        }
     }
 }

@@ -10,6 +10,7 @@ use super::certificate_notice::CertificateNotices;
 use super::owner::SocketOwner;
 #[cfg(unix)]
 use super::passed::PassedSockets;
+use super::proxy_protocol::ProxyProtocol;
 use super::self_signed::SelfSignedCertificate;
 
 /// Options of binding, for any kind of address.
@@ -27,6 +28,8 @@ pub struct BindOptions {
     pub tls: Option<TlsFiles>,
     /// The certificate of `tls://` addresses if there are no files.
     pub self_signed: Option<SelfSignedCertificate>,
+    /// Whether connections begin with the header of the PROXY protocol.
+    pub proxy_protocol: Option<ProxyProtocol>,
     /// What hears of certificates that are replaced, expire or cannot be used any more.
     pub certificate_notices: CertificateNotices,
 }

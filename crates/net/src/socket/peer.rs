@@ -2,8 +2,10 @@
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
-/// The client of a connection, as the kernel reports it; never what a header claims.
+/// The client of a connection, as the kernel reports it, or a [`ProxyProtocol`](super::ProxyProtocol) that the
+/// listener has; never what a header field claims.
 ///
 /// ```
 /// use weir_net::socket::Peer;
@@ -46,5 +48,27 @@ impl fmt::Display for Peer {
             Some(address) => address.fmt(formatter),
             None => formatter.write_str("a local client"),
         }
+    }
+}
+
+/// Some of all peers; by default none.
+#[derive(Clone, Default)]
+pub struct PeerFilter(Option<Arc<dyn Fn(Peer) -> bool + Send + Sync>>);
+
+impl PeerFilter {
+    /// The peers for which a function returns true. It is called for each connection, so it must return soon.
+    pub fn new(contains: impl Fn(Peer) -> bool + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(contains)))
+    }
+
+    /// Whether a peer is one of them.
+    pub(crate) fn contains(&self, peer: Peer) -> bool {
+        self.0.as_ref().is_some_and(|contains| contains(peer))
+    }
+}
+
+impl fmt::Debug for PeerFilter {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("PeerFilter").field(&self.0.is_some()).finish()
     }
 }

@@ -7,6 +7,7 @@ mod http2;
 mod http2_client;
 mod limits;
 mod passing;
+mod proxy_protocol;
 mod resource;
 mod serve;
 mod socket;

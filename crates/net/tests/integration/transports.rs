@@ -74,15 +74,34 @@ async fn connect_to(
     host: &str,
     protocols: &[&[u8]],
 ) -> io::Result<TlsStream<TcpStream>> {
+    let config = client_config(provider, certificate, protocols);
+    let stream = TcpStream::connect(host).await.unwrap();
+    TlsConnector::from(config).connect(server_name(), stream).await
+}
+
+/// Begins TLS on a connection to a server with the options of [`tls_options`].
+pub(crate) async fn begin_tls(stream: TcpStream) -> TlsStream<TcpStream> {
+    let certificate = CertificateDer::from_pem_file(data("cert.pem")).unwrap();
+    let config = client_config(default_provider(), certificate, &[]);
+    TlsConnector::from(config).connect(server_name(), stream).await.unwrap()
+}
+
+fn server_name() -> ServerName<'static> {
+    ServerName::try_from("localhost").unwrap()
+}
+
+fn client_config(
+    provider: CryptoProvider,
+    certificate: CertificateDer<'_>,
+    protocols: &[&[u8]],
+) -> Arc<ClientConfig> {
     let mut roots = RootCertStore::empty();
     roots.add(certificate).unwrap();
     let builder = ClientConfig::builder_with_provider(Arc::new(provider));
     let builder = builder.with_safe_default_protocol_versions().unwrap();
     let mut config = builder.with_root_certificates(roots).with_no_client_auth();
     config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
-    let stream = TcpStream::connect(host).await.unwrap();
-    let name = ServerName::try_from("localhost").unwrap();
-    TlsConnector::from(Arc::new(config)).connect(name, stream).await
+    Arc::new(config)
 }
 
 #[tokio::test]

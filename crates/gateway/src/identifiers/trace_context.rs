@@ -1,0 +1,145 @@
+//! `traceparent` and `tracestate` ([W3C Trace Context](https://www.w3.org/TR/trace-context/)): the trace to
+//! which a request belongs.
+//!
+//! The gateway reports no spans, so it adds none: it passes both fields on as they came (section 3.2.3 says
+//! that such services should not look at the version; the fields whose place all versions share are checked).
+//! A service at a border of trust may begin a new trace instead.
+
+use hyper::HeaderMap;
+use hyper::header::HeaderValue;
+
+use super::{TRACEPARENT, TRACESTATE, TraceMode, random_hex};
+
+/// The id of a trace: 32 lower-case hexadecimal digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TraceId([u8; 32]);
+
+impl TraceId {
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// The length of a field of version 00, and the least of all versions.
+const BYTES_MIN: usize = 55;
+
+/// Leaves a valid trace as it is, begins a new one if that is asked for, and removes what is not valid.
+/// Returns the id of the trace.
+pub(super) fn settle_trace(
+    headers: &mut HeaderMap,
+    mode: TraceMode,
+    is_trusted: bool,
+) -> Option<TraceId> {
+    let is_kept = is_trusted || mode == TraceMode::Forward;
+    if let Some(id) = own_trace(headers).filter(|_| is_kept) {
+        return Some(id);
+    }
+    // Without a trace there is nothing that the state could belong to.
+    headers.remove(TRACEPARENT);
+    headers.remove(TRACESTATE);
+    if mode == TraceMode::Forward {
+        return None;
+    }
+    let (trace, parent) = (random_hex::<16>()?, random_hex::<8>()?);
+    // Not sampled: nobody knows yet whether to record it.
+    let field = HeaderValue::from_str(&format!("00-{trace}-{parent}-00")).ok()?;
+    let id = trace_id(field.as_bytes());
+    headers.insert(TRACEPARENT, field);
+    id
+}
+
+fn own_trace(headers: &HeaderMap) -> Option<TraceId> {
+    let mut fields = headers.get_all(TRACEPARENT).iter();
+    let (Some(field), None) = (fields.next(), fields.next()) else { return None };
+    trace_id(field.as_bytes())
+}
+
+/// The id of the trace in a valid field: `version-trace-parent-flags`. A higher version may have more behind
+/// another hyphen.
+fn trace_id(field: &[u8]) -> Option<TraceId> {
+    let (known, more) = field.split_at_checked(BYTES_MIN)?;
+    let mut parts = known.split(|byte| *byte == b'-');
+    let (version, trace) = (parts.next()?, parts.next()?);
+    let (parent, flags) = (parts.next()?, parts.next()?);
+    let lengths = [version, trace, parent, flags].map(<[u8]>::len);
+    let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    let is_hex = [version, trace, parent, flags].concat().iter().all(is_digit);
+    let is_zero = |part: &[u8]| part.iter().all(|byte| *byte == b'0');
+    let has_valid_end = more.is_empty() || (version != b"00" && more.first() == Some(&b'-'));
+    let is_valid = lengths == [2, 32, 16, 2]
+        && is_hex
+        && parts.next().is_none()
+        && version != b"ff"
+        && !is_zero(trace)
+        && !is_zero(parent)
+        && has_valid_end;
+    if is_valid { trace.try_into().ok().map(TraceId) } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{HeaderMap, HeaderValue, TRACEPARENT, TRACESTATE, TraceMode, settle_trace, trace_id};
+
+    const VALID: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
+    #[test]
+    fn valid_fields_have_a_trace() {
+        let later = format!("01{}", &VALID[2..]);
+        for (field, is_valid) in [
+            (VALID, true),
+            (&*later, true),
+            (&format!("{later}-more"), true),
+            (&format!("{later}more"), false),
+            (&format!("{VALID}-more"), false),
+            (&format!("{VALID} "), false),
+            (&VALID[..54], false),
+            (&VALID.to_uppercase(), false),
+            (&VALID.replace("0af7", "0AF7"), false),
+            (&VALID.replace("0af7", "0ag7"), false),
+            (&format!("ff{}", &VALID[2..]), false),
+            (&format!("0x{}", &VALID[2..]), false),
+            ("00-00000000000000000000000000000000-b7ad6b7169203331-01", false),
+            ("00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01", false),
+            ("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-0x", false),
+            ("00-0af7651916cd43dd8448eb211c80319-cb7ad6b7169203331-01", false),
+            ("00-0af7651916cd43dd8448eb211c80319c_b7ad6b7169203331-01", false),
+            ("", false),
+        ] {
+            assert_eq!(trace_id(field.as_bytes()).is_some(), is_valid, "{field}");
+        }
+        let id = trace_id(VALID.as_bytes()).expect("valid");
+        assert_eq!(id.as_bytes(), b"0af7651916cd43dd8448eb211c80319c");
+    }
+
+    /// What is sent of these fields, with a state.
+    fn settled(fields: &[&'static str], mode: TraceMode, is_trusted: bool) -> (Vec<String>, bool) {
+        let mut headers = HeaderMap::new();
+        for field in fields {
+            headers.append(TRACEPARENT, HeaderValue::from_static(field));
+        }
+        headers.insert(TRACESTATE, HeaderValue::from_static("congo=t61rcWkgMzE"));
+        let id = settle_trace(&mut headers, mode, is_trusted);
+        let sent = headers.get_all(TRACEPARENT).iter();
+        let sent: Vec<String> = sent.map(|it| it.to_str().expect("ASCII").to_owned()).collect();
+        let first = sent.first().and_then(|sent| trace_id(sent.as_bytes()));
+        assert_eq!(id, first, "the id is that of what is sent");
+        (sent, headers.contains_key(TRACESTATE))
+    }
+
+    #[test]
+    fn traces_are_passed_on_or_begin_anew() {
+        use TraceMode::{Forward, Restart};
+        let kept = || (vec![VALID.to_owned()], true);
+        for is_trusted in [true, false] {
+            assert_eq!(settled(&[VALID], Forward, is_trusted), kept());
+            for invalid in [&["00-x"][..], &[VALID, VALID], &[]] {
+                assert_eq!(settled(invalid, Forward, is_trusted), (Vec::new(), false));
+            }
+        }
+        assert_eq!(settled(&[VALID], Restart, true), kept());
+        for (fields, is_trusted) in [(&[VALID][..], false), (&["00-x"], true), (&[], false)] {
+            let (sent, has_state) = settled(fields, Restart, is_trusted);
+            assert!(sent.len() == 1 && sent[0] != VALID && !has_state, "{sent:?}");
+        }
+    }
+}
