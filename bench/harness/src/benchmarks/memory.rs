@@ -7,6 +7,7 @@ use super::scaling;
 use crate::build;
 use crate::input::{self, Log};
 use crate::measure::{Contender, Unit, take_turns};
+use crate::process::peak_bytes;
 use crate::settings::{Settings, cores};
 use crate::table::{Table, Threshold};
 use weir_tools::shell::{Outcome, command, is_installed, output_of};
@@ -76,14 +77,4 @@ pub(super) fn serve(settings: &Settings, logs: &[&str]) -> Outcome<(Child, Strin
     child.kill()?;
     child.wait()?;
     Err("the server printed no address".into())
-}
-
-/// The peak of resident memory of a process (proc(5), `VmHWM`).
-pub(crate) fn peak_bytes(process: u32) -> Outcome<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kibibytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-    kibibytes
-        .map(|kibibytes| kibibytes << 10)
-        .ok_or_else(|| "/proc has no VmHWM for the process".into())
 }

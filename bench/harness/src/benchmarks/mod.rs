@@ -3,6 +3,7 @@
 mod export;
 mod feed;
 mod filter;
+mod gateway;
 mod grep;
 mod http;
 mod memory;
@@ -28,7 +29,7 @@ pub(crate) struct Benchmark {
 }
 
 /// All benchmarks.
-pub(crate) const BENCHMARKS: [Benchmark; 14] = [
+pub(crate) const BENCHMARKS: [Benchmark; 15] = [
     Benchmark { names: &["parse"], run: parse::run },
     Benchmark { names: &["scaling"], run: scaling::run },
     Benchmark { names: &["report"], run: report::run },
@@ -37,6 +38,7 @@ pub(crate) const BENCHMARKS: [Benchmark; 14] = [
     Benchmark { names: &["page"], run: page::run },
     Benchmark { names: &["receive"], run: receive::run },
     Benchmark { names: &["http"], run: http::run },
+    Benchmark { names: &["gateway"], run: gateway::run },
     Benchmark { names: &["feed"], run: feed::run },
     Benchmark { names: &["filter"], run: filter::run },
     Benchmark { names: &["export"], run: export::run },

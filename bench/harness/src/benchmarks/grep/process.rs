@@ -4,7 +4,7 @@ use std::io::Read;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::benchmarks::memory::peak_bytes;
+use crate::process::peak_bytes;
 use weir_tools::shell::Outcome;
 
 /// The interval between two looks at the memory of a process.

@@ -3,11 +3,9 @@
 use std::fs;
 
 use super::servers::Address;
+use crate::load::{Load, PERCENTS};
 use crate::settings::{folder, text};
 use weir_tools::shell::{Outcome, command, output_of};
-
-/// The percentiles of the latency.
-pub(super) const PERCENTS: [usize; 5] = [50, 75, 90, 95, 99];
 
 /// Connections that send a request as soon as they have the answer to the one before.
 const CONNECTIONS: &str = "16";
@@ -17,15 +15,6 @@ const SECONDS: &str = "1";
 /// Requests a second of the run at a fixed rate, over fifty connections of which each sends twenty.
 pub(super) const OPEN_RATE: usize = 1000;
 const OPEN_ARGUMENTS: [&str; 6] = ["--clients", "50", "--rps", "20", "--requests", "5000"];
-
-/// What a client measured.
-#[derive(Debug, PartialEq)]
-pub(super) struct Load {
-    pub(super) requests: f64,
-    pub(super) seconds: f64,
-    /// By [`PERCENTS`], in microseconds.
-    pub(super) latencies_us: Vec<f64>,
-}
 
 /// Sends as many requests as the server answers: with wrk for a second, or with h2load over a Unix
 /// socket this number of them. With a duration h2load may not end if a server closes connections.
@@ -37,7 +26,7 @@ pub(super) fn closed(address: &Address, path: &str, requests: usize) -> Outcome<
     let url = format!("{}{path}", address.url);
     let duration = format!("{SECONDS}s");
     let arguments = ["-t1", "-c", CONNECTIONS, "-d", &duration, "-s", "bench/http/wrk.lua", &url];
-    of_wrk(&output_of(&mut command("wrk", &arguments))?)
+    Load::of_line(&output_of(&mut command("wrk", &arguments))?)
 }
 
 /// Sends requests at a fixed rate.
@@ -56,20 +45,6 @@ fn h2load(address: &Address, path: &str, arguments: &[&str]) -> Outcome<Load> {
     }
     output_of(h2load.arg(format!("{}{path}", address.url)))?;
     of_log(&fs::read_to_string(log)?)
-}
-
-/// Reads the line of `bench/http/wrk.lua`.
-fn of_wrk(printed: &str) -> Outcome<Load> {
-    let line = printed.lines().find_map(|line| line.strip_prefix("measured "));
-    let numbers: Result<Vec<f64>, _> =
-        line.ok_or("wrk printed no numbers")?.split(' ').map(str::parse).collect();
-    let [requests, failures, seconds, ref latencies_us @ ..] = numbers?[..] else {
-        return Err("wrk printed too few numbers".into());
-    };
-    if failures > 0.0 || requests == 0.0 {
-        return Err(format!("{failures} of {requests} requests failed").into());
-    }
-    Ok(Load { requests, seconds, latencies_us: latencies_us.to_vec() })
 }
 
 /// Reads a log of h2load: of each request the start, the status and the time, in microseconds.
@@ -97,16 +72,7 @@ fn of_log(log: &str) -> Outcome<Load> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Load, of_log, of_wrk};
-
-    #[test]
-    fn the_line_of_the_script_is_read() {
-        let load = of_wrk("Running\nmeasured 200 0 1.5 5 6 7 8 9\n").unwrap();
-        let latencies_us = vec![5.0, 6.0, 7.0, 8.0, 9.0];
-        assert_eq!(load, Load { requests: 200.0, seconds: 1.5, latencies_us });
-        assert!(of_wrk("measured 200 1 1.5 5 6 7 8 9\n").is_err());
-        assert!(of_wrk("Running\n").is_err());
-    }
+    use super::of_log;
 
     #[test]
     fn percentiles_are_computed_out_of_a_log() {

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::load::{Load, PERCENTS};
 use super::servers::Socket;
+use crate::load::{Load, PERCENTS};
 use crate::statistics;
 use crate::table::number;
 

@@ -113,9 +113,9 @@ fn push_bar(svg: &mut String, cell: &Cell, (x, y): (usize, usize), most: f64) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::load::Load;
     use super::super::servers::Socket;
     use super::{Cell, picture};
+    use crate::load::Load;
 
     #[test]
     fn bars_are_as_long_as_their_rates() {

@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 
 use super::KINDS;
 use crate::build;
+use crate::process::processor_seconds;
 use crate::settings::{Settings, cores, folder, text};
-use weir_tools::shell::{Outcome, command, is_installed, output_of, root};
+use weir_tools::shell::{Outcome, command, is_installed, root};
 
 /// Debian installs nginx outside of the search path of users.
 pub(super) const NGINX: &str = "/usr/sbin/nginx";
@@ -98,10 +99,7 @@ impl Server {
     /// The processor time that its processes have used for a socket so far.
     pub(super) fn processor_seconds(&self, socket: Socket) -> Outcome<f64> {
         let process = self.processes.get(socket as usize).unwrap_or(&self.processes[0]);
-        let ticks_a_second: f64 =
-            output_of(&mut command("getconf", &["CLK_TCK"]))?.trim().parse()?;
-        let ticks: u64 = processor_ticks(process.id())?;
-        Ok(ticks as f64 / ticks_a_second)
+        processor_seconds(process.id())
     }
 }
 
@@ -116,28 +114,6 @@ impl Drop for Server {
             let _ = fs::remove_file(socket);
         }
     }
-}
-
-/// The user and system time of a process and of its children, which may have none of their own.
-fn processor_ticks(parent: u32) -> Outcome<u64> {
-    let mut ticks = 0;
-    for entry in fs::read_dir("/proc")? {
-        let Ok(stat) = fs::read_to_string(entry?.path().join("stat")) else { continue };
-        let Some((of_parent, own)) = of_stat(&stat) else { continue };
-        if of_parent == parent || stat.starts_with(&format!("{parent} ")) {
-            ticks += own;
-        }
-    }
-    Ok(ticks)
-}
-
-/// The parent and the processor time, in ticks, of a line of `/proc/PID/stat`.
-fn of_stat(stat: &str) -> Option<(u32, u64)> {
-    // The name of the program is in brackets and may have any character.
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
-    let parent = fields.nth(1)?.parse().ok()?;
-    let user: u64 = fields.nth(9)?.parse().ok()?;
-    Some((parent, user + fields.next()?.parse::<u64>().ok()?))
 }
 
 /// Starts a server that sends the files of a folder.
@@ -263,16 +239,4 @@ fn addresses(name: &str) -> Outcome<[Address; 3]> {
 
 fn unix_path(address: &Address) -> &str {
     address.unix.as_deref().unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::of_stat;
-
-    #[test]
-    fn processor_time_is_read_after_the_name() {
-        let stat = "7 (a) b 9) S 3 7 7 0 -1 4194560 1 2 3 4 50 6 0 0 20 0 1 0 5";
-        assert_eq!(of_stat(stat), Some((3, 56)));
-        assert_eq!(of_stat("7 (a) S"), None);
-    }
 }
