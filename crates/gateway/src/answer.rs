@@ -8,13 +8,14 @@ use hyper::body::Incoming;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Request, Response};
-use weir_net::{Body, Client, Scheme};
+use weir_net::{Body, Client, Peer, Scheme};
 
 use crate::authorize::{authorize, claim_text};
 use crate::backend::Backend;
 use crate::config::Target;
 use crate::forward::{Forwarded, forward};
 use crate::header_fields::Origination;
+use crate::identifiers::X_REQUEST_ID;
 use crate::limits::{Admission, Arrival};
 use crate::record::{OpenRecord, Recorder};
 use crate::refusal::Refusal;
@@ -38,6 +39,7 @@ pub(crate) async fn answer(
     let address = sender.address;
     let mut record = OpenRecord::new(&recorder, &request, address);
     let (mut parts, body) = request.into_parts();
+    let request_id = identify(&routing, client.peer(), &mut parts, &mut record);
     let admitted = admit(&routing, &mut parts, address, &mut record).await;
     let quota = record.take_quota();
     let mut response = match admitted {
@@ -57,7 +59,26 @@ pub(crate) async fn answer(
     if let Some(quota) = quota {
         add_quota(response.headers_mut(), &quota);
     }
+    if let Some(id) = request_id {
+        response.headers_mut().insert(X_REQUEST_ID, id);
+    }
     response
+}
+
+/// Sets the names of a request, and notes those that are recorded. Returns its id, if it gets one.
+fn identify(
+    routing: &Routing,
+    peer: Peer,
+    request: &mut Parts,
+    record: &mut OpenRecord,
+) -> Option<HeaderValue> {
+    if routing.identifiers.is_off() {
+        return None;
+    }
+    let is_trusted = routing.trusted.trusts(peer.ip());
+    let names = routing.identifiers.settle(&mut request.headers, is_trusted);
+    record.identifiers = routing.identifiers.recorded(&names);
+    names.request_id
 }
 
 /// Where a request may go.

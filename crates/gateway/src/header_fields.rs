@@ -12,6 +12,7 @@ use hyper::header::{
     HeaderValue, TE, TRANSFER_ENCODING, UPGRADE,
 };
 
+use crate::identifiers::{TRACEPARENT, TRACESTATE, X_REQUEST_ID};
 use crate::sender::{X_FORWARDED_FOR, X_FORWARDED_PROTO};
 
 /// The fields of one connection, which never pass. `TE` passes if it asks for trailer fields. `Expect` was
@@ -29,9 +30,18 @@ const HOP_BY_HOP: [HeaderName; 10] = [
     UPGRADE,
 ];
 
-/// Fields that `Connection` cannot remove, because they tell who a client is or where a body ends.
-const UNREMOVABLE: [HeaderName; 5] =
-    [AUTHORIZATION, COOKIE, HOST, CONTENT_LENGTH, TRANSFER_ENCODING];
+/// Fields that `Connection` cannot remove, because they tell who a client is or where a body ends, or because
+/// the gateway has written them.
+const UNREMOVABLE: [HeaderName; 8] = [
+    AUTHORIZATION,
+    COOKIE,
+    HOST,
+    CONTENT_LENGTH,
+    TRANSFER_ENCODING,
+    X_REQUEST_ID,
+    TRACEPARENT,
+    TRACESTATE,
+];
 
 /// Fields by which gateways tell backends who a client is, or which path it asked for. What a client wrote
 /// there is removed.

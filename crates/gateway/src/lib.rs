@@ -18,6 +18,7 @@ mod forward;
 mod gateway;
 mod header_fields;
 mod http_version;
+mod identifiers;
 mod limits;
 mod notices;
 mod percent_encoding;
@@ -37,6 +38,7 @@ pub use config::{
     ListenAddress, Login, Origin, Problem, RouteConfig, Secret, SessionConfig, Target, Timeouts,
 };
 pub use gateway::{Gateway, GatewayHandle};
+pub use identifiers::{IdentifierConfig, TraceMode};
 pub use limits::{LimitConfig, LimitMode};
 pub use notices::Notices;
 pub use record::Recorder;

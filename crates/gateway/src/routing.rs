@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::backend::Backend;
 use crate::choice::{Lookup, Template};
 use crate::config::{Choice, Config, IssuerConfig, RouteConfig, Target};
+use crate::identifiers::IdentifierConfig;
 use crate::limits::Limits;
 use crate::refusal::Refusal;
 use crate::request_target::RequestTarget;
@@ -21,6 +22,7 @@ pub(crate) struct Routing {
     backends: HashMap<String, Arc<Backend>>,
     issuers: HashMap<String, IssuerConfig>,
     pub(crate) limits: Limits,
+    pub(crate) identifiers: IdentifierConfig,
     /// The proxies whose word counts.
     pub(crate) trusted: TrustedNetworks,
 }
@@ -78,6 +80,7 @@ impl Routing {
             backends: config.backends.iter().map(backend).collect(),
             issuers: config.issuers.iter().map(issuer).collect(),
             limits: Limits::new(&config.limits, before.map(|before| &before.limits)),
+            identifiers: config.identifiers,
             trusted: config.trusted_networks.clone(),
         }
     }

@@ -20,7 +20,9 @@ pub(super) fn read(root: &TableReader<'_>) -> IdentifierConfig {
             "trace_id" => root.complain_at(&name, "this needs trace_context = \"forward\""),
             other => root.complain_at(
                 &name,
-                format!("`{other}` is not recorded by choice; write \"request_id\" or \"trace_id\""),
+                format!(
+                    "`{other}` is not recorded by choice; write \"request_id\" or \"trace_id\""
+                ),
             ),
         }
     }

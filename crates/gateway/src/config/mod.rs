@@ -5,6 +5,7 @@
 
 mod backend;
 mod duration;
+mod identifiers;
 mod issuer;
 mod limit;
 mod listen;
@@ -33,6 +34,7 @@ use self::reading::Reading;
 pub use self::route::{Choice, Login, RouteConfig, SessionConfig, Target};
 pub use self::secret::Secret;
 use self::table::TableReader;
+use crate::identifiers::IdentifierConfig;
 use crate::limits::LimitConfig;
 use crate::trusted_networks::{TrustedNetwork, TrustedNetworks};
 
@@ -46,6 +48,8 @@ pub struct Config {
     pub listen: Vec<ListenAddress>,
     /// The proxies before the gateway: what they say of a client is believed.
     pub trusted_networks: TrustedNetworks,
+    /// What becomes of request ids and traces.
+    pub identifiers: IdentifierConfig,
     /// The certificate and the key of tls:// addresses, as PEM.
     pub tls: Option<CertificateFiles>,
     /// Who signs tokens.
@@ -113,6 +117,7 @@ impl Config {
 fn read_document(root: TableReader<'_>, reading: &Reading) -> Option<Config> {
     let listen = listen::read(&root);
     let trusted_networks = read_trusted_networks(&root);
+    let identifiers = identifiers::read(&root);
     let tls = root.table("tls").and_then(|table| read_tls(table, reading));
     if let Some(listen) = &listen
         && tls.is_none()
@@ -143,7 +148,16 @@ fn read_document(root: TableReader<'_>, reading: &Reading) -> Option<Config> {
     let limits = root.tables("limits").into_iter();
     let limits = limits.filter_map(|table| limit::read(table, reading)).collect();
     root.finish();
-    Some(Config { listen: listen?, trusted_networks, tls, issuers, backends, routes, limits })
+    Some(Config {
+        listen: listen?,
+        trusted_networks,
+        identifiers,
+        tls,
+        issuers,
+        backends,
+        routes,
+        limits,
+    })
 }
 
 fn read_trusted_networks(root: &TableReader<'_>) -> TrustedNetworks {

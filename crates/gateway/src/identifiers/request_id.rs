@@ -51,7 +51,8 @@ mod tests {
         ] {
             let mut headers = HeaderMap::new();
             for id in ids {
-                headers.append(X_REQUEST_ID, HeaderValue::from_bytes(id.as_bytes()).expect("a value"));
+                headers
+                    .append(X_REQUEST_ID, HeaderValue::from_bytes(id.as_bytes()).expect("a value"));
             }
             let id = settle_request_id(&mut headers, is_trusted).expect("random bytes");
             let sent: Vec<_> = headers.get_all(X_REQUEST_ID).iter().collect();
@@ -61,7 +62,7 @@ mod tests {
             let is_new = id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
             assert!(is_kept || is_new, "{id}");
         }
-        let mut new = || settle_request_id(&mut HeaderMap::new(), false);
+        let new = || settle_request_id(&mut HeaderMap::new(), false);
         assert_ne!(new(), new());
     }
 }

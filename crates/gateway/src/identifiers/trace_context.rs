@@ -78,7 +78,9 @@ fn trace_id(field: &[u8]) -> Option<TraceId> {
 
 #[cfg(test)]
 mod tests {
-    use super::{HeaderMap, HeaderValue, TRACEPARENT, TRACESTATE, TraceMode, settle_trace, trace_id};
+    use super::{
+        HeaderMap, HeaderValue, TRACEPARENT, TRACESTATE, TraceMode, settle_trace, trace_id,
+    };
 
     const VALID: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 

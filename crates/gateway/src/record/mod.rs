@@ -14,7 +14,7 @@ pub(crate) use self::open::OpenRecord;
 pub use self::recorder::Recorder;
 
 /// The fields of the gateway's own, in the order in which [`OpenRecord`] writes them.
-pub(crate) const EXTRA_FIELDS: [&str; 10] = [
+pub(crate) const EXTRA_FIELDS: [&str; 12] = [
     "route",
     "backend",
     "backend_address",
@@ -25,6 +25,8 @@ pub(crate) const EXTRA_FIELDS: [&str; 10] = [
     "limit",
     "verdict",
     "outcome",
+    "request_id",
+    "trace_id",
 ];
 
 /// The known fields that are added to those of a request that has arrived.

@@ -13,6 +13,7 @@ use weir_core::{Field, Record, Timestamp};
 use super::EXTRA_FIELDS;
 use super::recorder::Recorder;
 use crate::http_version::version_name;
+use crate::identifiers::RecordedIdentifiers;
 use crate::limits::Admission;
 
 /// What is known so far of a request. It is written when it is dropped, so that none is lost.
@@ -31,6 +32,8 @@ pub(crate) struct OpenRecord {
     pub(crate) lookup_cache: Option<&'static str>,
     pub(crate) session_cache: Option<&'static str>,
     backend_address: Option<Arc<str>>,
+    /// The names of the request that are recorded, if any are.
+    pub(crate) identifiers: Option<Box<RecordedIdentifiers>>,
     /// What the limits decided, and the places that the request holds until its end.
     admission: Admission,
     status: Option<StatusCode>,
@@ -92,6 +95,7 @@ impl OpenRecord {
             lookup_cache: None,
             session_cache: None,
             backend_address: None,
+            identifiers: None,
             admission: Admission::default(),
             status: None,
             bytes: 0,
@@ -199,9 +203,15 @@ impl OpenRecord {
             decision.map(|decision| decision.verdict),
             Some(outcome),
         ];
-        for (index, value) in extra.into_iter().enumerate() {
+        let names = self.identifiers.as_deref();
+        let names = [
+            names.and_then(|names| Some(names.request_id.as_ref()?.as_bytes())),
+            names.and_then(|names| Some(names.trace_id.as_ref()?.as_bytes())),
+        ];
+        let extra = extra.into_iter().map(|value| value.map(str::as_bytes)).chain(names);
+        for (index, value) in extra.enumerate() {
             if let Some(value) = value {
-                record.set_extra(index, value.as_bytes());
+                record.set_extra(index, value);
             }
         }
         self.recorder.put(&record);

@@ -113,6 +113,23 @@ fn proxied_addresses_need_trusted_networks() {
 }
 
 #[test]
+fn names_of_requests_are_recorded_by_choice() {
+    for (keys, expected) in [
+        ("request_id = true\nrecord = [\"request_id\"]", ""),
+        ("trace_context = \"restart\"\nrecord = \"trace_id\"", ""),
+        ("record = [\"request_id\"]", "this needs request_id = true"),
+        ("record = [\"trace_id\"]", "this needs trace_context"),
+        ("record = [\"body\"]", "`body` is not recorded by choice"),
+        ("trace_context = \"begin\"", "`begin` is not known here"),
+        ("request_id = \"yes\"", "write true or false"),
+    ] {
+        let found = problems(&format!("{keys}\n{MINIMUM}backend = \"one\"\n")).join("\n");
+        assert_eq!(found.is_empty(), expected.is_empty(), "{keys}: {found}");
+        assert!(found.contains(expected), "{keys}: {found}");
+    }
+}
+
+#[test]
 fn broken_toml_is_named_with_its_line() {
     let found = problems("listen = [\"127.0.0.1:0\"]\n[backends\n").join("\n");
     assert!(found.contains("line 2: this is not valid TOML"), "{found}");

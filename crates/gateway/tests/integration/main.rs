@@ -5,6 +5,7 @@ mod configuration;
 mod edge;
 mod forwarding;
 mod gate;
+mod identifiers;
 mod limits;
 mod lookups;
 mod sessions;
