@@ -51,10 +51,10 @@ pub(crate) async fn answer(
             let from = Origination { client: address, is_tls, forwarded_for };
             match forward(&backend, Forwarded { request, from, session, record }).await {
                 Ok(response) => response,
-                Err((record, error)) => refuse(record, error.into()),
+                Err((record, error)) => refuse(&routing, record, error.into()),
             }
         }
-        Err(refusal) => refuse(record, refusal),
+        Err(refusal) => refuse(&routing, record, refusal),
     };
     if let Some(quota) = quota {
         add_quota(response.headers_mut(), &quota);
@@ -212,9 +212,9 @@ fn now_ns() -> i64 {
     since.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
 }
 
-fn refuse(record: Box<OpenRecord>, refusal: Refusal) -> Response<Body> {
+fn refuse(routing: &Routing, record: Box<OpenRecord>, refusal: Refusal) -> Response<Body> {
     record.refuse(refusal.status(), refusal.reason(), refusal.bytes());
-    refusal.response()
+    refusal.response(&routing.challenges)
 }
 
 /// Tells the client what it may still do.

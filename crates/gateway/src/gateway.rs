@@ -7,7 +7,7 @@ use weir_net::socket::{
     Address, BindError, BindOptions, Listener, PeerFilter, ProxyHeaderError, ProxyProtocol,
     TlsFiles,
 };
-use weir_net::{ServeOptions, Server};
+use weir_net::{ServeOptions, Server, Shutdown};
 
 use crate::answer::answer;
 use crate::backend::watch;
@@ -90,12 +90,21 @@ impl Gateway {
 
     /// Answers requests until `shutdown` resolves, and then those in flight.
     pub async fn serve(self, shutdown: impl Future<Output = ()>) {
+        let shutdown = async {
+            shutdown.await;
+            Shutdown::Stop
+        };
+        self.serve_until(shutdown).await;
+    }
+
+    /// Like [`serve`](Self::serve), until a shutdown of one kind or another.
+    pub async fn serve_until(self, shutdown: impl Future<Output = Shutdown>) {
         let shared = self.shared;
         let handler = move |request, client| {
             let (routing, recorder) = (shared.routing(), shared.recorder.clone());
             answer(routing, recorder, request, client)
         };
-        self.server.serve(handler, shutdown).await;
+        self.server.serve_until(handler, shutdown).await;
     }
 }
 

@@ -11,6 +11,7 @@
 mod answer;
 mod authorize;
 mod backend;
+mod challenge;
 mod choice;
 mod config;
 pub mod fetch;
@@ -43,3 +44,4 @@ pub use limits::{LimitConfig, LimitMode};
 pub use notices::Notices;
 pub use record::Recorder;
 pub use trusted_networks::{InvalidNetwork, TrustedNetwork, TrustedNetworks};
+pub use weir_net::Shutdown;

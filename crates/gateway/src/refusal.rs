@@ -6,6 +6,7 @@ use hyper::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::{Response, StatusCode};
 use weir_net::Body;
 
+use crate::challenge::{Challenge, Challenges};
 use crate::forward::ForwardError;
 use crate::limits::Rejection;
 use crate::request_target::TargetError;
@@ -26,13 +27,9 @@ pub(crate) struct Refusal {
 #[derive(Debug, Clone, Copy)]
 enum Field {
     None,
-    Challenge(&'static str),
+    Challenge(Challenge),
     RetryAfter(Duration),
 }
-
-/// What a client without a good token is told: only whether it sent one (RFC 6750 section 3).
-const NO_TOKEN: &str = "Bearer realm=\"weir\"";
-const INVALID_TOKEN: &str = "Bearer realm=\"weir\", error=\"invalid_token\"";
 
 impl Refusal {
     /// No route fits the request.
@@ -71,7 +68,7 @@ impl Refusal {
         self.text.len()
     }
 
-    pub(crate) fn response(&self) -> Response<Body> {
+    pub(crate) fn response(&self, challenges: &Challenges) -> Response<Body> {
         let mut response = Response::new(Body::from(self.text));
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
@@ -79,7 +76,7 @@ impl Refusal {
         match self.field {
             Field::None => {}
             Field::Challenge(challenge) => {
-                headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+                headers.insert(WWW_AUTHENTICATE, challenges.field(challenge));
             }
             Field::RetryAfter(wait) => {
                 headers.insert(RETRY_AFTER, HeaderValue::from(wait.as_secs()));
@@ -124,7 +121,10 @@ impl From<TokenRefusal> for Refusal {
             };
         }
         let text = "a valid token is needed here\n";
-        let challenge = if refusal.was_token_sent() { INVALID_TOKEN } else { NO_TOKEN };
+        let challenge = match refusal.was_token_sent() {
+            true => Challenge::InvalidToken,
+            false => Challenge::NoToken,
+        };
         let field = Field::Challenge(challenge);
         Self { field, ..Self::new(StatusCode::UNAUTHORIZED, refusal.name(), text) }
     }

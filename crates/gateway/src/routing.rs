@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::backend::Backend;
+use crate::challenge::Challenges;
 use crate::choice::{Lookup, Template};
 use crate::config::{Choice, Config, IssuerConfig, RouteConfig, Target};
 use crate::identifiers::IdentifierConfig;
@@ -23,6 +24,7 @@ pub(crate) struct Routing {
     issuers: HashMap<String, IssuerConfig>,
     pub(crate) limits: Limits,
     pub(crate) identifiers: IdentifierConfig,
+    pub(crate) challenges: Challenges,
     /// The proxies whose word counts.
     pub(crate) trusted: TrustedNetworks,
 }
@@ -81,6 +83,7 @@ impl Routing {
             issuers: config.issuers.iter().map(issuer).collect(),
             limits: Limits::new(&config.limits, before.map(|before| &before.limits)),
             identifiers: config.identifiers,
+            challenges: Challenges::new(&config.realm).unwrap_or_default(),
             trusted: config.trusted_networks.clone(),
         }
     }

@@ -114,7 +114,7 @@ where
                 true => Ok(self.call(request, &client)),
                 false => Err(unknown_coding()),
             };
-            let files = &files;
+            let (files, activity) = (&files, &activity);
             async move {
                 let mut response = match response {
                     Ok(response) => response.await,
@@ -122,6 +122,9 @@ where
                 };
                 if let Some(files) = files {
                     response.body_mut().send_files_through(files);
+                }
+                if activity.is_ending() && response.status() != StatusCode::SWITCHING_PROTOCOLS {
+                    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
                 }
                 let with_owner = |body| ResponseBody::http1(body, in_progress, version);
                 Ok::<_, Infallible>(response.map(with_owner))

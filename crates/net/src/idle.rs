@@ -20,6 +20,8 @@ use tokio::time::Instant;
 pub(crate) struct IdleConnections {
     /// The number of the last wait that began. The first one has the number 1.
     waits: AtomicU64,
+    /// Whether each connection ends after its next response.
+    is_ending: AtomicBool,
     open: Mutex<Open>,
 }
 
@@ -140,6 +142,11 @@ impl IdleConnections {
         while open.notes.get(1).is_some_and(|note| now.duration_since(note.time) >= longest) {
             open.notes.pop_front();
         }
+    }
+
+    /// Makes each connection of HTTP/1 end after its next response.
+    pub(crate) fn end_after_responses(&self) {
+        self.is_ending.store(true, Ordering::Relaxed);
     }
 
     /// Asks every connection to close, also those that will be added.
@@ -269,6 +276,11 @@ impl Activity {
     /// So many bytes have been handed to the system.
     pub(crate) fn count_written(&self, bytes: usize) {
         self.written_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// Whether the connection ends after its next response.
+    pub(crate) fn is_ending(&self) -> bool {
+        self.idle.is_ending.load(Ordering::Relaxed)
     }
 
     /// Whether a body was aborted whose end is that of the connection.

@@ -76,6 +76,6 @@ pub use resource::{
     set_unsatisfied_range,
 };
 pub use scheme::Scheme;
-pub use serve::Server;
+pub use serve::{Server, Shutdown};
 pub use socket::Peer;
 pub use transport::Transport;

@@ -91,7 +91,20 @@ impl Server {
     /// [minimum rate](ServeOptions::body_rate).
     ///
     /// A handler that panics loses only its own connection; over HTTP/2, only its own stream.
-    pub async fn serve<H, F>(mut self, handler: H, shutdown: impl Future<Output = ()>)
+    pub async fn serve<H, F>(self, handler: H, shutdown: impl Future<Output = ()>)
+    where
+        H: Fn(Request<Incoming>, Client) -> F + Send + Sync + 'static,
+        F: Future<Output = Response<Body>> + Send + 'static,
+    {
+        let shutdown = async {
+            shutdown.await;
+            Shutdown::Stop
+        };
+        self.serve_until(handler, shutdown).await;
+    }
+
+    /// Like [`serve`](Self::serve), until a shutdown of one kind or another.
+    pub async fn serve_until<H, F>(mut self, handler: H, shutdown: impl Future<Output = Shutdown>)
     where
         H: Fn(Request<Incoming>, Client) -> F + Send + Sync + 'static,
         F: Future<Output = Response<Body>> + Send + 'static,
@@ -103,9 +116,9 @@ impl Server {
         let waits = self.options.wait_limits();
         let mut looks = tokio::time::interval(waits.interval());
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
+        let shutdown = loop {
             tokio::select! {
-                () = &mut shutdown => break,
+                shutdown = &mut shutdown => break shutdown,
                 _ = looks.tick() => connections.idle.close_late(&waits),
                 _ = connections.tasks.join_next(), if !connections.tasks.is_empty() => {}
                 accepted = accept(&mut self.listeners), if connections.may_accept() => {
@@ -118,10 +131,26 @@ impl Server {
                     }
                 }
             }
-        }
+        };
         drop(self.listeners);
-        connections.finish(&limit, &self.options).await;
+        connections.finish(&limit, &self.options, shutdown).await;
     }
+}
+
+/// How a server ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shutdown {
+    /// Idle connections close at once.
+    Stop,
+    /// Another process has the listening sockets and answers new connections. An idle connection may be used for
+    /// one more request, whose response says that it ends (RFC 9112 section 9.6), so that no client writes to a
+    /// connection just as it closes. It ends after [the time](ServeOptions::header_timeout) in which a request
+    /// has to come anyway.
+    HandOver {
+        /// How long requests in progress and upgraded connections may take, in place of
+        /// [`ServeOptions::grace_period`].
+        grace_period: Duration,
+    },
 }
 
 /// Waits for the next connection on any of the sockets. Another socket comes first each time, so that
@@ -261,10 +290,18 @@ where
     }
 
     /// Asks every connection to end, waits for the grace period, and drops the rest.
-    async fn finish(mut self, limit: &ConnectionLimit, options: &ServeOptions) {
+    async fn finish(mut self, limit: &ConnectionLimit, options: &ServeOptions, shutdown: Shutdown) {
+        let grace_period = match shutdown {
+            Shutdown::Stop => options.grace_period,
+            Shutdown::HandOver { grace_period } => {
+                self.idle.end_after_responses();
+                let _closed_in_time = limit.wait_idle(options.header_timeout).await;
+                grace_period
+            }
+        };
         self.idle.stop();
         // Every open connection holds a permit, upgraded or not.
-        let _closed_in_time = limit.wait_idle(options.grace_period).await;
+        let _closed_in_time = limit.wait_idle(grace_period).await;
         self.tasks.shutdown().await;
     }
 }

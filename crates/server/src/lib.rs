@@ -53,6 +53,8 @@ pub use weir_net::socket::{
     Address, AddressError, BindError, BindOptions, CertificateNotices, SelfSignedCertificate,
     SelfSignedError, SocketMode, TlsFiles, outward_address,
 };
+#[cfg(target_os = "linux")]
+pub use weir_net::socket::{Handover, ListeningSockets, say_ready, take_over};
 #[cfg(unix)]
 pub use weir_net::socket::{PassedSockets, SocketOwner};
 pub use weir_net::{PublicUrl, PublicUrlError, ServeOptions};

@@ -18,6 +18,11 @@ pub(crate) struct GatewayArguments {
     #[arg(long)]
     pub(crate) check: bool,
 
+    /// Take over the sockets of the process that has started this one
+    #[cfg(target_os = "linux")]
+    #[arg(long, hide = true)]
+    pub(crate) take_over: bool,
+
     #[command(flatten)]
     pub(crate) keep: KeepArguments,
 

@@ -2,14 +2,20 @@
 
 mod arguments;
 mod reload;
+#[cfg(target_os = "linux")]
+mod service;
+#[cfg(target_os = "linux")]
+mod upgrade;
 
 use std::time::Duration;
 
-use weir_gateway::{Config, Gateway, Notices};
+use weir_gateway::{Config, Gateway, Notices, Shutdown};
 use weir_ingest::Pipeline;
 use weir_server::{BindOptions, CertificateNotices, ServeOptions};
 
 pub(crate) use arguments::GatewayArguments;
+#[cfg(target_os = "linux")]
+use upgrade::Upgrade;
 
 use crate::display::safe;
 use crate::outcome::{Exit, Failure, say};
@@ -17,6 +23,9 @@ use crate::serve::{Page, path_name, shutdown_signal};
 
 /// How long requests in flight may take to end.
 const GRACE: Duration = Duration::from_secs(30);
+
+/// How long they may take if another process answers new ones meanwhile.
+const HANDOVER_GRACE: Duration = Duration::from_secs(3_600);
 
 /// Connections of clients at most.
 const CONNECTIONS_MAX: usize = 65_536;
@@ -28,8 +37,10 @@ pub(crate) fn run(arguments: &GatewayArguments) -> Result<Exit, Failure> {
         say(format_args!("{}: the configuration has no mistakes", path_name(&arguments.config)));
         return Ok(Exit::Done);
     }
+    #[cfg(target_os = "linux")]
+    let upgrade = take_over(arguments)?;
     let window = arguments.keep.window(&arguments.page.read)?;
-    let page = Page::open(&arguments.page)?.with_end_wait(GRACE + Duration::from_secs(1));
+    let page = Page::open(&arguments.page)?.with_end_wait(HANDOVER_GRACE + GRACE);
     let runtime = page.runtime();
     let options = ServeOptions {
         connections_max: CONNECTIONS_MAX,
@@ -39,6 +50,10 @@ pub(crate) fn run(arguments: &GatewayArguments) -> Result<Exit, Failure> {
     let bind = BindOptions {
         #[cfg(unix)]
         passed: arguments.page.passed_sockets(),
+        #[cfg(target_os = "linux")]
+        inherited: arguments.page.inherited.clone(),
+        #[cfg(target_os = "linux")]
+        listening: arguments.page.listening.clone(),
         certificate_notices: CertificateNotices::new(say),
         ..BindOptions::default()
     };
@@ -50,12 +65,49 @@ pub(crate) fn run(arguments: &GatewayArguments) -> Result<Exit, Failure> {
     runtime.spawn(reload::watch(arguments.config.clone(), config, gateway.handle()));
     let _guard = runtime.enter();
     let shutdown = shutdown_signal();
+    let shutdown = async {
+        shutdown.await;
+        Shutdown::Stop
+    };
+    #[cfg(target_os = "linux")]
+    let shutdown = upgrade.or(shutdown);
+    #[cfg(target_os = "linux")]
+    listens(arguments)?;
     let tasks = runtime.clone();
     page.serve_feed(window, move |pipeline: &Pipeline| {
         let recorder = gateway.recorder().clone();
         let writer = pipeline.open_records("gateway", recorder.layout());
         tasks.spawn(async move { recorder.run(writer).await });
-        tasks.block_on(gateway.serve(shutdown));
+        tasks.block_on(gateway.serve_until(shutdown));
         Exit::Done
     })
+}
+
+/// Takes over the sockets of the process before, if that has started this one.
+#[cfg(target_os = "linux")]
+fn take_over(arguments: &GatewayArguments) -> Result<Upgrade, Failure> {
+    if arguments.take_over {
+        weir_server::take_over(&arguments.page.inherited).map_err(|error| {
+            Failure::new(format_args!(
+                "--take-over: there is no process whose sockets could be taken over ({error}); send SIGUSR2 to \
+                 the one that runs"
+            ))
+        })?;
+    }
+    let upgrade = Upgrade::new(arguments.page.listening.clone());
+    upgrade
+        .map_err(|error| Failure::new(format_args!("the path of this program is unknown: {error}")))
+}
+
+/// Tells those who wait for it that the gateway listens.
+#[cfg(target_os = "linux")]
+fn listens(arguments: &GatewayArguments) -> Result<(), Failure> {
+    arguments.page.inherited.close_rest();
+    if arguments.take_over {
+        weir_server::say_ready().map_err(|error| {
+            Failure::new(format_args!("--take-over: the process before has gone: {error}"))
+        })?;
+    }
+    service::tell("READY=1");
+    Ok(())
 }

@@ -6,6 +6,8 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use clap::Args;
+#[cfg(target_os = "linux")]
+use weir_server::ListeningSockets;
 use weir_server::{
     AccessToken, BindOptions, CertificateNotices, PublicUrl, SelfSignedCertificate, SocketMode,
     TlsFiles,
@@ -60,6 +62,16 @@ pub(crate) struct PageArguments {
     #[arg(skip)]
     passed: OnceLock<PassedSockets>,
 
+    /// The sockets that the process before has handed over.
+    #[cfg(target_os = "linux")]
+    #[arg(skip)]
+    pub(crate) inherited: PassedSockets,
+
+    /// The sockets of this process, to hand them over.
+    #[cfg(target_os = "linux")]
+    #[arg(skip)]
+    pub(crate) listening: ListeningSockets,
+
     /// Let only those in who have the token in this file, at every address. Without it, a token is made
     /// and printed if other machines can reach an address
     #[arg(long, value_name = "FILE")]
@@ -111,6 +123,10 @@ impl PageArguments {
             tls,
             self_signed,
             proxy_protocol: None,
+            #[cfg(target_os = "linux")]
+            inherited: self.inherited.clone(),
+            #[cfg(target_os = "linux")]
+            listening: self.listening.clone(),
             certificate_notices: CertificateNotices::new(say),
         })
     }

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use crate::support::{Folder, Served, page, report, text, weir};
 
 /// A step of a test fails after this time. It allows for a slow and busy machine.
-const TIMEOUT: Duration = Duration::from_secs(60);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A backend that answers every request with its name, one request for each connection.
-fn backend(name: &'static str) -> SocketAddr {
+pub(crate) fn backend(name: &'static str) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
     std::thread::spawn(move || {
@@ -33,7 +33,7 @@ fn backend(name: &'static str) -> SocketAddr {
     address
 }
 
-fn config(backend: SocketAddr) -> String {
+pub(crate) fn config(backend: SocketAddr) -> String {
     format!(
         "listen = [\"127.0.0.1:0\"]\n[backends.one]\ninstances = [\"http://{backend}\"]\n\
          [[routes]]\npath = \"/\"\nbackend = \"one\"\n"

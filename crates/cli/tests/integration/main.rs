@@ -40,3 +40,5 @@ mod stopped;
 mod streams;
 mod support;
 mod table_readers;
+#[cfg(target_os = "linux")]
+mod upgrade;

@@ -34,6 +34,7 @@ use self::reading::Reading;
 pub use self::route::{Choice, Login, RouteConfig, SessionConfig, Target};
 pub use self::secret::Secret;
 use self::table::TableReader;
+use crate::challenge::Challenges;
 use crate::identifiers::IdentifierConfig;
 use crate::limits::LimitConfig;
 use crate::trusted_networks::{TrustedNetwork, TrustedNetworks};
@@ -48,6 +49,8 @@ pub struct Config {
     pub listen: Vec<ListenAddress>,
     /// The proxies before the gateway: what they say of a client is believed.
     pub trusted_networks: TrustedNetworks,
+    /// What a client without a token is asked for: the realm of `WWW-Authenticate`.
+    pub realm: String,
     /// What becomes of request ids and traces.
     pub identifiers: IdentifierConfig,
     /// The certificate and the key of tls:// addresses, as PEM.
@@ -118,6 +121,7 @@ fn read_document(root: TableReader<'_>, reading: &Reading) -> Option<Config> {
     let listen = listen::read(&root);
     let trusted_networks = read_trusted_networks(&root);
     let identifiers = identifiers::read(&root);
+    let realm = read_realm(&root);
     let tls = root.table("tls").and_then(|table| read_tls(table, reading));
     if let Some(listen) = &listen
         && tls.is_none()
@@ -152,6 +156,7 @@ fn read_document(root: TableReader<'_>, reading: &Reading) -> Option<Config> {
         listen: listen?,
         trusted_networks,
         identifiers,
+        realm,
         tls,
         issuers,
         backends,
@@ -171,6 +176,17 @@ fn read_trusted_networks(root: &TableReader<'_>) -> TrustedNetworks {
         }
     };
     items.into_iter().filter_map(network).collect()
+}
+
+fn read_realm(root: &TableReader<'_>) -> String {
+    let Some(realm) = root.string("realm") else { return "weir".to_owned() };
+    if Challenges::new(realm.value).is_none() {
+        root.complain_at(
+            &realm,
+            "write letters, digits, spaces and signs of ASCII, without \\ and quotes",
+        );
+    }
+    realm.value.to_owned()
 }
 
 fn read_tls(table: TableReader<'_>, reading: &Reading) -> Option<CertificateFiles> {

@@ -155,6 +155,7 @@ async fn deliver(
         let mut lease = match Lease::take(&instance).await {
             Ok(lease) => lease,
             Err(error) => {
+                record.say_unreachable(instance.name(), &error);
                 if !matches!(error, ConnectError::Busy(_)) {
                     instance.note_failure();
                 }

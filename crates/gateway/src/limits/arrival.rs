@@ -2,7 +2,8 @@
 
 use std::net::IpAddr;
 
-use hyper::header::{HOST, HeaderName, REFERER, USER_AGENT};
+use hyper::HeaderMap;
+use hyper::header::{COOKIE, HOST, HeaderName, HeaderValue, REFERER, USER_AGENT};
 use weir_core::{Field, Record, RecordFields, RecordLayout, Timestamp};
 
 use crate::http_version::version_name;
@@ -21,19 +22,51 @@ pub(crate) const ARRIVAL_FIELDS: [Field; 10] = [
     Field::Time,
 ];
 
-/// The fields of requests, with the header fields that a rule names as nginx does: `http_x_key`.
+/// The fields of requests, with what a rule names of their heads as nginx does: `http_x_key`, `cookie_id`.
 pub(super) fn fields(headers: &[String]) -> RecordFields {
     RecordLayout::new("ARRIVAL", ARRIVAL_FIELDS.to_vec(), headers.to_vec()).format().record_fields()
 }
 
-/// Whether a name is that of a header field that has no field of its own.
-pub(super) fn is_header(name: &str) -> bool {
-    name.starts_with("http_") && Field::by_name(name).is_none()
+/// What a rule reads of the head of a request beside the known fields, by nginx's name for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum ExtraField {
+    /// The first header field with a name: `http_x_key`.
+    Header(HeaderName),
+    /// The first cookie with a name, in any case: `cookie_id`.
+    Cookie(String),
 }
 
-/// The header field of a name such as `http_x_key`.
-pub(super) fn header_name(name: &str) -> Option<HeaderName> {
-    HeaderName::try_from(name.strip_prefix("http_")?.replace('_', "-")).ok()
+impl ExtraField {
+    /// Whether a name is that of a header field or a cookie that has no field of its own.
+    pub(super) fn is_name(name: &str) -> bool {
+        let has_prefix = name.starts_with("http_") || name.starts_with("cookie_");
+        has_prefix && Field::by_name(name).is_none()
+    }
+
+    pub(super) fn new(name: &str) -> Option<Self> {
+        if let Some(cookie) = name.strip_prefix("cookie_") {
+            return (!cookie.is_empty()).then(|| Self::Cookie(cookie.to_owned()));
+        }
+        let header = name.strip_prefix("http_")?.replace('_', "-");
+        HeaderName::try_from(header).ok().map(Self::Header)
+    }
+
+    fn value<'r>(&self, headers: &'r HeaderMap) -> Option<&'r [u8]> {
+        match self {
+            Self::Header(name) => headers.get(name).map(HeaderValue::as_bytes),
+            Self::Cookie(name) => cookie(headers, name.as_bytes()),
+        }
+    }
+}
+
+/// The value of the first cookie with this name.
+fn cookie<'r>(headers: &'r HeaderMap, name: &[u8]) -> Option<&'r [u8]> {
+    let fields = headers.get_all(COOKIE).iter();
+    let mut pairs = fields.flat_map(|field| field.as_bytes().split(|byte| *byte == b';'));
+    pairs.find_map(|pair| {
+        let (own, value) = pair.trim_ascii().split_at_checked(name.len())?;
+        if own.eq_ignore_ascii_case(name) { value.strip_prefix(b"=") } else { None }
+    })
 }
 
 /// A request that has arrived.
@@ -53,9 +86,9 @@ impl<'a> Arrival<'a> {
         Self { client, user, request }
     }
 
-    /// The record of the request, with these header fields.
-    pub(super) fn record(&self, headers: &[HeaderName], now_ns: i64) -> Record<'_> {
-        let mut record = Record::with_extra_fields(headers.len());
+    /// The record of the request, with these fields of its head.
+    pub(super) fn record(&self, extra: &[ExtraField], now_ns: i64) -> Record<'_> {
+        let mut record = Record::with_extra_fields(extra.len());
         let value = |name: &HeaderName| self.request.headers.get(name).map(|it| it.as_bytes());
         record.time = Some(Timestamp { unix_ns: now_ns, offset_s: 0 });
         record.put_text(Field::Client, self.client.as_ref().map(String::as_bytes));
@@ -67,11 +100,37 @@ impl<'a> Arrival<'a> {
         record.put_text(Field::Protocol, Some(version_name(self.request.version)));
         record.put_text(Field::Referer, value(&REFERER));
         record.put_text(Field::UserAgent, value(&USER_AGENT));
-        for (index, name) in headers.iter().enumerate() {
-            if let Some(value) = value(name) {
+        for (index, field) in extra.iter().enumerate() {
+            if let Some(value) = field.value(&self.request.headers) {
                 record.set_extra(index, value);
             }
         }
         record
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{COOKIE, ExtraField, HeaderMap, HeaderValue};
+
+    #[test]
+    fn the_first_cookie_with_a_name_counts() {
+        let mut headers = HeaderMap::new();
+        for field in ["a=1; sid=x=y; id=2", "id=3;ID=4 ;empty=", "name"] {
+            headers.append(COOKIE, HeaderValue::from_static(field));
+        }
+        for (name, expected) in [
+            ("cookie_a", Some("1")),
+            ("cookie_id", Some("2")),
+            ("cookie_sid", Some("x=y")),
+            ("cookie_empty", Some("")),
+            ("cookie_name", None),
+            ("cookie_i", None),
+            ("http_cookie", Some("a=1; sid=x=y; id=2")),
+        ] {
+            let field = ExtraField::new(name).expect("a field");
+            assert_eq!(field.value(&headers), expected.map(str::as_bytes), "{name}");
+        }
+        assert_eq!(ExtraField::new("cookie_"), None);
     }
 }

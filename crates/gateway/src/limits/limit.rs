@@ -3,10 +3,9 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hyper::header::HeaderName;
 use weir_rules::{Gate, GateOptions, GateVerdict, Place, Rule, RuleFiles, parse_rules};
 
-use super::arrival::{Arrival, fields, header_name, is_header};
+use super::arrival::{Arrival, ExtraField, fields};
 use super::settings::LimitConfig;
 
 /// The rules of a file, with what they have counted.
@@ -19,8 +18,8 @@ pub(crate) struct Limit {
 /// One rule.
 #[derive(Debug)]
 struct RuleGate {
-    /// The header fields that it looks at, in the order of the record's own fields.
-    headers: Vec<HeaderName>,
+    /// What it looks at in the head of a request, in the order of the record's own fields.
+    extra: Vec<ExtraField>,
     gate: Arc<SharedGate>,
 }
 
@@ -68,8 +67,8 @@ impl Limit {
         now_ns: i64,
         take: &mut dyn FnMut(Decided<'_>) -> bool,
     ) {
-        for RuleGate { headers, gate } in &self.gates {
-            let record = arrival.record(headers, now_ns);
+        for RuleGate { extra, gate } in &self.gates {
+            let record = arrival.record(extra, now_ns);
             let mut locked = gate.0.lock().unwrap_or_else(PoisonError::into_inner);
             let decision = locked.decide(&record, now_ns);
             let place =
@@ -99,13 +98,15 @@ fn gates(config: &LimitConfig) -> Vec<Result<RuleGate, String>> {
 impl RuleGate {
     fn new(rule: &dyn Rule) -> Result<Self, String> {
         let mut names = rule.named_fields();
-        names.retain(|name| is_header(name));
-        let headers: Option<Vec<HeaderName>> = names.iter().map(|name| header_name(name)).collect();
-        let headers =
-            headers.ok_or_else(|| format!("{}: a header field has no valid name", rule.name()))?;
+        names.retain(|name| ExtraField::is_name(name));
+        let extra: Option<Vec<ExtraField>> =
+            names.iter().map(|name| ExtraField::new(name)).collect();
+        let extra = extra.ok_or_else(|| {
+            format!("{}: a header field or a cookie has no valid name", rule.name())
+        })?;
         let gate = rule.gate(&fields(&names), GateOptions::default());
         let gate = gate.map_err(|error| format!("{}: {error}", rule.name()))?;
-        Ok(Self { headers, gate: Arc::new(SharedGate(Mutex::new(gate))) })
+        Ok(Self { extra, gate: Arc::new(SharedGate(Mutex::new(gate))) })
     }
 }
 
@@ -135,6 +136,8 @@ mod tests {
             ("limit_conn_zone $http_x_key zone=a:1m; limit_conn a 1;", None),
             ("limit 5 in 1m by http_x_key where http_x_other=a and path^=/api", None),
             ("deny where http_x_key=a", None),
+            ("limit_req_zone $cookie_id zone=a:1m rate=1r/s; limit_req zone=a;", None),
+            ("limit 5 in 1m by cookie_id", None),
             ("limit 5 in 1m where status=404", Some("a: `status` is only known")),
         ] {
             let config = LimitConfig {

@@ -1,6 +1,7 @@
 //! The record of a request that is not answered yet.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -135,6 +136,14 @@ impl OpenRecord {
     /// The head of the answer has come.
     pub(crate) fn set_first_byte(&mut self, begun: Instant) {
         self.upstream_begun.get_or_insert(begun);
+    }
+
+    /// Says why no connection to a server can be had.
+    pub(crate) fn say_unreachable(&self, server: &str, reason: &dyn Display) {
+        self.recorder.notices().say(server, || match &self.backend {
+            Some(backend) => format!("{server} of the backend {backend}: {reason}"),
+            None => format!("{server}: {reason}"),
+        });
     }
 
     pub(crate) fn add_bytes(&mut self, bytes: usize) {

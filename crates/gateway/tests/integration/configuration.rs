@@ -130,6 +130,19 @@ fn names_of_requests_are_recorded_by_choice() {
 }
 
 #[test]
+fn realms_are_plain() {
+    for (realm, is_good) in [
+        ("\"the shop, 2nd floor\"", true),
+        ("'a\"b'", false),
+        ("\"a\\\\b\"", false),
+        ("\"\u{e9}\"", false),
+    ] {
+        let found = problems(&format!("realm = {realm}\n{MINIMUM}backend = \"one\"\n"));
+        assert_eq!(found.is_empty(), is_good, "{realm}: {found:?}");
+    }
+}
+
+#[test]
 fn broken_toml_is_named_with_its_line() {
     let found = problems("listen = [\"127.0.0.1:0\"]\n[backends\n").join("\n");
     assert!(found.contains("line 2: this is not valid TOML"), "{found}");

@@ -1,7 +1,7 @@
 //! A gateway behind other proxies.
 
-use crate::backends::{Backend, answer_with};
-use crate::gate::{Gate, Row, body};
+use crate::backends::{Backend, answer_with, config, nobody};
+use crate::gate::{Gate, Row, body, status};
 
 fn request(fields: &str) -> String {
     format!("GET / HTTP/1.1\r\nHost: gate\r\nConnection: close\r\n{fields}\r\n")
@@ -98,4 +98,17 @@ async fn proxies_name_their_clients_by_the_proxy_protocol() {
         "",
         "nobody is trusted any more"
     );
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_be_reached_is_named_once() {
+    let address = nobody().await;
+    let gate = Gate::start(&config(&[address], "")).await;
+    for _ in 0..5 {
+        assert_eq!(status(&gate.exchange(&request("")).await), "502");
+    }
+    let heard = gate.heard.lock().expect("no panic").clone();
+    assert_eq!(heard.len(), 1, "{heard:?}");
+    let expected = format!("http://{address} of the backend one: it cannot be reached: ");
+    assert!(heard[0].starts_with(&expected), "{heard:?}");
 }

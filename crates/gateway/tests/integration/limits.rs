@@ -62,3 +62,18 @@ async fn a_reload_keeps_what_was_counted() {
     gate.reload(&format!("{rules}[backends.other]\ninstances = [\"http://127.0.0.1:1\"]\n"));
     assert_eq!(status(&gate.exchange(&request("a")).await), "429");
 }
+
+#[tokio::test]
+async fn a_cookie_can_be_the_key() {
+    let backend = Backend::answering(|_| answer_with("ok")).await;
+    let rules = "[[limits]]\nrule_file = \"cookies.conf\"\nmode = \"enforce\"\n";
+    let gate = Gate::start(&format!("{}{rules}", config(&[backend.address], ""))).await;
+    let mut statuses = Vec::new();
+    for cookie in ["id=a; x=1", "id=b", "x=2;id=a"] {
+        let request = format!(
+            "GET / HTTP/1.1\r\nHost: gate\r\nCookie: {cookie}\r\nConnection: close\r\n\r\n"
+        );
+        statuses.push(status(&gate.exchange(&request).await).to_owned());
+    }
+    assert_eq!(statuses, ["200", "200", "429"]);
+}

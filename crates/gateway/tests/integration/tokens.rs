@@ -112,3 +112,18 @@ async fn verified_tokens_are_remembered() {
     let caches: Vec<&str> = rows.iter().map(|row| row["token_cache"].as_str()).collect();
     assert_eq!(caches, ["miss", "hit", "hit"]);
 }
+
+#[tokio::test]
+async fn the_realm_of_challenges_can_be_chosen() {
+    let backend = Backend::answering(|_| answer_with("one")).await;
+    let address = backend.address;
+    let gate = Gate::start(&format!(
+        "realm = \"the shop\"\n{ISSUER}[backends.one]\ninstances = [\"http://{address}\"]\n\
+         [[routes]]\npath = \"/\"\nissuer = \"app\"\nbackend = \"one\"\n"
+    ))
+    .await;
+    let answer = gate.get("/").await;
+    assert!(answer.contains("\r\nwww-authenticate: Bearer realm=\"the shop\"\r\n"), "{answer}");
+    let answer = gate.get_as("a.b.c", "/").await;
+    assert!(answer.contains("realm=\"the shop\", error=\"invalid_token\"\r\n"), "{answer}");
+}

@@ -5,12 +5,17 @@ use std::io;
 use std::net::SocketAddr;
 #[cfg(unix)]
 use std::os::fd::OwnedFd;
+#[cfg(target_os = "linux")]
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 
 use tokio::net::TcpListener;
 #[cfg(unix)]
 use tokio::net::UnixListener;
 
 use super::address::Address;
+#[cfg(target_os = "linux")]
+use super::address::PassedName;
 use super::backoff::Backoff;
 use super::connection::Connection;
 use super::error::BindError;
@@ -35,21 +40,40 @@ const BACKLOG: i32 = 4_096;
 /// [`accept`](Listener::accept) is called. Dropping the listener stops listening and removes the
 /// file of a Unix socket.
 pub struct Listener {
-    socket: Socket,
+    socket: Arc<Socket>,
     tls: Option<tls::Acceptors>,
     proxy_protocol: Option<ProxyProtocol>,
     address: Address,
     backoff: Backoff,
 }
 
+/// A socket that listens.
 #[derive(Debug)]
-enum Socket {
+pub(super) enum Socket {
     Tcp(TcpListener),
+    /// With its file, if this process has to remove it.
     #[cfg(unix)]
-    Unix(
-        UnixListener,
-        #[expect(dead_code, reason = "removes the file when dropped")] Option<SocketFile>,
-    ),
+    Unix(UnixListener, #[cfg_attr(not(target_os = "linux"), expect(dead_code))] Option<SocketFile>),
+}
+
+#[cfg(target_os = "linux")]
+impl Socket {
+    /// Leaves the file of a Unix socket where it is.
+    pub(super) fn leave_file(&self) {
+        if let Self::Unix(_, Some(file)) = self {
+            file.leave();
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Tcp(socket) => socket.as_fd(),
+            Self::Unix(socket, _) => socket.as_fd(),
+        }
+    }
 }
 
 impl Listener {
@@ -61,6 +85,24 @@ impl Listener {
     /// was passed; if the certificate or key of a `tls://` address is missing or cannot be used; if the path of a
     /// Unix socket holds another file.
     pub async fn bind(address: &Address, options: &BindOptions) -> Result<Self, BindError> {
+        #[cfg(target_os = "linux")]
+        let requested = address.to_string();
+        let (socket, address, tls) = Self::open(address, options).await?;
+        let (socket, proxy_protocol) = (Arc::new(socket), options.proxy_protocol.clone());
+        #[cfg(target_os = "linux")]
+        options.listening.add(requested, &socket);
+        Ok(Self { socket, tls, proxy_protocol, address, backoff: Backoff::default() })
+    }
+
+    /// The socket of an address, with its own address and what accepts TLS on it.
+    async fn open(
+        address: &Address,
+        options: &BindOptions,
+    ) -> Result<(Socket, Address, Option<tls::Acceptors>), BindError> {
+        #[cfg(target_os = "linux")]
+        if let Some(inherited) = inherit(address, options)? {
+            return Ok(inherited);
+        }
         let failed = |error| BindError::new(address, error);
         let unsupported = || BindError::Unsupported(address.clone());
         let mut tls = None;
@@ -100,8 +142,7 @@ impl Listener {
             }
             _ => return Err(unsupported()),
         };
-        let proxy_protocol = options.proxy_protocol.clone();
-        Ok(Self { socket, tls, proxy_protocol, address, backoff: Backoff::default() })
+        Ok((socket, address, tls))
     }
 
     /// Where it listens. Port 0 is replaced by the port that was free.
@@ -114,7 +155,7 @@ impl Listener {
     /// # Errors
     /// For a Unix socket, which has none.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        match &self.socket {
+        match &*self.socket {
             Socket::Tcp(socket) => socket.local_addr(),
             #[cfg(unix)]
             Socket::Unix(..) => Err(io::ErrorKind::Unsupported.into()),
@@ -127,7 +168,7 @@ impl Listener {
     /// If the system cannot accept, for want of descriptors or memory. Report it and call again:
     /// the next call waits first, 5 ms and then longer, up to 1 s.
     pub async fn accept(&mut self) -> io::Result<Connection> {
-        let (stream, peer) = match &self.socket {
+        let (stream, peer) = match &*self.socket {
             Socket::Tcp(socket) => {
                 let (stream, peer) = self.backoff.accept(|| socket.accept()).await?;
                 prepare(&stream);
@@ -175,6 +216,28 @@ fn adopt(socket: PassedSocket) -> io::Result<Option<(Socket, Address)>> {
         }
         PassedSocket::Udp(_) | PassedSocket::UnixDatagram(_) => None,
     })
+}
+
+/// The socket that the process before has handed over for an address, if there is one.
+#[cfg(target_os = "linux")]
+fn inherit(
+    address: &Address,
+    options: &BindOptions,
+) -> Result<Option<(Socket, Address, Option<tls::Acceptors>)>, BindError> {
+    let name = PassedName(Some(address.to_string()));
+    let Ok(socket) = options.inherited.take(&name) else { return Ok(None) };
+    let adopted = adopt(socket).map_err(|error| BindError::new(address, error))?;
+    let Some((socket, own)) = adopted else { return Ok(None) };
+    let has_tls = matches!(address, Address::Tls(_) | Address::PassedTls(_));
+    let tls = if has_tls { Some(tls::acceptors(options)?) } else { None };
+    Ok(Some(match (socket, own, address) {
+        (socket, Address::Tcp(host), _) if has_tls => (socket, Address::Tls(host), tls),
+        // The file is this process's to remove, as it was the other one's.
+        (Socket::Unix(socket, _), own, Address::Unix(path)) => {
+            (Socket::Unix(socket, Some(SocketFile::new(path))), own, tls)
+        }
+        (socket, own, _) => (socket, own, tls),
+    }))
 }
 
 /// Sets the options of an accepted socket. One that refuses an option works all the same.

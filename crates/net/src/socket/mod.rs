@@ -10,6 +10,7 @@
 //! - [`Connection`] is accepted but not yet encrypted. [`Connection::open`] runs the TLS
 //!   handshake, outside the accept loop, and returns a [`SocketStream`].
 //! - [`ProxyProtocol`] makes a listener take the address of each client from the proxy before it.
+//! - [`Handover`] passes the sockets of a process on to the next one.
 //! - [`DatagramSocket`] binds a datagram address.
 //! - [`ConnectionLimit`] bounds the open connections of any number of listeners, and waits for
 //!   them to end when a server shuts down.
@@ -44,6 +45,8 @@ mod connection;
 mod datagram;
 mod drops;
 mod error;
+#[cfg(target_os = "linux")]
+mod handover;
 mod keep_alive;
 mod limit;
 mod listener;
@@ -71,6 +74,8 @@ pub use connection::{Connection, TlsHandshakeError};
 pub use datagram::DatagramSocket;
 pub use drops::DropCounter;
 pub use error::BindError;
+#[cfg(target_os = "linux")]
+pub use handover::{Handover, ListeningSockets, say_ready, take_over};
 pub use limit::{ConnectionLimit, ConnectionPermit};
 pub use listener::Listener;
 pub(crate) use network_limit::{NetworkLimit, NetworkPermit};

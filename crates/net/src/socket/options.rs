@@ -6,6 +6,8 @@ use std::str::FromStr;
 
 use super::address::Address;
 use super::certificate_notice::CertificateNotices;
+#[cfg(target_os = "linux")]
+use super::handover::ListeningSockets;
 #[cfg(unix)]
 use super::owner::SocketOwner;
 #[cfg(unix)]
@@ -24,6 +26,12 @@ pub struct BindOptions {
     /// The sockets that the service manager passed.
     #[cfg(unix)]
     pub passed: PassedSockets,
+    /// The sockets that the process before has handed over, by the addresses that were asked for.
+    #[cfg(target_os = "linux")]
+    pub inherited: PassedSockets,
+    /// Where the sockets are noted for the next process.
+    #[cfg(target_os = "linux")]
+    pub listening: ListeningSockets,
     /// The certificate and the key of `tls://` addresses.
     pub tls: Option<TlsFiles>,
     /// The certificate of `tls://` addresses if there are no files.

@@ -3,7 +3,11 @@
 //! Followed is `sd_listen_fds(3)`: `LISTEN_FDS` counts the sockets, `LISTEN_PID` is the process that they are
 //! for, and `LISTEN_FDNAMES` has their names, separated by colons.
 
+#[cfg(target_os = "linux")]
+use std::io;
 use std::net::{TcpListener, UdpSocket};
+#[cfg(target_os = "linux")]
+use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixDatagram, UnixListener};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -68,6 +72,24 @@ impl PassedSockets {
             Some(NamedSocket { name, socket: PassedSocket::take(&mut passed, number)? })
         });
         Self(Arc::new(Mutex::new(sockets.collect())))
+    }
+
+    /// Adds a socket that was received from another process of the same program.
+    #[cfg(target_os = "linux")]
+    pub(super) fn add(&self, name: String, socket: OwnedFd) -> io::Result<()> {
+        let socket = socket2::Socket::from(socket);
+        let socket = match socket.local_addr()?.is_unix() {
+            true => PassedSocket::Unix(OwnedFd::from(socket).into()),
+            false => PassedSocket::Tcp(socket.into()),
+        };
+        self.lock().push(NamedSocket { name, socket });
+        Ok(())
+    }
+
+    /// Closes the sockets that were not taken.
+    #[cfg(target_os = "linux")]
+    pub fn close_rest(&self) {
+        self.lock().clear();
     }
 
     /// Whether the socket with this name receives datagrams. `false` if there is none.

@@ -10,6 +10,7 @@ use std::os::unix::fs::chown;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use socket2::{Domain, SockAddr, Socket, Type};
 
@@ -65,6 +66,8 @@ fn abstract_name(_address: &SocketAddr) -> String {
 pub(crate) struct SocketFile {
     path: PathBuf,
     id: Option<FileId>,
+    /// Whether it stays, because another process uses it.
+    is_left: AtomicBool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -82,14 +85,21 @@ impl FileId {
 }
 
 impl SocketFile {
-    fn new(path: &Path) -> Self {
-        Self { path: path.to_owned(), id: FileId::of(path) }
+    pub(crate) fn new(path: &Path) -> Self {
+        Self { path: path.to_owned(), id: FileId::of(path), is_left: AtomicBool::new(false) }
+    }
+
+    /// Leaves the file where it is.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn leave(&self) {
+        self.is_left.store(true, Ordering::SeqCst);
     }
 }
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        if self.id.is_some() && self.id == FileId::of(&self.path) {
+        let is_own = self.id.is_some() && self.id == FileId::of(&self.path);
+        if is_own && !self.is_left.load(Ordering::SeqCst) {
             // It does no harm if another program removed the file first.
             let _ = std::fs::remove_file(&self.path);
         }

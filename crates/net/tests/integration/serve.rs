@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::common::{Running, exchange, read_all, read_until, soon};
+use crate::common::{Running, SOON, exchange, read_all, read_until, soon};
 use hyper::body::Incoming;
 use hyper::{Request, Response};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio::time::sleep;
-use weir_net::{Body, Client, HostGuard, ServeOptions};
+use weir_net::socket::{BindOptions, Listener};
+use weir_net::{Body, Client, HostGuard, ServeOptions, Server, Shutdown};
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 const GET_AND_CLOSE: &str = "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
@@ -401,4 +403,33 @@ async fn the_handler_receives_the_peer() {
     let mut stream = server.connect().await;
     let own = stream.local_addr().unwrap().to_string();
     assert!(exchange(&mut stream, GET_AND_CLOSE).await.ends_with(&own));
+}
+
+#[tokio::test]
+async fn a_server_that_hands_over_answers_once_more_on_idle_connections() {
+    let listener = Listener::bind(&"127.0.0.1:0".parse().unwrap(), &BindOptions::default()).await;
+    let server = Server::new([listener.unwrap()]);
+    let address = server.local_addr().unwrap();
+    let options = ServeOptions { header_timeout: SOON, ..ServeOptions::default() };
+    let (hand_over, handed_over) = tokio::sync::oneshot::channel();
+    let shutdown = async { handed_over.await.unwrap() };
+    let served = tokio::spawn(server.with_options(options).serve_until(hello, shutdown));
+    let mut streams = Vec::new();
+    for _ in 0..3 {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(GET.as_bytes()).await.unwrap();
+        let answer = read_until(&mut stream, "hello").await;
+        assert!(!answer.contains("connection: close"), "{answer}");
+        streams.push(stream);
+    }
+    hand_over.send(Shutdown::HandOver { grace_period: SOON }).unwrap();
+    // It listens no more, and yet the idle connections are open.
+    while TcpStream::connect(address).await.is_ok() {
+        tokio::task::yield_now().await;
+    }
+    for stream in &mut streams {
+        let answer = exchange(stream, GET).await;
+        assert!(answer.contains("connection: close") && answer.ends_with("hello"), "{answer}");
+    }
+    soon(served).await.unwrap();
 }
