@@ -109,6 +109,6 @@ async fn a_server_that_cannot_be_reached_is_named_once() {
     }
     let heard = gate.heard.lock().expect("no panic").clone();
     assert_eq!(heard.len(), 1, "{heard:?}");
-    let expected = format!("http://{address} of the backend one: it cannot be reached: ");
+    let expected = format!("{address} of the backend one: it cannot be reached: ");
     assert!(heard[0].starts_with(&expected), "{heard:?}");
 }
