@@ -11,6 +11,7 @@ mod nginx;
 mod page;
 mod python;
 mod readme;
+mod services;
 mod strace;
 mod summary;
 mod supply_chain;

@@ -92,7 +92,8 @@ impl Body for AnswerBody {
                 if let (Some(end), Some(data)) = (&mut this.end, frame.data_ref()) {
                     end.record.add_bytes(data.len());
                 }
-                if this.body.is_end_stream() {
+                // hyper does not ask for more after trailer fields.
+                if frame.is_trailers() || this.body.is_end_stream() {
                     this.complete();
                 }
                 Poll::Ready(Some(Ok(frame)))

@@ -48,7 +48,8 @@ impl Gate {
         let gateway = Gateway::bind_with(&config, options, bind, notices).await;
         let gateway = gateway.expect("a free port");
         let address = gateway.addresses().next().expect("an address").to_string();
-        let address = address.trim_start_matches("tcp://").parse().expect("an IP address");
+        let address = address.rsplit("://").next().expect("an address").parse();
+        let address = address.expect("an IP address");
         let options = PipelineOptions::new(1, Retention::Segments);
         let data = DataSet::new(options.retention, options.memory_bytes_max, &[]);
         let pipeline = Pipeline::start(&options, data);

@@ -1,12 +1,17 @@
 //! The integration tests of this crate, in one binary: it is linked once.
 
 mod backends;
+mod bad_input;
 mod configuration;
 mod edge;
 mod forwarding;
 mod gate;
+mod http2;
 mod identifiers;
+mod key_servers;
 mod limits;
 mod lookups;
+mod misbehaviour;
+mod services;
 mod sessions;
 mod tokens;
