@@ -41,7 +41,7 @@ pub(crate) fn config(backend: SocketAddr) -> String {
 }
 
 /// The address that the gateway says it answers at.
-fn address(served: &mut Served) -> SocketAddr {
+pub(crate) fn address(served: &mut Served) -> SocketAddr {
     let stderr = served.0.stderr.take().expect("a pipe");
     let (sender, receiver) = std::sync::mpsc::channel();
     std::thread::spawn(move || {

@@ -21,6 +21,8 @@ pub(crate) struct Case {
     pub(crate) want: String,
     /// The judgement, if nginx answers otherwise.
     pub(crate) judgement: Option<String>,
+    /// The judgement, if the gateway passes on more requests than nginx does.
+    pub(crate) proxied: Option<String>,
     bytes: Vec<u8>,
 }
 
@@ -44,7 +46,9 @@ impl Case {
             None => unescape(&field("cut")),
         };
         let judgement = find("nginx").map(str::to_owned);
-        Self { name: field("case"), rule: field("rule"), want: field("want"), judgement, bytes }
+        let proxied = find("proxied").map(str::to_owned);
+        let (name, rule, want) = (field("case"), field("rule"), field("want"));
+        Self { name, rule, want, judgement, proxied, bytes }
     }
 
     /// Sends the bytes and closes the sending side. Returns the statuses of the answers up to the end

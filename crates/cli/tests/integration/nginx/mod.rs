@@ -6,6 +6,7 @@
 mod connections;
 mod http_cases;
 mod limits;
+mod proxied_cases;
 mod sending;
 
 use std::io::BufRead;
