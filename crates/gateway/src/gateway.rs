@@ -117,7 +117,8 @@ impl GatewayHandle {
         for backend in routing.backends() {
             let is_new = !before.backends().any(|kept| Arc::ptr_eq(kept, backend));
             if is_new && backend.config().health.is_some() {
-                tokio::spawn(watch(Arc::downgrade(backend)));
+                let notices = self.0.recorder.notices().clone();
+                tokio::spawn(watch(Arc::downgrade(backend), notices));
             }
         }
         *self.0.routing.write().unwrap_or_else(PoisonError::into_inner) = routing;

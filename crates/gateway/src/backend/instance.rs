@@ -97,8 +97,8 @@ impl Instance {
         }
     }
 
-    /// Notes the answer to a health check.
-    pub(super) fn note_check(&self, is_well: bool) {
+    /// Notes the answer to a health check. Returns what the one before was.
+    pub(super) fn note_check(&self, is_well: bool) -> bool {
         let was_well = self.health.is_well.swap(is_well, Ordering::Relaxed);
         if is_well {
             self.health.failures.store(0, Ordering::Relaxed);
@@ -107,6 +107,7 @@ impl Instance {
         if is_well && !was_well {
             self.health.back_since_ms.store(self.health.now_ms().max(1), Ordering::Relaxed);
         }
+        was_well
     }
 }
 

@@ -1,7 +1,10 @@
 //! A gateway behind other proxies.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
 use crate::backends::{Backend, answer_with, config, nobody};
-use crate::gate::{Gate, Row, body, status};
+use crate::gate::{Gate, PATIENCE, Row, body, status};
 
 fn request(fields: &str) -> String {
     format!("GET / HTTP/1.1\r\nHost: gate\r\nConnection: close\r\n{fields}\r\n")
@@ -111,4 +114,28 @@ async fn a_server_that_cannot_be_reached_is_named_once() {
     assert_eq!(heard.len(), 1, "{heard:?}");
     let expected = format!("{address} of the backend one: it cannot be reached: ");
     assert!(heard[0].starts_with(&expected), "{heard:?}");
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_well_is_named_with_the_reason() {
+    static IS_WELL: AtomicBool = AtomicBool::new(false);
+    let backend = Backend::answering(|_| match IS_WELL.load(Ordering::SeqCst) {
+        true => answer_with("ok"),
+        false => "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n".to_owned(),
+    })
+    .await;
+    let health = "health = \"/health\"\nhealth_interval = \"20ms\"";
+    let gate = Gate::start(&config(&[backend.address], health)).await;
+    let heard = async |part: &str| {
+        let said = async {
+            while !gate.heard.lock().expect("no panic").iter().any(|it| it.contains(part)) {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, said).await.expect(part);
+    };
+    heard("its health check failed: its status is 500").await;
+    IS_WELL.store(true, Ordering::SeqCst);
+    heard("it is well again").await;
+    assert_eq!(gate.heard.lock().expect("no panic").len(), 2, "each change is said once");
 }
