@@ -64,6 +64,9 @@ impl Upload {
             self.fate.note_break();
             return Err(UploadError::Broken);
         };
+        if self.body.is_end_stream() {
+            self.fate.note_end();
+        }
         self.bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
         if let Some(trailers) = frame.trailers_mut() {
             clean_trailers(trailers);
@@ -86,20 +89,30 @@ pub(crate) struct UploadFate(Arc<Fate>);
 #[derive(Debug)]
 struct Fate {
     is_broken: AtomicBool,
+    is_complete: AtomicBool,
     begun: Instant,
     /// When the last part was taken, in milliseconds since `begun`.
     last_part_ms: AtomicU64,
 }
 
 impl UploadFate {
-    fn new() -> Self {
-        let (is_broken, last_part_ms) = (AtomicBool::new(false), AtomicU64::new(0));
-        Self(Arc::new(Fate { is_broken, begun: Instant::now(), last_part_ms }))
+    fn new(is_complete: bool) -> Self {
+        Self(Arc::new(Fate {
+            is_broken: AtomicBool::new(false),
+            is_complete: AtomicBool::new(is_complete),
+            begun: Instant::now(),
+            last_part_ms: AtomicU64::new(0),
+        }))
     }
 
     /// Whether the client broke off, or sent nothing for too long.
     pub(crate) fn is_broken(&self) -> bool {
         self.0.is_broken.load(Ordering::Relaxed)
+    }
+
+    /// Whether the backend has taken all of it.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.0.is_complete.load(Ordering::Relaxed)
     }
 
     /// Waits until no part of the body has been taken for so long.
@@ -120,6 +133,10 @@ impl UploadFate {
         self.0.last_part_ms.store(ms, Ordering::Relaxed);
     }
 
+    fn note_end(&self) {
+        self.0.is_complete.store(true, Ordering::Relaxed);
+    }
+
     fn note_break(&self) {
         self.0.is_broken.store(true, Ordering::Relaxed);
     }
@@ -137,7 +154,7 @@ impl UploadBody {
 
     /// A body that fails if the client sends nothing for `idle`.
     pub(crate) fn new(body: Incoming, idle: Duration) -> (Self, UploadFate) {
-        let fate = UploadFate::new();
+        let fate = UploadFate::new(body.is_end_stream());
         if body.is_end_stream() {
             return (Self::empty(), fate);
         }
@@ -163,6 +180,9 @@ impl Body for UploadBody {
         if let Poll::Ready(next) = Pin::new(&mut upload.body).poll_frame(context) {
             upload.end_wait();
             upload.fate.note_part();
+            if next.is_none() {
+                upload.fate.note_end();
+            }
             return Poll::Ready(next.map(|frame| upload.pass(frame)));
         }
         let patience = upload.patience();

@@ -14,7 +14,7 @@ use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::ClientConfig;
 use tokio_rustls::rustls::pki_types::ServerName;
 
-use super::pool::Sender;
+use super::connection::{Connection, Driver};
 use crate::config::{BackendConfig, Origin};
 use crate::fetch::{TrustError, client_config};
 
@@ -57,18 +57,18 @@ impl Connector {
         self.timeout
     }
 
-    /// Opens a connection. The task that drives it runs until either side closes it.
+    /// Opens a connection.
     ///
     /// # Errors
     /// If the server cannot be reached, or takes too long.
-    pub(super) async fn connect(&self) -> Result<Sender, ConnectError> {
+    pub(super) async fn connect(&self) -> Result<Connection, ConnectError> {
         match tokio::time::timeout(self.timeout, self.open()).await {
             Ok(opened) => opened,
             Err(_elapsed) => Err(ConnectError::Timeout(self.timeout)),
         }
     }
 
-    async fn open(&self) -> Result<Sender, ConnectError> {
+    async fn open(&self) -> Result<Connection, ConnectError> {
         let address = (self.origin.host(), self.origin.port());
         let stream = TcpStream::connect(address).await.map_err(ConnectError::Io)?;
         // Requests are written whole, so waiting for more to write only delays them.
@@ -79,7 +79,7 @@ impl Connector {
         }
     }
 
-    async fn speak<S>(&self, stream: S) -> Result<Sender, ConnectError>
+    async fn speak<S>(&self, stream: S) -> Result<Connection, ConnectError>
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
@@ -93,12 +93,15 @@ impl Connector {
                 .await;
             let (sender, connection) = handshake.map_err(ConnectError::Protocol)?;
             tokio::spawn(connection);
-            return Ok(Sender::Http2(sender));
+            return Ok(Connection::http2(sender));
         }
         let handshake = http1::handshake(io).await;
         let (sender, connection) = handshake.map_err(ConnectError::Protocol)?;
-        tokio::spawn(connection.with_upgrades());
-        Ok(Sender::Http1(sender))
+        let driver = Driver::new(async {
+            // Whoever sends a request or reads an answer learns of the error.
+            let _ended = connection.with_upgrades().await;
+        });
+        Ok(Connection::http1(sender, driver))
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod balance;
 mod connect;
+mod connection;
 mod health;
 mod instance;
 mod pool;
@@ -13,9 +14,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::config::{BackendConfig, Timeouts};
 
 pub(crate) use self::connect::ConnectError;
+pub(crate) use self::connection::UpstreamRequest;
 pub(crate) use self::health::watch;
 pub(crate) use self::instance::{Instance, InstanceGuard};
-pub(crate) use self::pool::{Lease, UpstreamRequest};
+pub(crate) use self::pool::Lease;
 use self::retry_budget::RetryBudget;
 
 /// A group of servers that answer the same requests.

@@ -1,20 +1,18 @@
 //! The idle connections of one server.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::Context;
 use std::time::{Duration, Instant};
 
+use hyper::Response;
 use hyper::body::Incoming;
-use hyper::client::conn::{TrySendError, http1, http2};
-use hyper::{Request, Response};
+use hyper::client::conn::TrySendError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::connect::{ConnectError, Connector};
+use super::connection::{Connection, UpstreamRequest};
 use super::instance::Instance;
-use crate::upload_body::UploadBody;
-
-/// A request to a server.
-pub(crate) type UpstreamRequest = Request<UploadBody>;
 
 /// Idle connections are kept for less than the 60 s after which many servers close them.
 const IDLE_MAX: Duration = Duration::from_secs(50);
@@ -22,33 +20,36 @@ const IDLE_MAX: Duration = Duration::from_secs(50);
 /// Idle connections of one server that are kept.
 const IDLE_COUNT_MAX: usize = 256;
 
-/// The sending half of a connection.
-#[derive(Debug)]
-pub(crate) enum Sender {
-    Http1(http1::SendRequest<UploadBody>),
-    Http2(http2::SendRequest<UploadBody>),
-}
+/// How long an idle connection that the server has closed stays, unless a request comes across it before.
+const LOOK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The connections of one server.
 #[derive(Debug)]
 pub(crate) struct Pool {
     connector: Connector,
-    /// The one that was used last is at the end.
-    idle: Mutex<VecDeque<Idle>>,
+    idle: Mutex<IdleConnections>,
     /// The HTTP/1.1 connections that may be in use at a time.
     places: Arc<Semaphore>,
 }
 
+#[derive(Debug, Default)]
+struct IdleConnections {
+    /// The one that was used last is at the end.
+    queue: VecDeque<Idle>,
+    /// Whether a task looks after them.
+    are_watched: bool,
+}
+
 #[derive(Debug)]
 struct Idle {
-    sender: Sender,
+    connection: Connection,
     since: Instant,
 }
 
 /// A connection that a request uses.
 #[derive(Debug)]
 pub(crate) struct Lease {
-    sender: Sender,
+    connection: Connection,
     instance: Arc<Instance>,
     /// Whether an earlier request has used it: the server may be closing it just now.
     pub(crate) is_reused: bool,
@@ -71,52 +72,74 @@ impl Pool {
             return Ok(Some(place));
         }
         let patience = self.connector.timeout();
-        match tokio::time::timeout(patience, self.places.clone().acquire_owned()).await {
+        let place = tokio::time::timeout(patience, self.places.clone().acquire_owned());
+        // Most requests need not wait, and those futures are large.
+        match Box::pin(place).await {
             // The places are never closed.
             Ok(place) => Ok(place.ok()),
             Err(_elapsed) => Err(ConnectError::Busy(patience)),
         }
     }
 
-    /// An idle connection that is still open, the latest first: those behind it may time out in peace.
-    fn take_idle(&self) -> Option<Sender> {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        while let Some(Idle { mut sender, since }) = idle.pop_back() {
-            if since.elapsed() > IDLE_MAX {
-                idle.clear();
-                return None;
-            }
-            match &mut sender {
-                Sender::Http1(http1) if http1.is_ready() => return Some(sender),
-                Sender::Http1(_) => {}
-                Sender::Http2(http2) if http2.is_closed() => {}
-                Sender::Http2(http2) => {
-                    // One connection carries many requests.
-                    let shared = http2.clone();
-                    idle.push_back(Idle { sender, since: Instant::now() });
-                    return Some(Sender::Http2(shared));
-                }
-            }
-        }
-        None
+    fn idle(&self) -> MutexGuard<'_, IdleConnections> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn put_idle(&self, sender: Sender) {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        while idle.front().is_some_and(|front| front.is_over()) || idle.len() >= IDLE_COUNT_MAX {
-            idle.pop_front();
+    /// An idle connection that is still open, the latest first: those behind it may time out in peace.
+    fn take_idle(&self) -> Option<Connection> {
+        loop {
+            let Idle { mut connection, since } = self.idle().queue.pop_back()?;
+            connection.look();
+            if !connection.is_ready() {
+                continue;
+            }
+            if let Some(shared) = connection.share() {
+                self.idle().queue.push_back(Idle { connection, since: Instant::now() });
+                return Some(shared);
+            }
+            if since.elapsed() > IDLE_MAX {
+                self.idle().queue.clear();
+                return None;
+            }
+            return Some(connection);
         }
-        idle.push_back(Idle { sender, since: Instant::now() });
+    }
+
+    /// Forgets the idle connections that are closed, or too old. Returns whether any is left.
+    fn look_after_idle(&self) -> bool {
+        let mut idle = self.idle();
+        idle.queue.retain_mut(|idle| {
+            idle.connection.look();
+            !idle.connection.is_closed() && idle.since.elapsed() <= IDLE_MAX
+        });
+        idle.are_watched = !idle.queue.is_empty();
+        idle.are_watched
     }
 }
 
-impl Idle {
-    fn is_over(&self) -> bool {
-        let is_closed = match &self.sender {
-            Sender::Http1(sender) => sender.is_closed(),
-            Sender::Http2(sender) => sender.is_closed(),
-        };
-        is_closed || self.since.elapsed() > IDLE_MAX
+/// Looks after the idle connections of a server for as long as there are some.
+async fn watch_idle(instance: Weak<Instance>) {
+    loop {
+        tokio::time::sleep(LOOK_INTERVAL).await;
+        let Some(instance) = instance.upgrade() else { return };
+        if !instance.pool.look_after_idle() {
+            return;
+        }
+    }
+}
+
+/// Keeps a connection for the next request.
+fn put_idle(instance: &Arc<Instance>, connection: Connection) {
+    let mut idle = instance.pool.idle();
+    // The one that has waited longest is of the least use.
+    let is_full = idle.queue.len() >= IDLE_COUNT_MAX;
+    let surplus = if is_full { idle.queue.pop_front() } else { None };
+    idle.queue.push_back(Idle { connection, since: Instant::now() });
+    let were_watched = std::mem::replace(&mut idle.are_watched, true);
+    drop(idle);
+    drop(surplus);
+    if !were_watched {
+        tokio::spawn(watch_idle(Arc::downgrade(instance)));
     }
 }
 
@@ -127,31 +150,35 @@ impl Lease {
     /// If the server cannot be connected to.
     pub(crate) async fn take(instance: &Arc<Instance>) -> Result<Self, ConnectError> {
         let place = instance.pool.place().await?;
-        if let Some(sender) = instance.pool.take_idle() {
-            return Ok(Self { sender, instance: instance.clone(), is_reused: true, place });
+        if let Some(connection) = instance.pool.take_idle() {
+            return Ok(Self { connection, instance: instance.clone(), is_reused: true, place });
         }
-        let sender = instance.pool.connector.connect().await?;
-        if let Sender::Http2(shared) = &sender {
-            instance.pool.put_idle(Sender::Http2(shared.clone()));
+        // Most requests find one, and the future of a connection that is opened is large.
+        let connection = Box::pin(instance.pool.connector.connect()).await?;
+        if let Some(shared) = connection.share() {
+            put_idle(instance, shared);
         }
-        Ok(Self { sender, instance: instance.clone(), is_reused: false, place })
+        Ok(Self { connection, instance: instance.clone(), is_reused: false, place })
     }
 
-    /// Opens a connection beside those of requests: for what must work when all of these are in use.
+    /// Opens a connection beside those of requests, with a task of its own: for what must work when all of
+    /// these are in use.
     ///
     /// # Errors
     /// If the server cannot be connected to.
     pub(crate) async fn open(instance: &Arc<Instance>) -> Result<Self, ConnectError> {
-        let sender = instance.pool.connector.connect().await?;
-        Ok(Self { sender, instance: instance.clone(), is_reused: false, place: None })
+        let mut connection = Box::pin(instance.pool.connector.connect()).await?;
+        connection.detach();
+        Ok(Self { connection, instance: instance.clone(), is_reused: false, place: None })
     }
 
     /// Whether the connection speaks HTTP/2.
     pub(crate) fn is_http2(&self) -> bool {
-        matches!(self.sender, Sender::Http2(_))
+        self.connection.is_http2()
     }
 
-    /// Sends a request, and waits for the head of the answer.
+    /// Sends a request, and waits for the head of the answer. Its body comes while the connection is
+    /// [driven](Self::drive).
     ///
     /// # Errors
     /// If the connection breaks before it. If nothing was sent, the request comes back with the error.
@@ -159,31 +186,35 @@ impl Lease {
         &mut self,
         request: UpstreamRequest,
     ) -> Result<Response<Incoming>, TrySendError<UpstreamRequest>> {
-        match &mut self.sender {
-            Sender::Http1(sender) => sender.try_send_request(request).await,
-            Sender::Http2(sender) => sender.try_send_request(request).await,
-        }
+        self.connection.send(request).await
+    }
+
+    /// Reads and writes what can be read and written now. Returns whether a further part of the answer may
+    /// be there now.
+    pub(crate) fn drive(&mut self, context: &mut Context<'_>) -> bool {
+        self.connection.drive(context)
+    }
+
+    /// Lets a task of its own drive the connection from now on.
+    pub(crate) fn detach(&mut self) {
+        self.connection.detach();
     }
 
     /// Gives the connection back after the end of an answer.
-    pub(crate) async fn give_back(mut self) {
-        if let Sender::Http1(sender) = &mut self.sender
-            && sender.ready().await.is_ok()
-        {
-            self.instance.pool.put_idle(self.sender);
+    pub(crate) fn give_back(mut self) {
+        if self.is_http2() {
+            return;
         }
-    }
-
-    /// Gives the connection back if it can be used at once. Returns it if its task has to run first.
-    pub(crate) fn give_back_now(self) -> Option<Self> {
-        match &self.sender {
-            Sender::Http1(sender) if sender.is_ready() => {
-                self.instance.pool.put_idle(self.sender);
-                None
-            }
-            Sender::Http1(sender) if sender.is_closed() => None,
-            Sender::Http1(_) => Some(self),
-            Sender::Http2(_) => None,
+        self.connection.look();
+        if self.connection.is_ready() {
+            put_idle(&self.instance, self.connection);
+        } else if !self.connection.is_closed() {
+            // The rest of the request's body is on its way, or its task has to run first.
+            tokio::spawn(async move {
+                if self.connection.ready().await {
+                    put_idle(&self.instance, self.connection);
+                }
+            });
         }
     }
 }

@@ -52,8 +52,8 @@ impl AnswerBody {
     fn complete(&mut self) {
         let Some(AnswerEnd { lease, instance, record }) = self.end.take() else { return };
         instance.instance().note_success();
-        if let Some(lease) = lease.and_then(Lease::give_back_now) {
-            tokio::spawn(lease.give_back());
+        if let Some(lease) = lease {
+            lease.give_back();
         }
         record.complete();
     }
@@ -64,6 +64,21 @@ impl AnswerBody {
             end.instance.instance().note_failure();
         }
         self.end_early(reason);
+    }
+
+    /// The next frame of the body. Its connection is driven until there is one, or nothing more to read.
+    fn poll_body(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let next = Pin::new(&mut self.body).poll_frame(context);
+        if next.is_pending()
+            && let Some(lease) = self.end.as_mut().and_then(|end| end.lease.as_mut())
+            && lease.drive(context)
+        {
+            return Pin::new(&mut self.body).poll_frame(context);
+        }
+        next
     }
 
     fn end_early(&mut self, reason: &'static str) {
@@ -86,7 +101,7 @@ impl Body for AnswerBody {
             this.end_early("too_long");
             return Poll::Ready(Some(Err(BodyAbortError)));
         }
-        match Pin::new(&mut this.body).poll_frame(context) {
+        match this.poll_body(context) {
             Poll::Ready(Some(Ok(frame))) => {
                 this.deadline = None;
                 if let (Some(end), Some(data)) = (&mut this.end, frame.data_ref()) {

@@ -94,8 +94,10 @@ fn switch(
     };
     let backend_upgrade = hyper::upgrade::on(&mut response);
     end.instance.instance().note_success();
-    // The connection belongs to the tunnel now.
-    end.lease = None;
+    if let Some(mut lease) = end.lease.take() {
+        // The connection belongs to the tunnel now.
+        lease.detach();
+    }
     tokio::spawn(tunnel::run((client_upgrade, backend_upgrade), backend.timeouts().idle, end));
     header_fields::add_websocket(response.headers_mut());
     Ok(response.map(|_| Body::empty()))
@@ -185,6 +187,10 @@ async fn deliver(
         let mut error = match sent {
             Ok(response) => {
                 record.set_first_byte(begun);
+                if !fate.is_complete() {
+                    // The body of the request must go on while the client does not take that of the answer.
+                    lease.detach();
+                }
                 return Ok(Delivered { response, lease, instance: guard });
             }
             Err(error) => error,

@@ -1,0 +1,150 @@
+//! A connection to a server.
+
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
+
+use hyper::body::Incoming;
+use hyper::client::conn::{TrySendError, http1, http2};
+use hyper::{Request, Response};
+
+use crate::upload_body::UploadBody;
+
+/// A request to a server.
+pub(crate) type UpstreamRequest = Request<UploadBody>;
+
+/// A connection that is open.
+///
+/// One of HTTP/1.1 is driven by whoever uses it: it reads and writes only in [`send`](Self::send) and
+/// [`drive`](Self::drive). A task of its own would have to be woken, and wake the request's task, for each
+/// answer. What cannot be driven by its user has to be [detached](Self::detach).
+#[derive(Debug)]
+pub(crate) struct Connection {
+    sender: Sender,
+    driver: Option<Driver>,
+}
+
+/// The half of a connection that takes requests.
+#[derive(Debug)]
+pub(super) enum Sender {
+    Http1(http1::SendRequest<UploadBody>),
+    Http2(http2::SendRequest<UploadBody>),
+}
+
+/// The half of a connection that reads and writes. It ends when the connection does.
+pub(super) struct Driver(Pin<Box<dyn Future<Output = ()> + Send>>);
+
+impl Driver {
+    pub(super) fn new(driver: impl Future<Output = ()> + Send + 'static) -> Self {
+        Self(Box::pin(driver))
+    }
+}
+
+impl fmt::Debug for Driver {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Driver")
+    }
+}
+
+impl Connection {
+    pub(super) fn http1(sender: http1::SendRequest<UploadBody>, driver: Driver) -> Self {
+        Self { sender: Sender::Http1(sender), driver: Some(driver) }
+    }
+
+    /// A connection that a task of its own drives.
+    pub(super) fn http2(sender: http2::SendRequest<UploadBody>) -> Self {
+        Self { sender: Sender::Http2(sender), driver: None }
+    }
+
+    pub(super) fn is_http2(&self) -> bool {
+        matches!(self.sender, Sender::Http2(_))
+    }
+
+    /// The same connection for another request, if it carries several at a time.
+    pub(super) fn share(&self) -> Option<Self> {
+        match &self.sender {
+            Sender::Http1(_) => None,
+            Sender::Http2(sender) => Some(Self::http2(sender.clone())),
+        }
+    }
+
+    /// Whether it can take a request.
+    pub(super) fn is_ready(&self) -> bool {
+        match &self.sender {
+            Sender::Http1(sender) => sender.is_ready(),
+            Sender::Http2(sender) => !sender.is_closed(),
+        }
+    }
+
+    /// Whether it has ended.
+    pub(super) fn is_closed(&self) -> bool {
+        match &self.sender {
+            Sender::Http1(sender) => sender.is_closed(),
+            Sender::Http2(sender) => sender.is_closed(),
+        }
+    }
+
+    /// Reads and writes what can be read and written now. Returns whether there was something to drive.
+    pub(super) fn drive(&mut self, context: &mut Context<'_>) -> bool {
+        drive(&mut self.driver, context)
+    }
+
+    /// Notices whether the server has closed it, and becomes ready if it can.
+    pub(super) fn look(&mut self) {
+        self.drive(&mut Context::from_waker(Waker::noop()));
+    }
+
+    /// Lets a task of its own drive it from now on.
+    pub(super) fn detach(&mut self) {
+        if let Some(Driver(driver)) = self.driver.take() {
+            tokio::spawn(driver);
+        }
+    }
+
+    /// Waits until it can take the next request. Returns whether it can.
+    pub(super) async fn ready(&mut self) -> bool {
+        let Self { sender, driver } = self;
+        match sender {
+            Sender::Http1(sender) => {
+                let ready = poll_fn(|context| {
+                    drive(driver, context);
+                    sender.poll_ready(context)
+                });
+                ready.await.is_ok()
+            }
+            Sender::Http2(sender) => sender.ready().await.is_ok(),
+        }
+    }
+
+    /// Sends a request, and waits for the head of the answer.
+    ///
+    /// # Errors
+    /// If the connection breaks before it. If nothing was sent, the request comes back with the error.
+    pub(super) async fn send(
+        &mut self,
+        request: UpstreamRequest,
+    ) -> Result<Response<Incoming>, TrySendError<UpstreamRequest>> {
+        let Self { sender, driver } = self;
+        match sender {
+            Sender::Http1(sender) => {
+                let mut sent = pin!(sender.try_send_request(request));
+                poll_fn(|context| {
+                    drive(driver, context);
+                    sent.as_mut().poll(context)
+                })
+                .await
+            }
+            // Few backends speak it, and its future is large.
+            Sender::Http2(sender) => Box::pin(sender.try_send_request(request)).await,
+        }
+    }
+}
+
+fn drive(driver: &mut Option<Driver>, context: &mut Context<'_>) -> bool {
+    let Some(Driver(running)) = driver else { return false };
+    if let Poll::Ready(()) = running.as_mut().poll(context) {
+        *driver = None;
+    }
+    true
+}
