@@ -28,41 +28,42 @@ use crate::token::{TokenVerifier, VerifiedBy, VerifiedToken, bearer_token};
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
-/// Answers a request from a backend, or refuses it.
-pub(crate) async fn answer(
+/// Answers a request from a backend, or refuses it. What the answer needs is taken out of the request before
+/// its future begins, so that this is small: it is moved several times.
+pub(crate) fn answer(
     routing: Arc<Routing>,
-    recorder: Arc<Recorder>,
+    recorder: &Arc<Recorder>,
     request: Request<Incoming>,
-    client: Client,
-) -> Response<Body> {
+    client: &Client,
+) -> impl Future<Output = Response<Body>> + Send + use<> {
     let sender = Sender::of(client.peer().ip(), request.headers(), &routing.trusted);
-    let address = sender.address;
-    let mut record = OpenRecord::new(&recorder, &request, address);
+    let is_tls = sender.is_tls.unwrap_or(client.scheme() == Scheme::Https);
+    let mut record = OpenRecord::new(recorder, &request, sender.address);
     let (mut parts, body) = request.into_parts();
     let request_id = identify(&routing, client.peer(), &mut parts, &mut record);
-    let admitted = admit(&routing, &mut parts, address, &mut record).await;
-    let quota = record.take_quota();
-    let mut response = match admitted {
-        Ok(Admitted { backend, session }) => {
-            let request = Request::from_parts(parts, body);
-            let is_tls = || Scheme::of(&request) == Scheme::Https;
-            let is_tls = sender.is_tls.unwrap_or_else(is_tls);
-            let forwarded_for = sender.forwarded_for.as_ref();
-            let from = Origination { client: address, is_tls, forwarded_for };
-            match forward(&backend, Forwarded { request, from, session, record }).await {
-                Ok(response) => response,
-                Err((record, error)) => refuse(&routing, record, error.into()),
+    async move {
+        let admitted = admit(&routing, &mut parts, sender.address, &mut record).await;
+        let quota = record.take_quota();
+        let mut response = match admitted {
+            Ok(Admitted { backend, session }) => {
+                let forwarded_for = sender.forwarded_for.as_ref();
+                let from = Origination { client: sender.address, is_tls, forwarded_for };
+                let forwarded = Forwarded { body, from, session, record };
+                match forward(&backend, &mut parts, forwarded).await {
+                    Ok(response) => response,
+                    Err((record, error)) => refuse(&routing, record, error.into()),
+                }
             }
+            Err(refusal) => refuse(&routing, record, refusal),
+        };
+        if let Some(quota) = quota {
+            add_quota(response.headers_mut(), &quota);
         }
-        Err(refusal) => refuse(&routing, record, refusal),
-    };
-    if let Some(quota) = quota {
-        add_quota(response.headers_mut(), &quota);
+        if let Some(id) = request_id {
+            response.headers_mut().insert(X_REQUEST_ID, id);
+        }
+        response
     }
-    if let Some(id) = request_id {
-        response.headers_mut().insert(X_REQUEST_ID, id);
-    }
-    response
 }
 
 /// Sets the names of a request, and notes those that are recorded. Returns its id, if it gets one.
@@ -108,7 +109,8 @@ async fn admit(
     let backend = choose(routing, route, token.as_deref(), record).await?;
     let session = match (&route.sessions, &token) {
         (Some(sessions), Some(token)) => {
-            Some(begin_session(sessions, &backend, token, request, record).await?)
+            // Most routes have none, and its future is large.
+            Some(Box::pin(begin_session(sessions, &backend, token, request, record)).await?)
         }
         _ => None,
     };

@@ -7,7 +7,7 @@ use weir_net::socket::{
     Address, BindError, BindOptions, Listener, PeerFilter, ProxyHeaderError, ProxyProtocol,
     TlsFiles,
 };
-use weir_net::{ServeOptions, Server, Shutdown};
+use weir_net::{Client, ServeOptions, Server, Shutdown};
 
 use crate::answer::answer;
 use crate::backend::watch;
@@ -100,9 +100,8 @@ impl Gateway {
     /// Like [`serve`](Self::serve), until a shutdown of one kind or another.
     pub async fn serve_until(self, shutdown: impl Future<Output = Shutdown>) {
         let shared = self.shared;
-        let handler = move |request, client| {
-            let (routing, recorder) = (shared.routing(), shared.recorder.clone());
-            answer(routing, recorder, request, client)
+        let handler = move |request, client: Client| {
+            answer(shared.routing(), &shared.recorder, request, &client)
         };
         self.server.serve_until(handler, shutdown).await;
     }

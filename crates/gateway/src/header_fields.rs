@@ -6,29 +6,34 @@
 
 use std::net::IpAddr;
 
+use bytes::Bytes;
 use hyper::HeaderMap;
 use hyper::header::{
-    AUTHORIZATION, CONNECTION, CONTENT_LENGTH, COOKIE, EXPECT, FORWARDED, HOST, HeaderName,
-    HeaderValue, TE, TRANSFER_ENCODING, UPGRADE,
+    AUTHORIZATION, CONNECTION, CONTENT_LENGTH, COOKIE, FORWARDED, HOST, HeaderName, HeaderValue,
+    TE, TRANSFER_ENCODING, UPGRADE,
 };
 
+use crate::address_text::push_address;
 use crate::identifiers::{TRACEPARENT, TRACESTATE, X_REQUEST_ID};
 use crate::sender::{X_FORWARDED_FOR, X_FORWARDED_PROTO};
 
-/// The fields of one connection, which never pass. `TE` passes if it asks for trailer fields. `Expect` was
-/// answered by the gateway.
-const HOP_BY_HOP: [HeaderName; 10] = [
-    CONNECTION,
-    EXPECT,
-    HeaderName::from_static("keep-alive"),
-    HeaderName::from_static("proxy-connection"),
-    HeaderName::from_static("proxy-authenticate"),
-    HeaderName::from_static("proxy-authorization"),
-    HeaderName::from_static("http2-settings"),
-    TE,
-    TRANSFER_ENCODING,
-    UPGRADE,
-];
+/// Whether a field is one of the connection, which never passes. `TE` passes if it asks for trailer fields.
+/// `Expect` was answered by the gateway.
+fn is_hop_by_hop(name: &str) -> bool {
+    matches!(
+        name,
+        "connection"
+            | "expect"
+            | "keep-alive"
+            | "proxy-connection"
+            | "proxy-authenticate"
+            | "proxy-authorization"
+            | "http2-settings"
+            | "te"
+            | "transfer-encoding"
+            | "upgrade"
+    )
+}
 
 /// Fields that `Connection` cannot remove, because they tell who a client is or where a body ends, or because
 /// the gateway has written them.
@@ -43,30 +48,40 @@ const UNREMOVABLE: [HeaderName; 8] = [
     TRACESTATE,
 ];
 
-/// Fields by which gateways tell backends who a client is, or which path it asked for. What a client wrote
-/// there is removed.
-const IDENTITY: [&str; 15] = [
-    "cf-connecting-ip",
-    "client-ip",
-    "forwarded",
-    "remote-user",
-    "true-client-ip",
-    "x-authenticated-user",
-    "x-client-cert",
-    "x-client-ip",
-    "x-cluster-client-ip",
-    "x-forwarded",
-    "x-original-uri",
-    "x-original-url",
-    "x-real-ip",
-    "x-rewrite-url",
-    "x-user",
-];
+/// Whether gateways tell backends by this field who a client is, or which path it asked for. What a client
+/// wrote there is removed. Fields with an underscore in their names go too: servers that follow CGI (RFC 3875
+/// section 4.1.18) cannot tell them from those with a hyphen.
+fn is_claim(name: &str) -> bool {
+    let is_known = matches!(
+        name,
+        "cf-connecting-ip"
+            | "client-ip"
+            | "forwarded"
+            | "remote-user"
+            | "true-client-ip"
+            | "x-authenticated-user"
+            | "x-client-cert"
+            | "x-client-ip"
+            | "x-cluster-client-ip"
+            | "x-forwarded"
+            | "x-original-uri"
+            | "x-original-url"
+            | "x-real-ip"
+            | "x-rewrite-url"
+            | "x-user"
+    );
+    is_known
+        || CLAIM_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+        || name.contains('_')
+}
 
-/// The beginnings of further such fields.
-const IDENTITY_PREFIXES: [&str; 4] = ["x-forwarded-", "x-auth-request-", "x-remote-", "remote-"];
+/// The beginnings of further fields that are claims.
+const CLAIM_PREFIXES: [&str; 4] = ["x-forwarded-", "x-auth-request-", "x-remote-", "remote-"];
 
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+
+/// Room for a value of `Forwarded` with an IPv6 address.
+const FORWARDED_BYTES: usize = 64;
 
 /// What the gateway knows of the connection on which a request came.
 #[derive(Debug, Clone, Copy)]
@@ -82,10 +97,7 @@ pub(crate) struct Origination<'a> {
 pub(crate) fn clean_request(headers: &mut HeaderMap) {
     let asks_for_trailers = headers.get_all(TE).iter().any(names_trailers);
     remove_named_by_connection(headers);
-    for name in &HOP_BY_HOP {
-        headers.remove(name);
-    }
-    remove_claims(headers);
+    remove_if(headers, |name| is_hop_by_hop(name) || is_claim(name));
     join_cookies(headers);
     if asks_for_trailers {
         headers.insert(TE, HeaderValue::from_static("trailers"));
@@ -94,7 +106,7 @@ pub(crate) fn clean_request(headers: &mut HeaderMap) {
 
 /// Removes from trailer fields what a client must not say.
 pub(crate) fn clean_trailers(trailers: &mut HeaderMap) {
-    remove_claims(trailers);
+    remove_if(trailers, is_claim);
     for name in UNREMOVABLE {
         trailers.remove(name);
     }
@@ -107,33 +119,47 @@ pub(crate) fn clean_response(headers: &mut HeaderMap) {
         headers.remove(CONTENT_LENGTH);
     }
     remove_named_by_connection(headers);
-    for name in &HOP_BY_HOP {
-        headers.remove(name);
-    }
+    remove_if(headers, is_hop_by_hop);
 }
 
 /// Tells the backend where a request came from.
 pub(crate) fn add_forwarded(headers: &mut HeaderMap, from: &Origination<'_>) {
     let scheme = if from.is_tls { "https" } else { "http" };
-    let address = from.client.map(|client| client.to_canonical());
-    let own = || HeaderValue::from_str(&address?.to_string()).ok();
-    let forwarded_for = from.forwarded_for.cloned().or_else(own);
-    let node = match address {
-        Some(IpAddr::V4(address)) => address.to_string(),
-        Some(IpAddr::V6(address)) => format!("\"[{address}]\""),
-        None => "unknown".to_owned(),
-    };
-    let forwarded = HeaderValue::from_str(&format!("for={node};proto={scheme}"));
     if let Some(host) = headers.get(HOST).cloned() {
         headers.insert(X_FORWARDED_HOST, host);
     }
     headers.insert(X_FORWARDED_PROTO, HeaderValue::from_static(scheme));
-    if let Some(list) = forwarded_for {
+    let (forwarded, address) = forwarded(from.client.map(|client| client.to_canonical()), scheme);
+    let own = || HeaderValue::from_maybe_shared(address?).ok();
+    if let Some(list) = from.forwarded_for.cloned().or_else(own) {
         headers.insert(X_FORWARDED_FOR, list);
     }
-    if let Ok(forwarded) = forwarded {
+    if let Ok(forwarded) = HeaderValue::from_maybe_shared(forwarded) {
         headers.insert(FORWARDED, forwarded);
     }
+}
+
+/// The value of `Forwarded` (RFC 7239 section 4), and the part of it that is the address.
+fn forwarded(address: Option<IpAddr>, scheme: &str) -> (Bytes, Option<Bytes>) {
+    let mut text = Vec::with_capacity(FORWARDED_BYTES);
+    text.extend_from_slice(b"for=");
+    let (before, after) = match address {
+        Some(IpAddr::V4(_)) => ("", ""),
+        Some(IpAddr::V6(_)) => ("\"[", "]\""),
+        None => ("unknown", ""),
+    };
+    text.extend_from_slice(before.as_bytes());
+    let start = text.len();
+    if let Some(address) = address {
+        push_address(&mut text, address);
+    }
+    let end = text.len();
+    for part in [after, ";proto=", scheme] {
+        text.extend_from_slice(part.as_bytes());
+    }
+    let text = Bytes::from(text);
+    let address = address.map(|_| text.slice(start..end));
+    (text, address)
 }
 
 /// Whether a request asks to go on as a WebSocket (RFC 6455 section 4.1). Other protocols, above all
@@ -171,16 +197,13 @@ fn remove_named_by_connection(headers: &mut HeaderMap) {
     }
 }
 
-/// Removes what a client must not say of itself. Fields with an underscore in their names go too: servers
-/// that follow CGI (RFC 3875 section 4.1.18) cannot tell them from those with a hyphen.
-fn remove_claims(headers: &mut HeaderMap) {
-    let is_claim = |name: &&HeaderName| {
-        let name = name.as_str();
-        let has_prefix = IDENTITY_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
-        has_prefix || name.contains('_') || IDENTITY.contains(&name)
-    };
-    let claims: Vec<HeaderName> = headers.keys().filter(is_claim).cloned().collect();
-    for name in claims {
+/// Removes the fields with such names. Most messages have none, so they are looked for first.
+fn remove_if(headers: &mut HeaderMap, is_removed: impl Fn(&str) -> bool) {
+    if !headers.keys().any(|name| is_removed(name.as_str())) {
+        return;
+    }
+    let names = headers.keys().filter(|name| is_removed(name.as_str()));
+    for name in names.cloned().collect::<Vec<HeaderName>>() {
         headers.remove(name);
     }
 }

@@ -8,6 +8,7 @@
 //! A [`Config`] is read from TOML and checked as a whole. A [`Gateway`] listens at its addresses; its
 //! [`Recorder`] hands what it sees to a source of a [`weir_ingest::Pipeline`], without text in between.
 
+mod address_text;
 mod answer;
 mod authorize;
 mod backend;

@@ -4,6 +4,8 @@
 //! segments, merge slashes and decode percent signs in different ways; a request whose path could mean
 //! another one is refused instead of guessed at.
 
+use std::borrow::Cow;
+
 use hyper::header::{HOST, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::http::uri::Authority;
@@ -11,11 +13,11 @@ use hyper::{Method, Version};
 
 /// Where a request is to go.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct RequestTarget {
-    /// The name of the host in lower case, without port and final dot; `None` in HTTP/1.0.
-    pub(crate) host: Option<String>,
+pub(crate) struct RequestTarget<'a> {
+    /// The name of the host as it was sent, without port and final dot; `None` in HTTP/1.0.
+    pub(crate) host: Option<&'a str>,
     /// The path with its percent signs decoded.
-    pub(crate) path: String,
+    pub(crate) path: Cow<'a, str>,
 }
 
 /// Why a request cannot be routed.
@@ -29,33 +31,37 @@ pub(crate) enum TargetError {
     Path,
 }
 
-impl RequestTarget {
+impl<'a> RequestTarget<'a> {
     /// Reads the target of a request, and makes `Host` what an absolute target says (RFC 9112 section 3.2.2).
     ///
     /// # Errors
     /// If the request cannot be routed without a guess.
-    pub(crate) fn read(request: &mut Parts) -> Result<Self, TargetError> {
+    pub(crate) fn read(request: &'a mut Parts) -> Result<Self, TargetError> {
         if matches!(request.method, Method::CONNECT | Method::TRACE) {
             return Err(TargetError::Method);
         }
-        let host = read_host(request)?;
+        settle_host(request)?;
+        let request: &'a Parts = request;
+        let host = request.headers.get(HOST).map(host_name).transpose()?;
         let path = decode_path(request.uri.path()).ok_or(TargetError::Path)?;
         Ok(Self { host, path })
     }
 }
 
-fn read_host(request: &mut Parts) -> Result<Option<String>, TargetError> {
+/// Makes sure that `Host` is the one valid host of a request; HTTP/1.0 needs none.
+fn settle_host(request: &mut Parts) -> Result<(), TargetError> {
     let mut hosts = request.headers.get_all(HOST).iter();
     let (first, second) = (hosts.next(), hosts.next());
     let authority = match (first, second, request.uri.authority()) {
         (_, Some(_), _) => return Err(TargetError::Host),
         (_, None, Some(target)) => Some(target.clone()),
+        (Some(host), None, None) if is_plain_name(host.as_bytes()) => return Ok(()),
         (Some(host), None, None) => Some(parse_authority(host).ok_or(TargetError::Host)?),
         (None, None, None) => None,
     };
     let Some(authority) = authority else {
         return match request.version {
-            Version::HTTP_10 => Ok(None),
+            Version::HTTP_10 => Ok(()),
             _ => Err(TargetError::Host),
         };
     };
@@ -64,8 +70,25 @@ fn read_host(request: &mut Parts) -> Result<Option<String>, TargetError> {
     }
     let value = HeaderValue::from_str(authority.as_str()).map_err(|_| TargetError::Host)?;
     request.headers.insert(HOST, value);
-    let name = authority.host();
-    Ok(Some(name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase()))
+    Ok(())
+}
+
+/// Whether a host is a name without a port, as most are.
+fn is_plain_name(host: &[u8]) -> bool {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.');
+    !host.is_empty() && host.iter().all(is_plain)
+}
+
+/// The name in a valid host, without port and final dot.
+fn host_name(host: &HeaderValue) -> Result<&str, TargetError> {
+    let host = host.to_str().map_err(|_| TargetError::Host)?;
+    let end = match host.find(']') {
+        // The colons before it belong to an IPv6 address.
+        Some(bracket) => bracket + 1,
+        None => host.find(':').unwrap_or(host.len()),
+    };
+    let name = host.get(..end).unwrap_or(host);
+    Ok(name.strip_suffix('.').unwrap_or(name))
 }
 
 fn parse_authority(host: &HeaderValue) -> Option<Authority> {
@@ -74,7 +97,10 @@ fn parse_authority(host: &HeaderValue) -> Option<Authority> {
 
 /// Decodes a path; `None` if it has dot segments, empty segments, or characters that some servers take for
 /// slashes or for the end.
-fn decode_path(path: &str) -> Option<String> {
+fn decode_path(path: &str) -> Option<Cow<'_, str>> {
+    if is_plain_path(path.as_bytes()) {
+        return Some(Cow::Borrowed(path));
+    }
     let mut decoded = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes().iter();
     while let Some(byte) = rest.next() {
@@ -104,7 +130,16 @@ fn decode_path(path: &str) -> Option<String> {
             return None;
         }
     }
-    Some(decoded)
+    Some(Cow::Owned(decoded))
+}
+
+/// Whether a path has no byte, and no two bytes, that have to be looked at again.
+fn is_plain_path(path: &[u8]) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,=:@/".contains(&byte);
+    let is_doubtful = |pair: &[u8]| matches!(pair, [b'/', b'/' | b'.']);
+    path.first() == Some(&b'/')
+        && path.iter().all(|byte| is_plain(*byte))
+        && !path.windows(2).any(is_doubtful)
 }
 
 fn hexadecimal(digit: u8) -> Option<u8> {
@@ -118,12 +153,19 @@ mod tests {
 
     use super::{RequestTarget, TargetError};
 
-    fn read(method: &str, target: &str, hosts: &[&str]) -> Result<RequestTarget, TargetError> {
+    /// The host and the path of a request.
+    fn read(
+        method: &str,
+        target: &str,
+        hosts: &[&str],
+    ) -> Result<(Option<String>, String), TargetError> {
         let mut request = Request::builder().method(method).uri(target);
         for host in hosts {
             request = request.header("host", *host);
         }
-        RequestTarget::read(&mut request.body(()).expect("a request").into_parts().0)
+        let mut parts = request.body(()).expect("a request").into_parts().0;
+        let target = RequestTarget::read(&mut parts)?;
+        Ok((target.host.map(str::to_owned), target.path.into_owned()))
     }
 
     #[test]
@@ -153,14 +195,18 @@ mod tests {
             ("/a%ff", None),
         ] {
             let read = read("GET", path, &["a.example"]);
-            assert_eq!(read.ok().map(|target| target.path).as_deref(), expected, "{path}");
+            assert_eq!(read.ok().map(|(_, path)| path).as_deref(), expected, "{path}");
         }
     }
 
     #[test]
     fn a_request_has_one_host() {
         for (target, hosts, expected) in [
-            ("/", &["Shop.example:8080"][..], Ok(Some("shop.example"))),
+            ("/", &["Shop.example:8080"][..], Ok(Some("Shop.example"))),
+            ("/", &["shop.example.:80"], Ok(Some("shop.example"))),
+            ("/", &["shop.example:"], Ok(Some("shop.example"))),
+            ("/", &[":80"], Err(TargetError::Host)),
+            ("/", &["a]b"], Err(TargetError::Host)),
             ("/", &["shop.example."], Ok(Some("shop.example"))),
             ("/", &["[::1]:80"], Ok(Some("[::1]"))),
             ("/", &[], Err(TargetError::Host)),
@@ -170,7 +216,7 @@ mod tests {
             ("/", &[""], Err(TargetError::Host)),
             ("http://b.example/", &["a.example"], Ok(Some("b.example"))),
         ] {
-            let read = read("GET", target, hosts).map(|target| target.host);
+            let read = read("GET", target, hosts).map(|(host, _)| host);
             assert_eq!(read, expected.map(|host| host.map(str::to_owned)), "{target} {hosts:?}");
         }
         let request = Request::builder().version(Version::HTTP_10).uri("/").body(());

@@ -94,7 +94,7 @@ impl Routing {
 
     /// The route of a request: among those that fit, the one with the longest path, and one with a host
     /// before one without.
-    pub(crate) fn route(&self, target: &RequestTarget) -> Option<&Route> {
+    pub(crate) fn route(&self, target: &RequestTarget<'_>) -> Option<&Route> {
         self.routes.iter().find(|route| route.fits(target))
     }
 
@@ -123,7 +123,7 @@ impl Routing {
             }
             (_, RouteChoice::Template(template), Some(claim)) => template.backend(claim),
             (_, RouteChoice::Lookup(lookup), Some(claim)) => {
-                let found = lookup.backend(claim).await.ok_or(Refusal::NO_LOOKUP)?;
+                let found = Box::pin(lookup.backend(claim)).await.ok_or(Refusal::NO_LOOKUP)?;
                 is_remembered = Some(found.is_remembered);
                 found.value.backend.as_deref().and_then(named)
             }
@@ -158,9 +158,9 @@ impl Route {
         Self { name: name.into(), config: config.clone(), sessions, choice }
     }
 
-    fn fits(&self, target: &RequestTarget) -> bool {
-        let fits_host =
-            self.config.host.as_deref().is_none_or(|own| target.host.as_deref() == Some(own));
+    fn fits(&self, target: &RequestTarget<'_>) -> bool {
+        let is_own = |own: &str| target.host.is_some_and(|host| host.eq_ignore_ascii_case(own));
+        let fits_host = self.config.host.as_deref().is_none_or(is_own);
         let rest = target.path.strip_prefix(self.config.path.as_str());
         // `/api` is `/api` and `/api/...`, and not `/apis`.
         let fits_path = rest.is_some_and(|rest| {

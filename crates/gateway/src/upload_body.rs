@@ -22,7 +22,8 @@ pub(crate) struct UploadBody(Kind);
 enum Kind {
     /// Sent in one piece, then `None`.
     Whole(Option<Bytes>),
-    Upload(Upload),
+    /// Few requests have one, and what it needs is large.
+    Upload(Box<Upload>),
 }
 
 #[derive(Debug)]
@@ -82,9 +83,10 @@ impl Upload {
     }
 }
 
-/// Tells how far a body has come, and whether it was the client that broke it off.
+/// Tells how far a body has come, and whether it was the client that broke it off. A request without a body
+/// has nothing to tell.
 #[derive(Debug, Clone)]
-pub(crate) struct UploadFate(Arc<Fate>);
+pub(crate) struct UploadFate(Option<Arc<Fate>>);
 
 #[derive(Debug)]
 struct Fate {
@@ -96,30 +98,32 @@ struct Fate {
 }
 
 impl UploadFate {
-    fn new(is_complete: bool) -> Self {
-        Self(Arc::new(Fate {
+    fn of_a_body() -> Self {
+        Self(Some(Arc::new(Fate {
             is_broken: AtomicBool::new(false),
-            is_complete: AtomicBool::new(is_complete),
+            is_complete: AtomicBool::new(false),
             begun: Instant::now(),
             last_part_ms: AtomicU64::new(0),
-        }))
+        })))
     }
 
     /// Whether the client broke off, or sent nothing for too long.
     pub(crate) fn is_broken(&self) -> bool {
-        self.0.is_broken.load(Ordering::Relaxed)
+        self.0.as_ref().is_some_and(|fate| fate.is_broken.load(Ordering::Relaxed))
     }
 
     /// Whether the backend has taken all of it.
     pub(crate) fn is_complete(&self) -> bool {
-        self.0.is_complete.load(Ordering::Relaxed)
+        self.0.as_ref().is_none_or(|fate| fate.is_complete.load(Ordering::Relaxed))
     }
 
-    /// Waits until no part of the body has been taken for so long.
+    /// Waits until no part of the body has been taken for so long. Without a body it is the time since the
+    /// call.
     pub(crate) async fn ceased(&self, pause: Duration) {
+        let Some(fate) = &self.0 else { return tokio::time::sleep(pause).await };
         loop {
-            let last_part = Duration::from_millis(self.0.last_part_ms.load(Ordering::Relaxed));
-            let end = self.0.begun + last_part + pause;
+            let last_part = Duration::from_millis(fate.last_part_ms.load(Ordering::Relaxed));
+            let end = fate.begun + last_part + pause;
             if Instant::now() >= end {
                 return;
             }
@@ -129,16 +133,21 @@ impl UploadFate {
 
     /// Begins to count anew: a part was taken, or the request is sent to another server.
     pub(crate) fn note_part(&self) {
-        let ms = u64::try_from(self.0.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.0.last_part_ms.store(ms, Ordering::Relaxed);
+        let Some(fate) = &self.0 else { return };
+        let ms = u64::try_from(fate.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        fate.last_part_ms.store(ms, Ordering::Relaxed);
     }
 
     fn note_end(&self) {
-        self.0.is_complete.store(true, Ordering::Relaxed);
+        if let Some(fate) = &self.0 {
+            fate.is_complete.store(true, Ordering::Relaxed);
+        }
     }
 
     fn note_break(&self) {
-        self.0.is_broken.store(true, Ordering::Relaxed);
+        if let Some(fate) = &self.0 {
+            fate.is_broken.store(true, Ordering::Relaxed);
+        }
     }
 }
 
@@ -154,14 +163,14 @@ impl UploadBody {
 
     /// A body that fails if the client sends nothing for `idle`.
     pub(crate) fn new(body: Incoming, idle: Duration) -> (Self, UploadFate) {
-        let fate = UploadFate::new(body.is_end_stream());
         if body.is_end_stream() {
-            return (Self::empty(), fate);
+            return (Self::empty(), UploadFate(None));
         }
+        let fate = UploadFate::of_a_body();
         let rate = BodyRate::default();
         let (waited, wait) = (Duration::ZERO, None);
         let upload = Upload { body, idle, rate, bytes: 0, waited, wait, fate: fate.clone() };
-        (Self(Kind::Upload(upload)), fate)
+        (Self(Kind::Upload(Box::new(upload))), fate)
     }
 }
 

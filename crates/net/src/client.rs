@@ -28,6 +28,11 @@ impl Client {
         self.peer
     }
 
+    /// Whether the connection is encrypted.
+    pub fn scheme(&self) -> Scheme {
+        self.scheme
+    }
+
     /// Waits until the client has closed its sending side.
     ///
     /// A client that has gone has closed both sides, but one that waits for the answer may have closed

@@ -117,28 +117,41 @@ impl Connection {
         }
     }
 
-    /// Sends a request, and waits for the head of the answer.
+    /// Sends a request, and waits for the head of the answer. It is no `async` method because a request is
+    /// large, and would be a part of the future.
     ///
     /// # Errors
     /// If the connection breaks before it. If nothing was sent, the request comes back with the error.
-    pub(super) async fn send(
+    pub(super) fn send(
         &mut self,
         request: UpstreamRequest,
-    ) -> Result<Response<Incoming>, TrySendError<UpstreamRequest>> {
+    ) -> impl Future<Output = Result<Response<Incoming>, TrySendError<UpstreamRequest>>> + '_ {
         let Self { sender, driver } = self;
-        match sender {
-            Sender::Http1(sender) => {
-                let mut sent = pin!(sender.try_send_request(request));
-                poll_fn(|context| {
-                    drive(driver, context);
-                    sent.as_mut().poll(context)
-                })
-                .await
-            }
+        let sent = match sender {
+            Sender::Http1(sender) => Sent::Http1(sender.try_send_request(request)),
             // Few backends speak it, and its future is large.
-            Sender::Http2(sender) => Box::pin(sender.try_send_request(request)).await,
+            Sender::Http2(sender) => Sent::Http2(Box::pin(sender.try_send_request(request))),
+        };
+        async move {
+            match sent {
+                Sent::Http1(sent) => {
+                    let mut sent = pin!(sent);
+                    let answered = poll_fn(|context| {
+                        drive(driver, context);
+                        sent.as_mut().poll(context)
+                    });
+                    answered.await
+                }
+                Sent::Http2(sent) => sent.await,
+            }
         }
     }
+}
+
+/// A request that was handed to a connection of either kind.
+enum Sent<Http1, Http2> {
+    Http1(Http1),
+    Http2(Http2),
 }
 
 fn drive(driver: &mut Option<Driver>, context: &mut Context<'_>) -> bool {

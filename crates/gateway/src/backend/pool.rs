@@ -182,11 +182,11 @@ impl Lease {
     ///
     /// # Errors
     /// If the connection breaks before it. If nothing was sent, the request comes back with the error.
-    pub(crate) async fn send(
+    pub(crate) fn send(
         &mut self,
         request: UpstreamRequest,
-    ) -> Result<Response<Incoming>, TrySendError<UpstreamRequest>> {
-        self.connection.send(request).await
+    ) -> impl Future<Output = Result<Response<Incoming>, TrySendError<UpstreamRequest>>> + '_ {
+        self.connection.send(request)
     }
 
     /// Reads and writes what can be read and written now. Returns whether a further part of the answer may

@@ -19,6 +19,7 @@ pub(crate) struct AnswerBody {
     body: Incoming,
     limits: AnswerLimits,
     deadline: Option<Pin<Box<Sleep>>>,
+    is_broken: bool,
     end: Option<AnswerEnd>,
 }
 
@@ -41,7 +42,7 @@ pub(crate) struct AnswerEnd {
 
 impl AnswerBody {
     pub(crate) fn new(body: Incoming, limits: AnswerLimits, end: AnswerEnd) -> Self {
-        let mut answer = Self { body, limits, deadline: None, end: Some(end) };
+        let mut answer = Self { body, limits, deadline: None, is_broken: false, end: Some(end) };
         if answer.body.is_end_stream() {
             answer.complete();
         }
@@ -101,6 +102,10 @@ impl Body for AnswerBody {
             this.end_early("too_long");
             return Poll::Ready(Some(Err(BodyAbortError)));
         }
+        if this.is_broken {
+            this.break_off("backend_broke_off");
+            return Poll::Ready(Some(Err(BodyAbortError)));
+        }
         match this.poll_body(context) {
             Poll::Ready(Some(Ok(frame))) => {
                 this.deadline = None;
@@ -114,8 +119,11 @@ impl Body for AnswerBody {
                 Poll::Ready(Some(Ok(frame)))
             }
             Poll::Ready(Some(Err(_))) => {
-                this.break_off("backend_broke_off");
-                Poll::Ready(Some(Err(BodyAbortError)))
+                // An error takes all with it that is not written yet, so the client first gets what came
+                // before it.
+                this.is_broken = true;
+                context.waker().wake_by_ref();
+                Poll::Pending
             }
             Poll::Ready(None) => {
                 this.complete();

@@ -4,12 +4,14 @@ mod answer_body;
 mod error;
 mod tunnel;
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use hyper::body::Incoming;
 use hyper::header::{CONTENT_LENGTH, HOST, HeaderValue, SET_COOKIE, TRANSFER_ENCODING};
 use hyper::http::request::Parts;
 use hyper::http::uri::PathAndQuery;
+use hyper::upgrade::OnUpgrade;
 use hyper::{Method, Request, Response, StatusCode, Uri, Version};
 use tokio::time::{Instant, timeout_at};
 use weir_net::Body;
@@ -25,9 +27,9 @@ use crate::upload_body::{UploadBody, UploadFate};
 /// How often a request is sent to another server after it could not be delivered.
 const RETRIES_MAX: usize = 2;
 
-/// A request that is ready to be forwarded.
+/// What is forwarded beside the head of a request.
 pub(crate) struct Forwarded<'a> {
-    pub(crate) request: Request<Incoming>,
+    pub(crate) body: Incoming,
     pub(crate) from: Origination<'a>,
     pub(crate) session: Option<Session>,
     pub(crate) record: Box<OpenRecord>,
@@ -37,12 +39,13 @@ pub(crate) struct Forwarded<'a> {
 /// is none.
 pub(crate) async fn forward(
     backend: &Arc<Backend>,
+    parts: &mut Parts,
     forwarded: Forwarded<'_>,
 ) -> Result<Response<Body>, (Box<OpenRecord>, ForwardError)> {
-    let Forwarded { mut request, from, session, mut record } = forwarded;
-    let is_websocket = header_fields::asks_for_websocket(request.headers());
-    let client_upgrade = is_websocket.then(|| hyper::upgrade::on(&mut request));
-    let (mut parts, body) = request.into_parts();
+    let Forwarded { body, from, session, mut record } = forwarded;
+    let is_websocket = header_fields::asks_for_websocket(&parts.headers);
+    let client_upgrade =
+        if is_websocket { parts.extensions.remove::<OnUpgrade>() } else { None };
     header_fields::clean_request(&mut parts.headers);
     header_fields::add_forwarded(&mut parts.headers, &from);
     if is_websocket {
@@ -51,22 +54,26 @@ pub(crate) async fn forward(
     let (body, fate) = UploadBody::new(body, backend.timeouts().idle);
     let end = backend.timeouts().whole.map(|whole| record.begun() + whole);
     let has_session = session.is_some();
-    let delivered = async {
-        match session {
-            None => deliver(backend, &parts, (body, &fate), &mut record).await,
-            Some(session) => {
-                deliver_as(session, backend, &mut parts, (body, &fate), &mut record).await
+    let delivered = {
+        let mut delivered = pin!(async {
+            match session {
+                None => deliver(backend, parts, (body, &fate), &mut record).await,
+                Some(session) => {
+                    let body = (body, &fate);
+                    Box::pin(deliver_as(session, backend, parts, body, &mut record)).await
+                }
             }
+        });
+        match end {
+            None => delivered.as_mut().await,
+            Some(end) => timeout_at(end, delivered).await.unwrap_or(Err(ForwardError::Timeout)),
         }
     };
-    let delivered = match end {
-        None => delivered.await,
-        Some(end) => timeout_at(end, delivered).await.unwrap_or(Err(ForwardError::Timeout)),
-    };
-    let Delivered { mut response, lease, instance } = match delivered {
+    let delivered = match delivered {
         Ok(delivered) => delivered,
         Err(error) => return Err((record, error)),
     };
+    let Delivered { mut response, lease, instance } = delivered;
     record.set_status(response.status());
     let done = AnswerEnd { lease: Some(lease), instance, record };
     header_fields::clean_response(response.headers_mut());
@@ -84,7 +91,7 @@ pub(crate) async fn forward(
 
 /// Opens a tunnel, if the client asked for one.
 fn switch(
-    client_upgrade: Option<hyper::upgrade::OnUpgrade>,
+    client_upgrade: Option<OnUpgrade>,
     mut response: Response<Incoming>,
     mut end: AnswerEnd,
     backend: &Backend,

@@ -13,9 +13,13 @@ use weir_core::{Field, Record, Timestamp};
 
 use super::EXTRA_FIELDS;
 use super::recorder::Recorder;
+use crate::address_text::push_address;
 use crate::http_version::version_name;
 use crate::identifiers::RecordedIdentifiers;
 use crate::limits::Admission;
+
+/// Room for the text of most addresses.
+const ADDRESS_BYTES: usize = 40;
 
 /// What is known so far of a request. It is written when it is dropped, so that none is lost.
 #[derive(Debug)]
@@ -168,29 +172,26 @@ impl OpenRecord {
     }
 
     fn write(&self) {
-        let took_ns = |begun: Instant| u64::try_from(begun.elapsed().as_nanos()).ok();
-        let status = self.status.map(|status| status.as_str().to_owned());
-        let client = self.request.client.map(|client| client.to_canonical().to_string());
-        let bytes = |value: &Option<HeaderValue>| value.as_ref().map(|it| it.as_bytes().to_vec());
-        let (host, referer, agent) = (
-            bytes(&self.request.host),
-            bytes(&self.request.referer),
-            bytes(&self.request.user_agent),
-        );
+        let now = Instant::now();
+        let took_ns = |begun: Instant| u64::try_from((now - begun).as_nanos()).ok();
+        let mut client = Vec::with_capacity(ADDRESS_BYTES);
+        if let Some(address) = self.request.client {
+            push_address(&mut client, address.to_canonical());
+        }
         let mut record = Record::with_extra_fields(EXTRA_FIELDS.len());
         let arrival = self.admission.arrival_ns;
         record.time = arrival.map(at).or_else(|| timestamp(self.arrived));
-        record.put_text(Field::Client, client.as_ref().map(String::as_bytes));
+        record.put_text(Field::Client, self.request.client.map(|_| &client[..]));
         record.put_text(Field::User, self.subject.as_ref().map(|subject| subject.as_bytes()));
-        record.put_text(Field::Host, host.as_deref());
+        record.put_text(Field::Host, bytes(&self.request.host));
         record.put_text(Field::Method, Some(self.request.method.as_str().as_bytes()));
         record.put_text(Field::Path, Some(self.request.uri.path().as_bytes()));
         let query = self.request.uri.query().map(without_token);
         record.put_text(Field::Query, query.as_ref().map(|query| query.as_bytes()));
         record.put_text(Field::Protocol, Some(version_name(self.request.version)));
-        record.put_text(Field::Status, status.as_ref().map(String::as_bytes));
-        record.put_text(Field::Referer, referer.as_deref());
-        record.put_text(Field::UserAgent, agent.as_deref());
+        record.put_text(Field::Status, self.status.as_ref().map(|it| it.as_str().as_bytes()));
+        record.put_text(Field::Referer, bytes(&self.request.referer));
+        record.put_text(Field::UserAgent, bytes(&self.request.user_agent));
         record.set_number(Field::Bytes, Some(self.bytes));
         record.set_number(Field::RequestTime, took_ns(self.begun));
         record.set_number(Field::UpstreamTime, self.upstream_begun.and_then(took_ns));
@@ -244,6 +245,10 @@ fn without_token(query: &str) -> Cow<'_, str> {
         false => part.to_owned(),
     };
     Cow::Owned(query.split('&').map(hidden).collect::<Vec<_>>().join("&"))
+}
+
+fn bytes(value: &Option<HeaderValue>) -> Option<&[u8]> {
+    value.as_ref().map(HeaderValue::as_bytes)
 }
 
 fn first(headers: &HeaderMap, name: &HeaderName) -> Option<HeaderValue> {

@@ -28,7 +28,7 @@ pub fn bearer_token<'a>(
         return Err(TokenRefusal::OtherScheme);
     }
     let token = rest.trim_matches(' ');
-    if token.is_empty() || !token.bytes().all(is_token_byte) {
+    if token.is_empty() || !token.bytes().all(|byte| IS_TOKEN_BYTE[usize::from(byte)]) {
         return Err(TokenRefusal::MalformedField);
     }
     if query.is_some_and(has_token) {
@@ -37,10 +37,19 @@ pub fn bearer_token<'a>(
     Ok(token)
 }
 
-/// Whether a token may have this byte (`b64token`, RFC 6750 section 2.1).
-fn is_token_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte)
-}
+/// Whether a token may have a byte (`b64token`, RFC 6750 section 2.1).
+const IS_TOKEN_BYTE: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < table.len() {
+        table[byte] = matches!(
+            byte as u8,
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'+' | b'/' | b'='
+        );
+        byte += 1;
+    }
+    table
+};
 
 fn has_token(query: &str) -> bool {
     let names = query.split('&').map(|pair| pair.split_once('=').map_or(pair, |(name, _)| name));

@@ -157,7 +157,9 @@ impl TokenVerifier {
         if let Some(known) = self.cache.get(&digest, moment) {
             return Ok((known, VerifiedBy::Cache));
         }
-        let (verified, generation) = self.verify_anew(token, now_unix_s).await?;
+        // Most tokens are remembered, and the future of a verification is large.
+        let anew = Box::pin(self.verify_anew(token, now_unix_s));
+        let (verified, generation) = anew.await?;
         let verified = Arc::new(verified);
         self.cache.insert(digest, Moment { generation, now_unix_s }, &verified);
         Ok((verified, VerifiedBy::Signature))
