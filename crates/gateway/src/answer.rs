@@ -180,7 +180,7 @@ async fn verify(
 ) -> Result<Arc<VerifiedToken>, Refusal> {
     let (token, by) = authorize(verifier, request).await?;
     record.token_cache = Some(hit_or_miss(by == VerifiedBy::Cache));
-    record.subject = token.subject().map(Arc::from);
+    record.subject = token.subject().cloned();
     Ok(token)
 }
 

@@ -70,9 +70,7 @@ fn is_claim(name: &str) -> bool {
             | "x-rewrite-url"
             | "x-user"
     );
-    is_known
-        || CLAIM_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-        || name.contains('_')
+    is_known || CLAIM_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || name.contains('_')
 }
 
 /// The beginnings of further fields that are claims.
@@ -179,11 +177,11 @@ pub(crate) fn add_websocket(headers: &mut HeaderMap) {
 }
 
 fn remove_named_by_connection(headers: &mut HeaderMap) {
-    if !headers.contains_key(CONNECTION) {
-        return;
-    }
     let mut named = Vec::new();
     for value in headers.get_all(CONNECTION) {
+        if is_usual(value) {
+            continue;
+        }
         for name in value.as_bytes().split(|byte| *byte == b',') {
             if let Ok(name) = HeaderName::from_bytes(name.trim_ascii())
                 && !UNREMOVABLE.contains(&name)
@@ -195,6 +193,12 @@ fn remove_named_by_connection(headers: &mut HeaderMap) {
     for name in named {
         headers.remove(name);
     }
+}
+
+/// Whether a `Connection` says what most do, and names no field that would stay otherwise.
+fn is_usual(connection: &HeaderValue) -> bool {
+    let is = |usual: &[u8]| connection.as_bytes().eq_ignore_ascii_case(usual);
+    is(b"keep-alive") || is(b"close")
 }
 
 /// Removes the fields with such names. Most messages have none, so they are looked for first.

@@ -55,7 +55,7 @@ fn settle_host(request: &mut Parts) -> Result<(), TargetError> {
     let authority = match (first, second, request.uri.authority()) {
         (_, Some(_), _) => return Err(TargetError::Host),
         (_, None, Some(target)) => Some(target.clone()),
-        (Some(host), None, None) if is_plain_name(host.as_bytes()) => return Ok(()),
+        (Some(host), None, None) if is_plain_host(host.as_bytes()) => return Ok(()),
         (Some(host), None, None) => Some(parse_authority(host).ok_or(TargetError::Host)?),
         (None, None, None) => None,
     };
@@ -73,10 +73,17 @@ fn settle_host(request: &mut Parts) -> Result<(), TargetError> {
     Ok(())
 }
 
-/// Whether a host is a name without a port, as most are.
-fn is_plain_name(host: &[u8]) -> bool {
+/// Whether a host is a name or an IPv4 address, with or without a port, as most are.
+fn is_plain_host(host: &[u8]) -> bool {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.');
-    !host.is_empty() && host.iter().all(is_plain)
+    let end = host.iter().position(|byte| !is_plain(byte)).unwrap_or(host.len());
+    let (name, port) = host.split_at(end);
+    let is_port = match port {
+        [] => true,
+        [b':', digits @ ..] => digits.len() < 6 && digits.iter().all(u8::is_ascii_digit),
+        _ => false,
+    };
+    is_port && !name.is_empty()
 }
 
 /// The name in a valid host, without port and final dot.

@@ -85,7 +85,7 @@ impl Connection {
         }
     }
 
-    /// Reads and writes what can be read and written now. Returns whether there was something to drive.
+    /// Reads and writes what can be read and written now. Returns whether it had to be driven.
     pub(super) fn drive(&mut self, context: &mut Context<'_>) -> bool {
         drive(&mut self.driver, context)
     }
@@ -102,17 +102,15 @@ impl Connection {
         }
     }
 
-    /// Waits until it can take the next request. Returns whether it can.
+    /// Whether it stands still unless its user drives it.
+    pub(super) fn is_driven(&self) -> bool {
+        self.driver.is_some()
+    }
+
+    /// Waits until it can take the next request. Returns whether it can. Its own task must drive it.
     pub(super) async fn ready(&mut self) -> bool {
-        let Self { sender, driver } = self;
-        match sender {
-            Sender::Http1(sender) => {
-                let ready = poll_fn(|context| {
-                    drive(driver, context);
-                    sender.poll_ready(context)
-                });
-                ready.await.is_ok()
-            }
+        match &mut self.sender {
+            Sender::Http1(sender) => sender.ready().await.is_ok(),
             Sender::Http2(sender) => sender.ready().await.is_ok(),
         }
     }

@@ -205,8 +205,8 @@ impl Lease {
         if self.is_http2() {
             return;
         }
-        self.connection.look();
-        if self.connection.is_ready() {
+        if self.connection.is_driven() || self.connection.is_ready() {
+            // Whether it can take a request is seen when there is one.
             put_idle(&self.instance, self.connection);
         } else if !self.connection.is_closed() {
             // The rest of the request's body is on its way, or its task has to run first.

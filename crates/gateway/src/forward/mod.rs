@@ -44,8 +44,7 @@ pub(crate) async fn forward(
 ) -> Result<Response<Body>, (Box<OpenRecord>, ForwardError)> {
     let Forwarded { body, from, session, mut record } = forwarded;
     let is_websocket = header_fields::asks_for_websocket(&parts.headers);
-    let client_upgrade =
-        if is_websocket { parts.extensions.remove::<OnUpgrade>() } else { None };
+    let client_upgrade = if is_websocket { parts.extensions.remove::<OnUpgrade>() } else { None };
     header_fields::clean_request(&mut parts.headers);
     header_fields::add_forwarded(&mut parts.headers, &from);
     if is_websocket {

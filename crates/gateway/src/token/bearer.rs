@@ -21,16 +21,18 @@ pub fn bearer_token<'a>(
     if fields.next().is_some() {
         return Err(TokenRefusal::SeveralTokens);
     }
-    let field = field.to_str().map_err(|_| TokenRefusal::MalformedField)?;
-    let (scheme, rest) = field.split_once(' ').unwrap_or((field, ""));
+    let field = field.as_bytes();
+    let end = field.iter().position(|byte| *byte == b' ').unwrap_or(field.len());
+    let (scheme, rest) = field.split_at(end);
     // Names of schemes are case-insensitive (RFC 9110 section 11.1).
-    if !scheme.eq_ignore_ascii_case("Bearer") {
+    if !scheme.eq_ignore_ascii_case(b"Bearer") {
         return Err(TokenRefusal::OtherScheme);
     }
-    let token = rest.trim_matches(' ');
-    if token.is_empty() || !token.bytes().all(|byte| IS_TOKEN_BYTE[usize::from(byte)]) {
+    let token = trim_spaces(rest);
+    if token.is_empty() || !token.iter().all(|byte| IS_TOKEN_BYTE[usize::from(*byte)]) {
         return Err(TokenRefusal::MalformedField);
     }
+    let token = std::str::from_utf8(token).map_err(|_| TokenRefusal::MalformedField)?;
     if query.is_some_and(has_token) {
         return Err(TokenRefusal::SeveralTokens);
     }
@@ -50,6 +52,14 @@ const IS_TOKEN_BYTE: [bool; 256] = {
     }
     table
 };
+
+/// A text without the spaces around it. A tab is no space here.
+fn trim_spaces(mut text: &[u8]) -> &[u8] {
+    while let [b' ', rest @ ..] | [rest @ .., b' '] = text {
+        text = rest;
+    }
+    text
+}
 
 fn has_token(query: &str) -> bool {
     let names = query.split('&').map(|pair| pair.split_once('=').map_or(pair, |(name, _)| name));

@@ -1,5 +1,7 @@
 //! A token that was accepted.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use super::claims::Claims;
@@ -8,13 +10,16 @@ use super::claims::Claims;
 #[derive(Debug, Clone, PartialEq)]
 pub struct VerifiedToken {
     expires_at_unix_s: i64,
+    /// The claim `sub`, as the records of all requests with this token share it.
+    subject: Option<Arc<str>>,
     members: Map<String, Value>,
 }
 
 impl VerifiedToken {
     pub(super) fn new(claims: Claims) -> Self {
         let Claims { members, expires_at_unix_s } = claims;
-        Self { expires_at_unix_s, members }
+        let subject = members.get("sub").and_then(Value::as_str).map(Arc::from);
+        Self { expires_at_unix_s, subject, members }
     }
 
     /// The claim `iss`, which is that of the issuer's settings.
@@ -23,8 +28,8 @@ impl VerifiedToken {
     }
 
     /// The claim `sub`, if there is one.
-    pub fn subject(&self) -> Option<&str> {
-        self.text("sub")
+    pub fn subject(&self) -> Option<&Arc<str>> {
+        self.subject.as_ref()
     }
 
     /// The claim `exp` in whole seconds since 1970.

@@ -132,11 +132,7 @@ async fn backends_that_misbehave_are_answered_for() {
         ),
         ("HTTP/1.1 200 OK\r\nBad Name: 1\r\n\r\n", "502", "backend_broken"),
         ("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", "200", "backend_broke_off"),
-        (
-            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
-            "200",
-            "backend_broke_off",
-        ),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "200", "backend_broke_off"),
         ("HTTP/1.1 101 Switching Protocols\r\n\r\n", "502", "backend_broken"),
         (
             "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",

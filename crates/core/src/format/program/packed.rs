@@ -78,13 +78,9 @@ impl PackedProgram {
         }
         for text in &self.texts {
             match text {
-                Text::Known(field) => push_text(packed, [record.text(*field), None, None]),
-                Text::Extra(index) => push_text(packed, [record.extra(*index), None, None]),
-                Text::Target => {
-                    let query = record.text(Field::Query);
-                    let mark = query.map(|_| &b"?"[..]);
-                    push_text(packed, [record.text(Field::Path), mark, query]);
-                }
+                Text::Known(field) => push_text(packed, record.text(*field)),
+                Text::Extra(index) => push_text(packed, record.extra(*index)),
+                Text::Target => push_target(packed, record),
             }
         }
         match u32::try_from(packed.len() - start - 4) {
@@ -133,17 +129,31 @@ impl PackedProgram {
     }
 }
 
-/// Packs a text that consists of these parts; none if the first is absent.
-fn push_text(packed: &mut Vec<u8>, parts: [Option<&[u8]>; 3]) {
-    let parts = if parts[0].is_some() { parts } else { [None; 3] };
-    let length: usize = parts.iter().flatten().map(|part| part.len()).sum();
-    let length = u32::try_from(length).ok().filter(|length| *length != ABSENT_TEXT);
-    let (Some(length), true) = (length, parts[0].is_some()) else {
-        packed.extend_from_slice(&ABSENT_TEXT.to_le_bytes());
-        return;
+/// Packs a text, which may be absent. One that is too long is.
+fn push_text(packed: &mut Vec<u8>, text: Option<&[u8]>) {
+    let length = text.and_then(|text| packed_length(text.len()));
+    packed.extend_from_slice(&length.unwrap_or(ABSENT_TEXT).to_le_bytes());
+    if let (Some(text), Some(_)) = (text, length) {
+        packed.extend_from_slice(text);
+    }
+}
+
+/// Packs the path, and the query after `?`.
+fn push_target(packed: &mut Vec<u8>, record: &Record<'_>) {
+    let (path, query) = (record.text(Field::Path), record.text(Field::Query));
+    let (Some(path), Some(query)) = (path, query) else { return push_text(packed, path) };
+    let Some(length) = packed_length(path.len() + 1 + query.len()) else {
+        return push_text(packed, None);
     };
     packed.extend_from_slice(&length.to_le_bytes());
-    parts.iter().flatten().for_each(|part| packed.extend_from_slice(part));
+    for part in [path, b"?", query] {
+        packed.extend_from_slice(part);
+    }
+}
+
+/// The length of a text as it is packed; `None` if it is too long.
+fn packed_length(bytes: usize) -> Option<u32> {
+    u32::try_from(bytes).ok().filter(|length| *length != ABSENT_TEXT)
 }
 
 fn take<'a, const N: usize>(rest: &mut &'a [u8]) -> Option<&'a [u8; N]> {

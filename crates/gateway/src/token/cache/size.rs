@@ -15,7 +15,8 @@ const NODE_MEMBERS: usize = 11;
 
 /// The bytes that a token takes, a few more rather than fewer.
 pub(super) fn bytes_of(token: &VerifiedToken) -> usize {
-    ENTRY_BYTES + members_bytes(token.claims())
+    let subject = token.subject().map_or(0, |subject| 16 + subject.len());
+    ENTRY_BYTES + subject + members_bytes(token.claims())
 }
 
 /// Nodes are at least half full, but for the first.
