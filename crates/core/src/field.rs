@@ -27,6 +27,9 @@
 /// | `bytes` | `$body_bytes_sent` | `%b` | `sc-bytes` |
 /// | `request_time` | `$request_time` | `%D`, `%T` | `time-taken` |
 /// | `upstream_time` | `$upstream_response_time` | | |
+/// | `upstream_connect_time` | `$upstream_connect_time` | | |
+/// | `upstream_header_time` | `$upstream_header_time` | | |
+/// | `wait_time`, `body_time` | | | |
 /// | `time` | `$time_local`, `$time_iso8601`, `$msec` | `%t` | `date` and `time` |
 ///
 /// A request line, `$request` or `%r`, fills `method`, `path`, `query` and `protocol`. If it cannot
@@ -112,6 +115,24 @@ pub enum Field {
     ///
     /// In nanoseconds, the sum over all upstreams that were tried.
     UpstreamTime,
+    /// Time to connect to the upstream.
+    ///
+    /// In nanoseconds, with the TLS handshake. Absent if the request used a connection that was
+    /// there. A part of [`Field::UpstreamHeaderTime`].
+    UpstreamConnectTime,
+    /// Time until the head of the upstream's response.
+    ///
+    /// In nanoseconds, from the beginning of the connection attempt, or of the request if the
+    /// connection was there.
+    UpstreamHeaderTime,
+    /// Time that a request waited in the proxy before an upstream was contacted.
+    ///
+    /// In nanoseconds. Our gateway logs it; see `docs/gateway.md`.
+    WaitTime,
+    /// Time from the head of the response to its last byte.
+    ///
+    /// In nanoseconds. Our gateway logs it; see `docs/gateway.md`.
+    BodyTime,
     /// When the request was logged.
     ///
     /// nginx and Apache log a request when they have answered it, but Apache's `%t` is the time at
@@ -200,7 +221,25 @@ impl Field {
     ];
 
     /// The number fields, in column order.
-    pub const NUMBERS: [Self; 3] = [Self::Bytes, Self::RequestTime, Self::UpstreamTime];
+    pub const NUMBERS: [Self; 1 + Self::DURATIONS.len()] = {
+        let mut numbers = [Self::Bytes; 1 + Self::DURATIONS.len()];
+        let mut at = 0;
+        while at < Self::DURATIONS.len() {
+            numbers[1 + at] = Self::DURATIONS[at];
+            at += 1;
+        }
+        numbers
+    };
+
+    /// The number fields that are durations in nanoseconds, in column order.
+    pub const DURATIONS: [Self; 6] = [
+        Self::RequestTime,
+        Self::UpstreamTime,
+        Self::UpstreamConnectTime,
+        Self::UpstreamHeaderTime,
+        Self::WaitTime,
+        Self::BodyTime,
+    ];
 
     /// The name in JSON, in conditions and on the page.
     ///
@@ -230,6 +269,10 @@ impl Field {
             Self::Bytes => "bytes",
             Self::RequestTime => "request_time",
             Self::UpstreamTime => "upstream_time",
+            Self::UpstreamConnectTime => "upstream_connect_time",
+            Self::UpstreamHeaderTime => "upstream_header_time",
+            Self::WaitTime => "wait_time",
+            Self::BodyTime => "body_time",
             Self::Time => "time",
         }
     }
@@ -263,6 +306,10 @@ impl Field {
             "bytes" | "body_bytes_sent" | "sc-bytes" => Self::Bytes,
             "request_time" | "time-taken" => Self::RequestTime,
             "upstream_time" | "upstream_response_time" => Self::UpstreamTime,
+            "upstream_connect_time" => Self::UpstreamConnectTime,
+            "upstream_header_time" => Self::UpstreamHeaderTime,
+            "wait_time" => Self::WaitTime,
+            "body_time" => Self::BodyTime,
             "time" | "time_local" | "time_iso8601" => Self::Time,
             _ => return None,
         })
@@ -274,7 +321,12 @@ impl Field {
     pub const fn kind(self) -> ColumnKind {
         match self {
             Self::Bytes => ColumnKind::Number(Unit::Bytes),
-            Self::RequestTime | Self::UpstreamTime => ColumnKind::Number(Unit::Nanoseconds),
+            Self::RequestTime
+            | Self::UpstreamTime
+            | Self::UpstreamConnectTime
+            | Self::UpstreamHeaderTime
+            | Self::WaitTime
+            | Self::BodyTime => ColumnKind::Number(Unit::Nanoseconds),
             Self::Time => ColumnKind::Time,
             _ => ColumnKind::Text,
         }
@@ -316,7 +368,7 @@ impl Field {
 
 #[cfg(test)]
 mod tests {
-    use super::{ColumnKind, Field};
+    use super::{ColumnKind, Field, Unit};
 
     #[test]
     fn names_and_indices_agree() {
@@ -329,6 +381,10 @@ mod tests {
             assert_eq!(field.text_index(), None);
             assert!(matches!(field.kind(), ColumnKind::Number(_)));
             assert_eq!(Field::by_name(field.name()), Some(field));
+        }
+        for field in Field::ALL {
+            let is_duration = field.kind() == ColumnKind::Number(Unit::Nanoseconds);
+            assert_eq!(Field::DURATIONS.contains(&field), is_duration, "{field:?}");
         }
         for (index, field) in Field::ALL.into_iter().enumerate() {
             assert_eq!(field as usize, index);

@@ -79,7 +79,7 @@ impl TableColumn {
 /// | `utc_offset_s` | the zone offset that was logged with it, in seconds east of UTC |
 /// | `client` to `request` | the text fields, see [`Field::TEXT`] |
 /// | `bytes` | a size in bytes |
-/// | `request_time_ns`, `upstream_time_ns` | durations in nanoseconds |
+/// | `request_time_ns` to `body_time_ns` | durations in nanoseconds, see [`Field::DURATIONS`] |
 /// | others | further fields of the formats; `log_` stands before a name that is taken |
 /// | `other_fields` | a JSON object of fields that no column is for |
 /// | `escaped_columns` | the columns whose value is [`escaped`](crate::escaped) in this row |
@@ -100,7 +100,7 @@ impl TableSchema {
     /// let schema = TableSchema::new(RecordKind::Request, &extra);
     /// let names: Vec<&str> = schema.columns().iter().map(|it| it.name.as_str()).collect();
     /// assert_eq!(names[..3], ["file", "line_offset", "time"]);
-    /// assert_eq!(names[18..20], ["ssl_protocol", "log_file"]);
+    /// assert_eq!(names[22..24], ["ssl_protocol", "log_file"]);
     /// ```
     pub fn new(kind: RecordKind, extra_fields: &[String]) -> Self {
         let mut schema = Self { columns: Vec::new() };
@@ -111,12 +111,10 @@ impl TableSchema {
         for field in Field::TEXT {
             schema.push(field.name(), CellKind::Text, CellSource::Text(field.name().to_owned()));
         }
-        for (field, name, unit) in [
-            (Field::Bytes, "bytes", Unit::Bytes),
-            (Field::RequestTime, "request_time_ns", Unit::Nanoseconds),
-            (Field::UpstreamTime, "upstream_time_ns", Unit::Nanoseconds),
-        ] {
-            schema.push(name, CellKind::Number(unit), CellSource::Number(field));
+        schema.push("bytes", CellKind::Number(Unit::Bytes), CellSource::Number(Field::Bytes));
+        for field in Field::DURATIONS {
+            let name = format!("{}_ns", field.name());
+            schema.push(&name, CellKind::Number(Unit::Nanoseconds), CellSource::Number(field));
         }
         let leading = match kind {
             RecordKind::Request => None,

@@ -66,6 +66,7 @@ fn source(snapshot: &SourceSnapshot, file: Option<&&Arc<UploadedFile>>) -> Sourc
         bytes_total: snapshot.bytes_total,
         lines: snapshot.lines,
         records: snapshot.records,
+        records_only: snapshot.format.as_deref().is_some_and(weir_core::Format::is_packed),
         unparsed_lines: snapshot.unparsed_lines,
         too_long_lines: snapshot.too_long_lines,
         format,

@@ -8,9 +8,9 @@ use std::path::Path;
 use ts_rs::{Config, TS};
 use weir_core::{STATUS_CLASS, STATUS_CLASSES, Schema, Wrapper, format_notes};
 use weir_view::{
-    EMPTY_VALUE, FADE_PERCENT, FADE_PERCENT_MAX, LIST_TITLES, LiveReply, LiveRequest, NO_VALUE,
-    OTHER_COLOUR, OUTCOMES, REMAINDER_VALUE, RecordKind, SERIES_COLOURS, STATUS_COLOURS,
-    SessionCreated, ThemedColour, UploadReply, UploadRequest,
+    DURATION_TITLES, EMPTY_VALUE, FADE_PERCENT, FADE_PERCENT_MAX, LIST_TITLES, LiveReply,
+    LiveRequest, NO_VALUE, OTHER_COLOUR, OUTCOMES, REMAINDER_VALUE, RecordKind, SERIES_COLOURS,
+    STATUS_COLOURS, SessionCreated, ThemedColour, UploadReply, UploadRequest,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -32,6 +32,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// The words as constants.
 fn words() -> String {
     let titles = LIST_TITLES.map(|(field, title)| format!("  {field}: {},\n", quoted(title)));
+    let durations =
+        DURATION_TITLES.map(|(field, title)| format!("  {}: {},\n", field.name(), quoted(title)));
     let formats = list(format_notes().iter().map(|notes| notes.name));
     let wrappers = list(Wrapper::ALL.into_iter().map(Wrapper::name));
     let constants = [
@@ -52,6 +54,11 @@ fn words() -> String {
             "LIST_TITLES: Record<string, string>",
             format!("{{\n{}}}", titles.concat()),
             "The titles of the top lists by field. Other lists have the field's name for a title.",
+        ),
+        (
+            "DURATION_TITLES",
+            format!("{{\n{}}} as const", durations.concat()),
+            "The titles of the durations by field, in the order in which a report shows them.",
         ),
         ("FORMATS", formats, "The names of the known formats."),
         ("WRAPPERS", wrappers, "The names of what may wrap each line of a log."),

@@ -40,6 +40,10 @@ impl Report {
             time: time_range(evaluation),
             request_time: quantiles(evaluation, Field::RequestTime),
             upstream_time: quantiles(evaluation, Field::UpstreamTime),
+            upstream_connect_time: quantiles(evaluation, Field::UpstreamConnectTime),
+            upstream_header_time: quantiles(evaluation, Field::UpstreamHeaderTime),
+            wait_time: quantiles(evaluation, Field::WaitTime),
+            body_time: quantiles(evaluation, Field::BodyTime),
             ..Self::default()
         };
         let all_estimated = evaluation.is_filter_estimated(values);

@@ -87,5 +87,5 @@ pub use rules::{
 };
 pub use sources::{CountedSource, CountedSources, IncompleteSource, ReportSource};
 pub use view::{Sample, Source, SourceState, View, Window};
-pub use words::{EMPTY_VALUE, LIST_TITLES, NO_VALUE, REMAINDER_VALUE};
+pub use words::{DURATION_TITLES, EMPTY_VALUE, LIST_TITLES, NO_VALUE, REMAINDER_VALUE};
 pub use zone::{UnknownZone, find_zone};

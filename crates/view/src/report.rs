@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use weir_core::Field;
 
 use crate::blocks::BlocksReport;
 use crate::comparison::Comparison;
@@ -10,6 +11,7 @@ use crate::group::{Group, Tally};
 use crate::kind::{KindCount, RecordKind};
 use crate::row_value::RowValue;
 use crate::sources::{IncompleteSource, ReportSource};
+use crate::words::DURATION_TITLES;
 
 /// Everything that is known about the records that pass a filter.
 ///
@@ -68,6 +70,22 @@ pub struct Report {
     pub request_time: Option<Quantiles>,
     /// Time the upstream took; `null` if the format does not log it.
     pub upstream_time: Option<Quantiles>,
+    /// Time to connect to the upstream; left out if the format does not log it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub upstream_connect_time: Option<Quantiles>,
+    /// Time until the head of the upstream's response; left out if the format does not log it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub upstream_header_time: Option<Quantiles>,
+    /// Time in the proxy before an upstream was contacted; left out if the format does not log it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub wait_time: Option<Quantiles>,
+    /// Time from the head of the response to its last byte; left out if the format does not log it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub body_time: Option<Quantiles>,
     /// Fields whose lists or quantiles are estimates, because memory ran out for them. All fields
     /// if `filter_estimated`.
     pub estimated: Vec<String>,
@@ -124,6 +142,22 @@ impl Report {
     pub fn records_of_kind(&self) -> u64 {
         let own = self.kinds.iter().filter(|count| count.kind == self.kind);
         own.map(|count| count.records).sum()
+    }
+
+    /// The durations that the records have, with their titles.
+    pub fn durations(&self) -> impl Iterator<Item = (Field, &'static str, &Quantiles)> {
+        DURATION_TITLES.into_iter().filter_map(|(field, title)| {
+            let quantiles = match field {
+                Field::RequestTime => &self.request_time,
+                Field::UpstreamTime => &self.upstream_time,
+                Field::UpstreamConnectTime => &self.upstream_connect_time,
+                Field::UpstreamHeaderTime => &self.upstream_header_time,
+                Field::WaitTime => &self.wait_time,
+                Field::BodyTime => &self.body_time,
+                _ => &None,
+            };
+            Some((field, title, quantiles.as_ref()?))
+        })
     }
 
     /// Whether a sum of the records is known: `bytes_sent` or `errors`.

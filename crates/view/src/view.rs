@@ -69,6 +69,10 @@ pub struct Source {
     pub lines: u64,
     /// Lines that were parsed.
     pub records: u64,
+    /// Whether its records were never lines, as those of a gateway; `lines` counts the records then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<bool>"))]
+    pub records_only: bool,
     /// Lines that do not match the format.
     pub unparsed_lines: u64,
     /// Lines over the length limit.

@@ -9,6 +9,10 @@ const LABELS: Record<string, string> = {
   request: "malformed request",
   request_time: "request time",
   upstream_time: "upstream time",
+  upstream_connect_time: "upstream connect time",
+  upstream_header_time: "upstream header time",
+  wait_time: "wait time",
+  body_time: "body time",
 };
 
 /**

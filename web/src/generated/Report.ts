@@ -103,6 +103,22 @@ request_time: Quantiles | null,
  */
 upstream_time: Quantiles | null, 
 /**
+ * Time to connect to the upstream; left out if the format does not log it.
+ */
+upstream_connect_time?: Quantiles, 
+/**
+ * Time until the head of the upstream's response; left out if the format does not log it.
+ */
+upstream_header_time?: Quantiles, 
+/**
+ * Time in the proxy before an upstream was contacted; left out if the format does not log it.
+ */
+wait_time?: Quantiles, 
+/**
+ * Time from the head of the response to its last byte; left out if the format does not log it.
+ */
+body_time?: Quantiles, 
+/**
  * Fields whose lists or quantiles are estimates, because memory ran out for them. All fields
  * if `filter_estimated`.
  */

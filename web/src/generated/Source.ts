@@ -45,6 +45,10 @@ lines: number,
  */
 records: number, 
 /**
+ * Whether its records were never lines, as those of a gateway; `lines` counts the records then.
+ */
+records_only?: boolean, 
+/**
  * Lines that do not match the format.
  */
 unparsed_lines: number, 

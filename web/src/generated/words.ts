@@ -33,6 +33,16 @@ export const LIST_TITLES: Record<string, string> = {
   action: "Actions",
 };
 
+/** The titles of the durations by field, in the order in which a report shows them. */
+export const DURATION_TITLES = {
+  request_time: "Request time",
+  upstream_time: "Upstream time",
+  wait_time: "Wait time",
+  upstream_connect_time: "Upstream connect time",
+  upstream_header_time: "Upstream header time",
+  body_time: "Body time",
+} as const;
+
 /** The names of the known formats. */
 export const FORMATS = [
   "VMAIN",

@@ -2,6 +2,7 @@
 
 import { visible } from "../format/text";
 import type { Report } from "../generated/Report";
+import { DURATION_TITLES } from "../generated/words";
 import { quoted } from "./conditionText";
 
 /** Fields of every log without a list of values. */
@@ -29,8 +30,7 @@ function endsOf(text: string, report: Report): string[] {
 }
 
 function fieldsOf(report: Report): string[] {
-  const durations = (["request_time", "upstream_time"] as const).filter(
-    (field) => report[field] !== null,
-  );
+  const fields = Object.keys(DURATION_TITLES) as (keyof typeof DURATION_TITLES)[];
+  const durations = fields.filter((field) => report[field]);
   return [...Object.keys(report.top), ...NUMBERS, ...durations].sort();
 }

@@ -1,11 +1,14 @@
 import type { ComponentChildren } from "preact";
 import { bytes } from "../format/bytes";
+import { type CacheFigure, cachesOf } from "../format/cache";
 import { duration, span } from "../format/duration";
 import { recordsOfKind, wordsOf } from "../format/kind";
 import { count, frequency, lowerBound, plural, share } from "../format/number";
 import { instantSeconds, parseStamp, timeTexts } from "../format/time";
 import type { Quantiles } from "../generated/Quantiles";
 import type { Report } from "../generated/Report";
+import { DURATION_TITLES } from "../generated/words";
+import { withoutLines } from "../state/withoutLines";
 
 /** Characters of an end beyond which a range needs smaller letters. */
 const SHORT = 8;
@@ -56,37 +59,29 @@ export function Totals({ report, samplesShown, onSamples }: Props) {
         <Clients report={report} clients={report.distinct.client} />
       )}
       <TimeSpan report={report} />
-      {report.request_time && (
-        <Latency
-          name="Request time"
-          field="request_time"
-          times={report.request_time}
-          report={report}
-        />
+      {cachesOf(report).map((cache) => (
+        <Cache key={cache.field} cache={cache} />
+      ))}
+      {durationsOf(report).map(({ field, title, times }) => (
+        <Latency key={field} name={title} field={field} times={times} report={report} />
+      ))}
+      {!withoutLines.value && (
+        <Figure
+          name="Unparsed lines"
+          id="total-unparsed"
+          value={unparsed}
+          text={count(unparsed)}
+          tone={unparsed > 0 ? "warn" : ""}
+        >
+          {unparsed === 0 ? (
+            `${plural(report.lines, "line")} read`
+          ) : (
+            <button type="button" class="link" aria-expanded={samplesShown} onClick={onSamples}>
+              {share(unparsed, report.lines)} · {samplesShown ? "hide" : "show"}
+            </button>
+          )}
+        </Figure>
       )}
-      {report.upstream_time && (
-        <Latency
-          name="Upstream time"
-          field="upstream_time"
-          times={report.upstream_time}
-          report={report}
-        />
-      )}
-      <Figure
-        name="Unparsed lines"
-        id="total-unparsed"
-        value={unparsed}
-        text={count(unparsed)}
-        tone={unparsed > 0 ? "warn" : ""}
-      >
-        {unparsed === 0 ? (
-          `${plural(report.lines, "line")} read`
-        ) : (
-          <button type="button" class="link" aria-expanded={samplesShown} onClick={onSamples}>
-            {share(unparsed, report.lines)} · {samplesShown ? "hide" : "show"}
-          </button>
-        )}
-      </Figure>
     </dl>
   );
 }
@@ -169,6 +164,30 @@ function TimeSpan({ report }: { report: Report }) {
       </dd>
     </div>
   );
+}
+
+/** How often a cache of a gateway knew the answer. */
+function Cache({ cache }: { cache: CacheFigure }) {
+  return (
+    <Figure
+      name={`${cache.title}, hits`}
+      id={`total-${cache.field}`}
+      value={cache.hits}
+      text={cache.rate}
+      tone={cache.isUseless ? "bad" : ""}
+    >
+      {cache.isUseless ? <strong class="bad">{cache.note}</strong> : cache.note}
+    </Figure>
+  );
+}
+
+/** The durations that the records have, in the order of their titles. */
+function durationsOf(report: Report) {
+  const fields = Object.keys(DURATION_TITLES) as (keyof typeof DURATION_TITLES)[];
+  return fields.flatMap((field) => {
+    const times = report[field];
+    return times ? [{ field, title: DURATION_TITLES[field], times }] : [];
+  });
 }
 
 function Latency({

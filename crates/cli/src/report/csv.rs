@@ -141,12 +141,8 @@ impl Rows {
         if let Some(comparison) = compare {
             self.compared(comparison);
         }
-        for (name, quantiles) in
-            [("request_time", &report.request_time), ("upstream_time", &report.upstream_time)]
-        {
-            if let Some(quantiles) = quantiles {
-                self.quantiles(name, quantiles);
-            }
+        for (field, _, quantiles) in report.durations() {
+            self.quantiles(field.name(), quantiles);
         }
         self.histogram(report);
         if let Some(group) = group {

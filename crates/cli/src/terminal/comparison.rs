@@ -71,17 +71,15 @@ fn sums(now: &Report, before: &Report) -> Vec<[String; 5]> {
         }
         rows.push(row);
     }
-    for (name, now, before) in [
-        ("Request median", &now.request_time, &before.request_time),
-        ("Upstream median", &now.upstream_time, &before.upstream_time),
-    ] {
-        if let (Some(now), Some(before)) = (now, before) {
-            let (now, before) = (now.p50, before.p50);
-            let sign = if now < before { "-" } else { "+" };
-            let change = format!("{sign}{}", duration((now - before).abs()));
-            let name = name.to_owned();
-            rows.push([name, duration(now), duration(before), change, String::new()]);
-        }
+    for (field, title, now) in now.durations() {
+        let Some((.., before)) = before.durations().find(|(other, ..)| *other == field) else {
+            continue;
+        };
+        let (now, before) = (now.p50, before.p50);
+        let sign = if now < before { "-" } else { "+" };
+        let change = format!("{sign}{}", duration((now - before).abs()));
+        let name = format!("{} median", title.trim_end_matches(" time"));
+        rows.push([name, duration(now), duration(before), change, String::new()]);
     }
     rows
 }

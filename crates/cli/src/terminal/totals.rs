@@ -59,12 +59,8 @@ pub(super) fn draw(report: &Report, is_main: bool, screen: &Screen) -> Vec<Strin
     if let Some(clients) = report.distinct.get("client") {
         add("Clients", lower_bound(*clients, report.is_estimated("client")));
     }
-    for (name, quantiles) in
-        [("Request time", &report.request_time), ("Upstream time", &report.upstream_time)]
-    {
-        if let Some(quantiles) = quantiles {
-            add(name, quantile_words(quantiles));
-        }
+    for (_, title, quantiles) in report.durations() {
+        add(title, quantile_words(quantiles));
     }
     lines
 }

@@ -119,11 +119,10 @@ pub enum ListedColumns {
 impl Default for Aggregates {
     /// Returns the histogram, a list for every text column, and the quantiles of the durations.
     fn default() -> Self {
-        let durations = [Field::RequestTime, Field::UpstreamTime];
         Self {
             histogram: true,
             top_lists: ListedColumns::All,
-            quantiles: durations.map(Field::column).into(),
+            quantiles: Field::DURATIONS.map(Field::column).into(),
         }
     }
 }

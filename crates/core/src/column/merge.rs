@@ -125,11 +125,10 @@ mod tests {
     /// Returns every field of every record.
     fn rows(segments: &[&Segment]) -> Vec<String> {
         let row = |segment: &Segment, row: usize| {
-            let texts: Vec<u64> = (0..20)
+            let texts: Vec<u64> = (0..24)
                 .map(|index| segment.text(ColumnId::new(index)).map_or(0, |codes| codes.get(row)))
                 .collect();
-            let numbers = [Field::Bytes, Field::RequestTime, Field::UpstreamTime]
-                .map(|field| segment.number(field, row));
+            let numbers = Field::NUMBERS.map(|field| segment.number(field, row));
             format!("{} {texts:?} {numbers:?} {:?}", segment.line_offset(row), segment.time(row))
         };
         let all = segments.iter();

@@ -206,14 +206,17 @@ impl Format {
     }
 
     /// Whether the time of a line is that at which the request arrived: Apache's `%t`, and the
-    /// accept date of HAProxy, and the times of packed records. nginx and most others log the time at which they had answered.
+    /// accept date of HAProxy, and the times of our gateway, packed or in JSON. nginx and most others log the
+    /// time at which they had answered.
     pub fn has_arrival_times(&self) -> bool {
         let is_apache = self.definition.contains("%t") || self.definition.contains("%{begin");
-        is_apache || self.name.starts_with("HAPROXY") || self.is_packed()
+        let has_own_time =
+            ["HAPROXY", "WEIRGATEWAY"].iter().any(|name| self.name.starts_with(name));
+        is_apache || has_own_time || self.is_packed()
     }
 
     /// Whether blocks hold packed records instead of lines; see [`crate::RecordLayout`].
-    pub(crate) fn is_packed(&self) -> bool {
+    pub fn is_packed(&self) -> bool {
         matches!(self.program, Program::Packed(_))
     }
 

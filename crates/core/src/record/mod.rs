@@ -52,7 +52,7 @@ use crate::value::{RequestLine, Timestamp, split_target, split_url};
 ///
 /// # Memory
 ///
-/// About 300 bytes on the stack and one allocation for the format's own fields, made when the first
+/// About 400 bytes on the stack and one allocation for the format's own fields, made when the first
 /// line is parsed.
 #[derive(Debug, Clone, Default)]
 pub struct Record<'a> {

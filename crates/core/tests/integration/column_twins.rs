@@ -112,7 +112,7 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 /// One row: texts, time and offset, numbers, and the start of its line.
-type Row = (Vec<Option<Vec<u8>>>, Option<(i64, i32)>, [Option<u64>; 3], u64);
+type Row = (Vec<Option<Vec<u8>>>, Option<(i64, i32)>, [Option<u64>; Field::NUMBERS.len()], u64);
 
 fn row_of_record(record: &Record<'_>, format: &Format, line_start: usize) -> Row {
     let known = Field::TEXT.iter().map(|field| record.text(*field));

@@ -166,8 +166,9 @@ pub(crate) fn fields(format: &Format, record: &Record<'_>) -> Vec<(String, Strin
         .map(|field| (field.name().to_owned(), text(record.text(*field))))
         .collect();
     fields.push(("bytes".to_owned(), record.number(Field::Bytes).map(|bytes| bytes.to_string())));
-    fields.push(("request_time".to_owned(), record.number(Field::RequestTime).map(seconds)));
-    fields.push(("upstream_time".to_owned(), record.number(Field::UpstreamTime).map(seconds)));
+    fields.extend(
+        Field::DURATIONS.map(|field| (field.name().to_owned(), record.number(field).map(seconds))),
+    );
     fields.push(("time".to_owned(), record.time.map(format_rfc3339)));
     for (index, name) in format.extra_fields().iter().enumerate() {
         fields.push((format!("+{name}"), text(record.extra(index))));

@@ -7,7 +7,7 @@ use weir_query::ExportFormat;
 use weir_view::{csv_row, to_json, value_in};
 
 /// The fields that have a column in CSV.
-const CSV_FIELDS: [Field; 15] = [
+const CSV_FIELDS: [Field; 19] = [
     Field::Time,
     Field::Client,
     Field::User,
@@ -23,6 +23,10 @@ const CSV_FIELDS: [Field; 15] = [
     Field::Bytes,
     Field::RequestTime,
     Field::UpstreamTime,
+    Field::UpstreamConnectTime,
+    Field::UpstreamHeaderTime,
+    Field::WaitTime,
+    Field::BodyTime,
 ];
 
 /// The text before the first record.

@@ -47,12 +47,13 @@ pub(super) fn without_field(name: &str) -> CannotEnforce {
 }
 
 fn is_later(name: &str) -> bool {
-    let later = [Field::Status, Field::Bytes, Field::RequestTime, Field::UpstreamTime];
     let is_later = |later: &&str| match later.ends_with('_') {
         true => name.starts_with(*later),
         false => name == *later,
     };
-    Field::by_name(name).is_some_and(|field| later.contains(&field)) || LATER.iter().any(is_later)
+    let is_number = |field: Field| field.number_index().is_some();
+    Field::by_name(name).is_some_and(|field| field == Field::Status || is_number(field))
+        || LATER.iter().any(is_later)
 }
 
 #[cfg(test)]

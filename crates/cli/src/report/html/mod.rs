@@ -199,19 +199,15 @@ fn totals(report: &Report, before: Option<&Report>, is_main: bool) -> String {
         let share = format!("{} of all lines", share(unparsed, report.lines));
         items.push(("Unparsed lines", separated(unparsed), share));
     }
-    for (name, quantiles) in [
-        ("Request time, median", &report.request_time),
-        ("Upstream time, median", &report.upstream_time),
-    ] {
-        if let Some(quantiles) = quantiles {
-            let rest = format!("p99 {}, max {}", duration(quantiles.p99), duration(quantiles.max));
-            items.push((name, duration(quantiles.p50), rest));
-        }
-    }
     let item = |(name, value, small): &(&str, String, String)| {
         format!("<div><dt>{name}</dt><dd>{value}<small>{small}</small></dd></div>\n")
     };
-    format!("<dl>\n{}</dl>\n", items.iter().map(item).collect::<String>())
+    let times = report.durations().map(|(_, title, quantiles)| {
+        let rest = format!("p99 {}, max {}", duration(quantiles.p99), duration(quantiles.max));
+        item(&(&format!("{title}, median"), duration(quantiles.p50), rest))
+    });
+    let items = items.iter().map(item).chain(times);
+    format!("<dl>\n{}</dl>\n", items.collect::<String>())
 }
 
 /// How many records of the kind match the filter, if not all do.

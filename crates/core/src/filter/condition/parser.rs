@@ -379,7 +379,7 @@ fn example_of(field: &str) -> String {
         Some(Field::Method) => format!("{field}=GET"),
         Some(Field::Path) => format!("{field}^=/api"),
         Some(Field::Bytes) => format!("{field}>1MB"),
-        Some(Field::RequestTime | Field::UpstreamTime) => format!("{field}>200ms"),
+        Some(duration) if Field::DURATIONS.contains(&duration) => format!("{field}>200ms"),
         Some(Field::Time) => format!("{field}>=2025-12-17"),
         Some(_) => format!("{field}=(none)"),
         None => format!("{field}=4xx"),

@@ -19,7 +19,7 @@ use crate::schema::RecordKind;
 
 /// The files, the more specific formats first: of two formats that match a log equally well,
 /// detection chooses the earlier.
-const FILES: [&str; 46] = [
+const FILES: [&str; 47] = [
     include_str!("vmain.txt"),
     include_str!("vcombined.txt"),
     include_str!("vcommon.txt"),
@@ -57,6 +57,7 @@ const FILES: [&str; 46] = [
     include_str!("envoyjson.txt"),
     include_str!("haproxyjson.txt"),
     include_str!("gitlabworkhorse.txt"),
+    include_str!("weirgateway.txt"),
     include_str!("json.txt"),
     include_str!("nginxerror.txt"),
     include_str!("apacheerror.txt"),

@@ -95,14 +95,15 @@ impl<'a> Item<'a> {
             (Some(Field::UpstreamTime), Some("sum")) => {
                 Sink::UpstreamTimePart { unit_ns: 1_000_000_000 }
             }
-            (Some(Field::RequestTime), kind) => match unit_ns(kind.unwrap_or("s")) {
-                Some(unit_ns) => Sink::RequestDuration { unit_ns },
-                None => return refused("(s), (ms), (us), (ns) or (sum)"),
-            },
-            (Some(Field::UpstreamTime), kind) => match unit_ns(kind.unwrap_or("s")) {
-                Some(unit_ns) => Sink::UpstreamDuration { unit_ns },
-                None => return refused("(s), (ms), (us), (ns) or (sum)"),
-            },
+            (Some(field), kind) if Field::DURATIONS.contains(&field) => {
+                match unit_ns(kind.unwrap_or("s")) {
+                    Some(unit_ns) => Sink::duration(field, unit_ns),
+                    None if matches!(field, Field::RequestTime | Field::UpstreamTime) => {
+                        return refused("(s), (ms), (us), (ns) or (sum)");
+                    }
+                    None => return refused("(s), (ms), (us) or (ns)"),
+                }
+            }
             (Some(Field::Client), None) => Sink::Client,
             (Some(Field::Client), Some("port")) => Sink::ClientAndPort { port: 0 },
             (Some(Field::Host), Some("port")) => Sink::HostAndPort { port: 0 },

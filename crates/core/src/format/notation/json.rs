@@ -125,7 +125,7 @@ fn pair<'a>(definition: &str, text: &'a str, at: usize) -> Result<Pair<'a>, Form
 fn with_unit(field: Option<Field>, key: &str) -> (&str, u64) {
     const UNITS: [(&str, u64); 4] =
         [("(s)", 1_000_000_000), ("(ms)", 1_000_000), ("(us)", 1_000), ("(ns)", 1)];
-    if matches!(field, Some(Field::RequestTime | Field::UpstreamTime)) {
+    if field.is_some_and(|field| Field::DURATIONS.contains(&field)) {
         for (suffix, unit_ns) in UNITS {
             if let Some(path) = key.strip_suffix(suffix) {
                 return (path, unit_ns);
@@ -144,8 +144,12 @@ fn sink(field: Option<Field>, unit_ns: u64, extra: usize) -> Sink {
         Field::Request => Sink::RequestLine,
         Field::Status => Sink::Status,
         Field::Bytes => Sink::Bytes,
-        Field::RequestTime => Sink::RequestDuration { unit_ns },
-        Field::UpstreamTime => Sink::UpstreamDuration { unit_ns },
+        Field::RequestTime
+        | Field::UpstreamTime
+        | Field::UpstreamConnectTime
+        | Field::UpstreamHeaderTime
+        | Field::WaitTime
+        | Field::BodyTime => Sink::duration(field, unit_ns),
         Field::Time => Sink::Time(TimeKind::Any),
         Field::Query
         | Field::User

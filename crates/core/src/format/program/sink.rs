@@ -65,12 +65,12 @@ pub(in crate::format) enum Sink {
     Bytes,
     /// A duration in units of `unit_ns` nanoseconds, or `-` for none.
     RequestTime { unit_ns: u64 },
-    /// nginx's list of upstream times in seconds.
-    UpstreamTimes,
+    /// nginx's list of times in seconds, one for each upstream that was tried.
+    UpstreamTimes(Field),
     /// A duration in units of `unit_ns` nanoseconds, a text with a unit such as `1.5ms`, or `-`.
-    RequestDuration { unit_ns: u64 },
-    /// An upstream time in the form of `RequestDuration`, or nginx's list.
-    UpstreamDuration { unit_ns: u64 },
+    Duration { field: Field, unit_ns: u64 },
+    /// A time of upstreams in the form of `Duration`, or nginx's list.
+    UpstreamDuration { field: Field, unit_ns: u64 },
     /// A part of the request time, in units of `unit_ns` nanoseconds. The parts are added up.
     /// `-1` stands for a part that was not reached.
     RequestTimePart { unit_ns: u64 },
@@ -107,6 +107,16 @@ pub(in crate::format) struct LineState {
 }
 
 impl Sink {
+    /// The sink of a duration in units of `unit_ns` nanoseconds. Times of upstreams may be lists.
+    pub(in crate::format) fn duration(field: Field, unit_ns: u64) -> Self {
+        match field {
+            Field::UpstreamTime | Field::UpstreamConnectTime | Field::UpstreamHeaderTime => {
+                Self::UpstreamDuration { field, unit_ns }
+            }
+            field => Self::Duration { field, unit_ns },
+        }
+    }
+
     /// Stores `value` in the record. Returns `None` if it does not have the form of the sink.
     #[inline]
     pub(in crate::format) fn store<'a>(
@@ -207,22 +217,19 @@ impl Sink {
                     optional(value, |text| parse_duration_ns(text, *unit_ns))?,
                 );
             }
-            Self::UpstreamTimes => {
-                record.set_number(Field::UpstreamTime, parse_upstream_time_ns(value)?);
+            Self::UpstreamTimes(field) => {
+                record.set_number(*field, parse_upstream_time_ns(value)?);
             }
-            Self::RequestDuration { unit_ns } => {
-                record.set_number(
-                    Field::RequestTime,
-                    optional(value, |text| duration_ns(text, *unit_ns))?,
-                );
+            Self::Duration { field, unit_ns } => {
+                record.set_number(*field, optional(value, |text| duration_ns(text, *unit_ns))?);
             }
-            Self::UpstreamDuration { unit_ns } => {
+            Self::UpstreamDuration { field, unit_ns } => {
                 let read = optional(value, |text| duration_ns(text, *unit_ns));
                 let time_ns = match read {
                     Some(time_ns) => time_ns,
                     None => parse_upstream_time_ns(value)?,
                 };
-                record.set_number(Field::UpstreamTime, time_ns);
+                record.set_number(*field, time_ns);
             }
         }
         Some(())
@@ -258,12 +265,14 @@ impl Sink {
             Self::QueryWithMark | Self::QueryOrDash => &[Field::Query],
             Self::Status => &[Field::Status],
             Self::Bytes => &[Field::Bytes],
-            Self::RequestTime { .. }
-            | Self::RequestDuration { .. }
-            | Self::RequestTimePart { .. }
-            | Self::TimeTaken => &[Field::RequestTime],
-            Self::UpstreamTimes | Self::UpstreamDuration { .. } | Self::UpstreamTimePart { .. } => {
-                &[Field::UpstreamTime]
+            Self::RequestTime { .. } | Self::RequestTimePart { .. } | Self::TimeTaken => {
+                &[Field::RequestTime]
+            }
+            Self::UpstreamTimePart { .. } => &[Field::UpstreamTime],
+            Self::UpstreamTimes(field)
+            | Self::Duration { field, .. }
+            | Self::UpstreamDuration { field, .. } => {
+                field.number_index().map_or(&[], |index| &Field::NUMBERS[index..=index])
             }
             Self::Time(_) | Self::Strftime(_) | Self::Date | Self::TimeOfDay => &[Field::Time],
         }
@@ -341,8 +350,8 @@ impl Sink {
             Self::Bytes => "a number of bytes",
             Self::Number(_) => "a number",
             Self::RequestTime { .. }
-            | Self::RequestDuration { .. }
-            | Self::UpstreamTimes
+            | Self::Duration { .. }
+            | Self::UpstreamTimes(_)
             | Self::UpstreamDuration { .. }
             | Self::RequestTimePart { .. }
             | Self::UpstreamTimePart { .. }

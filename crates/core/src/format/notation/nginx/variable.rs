@@ -124,7 +124,11 @@ fn sink(name: &str) -> Sink {
         "http_referer" => Sink::Text(Field::Referer),
         "http_user_agent" => Sink::Text(Field::UserAgent),
         "request_time" => Sink::RequestTime { unit_ns: 1_000_000_000 },
-        "upstream_response_time" => Sink::UpstreamTimes,
+        "upstream_response_time" => Sink::UpstreamTimes(Field::UpstreamTime),
+        "upstream_connect_time" => Sink::UpstreamTimes(Field::UpstreamConnectTime),
+        "upstream_header_time" => Sink::UpstreamTimes(Field::UpstreamHeaderTime),
+        "wait_time" => Sink::duration(Field::WaitTime, 1_000_000_000),
+        "body_time" => Sink::duration(Field::BodyTime, 1_000_000_000),
         _ => Sink::Extra(0),
     }
 }
