@@ -53,6 +53,10 @@ pub(crate) struct Lease {
     instance: Arc<Instance>,
     /// Whether an earlier request has used it: the server may be closing it just now.
     pub(crate) is_reused: bool,
+    /// How long the request waited for a connection to become free.
+    pub(crate) waited: Duration,
+    /// How long it took to connect, if the connection is new.
+    pub(crate) connect_time: Option<Duration>,
     #[expect(dead_code, reason = "free again when it is dropped")]
     place: Option<OwnedSemaphorePermit>,
 }
@@ -63,20 +67,20 @@ impl Pool {
         Self { connector, idle: Mutex::default(), places: Arc::new(Semaphore::new(places)) }
     }
 
-    /// Waits for a connection to become free.
-    async fn place(&self) -> Result<Option<OwnedSemaphorePermit>, ConnectError> {
+    /// Waits for a connection to become free. Returns how long that took, too.
+    async fn place(&self) -> Result<(Option<OwnedSemaphorePermit>, Duration), ConnectError> {
         if self.connector.is_http2() {
-            return Ok(None);
+            return Ok((None, Duration::ZERO));
         }
         if let Ok(place) = self.places.clone().try_acquire_owned() {
-            return Ok(Some(place));
+            return Ok((Some(place), Duration::ZERO));
         }
-        let patience = self.connector.timeout();
+        let (patience, begun) = (self.connector.timeout(), Instant::now());
         let place = tokio::time::timeout(patience, self.places.clone().acquire_owned());
         // Most requests need not wait, and those futures are large.
         match Box::pin(place).await {
             // The places are never closed.
-            Ok(place) => Ok(place.ok()),
+            Ok(place) => Ok((place.ok(), begun.elapsed())),
             Err(_elapsed) => Err(ConnectError::Busy(patience)),
         }
     }
@@ -149,16 +153,21 @@ impl Lease {
     /// # Errors
     /// If the server cannot be connected to.
     pub(crate) async fn take(instance: &Arc<Instance>) -> Result<Self, ConnectError> {
-        let place = instance.pool.place().await?;
+        let (place, waited) = instance.pool.place().await?;
+        let lease = |connection, connect_time: Option<Duration>| {
+            let (instance, is_reused) = (instance.clone(), connect_time.is_none());
+            Self { connection, instance, is_reused, waited, connect_time, place }
+        };
         if let Some(connection) = instance.pool.take_idle() {
-            return Ok(Self { connection, instance: instance.clone(), is_reused: true, place });
+            return Ok(lease(connection, None));
         }
+        let begun = Instant::now();
         // Most requests find one, and the future of a connection that is opened is large.
         let connection = Box::pin(instance.pool.connector.connect()).await?;
         if let Some(shared) = connection.share() {
             put_idle(instance, shared);
         }
-        Ok(Self { connection, instance: instance.clone(), is_reused: false, place })
+        Ok(lease(connection, Some(begun.elapsed())))
     }
 
     /// Opens a connection beside those of requests, with a task of its own: for what must work when all of
@@ -169,7 +178,14 @@ impl Lease {
     pub(crate) async fn open(instance: &Arc<Instance>) -> Result<Self, ConnectError> {
         let mut connection = Box::pin(instance.pool.connector.connect()).await?;
         connection.detach();
-        Ok(Self { connection, instance: instance.clone(), is_reused: false, place: None })
+        Ok(Self {
+            connection,
+            instance: instance.clone(),
+            is_reused: false,
+            waited: Duration::ZERO,
+            connect_time: None,
+            place: None,
+        })
     }
 
     /// Whether the connection speaks HTTP/2.

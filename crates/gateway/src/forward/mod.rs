@@ -165,6 +165,7 @@ async fn deliver(
             Err(error) => {
                 record.say_unreachable(instance.name(), &error);
                 if !matches!(error, ConnectError::Busy(_)) {
+                    record.set_upstream_begun(begun);
                     instance.note_failure();
                 }
                 retries += 1;
@@ -178,7 +179,8 @@ async fn deliver(
                 continue;
             }
         };
-        record.set_connected(begun);
+        record.set_upstream_begun(begun + lease.waited);
+        record.set_connect_time(lease.connect_time);
         let request =
             request_for(&instance, parts, body.take().unwrap_or(UploadBody::empty()), &lease)?;
         fate.note_part();
@@ -192,7 +194,7 @@ async fn deliver(
         };
         let mut error = match sent {
             Ok(response) => {
-                record.set_first_byte(begun);
+                record.set_head_came();
                 if !fate.is_complete() {
                     // The body of the request must go on while the client does not take that of the answer.
                     lease.detach();

@@ -30,8 +30,16 @@ pub(crate) const EXTRA_FIELDS: [&str; 12] = [
 ];
 
 /// The known fields that are added to those of a request that has arrived.
-const ANSWER_FIELDS: [Field; 4] =
-    [Field::Status, Field::Bytes, Field::RequestTime, Field::UpstreamTime];
+const ANSWER_FIELDS: [Field; 8] = [
+    Field::Status,
+    Field::Bytes,
+    Field::RequestTime,
+    Field::UpstreamTime,
+    Field::UpstreamConnectTime,
+    Field::UpstreamHeaderTime,
+    Field::WaitTime,
+    Field::BodyTime,
+];
 
 /// The form of the gateway's records.
 pub(crate) fn layout() -> RecordLayout {

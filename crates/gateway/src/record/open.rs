@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Display;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hyper::header::{HOST, HeaderMap, HeaderName, HeaderValue, REFERER, USER_AGENT};
 use hyper::{Method, Request, StatusCode, Uri, Version};
@@ -44,6 +44,8 @@ pub(crate) struct OpenRecord {
     status: Option<StatusCode>,
     bytes: u64,
     upstream_begun: Option<Instant>,
+    connect_time: Option<Duration>,
+    head_came: Option<Instant>,
     outcome: Outcome,
 }
 
@@ -105,6 +107,8 @@ impl OpenRecord {
             status: None,
             bytes: 0,
             upstream_begun: None,
+            connect_time: None,
+            head_came: None,
             outcome: Outcome::Abandoned,
         })
     }
@@ -132,14 +136,19 @@ impl OpenRecord {
         self.backend_address = Some(address.clone());
     }
 
-    /// A connection to the backend is there; the search for one began at `begun`.
-    pub(crate) fn set_connected(&mut self, begun: Instant) {
+    /// A server was turned to at `begun`. Of several, the first counts: what came before it was waiting.
+    pub(crate) fn set_upstream_begun(&mut self, begun: Instant) {
         self.upstream_begun.get_or_insert(begun);
     }
 
-    /// The head of the answer has come.
-    pub(crate) fn set_first_byte(&mut self, begun: Instant) {
-        self.upstream_begun.get_or_insert(begun);
+    /// How long it took to connect; nothing if the connection was there.
+    pub(crate) fn set_connect_time(&mut self, connect_time: Option<Duration>) {
+        self.connect_time = connect_time.or(self.connect_time);
+    }
+
+    /// The head of the answer has come. Of several answers, the last counts: it is the one that is passed on.
+    pub(crate) fn set_head_came(&mut self) {
+        self.head_came = Some(Instant::now());
     }
 
     /// Says why no connection to a server can be had.
@@ -172,8 +181,9 @@ impl OpenRecord {
     }
 
     fn write(&self) {
-        let now = Instant::now();
-        let took_ns = |begun: Instant| u64::try_from((now - begun).as_nanos()).ok();
+        let end = Instant::now();
+        let ns = |duration: Duration| u64::try_from(duration.as_nanos()).ok();
+        let took_ns = |begun: Instant| ns(end - begun);
         let mut client = Vec::with_capacity(ADDRESS_BYTES);
         if let Some(address) = self.request.client {
             push_address(&mut client, address.to_canonical());
@@ -195,6 +205,12 @@ impl OpenRecord {
         record.set_number(Field::Bytes, Some(self.bytes));
         record.set_number(Field::RequestTime, took_ns(self.begun));
         record.set_number(Field::UpstreamTime, self.upstream_begun.and_then(took_ns));
+        record.set_number(Field::UpstreamConnectTime, self.connect_time.and_then(ns));
+        let header_time = self.head_came.zip(self.upstream_begun).map(|(head, begun)| head - begun);
+        record.set_number(Field::UpstreamHeaderTime, header_time.and_then(ns));
+        let waited = self.upstream_begun.unwrap_or(end) - self.begun;
+        record.set_number(Field::WaitTime, ns(waited));
+        record.set_number(Field::BodyTime, self.head_came.and_then(took_ns));
         let outcome = match self.outcome {
             Outcome::Abandoned => "client_gone",
             Outcome::Answered => "answered",

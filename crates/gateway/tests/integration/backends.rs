@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 /// A backend that a test scripts: it gets each connection with its number.
@@ -71,7 +71,7 @@ pub(crate) async fn nobody() -> SocketAddr {
 }
 
 /// Reads one request with its body; `None` at the end of the connection.
-pub(crate) async fn read_request(stream: &mut TcpStream) -> Option<String> {
+pub(crate) async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> Option<String> {
     let mut request = Vec::new();
     loop {
         let mut byte = [0];

@@ -1,5 +1,6 @@
 //! The integration tests of this crate, in one binary: it is linked once.
 
+mod access_log;
 mod backends;
 mod bad_input;
 mod configuration;
@@ -14,4 +15,5 @@ mod lookups;
 mod misbehaviour;
 mod services;
 mod sessions;
+mod timings;
 mod tokens;
