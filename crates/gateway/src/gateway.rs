@@ -9,6 +9,7 @@ use weir_net::socket::{
 };
 use weir_net::{Client, ServeOptions, Server, Shutdown};
 
+use crate::access_log::AccessLog;
 use crate::answer::answer;
 use crate::backend::watch;
 use crate::config::{Config, ListenAddress};
@@ -100,14 +101,24 @@ impl Gateway {
     /// Like [`serve`](Self::serve), until a shutdown of one kind or another.
     pub async fn serve_until(self, shutdown: impl Future<Output = Shutdown>) {
         let shared = self.shared;
+        let recorder = shared.recorder.clone();
         let handler = move |request, client: Client| {
             answer(shared.routing(), &shared.recorder, request, &client)
         };
         self.server.serve_until(handler, shutdown).await;
+        // Waiting for the disk must not hold up others on this thread.
+        let flushed = tokio::task::spawn_blocking(move || recorder.access_log().flush());
+        // It cannot panic, and a runtime that ends has nobody who waits.
+        let _ = flushed.await;
     }
 }
 
 impl GatewayHandle {
+    /// The log with a line for each request, which a program turns on and off itself: that may fail.
+    pub fn access_log(&self) -> &AccessLog {
+        self.0.recorder.access_log()
+    }
+
     /// Uses another configuration for all requests from now on. Those in flight end under the old one. The
     /// addresses stay as they are.
     pub fn replace(&self, config: &Config) {

@@ -8,6 +8,7 @@
 //! A [`Config`] is read from TOML and checked as a whole. A [`Gateway`] listens at its addresses; its
 //! [`Recorder`] hands what it sees to a source of a [`weir_ingest::Pipeline`], without text in between.
 
+mod access_log;
 mod address_text;
 mod answer;
 mod authorize;
@@ -35,6 +36,7 @@ pub mod token;
 mod trusted_networks;
 mod upload_body;
 
+pub use access_log::{AccessLog, AccessLogConfig, AccessLogError, AccessLogFormat};
 pub use config::{
     BackendConfig, CertificateFiles, Choice, Config, ConfigError, InvalidOrigin, IssuerConfig,
     ListenAddress, Login, Origin, Problem, RouteConfig, Secret, SessionConfig, Target, Timeouts,

@@ -59,6 +59,7 @@ pub(crate) fn run(arguments: &GatewayArguments) -> Result<Exit, Failure> {
     };
     let gateway = Gateway::bind_with(&config, options, bind, Notices::new(|it| say(it)));
     let gateway = runtime.block_on(gateway).map_err(Failure::new)?;
+    gateway.recorder().access_log().set(config.access_log.as_ref()).map_err(Failure::new)?;
     for address in gateway.addresses() {
         say(format_args!("answering at {}", safe(&address.to_string())));
     }

@@ -12,13 +12,19 @@ use crate::serve::path_name;
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// Replaces the configuration of a gateway on SIGHUP, and when its file has changed. A configuration with
-/// mistakes changes nothing.
+/// mistakes changes nothing. On SIGUSR1, opens the access log anew.
 pub(crate) async fn watch(path: PathBuf, mut config: Config, gateway: GatewayHandle) {
-    let mut hangups = Hangups::new();
+    let (mut hangups, mut renames) = (Signal::hangup(), Signal::user1());
     let mut seen = stamp(&path);
     loop {
         let is_asked = tokio::select! {
             () = hangups.next() => true,
+            () = renames.next() => {
+                if let Err(error) = gateway.access_log().reopen() {
+                    say(format_args!("{error}\nthe access log goes on with the file before"));
+                }
+                continue;
+            }
             () = tokio::time::sleep(INTERVAL) => false,
         };
         let now = stamp(&path);
@@ -31,6 +37,9 @@ pub(crate) async fn watch(path: PathBuf, mut config: Config, gateway: GatewayHan
             Ok(read) => {
                 if read.listen != config.listen || read.tls != config.tls {
                     say("listen and tls stay as they were until the gateway is started again");
+                }
+                if let Err(error) = gateway.access_log().set(read.access_log.as_ref()) {
+                    say(format_args!("{error}\nthe access log stays as it was"));
                 }
                 gateway.replace(&read);
                 config = read;
@@ -49,15 +58,20 @@ fn stamp(path: &Path) -> Option<(SystemTime, u64)> {
     Some((metadata.modified().ok()?, metadata.len()))
 }
 
-/// The signals SIGHUP.
+/// A signal of Unix, each time it comes.
 #[cfg(unix)]
-struct Hangups(Option<tokio::signal::unix::Signal>);
+struct Signal(Option<tokio::signal::unix::Signal>);
 
 #[cfg(unix)]
-impl Hangups {
-    fn new() -> Self {
-        use tokio::signal::unix::{SignalKind, signal};
-        Self(signal(SignalKind::hangup()).ok())
+impl Signal {
+    /// SIGHUP: the configuration is read again.
+    fn hangup() -> Self {
+        Self(tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup()).ok())
+    }
+
+    /// SIGUSR1: the access log was renamed, and is opened anew.
+    fn user1() -> Self {
+        Self(tokio::signal::unix::signal(tokio::signal::unix::SignalKind::user_defined1()).ok())
     }
 
     async fn next(&mut self) {
@@ -69,11 +83,15 @@ impl Hangups {
 }
 
 #[cfg(not(unix))]
-struct Hangups;
+struct Signal;
 
 #[cfg(not(unix))]
-impl Hangups {
-    fn new() -> Self {
+impl Signal {
+    fn hangup() -> Self {
+        Self
+    }
+
+    fn user1() -> Self {
         Self
     }
 

@@ -13,6 +13,7 @@ mod files;
 mod formats;
 mod full_memory;
 mod gateway;
+mod gateway_log;
 mod golden;
 mod grep;
 mod hostile_files;

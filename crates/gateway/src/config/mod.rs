@@ -3,6 +3,7 @@
 //! Every mistake is noted with its line and key, and all of them are returned together, so that a person
 //! corrects a file once.
 
+mod access_log;
 mod backend;
 mod duration;
 mod identifiers;
@@ -34,6 +35,7 @@ use self::reading::Reading;
 pub use self::route::{Choice, Login, RouteConfig, SessionConfig, Target};
 pub use self::secret::Secret;
 use self::table::TableReader;
+use crate::access_log::AccessLogConfig;
 use crate::challenge::Challenges;
 use crate::identifiers::IdentifierConfig;
 use crate::limits::LimitConfig;
@@ -63,6 +65,8 @@ pub struct Config {
     pub routes: Vec<RouteConfig>,
     /// The rules that requests have to keep.
     pub limits: Vec<LimitConfig>,
+    /// The file with a line for each request.
+    pub access_log: Option<AccessLogConfig>,
 }
 
 /// A certificate chain and its key.
@@ -151,6 +155,7 @@ fn read_document(root: TableReader<'_>, reading: &Reading) -> Option<Config> {
     let backends = backends.collect();
     let limits = root.tables("limits").into_iter();
     let limits = limits.filter_map(|table| limit::read(table, reading)).collect();
+    let access_log = root.table("access_log").and_then(|table| access_log::read(table, reading));
     root.finish();
     Some(Config {
         listen: listen?,
@@ -162,6 +167,7 @@ fn read_document(root: TableReader<'_>, reading: &Reading) -> Option<Config> {
         backends,
         routes,
         limits,
+        access_log,
     })
 }
 

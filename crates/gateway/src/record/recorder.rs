@@ -8,7 +8,8 @@ use tokio::sync::Notify;
 use weir_core::{Record, RecordLayout};
 use weir_ingest::{RecordWriter, StopReason};
 
-use super::layout;
+use super::{EXTRA_FIELDS, layout};
+use crate::access_log::AccessLog;
 use crate::notices::Notices;
 
 /// How long records wait for others.
@@ -29,6 +30,7 @@ pub struct Recorder {
     is_full: Notify,
     dropped: AtomicU64,
     notices: Notices,
+    access_log: AccessLog,
 }
 
 impl Recorder {
@@ -39,6 +41,7 @@ impl Recorder {
             waiting: Mutex::default(),
             is_full: Notify::new(),
             dropped: AtomicU64::new(0),
+            access_log: AccessLog::new(&EXTRA_FIELDS, notices.clone()),
             notices,
         })
     }
@@ -58,8 +61,14 @@ impl Recorder {
         self.dropped.load(Ordering::Relaxed)
     }
 
+    /// The log that has a line for each record, if it is on.
+    pub fn access_log(&self) -> &AccessLog {
+        &self.access_log
+    }
+
     /// Takes a record.
     pub(crate) fn put(&self, record: &Record<'_>) {
+        self.access_log.put(record);
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let before = waiting.len();
         if before > WAITING_BYTES_MAX {

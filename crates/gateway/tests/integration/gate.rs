@@ -54,6 +54,7 @@ impl Gate {
         let data = DataSet::new(options.retention, options.memory_bytes_max, &[]);
         let pipeline = Pipeline::start(&options, data);
         let recorder = gateway.recorder().clone();
+        recorder.access_log().set(config.access_log.as_ref()).expect("a file that can be opened");
         let writer = pipeline.open_records("gateway", recorder.layout());
         tokio::spawn(async move { recorder.run(writer).await });
         let handle = gateway.handle();
