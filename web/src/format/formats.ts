@@ -6,6 +6,7 @@ export const FORMAT_NOTES: [string[], string][] = [
   [["MAIN", "SSLREQUEST"], "nginx.org packages, Apache's ssl.conf"],
   [["INGRESSNGINX", "NPM", "NPMSTANDARD"], "ingress-nginx, Nginx Proxy Manager"],
   [["CADDY", "TRAEFIK", "TRAEFIKCLF"], "Caddy and Traefik"],
+  [["WEIRGATEWAY"], "weir gateway in JSON"],
   [["LITESPEED", "CPANEL"], "LiteSpeed, cPanel"],
   [["JIRA", "CONFLUENCE", "CONFLUENCE711", "GITLABWORKHORSE"], "Atlassian and GitLab"],
   [["JSON"], "one object a line, the usual names"],

@@ -5,6 +5,7 @@ import { capitalized, visible } from "../format/text";
 import type { Report } from "../generated/Report";
 import { canAsk } from "../state/state";
 import { question, state } from "../state/store";
+import { withoutLines } from "../state/withoutLines";
 import {
   commandOf,
   copyCommand,
@@ -116,13 +117,15 @@ function Menu({ report, close }: MenuProps) {
         label={`${title} as Arrow`}
         hint="a stream of typed columns; for pyarrow, Polars"
       />
-      <Item
-        id="save-lines"
-        label="Lines of the log"
-        hint="as they are in the files"
-        problem={problem ?? reading}
-        choose={() => void saveLines()}
-      />
+      {!withoutLines.value && (
+        <Item
+          id="save-lines"
+          label="Lines of the log"
+          hint="as they are in the files"
+          problem={problem ?? reading}
+          choose={() => void saveLines()}
+        />
+      )}
       <Separator />
       <Item
         id="save-png"

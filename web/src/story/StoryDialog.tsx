@@ -7,6 +7,7 @@ import type { Report } from "../generated/Report";
 import { LinesView } from "../lines/LinesView";
 import { panel } from "../rules/panel";
 import { view } from "../state/store";
+import { withoutLines } from "../state/withoutLines";
 import { LogText } from "../views/LogText";
 import { gapsOf, gapText, refusedText, ruleText, totalsText } from "./facts";
 import { closeStory, filterByClient, story, storyClient, storyLines } from "./story";
@@ -72,10 +73,12 @@ function Story({ client }: { client: string }) {
       )}
       <Blocks />
       <Rules client={client} />
-      <section class="story-part" aria-label="Lines of the client">
-        <h3>Lines</h3>
-        <LinesView of={storyLines} id="story-line" />
-      </section>
+      {!withoutLines.value && (
+        <section class="story-part" aria-label="Lines of the client">
+          <h3>Lines</h3>
+          <LinesView of={storyLines} id="story-line" />
+        </section>
+      )}
     </dialog>
   );
 }

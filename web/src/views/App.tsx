@@ -5,6 +5,7 @@ import { isUploading } from "../control/uploads";
 import { rowsOf } from "../state/rows";
 import { hasLines } from "../state/state";
 import { state, view } from "../state/store";
+import { withoutLines } from "../state/withoutLines";
 import { StoryDialog } from "../story/StoryDialog";
 import { Banner } from "./Banner";
 import { Dashboard } from "./Dashboard";
@@ -55,7 +56,9 @@ function Content() {
     case "dashboard":
       return view.value && <Dashboard view={view.value} />;
     case "waiting":
-      return <p class="waiting">Waiting for the first lines…</p>;
+      return (
+        <p class="waiting">Waiting for the first {withoutLines.value ? "requests" : "lines"}…</p>
+      );
     case "nothing":
       return null;
   }

@@ -15,6 +15,7 @@ import { RulesPanel } from "../rules/RulesPanel";
 import { afterFrame } from "../state/frame";
 import { hasFilter } from "../state/state";
 import { awaiting, question, stale } from "../state/store";
+import { withoutLines } from "../state/withoutLines";
 import { ChartPanel } from "./ChartPanel";
 import { FilterBar } from "./FilterBar";
 import { KindSwitch } from "./KindSwitch";
@@ -60,7 +61,7 @@ export function Dashboard({ view }: { view: View }) {
         )}
       </section>
       {samplesShown && <Samples view={view} />}
-      {isPainted && !isUnparsed && <LinesPanel />}
+      {isPainted && !isUnparsed && !withoutLines.value && <LinesPanel />}
       {isPainted && !isUnparsed && <BlocksPanel />}
       {isPainted && !isUnparsed && <RulesPanel />}
       {isPainted && <TopLists report={report} />}

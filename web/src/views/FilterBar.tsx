@@ -5,6 +5,7 @@ import { LinesButton } from "../lines/LinesPanel";
 import { SaveMenu } from "../save/SaveMenu";
 import { type Chip, chipsOf } from "../state/chips";
 import { question } from "../state/store";
+import { withoutLines } from "../state/withoutLines";
 import { draft, edit } from "./editing";
 import { FilterBox } from "./FilterBox";
 import { LogText } from "./LogText";
@@ -18,7 +19,7 @@ export function FilterBar({ report }: { report: Report }) {
     <section class="filters" aria-label="Filters">
       <FilterBox report={report} />
       <Chips chips={chipsOf(question.value)} />
-      <LinesButton />
+      {!withoutLines.value && <LinesButton />}
       <SaveMenu report={report} />
     </section>
   );

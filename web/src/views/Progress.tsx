@@ -7,6 +7,7 @@ import { nameParts, visible } from "../format/text";
 import type { Source } from "../generated/Source";
 import { isOver, isWaiting, type Row, rowsOf } from "../state/rows";
 import { state } from "../state/store";
+import { withoutLines } from "../state/withoutLines";
 import { LogText } from "./LogText";
 
 const PHASES: Record<Row["phase"], string> = {
@@ -63,13 +64,11 @@ function Summary({
   const failed = rows.filter((row) => row.phase === "failed" || row.phase === "orphaned").length;
   const sum = (of: (row: Row) => number) => rows.reduce((total, row) => total + of(row), 0);
   const unparsed = sum((row) => unparsedOf(row.source));
+  const lines = sum((row) => row.source?.lines ?? 0);
   const facts = [
-    `${count(rows.length)} files`,
+    `${count(rows.length)} ${withoutLines.value ? "sources" : "files"}`,
     bytes(sum((row) => row.bytes_done)),
-    plural(
-      sum((row) => row.source?.lines ?? 0),
-      "line",
-    ),
+    withoutLines.value ? plural(lines, "request") : plural(lines, "line"),
     done === rows.length ? "done" : `${count(done)} done`,
   ];
   return (
@@ -174,7 +173,7 @@ function Lines({ row }: { row: Row }) {
       data-lines={source.lines}
       data-unparsed={unparsed}
     >
-      {plural(source.lines, "line")}
+      {source.records_only ? plural(source.records, "request") : plural(source.lines, "line")}
       <Formats source={source} />
       {directives > 0 && <span class="muted"> {plural(directives, "directive")}</span>}
       {unparsed > 0 && <span class="unparsed">{count(unparsed)} unparsed</span>}

@@ -8,6 +8,7 @@ import { access } from "../cases/access.mjs";
 import { agreeing } from "../cases/agreeing.mjs";
 import { filtering } from "../cases/filtering.mjs";
 import { following } from "../cases/following.mjs";
+import { gateway } from "../cases/gateway.mjs";
 import { growing } from "../cases/growing.mjs";
 import { hostile } from "../cases/hostile.mjs";
 import { lab } from "../cases/lab.mjs";
@@ -56,6 +57,7 @@ export function suite(browserName) {
       sources,
       access,
       following,
+      gateway,
       growing,
       filtering,
       trying,
