@@ -62,6 +62,20 @@ fn the_file_of_a_passed_unix_socket_stays() {
 }
 
 #[test]
+fn a_passed_socket_answers_for_the_gateway() {
+    let folder = Folder::new();
+    let config = crate::gateway::config(crate::gateway::backend("one"));
+    let config = config.replace("127.0.0.1:0", "systemd:https");
+    let config = folder.file("gateway.toml", config.as_bytes());
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let early = TcpStream::connect(address).expect("the socket listens");
+    let arguments = ["gateway", "--no-open", "--listen", "127.0.0.1:0", text(&config)];
+    let _served = activated(listener.into(), "https", &arguments);
+    assert_eq!(status(early), "HTTP/1.1 200 OK");
+}
+
+#[test]
 fn a_passed_socket_of_datagrams_receives_lines() {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
     let address = socket.local_addr().expect("an address");
