@@ -5,8 +5,9 @@
 //! nginx's [`real_ip_recursive on`][nginx]: beginning with the peer, as long as an address is trusted, the
 //! next one to the left takes its place; an element that is not an address ends the search. nginx 1.22 answers
 //! alike for the cases of the tests, with these exceptions: it does not take an IPv6 address in brackets without
-//! a port, it takes `010.0.0.9` for `10.0.0.9`, and for it a space separates elements too, and
-//! an empty field behind others ends its search, which RFC 9110 section 5.6.1 has recipients ignore.
+//! a port, it takes `010.0.0.9` for `10.0.0.9`, and for it a space separates elements too. Empty elements are
+//! ignored here (RFC 9110 section 5.6.1); for nginx, an empty last field ends the search, and a comma at the
+//! beginning belongs to the first address.
 //!
 //! `Forwarded` (RFC 7239) is not looked at. A proxy that writes one of both fields passes on what its client
 //! wrote into the other, so a gateway that believes both believes clients; and proxies that write

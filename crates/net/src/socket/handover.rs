@@ -6,7 +6,7 @@
 //! (<https://lwn.net/Articles/853637/>), so that is not done here.
 //!
 //! The sockets travel over a pair of Unix sockets (`SCM_RIGHTS`, unix(7)), one in each message, whose text is
-//! the address as it was asked for. An empty answer of the next process says that it is ready.
+//! the address as it was asked for. The next process answers when it listens.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;

@@ -71,7 +71,8 @@ fn lists() -> Vec<Vec<String>> {
     let fields = (0..2 * LISTS).map(|number| (0..=number % 2).map(|_| list()).collect());
     let is_alike = |fields: &Vec<String>| {
         let last = fields.last().map_or("", String::as_str);
-        last.contains(|character| character != ',' && character != ' ')
+        let is_empty = last.chars().all(|character| character == ',' || character == ' ');
+        !is_empty && !fields.iter().any(|field| field.starts_with(','))
     };
     fields.filter(is_alike).take(LISTS).collect()
 }
