@@ -5,10 +5,8 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-
 use super::proxies::Program;
-use weir_tools::shell::{Outcome, command, output_of};
+use weir_tools::shell::Outcome;
 
 /// Requests on one connection.
 const REPEATS: usize = 10;
@@ -58,7 +56,7 @@ pub(super) fn caching(weir: &Program, path: &str, tokens: &Path) -> Outcome {
     }
     let prefix = path.rsplit_once('/').map_or(path, |(prefix, _)| prefix);
     for state in ["miss", "hit"] {
-        let condition = format!("where=token_cache={state} and route={prefix}");
+        let condition = format!("token_cache={state} and route={prefix}");
         expect_records(weir, &condition, COUNT as u64)?;
     }
     Ok(())
@@ -66,19 +64,15 @@ pub(super) fn caching(weir: &Program, path: &str, tokens: &Path) -> Outcome {
 
 /// Waits until the records with a condition are so many. Records come some moments after answers.
 fn expect_records(weir: &Program, condition: &str, expected: u64) -> Outcome {
-    let url = weir.report_url()?;
-    let arguments = ["-sS", "--get", "--data-urlencode", condition, &url];
     let end = Instant::now() + TIMEOUT;
     loop {
-        // The server knows no field before it has a record.
-        let answer = output_of(&mut command("curl", &arguments))?;
-        let report: Value = serde_json::from_str(&answer).unwrap_or_default();
+        let report = weir.report(condition)?;
         let count = report["matching"].as_u64();
         if count == Some(expected) {
             return Ok(());
         }
         if Instant::now() > end {
-            return Err(format!("{condition}: not {expected} records in {answer}").into());
+            return Err(format!("{condition}: not {expected} records in {report}").into());
         }
         std::thread::sleep(Duration::from_millis(20));
     }

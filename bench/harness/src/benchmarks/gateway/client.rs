@@ -28,8 +28,23 @@ pub(super) fn closed(
     requests: &Requests<'_>,
     seconds: u32,
 ) -> Outcome<Load> {
+    wrk(CONNECTIONS, proxy, path, requests, seconds)
+}
+
+/// As [`closed`], on one connection, so that no request waits for another.
+pub(super) fn alone(proxy: &Program, path: &str, token: &str, seconds: u32) -> Outcome<Load> {
+    wrk("1", proxy, path, &Requests::OneToken(token), seconds)
+}
+
+fn wrk(
+    connections: &str,
+    proxy: &Program,
+    path: &str,
+    requests: &Requests<'_>,
+    seconds: u32,
+) -> Outcome<Load> {
     let (url, duration) = (url(proxy, path), format!("{seconds}s"));
-    let mut wrk = command("wrk", &["-t1", "-c", CONNECTIONS, "-d", &duration]);
+    let mut wrk = command("wrk", &["-t1", "-c", connections, "-d", &duration]);
     match requests {
         Requests::WithoutToken => wrk.args(["-s", "bench/http/wrk.lua", &url]),
         Requests::OneToken(token) => {

@@ -19,14 +19,28 @@ fn nginx(name: &str, head: &str, workers: &str, http: &str) -> Outcome<String> {
     ))
 }
 
-/// The backend: files of a folder by their names, under a path for each route of the gateway. One worker
-/// leaves most of the machine to the proxies.
-pub(super) fn backend(port: u16, files: &Path) -> Outcome<String> {
+/// The backend: files of a folder by their names, under a path for each route of the gateway, and sessions
+/// for everybody. One worker leaves most of the machine to the proxies. With a log, each request is told to a
+/// log service at another port before it is answered.
+pub(super) fn backend(port: u16, files: &Path, log: Option<(u16, &Path)>) -> Outcome<String> {
+    let (told, service) = log.map_or_else(Default::default, |(log_port, path)| {
+        let url = format!("http://127.0.0.1:{log_port}");
+        (
+            format!("auth_request /log; location = /log {{ internal; proxy_pass {url}; }}"),
+            format!(
+                "server {{ listen 127.0.0.1:{log_port}; access_log {}; return 204; }}",
+                path.display()
+            ),
+        )
+    });
     let http = format!(
-        "server {{ listen 127.0.0.1:{port}; location ~ ^/[A-Za-z0-9]+/([0-9]+)$ {{ alias {}/$1; }} }}",
+        "{service}\nserver {{ listen 127.0.0.1:{port}; {told}\n\
+         location = /session {{ default_type application/json;\n\
+         return 200 '{{\"access_token\":\"session\",\"expires_in\":300}}'; }}\n\
+         location ~ ^/[A-Za-z0-9]+/([0-9]+)$ {{ alias {}/$1; }} }}",
         files.display()
     );
-    nginx("gateway-backend", "", "1", &http)
+    nginx(&format!("gateway-backend-{port}"), "", "1", &http)
 }
 
 /// Connections to the backend that are kept open.
@@ -100,4 +114,18 @@ pub(super) fn weir(port: u16, backend: u16, limits: usize) -> Outcome<String> {
             write!(config, "[[limits]]\nrule_file = \"{}\"\nmode = \"enforce\"\n", rule.display());
     }
     Ok(config)
+}
+
+/// Weir with one route, whose sessions live for a time.
+pub(super) fn weir_with_sessions(port: u16, backend: u16, lifetime: &str) -> Outcome<String> {
+    let key = text(&Algorithm::Hs256.key_file()?);
+    Ok(format!(
+        "listen = [\"127.0.0.1:{port}\"]\n\
+         [issuers.app]\nissuer = \"https://login.example\"\naudience = \"api\"\n\
+         algorithms = [\"HS256\"]\nsecret_file = \"{key}\"\n\
+         [backends.files]\ninstances = [\"http://127.0.0.1:{backend}\"]\n\
+         [[routes]]\npath = \"/\"\nissuer = \"app\"\nclaim = \"tenant\"\n\
+         backends = {{ a = \"files\" }}\n\
+         session = {{ login = \"/session\", credential_file = \"{key}\", lifetime = \"{lifetime}\" }}\n"
+    ))
 }

@@ -1,5 +1,5 @@
-//! Three faults that cost a gateway its speed while nobody sees them: sessions that are never kept, a log that is
-//! written on each call, and a debug build. Each is measured by the gateway's own records, and drawn.
+//! Three faults that cost a gateway its speed while nobody sees them: sessions that are never kept, a log
+//! service that each call waits for, and a debug build. Each is measured by the gateway's own records, and drawn.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ pub(super) fn draw(settings: &Settings, files: &Path, token: &str) -> Outcome<Pa
     let measured: Outcome<Vec<Recorded>> = [
         ("as it should be", settings.weir(), "300s", None),
         ("sessions never kept", settings.weir(), "0s", None),
-        ("a log opened on each call", settings.weir(), "300s", Some(log.as_path())),
+        ("a log service on each call", settings.weir(), "300s", Some(log.as_path())),
         ("a debug build", debug, "300s", None),
     ]
     .into_iter()

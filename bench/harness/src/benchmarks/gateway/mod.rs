@@ -4,6 +4,7 @@
 mod check;
 mod client;
 mod configurations;
+mod faults;
 mod memory;
 mod proxies;
 mod setup;
@@ -33,10 +34,14 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
         build::example(settings, example)?;
     }
     let files = write_files()?;
-    let backend = proxies::backend(&files)?;
+    let backend = proxies::backend(&files, None)?;
     let setup = Setup::start(settings, &backend, &mut notes)?;
     setup.check(&files)?;
     let memory = memory::table(settings, backend.port)?;
+    if is_installed("wrk") {
+        let picture = faults::draw(settings, &files, &setup.token)?;
+        notes.push(format!("three faults as a picture: {}", picture.display()));
+    }
     if settings.is_smoke || !is_installed("wrk") {
         speed::open_loop(&setup, 1_000.0)?;
         return Ok(vec![without_rows(notes)]);

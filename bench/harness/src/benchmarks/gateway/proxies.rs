@@ -7,11 +7,13 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
 use super::configurations;
 use crate::process::processor_seconds;
 use crate::settings::{Settings, folder, text};
 use weir_tools::packages;
-use weir_tools::shell::{Outcome, command};
+use weir_tools::shell::{Outcome, command, output_of};
 
 /// Debian installs nginx outside of the search path of users.
 pub(super) const NGINX: &str = "/usr/sbin/nginx";
@@ -63,11 +65,16 @@ impl Program {
         processor_seconds(self.id())
     }
 
-    /// The address of a report about its requests.
-    pub(super) fn report_url(&self) -> Outcome<String> {
+    /// The report about its requests that meet a condition of docs/conditions.md; `Null` if the condition
+    /// is about a field that no request has had yet.
+    pub(super) fn report(&self, condition: &str) -> Outcome<Value> {
         let (page, _) = self.page.as_ref().ok_or("only Weir has a page")?;
         let (host, session) = page.split_once("/s/").ok_or("the page has no session")?;
-        Ok(format!("{host}/api/sessions/{session}/report"))
+        let url = format!("{host}/api/sessions/{session}/report");
+        let condition = format!("where={condition}");
+        let arguments = ["-sS", "--get", "--data-urlencode", &condition, &url];
+        let answer = output_of(&mut command("curl", &arguments))?;
+        Ok(serde_json::from_str(&answer).unwrap_or_default())
     }
 }
 
@@ -96,11 +103,16 @@ fn start_nginx(name: &str, port: u16, config: &str) -> Outcome<Program> {
     Program::start(command(NGINX, &["-e", "stderr", "-c", &path]), port)
 }
 
-/// The server of the files in a folder.
-pub(super) fn backend(files: &Path) -> Outcome<Program> {
+/// The server of the files in a folder. With a log, it has each request written there before it answers.
+pub(super) fn backend(files: &Path, log: Option<&Path>) -> Outcome<Program> {
     let port = free_port()?;
     let files = std::fs::canonicalize(files)?;
-    start_nginx("gateway-backend.conf", port, &configurations::backend(port, &files)?)
+    let name = format!("gateway-backend-{port}.conf");
+    let log = match log {
+        Some(path) => Some((free_port()?, path)),
+        None => None,
+    };
+    start_nginx(&name, port, &configurations::backend(port, &files, log)?)
 }
 
 pub(super) fn nginx(backend: u16) -> Outcome<Program> {
@@ -119,12 +131,26 @@ pub(super) fn haproxy(backend: u16) -> Outcome<Program> {
     Program::start(command("haproxy", &["-q", "-db", "-f", &path]), port)
 }
 
-/// Weir with this number of limits, and the window that `--keep` can least have.
+/// Weir with this number of limits.
 pub(super) fn weir(settings: &Settings, backend: u16, limits: usize) -> Outcome<Program> {
     let port = free_port()?;
-    let path = weir_configuration(port, backend, limits)?;
-    let arguments = ["gateway", "--no-open", "--listen", "127.0.0.1:0", "--keep", WINDOW, &path];
-    let mut program = Program::start(command(&settings.weir(), &arguments), port)?;
+    start_weir(&settings.weir(), port, &weir_configuration(port, backend, limits)?)
+}
+
+/// A build of Weir with sessions that live for a time.
+pub(super) fn weir_with_sessions(program: &str, backend: u16, lifetime: &str) -> Outcome<Program> {
+    let port = free_port()?;
+    let name = format!("gateway-weir-{port}.toml");
+    let config = configurations::weir_with_sessions(port, backend, lifetime)?;
+    start_weir(program, port, &written(&name, &config)?)
+}
+
+/// Weir with the least window that `--keep` can have, and the address of its page.
+fn start_weir(program: &str, port: u16, config: &str) -> Outcome<Program> {
+    let page = ["--no-open", "--listen", "127.0.0.1:0", "--keep", WINDOW];
+    let mut weir = command(program, &["gateway", config]);
+    weir.args(page);
+    let mut program = Program::start(weir, port)?;
     let output = program.process.stdout.take().ok_or("the gateway has no output")?;
     let mut output = BufReader::new(output);
     let mut line = String::new();
