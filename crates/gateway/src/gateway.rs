@@ -103,7 +103,8 @@ impl Gateway {
         let shared = self.shared;
         let recorder = shared.recorder.clone();
         let handler = move |request, client: Client| {
-            answer(shared.routing(), &shared.recorder, request, &client)
+            // A connection keeps the room of its handler's future while it is idle.
+            Box::pin(answer(shared.routing(), &shared.recorder, request, &client))
         };
         self.server.serve_until(handler, shutdown).await;
         // Waiting for the disk must not hold up others on this thread.

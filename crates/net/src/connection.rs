@@ -19,7 +19,7 @@ use crate::options::{BodyRate, HEADERS_MAX_ON_STACK, ServeOptions};
 use crate::refusal::{self, LATE_HEAD, TOO_MANY_OF_ONE};
 use crate::response_body::ResponseBody;
 use crate::scheme::Scheme;
-use crate::socket::{Connection, ConnectionPermit, NetworkLimit};
+use crate::socket::{Connection, ConnectionPermit, NetworkLimit, Peer, SocketStream};
 use crate::transport::Transport;
 
 /// The configuration of hyper that all HTTP/1 connections share.
@@ -44,6 +44,13 @@ pub(crate) struct HttpConnection<H> {
     handler: H,
 }
 
+/// A connection on which requests may come.
+struct Opened {
+    transport: Transport,
+    client: Client,
+    is_http2: bool,
+}
+
 impl<H, F> HttpConnection<H>
 where
     H: Fn(Request<Incoming>, Client) -> F + Send + Sync + 'static,
@@ -61,28 +68,54 @@ where
         permit: ConnectionPermit,
         entry: IdleEntry,
     ) {
-        let identified = match connection.is_anonymous() {
-            true => self.identify(connection, permit, &entry).await,
-            false => Some((connection, permit)),
+        let opened = match connection.into_open() {
+            Ok((stream, peer)) => Some(self.opened(stream, (peer, Scheme::Http), permit, &entry)),
+            // What only the beginning needs is large, and most connections are idle for most of their time.
+            Err(connection) => Box::pin(self.open(*connection, permit, &entry)).await,
         };
-        let Some((connection, permit)) = identified else { return };
+        let Some(opened) = opened else { return };
+        let Opened { transport, client, is_http2 } = opened;
+        if is_http2 {
+            Box::pin(self.serve_http2(transport, client, entry)).await;
+        } else {
+            self.serve_http1(transport, client, entry).await;
+        }
+    }
+
+    /// Learns the client of a connection, if it comes from a proxy, and runs the TLS handshake.
+    async fn open(
+        &self,
+        connection: Connection,
+        permit: ConnectionPermit,
+        entry: &IdleEntry,
+    ) -> Option<Opened> {
+        let (connection, permit) = match connection.is_anonymous() {
+            true => self.identify(connection, permit, entry).await?,
+            false => (connection, permit),
+        };
         let (peer, scheme) = (connection.peer(), connection.scheme());
         // The handshake is a part of the time until the first request, and makes room as it does.
         let opened = tokio::select! {
             opened = connection.open_http(self.options.header_timeout) => opened,
-            _closing = entry.asked_to_close() => return,
+            _closing = entry.asked_to_close() => return None,
         };
-        let Ok(stream) = opened else { return };
+        Some(self.opened(opened.ok()?, (peer, scheme), permit, entry))
+    }
+
+    /// Puts the limits around a stream on which requests may come.
+    fn opened(
+        &self,
+        stream: SocketStream,
+        (peer, scheme): (Peer, Scheme),
+        permit: ConnectionPermit,
+        entry: &IdleEntry,
+    ) -> Opened {
         let write_timeout = self.options.write_timeout;
         stream.limit_unsent(write_timeout);
         let is_http2 = stream.speaks_http2();
         let transport = Transport::new(stream, permit, write_timeout, entry.activity());
         let client = Client::new(peer, scheme, transport.watch());
-        if is_http2 {
-            self.serve_http2(transport, client, entry).await;
-        } else {
-            self.serve_http1(transport, client, entry).await;
-        }
+        Opened { transport, client, is_http2 }
     }
 
     /// Learns the client of a connection from its proxy. Refuses one with too many connections.

@@ -45,6 +45,15 @@ impl Connection {
         Some(self)
     }
 
+    /// Its stream and client, if nothing has to be said before the first request: no header of a proxy, no
+    /// TLS.
+    pub(crate) fn into_open(self) -> Result<(SocketStream, Peer), Box<Self>> {
+        match self.is_anonymous() || self.tls.is_some() {
+            true => Err(Box::new(self)),
+            false => Ok((self.stream, self.peer)),
+        }
+    }
+
     /// The client; the proxy until its header is read.
     pub fn peer(&self) -> Peer {
         self.peer
