@@ -102,11 +102,6 @@ impl Connection {
         }
     }
 
-    /// Whether it stands still unless its user drives it.
-    pub(super) fn is_driven(&self) -> bool {
-        self.driver.is_some()
-    }
-
     /// Waits until it can take the next request. Returns whether it can. Its own task must drive it.
     pub(super) async fn ready(&mut self) -> bool {
         match &mut self.sender {

@@ -40,6 +40,26 @@ struct IdleConnections {
     are_watched: bool,
 }
 
+/// What a request gets of the idle connections.
+enum Taken {
+    /// A connection of its own, which may be closed.
+    Whole(Idle),
+    /// One that carries other requests too.
+    Shared(Connection),
+}
+
+impl IdleConnections {
+    fn take(&mut self) -> Option<Taken> {
+        let mut last = self.queue.pop_back()?;
+        let Some(shared) = last.connection.share().filter(Connection::is_ready) else {
+            return Some(Taken::Whole(last));
+        };
+        last.since = Instant::now();
+        self.queue.push_back(last);
+        Some(Taken::Shared(shared))
+    }
+}
+
 #[derive(Debug)]
 struct Idle {
     connection: Connection,
@@ -53,6 +73,8 @@ pub(crate) struct Lease {
     instance: Arc<Instance>,
     /// Whether an earlier request has used it: the server may be closing it just now.
     pub(crate) is_reused: bool,
+    /// Whether a later request may use it.
+    is_reusable: bool,
     /// How long the request waited for a connection to become free.
     pub(crate) waited: Duration,
     /// How long it took to connect, if the connection is new.
@@ -92,14 +114,13 @@ impl Pool {
     /// An idle connection that is still open, the latest first: those behind it may time out in peace.
     fn take_idle(&self) -> Option<Connection> {
         loop {
-            let Idle { mut connection, since } = self.idle().queue.pop_back()?;
+            let Idle { mut connection, since } = match self.idle().take()? {
+                Taken::Whole(idle) => idle,
+                Taken::Shared(connection) => return Some(connection),
+            };
             connection.look();
             if !connection.is_ready() {
                 continue;
-            }
-            if let Some(shared) = connection.share() {
-                self.idle().queue.push_back(Idle { connection, since: Instant::now() });
-                return Some(shared);
             }
             if since.elapsed() > IDLE_MAX {
                 self.idle().queue.clear();
@@ -156,7 +177,8 @@ impl Lease {
         let (place, waited) = instance.pool.place().await?;
         let lease = |connection, connect_time: Option<Duration>| {
             let (instance, is_reused) = (instance.clone(), connect_time.is_none());
-            Self { connection, instance, is_reused, waited, connect_time, place }
+            let is_reusable = true;
+            Self { connection, instance, is_reused, is_reusable, waited, connect_time, place }
         };
         if let Some(connection) = instance.pool.take_idle() {
             return Ok(lease(connection, None));
@@ -182,6 +204,7 @@ impl Lease {
             connection,
             instance: instance.clone(),
             is_reused: false,
+            is_reusable: false,
             waited: Duration::ZERO,
             connect_time: None,
             place: None,
@@ -211,6 +234,11 @@ impl Lease {
         self.connection.drive(context)
     }
 
+    /// Lets no other request use the connection.
+    pub(crate) fn retire(&mut self) {
+        self.is_reusable = false;
+    }
+
     /// Lets a task of its own drive the connection from now on.
     pub(crate) fn detach(&mut self) {
         self.connection.detach();
@@ -218,14 +246,17 @@ impl Lease {
 
     /// Gives the connection back after the end of an answer.
     pub(crate) fn give_back(mut self) {
-        if self.is_http2() {
+        if self.is_http2() || !self.is_reusable {
             return;
         }
-        if self.connection.is_driven() || self.connection.is_ready() {
-            // Whether it can take a request is seen when there is one.
+        if !self.connection.is_ready() {
+            self.connection.look();
+        }
+        if self.connection.is_ready() {
             put_idle(&self.instance, self.connection);
         } else if !self.connection.is_closed() {
             // The rest of the request's body is on its way, or its task has to run first.
+            self.connection.detach();
             tokio::spawn(async move {
                 if self.connection.ready().await {
                     put_idle(&self.instance, self.connection);

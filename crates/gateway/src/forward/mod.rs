@@ -72,7 +72,11 @@ pub(crate) async fn forward(
         Ok(delivered) => delivered,
         Err(error) => return Err((record, error)),
     };
-    let Delivered { mut response, lease, instance } = delivered;
+    let Delivered { mut response, mut lease, instance } = delivered;
+    if response.version() == Version::HTTP_10 {
+        // The next request on its connection would be one of HTTP/1.0, and lose a body without a length.
+        lease.retire();
+    }
     record.set_status(response.status());
     let done = AnswerEnd { lease: Some(lease), instance, record };
     header_fields::clean_response(response.headers_mut());

@@ -4,6 +4,7 @@ mod access_log;
 mod backends;
 mod bad_input;
 mod configuration;
+mod connections;
 mod edge;
 mod forwarding;
 mod gate;
