@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::future::Future;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 
 use hyper::body::Incoming;
@@ -62,23 +62,29 @@ where
 
     /// Serves the requests of one connection until the client leaves, the connection is
     /// upgraded, a limit is hit, or the server stops and the request in flight is answered.
-    pub(crate) async fn run(
+    ///
+    /// What only the beginning needs is in a future of its own, because most connections are idle for most of
+    /// their time, and a server may have ten thousand of them.
+    pub(crate) fn run(
         self: Arc<Self>,
         connection: Connection,
         permit: ConnectionPermit,
         entry: IdleEntry,
-    ) {
-        let opened = match connection.into_open() {
-            Ok((stream, peer)) => Some(self.opened(stream, (peer, Scheme::Http), permit, &entry)),
-            // What only the beginning needs is large, and most connections are idle for most of their time.
-            Err(connection) => Box::pin(self.open(*connection, permit, &entry)).await,
-        };
-        let Some(opened) = opened else { return };
-        let Opened { transport, client, is_http2 } = opened;
-        if is_http2 {
-            Box::pin(self.serve_http2(transport, client, entry)).await;
-        } else {
-            self.serve_http1(transport, client, entry).await;
+    ) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        match connection.into_open() {
+            Ok((stream, peer)) => {
+                let opened = self.opened(stream, (peer, Scheme::Http), permit, &entry);
+                Box::pin(self.serve_http1(opened, entry))
+            }
+            Err(connection) => Box::pin(async move {
+                let opened = Box::pin(self.open(*connection, permit, &entry)).await;
+                let Some(opened) = opened else { return };
+                let served: Pin<Box<dyn Future<Output = ()> + Send>> = match opened.is_http2 {
+                    true => Box::pin(self.serve_http2(opened.transport, opened.client, entry)),
+                    false => Box::pin(self.serve_http1(opened, entry)),
+                };
+                served.await;
+            }),
         }
     }
 
@@ -88,18 +94,18 @@ where
         connection: Connection,
         permit: ConnectionPermit,
         entry: &IdleEntry,
-    ) -> Option<Opened> {
+    ) -> Option<Box<Opened>> {
         let (connection, permit) = match connection.is_anonymous() {
             true => self.identify(connection, permit, entry).await?,
             false => (connection, permit),
         };
         let (peer, scheme) = (connection.peer(), connection.scheme());
         // The handshake is a part of the time until the first request, and makes room as it does.
-        let opened = tokio::select! {
-            opened = connection.open_http(self.options.header_timeout) => opened,
+        let stream = tokio::select! {
+            opened = connection.open_http(self.options.header_timeout) => opened.ok()?,
             _closing = entry.asked_to_close() => return None,
         };
-        Some(self.opened(opened.ok()?, (peer, scheme), permit, entry))
+        Some(self.opened(stream, (peer, scheme), permit, entry))
     }
 
     /// Puts the limits around a stream on which requests may come.
@@ -109,13 +115,13 @@ where
         (peer, scheme): (Peer, Scheme),
         permit: ConnectionPermit,
         entry: &IdleEntry,
-    ) -> Opened {
+    ) -> Box<Opened> {
         let write_timeout = self.options.write_timeout;
         stream.limit_unsent(write_timeout);
         let is_http2 = stream.speaks_http2();
         let transport = Transport::new(stream, permit, write_timeout, entry.activity());
         let client = Client::new(peer, scheme, transport.watch());
-        Opened { transport, client, is_http2 }
+        Box::new(Opened { transport, client, is_http2 })
     }
 
     /// Learns the client of a connection from its proxy. Refuses one with too many connections.
@@ -138,13 +144,13 @@ where
         }
     }
 
-    async fn serve_http1(&self, transport: Transport, client: Client, entry: IdleEntry) {
-        let (files, last_words) = (transport.files(), transport.last_words());
+    async fn serve_http1(self: Arc<Self>, opened: Box<Opened>, entry: IdleEntry) {
+        let (files, last_words) = (opened.transport.files(), opened.transport.last_words());
         let activity = entry.activity();
         let service = service_fn(|request: Request<Incoming>| {
             let (in_progress, version) = (activity.begin_request(), request.version());
             let response = match has_known_coding(&request) {
-                true => Ok(self.call(request, &client)),
+                true => Ok(self.call(request, &opened.client)),
                 false => Err(unknown_coding()),
             };
             let (files, activity) = (&files, &activity);
@@ -163,7 +169,7 @@ where
                 Ok::<_, Infallible>(response.map(with_owner))
             }
         });
-        let connection = self.protocol.serve_connection(TokioIo::new(transport), service);
+        let connection = self.protocol.serve_connection(TokioIo::new(opened.transport), service);
         let mut connection = pin!(connection.with_upgrades());
         // An error is the client's (gone, malformed), and hyper has answered it if HTTP has an answer.
         let closing = tokio::select! {
