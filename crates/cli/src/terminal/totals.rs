@@ -8,25 +8,28 @@ use super::style::{Painter, Style};
 use super::text::{fit, fit_middle, left, width};
 use crate::display::{LocalTime, bytes, duration, lower_bound, safe, separated, share, span};
 
-/// Columns of the names.
+/// Columns of the names, unless one is longer.
 const NAME_COLUMNS: usize = 16;
+
+/// Columns between the longest name and what stands beside it.
+const GAP_COLUMNS: usize = 2;
 
 /// Maximum number of sources that are named because they were not read whole: standard error names
 /// all.
 const INCOMPLETE_MAX: usize = 3;
 
 /// A line with a name and what stands beside it.
-fn named(name: &str, text: &str, screen: &Screen) -> String {
+fn named(name: &str, text: &str, columns: usize, screen: &Screen) -> String {
     let painter = Painter { colour: screen.colour };
-    let text = fit(text, screen.text_columns.saturating_sub(NAME_COLUMNS));
-    painter.paint(Style::DIM, &left(name, NAME_COLUMNS)) + &text
+    let text = fit(text, screen.text_columns.saturating_sub(columns));
+    painter.paint(Style::DIM, &left(name, columns)) + &text
 }
 
 /// The totals of the records of one kind. Those of the main kind include the lines that are not
 /// records.
 pub(super) fn draw(report: &Report, is_main: bool, screen: &Screen) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut add = |name: &str, text: String| lines.push(named(name, &text, screen));
+    let mut rows = Vec::new();
+    let mut add = |name, text: String| rows.push((name, text));
     add(report.kind.title(), records(report));
     if let Some(unparsed) = unparsed_lines(report).filter(|_| is_main) {
         add("Unparsed lines", unparsed);
@@ -62,7 +65,9 @@ pub(super) fn draw(report: &Report, is_main: bool, screen: &Screen) -> Vec<Strin
     for (_, title, quantiles) in report.durations() {
         add(title, quantile_words(quantiles));
     }
-    lines
+    let longest = rows.iter().map(|(name, _)| width(name)).max().unwrap_or(0);
+    let columns = NAME_COLUMNS.max(longest + GAP_COLUMNS);
+    rows.iter().map(|(name, text)| named(name, text, columns, screen)).collect()
 }
 
 /// The sources' names, the format and the size.
@@ -121,7 +126,7 @@ fn unparsed_lines(report: &Report) -> Option<String> {
 /// The sources that were not read whole, each with the reason.
 pub(super) fn incomplete(report: &Report, screen: &Screen) -> Vec<String> {
     let sources = &report.incomplete;
-    let line = |text: &str| named("Not read whole", text, screen);
+    let line = |text: &str| named("Not read whole", text, NAME_COLUMNS, screen);
     let sentence = |incomplete: &IncompleteSource| {
         line(&format!("{}: {}", safe(&incomplete.source), safe(&incomplete.reason)))
     };
