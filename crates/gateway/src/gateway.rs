@@ -95,18 +95,23 @@ impl Gateway {
             shutdown.await;
             Shutdown::Stop
         };
-        self.serve_until(shutdown).await;
+        self.serve_until(shutdown, std::future::pending()).await;
     }
 
-    /// Like [`serve`](Self::serve), until a shutdown of one kind or another.
-    pub async fn serve_until(self, shutdown: impl Future<Output = Shutdown>) {
+    /// Like [`serve`](Self::serve), until a shutdown of one kind or another. After
+    /// [a hand-over](Shutdown::HandOver), `stop` ends what is left as [`Shutdown::Stop`] does.
+    pub async fn serve_until(
+        self,
+        shutdown: impl Future<Output = Shutdown>,
+        stop: impl Future<Output = ()>,
+    ) {
         let shared = self.shared;
         let recorder = shared.recorder.clone();
         let handler = move |request, client: Client| {
             // A connection keeps the room of its handler's future while it is idle.
             Box::pin(answer(shared.routing(), &shared.recorder, request, &client))
         };
-        self.server.serve_until(handler, shutdown).await;
+        self.server.serve_until(handler, shutdown, stop).await;
         // Waiting for the disk must not hold up others on this thread.
         let flushed = tokio::task::spawn_blocking(move || recorder.access_log().flush());
         // It cannot panic, and a runtime that ends has nobody who waits.

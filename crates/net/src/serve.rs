@@ -12,7 +12,7 @@ use hyper::body::Incoming;
 use hyper::{Request, Response};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
-use tokio::time::MissedTickBehavior;
+use tokio::time::{Interval, MissedTickBehavior};
 
 use crate::body::Body;
 use crate::client::Client;
@@ -100,12 +100,17 @@ impl Server {
             shutdown.await;
             Shutdown::Stop
         };
-        self.serve_until(handler, shutdown).await;
+        self.serve_until(handler, shutdown, std::future::pending()).await;
     }
 
-    /// Like [`serve`](Self::serve), until a shutdown of one kind or another.
-    pub async fn serve_until<H, F>(mut self, handler: H, shutdown: impl Future<Output = Shutdown>)
-    where
+    /// Like [`serve`](Self::serve), until a shutdown of one kind or another. After
+    /// [a hand-over](Shutdown::HandOver), `stop` ends what is left as [`Shutdown::Stop`] does.
+    pub async fn serve_until<H, F>(
+        mut self,
+        handler: H,
+        shutdown: impl Future<Output = Shutdown>,
+        stop: impl Future<Output = ()>,
+    ) where
         H: Fn(Request<Incoming>, Client) -> F + Send + Sync + 'static,
         F: Future<Output = Response<Body>> + Send + 'static,
     {
@@ -133,7 +138,15 @@ impl Server {
             }
         };
         drop(self.listeners);
-        connections.finish(&limit, &self.options, shutdown).await;
+        let ends = match shutdown {
+            Shutdown::Stop => false,
+            Shutdown::HandOver { grace_period } => tokio::select! {
+                () = hand_over(&connections.idle, looks, &limit, &self.options, grace_period) => true,
+                () = stop => false,
+            },
+        };
+        let grace_period = if ends { Duration::ZERO } else { self.options.grace_period };
+        connections.finish(&limit, grace_period).await;
     }
 }
 
@@ -151,6 +164,33 @@ pub enum Shutdown {
         /// [`ServeOptions::grace_period`].
         grace_period: Duration,
     },
+}
+
+/// Lets each connection answer once more, and waits until none is left, or the grace period has passed.
+async fn hand_over(
+    idle: &IdleConnections,
+    mut looks: Interval,
+    limit: &ConnectionLimit,
+    options: &ServeOptions,
+    grace_period: Duration,
+) {
+    idle.end_after_responses();
+    let waits = options.wait_limits();
+    let close_late = async {
+        loop {
+            looks.tick().await;
+            idle.close_late(&waits);
+        }
+    };
+    // Within this time even the latest head is seen to be late. Once connections are asked to stop, one with
+    // half a head would have the whole grace period.
+    let heads = options.header_timeout.saturating_mul(3) / 2;
+    tokio::select! {
+        _closed_in_time = limit.wait_idle(heads) => {}
+        () = close_late => {}
+    }
+    idle.stop();
+    let _closed_in_time = limit.wait_idle(grace_period).await;
 }
 
 /// Waits for the next connection on any of the sockets. Another socket comes first each time, so that
@@ -290,15 +330,7 @@ where
     }
 
     /// Asks every connection to end, waits for the grace period, and drops the rest.
-    async fn finish(mut self, limit: &ConnectionLimit, options: &ServeOptions, shutdown: Shutdown) {
-        let grace_period = match shutdown {
-            Shutdown::Stop => options.grace_period,
-            Shutdown::HandOver { grace_period } => {
-                self.idle.end_after_responses();
-                let _closed_in_time = limit.wait_idle(options.header_timeout).await;
-                grace_period
-            }
-        };
+    async fn finish(mut self, limit: &ConnectionLimit, grace_period: Duration) {
         self.idle.stop();
         // Every open connection holds a permit, upgraded or not.
         let _closed_in_time = limit.wait_idle(grace_period).await;

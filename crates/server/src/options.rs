@@ -22,6 +22,8 @@ pub struct Options {
     /// What clients must present, at every address. Needed for addresses that other machines can reach.
     /// Default: none.
     pub token: Option<AccessToken>,
+    /// The [`token`](Self::token) if there is no other and other machines can reach an address.
+    pub public_token: Option<AccessToken>,
     /// Whether other machines may connect without TLS. Default: false.
     pub allows_insecure_http: bool,
     /// The URL at which browsers reach the server through a reverse proxy. The server answers to
@@ -88,6 +90,7 @@ impl Default for Options {
             listen: vec![Address::Tcp("127.0.0.1:0".to_owned())],
             bind: BindOptions::default(),
             token: None,
+            public_token: None,
             allows_insecure_http: false,
             public_url: None,
             memory_bytes_max: 4 << 30,

@@ -10,6 +10,7 @@ use weir_net::socket::{Address, Listener, reserve_connections};
 use weir_net::{HostGuard, PublicUrl, ServeOptions};
 use weir_view::find_zone;
 
+use crate::access_token::AccessToken;
 use crate::hub::{Hub, SessionHandle};
 use crate::options::{Options, StartError};
 use crate::refusal::Refusal;
@@ -29,11 +30,11 @@ impl Server {
     /// # Errors
     /// If an address is in use or does not belong to this machine, if other machines can reach it and
     /// the options do not protect it, or if the time zone of the options does not exist.
-    pub async fn bind(options: Options) -> Result<Self, StartError> {
+    pub async fn bind(mut options: Options) -> Result<Self, StartError> {
         if let Some(zone) = &options.zone {
             find_zone(zone).map_err(StartError::Zone)?;
         }
-        let listeners = listen(&options).await?;
+        let listeners = listen(&mut options).await?;
         let guard = guard(&listeners, options.public_url.clone());
         let limits = ServeOptions::default();
         let budget = reserve_connections(limits.connections_max);
@@ -55,6 +56,11 @@ impl Server {
     /// If it listens on Unix sockets only.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.net.local_addr()
+    }
+
+    /// The token that lets a client in; `None` if all are let in.
+    pub fn token(&self) -> Option<&AccessToken> {
+        self.hub.options.token.as_ref()
     }
 
     /// The memory of all sessions together. It can be watched while the server serves.
@@ -106,13 +112,16 @@ impl Server {
 
 /// Listens on all addresses. Nothing is accepted yet, so an address that turns out to need a token
 /// lets nobody in.
-async fn listen(options: &Options) -> Result<Vec<Listener>, StartError> {
+async fn listen(options: &mut Options) -> Result<Vec<Listener>, StartError> {
     let mut listeners = Vec::new();
     for address in &options.listen {
         let listener = Listener::bind(address, &options.bind).await.map_err(StartError::Bind)?;
         let is_public = listener.local_addr().is_ok_and(|address| !address.ip().is_loopback());
         let address = || listener.address().clone();
         let is_encrypted = matches!(listener.address(), Address::Tls(_));
+        if is_public && options.token.is_none() {
+            options.token = options.public_token.take();
+        }
         if is_public && options.token.is_none() {
             return Err(StartError::NoToken(address()));
         }

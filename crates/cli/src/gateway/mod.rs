@@ -12,6 +12,8 @@ use std::time::Duration;
 use weir_gateway::{Config, Gateway, Notices, Shutdown};
 use weir_ingest::Pipeline;
 use weir_server::{BindOptions, CertificateNotices, ServeOptions};
+#[cfg(target_os = "linux")]
+use weir_server::{ListeningSockets, PassedSockets};
 
 pub(crate) use arguments::GatewayArguments;
 #[cfg(target_os = "linux")]
@@ -65,21 +67,22 @@ pub(crate) fn run(arguments: &GatewayArguments) -> Result<Exit, Failure> {
     }
     runtime.spawn(reload::watch(arguments.config.clone(), config, gateway.handle()));
     let _guard = runtime.enter();
-    let shutdown = shutdown_signal();
+    let (shutdown, stop) = (shutdown_signal(), shutdown_signal());
     let shutdown = async {
         shutdown.await;
         Shutdown::Stop
     };
     #[cfg(target_os = "linux")]
-    let shutdown = upgrade.or(shutdown);
-    #[cfg(target_os = "linux")]
-    listens(arguments)?;
+    let (shutdown, page) = {
+        let (starter, end) = (Starter::new(arguments), page.end());
+        (upgrade.or(shutdown, end), page.when_announced(move || starter.listens()))
+    };
     let tasks = runtime.clone();
     page.serve_feed(window, move |pipeline: &Pipeline| {
         let recorder = gateway.recorder().clone();
         let writer = pipeline.open_records("gateway", recorder.layout());
         tasks.spawn(async move { recorder.run(writer).await });
-        tasks.block_on(gateway.serve_until(shutdown));
+        tasks.block_on(gateway.serve_until(shutdown, stop));
         Exit::Done
     })
 }
@@ -100,15 +103,33 @@ fn take_over(arguments: &GatewayArguments) -> Result<Upgrade, Failure> {
         .map_err(|error| Failure::new(format_args!("the path of this program is unknown: {error}")))
 }
 
-/// Tells those who wait for it that the gateway listens.
+/// What waits for the gateway to listen: the process before, or a service manager.
 #[cfg(target_os = "linux")]
-fn listens(arguments: &GatewayArguments) -> Result<(), Failure> {
-    arguments.page.inherited.close_rest();
-    if arguments.take_over {
-        weir_server::say_ready().map_err(|error| {
-            Failure::new(format_args!("--take-over: the process before has gone: {error}"))
-        })?;
+struct Starter {
+    /// The sockets that the process before has handed over.
+    inherited: PassedSockets,
+    listening: ListeningSockets,
+    takes_over: bool,
+}
+
+#[cfg(target_os = "linux")]
+impl Starter {
+    fn new(arguments: &GatewayArguments) -> Self {
+        let (inherited, listening) =
+            (arguments.page.inherited.clone(), arguments.page.listening.clone());
+        Self { inherited, listening, takes_over: arguments.take_over }
     }
-    service::tell("READY=1");
-    Ok(())
+
+    /// Tells it that the gateway listens. After this nothing may fail: the process before accepts no more.
+    fn listens(self) -> Result<(), Failure> {
+        self.inherited.close_rest();
+        if self.takes_over {
+            weir_server::say_ready().map_err(|error| {
+                Failure::new(format_args!("--take-over: the process before has gone: {error}"))
+            })?;
+            self.listening.claim_files();
+        }
+        service::tell("READY=1");
+        Ok(())
+    }
 }

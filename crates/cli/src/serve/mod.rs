@@ -12,6 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 use tokio::runtime::{Handle, Runtime};
+use tokio::sync::Notify;
 use weir_ingest::{Input, Pipeline, Retention};
 use weir_server::{
     AccessToken, Address, BindError, Options, Refusal, Remedies, SelfSignedCertificate, Server,
@@ -101,7 +102,14 @@ pub(crate) struct Page {
     certificate: Option<SelfSignedCertificate>,
     /// How long to wait for the reading thread after the server has ended.
     end_wait: Duration,
+    /// Ends the server of the page as a signal does.
+    end: Arc<Notify>,
+    /// What is done once the page's addresses are printed, if it belongs to a service.
+    announced: Option<Announced>,
 }
+
+/// Tells those who started a service that it listens.
+type Announced = Box<dyn FnOnce() -> Result<(), Failure>>;
 
 impl Page {
     /// Listens at the address of the arguments.
@@ -150,8 +158,18 @@ impl Page {
         let opens_browser = !arguments.no_open && new_token.is_none();
         let query = new_token.map(|token| token.query()).unwrap_or_default();
         let fragment = String::new();
-        let end_wait = SHUTDOWN_WAIT;
-        Ok(Self { runtime, server, origins, query, fragment, opens_browser, certificate, end_wait })
+        Ok(Self {
+            runtime,
+            server,
+            origins,
+            query,
+            fragment,
+            opens_browser,
+            certificate,
+            end_wait: SHUTDOWN_WAIT,
+            end: Arc::default(),
+            announced: None,
+        })
     }
 
     /// Shows what a rule does with the traffic, in the rules panel.
@@ -163,6 +181,22 @@ impl Page {
     /// Waits as long as this for what fills the session after the server has ended.
     pub(crate) fn with_end_wait(self, end_wait: Duration) -> Self {
         Self { end_wait, ..self }
+    }
+
+    /// Calls this once the addresses of the page are printed, and nothing can fail any more. The page is then
+    /// that of a service, which goes on if nobody reads its standard output.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn when_announced(
+        self,
+        announced: impl FnOnce() -> Result<(), Failure> + 'static,
+    ) -> Self {
+        Self { announced: Some(Box::new(announced)), ..self }
+    }
+
+    /// What ends the server of the page as a signal does.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn end(&self) -> Arc<Notify> {
+        self.end.clone()
     }
 
     /// The runtime of the server, for other tasks.
@@ -199,14 +233,18 @@ impl Page {
     }
 
     fn serve_session(
-        self,
+        mut self,
         session: Result<SessionHandle, Refusal>,
         fill: impl FnOnce(&Pipeline) -> Exit + Send + 'static,
     ) -> Result<Exit, Failure> {
         let session = session
             .map_err(|refusal| Failure::new(format_args!("no session can be made: {refusal}")))?;
         let shutdown = self.shutdown_signal();
-        self.announce(&session.path())?;
+        let printed = self.announce(&session.path());
+        match self.announced.take() {
+            Some(announced) => announced()?,
+            None => printed?,
+        }
         let (sender, receiver) = mpsc::channel();
         thread::spawn(move || sender.send(fill_session(&session, fill)));
         self.runtime.block_on(self.server.serve(shutdown));
@@ -218,7 +256,13 @@ impl Page {
     /// a reader of the address ends the server cleanly.
     fn shutdown_signal(&self) -> impl Future<Output = ()> + use<> {
         let _guard = self.runtime.enter();
-        shutdown_signal()
+        let (signal, end) = (shutdown_signal(), self.end.clone());
+        async move {
+            tokio::select! {
+                () = signal => {}
+                () = end.notified() => {}
+            }
+        }
     }
 
     /// Prints the addresses of the page, and opens the first in a browser.
@@ -273,7 +317,7 @@ fn fill_session(session: &SessionHandle, fill: impl FnOnce(&Pipeline) -> Exit) -
 
 /// Listens at the given addresses. Without any, listens at the default port, or at a free one if that
 /// is in use. If other machines can reach an address and the options have no token, a new one is made
-/// and returned.
+/// and returned. It is made beforehand: a socket that another process passed cannot be taken twice.
 async fn bind(
     requested: Vec<Address>,
     options: Options,
@@ -282,18 +326,17 @@ async fn bind(
     let is_default = requested.is_empty();
     let listen = if is_default { port(DEFAULT_PORT) } else { requested };
     let mut options = Options { listen, ..options };
+    let has_no_token = options.token.is_none();
+    if has_no_token {
+        options.public_token = Some(AccessToken::random().map_err(Failure::new)?);
+    }
     let mut bound = Server::bind(options.clone()).await;
     if is_default && bound.as_ref().is_err_and(StartError::is_address_in_use) {
         options.listen = port(0);
-        bound = Server::bind(options.clone()).await;
-    }
-    let mut new_token = None;
-    if let Err(StartError::NoToken(_)) = bound {
-        new_token = Some(AccessToken::random().map_err(Failure::new)?);
-        options.token.clone_from(&new_token);
         bound = Server::bind(options).await;
     }
     let server = bound.map_err(|error| cannot_listen(&error))?;
+    let new_token = server.token().filter(|_| has_no_token).cloned();
     Ok((server, new_token))
 }
 

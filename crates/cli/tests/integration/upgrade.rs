@@ -1,10 +1,12 @@
 //! `weir gateway` is replaced by a new process under load, and no request is lost.
 
+use std::fs::Permissions;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex};
@@ -46,7 +48,12 @@ impl Gateway {
     fn start(config: &Path, notify: &Path) -> Self {
         let arguments = ["gateway", "--no-open", "--listen", "127.0.0.1:0", text(config)];
         let mut command = weir(arguments);
-        command.env("NOTIFY_SOCKET", notify).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.env("NOTIFY_SOCKET", notify).stdout(Stdio::null());
+        Self::start_as(command)
+    }
+
+    fn start_as(mut command: Command) -> Self {
+        command.stderr(Stdio::piped());
         let mut first = Served(command.spawn().expect("it starts"));
         let stderr = first.0.stderr.take().expect("a pipe");
         let (sender, lines) = std::sync::mpsc::channel();
@@ -164,6 +171,16 @@ fn request(
     Ok(())
 }
 
+/// Checks that a request over a Unix socket is answered.
+fn assert_answers(path: &Path) {
+    let mut stream = UnixStream::connect(path).expect("the file of the socket is there");
+    stream.set_read_timeout(Some(TIMEOUT)).expect("set");
+    stream.write_all(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").expect("it reads");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("it answers");
+    assert!(answer.ends_with("one"), "{answer}");
+}
+
 #[test]
 fn no_request_is_lost_while_the_program_is_replaced() {
     let folder = Folder::new();
@@ -179,10 +196,17 @@ fn no_request_is_lost_while_the_program_is_replaced() {
     let load = Load::start(gateway.address);
     load.answer_more(REQUESTS);
 
-    // A process that cannot start changes nothing.
-    std::fs::write(&config, "listen = []\n").expect("written");
-    assert!(send("USR2", gateway.processes.0[0]));
-    gateway.line("the new process did not take over, so this one goes on");
+    // A process that cannot start changes nothing, also if it has taken sockets already.
+    let other = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let in_use = other.local_addr().expect("its address");
+    let late = good.replace("gate.sock\"]", &format!("gate.sock\", \"{in_use}\"]"));
+    assert_ne!(late, good);
+    for bad in ["listen = []\n", &late] {
+        std::fs::write(&config, bad).expect("written");
+        assert!(send("USR2", gateway.processes.0[0]));
+        gateway.line("the new process did not take over, so this one goes on");
+        assert_answers(&unix);
+    }
     std::fs::write(&config, &good).expect("written");
     load.answer_more(REQUESTS);
 
@@ -199,11 +223,7 @@ fn no_request_is_lost_while_the_program_is_replaced() {
     load.answer_more(REQUESTS);
     assert_eq!(load.end(), Vec::<String>::new(), "requests were lost");
 
-    let mut stream = UnixStream::connect(&unix).expect("the file of the socket is there");
-    stream.write_all(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").expect("it reads");
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).expect("it answers");
-    assert!(answer.ends_with("one"), "{answer}");
+    assert_answers(&unix);
 
     let mut states = Vec::new();
     while states.len() < 5 {
@@ -226,4 +246,59 @@ fn sockets_are_taken_over_from_a_process_only() {
     let run = crate::support::run(["gateway", "--take-over", "--no-open", text(&config)]);
     assert_eq!(run.code, 2, "{}", run.stderr);
     assert!(run.stderr.contains("--take-over: there is no process"), "{}", run.stderr);
+}
+
+/// The address and port of the page, as a process prints it.
+fn page(output: &mut BufReader<ChildStdout>) -> String {
+    let mut line = String::new();
+    output.read_line(&mut line).expect("the page's address");
+    line.split('/').nth(2).expect("an address and a port").to_owned()
+}
+
+#[test]
+fn a_public_page_is_taken_over_without_a_reader_of_the_output() {
+    let folder = Folder::new();
+    let config = folder.file("gateway.toml", crate::gateway::config(backend("one")).as_bytes());
+    let listen = ["--listen", "0.0.0.0:0", "--insecure-http"];
+    let mut command = weir(["gateway", "--no-open", text(&config)]);
+    command.args(listen).stdout(Stdio::piped());
+    let mut gateway = Gateway::start_as(command);
+    let mut output = BufReader::new(gateway.first.0.stdout.take().expect("a pipe"));
+    let first = page(&mut output);
+    gateway.upgrade();
+    assert_eq!(page(&mut output), first, "the new process has the same socket");
+    drop(output);
+    gateway.upgrade();
+    let start = Instant::now();
+    // The first process listens no more when it has ended.
+    while gateway.first.0.try_wait().expect("it is a child").is_none() {
+        assert!(start.elapsed() < TIMEOUT, "the old process ends");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    for _ in 0..REQUESTS {
+        request(&mut None, gateway.address, false).expect("an answer");
+    }
+    gateway.upgrade();
+}
+
+#[test]
+fn a_link_may_be_switched_to_another_version() {
+    let folder = Folder::new();
+    let config = folder.file("gateway.toml", crate::gateway::config(backend("one")).as_bytes());
+    let (link, version) = (folder.path("weir"), env!("CARGO_BIN_EXE_weir"));
+    std::os::unix::fs::symlink(version, &link).expect("a link");
+    let mut command = Command::new(&link);
+    command.args(["gateway", "--no-open", "--listen", "127.0.0.1:0", text(&config)]);
+    command.stdout(Stdio::null());
+    let mut gateway = Gateway::start_as(command);
+    let next = format!("#!/bin/sh\necho the next version starts >&2\nexec {version} \"$@\"\n");
+    let next = folder.file("next", next.as_bytes());
+    std::fs::set_permissions(&next, Permissions::from_mode(0o755)).expect("set");
+    std::fs::remove_file(&link).expect("removed");
+    std::os::unix::fs::symlink(&next, &link).expect("another link");
+    assert!(send("USR2", gateway.processes.0[0]));
+    gateway.line("the next version starts");
+    let line = gateway.line("has taken over");
+    gateway.processes.0.extend(line.split(' ').nth(2).and_then(|it| it.parse::<u32>().ok()));
+    request(&mut None, gateway.address, false).expect("an answer");
 }

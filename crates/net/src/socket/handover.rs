@@ -14,6 +14,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use rustix::io::retry_on_intr;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
@@ -23,6 +24,7 @@ use rustix::net::{
 
 use super::listener::Socket;
 use super::passed::PassedSockets;
+use super::unix::SocketFile;
 
 /// The message after the last socket. No address is like it.
 const END: &[u8] = b"end";
@@ -58,7 +60,15 @@ impl ListeningSockets {
     /// process.
     pub fn leave_files(&self) {
         for (_, socket) in self.open() {
-            socket.leave_file();
+            socket.file().into_iter().for_each(SocketFile::leave);
+        }
+    }
+
+    /// Removes the files of Unix sockets when the sockets are closed, also those of the process before: this
+    /// process listens in its place, or goes on because no next one does.
+    pub fn claim_files(&self) {
+        for (_, socket) in self.open() {
+            socket.file().into_iter().for_each(SocketFile::claim);
         }
     }
 
@@ -98,7 +108,7 @@ impl Handover {
         for (address, socket) in sockets.open() {
             self.send_one(address.as_bytes(), socket.as_fd())?;
         }
-        send(&self.0, END, SendFlags::NOSIGNAL)?;
+        retry_on_intr(|| send(&self.0, END, SendFlags::NOSIGNAL))?;
         Ok(())
     }
 
@@ -109,7 +119,8 @@ impl Handover {
         if !ancillary.push(SendAncillaryMessage::ScmRights(&sockets)) {
             return Err(io::ErrorKind::OutOfMemory.into());
         }
-        sendmsg(&self.0, &[IoSlice::new(address)], &mut ancillary, SendFlags::NOSIGNAL)?;
+        let text = [IoSlice::new(address)];
+        retry_on_intr(|| sendmsg(&self.0, &text, &mut ancillary, SendFlags::NOSIGNAL))?;
         Ok(())
     }
 
@@ -120,7 +131,8 @@ impl Handover {
     pub fn wait_until_ready(&self, timeout: Duration) -> io::Result<()> {
         set_socket_timeout(&self.0, Timeout::Recv, Some(timeout))?;
         let mut answer = [0; READY.len()];
-        let (_, length) = recv(&self.0, &mut answer, RecvFlags::empty())?;
+        // A signal interrupts a call that has a timeout, whatever its handler asks for (signal(7)).
+        let (_, length) = retry_on_intr(|| recv(&self.0, &mut answer, RecvFlags::empty()))?;
         match length {
             0 => Err(io::ErrorKind::UnexpectedEof.into()),
             _ => Ok(()),
@@ -140,7 +152,8 @@ pub fn take_over(sockets: &PassedSockets) -> io::Result<()> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
         let mut text = [IoSliceMut::new(&mut address)];
-        let received = recvmsg(&stdin, &mut text, &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
+        let flags = RecvFlags::CMSG_CLOEXEC;
+        let received = retry_on_intr(|| recvmsg(&stdin, &mut text, &mut ancillary, flags))?;
         let text = address.get(..received.bytes).unwrap_or_default();
         match ancillary.drain().find_map(first_descriptor) {
             Some(socket) => sockets.add(String::from_utf8_lossy(text).into_owned(), socket)?,
@@ -155,7 +168,7 @@ pub fn take_over(sockets: &PassedSockets) -> io::Result<()> {
 /// # Errors
 /// If it has gone.
 pub fn say_ready() -> io::Result<()> {
-    send(io::stdin(), READY, SendFlags::NOSIGNAL)?;
+    retry_on_intr(|| send(io::stdin(), READY, SendFlags::NOSIGNAL))?;
     Ok(())
 }
 

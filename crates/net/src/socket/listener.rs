@@ -58,10 +58,11 @@ pub(super) enum Socket {
 
 #[cfg(target_os = "linux")]
 impl Socket {
-    /// Leaves the file of a Unix socket where it is.
-    pub(super) fn leave_file(&self) {
-        if let Self::Unix(_, Some(file)) = self {
-            file.leave();
+    /// The file of a Unix socket.
+    pub(super) fn file(&self) -> Option<&SocketFile> {
+        match self {
+            Self::Unix(_, file) => file.as_ref(),
+            Self::Tcp(_) => None,
         }
     }
 }
@@ -232,9 +233,9 @@ fn inherit(
     let tls = if has_tls { Some(tls::acceptors(options)?) } else { None };
     Ok(Some(match (socket, own, address) {
         (socket, Address::Tcp(host), _) if has_tls => (socket, Address::Tls(host), tls),
-        // The file is this process's to remove, as it was the other one's.
+        // The file is the other process's to remove, until this one listens in its place.
         (Socket::Unix(socket, _), own, Address::Unix(path)) => {
-            (Socket::Unix(socket, Some(SocketFile::new(path))), own, tls)
+            (Socket::Unix(socket, Some(SocketFile::inherited(path))), own, tls)
         }
         (socket, own, _) => (socket, own, tls),
     }))

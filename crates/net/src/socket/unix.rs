@@ -89,10 +89,23 @@ impl SocketFile {
         Self { path: path.to_owned(), id: FileId::of(path), is_left: AtomicBool::new(false) }
     }
 
+    /// The file of a socket that another process hands over. It is that one's until it is
+    /// [claimed](Self::claim).
+    #[cfg(target_os = "linux")]
+    pub(crate) fn inherited(path: &Path) -> Self {
+        Self { is_left: AtomicBool::new(true), id: FileId::of(path), path: path.to_owned() }
+    }
+
     /// Leaves the file where it is.
     #[cfg(target_os = "linux")]
     pub(crate) fn leave(&self) {
         self.is_left.store(true, Ordering::SeqCst);
+    }
+
+    /// Makes the file this process's to remove.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn claim(&self) {
+        self.is_left.store(false, Ordering::SeqCst);
     }
 }
 

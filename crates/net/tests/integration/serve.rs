@@ -413,7 +413,11 @@ async fn a_server_that_hands_over_answers_once_more_on_idle_connections() {
     let options = ServeOptions { header_timeout: SOON, ..ServeOptions::default() };
     let (hand_over, handed_over) = tokio::sync::oneshot::channel();
     let shutdown = async { handed_over.await.unwrap() };
-    let served = tokio::spawn(server.with_options(options).serve_until(hello, shutdown));
+    let served = tokio::spawn(server.with_options(options).serve_until(
+        hello,
+        shutdown,
+        std::future::pending(),
+    ));
     let mut streams = Vec::new();
     for _ in 0..3 {
         let mut stream = TcpStream::connect(address).await.unwrap();
@@ -431,5 +435,52 @@ async fn a_server_that_hands_over_answers_once_more_on_idle_connections() {
         let answer = exchange(stream, GET).await;
         assert!(answer.contains("connection: close") && answer.ends_with("hello"), "{answer}");
     }
+    soon(served).await.unwrap();
+}
+
+/// A server that hands over at once, with an hour for what is in progress, and ends at `stop`; and a connection
+/// to it on which this was sent.
+async fn handing_over(
+    sent: &str,
+    header_timeout: Duration,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> (tokio::task::JoinHandle<()>, TcpStream) {
+    let listener = Listener::bind(&"127.0.0.1:0".parse().unwrap(), &BindOptions::default()).await;
+    let server = Server::new([listener.unwrap()]);
+    let address = server.local_addr().unwrap();
+    let options = ServeOptions { header_timeout, grace_period: SOON, ..ServeOptions::default() };
+    let (accepts, accepted) = tokio::sync::oneshot::channel::<()>();
+    let shutdown = async {
+        accepted.await.unwrap();
+        Shutdown::HandOver { grace_period: Duration::from_secs(3_600) }
+    };
+    let served = tokio::spawn(server.with_options(options).serve_until(hello, shutdown, stop));
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(sent.as_bytes()).await.unwrap();
+    // Connections are accepted in their order, so when this is answered the other one is open.
+    let mut second = TcpStream::connect(address).await.unwrap();
+    exchange(&mut second, GET_AND_CLOSE).await;
+    accepts.send(()).unwrap();
+    (served, stream)
+}
+
+#[tokio::test]
+async fn a_server_that_hands_over_can_be_stopped() {
+    let hour = Duration::from_secs(3_600);
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let stopped = async { stopped.await.unwrap() };
+    let (served, mut stream) = handing_over(GET, hour, stopped).await;
+    read_until(&mut stream, "hello").await;
+    stop.send(()).unwrap();
+    soon(served).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_slow_head_does_not_outlast_a_hand_over() {
+    let start = "GET / HTTP/1.1\r\nHost: ";
+    let (served, mut stream) = handing_over(start, HEADER_TIMEOUT, std::future::pending()).await;
+    let mut answer = String::new();
+    soon(stream.read_to_string(&mut answer)).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
     soon(served).await.unwrap();
 }
