@@ -11,8 +11,8 @@ use crate::display::{LocalTime, bytes, duration, lower_bound, safe, separated, s
 /// Columns of the names, unless one is longer.
 const NAME_COLUMNS: usize = 16;
 
-/// Columns between the longest name and what stands beside it.
-const GAP_COLUMNS: usize = 2;
+/// Columns at least between the longest name and what stands beside it.
+const GAP_COLUMNS: usize = 1;
 
 /// Maximum number of sources that are named because they were not read whole: standard error names
 /// all.
