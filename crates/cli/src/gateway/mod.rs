@@ -62,11 +62,8 @@ pub(crate) fn run(arguments: &GatewayArguments) -> Result<Exit, Failure> {
     let gateway = Gateway::bind_with(&config, options, bind, Notices::new(|it| say(it)));
     let gateway = runtime.block_on(gateway).map_err(Failure::new)?;
     gateway.recorder().access_log().set(config.access_log.as_ref()).map_err(Failure::new)?;
-    for address in gateway.addresses() {
-        say(format_args!("answering at {}", safe(&address.to_string())));
-    }
-    runtime.spawn(reload::watch(arguments.config.clone(), config, gateway.handle()));
     let _guard = runtime.enter();
+    runtime.spawn(reload::watch(arguments.config.clone(), config, gateway.handle()));
     let (shutdown, stop) = (shutdown_signal(), shutdown_signal());
     let shutdown = async {
         shutdown.await;
@@ -77,6 +74,10 @@ pub(crate) fn run(arguments: &GatewayArguments) -> Result<Exit, Failure> {
         let (starter, end) = (Starter::new(arguments), page.end());
         (upgrade.or(shutdown, end), page.when_announced(move || starter.listens()))
     };
+    // Whoever reads this may send a signal at once, so their handlers are installed.
+    for address in gateway.addresses() {
+        say(format_args!("answering at {}", safe(&address.to_string())));
+    }
     let tasks = runtime.clone();
     page.serve_feed(window, move |pipeline: &Pipeline| {
         let recorder = gateway.recorder().clone();

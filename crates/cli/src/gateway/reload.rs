@@ -12,9 +12,23 @@ use crate::serve::path_name;
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// Replaces the configuration of a gateway on SIGHUP, and when its file has changed. A configuration with
-/// mistakes changes nothing. On SIGUSR1, opens the access log anew.
-pub(crate) async fn watch(path: PathBuf, mut config: Config, gateway: GatewayHandle) {
-    let (mut hangups, mut renames) = (Signal::hangup(), Signal::user1());
+/// mistakes changes nothing. On SIGUSR1, opens the access log anew. The handlers of the signals are installed
+/// by this call, and not only when the future is polled.
+pub(crate) fn watch(
+    path: PathBuf,
+    config: Config,
+    gateway: GatewayHandle,
+) -> impl Future<Output = ()> + Send {
+    let signals = (Signal::hangup(), Signal::user1());
+    follow(signals, path, config, gateway)
+}
+
+async fn follow(
+    (mut hangups, mut renames): (Signal, Signal),
+    path: PathBuf,
+    mut config: Config,
+    gateway: GatewayHandle,
+) {
     let mut seen = stamp(&path);
     loop {
         let is_asked = tokio::select! {
