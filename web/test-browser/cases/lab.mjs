@@ -124,6 +124,17 @@ export function lab(define) {
     const over = [39, 29].filter((peak) => peak > burst).length;
     assert.equal(await page.$eval(byId("collateral"), ({ dataset }) => dataset.good), `${over}`);
     await page.mouse.up();
+    // The line has put its limit into the box, and its answer is there: until then it might come later than
+    // that to the next rule, or be taken for it.
+    await until(
+      page,
+      (text) =>
+        document.querySelector('[data-testid="rule-box"]').value === text &&
+        document.querySelector('[data-testid="rules-answer"]').getAttribute("aria-busy") ===
+          "false" &&
+        document.querySelector('[data-testid="rule"]').dataset.tripped !== "5",
+      ruleOf(burst),
+    );
     await tryRule(page, ruleOf(5));
     await answered(page, 5);
     await page.type(byId("good-networks"), "198.51.100.0/24 192.0.2.4 10.0.0/8");
