@@ -26,6 +26,19 @@ pub fn install(packages: &[&str]) -> Outcome {
     apt_get(&arguments)
 }
 
+/// Installs the packages of programs that are missing, or only looks if `may_install` is false. Returns a note
+/// about each that is missing then.
+pub fn missing(programs: &[(&str, &str)], may_install: bool) -> Vec<String> {
+    let absent = programs.iter().filter(|(program, _)| !is_installed(program));
+    let notes = absent.filter_map(|(program, package)| {
+        if !may_install {
+            return Some(format!("missing: {program} (Debian's package {package})"));
+        }
+        install(&[package]).err().map(|error| format!("missing: {program}: {error}"))
+    });
+    notes.collect()
+}
+
 /// Downloads a package and unpacks it into `folder`, without its dependencies and without running
 /// its set-up. Fails if there is no apt-get.
 pub fn unpack(package: &str, folder: &Path) -> Outcome {

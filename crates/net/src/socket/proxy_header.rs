@@ -1,8 +1,8 @@
 //! The header of the PROXY protocol, versions 1 and 2, by which a proxy says for whom it connects.
 //!
-//! Followed is `proxy-protocol.txt` of HAProxy's documentation, of 2020/03/05; the numbers of sections are those of it.
-//! Exactly the bytes of the header are read, because what follows belongs to TLS or HTTP. So a header of
-//! version 1 is read in small pieces once it is longer than the shortest one.
+//! Followed is `proxy-protocol.txt` of HAProxy's documentation, of 2020/03/05; the numbers of sections are
+//! those of it. Exactly the bytes of the header are read, because what follows belongs to TLS or HTTP. So a
+//! header of version 1 is read in small pieces once it is longer than the shortest one.
 
 use std::fmt;
 use std::io;

@@ -67,14 +67,7 @@ fn missing(settings: &Settings) -> Vec<String> {
         (proxies::NGINX, "nginx-light"),
         (HAPROXY, "haproxy"),
     ];
-    let absent = programs.into_iter().filter(|(program, _)| !is_installed(program));
-    let notes = absent.filter_map(|(program, package)| {
-        if settings.is_smoke {
-            return Some(format!("missing: {program} (Debian's package {package})"));
-        }
-        packages::install(&[package]).err().map(|error| format!("missing: {program}: {error}"))
-    });
-    notes.collect()
+    packages::missing(&programs, !settings.is_smoke)
 }
 
 /// Writes the files of the backend, named by their kilobytes, and returns their folder.

@@ -65,14 +65,7 @@ fn missing(settings: &Settings) -> Vec<String> {
         ("h2o", "h2o"),
         ("puma", "puma"),
     ];
-    let absent = programs.into_iter().filter(|(program, _)| !is_installed(program));
-    let notes = absent.filter_map(|(program, package)| {
-        if settings.is_smoke {
-            return Some(format!("missing: {program} (Debian's package {package})"));
-        }
-        packages::install(&[package]).err().map(|error| format!("missing: {program}: {error}"))
-    });
-    notes.collect()
+    packages::missing(&programs, !settings.is_smoke)
 }
 
 /// Writes the files that are sent, named by their kilobytes, and returns their folder.
