@@ -258,9 +258,9 @@ proptest! {
     fn the_peak_answers_every_burst((limits, requests) in limits_and_requests(1..2)) {
         let peaks = replay(&*rule(&configuration(&limits)), &requests).report;
         for burst in 0..12 {
-            let limits = [Limit { burst, ..limits[0] }];
+            let other_limits = [Limit { burst, ..limits[0] }];
             let tripped: Vec<_> =
-                naive(&limits, &requests).iter().zip(&requests)
+                naive(&other_limits, &requests).iter().zip(&requests)
                     .filter(|((verdict, _), _)| *verdict == Verdict::Rejected)
                     .map(|(_, (_, keys))| keys[0].clone().into_bytes())
                     .collect();
