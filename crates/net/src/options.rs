@@ -39,6 +39,10 @@ pub struct ServeOptions {
     pub limits_loopback: bool,
     /// Clients for which that limit does not hold, because others stand behind them.
     pub unlimited_peers: PeerFilter,
+    /// Threads that serve the connections, each from its first byte to its last, so that nothing of a request
+    /// crosses from one to another. They end with the server, and upgraded connections that are left with
+    /// them. Default 0: the runtime that runs the server serves them too.
+    pub connection_threads: usize,
     /// What an HTTP/2 connection may cost beside the above.
     pub http2: Http2Options,
     /// How long requests in flight may take to finish once shutdown begins. Default 5 s.
@@ -63,6 +67,7 @@ impl Default for ServeOptions {
             connections_per_address_max: 256,
             limits_loopback: false,
             unlimited_peers: PeerFilter::default(),
+            connection_threads: 0,
             http2: Http2Options::default(),
             grace_period: Duration::from_secs(5),
         }

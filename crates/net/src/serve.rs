@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use hyper::body::Incoming;
 use hyper::{Request, Response};
+use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{Interval, MissedTickBehavior};
@@ -17,6 +18,7 @@ use tokio::time::{Interval, MissedTickBehavior};
 use crate::body::Body;
 use crate::client::Client;
 use crate::connection::HttpConnection;
+use crate::connection_threads::{ConnectionThreads, ThreadPlace};
 use crate::idle::IdleConnections;
 use crate::options::ServeOptions;
 use crate::refusal;
@@ -248,6 +250,7 @@ impl Reserve {
 /// The tasks of all connections that speak HTTP.
 struct Connections<H> {
     tasks: JoinSet<()>,
+    threads: ConnectionThreads,
     shared: Arc<HttpConnection<H>>,
     idle: Arc<IdleConnections>,
     /// The places of newcomers beyond the limit.
@@ -271,6 +274,7 @@ where
         let shared = Arc::new(HttpConnection::new(options.clone(), networks.clone(), handler));
         Self {
             tasks: JoinSet::new(),
+            threads: ConnectionThreads::start(options.connection_threads),
             shared,
             idle: Arc::default(),
             newcomers: Arc::new(Semaphore::new(NEWCOMERS_MAX)),
@@ -293,20 +297,23 @@ where
             false => self.networks.try_acquire(connection.peer()),
         };
         let Some(network) = network else { return self.refuse(connection) };
+        // An error means that the system has no room for it.
+        let Ok((connection, thread)) = self.place(connection) else { return };
         if let Some(permit) = limit.try_acquire() {
-            return self.start(connection, permit.with_network(network));
+            return self.start(connection, permit.with_network(network), thread);
         }
         let has_room = self.idle.close_oldest();
         let Ok(place) = self.newcomers.clone().try_acquire_owned() else { return };
         let (limit, shared) = (limit.clone(), self.shared.clone());
         let idle = self.idle.clone();
-        self.tasks.spawn(async move {
+        let (runtime, thread) = thread.unzip();
+        self.spawn(runtime, async move {
             let room = tokio::time::timeout(ROOM_TIMEOUT, limit.acquire());
             let permit = if has_room { room.await.ok() } else { None };
             match permit {
                 Some(permit) => {
                     drop(place);
-                    let permit = permit.with_network(network);
+                    let permit = permit.with_network(network).with_thread(thread);
                     shared.run(connection, permit, idle.enter()).await;
                 }
                 None => refusal::send(connection, &refusal::SERVER_FULL).await,
@@ -324,9 +331,38 @@ where
         });
     }
 
-    fn start(&mut self, connection: Connection, permit: ConnectionPermit) {
+    /// The connection on the thread that is to serve it, if there are threads.
+    fn place(
+        &mut self,
+        connection: Connection,
+    ) -> io::Result<(Connection, Option<(Handle, ThreadPlace)>)> {
+        let Some((runtime, place)) = self.threads.place() else { return Ok((connection, None)) };
+        let connection = {
+            let _context = runtime.enter();
+            connection.into_this_runtime()?
+        };
+        Ok((connection, Some((runtime, place))))
+    }
+
+    fn start(
+        &mut self,
+        connection: Connection,
+        permit: ConnectionPermit,
+        thread: Option<(Handle, ThreadPlace)>,
+    ) {
+        let (runtime, place) = thread.unzip();
+        let permit = permit.with_thread(place);
         let entry = self.idle.enter();
-        self.tasks.spawn(self.shared.clone().run(connection, permit, entry));
+        let served = self.shared.clone().run(connection, permit, entry);
+        self.spawn(runtime, served);
+    }
+
+    /// Starts a task on the given runtime, or on this one.
+    fn spawn(&mut self, runtime: Option<Handle>, task: impl Future<Output = ()> + Send + 'static) {
+        match runtime {
+            Some(runtime) => self.tasks.spawn_on(task, &runtime),
+            None => self.tasks.spawn(task),
+        };
     }
 
     /// Asks every connection to end, waits for the grace period, and drops the rest.

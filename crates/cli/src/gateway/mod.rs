@@ -7,6 +7,8 @@ mod service;
 #[cfg(target_os = "linux")]
 mod upgrade;
 
+use std::num::NonZero;
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 use weir_gateway::{Config, Gateway, Notices, Shutdown};
@@ -44,8 +46,10 @@ pub(crate) fn run(arguments: &GatewayArguments) -> Result<Exit, Failure> {
     let window = arguments.keep.window(&arguments.page.read)?;
     let page = Page::open(&arguments.page)?.with_end_wait(HANDOVER_GRACE + GRACE);
     let runtime = page.runtime();
+    let threads = config.threads.or_else(|| available_parallelism().ok().map(NonZero::get));
     let options = ServeOptions {
         connections_max: CONNECTIONS_MAX,
+        connection_threads: threads.unwrap_or(1),
         grace_period: GRACE,
         ..ServeOptions::default()
     };

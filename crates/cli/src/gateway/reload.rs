@@ -49,8 +49,14 @@ async fn follow(
         seen = now;
         match Config::read(&path) {
             Ok(read) => {
-                if read.listen != config.listen || read.tls != config.tls {
-                    say("listen and tls stay as they were until the gateway is started again");
+                let is_same = |read: &Config| {
+                    (&read.listen, &read.tls, read.threads)
+                        == (&config.listen, &config.tls, config.threads)
+                };
+                if !is_same(&read) {
+                    say(
+                        "listen, tls and threads stay as they were until the gateway is started again",
+                    );
                 }
                 if let Err(error) = gateway.access_log().set(read.access_log.as_ref()) {
                     say(format_args!("{error}\nthe access log stays as it was"));

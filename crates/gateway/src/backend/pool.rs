@@ -1,14 +1,17 @@
 //! The idle connections of one server.
 
 use std::collections::VecDeque;
+use std::num::NonZero;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::Context;
+use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use hyper::Response;
 use hyper::body::Incoming;
 use hyper::client::conn::TrySendError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use weir_net::connection_thread;
 
 use super::connect::{ConnectError, Connector};
 use super::connection::{Connection, UpstreamRequest};
@@ -27,7 +30,9 @@ const LOOK_INTERVAL: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(crate) struct Pool {
     connector: Connector,
-    idle: Mutex<IdleConnections>,
+    /// Each thread that serves connections has its own, because a connection to a server wakes its tasks on the
+    /// thread that opened it. The last is for all other threads.
+    idle: Box<[Mutex<IdleConnections>]>,
     /// The HTTP/1.1 connections that may be in use at a time.
     places: Arc<Semaphore>,
 }
@@ -86,7 +91,9 @@ pub(crate) struct Lease {
 impl Pool {
     pub(super) fn new(connector: Connector, connections_max: usize) -> Self {
         let places = connections_max.clamp(1, Semaphore::MAX_PERMITS);
-        Self { connector, idle: Mutex::default(), places: Arc::new(Semaphore::new(places)) }
+        let threads = available_parallelism().map_or(1, NonZero::get);
+        let idle = (0..=threads).map(|_| Mutex::default()).collect();
+        Self { connector, idle, places: Arc::new(Semaphore::new(places)) }
     }
 
     /// Waits for a connection to become free. Returns how long that took, too.
@@ -107,8 +114,11 @@ impl Pool {
         }
     }
 
+    /// The idle connections of this thread.
     fn idle(&self) -> MutexGuard<'_, IdleConnections> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        let last = self.idle.len() - 1;
+        let place = connection_thread().map_or(last, |thread| thread % last);
+        self.idle[place].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// An idle connection that is still open, the latest first: those behind it may time out in peace.

@@ -44,11 +44,16 @@ use crate::trusted_networks::{TrustedNetwork, TrustedNetworks};
 /// Larger files are not read, because no configuration is this long.
 const BYTES_MAX: u64 = 16 << 20;
 
+/// More threads than any machine has processors.
+const THREADS_MAX: u64 = 1_024;
+
 /// What a gateway does.
 #[derive(Debug, Clone)]
 pub struct Config {
     /// Where it listens, never empty.
     pub listen: Vec<ListenAddress>,
+    /// The threads that serve connections; `None` for one for each processor.
+    pub threads: Option<usize>,
     /// The proxies before the gateway: what they say of a client is believed.
     pub trusted_networks: TrustedNetworks,
     /// What a client without a token is asked for: the realm of `WWW-Authenticate`.
@@ -123,6 +128,7 @@ impl Config {
 
 fn read_document(root: TableReader<'_>, reading: &Reading) -> Option<Config> {
     let listen = listen::read(&root);
+    let threads = read_threads(&root);
     let trusted_networks = read_trusted_networks(&root);
     let identifiers = identifiers::read(&root);
     let realm = read_realm(&root);
@@ -159,6 +165,7 @@ fn read_document(root: TableReader<'_>, reading: &Reading) -> Option<Config> {
     root.finish();
     Some(Config {
         listen: listen?,
+        threads,
         trusted_networks,
         identifiers,
         realm,
@@ -169,6 +176,14 @@ fn read_document(root: TableReader<'_>, reading: &Reading) -> Option<Config> {
         limits,
         access_log,
     })
+}
+
+fn read_threads(root: &TableReader<'_>) -> Option<usize> {
+    let threads = root.number("threads", 1)?;
+    if threads.value > THREADS_MAX {
+        root.complain_at(&threads, format!("write at most {THREADS_MAX}"));
+    }
+    usize::try_from(threads.value).ok()
 }
 
 fn read_trusted_networks(root: &TableReader<'_>) -> TrustedNetworks {

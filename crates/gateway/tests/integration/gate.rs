@@ -44,7 +44,8 @@ impl Gate {
         let heard = Arc::new(Mutex::new(Vec::new()));
         let hears = heard.clone();
         let notices = Notices::new(move |it| hears.lock().expect("no panic").push(it.to_owned()));
-        let (options, bind) = (ServeOptions::default(), BindOptions::default());
+        let options = ServeOptions { connection_threads: 1, ..ServeOptions::default() };
+        let bind = BindOptions::default();
         let gateway = Gateway::bind_with(&config, options, bind, notices).await;
         let gateway = gateway.expect("a free port");
         let address = gateway.addresses().next().expect("an address").to_string();

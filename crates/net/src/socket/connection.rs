@@ -31,6 +31,15 @@ impl Connection {
         Self { stream, peer, tls, proxy_protocol }
     }
 
+    /// The connection, so that the runtime whose context this is wakes its tasks, in place of the runtime that
+    /// has accepted it.
+    ///
+    /// # Errors
+    /// If the system has no memory for it.
+    pub(crate) fn into_this_runtime(self) -> io::Result<Self> {
+        Ok(Self { stream: self.stream.into_this_runtime()?, ..self })
+    }
+
     /// Whether a proxy has yet to say who the client is.
     pub(crate) fn is_anonymous(&self) -> bool {
         self.proxy_protocol.is_some()

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::network_limit::NetworkPermit;
+use crate::connection_threads::ThreadPlace;
 
 /// Limits the open connections of one or more listeners. Clones share the limit.
 ///
@@ -29,12 +30,18 @@ pub struct ConnectionLimit {
 pub struct ConnectionPermit {
     _permit: Option<OwnedSemaphorePermit>,
     _network: Option<NetworkPermit>,
+    _thread: Option<ThreadPlace>,
 }
 
 impl ConnectionPermit {
     /// The permit, with that of the client's network. Both end together.
     pub(crate) fn with_network(self, network: NetworkPermit) -> Self {
         Self { _network: Some(network), ..self }
+    }
+
+    /// The permit, with the place on the thread that serves the connection. Both end together.
+    pub(crate) fn with_thread(self, place: Option<ThreadPlace>) -> Self {
+        Self { _thread: place, ..self }
     }
 }
 
@@ -60,13 +67,14 @@ impl ConnectionLimit {
         ConnectionPermit {
             _permit: self.permits.clone().acquire_owned().await.ok(),
             _network: None,
+            _thread: None,
         }
     }
 
     /// A permit, or `None` if the limit is reached.
     pub fn try_acquire(&self) -> Option<ConnectionPermit> {
         let permit = self.permits.clone().try_acquire_owned().ok()?;
-        Some(ConnectionPermit { _permit: Some(permit), _network: None })
+        Some(ConnectionPermit { _permit: Some(permit), _network: None, _thread: None })
     }
 
     /// Waits until no connection is open, for at most `grace_period`. Returns whether that

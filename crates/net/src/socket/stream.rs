@@ -45,6 +45,19 @@ impl SocketStream {
 }
 
 impl SocketStream {
+    /// The stream, so that the runtime whose context this is wakes its tasks. A TLS stream stays where it is.
+    ///
+    /// # Errors
+    /// If the system has no memory for it.
+    pub(super) fn into_this_runtime(self) -> io::Result<Self> {
+        Ok(match self {
+            Self::Tcp(stream) => Self::Tcp(TcpStream::from_std(stream.into_std()?)?),
+            #[cfg(unix)]
+            Self::Unix(stream) => Self::Unix(UnixStream::from_std(stream.into_std()?)?),
+            Self::Tls(stream) => Self::Tls(stream),
+        })
+    }
+
     /// Whether the client has chosen HTTP/2.
     pub(crate) fn speaks_http2(&self) -> bool {
         match self {

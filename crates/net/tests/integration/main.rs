@@ -2,6 +2,7 @@
 
 mod bodies;
 mod common;
+mod connection_threads;
 mod decoder;
 mod http2;
 mod http2_client;
