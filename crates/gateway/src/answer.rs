@@ -16,7 +16,7 @@ use crate::config::Target;
 use crate::forward::{Forwarded, forward};
 use crate::header_fields::Origination;
 use crate::identifiers::X_REQUEST_ID;
-use crate::limits::{Admission, Arrival};
+use crate::limits::{Admission, Arrival, OwnQuota};
 use crate::record::{OpenRecord, Recorder};
 use crate::refusal::Refusal;
 use crate::request_target::RequestTarget;
@@ -220,9 +220,13 @@ fn refuse(routing: &Routing, record: Box<OpenRecord>, refusal: Refusal) -> Respo
 }
 
 /// Tells the client what it may still do.
-fn add_quota(headers: &mut HeaderMap, (policy, quota): &(String, String)) {
-    for (name, value) in [(RATE_LIMIT_POLICY, policy), (RATE_LIMIT, quota)] {
-        if let Ok(value) = HeaderValue::from_str(value) {
+fn add_quota(headers: &mut HeaderMap, quota: &OwnQuota) {
+    let (policy, quota) = quota.header_values();
+    for (name, value) in [
+        (RATE_LIMIT_POLICY, HeaderValue::from_str(policy)),
+        (RATE_LIMIT, HeaderValue::try_from(quota)),
+    ] {
+        if let Ok(value) = value {
             headers.insert(name, value);
         }
     }

@@ -6,6 +6,7 @@ use hyper::HeaderMap;
 use hyper::header::{COOKIE, HOST, HeaderName, HeaderValue, REFERER, USER_AGENT};
 use weir_core::{Field, Record, RecordFields, RecordLayout, Timestamp};
 
+use crate::address_text::{ADDRESS_BYTES, push_address};
 use crate::http_version::version_name;
 
 /// The fields of a request that has arrived. Others are only known once it is answered.
@@ -71,7 +72,7 @@ fn cookie<'r>(headers: &'r HeaderMap, name: &[u8]) -> Option<&'r [u8]> {
 
 /// A request that has arrived.
 pub(crate) struct Arrival<'a> {
-    client: Option<String>,
+    client: Option<Vec<u8>>,
     user: Option<&'a str>,
     request: &'a hyper::http::request::Parts,
 }
@@ -82,7 +83,11 @@ impl<'a> Arrival<'a> {
         client: Option<IpAddr>,
         user: Option<&'a str>,
     ) -> Self {
-        let client = client.map(|client| client.to_canonical().to_string());
+        let client = client.map(|client| {
+            let mut text = Vec::with_capacity(ADDRESS_BYTES);
+            push_address(&mut text, client.to_canonical());
+            text
+        });
         Self { client, user, request }
     }
 
@@ -91,7 +96,7 @@ impl<'a> Arrival<'a> {
         let mut record = Record::with_extra_fields(extra.len());
         let value = |name: &HeaderName| self.request.headers.get(name).map(|it| it.as_bytes());
         record.time = Some(Timestamp { unix_ns: now_ns, offset_s: 0 });
-        record.put_text(Field::Client, self.client.as_ref().map(String::as_bytes));
+        record.put_text(Field::Client, self.client.as_deref());
         record.put_text(Field::User, self.user.map(str::as_bytes));
         record.put_text(Field::Host, value(&HOST));
         record.put_text(Field::Method, Some(self.request.method.as_str().as_bytes()));

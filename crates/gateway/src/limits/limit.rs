@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use weir_rules::{Gate, GateOptions, GateVerdict, Place, Rule, RuleFiles, parse_rules};
+use weir_core::Record;
+use weir_rules::{Gate, GateDecision, GateOptions, Place, Rule, RuleFiles, parse_rules};
 
 use super::arrival::{Arrival, ExtraField, fields};
 use super::settings::LimitConfig;
@@ -25,17 +26,6 @@ struct RuleGate {
 
 /// A gate takes less than a microsecond, so one lock is enough for what one machine answers.
 struct SharedGate(Mutex<Box<dyn Gate>>);
-
-/// What a rule decides about a request.
-pub(crate) struct Decided<'g> {
-    pub(crate) verdict: GateVerdict,
-    pub(crate) limit: &'g str,
-    pub(crate) is_dry_run: bool,
-    pub(crate) arrival_ns: i64,
-    /// The fields `RateLimit-Policy` and `RateLimit`.
-    pub(crate) quota: Option<(String, String)>,
-    pub(crate) place: Option<HeldPlace>,
-}
 
 /// A place among the requests that are served at the same time. It is free again when this is dropped.
 #[derive(Debug)]
@@ -60,27 +50,21 @@ impl Limit {
         &self.config
     }
 
-    /// Counts a request in each rule, until `take` returns false.
+    /// Counts a request in each rule, until `take` returns false. `record` is that of a rule that looks at
+    /// nothing else in its head.
     pub(super) fn decide(
         &self,
-        arrival: &Arrival<'_>,
+        (arrival, record): (&Arrival<'_>, &Record<'_>),
         now_ns: i64,
-        take: &mut dyn FnMut(Decided<'_>) -> bool,
+        take: &mut dyn FnMut(&GateDecision<'_>, Option<HeldPlace>) -> bool,
     ) {
         for RuleGate { extra, gate } in &self.gates {
-            let record = arrival.record(extra, now_ns);
+            let own = (!extra.is_empty()).then(|| arrival.record(extra, now_ns));
             let mut locked = gate.0.lock().unwrap_or_else(PoisonError::into_inner);
-            let decision = locked.decide(&record, now_ns);
-            let place =
-                decision.place.map(|place| HeldPlace { gate: gate.clone(), place: Some(place) });
-            let quota = decision.quota.map(|quota| (quota.policy.to_string(), quota.to_string()));
-            // Whatever becomes of the place, it is given back without this lock.
-            let limit = decision.limit.to_owned();
-            let (verdict, is_dry_run) = (decision.verdict, decision.is_dry_run);
-            let arrival_ns = decision.arrival_ns;
-            drop(locked);
-            let decided = Decided { verdict, limit: &limit, is_dry_run, arrival_ns, quota, place };
-            if !take(decided) {
+            let mut decision = locked.decide(own.as_ref().unwrap_or(record), now_ns);
+            let place = decision.place.take();
+            let place = place.map(|place| HeldPlace { gate: gate.clone(), place: Some(place) });
+            if !take(&decision, place) {
                 return;
             }
         }

@@ -10,7 +10,7 @@ mod settings;
 use std::sync::Arc;
 use std::time::Duration;
 
-use weir_rules::GateVerdict;
+use weir_rules::{GateDecision, GateVerdict, Quota, QuotaPolicy};
 
 pub(crate) use self::arrival::{ARRIVAL_FIELDS, Arrival};
 pub(crate) use self::limit::{HeldPlace, Limit};
@@ -29,8 +29,8 @@ pub(crate) struct Admission {
     pub(crate) rejected: Option<Rejection>,
     /// The limit that decided, and what it decided; nothing if all let it pass.
     pub(crate) decision: Option<Decision>,
-    /// The fields `RateLimit-Policy` and `RateLimit` of the answer, from the last enforced limit.
-    pub(crate) quota: Option<(String, String)>,
+    /// What the client may still do, from the last enforced limit.
+    pub(crate) quota: Option<OwnQuota>,
     /// When the request arrived, as the limits count it.
     pub(crate) arrival_ns: Option<i64>,
     /// The places that the request holds while it is served.
@@ -42,6 +42,14 @@ pub(crate) struct Admission {
 pub(crate) struct Decision {
     pub(crate) limit: Arc<str>,
     pub(crate) verdict: &'static str,
+}
+
+/// What a client may still do, without the lock of the gate that decided.
+#[derive(Debug)]
+pub(crate) struct OwnQuota {
+    policy: QuotaPolicy,
+    remaining: u64,
+    reset_s: Option<u64>,
 }
 
 /// A request that a limit refuses.
@@ -66,33 +74,14 @@ impl Limits {
 
     /// Counts a request in each limit, until one refuses it.
     pub(crate) fn admit(&self, arrival: &Arrival<'_>, now_ns: i64) -> Admission {
+        let record = arrival.record(&[], now_ns);
         let mut admission = Admission::default();
         for limit in &self.0 {
-            limit.decide(arrival, now_ns, &mut |decided| {
-                admission.arrival_ns.get_or_insert(decided.arrival_ns);
-                admission.places.extend(decided.place);
-                let is_enforced = limit.config().mode == LimitMode::Enforce && !decided.is_dry_run;
-                let name = |verdict| Decision { limit: decided.limit.into(), verdict };
-                if is_enforced && let Some(quota) = decided.quota {
-                    admission.quota = Some(quota);
-                }
-                match (decided.verdict, is_enforced) {
-                    (GateVerdict::Passed, _) => {}
-                    (GateVerdict::Delayed { delay_ms }, true) => {
-                        admission.delay = admission.delay.max(Duration::from_millis(delay_ms));
-                        admission.decision = Some(name("delayed"));
-                    }
-                    (GateVerdict::Delayed { .. }, false) => {
-                        admission.decision.get_or_insert_with(|| name("would_delay"));
-                    }
-                    (GateVerdict::Rejected { retry_after_s }, true) => {
-                        admission.rejected = Some(Rejection { retry_after_s });
-                        admission.decision = Some(name("rejected"));
-                    }
-                    (GateVerdict::Rejected { .. }, false) => {
-                        admission.decision = Some(name("would_reject"));
-                    }
-                }
+            let mode = limit.config().mode;
+            limit.decide((arrival, &record), now_ns, &mut |decision, place| {
+                // A place is given back when no gate is locked.
+                admission.places.extend(place);
+                admission.note(mode, decision);
                 admission.rejected.is_none()
             });
             if admission.rejected.is_some() {
@@ -101,5 +90,43 @@ impl Limits {
             }
         }
         admission
+    }
+}
+
+impl Admission {
+    /// Notes what a limit decided.
+    fn note(&mut self, mode: LimitMode, decision: &GateDecision<'_>) {
+        self.arrival_ns.get_or_insert(decision.arrival_ns);
+        let is_enforced = mode == LimitMode::Enforce && !decision.is_dry_run;
+        let name = |verdict| Decision { limit: decision.limit.into(), verdict };
+        if is_enforced && let Some(Quota { policy, remaining, reset_s }) = decision.quota {
+            self.quota = Some(OwnQuota { policy: policy.clone(), remaining, reset_s });
+        }
+        match (decision.verdict, is_enforced) {
+            (GateVerdict::Passed, _) => {}
+            (GateVerdict::Delayed { delay_ms }, true) => {
+                self.delay = self.delay.max(Duration::from_millis(delay_ms));
+                self.decision = Some(name("delayed"));
+            }
+            (GateVerdict::Delayed { .. }, false) => {
+                self.decision.get_or_insert_with(|| name("would_delay"));
+            }
+            (GateVerdict::Rejected { retry_after_s }, true) => {
+                self.rejected = Some(Rejection { retry_after_s });
+                self.decision = Some(name("rejected"));
+            }
+            (GateVerdict::Rejected { .. }, false) => {
+                self.decision = Some(name("would_reject"));
+            }
+        }
+    }
+}
+
+impl OwnQuota {
+    /// The values of `RateLimit-Policy` and `RateLimit`.
+    pub(crate) fn header_values(&self) -> (&str, String) {
+        let Self { policy, remaining, reset_s } = self;
+        let quota = Quota { policy, remaining: *remaining, reset_s: *reset_s };
+        (policy.as_str(), quota.to_string())
     }
 }

@@ -13,13 +13,10 @@ use weir_core::{Field, Record, Timestamp};
 
 use super::EXTRA_FIELDS;
 use super::recorder::Recorder;
-use crate::address_text::push_address;
+use crate::address_text::{ADDRESS_BYTES, push_address};
 use crate::http_version::version_name;
 use crate::identifiers::RecordedIdentifiers;
-use crate::limits::Admission;
-
-/// Room for the text of most addresses.
-const ADDRESS_BYTES: usize = 40;
+use crate::limits::{Admission, OwnQuota};
 
 /// What is known so far of a request. It is written when it is dropped, so that none is lost.
 #[derive(Debug)]
@@ -118,8 +115,8 @@ impl OpenRecord {
         self.admission = admission;
     }
 
-    /// The fields of the answer about what the client may still do.
-    pub(crate) fn take_quota(&mut self) -> Option<(String, String)> {
+    /// What the client may still do, for the fields of the answer.
+    pub(crate) fn take_quota(&mut self) -> Option<OwnQuota> {
         self.admission.quota.take()
     }
 

@@ -4,7 +4,8 @@
 //! is a list of [`QuotaPolicy`] items, and `RateLimit` a list of [`Quota`] items, both of which are
 //! structured fields (RFC 9651). No partition key (`pk`) is sent, because keys may be personal.
 
-use std::fmt;
+use std::fmt::{self, Write};
+use std::sync::Arc;
 
 /// The largest integer of a structured field (RFC 9651, section 3.3.1).
 const INTEGER_MAX: u64 = 999_999_999_999_999;
@@ -17,13 +18,14 @@ const INTEGER_MAX: u64 = 999_999_999_999_999;
 /// let policy = QuotaPolicy::new("one", 21, Some(3), QuotaUnit::Requests);
 /// assert_eq!(policy.to_string(), "\"one\";q=21;w=3");
 /// ```
+///
+/// Its texts are made once, and a copy shares them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuotaPolicy {
-    /// The name, with its quotation marks.
-    name: String,
-    quota: u64,
-    window_s: Option<u64>,
-    unit: QuotaUnit,
+    /// The item.
+    text: Arc<str>,
+    /// The bytes of its name, with the quotation marks, at the beginning of the item.
+    name_bytes: usize,
 }
 
 /// What a policy counts.
@@ -48,19 +50,36 @@ pub struct Quota<'g> {
 }
 
 impl QuotaPolicy {
+    /// The item.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
     /// A policy that lets `quota` requests pass within a window, in whole seconds. Characters that a
     /// string of a structured field cannot have become `_`.
     pub fn new(name: &str, quota: u64, window_s: Option<u64>, unit: QuotaUnit) -> Self {
-        let mut quoted = String::with_capacity(name.len() + 2);
-        quoted.push('"');
+        let mut text = String::with_capacity(name.len() + 32);
+        text.push('"');
         for character in name.chars() {
             if matches!(character, '"' | '\\') {
-                quoted.push('\\');
+                text.push('\\');
             }
-            quoted.push(if matches!(character, ' '..='~') { character } else { '_' });
+            text.push(if matches!(character, ' '..='~') { character } else { '_' });
         }
-        quoted.push('"');
-        Self { name: quoted, quota, window_s, unit }
+        text.push('"');
+        let name_bytes = text.len();
+        let mut write = |arguments: fmt::Arguments<'_>| {
+            // Writing into memory does not fail.
+            let _ = text.write_fmt(arguments);
+        };
+        write(format_args!(";q={}", quota.min(INTEGER_MAX)));
+        if unit == QuotaUnit::ConcurrentRequests {
+            write(format_args!(";qu=\"concurrent-requests\""));
+        }
+        if let Some(window_s) = window_s {
+            write(format_args!(";w={}", window_s.min(INTEGER_MAX)));
+        }
+        Self { text: text.into(), name_bytes }
     }
 
     /// A policy whose window is in nanoseconds.
@@ -72,20 +91,14 @@ impl QuotaPolicy {
 
 impl fmt::Display for QuotaPolicy {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{};q={}", self.name, self.quota.min(INTEGER_MAX))?;
-        if self.unit == QuotaUnit::ConcurrentRequests {
-            formatter.write_str(";qu=\"concurrent-requests\"")?;
-        }
-        match self.window_s {
-            Some(window_s) => write!(formatter, ";w={}", window_s.min(INTEGER_MAX)),
-            None => Ok(()),
-        }
+        formatter.write_str(&self.text)
     }
 }
 
 impl fmt::Display for Quota<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{};r={}", self.policy.name, self.remaining.min(INTEGER_MAX))?;
+        let name = self.policy.text.get(..self.policy.name_bytes).unwrap_or_default();
+        write!(formatter, "{name};r={}", self.remaining.min(INTEGER_MAX))?;
         match self.reset_s {
             Some(reset_s) => write!(formatter, ";t={}", reset_s.min(INTEGER_MAX)),
             None => Ok(()),
