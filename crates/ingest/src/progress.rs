@@ -38,6 +38,8 @@ struct State {
     format: Option<(Arc<Format>, Option<f64>)>,
     /// The records of each format that lines were read in.
     by_format: Vec<(Arc<Format>, u64)>,
+    /// The number of those formats that the first block with records has.
+    first_formats: usize,
     /// The zone offset of its first record with a time, in seconds, and the number of the block
     /// with that record among those of all sources.
     first_offset: Option<(u64, i32)>,
@@ -369,6 +371,14 @@ impl SourceProgress {
         state.formats.iter().chain(counted).any(is_same)
     }
 
+    /// The formats of the records in its first block with some, in the order in which they appeared. They do
+    /// not depend on how far the source is read.
+    pub fn first_formats(&self) -> Vec<Arc<Format>> {
+        let state = self.lock();
+        let first = state.by_format.iter().take(state.first_formats);
+        first.map(|(format, _)| format.clone()).collect()
+    }
+
     /// Sets how the source ended, unless it has already ended.
     pub fn set_end(&self, end: SourceEnd) {
         self.lock().end.get_or_insert(end);
@@ -471,6 +481,7 @@ impl SourceProgress {
                 text: sample.text.clone(),
             });
         }
+        let is_first = state.by_format.is_empty();
         for (format, records) in &read.by_format {
             let is_same = |(known, _): &&mut (Arc<Format>, u64)| {
                 known.name() == format.name() && known.definition() == format.definition()
@@ -479,6 +490,9 @@ impl SourceProgress {
                 Some((_, sum)) => *sum += records,
                 None => state.by_format.push((format.clone(), *records)),
             }
+        }
+        if is_first {
+            state.first_formats = state.by_format.len();
         }
         state.counts.lines += read.lines;
         state.counts.records += read.records;

@@ -142,13 +142,15 @@ impl Request {
         Ok(Self { query, kind, zone, format, logs, jobs })
     }
 
-    /// The export of a data set whose first records have these formats.
+    /// The export of a data set whose first records have these formats. What depends on formats is settled
+    /// here, by the first records and by the first lines of all files, in the order of the inputs: which
+    /// further formats the parsers have met by now would be a matter of time.
     fn begin(
         &self,
         data: &Arc<DataSet>,
-        formats: &[Arc<Format>],
+        first_formats: &[Arc<Format>],
     ) -> Result<SegmentExport, Failure> {
-        let formats = || self.logs.formats().iter().chain(formats);
+        let formats = || first_formats.iter().chain(self.logs.formats());
         let has_kind = |kind: &RecordKind| formats().any(|it| it.kind() == (*kind).into());
         let kinds = weir_core::RecordKind::ALL.into_iter().map(RecordKind::from);
         let kind = self.kind.or_else(|| kinds.into_iter().find(has_kind)).unwrap_or_default();
@@ -269,12 +271,17 @@ fn write(
         if some.is_empty() {
             break;
         }
-        let formats = data.formats();
         let export = match &mut begun {
             Some(export) => export,
-            None => begun.insert(request.begin(data, &formats)?),
+            None => {
+                // Of lines without records, no format is known.
+                let Some(first) = some.iter().find(|it| it.rows() > 0) else { continue };
+                let source = data.source(first.source());
+                let first_formats = source.map_or_else(Vec::new, |source| source.first_formats());
+                begun.insert(request.begin(data, &first_formats)?)
+            }
         };
-        output.write_all(export.push(&some, &formats, &**data)?)?;
+        output.write_all(export.push(&some, &data.formats(), &**data)?)?;
     }
     let mut export = match begun {
         Some(export) => export,

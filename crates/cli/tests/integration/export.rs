@@ -206,6 +206,50 @@ fn every_line_of_a_log_is_exported_as_it_is() {
     }
 }
 
+/// Lines in the extended log format, with a field of this name.
+fn extended(field: &str, lines: usize) -> String {
+    let line = "2026-11-22 10:00:00 192.0.2.1 GET /a 200 7\n";
+    let fields = format!("#Fields: date time c-ip cs-method cs-uri-stem sc-status {field}\n");
+    fields + &line.repeat(lines)
+}
+
+/// Those of these columns that a table has, in its order: their names are in the order of the columns at the
+/// beginning of the metadata that ends a Parquet file.
+fn columns(table: &std::path::Path, names: &[&str]) -> Vec<String> {
+    let bytes = fs::read(table).expect("a table");
+    let (rest, length) = bytes[..bytes.len() - 4].split_at(bytes.len() - 8);
+    let length = u32::from_le_bytes(length.try_into().expect("four bytes")) as usize;
+    let metadata = &rest[rest.len() - length..];
+    // In quotes they are in the least and the greatest of the other fields.
+    let is_name = |it: &[u8], name: &str| it[0] != b'"' && &it[1..] == name.as_bytes();
+    let place = |name: &str| metadata.windows(name.len() + 1).position(|it| is_name(it, name));
+    let mut found: Vec<_> = names.iter().filter_map(|name| Some((place(name)?, *name))).collect();
+    found.sort_unstable();
+    found.into_iter().map(|(_, name)| name.to_owned()).collect()
+}
+
+#[test]
+fn the_columns_are_in_the_order_of_the_inputs() {
+    let folder = Folder::new();
+    let (table, file) =
+        (folder.path("a.parquet"), folder.file("a.log", extended("x-two", 9).as_bytes()));
+    let names = ["x-one", "x-two", "x-three"];
+    for (files, expected) in [
+        (&["-", text(&file)][..], &["x-one", "x-two"][..]),
+        (&[text(&file), "-"], &["x-two"]),
+        (&["-"], &["x-one"]),
+    ] {
+        for lines in [1, 5_000] {
+            // The last field is met after the table has begun.
+            let log = extended("x-one", lines) + &extended("x-three", 1);
+            let arguments = [&["export", "--output", text(&table)], files].concat();
+            let run = run_with_stdin(arguments, log.as_bytes());
+            assert_eq!(run.code, 0, "{}", run.stderr);
+            assert_eq!(columns(&table, &names), expected, "{files:?} with {lines} lines");
+        }
+    }
+}
+
 /// The files in a folder that a process has opened, by the names that the system shows for them.
 #[cfg(target_os = "linux")]
 fn opened_in(process: u32, folder: &std::path::Path) -> Vec<String> {

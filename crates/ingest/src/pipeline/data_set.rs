@@ -284,10 +284,11 @@ impl DataSet {
                     self.lacks_offset.store(offset_s.is_none(), Ordering::Relaxed);
                     self.values_mut().replace_first_offset_s(offset_s);
                 }
+                // Before the segments, so that their consumers find the formats of the source.
+                source.count(&counts, offset_end);
                 for segment in segments {
                     self.policy.append(segment, is_live, &self.subscribers);
                 }
-                source.count(&counts, offset_end);
             }
             None => source.drop_rest(),
         }
