@@ -50,8 +50,8 @@ pub use options::{Options, Remedies, StartError};
 pub use refusal::Refusal;
 pub use server::Server;
 pub use weir_net::socket::{
-    Address, AddressError, BindError, BindOptions, CertificateNotices, SelfSignedCertificate,
-    SelfSignedError, SocketMode, TlsFiles, outward_address,
+    Address, AddressError, BindError, BindOptions, CertificateNotices, ConnectionBudget,
+    SelfSignedCertificate, SelfSignedError, SocketMode, TlsFiles, outward_address,
 };
 #[cfg(target_os = "linux")]
 pub use weir_net::socket::{Handover, ListeningSockets, say_ready, take_over};

@@ -4,8 +4,8 @@ use std::fmt;
 use std::time::Duration;
 
 use weir_ingest::{FormatChoice, PipelineOptions, Retention, TotalMemory};
-use weir_net::PublicUrl;
 use weir_net::socket::{Address, BindError, BindOptions};
+use weir_net::{PublicUrl, ServeOptions};
 use weir_view::UnknownZone;
 
 use crate::access_token::AccessToken;
@@ -56,6 +56,8 @@ pub struct Options {
     /// How long the work on one answer may take; beyond it the query is refused. 4 million records
     /// take a tenth of a second. Default: 20 s.
     pub answer_time_max: Duration,
+    /// Open connections at most, at least 1; fewer if the limit of open files allows no more. Default: 1,024.
+    pub connections_max: usize,
     /// What a user can do about the limits of a report.
     pub remedies: Remedies,
     /// Whether to serve the addresses that measure the speed of uploads. Default: false.
@@ -103,6 +105,7 @@ impl Default for Options {
             grace: Duration::from_secs(60),
             stall: Duration::from_secs(60),
             answer_time_max: Duration::from_secs(20),
+            connections_max: ServeOptions::default().connections_max,
             remedies: Remedies::default(),
             bench: false,
         }

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use weir_ingest::{Retention, TotalMemory};
-use weir_net::socket::{Address, Listener, reserve_connections};
+use weir_net::socket::{Address, ConnectionBudget, Listener, reserve_connections};
 use weir_net::{HostGuard, PublicUrl, ServeOptions};
 use weir_view::find_zone;
 
@@ -22,6 +22,7 @@ use crate::session::Lifetime;
 pub struct Server {
     net: weir_net::Server,
     hub: Arc<Hub>,
+    budget: ConnectionBudget,
 }
 
 impl Server {
@@ -36,13 +37,12 @@ impl Server {
         }
         let listeners = listen(&mut options).await?;
         let guard = guard(&listeners, options.public_url.clone());
-        let limits = ServeOptions::default();
-        let budget = reserve_connections(limits.connections_max);
-        let connections_max = budget.connections_max;
-        let net = weir_net::Server::new(listeners);
-        let net = net.with_options(ServeOptions { connections_max, ..limits });
+        let budget = reserve_connections(options.connections_max);
+        let limits =
+            ServeOptions { connections_max: budget.connections_max, ..ServeOptions::default() };
+        let net = weir_net::Server::new(listeners).with_options(limits);
         let hub = Arc::new(Hub::new(options, guard));
-        Ok(Self { net, hub })
+        Ok(Self { net, hub, budget })
     }
 
     /// The addresses that the server listens on, with the actual ports, in the order of the options.
@@ -56,6 +56,11 @@ impl Server {
     /// If it listens on Unix sockets only.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.net.local_addr()
+    }
+
+    /// The connections that it can have, which may be fewer than [`Options::connections_max`].
+    pub fn connection_budget(&self) -> ConnectionBudget {
+        self.budget
     }
 
     /// The token that lets a client in; `None` if all are let in.

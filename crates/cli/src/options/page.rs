@@ -9,8 +9,8 @@ use clap::Args;
 #[cfg(target_os = "linux")]
 use weir_server::ListeningSockets;
 use weir_server::{
-    AccessToken, BindOptions, CertificateNotices, PublicUrl, SelfSignedCertificate, SocketMode,
-    TlsFiles,
+    AccessToken, BindOptions, CertificateNotices, PublicUrl, SelfSignedCertificate, ServeOptions,
+    SocketMode, TlsFiles,
 };
 #[cfg(unix)]
 use weir_server::{PassedSockets, SocketOwner};
@@ -99,6 +99,10 @@ pub(crate) struct PageArguments {
     #[arg(long, value_name = "SIZE")]
     total_memory: Option<String>,
 
+    /// Open connections of the page at most; those that are idle make room for others
+    #[arg(long, value_name = "N", default_value_t = ServeOptions::default().connections_max)]
+    page_connections: usize,
+
     /// Open no browser
     #[arg(long)]
     pub(crate) no_open: bool,
@@ -156,6 +160,16 @@ impl PageArguments {
     pub(crate) fn total_memory_bytes_max(&self) -> Result<Option<usize>, Failure> {
         let text = self.total_memory.as_deref();
         text.map(|text| memory_bytes_max("--total-memory", text)).transpose()
+    }
+
+    /// The number of `--page-connections`.
+    pub(crate) fn connections_max(&self) -> Result<usize, Failure> {
+        match self.page_connections {
+            0 => Err(Failure::new(
+                "--page-connections: 0 is not a valid number of connections; write 1 or more",
+            )),
+            connections => Ok(connections),
+        }
     }
 
     /// The token of `--token-file`.

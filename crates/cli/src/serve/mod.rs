@@ -139,16 +139,25 @@ impl Page {
             bind: arguments.bind_options()?,
             token: arguments.token()?,
             allows_insecure_http: arguments.insecure_http,
+            connections_max: arguments.connections_max()?,
             bench,
             ..Options::default()
         };
-        let certificate = options.bind.self_signed.clone();
+        let (certificate, wanted) = (options.bind.self_signed.clone(), options.connections_max);
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|error| {
             Failure::new(format_args!("the server's threads cannot be started: {error}"))
         })?;
         let requested = arguments.listen.iter().map(|listen| listen.0.clone()).collect();
         let (server, new_token) = runtime.block_on(bind(requested, options))?;
+        let budget = server.connection_budget();
+        if let Some(open_files_max) = budget.open_files_max {
+            say(format_args!(
+                "the page can have at most {} connections at a time, not {wanted}: the limit of open files is \
+                 {open_files_max}; `ulimit -n` raises it",
+                budget.connections_max
+            ));
+        }
         let origins = match &arguments.public_url {
             Some(url) => vec![url.to_string()],
             None => server.addresses().map(origin).collect(),

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{Folder, Served, finish, generated, run, text, weir};
+use crate::support::{Folder, Served, finish, generated, page, run, text, weir};
 use serde_json::Value;
 use weir_testkit::fixtures;
 use weir_testkit::oracle::{Layout, Oracle};
@@ -103,6 +103,45 @@ fn addresses_of_this_machine_may_be_short_and_others_are_refused() {
     for part in ["0.0.0.0:7999", "127.0.0.1:7999", "ssh -L 7999", "--public-url"] {
         assert!(refused.stderr.contains(part), "{part}: {}", refused.stderr);
     }
+}
+
+/// Whether the server answers on this connection, which stays open.
+fn is_answered(stream: &mut TcpStream) -> bool {
+    let request = b"HEAD /favicon.svg HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    let (mut answer, mut byte) = (Vec::new(), [0]);
+    // A connection that was closed may be found so here, or when it is read.
+    if stream.write_all(request).is_err() {
+        return false;
+    }
+    while stream.read_exact(&mut byte).is_ok() {
+        answer.extend(byte);
+        if answer.ends_with(b"\r\n\r\n") {
+            return true;
+        }
+    }
+    false
+}
+
+#[test]
+fn the_connections_of_the_page_are_limited() {
+    for (connections, expected) in [("2", 2), ("3", 3)] {
+        let mut command = weir(["--no-open", "--listen", "127.0.0.1:0"]);
+        command.args(["--page-connections", connections]).stdout(Stdio::piped());
+        let mut served = Served(command.spawn().expect("the binary runs"));
+        let page = page(&mut served.0);
+        let host = page.split('/').nth(2).expect("a host");
+        let mut open = Vec::new();
+        for _ in 0..3 {
+            let mut stream = TcpStream::connect(host).expect("it listens");
+            assert!(is_answered(&mut stream), "a new connection finds room");
+            open.push(stream);
+        }
+        let answered = open.iter_mut().map(is_answered).filter(|it| *it).count();
+        assert_eq!(answered, expected, "one that is idle makes room for another");
+    }
+    let refused = run(["--no-open", "--listen", "127.0.0.1:0", "--page-connections", "0"]);
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains("--page-connections: 0 is not a valid"), "{}", refused.stderr);
 }
 
 #[cfg(unix)]
