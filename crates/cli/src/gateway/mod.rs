@@ -45,6 +45,8 @@ pub(crate) fn run(arguments: &GatewayArguments) -> Result<Exit, Failure> {
     let upgrade = take_over(arguments)?;
     let window = arguments.keep.window(&arguments.page.read)?;
     let page = Page::open(&arguments.page)?.with_end_wait(HANDOVER_GRACE + GRACE);
+    #[cfg(target_os = "linux")]
+    let page = if arguments.take_over { page.without_browser() } else { page };
     let runtime = page.runtime();
     let threads = config.threads.or_else(|| available_parallelism().ok().map(NonZero::get));
     let options = ServeOptions {

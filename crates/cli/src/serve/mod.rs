@@ -181,6 +181,12 @@ impl Page {
         })
     }
 
+    /// Opens no browser: one that was opened for another process shows the page already.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn without_browser(self) -> Self {
+        Self { opens_browser: false, ..self }
+    }
+
     /// Shows what a rule does with the traffic, in the rules panel.
     pub(crate) fn with_rule(mut self, rule: &str) -> Self {
         self.fragment = format!("#rule={}", percent_encoded(rule));

@@ -282,6 +282,38 @@ fn a_public_page_is_taken_over_without_a_reader_of_the_output() {
 }
 
 #[test]
+fn a_new_process_opens_no_browser() {
+    let folder = Folder::new();
+    let config = folder.file("gateway.toml", crate::gateway::config(backend("one")).as_bytes());
+    let (opened, program) = (folder.path("opened"), folder.path("xdg-open"));
+    std::fs::write(&program, format!("#!/bin/sh\necho opened >> {}\n", text(&opened)))
+        .expect("written");
+    std::fs::set_permissions(&program, Permissions::from_mode(0o755)).expect("set");
+    let start = || {
+        let mut command = weir(["gateway", "--listen", "127.0.0.1:0", text(&config)]);
+        let path = format!("{}:/usr/bin:/bin", text(&folder.path("")));
+        command.env("DISPLAY", ":0").env("PATH", path).stdout(Stdio::null());
+        Gateway::start_as(command)
+    };
+    let count = || std::fs::read_to_string(&opened).unwrap_or_default().lines().count();
+    let wait_for = |expected: usize| {
+        let start = Instant::now();
+        while count() < expected {
+            assert!(start.elapsed() < TIMEOUT, "{} of {expected} browsers", count());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    let mut gateway = start();
+    wait_for(1);
+    gateway.upgrade();
+    gateway.upgrade();
+    // A browser that they had opened would come before that of another gateway.
+    let _other = start();
+    wait_for(2);
+    assert_eq!(count(), 2, "one for each gateway that was started by hand");
+}
+
+#[test]
 fn a_link_may_be_switched_to_another_version() {
     let folder = Folder::new();
     let config = folder.file("gateway.toml", crate::gateway::config(backend("one")).as_bytes());
