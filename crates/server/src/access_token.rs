@@ -6,6 +6,7 @@ use hyper::header::{AUTHORIZATION, COOKIE, HOST, HeaderValue, SET_COOKIE};
 use hyper::{Method, Request, Response, StatusCode};
 use weir_net::{Body, PublicUrl, Scheme};
 
+use crate::page::ENTER;
 use crate::query_string::decode;
 use crate::random_id::random_id;
 use crate::refusal::Refusal;
@@ -85,7 +86,8 @@ impl AccessToken {
 
     /// A page that sets the cookie and leads to an address of the server. A redirection would not do:
     /// if the link was opened from a page of another site, such as a web mail, the browser would follow
-    /// the redirection without a `SameSite=Strict` cookie.
+    /// the redirection without a `SameSite=Strict` cookie. A script leads there, because the `#` part of the
+    /// link would otherwise be lost.
     fn let_in<B>(
         &self,
         request: &Request<B>,
@@ -98,7 +100,8 @@ impl AccessToken {
         let address = response::html_escaped(address);
         let page = format!(
             "<!doctype html><meta charset=\"utf-8\"><title>Weir</title>\
-             <meta http-equiv=\"refresh\" content=\"0;url={address}\">\
+             <script src=\"{ENTER}\" data-address=\"{address}\"></script>\
+             <noscript><meta http-equiv=\"refresh\" content=\"0;url={address}\"></noscript>\
              <a href=\"{address}\">Continue to the page</a>\n"
         );
         let mut response = response::content(StatusCode::OK, "text/html; charset=utf-8", page);

@@ -22,7 +22,10 @@ struct Asset {
 /// The page itself. It is not an asset because it has several addresses, one for each session.
 static INDEX: &[u8] = include_bytes!("../../../web/dist/index.html");
 
-static ASSETS: [Asset; 4] = [
+/// The script that leads from the link with a token to the page.
+pub(crate) const ENTER: &str = "/assets/enter.js";
+
+static ASSETS: [Asset; 5] = [
     Asset {
         path: "/assets/app.js",
         content_type: "text/javascript; charset=utf-8",
@@ -32,6 +35,11 @@ static ASSETS: [Asset; 4] = [
         path: "/assets/bench.js",
         content_type: "text/javascript; charset=utf-8",
         bytes: include_bytes!("../../../web/dist/assets/bench.js"),
+    },
+    Asset {
+        path: ENTER,
+        content_type: "text/javascript; charset=utf-8",
+        bytes: include_bytes!("../../../web/dist/assets/enter.js"),
     },
     Asset {
         path: "/assets/app.css",
@@ -60,7 +68,7 @@ pub(crate) fn asset<B>(path: &str, request: &Request<B>) -> Option<Response<Body
 }
 
 /// The assets as they are and compressed, which takes some milliseconds once.
-static RESOURCES: LazyLock<[Resource; 4]> = LazyLock::new(|| ASSETS.each_ref().map(resource));
+static RESOURCES: LazyLock<[Resource; 5]> = LazyLock::new(|| ASSETS.each_ref().map(resource));
 
 fn resource(asset: &Asset) -> Resource {
     let resource = Resource::from_bytes(asset.content_type, asset.bytes);

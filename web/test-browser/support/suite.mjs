@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { access } from "../cases/access.mjs";
 import { agreeing } from "../cases/agreeing.mjs";
+import { entering } from "../cases/entering.mjs";
 import { filtering } from "../cases/filtering.mjs";
 import { following } from "../cases/following.mjs";
 import { gateway } from "../cases/gateway.mjs";
@@ -56,6 +57,7 @@ export function suite(browserName) {
       agreeing,
       sources,
       access,
+      entering,
       following,
       gateway,
       growing,

@@ -70,6 +70,8 @@ async fn without_the_token_nothing_is_answered() {
     let let_in = server.request("GET", &link, &[]).await;
     assert_eq!(let_in.status, 200);
     assert!(let_in.text().contains("content=\"0;url=/s/0\""), "{}", let_in.text());
+    let script = "<script src=\"/assets/enter.js\" data-address=\"/s/0\"></script>";
+    assert!(let_in.text().contains(script), "{}", let_in.text());
     let cookie = let_in.field("set-cookie").expect("a cookie").to_owned();
     let cookie = cookie.split(';').next().expect("a pair");
     assert_eq!(server.request("GET", "/", &[("Cookie", cookie)]).await.status, 200);
