@@ -11,12 +11,13 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
+use tokio::sync::Semaphore;
 
 use crate::body::Body;
 use crate::client::Client;
 use crate::idle::{Closing, IdleEntry};
 use crate::options::{BodyRate, HEADERS_MAX_ON_STACK, ServeOptions};
-use crate::refusal::{self, LATE_HEAD, TOO_MANY_OF_ONE};
+use crate::refusal::{self, LATE_HEAD, REFUSALS_MAX, TOO_MANY_OF_ONE};
 use crate::response_body::ResponseBody;
 use crate::scheme::Scheme;
 use crate::socket::{Connection, ConnectionPermit, NetworkLimit, Peer, SocketStream};
@@ -41,6 +42,8 @@ pub(crate) struct HttpConnection<H> {
     protocol: http1::Builder,
     pub(crate) options: ServeOptions,
     networks: NetworkLimit,
+    /// The places of clients that are told that they have too many connections.
+    pub(crate) refusals: Arc<Semaphore>,
     handler: H,
 }
 
@@ -51,13 +54,22 @@ struct Opened {
     is_http2: bool,
 }
 
+/// Why no requests may come on a connection.
+enum NotOpened {
+    /// It is closed.
+    Gone,
+    /// The client that its proxy names has too many connections.
+    TooMany(Connection),
+}
+
 impl<H, F> HttpConnection<H>
 where
     H: Fn(Request<Incoming>, Client) -> F + Send + Sync + 'static,
     F: Future<Output = Response<Body>> + Send + 'static,
 {
     pub(crate) fn new(options: ServeOptions, networks: NetworkLimit, handler: H) -> Self {
-        Self { protocol: protocol(&options), options, networks, handler }
+        let refusals = Arc::new(Semaphore::new(REFUSALS_MAX));
+        Self { protocol: protocol(&options), options, networks, refusals, handler }
     }
 
     /// Serves the requests of one connection until the client leaves, the connection is
@@ -77,8 +89,15 @@ where
                 Box::pin(self.serve_http1(opened, entry))
             }
             Err(connection) => Box::pin(async move {
-                let opened = Box::pin(self.open(*connection, permit, &entry)).await;
-                let Some(opened) = opened else { return };
+                let opened = match Box::pin(self.open(*connection, permit, &entry)).await {
+                    Ok(opened) => opened,
+                    Err(NotOpened::Gone) => return,
+                    Err(NotOpened::TooMany(connection)) => {
+                        // It makes no room, because its place is free already.
+                        drop(entry);
+                        return Box::pin(self.refuse(connection)).await;
+                    }
+                };
                 let served: Pin<Box<dyn Future<Output = ()> + Send>> = match opened.is_http2 {
                     true => Box::pin(self.serve_http2(opened.transport, opened.client, entry)),
                     false => Box::pin(self.serve_http1(opened, entry)),
@@ -94,7 +113,7 @@ where
         connection: Connection,
         permit: ConnectionPermit,
         entry: &IdleEntry,
-    ) -> Option<Box<Opened>> {
+    ) -> Result<Box<Opened>, NotOpened> {
         let (connection, permit) = match connection.is_anonymous() {
             true => self.identify(connection, permit, entry).await?,
             false => (connection, permit),
@@ -102,10 +121,12 @@ where
         let (peer, scheme) = (connection.peer(), connection.scheme());
         // The handshake is a part of the time until the first request, and makes room as it does.
         let stream = tokio::select! {
-            opened = connection.open_http(self.options.header_timeout) => opened.ok()?,
-            _closing = entry.asked_to_close() => return None,
+            opened = connection.open_http(self.options.header_timeout) => {
+                opened.map_err(|_| NotOpened::Gone)?
+            }
+            _closing = entry.asked_to_close() => return Err(NotOpened::Gone),
         };
-        Some(self.opened(stream, (peer, scheme), permit, entry))
+        Ok(self.opened(stream, (peer, scheme), permit, entry))
     }
 
     /// Puts the limits around a stream on which requests may come.
@@ -124,23 +145,28 @@ where
         Box::new(Opened { transport, client, is_http2 })
     }
 
-    /// Learns the client of a connection from its proxy. Refuses one with too many connections.
+    /// Learns the client of a connection from its proxy. Of a client with too many connections, this one keeps
+    /// no place.
     async fn identify(
         &self,
         connection: Connection,
         permit: ConnectionPermit,
         entry: &IdleEntry,
-    ) -> Option<(Connection, ConnectionPermit)> {
+    ) -> Result<(Connection, ConnectionPermit), NotOpened> {
         let identified = tokio::select! {
-            identified = connection.identified() => identified?,
-            _closing = entry.asked_to_close() => return None,
+            identified = connection.identified() => identified.ok_or(NotOpened::Gone)?,
+            _closing = entry.asked_to_close() => return Err(NotOpened::Gone),
         };
         match self.networks.try_acquire(identified.peer()) {
-            Some(network) => Some((identified, permit.with_network(network))),
-            None => {
-                refusal::send(identified, &TOO_MANY_OF_ONE).await;
-                None
-            }
+            Some(network) => Ok((identified, permit.with_network(network))),
+            None => Err(NotOpened::TooMany(identified)),
+        }
+    }
+
+    /// Tells a client that it has too many connections, unless many are being told.
+    async fn refuse(&self, connection: Connection) {
+        if let Ok(_place) = self.refusals.try_acquire() {
+            refusal::send(connection, &TOO_MANY_OF_ONE).await;
         }
     }
 

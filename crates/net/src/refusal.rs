@@ -9,6 +9,9 @@ use crate::socket::Connection;
 /// How long a client that is refused may take to read why. A TLS handshake has as long before.
 const TIMEOUT: Duration = Duration::from_millis(500);
 
+/// The maximum number of clients that are told at a time that they have too many connections.
+pub(crate) const REFUSALS_MAX: usize = 64;
+
 /// The answer to a client that is refused.
 pub(crate) struct ConnectionRefusal {
     status: &'static str,

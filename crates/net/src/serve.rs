@@ -220,9 +220,6 @@ async fn accept(listeners: &mut [Listener]) -> io::Result<Connection> {
 /// wait in the kernel's queue, which is bounded and costs nothing.
 const NEWCOMERS_MAX: usize = 64;
 
-/// The maximum number of clients that are told at a time that they have too many connections.
-const REFUSALS_MAX: usize = 64;
-
 /// How long a newcomer waits for an idle connection to make room. Then it is refused.
 const ROOM_TIMEOUT: Duration = Duration::from_millis(500);
 
@@ -256,8 +253,6 @@ struct Connections<H> {
     /// The places of newcomers beyond the limit.
     newcomers: Arc<Semaphore>,
     networks: NetworkLimit,
-    /// The places of clients that are told that they have too many connections.
-    refusals: Arc<Semaphore>,
 }
 
 impl<H, F> Connections<H>
@@ -279,7 +274,6 @@ where
             idle: Arc::default(),
             newcomers: Arc::new(Semaphore::new(NEWCOMERS_MAX)),
             networks,
-            refusals: Arc::new(Semaphore::new(REFUSALS_MAX)),
         }
     }
 
@@ -324,7 +318,7 @@ where
     /// Tells a client that it has too many connections. If many are being told, the others just see
     /// theirs close, so that a flood of connections costs next to nothing.
     fn refuse(&mut self, connection: Connection) {
-        let Ok(place) = self.refusals.clone().try_acquire_owned() else { return };
+        let Ok(place) = self.shared.refusals.clone().try_acquire_owned() else { return };
         self.tasks.spawn(async move {
             let _place = place;
             refusal::send(connection, &refusal::TOO_MANY_OF_ONE).await;

@@ -156,3 +156,73 @@ async fn the_limit_of_a_client_is_that_of_its_own_address() {
     }
     soon(async { drop(open) }).await;
 }
+
+/// Sends a request behind the header of a proxy; the connection stays open.
+async fn ask_as(server: &Proxied, client: &str) -> TcpStream {
+    let mut stream = server.connect().await;
+    let header = format!("PROXY TCP4 {client} 10.0.0.1 1 2\r\n");
+    let request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+    stream.write_all((header + request).as_bytes()).await.unwrap();
+    stream
+}
+
+const FIRST: &str = "203.0.113.1";
+const OTHER: &str = "203.0.113.2";
+
+#[tokio::test]
+async fn a_refused_client_takes_no_place() {
+    let options = ServeOptions {
+        connections_max: 2,
+        connections_per_address_max: 1,
+        ..ServeOptions::default()
+    };
+    let server = Proxied::start("tcp://127.0.0.1:0", everybody(), options).await;
+    let mut first = ask_as(&server, FIRST).await;
+    read_until(&mut first, "from 203.0.113.1:1").await;
+    let mut refused = ask_as(&server, FIRST).await;
+    read_until(&mut refused, "429").await;
+    // The refused client is still connected, and both others fit beside it.
+    let mut other = ask_as(&server, OTHER).await;
+    read_until(&mut other, "from 203.0.113.2:1").await;
+    first.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
+    read_until(&mut first, "from 203.0.113.1:1").await;
+    drop(refused);
+}
+
+/// The number of clients that are told why they are refused is limited.
+#[tokio::test]
+async fn a_flood_from_one_client_keeps_no_other_out() {
+    const FLOOD: usize = 500;
+    let options = ServeOptions { connections_per_address_max: 1, ..ServeOptions::default() };
+    let server = Proxied::start("tcp://127.0.0.1:0", everybody(), options).await;
+    let mut first = ask_as(&server, FIRST).await;
+    read_until(&mut first, "from 203.0.113.1:1").await;
+    let mut flood = Vec::new();
+    for _ in 0..FLOOD {
+        flood.push(ask_as(&server, FIRST).await);
+    }
+    let mut other = ask_as(&server, OTHER).await;
+    read_until(&mut other, "from 203.0.113.2:1").await;
+    let mut told = 0;
+    for stream in &mut flood {
+        let answer = read_all(stream).await;
+        assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 429 "), "{answer}");
+        told += usize::from(!answer.is_empty());
+    }
+    assert!((1..FLOOD).contains(&told), "{told} of {FLOOD} were told why");
+}
+
+#[tokio::test]
+async fn connections_without_a_header_make_room() {
+    let options = ServeOptions { connections_max: 2, ..ServeOptions::default() };
+    let server = Proxied::start("tcp://127.0.0.1:0", everybody(), options).await;
+    let mut silent = [server.connect().await, server.connect().await];
+    let mut other = ask_as(&server, OTHER).await;
+    read_until(&mut other, "from 203.0.113.2:1").await;
+    assert_eq!(read_all(&mut silent[0]).await, "", "the oldest is closed");
+    // The limit holds for clients that are not known yet: only one more fits.
+    let mut third = ask_as(&server, FIRST).await;
+    read_until(&mut third, "from 203.0.113.1:1").await;
+    assert_eq!(read_all(&mut silent[1]).await, "");
+    assert!(server.closed.lock().unwrap().is_empty(), "they were not late");
+}
