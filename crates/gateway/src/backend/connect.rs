@@ -32,18 +32,46 @@ pub(crate) struct Connector {
     tls: Option<Tls>,
 }
 
-/// What is needed for TLS; or why there is none, which was said when the configuration was read.
+/// TLS as a client of the servers of a backend; or why there is none, which was said when the configuration
+/// was read. Its authorities are read once. Copies share them.
+#[derive(Debug, Clone)]
+pub(crate) struct TlsClient(Arc<Result<Arc<ClientConfig>, TrustError>>);
+
+impl TlsClient {
+    /// The one that a backend needs, if any of its servers speaks TLS.
+    pub(crate) fn of(config: &BackendConfig) -> Option<Self> {
+        config.instances.iter().any(Origin::is_tls).then(|| Self::new(config))
+    }
+
+    fn new(config: &BackendConfig) -> Self {
+        let client = client_config(config.ca_file.as_deref()).map(|client| {
+            let protocol = if config.is_http2 { &b"h2"[..] } else { b"http/1.1" };
+            let mut client = (*client).clone();
+            client.alpn_protocols = vec![protocol.to_vec()];
+            Arc::new(client)
+        });
+        Self(Arc::new(client))
+    }
+
+    /// The number of its copies.
+    #[cfg(test)]
+    pub(crate) fn copies(&self) -> usize {
+        Arc::strong_count(&self.0)
+    }
+}
+
+/// What is needed for TLS with one server.
 #[derive(Debug)]
 struct Tls {
-    client: Result<Arc<ClientConfig>, TrustError>,
+    client: TlsClient,
     name: Option<ServerName<'static>>,
 }
 
 impl Connector {
-    pub(super) fn new(origin: &Origin, config: &BackendConfig) -> Self {
+    pub(super) fn new(origin: &Origin, config: &BackendConfig, tls: Option<&TlsClient>) -> Self {
         let timeout = config.timeouts.connect;
         let is_http2 = config.is_http2;
-        let tls = origin.is_tls().then(|| Tls::new(origin, config));
+        let tls = tls.filter(|_| origin.is_tls()).map(|client| Tls::new(origin, client));
         Self { origin: origin.clone(), is_http2, timeout, tls }
     }
 
@@ -106,18 +134,13 @@ impl Connector {
 }
 
 impl Tls {
-    fn new(origin: &Origin, config: &BackendConfig) -> Self {
-        let client = client_config(config.ca_file.as_deref()).map(|client| {
-            let protocol = if config.is_http2 { &b"h2"[..] } else { b"http/1.1" };
-            let mut client = (*client).clone();
-            client.alpn_protocols = vec![protocol.to_vec()];
-            Arc::new(client)
-        });
-        Self { client, name: ServerName::try_from(origin.host().to_owned()).ok() }
+    fn new(origin: &Origin, client: &TlsClient) -> Self {
+        Self { client: client.clone(), name: ServerName::try_from(origin.host().to_owned()).ok() }
     }
 
     async fn connect(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
-        let client = self.client.as_ref().map_err(|error| io::Error::other(error.to_string()))?;
+        let client = self.client.0.as_ref().as_ref();
+        let client = client.map_err(|error| io::Error::other(error.to_string()))?;
         let name = self.name.clone();
         let name = name.ok_or_else(|| io::Error::other("its name cannot be in a certificate"))?;
         TlsConnector::from(client.clone()).connect(name, stream).await

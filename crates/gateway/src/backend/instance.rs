@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use super::connect::Connector;
+use super::connect::{Connector, TlsClient};
 use super::pool::Pool;
 use crate::config::{BackendConfig, Origin};
 
@@ -42,7 +42,7 @@ struct Health {
 }
 
 impl Instance {
-    pub(super) fn new(origin: &Origin, config: &BackendConfig) -> Self {
+    pub(super) fn new(origin: &Origin, config: &BackendConfig, tls: Option<&TlsClient>) -> Self {
         let health = Health {
             begun: Instant::now(),
             failures: AtomicU32::new(0),
@@ -52,7 +52,7 @@ impl Instance {
         };
         Self {
             name: origin.authority().as_str().into(),
-            pool: Pool::new(Connector::new(origin, config), config.connections_max),
+            pool: Pool::new(Connector::new(origin, config, tls), config.connections_max),
             origin: origin.clone(),
             in_flight: AtomicUsize::new(0),
             health,

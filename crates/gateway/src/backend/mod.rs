@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::config::{BackendConfig, Timeouts};
 
-pub(crate) use self::connect::ConnectError;
+pub(crate) use self::connect::{ConnectError, TlsClient};
 pub(crate) use self::connection::UpstreamRequest;
 pub(crate) use self::health::watch;
 pub(crate) use self::instance::{Instance, InstanceGuard};
@@ -44,8 +44,15 @@ impl BackendId {
 
 impl Backend {
     pub(crate) fn new(config: BackendConfig) -> Self {
+        let tls = TlsClient::of(&config);
+        Self::with_tls(config, tls.as_ref())
+    }
+
+    /// Like [`new`](Self::new), with the TLS of another backend whose settings for it are the same.
+    pub(crate) fn with_tls(config: BackendConfig, tls: Option<&TlsClient>) -> Self {
         let instances = config.instances.iter();
-        let instance = |origin: &crate::config::Origin| Arc::new(Instance::new(origin, &config));
+        let instance =
+            |origin: &crate::config::Origin| Arc::new(Instance::new(origin, &config, tls));
         let name = config.name.as_str().into();
         let instances = instances.map(instance).collect();
         let retries = RetryBudget::default();
