@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
+use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
@@ -22,6 +23,12 @@ pub fn connection_thread() -> Option<usize> {
     INDEX.get()
 }
 
+/// Blocking calls of all threads at a time, as many as tokio allows one runtime. Further ones wait.
+const BLOCKING_CALLS_MAX: usize = 512;
+
+/// How long the end of the threads is waited for. It is immediate unless a task blocks its thread.
+const END_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// Threads, of which each serves a part of the connections, from their first byte to their last. They end when
 /// this is dropped, and with them the tasks that are left.
 #[derive(Debug)]
@@ -37,6 +44,8 @@ struct ConnectionThread {
     connections: Arc<AtomicUsize>,
     #[expect(dead_code, reason = "the thread ends when this is dropped")]
     stop: oneshot::Sender<Infallible>,
+    /// Fails when the tasks of the thread are dropped.
+    ended: oneshot::Receiver<Infallible>,
 }
 
 /// A connection's place on a thread.
@@ -46,7 +55,8 @@ pub(crate) struct ThreadPlace(Arc<AtomicUsize>);
 impl ConnectionThreads {
     /// Starts threads, or fewer if the system has not so many.
     pub(crate) fn start(count: usize) -> Self {
-        let threads = (0..count).map_while(ConnectionThread::start);
+        let blocking_calls = BLOCKING_CALLS_MAX.div_ceil(count.max(1));
+        let threads = (0..count).map_while(|index| ConnectionThread::start(index, blocking_calls));
         Self { threads: threads.collect(), turn: 0 }
     }
 
@@ -59,25 +69,42 @@ impl ConnectionThreads {
         thread.connections.fetch_add(1, Ordering::Relaxed);
         Some((thread.runtime.clone(), ThreadPlace(thread.connections.clone())))
     }
+
+    /// Ends the threads, and waits until the tasks that were left are dropped.
+    pub(crate) async fn end(self) {
+        let ended: Vec<_> = self.threads.into_iter().map(|thread| thread.ended).collect();
+        let all = async {
+            for ended in ended {
+                // The other half is only ever dropped.
+                let _ = ended.await;
+            }
+        };
+        let _in_time = tokio::time::timeout(END_TIMEOUT, all).await;
+    }
 }
 
 impl ConnectionThread {
     /// Starts a thread; `None` if the system has none, or no room for its runtime.
-    fn start(index: usize) -> Option<Self> {
+    fn start(index: usize, blocking_calls: usize) -> Option<Self> {
         let (stop, stopped) = oneshot::channel();
+        let (ends, ended) = oneshot::channel();
         let (started, runtime) = mpsc::channel();
         let run = move || {
             // A runtime must not be dropped within another one, so it is built and dropped here.
-            let Ok(runtime) = Builder::new_current_thread().enable_all().build() else { return };
+            let mut builder = Builder::new_current_thread();
+            builder.enable_all().max_blocking_threads(blocking_calls);
+            let Ok(runtime) = builder.build() else { return };
             INDEX.set(Some(index));
             if started.send(runtime.handle().clone()).is_ok() {
                 // The other half is only ever dropped.
                 let _ = runtime.block_on(stopped);
             }
+            // This drops the tasks before it returns.
             runtime.shutdown_background();
+            drop(ends);
         };
         thread::Builder::new().name(format!("connections-{index}")).spawn(run).ok()?;
-        Some(Self { runtime: runtime.recv().ok()?, connections: Arc::default(), stop })
+        Some(Self { runtime: runtime.recv().ok()?, connections: Arc::default(), stop, ended })
     }
 }
 

@@ -82,7 +82,8 @@ impl Server {
     /// Then the listening socket closes, idle connections close, and requests in flight are
     /// finished; what remains after the [grace period](ServeOptions::grace_period) is cut off.
     /// Upgraded connections belong to the tasks that took them: the server waits for them in
-    /// the same period and then leaves them to their owners.
+    /// the same period and then leaves them to their owners, unless they are on a
+    /// [thread](ServeOptions::connection_threads) of the server's.
     ///
     /// At the limit of [connections](ServeOptions::connections_max), or if the system has no
     /// descriptor left, the connection that has been idle for the longest time is closed in favour
@@ -365,5 +366,6 @@ where
         // Every open connection holds a permit, upgraded or not.
         let _closed_in_time = limit.wait_idle(grace_period).await;
         self.tasks.shutdown().await;
+        self.threads.end().await;
     }
 }

@@ -1,10 +1,9 @@
 //! The idle connections of one server.
 
 use std::collections::VecDeque;
-use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::Context;
-use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use hyper::Response;
@@ -23,6 +22,9 @@ const IDLE_MAX: Duration = Duration::from_secs(50);
 /// Idle connections of one server that are kept.
 const IDLE_COUNT_MAX: usize = 256;
 
+/// Threads with idle connections of their own. If there are more, some share theirs, which only costs time.
+const THREADS: usize = 64;
+
 /// How long an idle connection that the server has closed stays, unless a request comes across it before.
 const LOOK_INTERVAL: Duration = Duration::from_secs(5);
 
@@ -33,8 +35,11 @@ pub(crate) struct Pool {
     /// Each thread that serves connections has its own, because a connection to a server wakes its tasks on the
     /// thread that opened it. The last is for all other threads.
     idle: Box<[Mutex<IdleConnections>]>,
+    /// Those of all threads.
+    idle_count: AtomicUsize,
     /// The HTTP/1.1 connections that may be in use at a time.
     places: Arc<Semaphore>,
+    connections_max: usize,
 }
 
 #[derive(Debug, Default)]
@@ -90,10 +95,14 @@ pub(crate) struct Lease {
 
 impl Pool {
     pub(super) fn new(connector: Connector, connections_max: usize) -> Self {
-        let places = connections_max.clamp(1, Semaphore::MAX_PERMITS);
-        let threads = available_parallelism().map_or(1, NonZero::get);
-        let idle = (0..=threads).map(|_| Mutex::default()).collect();
-        Self { connector, idle, places: Arc::new(Semaphore::new(places)) }
+        let connections_max = connections_max.clamp(1, Semaphore::MAX_PERMITS);
+        Self {
+            connector,
+            idle: (0..=THREADS).map(|_| Mutex::default()).collect(),
+            idle_count: AtomicUsize::new(0),
+            places: Arc::new(Semaphore::new(connections_max)),
+            connections_max,
+        }
     }
 
     /// Waits for a connection to become free. Returns how long that took, too.
@@ -116,40 +125,68 @@ impl Pool {
 
     /// The idle connections of this thread.
     fn idle(&self) -> MutexGuard<'_, IdleConnections> {
-        let last = self.idle.len() - 1;
-        let place = connection_thread().map_or(last, |thread| thread % last);
-        self.idle[place].lock().unwrap_or_else(PoisonError::into_inner)
+        let place = connection_thread().map_or(THREADS, |thread| thread % THREADS);
+        lock(&self.idle[place])
     }
 
-    /// An idle connection that is still open, the latest first: those behind it may time out in peace.
+    /// An idle connection of this thread that is still open.
     fn take_idle(&self) -> Option<Connection> {
+        self.take_open(&|| self.idle().take())
+    }
+
+    /// An idle connection of any thread, if a new one would be one too many: idle ones count too. Who asks has a
+    /// place, and no connection for it yet.
+    fn take_instead_of_new(&self) -> Option<Connection> {
+        let in_use = self.connections_max.saturating_sub(self.places.available_permits());
+        if in_use + self.idle_count.load(Ordering::Relaxed) <= self.connections_max {
+            return None;
+        }
+        self.take_open(&|| self.idle.iter().find_map(|idle| lock(idle).take()))
+    }
+
+    /// The first that is still open of the idle connections that a function takes.
+    fn take_open(&self, take: &dyn Fn() -> Option<Taken>) -> Option<Connection> {
         loop {
-            let Idle { mut connection, since } = match self.idle().take()? {
+            let Idle { mut connection, since } = match take()? {
                 Taken::Whole(idle) => idle,
                 Taken::Shared(connection) => return Some(connection),
             };
+            self.idle_count.fetch_sub(1, Ordering::Relaxed);
             connection.look();
-            if !connection.is_ready() {
-                continue;
+            // One that has been idle for too long may be closed at this moment.
+            if connection.is_ready() && since.elapsed() <= IDLE_MAX {
+                return Some(connection);
             }
-            if since.elapsed() > IDLE_MAX {
-                self.idle().queue.clear();
-                return None;
-            }
-            return Some(connection);
         }
+    }
+
+    /// Takes the oldest idle connection away: of this thread, or of another one if this has none.
+    fn take_surplus(&self, own: &mut IdleConnections) -> Option<Idle> {
+        let others = || {
+            let free = self.idle.iter().filter_map(|idle| idle.try_lock().ok());
+            free.into_iter().find_map(|mut idle| idle.queue.pop_front())
+        };
+        let surplus = own.queue.pop_front().or_else(others)?;
+        self.idle_count.fetch_sub(1, Ordering::Relaxed);
+        Some(surplus)
     }
 
     /// Forgets the idle connections that are closed, or too old. Returns whether any is left.
     fn look_after_idle(&self) -> bool {
         let mut idle = self.idle();
+        let before = idle.queue.len();
         idle.queue.retain_mut(|idle| {
             idle.connection.look();
             !idle.connection.is_closed() && idle.since.elapsed() <= IDLE_MAX
         });
+        self.idle_count.fetch_sub(before - idle.queue.len(), Ordering::Relaxed);
         idle.are_watched = !idle.queue.is_empty();
         idle.are_watched
     }
+}
+
+fn lock(idle: &Mutex<IdleConnections>) -> MutexGuard<'_, IdleConnections> {
+    idle.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Looks after the idle connections of a server for as long as there are some.
@@ -165,10 +202,11 @@ async fn watch_idle(instance: Weak<Instance>) {
 
 /// Keeps a connection for the next request.
 fn put_idle(instance: &Arc<Instance>, connection: Connection) {
-    let mut idle = instance.pool.idle();
+    let pool = &instance.pool;
+    let mut idle = pool.idle();
     // The one that has waited longest is of the least use.
-    let is_full = idle.queue.len() >= IDLE_COUNT_MAX;
-    let surplus = if is_full { idle.queue.pop_front() } else { None };
+    let is_full = pool.idle_count.fetch_add(1, Ordering::Relaxed) >= IDLE_COUNT_MAX;
+    let surplus = if is_full { pool.take_surplus(&mut idle) } else { None };
     idle.queue.push_back(Idle { connection, since: Instant::now() });
     let were_watched = std::mem::replace(&mut idle.are_watched, true);
     drop(idle);
@@ -185,12 +223,15 @@ impl Lease {
     /// If the server cannot be connected to.
     pub(crate) async fn take(instance: &Arc<Instance>) -> Result<Self, ConnectError> {
         let (place, waited) = instance.pool.place().await?;
+        // Connections with HTTP/2 have no places.
+        let has_place = place.is_some();
         let lease = |connection, connect_time: Option<Duration>| {
             let (instance, is_reused) = (instance.clone(), connect_time.is_none());
             let is_reusable = true;
             Self { connection, instance, is_reused, is_reusable, waited, connect_time, place }
         };
-        if let Some(connection) = instance.pool.take_idle() {
+        let instead_of_new = || has_place.then(|| instance.pool.take_instead_of_new()).flatten();
+        if let Some(connection) = instance.pool.take_idle().or_else(instead_of_new) {
             return Ok(lease(connection, None));
         }
         let begun = Instant::now();

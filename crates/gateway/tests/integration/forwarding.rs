@@ -214,8 +214,8 @@ async fn a_server_gets_no_more_connections_than_it_may_have() {
         }
     })
     .await;
-    let gate = Gate::start(&config(&[backend.address], "connections = 2")).await;
-    let gate = std::sync::Arc::new(gate);
+    let config = config(&[backend.address], "connections = 2");
+    let gate = std::sync::Arc::new(Gate::start_on(4, "127.0.0.1:0", &config).await);
     let clients: Vec<_> = (0..10)
         .map(|_| {
             let gate = gate.clone();

@@ -40,11 +40,16 @@ impl Gate {
 
     /// Like [`Self::start`], at this address of the configuration.
     pub(crate) async fn start_at(listen: &str, config: &str) -> Self {
+        Self::start_on(1, listen, config).await
+    }
+
+    /// Like [`Self::start_at`], with this number of threads for connections.
+    pub(crate) async fn start_on(threads: usize, listen: &str, config: &str) -> Self {
         let config = parse_at(listen, config);
         let heard = Arc::new(Mutex::new(Vec::new()));
         let hears = heard.clone();
         let notices = Notices::new(move |it| hears.lock().expect("no panic").push(it.to_owned()));
-        let options = ServeOptions { connection_threads: 1, ..ServeOptions::default() };
+        let options = ServeOptions { connection_threads: threads, ..ServeOptions::default() };
         let bind = BindOptions::default();
         let gateway = Gateway::bind_with(&config, options, bind, notices).await;
         let gateway = gateway.expect("a free port");

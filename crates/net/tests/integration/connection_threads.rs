@@ -124,3 +124,27 @@ async fn a_stop_waits_for_requests_in_progress_on_them() {
     assert!(answer.ends_with("at the end"), "{answer}");
     soon(served).await.unwrap();
 }
+
+/// What a handler has started on a thread is gone when the server has ended: its end can be counted.
+#[tokio::test]
+async fn what_is_left_on_them_ends_with_the_server() {
+    let (held, mut ended) = mpsc::unbounded_channel::<()>();
+    let (arrived, mut arrivals) = mpsc::unbounded_channel();
+    let handler = move |_request, _client: Client| {
+        let (held, arrived) = (held.clone(), arrived.clone());
+        async move {
+            tokio::spawn(async move {
+                arrived.send(()).unwrap();
+                std::future::pending::<()>().await;
+                drop(held);
+            });
+            Response::new(Body::from("begun"))
+        }
+    };
+    let running = Running::start(two_threads(), handler).await;
+    let mut connection = running.connect().await;
+    assert!(exchange(&mut connection, LAST_GET).await.ends_with("begun"));
+    soon(arrivals.recv()).await.unwrap();
+    soon(running.stop()).await.unwrap();
+    assert_eq!(ended.try_recv(), Err(mpsc::error::TryRecvError::Disconnected));
+}
