@@ -10,7 +10,7 @@ use weir_net::socket::{BindError, ConnectionLimit, reserve_connections};
 
 use crate::address::FeedAddress;
 use crate::connection::{ConnectionContext, ConnectionOptions, SharedMemory};
-use crate::counts::{Counters, FeedCounts};
+use crate::counts::FeedCounts;
 use crate::listener::{Admission, BoundSocket, Listener};
 use crate::memory::LineMemory;
 use crate::notice::{Event, LimitOrigin, Report};
@@ -64,7 +64,7 @@ impl Feed {
                 memory: SharedMemory::new(options.active, lines.clone()),
                 options,
                 sink: sink(&address.to_string()),
-                counters: Counters::default(),
+                counters: Arc::default(),
             };
             let listener = Arc::new(Listener {
                 address,
@@ -106,6 +106,13 @@ impl<S: Sink> RunningFeed<S> {
     /// The counts of each listener so far, in the order of the addresses.
     pub fn counts(&self) -> Vec<FeedCounts> {
         self.listeners.iter().map(|listener| listener.context.counters.now()).collect()
+    }
+
+    /// What reads the name and the counts of each listener, also after the feed has ended.
+    pub fn counts_reader(&self) -> impl Fn() -> Vec<(String, FeedCounts)> + Send + Sync + use<S> {
+        let counters = |it: &Arc<Listener<S>>| (it.name(), it.context.counters.clone());
+        let counters: Vec<_> = self.listeners.iter().map(counters).collect();
+        move || counters.iter().map(|(name, counters)| (name.clone(), counters.now())).collect()
     }
 
     /// The sinks, in the order of the addresses.

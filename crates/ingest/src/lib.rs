@@ -37,8 +37,8 @@ mod writer;
 pub use clock::{Clock, SystemClock};
 pub use error::{Fault, FaultKind, ReadError, SourceError, StopReason, StreamDefect, StreamError};
 pub use pipeline::{
-    DataSet, MachineClock, OrderedSegments, Pipeline, PipelineFold, PipelineOptions, Retention,
-    TotalMemory,
+    DataSet, MachineClock, OrderedSegments, Pipeline, PipelineFold, PipelineOptions, ReadTotals,
+    Retention, TotalMemory,
 };
 pub use plain_file::{FoundLine, LineFile, PlainFile, ReadBackError};
 pub use progress::{Phase, SourceEnd, SourceProgress, SourceSample, SourceSnapshot};

@@ -82,6 +82,18 @@ struct Counts {
     too_long_lines: u64,
 }
 
+impl Counts {
+    fn read_counts(&self) -> ReadCounts {
+        ReadCounts {
+            lines: self.lines,
+            records: self.records,
+            unparsed_lines: self.unparsed_lines,
+            too_long_lines: self.too_long_lines,
+            bytes_read: self.bytes,
+        }
+    }
+}
+
 /// What one block adds to its source.
 #[derive(Debug, Default)]
 pub(crate) struct BlockCounts {
@@ -311,6 +323,11 @@ impl SourceProgress {
         }
     }
 
+    /// What was read of the source so far.
+    pub fn read_counts(&self) -> ReadCounts {
+        self.lock().counts.read_counts()
+    }
+
     /// A receiver for the number of bytes of parsed lines, which can wait for more.
     pub fn parsed(&self) -> watch::Receiver<u64> {
         self.parsed.subscribe()
@@ -465,9 +482,10 @@ impl SourceProgress {
     }
 
     /// Adds the counts of a block that ends at `offset_end`. Blocks are counted in order, so that
-    /// line numbers are right.
-    pub(crate) fn count(&self, read: &BlockCounts, offset_end: u64) {
+    /// line numbers are right. Returns the bytes that the block adds.
+    pub(crate) fn count(&self, read: &BlockCounts, offset_end: u64) -> u64 {
         let mut state = self.lock();
+        let bytes = offset_end.saturating_sub(state.counts.bytes);
         state.counts.bytes = offset_end;
         let lines_before = state.counts.lines;
         for sample in &read.samples {
@@ -498,6 +516,7 @@ impl SourceProgress {
         state.counts.records += read.records;
         state.counts.unparsed_lines += read.unparsed_lines;
         state.counts.too_long_lines += read.too_long_lines;
+        bytes
     }
 
     pub(crate) fn parsed_to(&self, offset: u64) {

@@ -35,13 +35,16 @@ use crate::socket::{
 pub struct Server {
     listeners: Vec<Listener>,
     options: ServeOptions,
+    connections: ConnectionLimit,
 }
 
 impl Server {
     /// A server on sockets of any kind: TCP, TLS or Unix. The limits hold for all of them together.
     pub fn new(listeners: impl IntoIterator<Item = Listener>) -> Self {
         let listeners = listeners.into_iter().collect();
-        Self { listeners, options: ServeOptions::default() }
+        let options = ServeOptions::default();
+        let connections = ConnectionLimit::new(options.connections_max);
+        Self { listeners, options, connections }
     }
 
     /// Listens on a TCP address; port 0 takes a free one.
@@ -58,8 +61,14 @@ impl Server {
     /// Replaces the limits.
     #[must_use]
     pub fn with_options(mut self, options: ServeOptions) -> Self {
+        self.connections = ConnectionLimit::new(options.connections_max);
         self.options = options;
         self
+    }
+
+    /// The limit of its connections, which tells how many are open while it serves.
+    pub fn connections(&self) -> &ConnectionLimit {
+        &self.connections
     }
 
     /// The sockets on which it listens.
@@ -118,7 +127,7 @@ impl Server {
         F: Future<Output = Response<Body>> + Send + 'static,
     {
         let mut shutdown = pin!(shutdown);
-        let limit = ConnectionLimit::new(self.options.connections_max);
+        let limit = self.connections.clone();
         let mut connections = Connections::new(&self.options, handler);
         let mut reserve = Reserve::default();
         let waits = self.options.wait_limits();

@@ -61,7 +61,7 @@ impl AccessToken {
     ///
     /// # Errors
     /// If the request has no token or another one.
-    pub(crate) fn check<B>(
+    pub fn check<B>(
         &self,
         request: &Request<B>,
         public_url: Option<&PublicUrl>,

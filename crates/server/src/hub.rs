@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use weir_ingest::{Pipeline, TotalMemory};
+use weir_ingest::{Pipeline, ReadTotals, TotalMemory};
 use weir_net::HostGuard;
 
 use crate::options::Options;
@@ -22,6 +22,7 @@ pub(crate) struct Hub {
     pub(crate) guard: HostGuard,
     turns: ServerTurns,
     pub(crate) memory: TotalMemory,
+    pub(crate) reads: ReadTotals,
     sessions: Mutex<Sessions>,
 }
 
@@ -69,7 +70,14 @@ impl Sessions {
 impl Hub {
     pub(crate) fn new(options: Options, guard: HostGuard) -> Self {
         let memory = options.total_memory();
-        Self { options, guard, turns: ServerTurns::default(), memory, sessions: Mutex::default() }
+        Self {
+            options,
+            guard,
+            turns: ServerTurns::default(),
+            memory,
+            reads: ReadTotals::default(),
+            sessions: Mutex::default(),
+        }
     }
 
     /// Creates a session. Unless it is pinned, this starts the task that ends it once it is
@@ -91,7 +99,8 @@ impl Hub {
             Some(limit) => Some(sessions.displace().ok_or(limit)?),
             None => None,
         };
-        let session = Arc::new(Session::new(id, options, lifetime, &self.turns, &self.memory));
+        let (turns, memory, reads) = (&self.turns, &self.memory, &self.reads);
+        let session = Arc::new(Session::new(id, options, lifetime, turns, memory, reads));
         sessions.by_id.insert(session.id().to_owned(), session.clone());
         drop(sessions);
         let displaced = displaced.map(|session| {
@@ -127,6 +136,11 @@ impl Hub {
             true => Err(Refusal::SessionDisplaced(self.options.sessions_max)),
             false => Err(Refusal::UnknownSession),
         }
+    }
+
+    /// All sessions, in no order.
+    pub(crate) fn sessions(&self) -> Vec<Arc<Session>> {
+        self.lock().by_id.values().cloned().collect()
     }
 
     /// Ends the session with this id.

@@ -22,6 +22,7 @@
 
 mod access_token;
 mod answer;
+mod counts;
 mod export;
 mod file;
 mod hub;
@@ -45,10 +46,12 @@ mod upload;
 mod view;
 
 pub use access_token::{AccessToken, InvalidToken};
+pub use counts::{ServerCounts, SourceCounts};
 pub use hub::SessionHandle;
 pub use options::{Options, Remedies, StartError};
 pub use refusal::Refusal;
-pub use server::Server;
+pub use response::respond;
+pub use server::{Server, ServerHandle};
 pub use weir_net::socket::{
     Address, AddressError, BindError, BindOptions, CertificateNotices, ConnectionBudget,
     SelfSignedCertificate, SelfSignedError, SocketMode, TlsFiles, outward_address,

@@ -24,6 +24,12 @@ const SECURITY: [(HeaderName, &str); 5] = [
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
+/// The response of another server of this program: with the header fields of every response, and for a
+/// refusal `{"error":"NAME","message":"SENTENCE"}`.
+pub fn respond(result: Result<Response<Body>, Refusal>) -> Response<Body> {
+    secure(result.unwrap_or_else(|refused| refusal(&refused)))
+}
+
 /// Adds the header fields of every response. `Cache-Control` is `no-store` unless it is set.
 pub(crate) fn secure(mut response: Response<Body>) -> Response<Body> {
     let headers = response.headers_mut();

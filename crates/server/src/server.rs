@@ -6,11 +6,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use weir_ingest::{Retention, TotalMemory};
-use weir_net::socket::{Address, ConnectionBudget, Listener, reserve_connections};
+use weir_net::socket::{Address, ConnectionBudget, ConnectionLimit, Listener, reserve_connections};
 use weir_net::{HostGuard, PublicUrl, ServeOptions};
 use weir_view::find_zone;
 
 use crate::access_token::AccessToken;
+use crate::counts::ServerCounts;
 use crate::hub::{Hub, SessionHandle};
 use crate::options::{Options, StartError};
 use crate::refusal::Refusal;
@@ -23,6 +24,20 @@ pub struct Server {
     net: weir_net::Server,
     hub: Arc<Hub>,
     budget: ConnectionBudget,
+}
+
+/// Tells what a running server does.
+#[derive(Debug, Clone)]
+pub struct ServerHandle {
+    hub: Arc<Hub>,
+    connections: ConnectionLimit,
+}
+
+impl ServerHandle {
+    /// What was read so far, and what is going on.
+    pub fn counts(&self) -> ServerCounts {
+        ServerCounts::read(&self.hub, &self.connections)
+    }
 }
 
 impl Server {
@@ -66,6 +81,11 @@ impl Server {
     /// The token that lets a client in; `None` if all are let in.
     pub fn token(&self) -> Option<&AccessToken> {
         self.hub.options.token.as_ref()
+    }
+
+    /// Tells what the server does while it serves.
+    pub fn handle(&self) -> ServerHandle {
+        ServerHandle { hub: self.hub.clone(), connections: self.net.connections().clone() }
     }
 
     /// The memory of all sessions together. It can be watched while the server serves.

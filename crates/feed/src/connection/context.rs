@@ -1,5 +1,7 @@
 //! What the connections of a listener share.
 
+use std::sync::Arc;
+
 use super::memory::SharedMemory;
 use super::options::ConnectionOptions;
 use crate::counts::Counters;
@@ -10,5 +12,5 @@ pub(crate) struct ConnectionContext<S> {
     pub(crate) options: ConnectionOptions,
     pub(crate) sink: S,
     pub(crate) memory: SharedMemory,
-    pub(crate) counters: Counters,
+    pub(crate) counters: Arc<Counters>,
 }

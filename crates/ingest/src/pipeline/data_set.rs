@@ -8,6 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::sync::watch;
 use weir_core::{Format, PendingSegment, Snapshot, Snapshots, Values};
 
+use super::read_totals::ReadTotals;
 use super::reorder::{ParsedBlock, ReorderBuffer};
 use super::retention::{MachineClock, Retention, RetentionPolicy};
 use super::subscribers::{OrderedSegments, Subscribers};
@@ -33,6 +34,7 @@ pub struct DataSet {
     blocks: AtomicU64,
     version: watch::Sender<u64>,
     counted: OnceLock<CountedMemory>,
+    totals: OnceLock<ReadTotals>,
 }
 
 impl DataSet {
@@ -75,6 +77,7 @@ impl DataSet {
             blocks: AtomicU64::new(0),
             version: watch::Sender::new(0),
             counted: OnceLock::new(),
+            totals: OnceLock::new(),
         })
     }
 
@@ -197,6 +200,11 @@ impl DataSet {
         self.counted.get_or_init(|| CountedMemory::new(total.clone())).set(self.memory_bytes());
     }
 
+    /// Adds what is read from now on to totals as well. Only the first call counts.
+    pub fn add_reads_to(&self, totals: &ReadTotals) {
+        self.totals.get_or_init(|| totals.clone());
+    }
+
     /// Whether the sources have to stop because the total of [`Self::count_in`] is reached.
     pub fn is_stopped_by_total(&self) -> bool {
         let is_full = || self.counted.get().is_some_and(|counted| counted.total().is_full());
@@ -285,7 +293,10 @@ impl DataSet {
                     self.values_mut().replace_first_offset_s(offset_s);
                 }
                 // Before the segments, so that their consumers find the formats of the source.
-                source.count(&counts, offset_end);
+                let bytes = source.count(&counts, offset_end);
+                if let Some(totals) = self.totals.get() {
+                    totals.add(bytes, &counts);
+                }
                 for segment in segments {
                     self.policy.append(segment, is_live, &self.subscribers);
                 }

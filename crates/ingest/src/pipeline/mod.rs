@@ -2,6 +2,7 @@
 
 mod block_parser;
 mod data_set;
+mod read_totals;
 mod reorder;
 mod retention;
 mod subscribers;
@@ -9,6 +10,7 @@ mod total_memory;
 mod worker;
 
 pub use data_set::DataSet;
+pub use read_totals::ReadTotals;
 pub use retention::{MachineClock, Retention};
 pub use subscribers::OrderedSegments;
 pub use total_memory::TotalMemory;
@@ -129,6 +131,11 @@ impl Pipeline {
             // A thread that panicked has failed its sources, see `Worker`.
             let _ = worker.join();
         }
+    }
+
+    /// The memory of the blocks that wait or are being parsed, and the most that it may be, in bytes.
+    pub fn queue_bytes(&self) -> (usize, usize) {
+        self.queue.bytes()
     }
 
     /// The data set.

@@ -127,6 +127,11 @@ impl BlockQueue {
         first
     }
 
+    /// The memory of the blocks that wait or are being parsed, and the most that it may be, in bytes.
+    pub(crate) fn bytes(&self) -> (usize, usize) {
+        (self.lock().queue_bytes, self.queue_bytes_max)
+    }
+
     /// Whether no block waits for a parser.
     pub(crate) fn is_idle(&self) -> bool {
         self.lock().jobs.is_empty()

@@ -15,6 +15,7 @@ use crate::connection_threads::ThreadPlace;
 ///
 /// let limit = ConnectionLimit::new(1);
 /// let permit = limit.try_acquire().expect("no connection is open");
+/// assert_eq!(limit.open(), 1);
 /// assert!(limit.try_acquire().is_none());
 /// drop(permit);
 /// assert!(limit.try_acquire().is_some());
@@ -59,6 +60,11 @@ impl ConnectionLimit {
     /// The limit itself.
     pub fn connections_max(&self) -> usize {
         self.connections_max as usize
+    }
+
+    /// The connections that are open.
+    pub fn open(&self) -> usize {
+        self.connections_max().saturating_sub(self.permits.available_permits())
     }
 
     /// Waits until a connection may be opened.

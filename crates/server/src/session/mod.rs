@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
-use weir_ingest::{DataSet, FormatChoice, MemberLimit, Pipeline, TotalMemory};
+use weir_ingest::{DataSet, FormatChoice, MemberLimit, Pipeline, ReadTotals, TotalMemory};
 
 use crate::file::{AheadPool, MemberDestination, Purpose, UploadedFile};
 use crate::options::{Options, Remedies};
@@ -88,10 +88,12 @@ impl Session {
         lifetime: Lifetime,
         turns: &ServerTurns,
         memory: &TotalMemory,
+        reads: &ReadTotals,
     ) -> Self {
         let settings = options.pipeline();
         let data = DataSet::new(settings.retention, settings.memory_bytes_max, &[]);
         data.count_in(memory);
+        data.add_reads_to(reads);
         let view_memory = ViewMemory::new(&data, memory);
         let pipeline = Arc::new(Pipeline::start(&settings, data));
         Self {
@@ -196,6 +198,16 @@ impl Session {
             }
         });
         UserGuard(self.clone())
+    }
+
+    /// The number of pages and uploads that use the session.
+    pub(crate) fn users(&self) -> usize {
+        self.presence.borrow().users
+    }
+
+    /// Whether a program fills it.
+    pub(crate) fn is_pinned(&self) -> bool {
+        self.presence.borrow().lifetime == Lifetime::Pinned
     }
 
     /// Since when the session has had no user; `None` if it has one or is pinned.
