@@ -146,7 +146,7 @@ async fn choose(
     record.claim = claim.as_deref().map(Arc::from);
     let chosen = routing.backend(route, claim.as_deref()).await?;
     record.lookup_cache = chosen.is_remembered.map(hit_or_miss);
-    record.backend = Some(chosen.backend.name().clone());
+    record.backend = Some(chosen.backend.meter().clone());
     Ok(chosen.backend)
 }
 

@@ -4,8 +4,8 @@ use std::future::Future;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use weir_net::socket::{
-    Address, BindError, BindOptions, Listener, PeerFilter, ProxyHeaderError, ProxyProtocol,
-    TlsFiles,
+    Address, BindError, BindOptions, ConnectionLimit, Listener, PeerFilter, ProxyHeaderError,
+    ProxyProtocol, TlsFiles,
 };
 use weir_net::{Client, ServeOptions, Server, Shutdown};
 
@@ -13,6 +13,7 @@ use crate::access_log::AccessLog;
 use crate::answer::answer;
 use crate::backend::watch;
 use crate::config::{Config, ListenAddress};
+use crate::counts::GatewayCounts;
 use crate::notices::Notices;
 use crate::record::Recorder;
 use crate::routing::Routing;
@@ -24,9 +25,13 @@ pub struct Gateway {
     shared: Arc<Shared>,
 }
 
-/// Replaces the configuration of a running gateway.
+/// Replaces the configuration of a running gateway, and tells what it does.
 #[derive(Debug, Clone)]
-pub struct GatewayHandle(Arc<Shared>);
+pub struct GatewayHandle {
+    shared: Arc<Shared>,
+    /// The open connections of clients.
+    connections: ConnectionLimit,
+}
 
 /// What all requests share.
 #[derive(Debug)]
@@ -84,9 +89,12 @@ impl Gateway {
         &self.shared.recorder
     }
 
-    /// Replaces its configuration while it runs.
+    /// Replaces its configuration while it runs, and tells what it does.
     pub fn handle(&self) -> GatewayHandle {
-        GatewayHandle(self.shared.clone())
+        GatewayHandle {
+            shared: self.shared.clone(),
+            connections: self.server.connections().clone(),
+        }
     }
 
     /// Answers requests until `shutdown` resolves, and then those in flight.
@@ -122,22 +130,32 @@ impl Gateway {
 impl GatewayHandle {
     /// The log with a line for each request, which a program turns on and off itself: that may fail.
     pub fn access_log(&self) -> &AccessLog {
-        self.0.recorder.access_log()
+        self.shared.recorder.access_log()
+    }
+
+    /// Counts requests from now on, for [`Self::counts`].
+    pub fn measure(&self) {
+        self.shared.recorder.meter().turn_on();
+    }
+
+    /// What was counted so far, and what is going on.
+    pub fn counts(&self) -> GatewayCounts {
+        GatewayCounts::read(&self.shared.routing(), &self.shared.recorder, &self.connections)
     }
 
     /// Uses another configuration for all requests from now on. Those in flight end under the old one. The
     /// addresses stay as they are.
     pub fn replace(&self, config: &Config) {
-        let before = self.0.routing();
+        let before = self.shared.routing();
         let routing = Arc::new(Routing::new(config, Some(&before)));
         for backend in routing.backends() {
             let is_new = !before.backends().any(|kept| Arc::ptr_eq(kept, backend));
             if is_new && backend.config().health.is_some() {
-                let notices = self.0.recorder.notices().clone();
+                let notices = self.shared.recorder.notices().clone();
                 tokio::spawn(watch(Arc::downgrade(backend), notices));
             }
         }
-        *self.0.routing.write().unwrap_or_else(PoisonError::into_inner) = routing;
+        *self.shared.routing.write().unwrap_or_else(PoisonError::into_inner) = routing;
     }
 }
 

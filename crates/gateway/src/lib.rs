@@ -16,6 +16,7 @@ mod backend;
 mod challenge;
 mod choice;
 mod config;
+mod counts;
 pub mod fetch;
 mod forward;
 mod gateway;
@@ -23,6 +24,7 @@ mod header_fields;
 mod http_version;
 mod identifiers;
 mod limits;
+mod meter;
 mod notices;
 mod percent_encoding;
 mod record;
@@ -41,9 +43,11 @@ pub use config::{
     BackendConfig, CertificateFiles, Choice, Config, ConfigError, InvalidOrigin, IssuerConfig,
     ListenAddress, Login, Origin, Problem, RouteConfig, Secret, SessionConfig, Target, Timeouts,
 };
+pub use counts::{BackendCounts, GatewayCounts, ServerCounts};
 pub use gateway::{Gateway, GatewayHandle};
 pub use identifiers::{IdentifierConfig, TraceMode};
 pub use limits::{LimitConfig, LimitMode};
+pub use meter::{BUCKET_BOUNDS_S, DurationCounts, DurationExemplar, EventCounts, STATUS_CLASSES};
 pub use notices::Notices;
 pub use record::Recorder;
 pub use trusted_networks::{InvalidNetwork, TrustedNetwork, TrustedNetworks};

@@ -92,6 +92,19 @@ impl Routing {
         self.backends.values()
     }
 
+    /// What verifies tokens.
+    pub(crate) fn verifiers(&self) -> impl Iterator<Item = &TokenVerifier> {
+        self.issuers.values().map(|issuer| &*issuer.verifier)
+    }
+
+    /// The templates of backends.
+    pub(crate) fn templates(&self) -> impl Iterator<Item = &Template> {
+        self.routes.iter().filter_map(|route| match &route.choice {
+            RouteChoice::Template(template) => Some(&**template),
+            _ => None,
+        })
+    }
+
     /// The route of a request: among those that fit, the one with the longest path, and one with a host
     /// before one without.
     pub(crate) fn route(&self, target: &RequestTarget<'_>) -> Option<&Route> {

@@ -79,6 +79,11 @@ impl Instance {
         (self.in_flight.load(Ordering::Relaxed) + 1) as f64 / self.health.share()
     }
 
+    /// Requests that it is answering.
+    pub(crate) fn in_flight(&self) -> usize {
+        self.in_flight.load(Ordering::Relaxed)
+    }
+
     /// Notes that it answered.
     pub(crate) fn note_success(&self) {
         if self.health.failures.load(Ordering::Relaxed) > 0 {

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::config::{BackendConfig, Timeouts};
+use crate::meter::{BackendMeter, Durations};
 
 pub(crate) use self::connect::{ConnectError, TlsClient};
 pub(crate) use self::connection::UpstreamRequest;
@@ -25,8 +26,8 @@ use self::retry_budget::RetryBudget;
 pub(crate) struct Backend {
     id: BackendId,
     config: BackendConfig,
-    /// The name in the configuration, as records share it.
-    name: Arc<str>,
+    /// Its name and the times of its requests, as records share them.
+    meter: Arc<BackendMeter>,
     instances: Vec<Arc<Instance>>,
     retries: RetryBudget,
 }
@@ -45,18 +46,23 @@ impl BackendId {
 impl Backend {
     pub(crate) fn new(config: BackendConfig) -> Self {
         let tls = TlsClient::of(&config);
-        Self::with_tls(config, tls.as_ref())
+        Self::sharing(config, tls.as_ref(), Arc::default())
     }
 
-    /// Like [`new`](Self::new), with the TLS of another backend whose settings for it are the same.
-    pub(crate) fn with_tls(config: BackendConfig, tls: Option<&TlsClient>) -> Self {
+    /// Like [`new`](Self::new), with the TLS of another backend whose settings for it are the same, and with
+    /// the times of its requests added to those of others.
+    pub(crate) fn sharing(
+        config: BackendConfig,
+        tls: Option<&TlsClient>,
+        durations: Arc<Durations>,
+    ) -> Self {
         let instances = config.instances.iter();
         let instance =
             |origin: &crate::config::Origin| Arc::new(Instance::new(origin, &config, tls));
-        let name = config.name.as_str().into();
+        let meter = Arc::new(BackendMeter { name: config.name.as_str().into(), durations });
         let instances = instances.map(instance).collect();
         let retries = RetryBudget::default();
-        Self { id: BackendId::next(), instances, name, config, retries }
+        Self { id: BackendId::next(), instances, meter, config, retries }
     }
 
     pub(crate) fn id(&self) -> BackendId {
@@ -65,7 +71,12 @@ impl Backend {
 
     /// The name in the configuration.
     pub(crate) fn name(&self) -> &Arc<str> {
-        &self.name
+        &self.meter.name
+    }
+
+    /// Its name, and the times of its requests.
+    pub(crate) fn meter(&self) -> &Arc<BackendMeter> {
+        &self.meter
     }
 
     pub(crate) fn config(&self) -> &BackendConfig {

@@ -105,6 +105,16 @@ impl Pool {
         }
     }
 
+    /// The HTTP/1.1 connections that requests use.
+    pub(crate) fn busy_connections(&self) -> usize {
+        self.connections_max.saturating_sub(self.places.available_permits())
+    }
+
+    /// The connections that are kept for the next request.
+    pub(crate) fn idle_connections(&self) -> usize {
+        self.idle_count.load(Ordering::Relaxed)
+    }
+
     /// Waits for a connection to become free. Returns how long that took, too.
     async fn place(&self) -> Result<(Option<OwnedSemaphorePermit>, Duration), ConnectError> {
         if self.connector.is_http2() {
@@ -137,7 +147,7 @@ impl Pool {
     /// An idle connection of any thread, if a new one would be one too many: idle ones count too. Who asks has a
     /// place, and no connection for it yet.
     fn take_instead_of_new(&self) -> Option<Connection> {
-        let in_use = self.connections_max.saturating_sub(self.places.available_permits());
+        let in_use = self.busy_connections();
         if in_use + self.idle_count.load(Ordering::Relaxed) <= self.connections_max {
             return None;
         }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::backend::{Backend, TlsClient};
 use crate::config::{BackendConfig, Origin};
+use crate::meter::Durations;
 
 /// Backends at most. Beyond it those are forgotten that were not used for a while, and if there are none, any
 /// one. A request in flight keeps its backend.
@@ -23,6 +24,8 @@ pub(crate) struct Template {
     text: String,
     /// What the backends need for TLS, if the URL is one of https.
     tls: Option<TlsClient>,
+    /// The times of the requests to all of them.
+    durations: Arc<Durations>,
     backends: Mutex<Backends>,
 }
 
@@ -42,7 +45,17 @@ impl Template {
     pub(crate) fn new(text: &str) -> Self {
         let example = origin(text, "claim").map(BackendConfig::single);
         let tls = example.and_then(|config| TlsClient::of(&config));
-        Self { text: text.to_owned(), tls, backends: Mutex::default() }
+        Self { text: text.to_owned(), tls, durations: Arc::default(), backends: Mutex::default() }
+    }
+
+    /// The URL in the configuration.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The times of the requests to all of its backends.
+    pub(crate) fn durations(&self) -> &Durations {
+        &self.durations
     }
 
     /// The backend of a value. Only a label of a host name (RFC 1123 section 2.1) is put into the URL, so
@@ -58,7 +71,7 @@ impl Template {
             return Some(known.backend.clone());
         }
         let config = BackendConfig::single(origin(&self.text, value)?);
-        let backend = Arc::new(Backend::with_tls(config, self.tls.as_ref()));
+        let backend = Arc::new(Backend::sharing(config, self.tls.as_ref(), self.durations.clone()));
         if backends.by_value.len() >= BACKENDS_MAX {
             backends.make_room(used_at);
         }

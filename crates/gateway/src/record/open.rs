@@ -1,5 +1,7 @@
 //! The record of a request that is not answered yet.
 
+mod measure;
+
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::net::IpAddr;
@@ -17,6 +19,7 @@ use crate::address_text::{ADDRESS_BYTES, push_address};
 use crate::http_version::version_name;
 use crate::identifiers::RecordedIdentifiers;
 use crate::limits::{Admission, OwnQuota};
+use crate::meter::BackendMeter;
 
 /// What is known so far of a request. It is written when it is dropped, so that none is lost.
 #[derive(Debug)]
@@ -27,7 +30,7 @@ pub(crate) struct OpenRecord {
     request: RequestHead,
     pub(crate) subject: Option<Arc<str>>,
     pub(crate) route: Option<Arc<str>>,
-    pub(crate) backend: Option<Arc<str>>,
+    pub(crate) backend: Option<Arc<BackendMeter>>,
     pub(crate) claim: Option<Arc<str>>,
     /// What each cache said: `hit`, `miss`, or nothing if it was not asked.
     pub(crate) token_cache: Option<&'static str>,
@@ -69,6 +72,17 @@ enum Outcome {
     Refused(&'static str),
     /// The answer ended early, for this reason.
     BrokenOff(&'static str),
+}
+
+impl Outcome {
+    /// The name in records.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Abandoned => "client_gone",
+            Self::Answered => "answered",
+            Self::Refused(reason) | Self::BrokenOff(reason) => reason,
+        }
+    }
 }
 
 impl OpenRecord {
@@ -151,7 +165,7 @@ impl OpenRecord {
     /// Says why no connection to a server can be had.
     pub(crate) fn say_unreachable(&self, server: &str, reason: &dyn Display) {
         self.recorder.notices().say(server, || match &self.backend {
-            Some(backend) => format!("{server} of the backend {backend}: {reason}"),
+            Some(backend) => format!("{server} of the backend {}: {reason}", backend.name),
             None => format!("{server}: {reason}"),
         });
     }
@@ -208,15 +222,10 @@ impl OpenRecord {
         let waited = self.upstream_begun.unwrap_or(end) - self.begun;
         record.set_number(Field::WaitTime, ns(waited));
         record.set_number(Field::BodyTime, self.head_came.and_then(took_ns));
-        let outcome = match self.outcome {
-            Outcome::Abandoned => "client_gone",
-            Outcome::Answered => "answered",
-            Outcome::Refused(reason) | Outcome::BrokenOff(reason) => reason,
-        };
         let decision = self.admission.decision.as_ref();
         let extra = [
             self.route.as_deref(),
-            self.backend.as_deref(),
+            self.backend.as_ref().map(|backend| &*backend.name),
             self.backend_address.as_deref(),
             self.claim.as_deref(),
             self.token_cache,
@@ -224,7 +233,7 @@ impl OpenRecord {
             self.session_cache,
             decision.map(|decision| &*decision.limit),
             decision.map(|decision| decision.verdict),
-            Some(outcome),
+            Some(self.outcome.name()),
         ];
         let names = self.identifiers.as_deref();
         let names = [
@@ -238,6 +247,9 @@ impl OpenRecord {
             }
         }
         self.recorder.put(&record);
+        if self.recorder.meter().is_on() {
+            self.measure(self.recorder.meter(), end);
+        }
     }
 }
 

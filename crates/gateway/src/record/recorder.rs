@@ -10,6 +10,7 @@ use weir_ingest::{RecordWriter, StopReason};
 
 use super::{EXTRA_FIELDS, layout};
 use crate::access_log::AccessLog;
+use crate::meter::Meter;
 use crate::notices::Notices;
 
 /// How long records wait for others.
@@ -31,6 +32,7 @@ pub struct Recorder {
     dropped: AtomicU64,
     notices: Notices,
     access_log: AccessLog,
+    meter: Meter,
 }
 
 impl Recorder {
@@ -43,6 +45,7 @@ impl Recorder {
             dropped: AtomicU64::new(0),
             access_log: AccessLog::new(&EXTRA_FIELDS, notices.clone()),
             notices,
+            meter: Meter::default(),
         })
     }
 
@@ -59,6 +62,16 @@ impl Recorder {
     /// The number of records that were dropped because those before them were not taken in time.
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
+    }
+
+    /// The counts of requests.
+    pub(crate) fn meter(&self) -> &Meter {
+        &self.meter
+    }
+
+    /// Bytes of records that wait to be handed on.
+    pub(crate) fn waiting_bytes(&self) -> usize {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
     /// The log that has a line for each record, if it is on.

@@ -1,0 +1,227 @@
+//! How long requests took: a distribution for each class of statuses, and the sums of their parts.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, SystemTime};
+
+/// The upper bounds of the buckets in seconds; the last bucket has none. Fixed, so that a request needs no
+/// lock, and those of all backends can be added up.
+pub const BUCKET_BOUNDS_S: [f64; 14] =
+    [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
+
+/// The same in nanoseconds.
+const BOUNDS_NS: [u64; 14] = [
+    500_000,
+    1_000_000,
+    2_500_000,
+    5_000_000,
+    10_000_000,
+    25_000_000,
+    50_000_000,
+    100_000_000,
+    250_000_000,
+    500_000_000,
+    1_000_000_000,
+    2_500_000_000,
+    5_000_000_000,
+    10_000_000_000,
+];
+
+const BUCKETS: usize = BOUNDS_NS.len() + 1;
+
+/// The classes of statuses by which requests are counted. A request whose client goes before there is a
+/// status has `none`.
+pub const STATUS_CLASSES: [&str; 6] = ["none", "1xx", "2xx", "3xx", "4xx", "5xx"];
+
+/// An exemplar stays for at least this long: an example is enough, and it takes a lock.
+const EXEMPLAR_PAUSE: Duration = Duration::from_secs(1);
+
+/// The times of requests. A request adds to five numbers, without a lock.
+#[derive(Debug, Default)]
+pub(crate) struct Durations {
+    /// By the index of the class. Most backends answer with one or two of them.
+    classes: [OnceLock<Box<ClassDurations>>; STATUS_CLASSES.len()],
+}
+
+#[derive(Debug, Default)]
+struct ClassDurations {
+    counts: [AtomicU64; BUCKETS],
+    wait_ns: AtomicU64,
+    header_ns: AtomicU64,
+    body_ns: AtomicU64,
+    exemplars: Mutex<[Option<DurationExemplar>; BUCKETS]>,
+}
+
+/// The time of one request by its parts.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct RequestTimes {
+    pub(crate) wait: Duration,
+    pub(crate) header: Duration,
+    pub(crate) body: Duration,
+}
+
+/// The requests of one class of statuses so far.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DurationCounts {
+    /// One of [`STATUS_CLASSES`].
+    pub status_class: &'static str,
+    /// The number of requests in each bucket alone; one more than there are [bounds](BUCKET_BOUNDS_S).
+    pub counts: Vec<u64>,
+    /// Their time in the gateway before a server was turned to, together.
+    pub wait: Duration,
+    /// Their time until the head of an answer had come.
+    pub header: Duration,
+    /// Their time until the client had taken the last byte.
+    pub body: Duration,
+    /// For each bucket a request with the id of a trace, if there was one.
+    pub exemplars: Vec<Option<DurationExemplar>>,
+}
+
+/// A request as an example of a bucket.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DurationExemplar {
+    /// 32 lower-case hexadecimal digits.
+    pub trace_id: String,
+    /// How long it took.
+    pub duration: Duration,
+    /// When it ended.
+    pub ended: SystemTime,
+}
+
+impl DurationCounts {
+    /// The number of requests.
+    pub fn count(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+}
+
+impl Durations {
+    /// Counts a request. `status` is that of its answer, if there was one, and `trace_id` the id of its trace.
+    pub(crate) fn count(&self, status: Option<u16>, times: RequestTimes, trace_id: Option<&[u8]>) {
+        let class = status.map_or(0, |status| usize::from(status / 100));
+        let Some(class) = self.classes.get(class) else { return };
+        class.get_or_init(Box::default).count(times, trace_id);
+    }
+
+    /// The classes that had requests, in the order of [`STATUS_CLASSES`].
+    pub(crate) fn read(&self) -> Vec<DurationCounts> {
+        let classes = self.classes.iter().zip(STATUS_CLASSES);
+        classes.filter_map(|(class, name)| Some(class.get()?.read(name))).collect()
+    }
+}
+
+impl ClassDurations {
+    fn count(&self, times: RequestTimes, trace_id: Option<&[u8]>) {
+        let RequestTimes { wait, header, body } = times;
+        let all_ns = nanoseconds(wait + header + body);
+        // The bound itself belongs to its bucket.
+        let bucket = BOUNDS_NS.partition_point(|bound| *bound < all_ns);
+        for (sum, part) in [(&self.wait_ns, wait), (&self.header_ns, header), (&self.body_ns, body)]
+        {
+            sum.fetch_add(nanoseconds(part), Ordering::Relaxed);
+        }
+        if let Some(count) = self.counts.get(bucket) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+        if let Some(trace_id) = trace_id {
+            self.exemplify(bucket, wait + header + body, trace_id);
+        }
+    }
+
+    /// Keeps a request as the example of its bucket, unless there is a recent one or another thread is about
+    /// to.
+    fn exemplify(&self, bucket: usize, duration: Duration, trace_id: &[u8]) {
+        let Ok(mut exemplars) = self.exemplars.try_lock() else { return };
+        let Some(exemplar) = exemplars.get_mut(bucket) else { return };
+        let ended = SystemTime::now();
+        let age =
+            exemplar.as_ref().map(|kept| ended.duration_since(kept.ended).unwrap_or_default());
+        if age.is_none_or(|age| age >= EXEMPLAR_PAUSE) {
+            let trace_id = String::from_utf8_lossy(trace_id).into_owned();
+            *exemplar = Some(DurationExemplar { trace_id, duration, ended });
+        }
+    }
+
+    fn read(&self, status_class: &'static str) -> DurationCounts {
+        let sum = |ns: &AtomicU64| Duration::from_nanos(ns.load(Ordering::Relaxed));
+        let exemplars = self.exemplars.lock().unwrap_or_else(PoisonError::into_inner);
+        DurationCounts {
+            status_class,
+            counts: self.counts.iter().map(|count| count.load(Ordering::Relaxed)).collect(),
+            wait: sum(&self.wait_ns),
+            header: sum(&self.header_ns),
+            body: sum(&self.body_ns),
+            exemplars: exemplars.to_vec(),
+        }
+    }
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{BOUNDS_NS, BUCKET_BOUNDS_S, BUCKETS, Durations, RequestTimes};
+
+    fn times(header: Duration) -> RequestTimes {
+        RequestTimes { header, ..RequestTimes::default() }
+    }
+
+    #[test]
+    fn the_bounds_are_the_same_in_both_units() {
+        let from_ns = BOUNDS_NS.map(|ns| ns as f64 / 1e9);
+        assert_eq!(from_ns, BUCKET_BOUNDS_S);
+        assert!(BOUNDS_NS.is_sorted());
+    }
+
+    #[test]
+    fn each_request_is_in_the_first_bucket_that_it_fits() {
+        for (ns, bucket) in [
+            (0, 0),
+            (500_000, 0),
+            (500_001, 1),
+            (1_000_000_000, 10),
+            (10_000_000_000, 13),
+            (10_000_000_001, 14),
+            (u64::MAX, 14),
+        ] {
+            let durations = Durations::default();
+            durations.count(Some(200), times(Duration::from_nanos(ns)), None);
+            let mut expected = vec![0; BUCKETS];
+            expected[bucket] = 1;
+            assert_eq!(durations.read()[0].counts, expected, "{ns}");
+        }
+    }
+
+    #[test]
+    fn classes_and_parts_are_kept_apart() {
+        let durations = Durations::default();
+        let [wait, header, body] = [1, 20, 300].map(Duration::from_millis);
+        for status in [None, Some(101), Some(404), Some(499), Some(999)] {
+            durations.count(status, RequestTimes { wait, header, body }, None);
+        }
+        let read = durations.read();
+        let classes: Vec<_> = read.iter().map(|it| (it.status_class, it.count())).collect();
+        assert_eq!(classes, [("none", 1), ("1xx", 1), ("4xx", 2)], "999 is no status");
+        assert_eq!((read[2].wait, read[2].header, read[2].body), (2 * wait, 2 * header, 2 * body));
+    }
+
+    #[test]
+    fn a_bucket_keeps_an_example() {
+        let durations = Durations::default();
+        durations.count(Some(200), times(Duration::from_millis(2)), Some(b"one"));
+        durations.count(Some(200), times(Duration::from_millis(2)), Some(b"two"));
+        durations.count(Some(200), times(Duration::from_millis(2)), None);
+        let read = durations.read().remove(0);
+        let kept: Vec<_> = read.exemplars.iter().flatten().collect();
+        assert_eq!(kept.len(), 1);
+        assert_eq!(
+            (kept[0].trace_id.as_str(), kept[0].duration),
+            ("one", Duration::from_millis(2))
+        );
+        assert!(read.exemplars[2].is_some(), "in the bucket up to 2.5 ms");
+    }
+}
