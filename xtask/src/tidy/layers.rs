@@ -3,7 +3,7 @@
 use super::forbidden::{Crates, Exception, Rule};
 
 /// The crates that each crate may depend on, outside its tests.
-pub(super) const LAYERS: [(&str, &[&str]); 13] = [
+pub(super) const LAYERS: [(&str, &[&str]); 14] = [
     ("core", &[]),
     ("demo", &[]),
     ("net", &[]),
@@ -15,6 +15,7 @@ pub(super) const LAYERS: [(&str, &[&str]); 13] = [
     ("query", &["weir-core", "weir-export", "weir-rules", "weir-view"]),
     ("server", &["weir-core", "weir-ingest", "weir-net", "weir-query", "weir-rules", "weir-view"]),
     ("gateway", &["weir-core", "weir-ingest", "weir-net", "weir-rules"]),
+    ("inside", &["weir-feed", "weir-gateway", "weir-net", "weir-server"]),
     (
         "cli",
         &[
@@ -23,6 +24,7 @@ pub(super) const LAYERS: [(&str, &[&str]); 13] = [
             "weir-feed",
             "weir-gateway",
             "weir-ingest",
+            "weir-inside",
             "weir-query",
             "weir-rules",
             "weir-server",

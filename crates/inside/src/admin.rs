@@ -1,0 +1,136 @@
+//! The server of the address at which a program can be looked into.
+
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use hyper::body::Incoming;
+use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderValue, VARY};
+use hyper::{Method, Request, Response};
+use weir_net::socket::{Address, BindError, BindOptions, Listener};
+use weir_net::{Body, HostGuard, ServeOptions, Server};
+use weir_server::{AccessToken, Refusal, respond};
+
+use crate::address::AdminAddress;
+use crate::inside::Inside;
+use crate::metrics::{TextFormat, chosen_format};
+
+/// Connections at most. A collector has one, and so has a page; idle ones make room for new ones.
+const CONNECTIONS_MAX: usize = 32;
+
+/// How long a page may leave its connection idle, and how long the head of a request may take.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Numbers are not read more often than this: what is asked for more often gets the same text again.
+const FRESH_FOR: Duration = Duration::from_millis(100);
+
+/// A server on a listening socket that does not accept connections yet.
+#[derive(Debug)]
+pub struct AdminServer {
+    server: Server,
+    address: Address,
+    token: Option<AccessToken>,
+}
+
+/// What all requests share.
+#[derive(Debug)]
+struct Shared {
+    inside: Inside,
+    guard: HostGuard,
+    token: Option<AccessToken>,
+    texts: Mutex<Texts>,
+}
+
+/// The last text in each format, and when its numbers were read.
+#[derive(Debug, Default)]
+struct Texts {
+    prometheus: Option<(Instant, Arc<str>)>,
+    open_metrics: Option<(Instant, Arc<str>)>,
+}
+
+impl AdminServer {
+    /// Listens at an address. With a token, only those who have it are let in.
+    ///
+    /// # Errors
+    /// If the address is in use.
+    pub async fn bind(
+        address: &AdminAddress,
+        token: Option<AccessToken>,
+        options: BindOptions,
+    ) -> Result<Self, BindError> {
+        let listener = Listener::bind(address.socket_address(), &options).await?;
+        let address = listener.address().clone();
+        let options = ServeOptions {
+            connections_max: CONNECTIONS_MAX,
+            header_timeout: HEADER_TIMEOUT,
+            grace_period: Duration::from_millis(500),
+            ..ServeOptions::default()
+        };
+        Ok(Self { server: Server::new([listener]).with_options(options), address, token })
+    }
+
+    /// The address, with its port.
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Answers requests about the parts until `shutdown` resolves.
+    pub async fn serve(self, inside: Inside, shutdown: impl Future<Output = ()>) {
+        let (guard, token) = (HostGuard::loopback(), self.token);
+        let shared = Arc::new(Shared { inside, guard, token, texts: Mutex::default() });
+        let handler = move |request: Request<Incoming>, _client| {
+            let response = respond(shared.answer(&request));
+            async move { response }
+        };
+        self.server.serve(handler, shutdown).await;
+    }
+}
+
+impl Shared {
+    fn answer(&self, request: &Request<Incoming>) -> Result<Response<Body>, Refusal> {
+        self.guard.check(request)?;
+        if let Some(token) = &self.token
+            && let Some(response) = token.check(request, None)?
+        {
+            return Ok(response);
+        }
+        if ![Method::GET, Method::HEAD].contains(request.method()) {
+            return Err(Refusal::MethodNotAllowed);
+        }
+        match request.uri().path() {
+            "/metrics" => Ok(self.metrics(request)),
+            _ => Err(Refusal::NotFound),
+        }
+    }
+
+    fn metrics(&self, request: &Request<Incoming>) -> Response<Body> {
+        let accepted = request.headers().get_all(ACCEPT).iter();
+        let accepted: Vec<&str> = accepted.filter_map(|value| value.to_str().ok()).collect();
+        let format = chosen_format(&accepted.join(","));
+        let text = self.text(format);
+        let mut response = Response::new(Body::from(text.to_string()));
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(format.content_type()));
+        headers.insert(VARY, HeaderValue::from_static("accept"));
+        response
+    }
+
+    /// The text of the metrics, made anew if it is not fresh. One request at a time makes it, so that many
+    /// collectors cost no more than one.
+    fn text(&self, format: TextFormat) -> Arc<str> {
+        let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = match format {
+            TextFormat::Prometheus => &mut texts.prometheus,
+            TextFormat::OpenMetrics => &mut texts.open_metrics,
+        };
+        let now = Instant::now();
+        match kept {
+            Some((made, text)) if now.duration_since(*made) < FRESH_FOR => text.clone(),
+            _ => {
+                let text: Arc<str> = self.inside.scrape().text(format).into();
+                *kept = Some((now, text.clone()));
+                text
+            }
+        }
+    }
+}

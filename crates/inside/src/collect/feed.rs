@@ -1,0 +1,67 @@
+//! The metrics of a feed.
+
+use std::fmt;
+use std::time::Duration;
+
+use weir_feed::FeedCounts;
+
+use crate::metrics::Scrape;
+use crate::metrics::catalog::{
+    FEED_ACCEPTED, FEED_BYTES, FEED_CONNECTIONS, FEED_DATAGRAMS, FEED_ENDED, FEED_LOST_DATAGRAMS,
+    FEED_READS, FEED_RECEIVING, FEED_TORN, FEED_WORKING,
+};
+use crate::part::Part;
+
+/// The name of each listener of a feed, and its counts.
+pub type ListenerCounts = Vec<(String, FeedCounts)>;
+
+/// A running feed.
+pub struct FeedPart(Box<dyn Fn() -> ListenerCounts + Send + Sync>);
+
+impl FeedPart {
+    /// A feed whose counts are read by a function.
+    pub fn new(counts: impl Fn() -> ListenerCounts + Send + Sync + 'static) -> Self {
+        Self(Box::new(counts))
+    }
+}
+
+impl fmt::Debug for FeedPart {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("FeedPart")
+    }
+}
+
+impl Part for FeedPart {
+    fn collect(&self, scrape: &mut Scrape) {
+        for (listener, counts) in (self.0)() {
+            add_listener(&listener, &counts, scrape);
+        }
+    }
+}
+
+fn add_listener(listener: &str, counts: &FeedCounts, scrape: &mut Scrape) {
+    for (metric, number) in [
+        (&FEED_CONNECTIONS, counts.connections_open),
+        (&FEED_ACCEPTED, counts.connections),
+        (&FEED_TORN, counts.lines_torn),
+        (&FEED_DATAGRAMS, counts.datagrams),
+        (&FEED_BYTES, counts.bytes),
+        (&FEED_READS, counts.reads),
+    ] {
+        scrape.add(metric, &[listener], number);
+    }
+    for (metric, reason, number) in [
+        (&FEED_ENDED, "refused", counts.connections_refused),
+        (&FEED_ENDED, "timed_out", counts.connections_timed_out),
+        (&FEED_ENDED, "dropped", counts.connections_dropped),
+        (&FEED_LOST_DATAGRAMS, "cut", counts.datagrams_cut),
+        (&FEED_LOST_DATAGRAMS, "dropped", counts.datagrams_dropped),
+        (&FEED_LOST_DATAGRAMS, "dropped_by_kernel", counts.datagrams_dropped_by_kernel),
+    ] {
+        scrape.add(metric, &[listener, reason], number);
+    }
+    for (metric, ns) in [(&FEED_RECEIVING, counts.receiving_ns), (&FEED_WORKING, counts.working_ns)]
+    {
+        scrape.add_float(metric, &[listener], Duration::from_nanos(ns).as_secs_f64());
+    }
+}

@@ -1,0 +1,97 @@
+//! The metrics of the gateway.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use weir_gateway::token::{TokenCounters, TokenRefusal};
+use weir_gateway::{
+    BUCKET_BOUNDS_S, BackendCounts, DurationCounts, DurationExemplar, GatewayCounts, GatewayHandle,
+};
+
+use crate::metrics::catalog::{
+    GATEWAY_CACHE, GATEWAY_CONNECTIONS, GATEWAY_CONNECTIONS_MAX, GATEWAY_DECISIONS,
+    GATEWAY_DURATION, GATEWAY_PARTS, GATEWAY_UNANSWERED, LOG_LINES_LOST, RECORDS_DROPPED,
+    RECORDS_WAITING, SERVER_BUSY_CONNECTIONS, SERVER_IDLE_CONNECTIONS, SERVER_IN_FLIGHT, SERVER_UP,
+    TOKEN_CACHE, TOKEN_CACHE_BYTES, TOKEN_CACHE_ENTRIES, TOKEN_CACHE_EVICTIONS, TOKENS_REFUSED,
+    TOKENS_VERIFIED,
+};
+use crate::metrics::{Exemplar, HistogramPoint, Scrape};
+use crate::part::Part;
+
+impl Part for GatewayHandle {
+    fn collect(&self, scrape: &mut Scrape) {
+        collect(&self.counts(), scrape);
+    }
+}
+
+fn collect(counts: &GatewayCounts, scrape: &mut Scrape) {
+    scrape.add(&GATEWAY_CONNECTIONS, &[], counts.connections as u64);
+    scrape.add(&GATEWAY_CONNECTIONS_MAX, &[], counts.connections_max as u64);
+    scrape.add(&RECORDS_WAITING, &[], counts.waiting_record_bytes as u64);
+    scrape.add(&RECORDS_DROPPED, &[], counts.records_dropped);
+    scrape.add(&LOG_LINES_LOST, &[], counts.log_lines_lost);
+    for backend in &counts.backends {
+        add_backend(backend, scrape);
+    }
+    for (issuer, tokens) in &counts.issuers {
+        add_tokens(issuer, tokens, scrape);
+    }
+    for (outcome, requests) in &counts.events.unanswered {
+        scrape.add(&GATEWAY_UNANSWERED, &[outcome], *requests);
+    }
+    for ((limit, verdict), requests) in &counts.events.decisions {
+        scrape.add(&GATEWAY_DECISIONS, &[limit, verdict], *requests);
+    }
+    for ((cache, result), requests) in &counts.events.cache_lookups {
+        scrape.add(&GATEWAY_CACHE, &[cache, result], *requests);
+    }
+}
+
+fn add_backend(backend: &BackendCounts, scrape: &mut Scrape) {
+    for durations in &backend.durations {
+        let labels = [&*backend.name, durations.status_class];
+        scrape.add_histogram(&GATEWAY_DURATION, &labels, histogram(durations));
+        for (part, time) in
+            [("wait", durations.wait), ("header", durations.header), ("body", durations.body)]
+        {
+            scrape.add_float(&GATEWAY_PARTS, &[&backend.name, part], time.as_secs_f64());
+        }
+    }
+    for server in &backend.servers {
+        let labels = [&*backend.name, &server.name];
+        scrape.add(&SERVER_UP, &labels, server.is_available.into());
+        scrape.add(&SERVER_IN_FLIGHT, &labels, server.requests as u64);
+        scrape.add(&SERVER_BUSY_CONNECTIONS, &labels, server.busy_connections as u64);
+        scrape.add(&SERVER_IDLE_CONNECTIONS, &labels, server.idle_connections as u64);
+    }
+}
+
+fn histogram(durations: &DurationCounts) -> HistogramPoint {
+    let sum: Duration = [durations.wait, durations.header, durations.body].iter().sum();
+    let exemplar = |kept: &DurationExemplar| Exemplar {
+        trace_id: kept.trace_id.clone(),
+        value: kept.duration.as_secs_f64(),
+        unix_s: kept.ended.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64(),
+    };
+    let exemplars = durations.exemplars.iter().map(|kept| kept.as_ref().map(exemplar));
+    HistogramPoint {
+        bounds: BUCKET_BOUNDS_S.to_vec(),
+        counts: durations.counts.clone(),
+        sum: sum.as_secs_f64(),
+        exemplars: exemplars.collect(),
+    }
+}
+
+fn add_tokens(issuer: &str, tokens: &TokenCounters, scrape: &mut Scrape) {
+    scrape.add(&TOKEN_CACHE, &[issuer, "hit"], tokens.cache.hits);
+    scrape.add(&TOKEN_CACHE, &[issuer, "miss"], tokens.cache.misses);
+    scrape.add(&TOKEN_CACHE_EVICTIONS, &[issuer], tokens.cache.evictions);
+    scrape.add(&TOKEN_CACHE_ENTRIES, &[issuer], tokens.cache.entries);
+    scrape.add(&TOKEN_CACHE_BYTES, &[issuer], tokens.cache.bytes);
+    scrape.add(&TOKENS_VERIFIED, &[issuer], tokens.verified);
+    for refusal in TokenRefusal::ALL {
+        let refused = tokens.refused_for(refusal);
+        if refused > 0 {
+            scrape.add(&TOKENS_REFUSED, &[issuer, refusal.name()], refused);
+        }
+    }
+}

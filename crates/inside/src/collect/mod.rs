@@ -1,0 +1,9 @@
+//! The metrics of each part of the program.
+
+mod feed;
+mod gateway;
+mod process;
+mod server;
+
+pub use self::feed::{FeedPart, ListenerCounts};
+pub(crate) use self::process::process;

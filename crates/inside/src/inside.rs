@@ -1,0 +1,36 @@
+//! The parts of a program that can be looked into.
+
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use crate::collect;
+use crate::metrics::Scrape;
+use crate::part::Part;
+
+/// The parts of a running program. Clones share them.
+#[derive(Clone, Default)]
+pub struct Inside(Arc<RwLock<Vec<Box<dyn Part>>>>);
+
+impl Inside {
+    /// Adds a part.
+    pub fn add(&self, part: impl Part + 'static) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).push(Box::new(part));
+    }
+
+    /// The numbers of all parts, and of the process itself.
+    pub fn scrape(&self) -> Scrape {
+        let mut scrape = Scrape::default();
+        collect::process(&mut scrape);
+        for part in self.0.read().unwrap_or_else(PoisonError::into_inner).iter() {
+            part.collect(&mut scrape);
+        }
+        scrape
+    }
+}
+
+impl fmt::Debug for Inside {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = self.0.read().unwrap_or_else(PoisonError::into_inner).len();
+        formatter.debug_struct("Inside").field("parts", &parts).finish()
+    }
+}

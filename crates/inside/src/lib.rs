@@ -1,0 +1,32 @@
+//! A look inside a running Weir: its metrics, at an address of their own.
+//!
+//! The parts of the program, such as the gateway and the server of the page, hand out their numbers as plain
+//! data when they are asked. [`Inside`] is the list of the parts that run. An [`AdminServer`] asks them and
+//! answers `GET /metrics`; [`METRICS`] lists all there are, and `docs/metrics.md` explains them.
+//!
+//! ```
+//! use weir_inside::{AdminServer, Inside};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let server = AdminServer::bind(&"127.0.0.1:0".parse()?, None, Default::default()).await?;
+//! println!("metrics at {}", server.address());
+//! let shutdown = async { /* for instance: wait for ctrl-c */ };
+//! server.serve(Inside::default(), shutdown).await;
+//! # Ok(())
+//! # }
+//! ```
+
+mod address;
+mod admin;
+mod collect;
+mod inside;
+mod metrics;
+mod part;
+
+pub use address::{AdminAddress, AdminAddressError};
+pub use admin::AdminServer;
+pub use collect::{FeedPart, ListenerCounts};
+pub use inside::Inside;
+pub use metrics::{Exemplar, HistogramPoint, METRICS, Metric, MetricKind, Scrape, TextFormat};
+pub use part::Part;

@@ -1,0 +1,74 @@
+//! Which format of metrics a client wants.
+
+use super::text::TextFormat;
+
+/// The format that fits `Accept` best (RFC 9110 section 12.5.1); without one, that of Prometheus.
+pub(crate) fn chosen_format(accepted: &str) -> TextFormat {
+    let mut open_metrics = 0;
+    // `*/*` and `text/*` count if nothing names the type itself.
+    let (mut plain, mut plain_by_wildcard) = (None, None);
+    for range in accepted.split(',') {
+        let mut parameters = range.split(';').map(str::trim);
+        let media_type = parameters.next().unwrap_or_default().to_ascii_lowercase();
+        let parameter = |name: &str| {
+            let pairs = range.split(';').skip(1).filter_map(|it| it.split_once('='));
+            let mut pairs = pairs.map(|(key, value)| (key.trim(), value.trim().trim_matches('"')));
+            pairs.find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+        };
+        let quality = parameter("q").map_or(1_000, thousandths);
+        match media_type.as_str() {
+            "application/openmetrics-text"
+                if parameter("version").is_none_or(|it| it == "1.0.0") =>
+            {
+                open_metrics = open_metrics.max(quality);
+            }
+            "text/plain" => plain = plain.max(Some(quality)),
+            "text/*" | "*/*" => plain_by_wildcard = plain_by_wildcard.max(Some(quality)),
+            _ => {}
+        }
+    }
+    let plain = plain.or(plain_by_wildcard).unwrap_or_default();
+    match open_metrics > 0 && open_metrics >= plain {
+        true => TextFormat::OpenMetrics,
+        false => TextFormat::Prometheus,
+    }
+}
+
+/// A weight from 0 to 1 with three decimals, in thousandths; 0 if it is not valid.
+fn thousandths(weight: &str) -> u16 {
+    let weight: f64 = weight.parse().unwrap_or_default();
+    if (0.0..=1.0).contains(&weight) { (weight * 1_000.0) as u16 } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TextFormat, chosen_format};
+
+    #[test]
+    fn a_client_gets_what_it_asks_for() {
+        use TextFormat::{OpenMetrics, Prometheus};
+        for (accepted, expected) in [
+            ("", Prometheus),
+            ("*/*", Prometheus),
+            ("text/html, */*;q=0.8", Prometheus),
+            ("application/openmetrics-text", OpenMetrics),
+            ("Application/OpenMetrics-Text; Version=\"1.0.0\"", OpenMetrics),
+            ("application/openmetrics-text;version=0.0.1", Prometheus),
+            ("application/openmetrics-text;q=0", Prometheus),
+            ("application/openmetrics-text;q=nonsense", Prometheus),
+            // What Prometheus 2 and 3 send.
+            (
+                "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,\
+                 text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
+                OpenMetrics,
+            ),
+            (
+                "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.6,*/*;q=0.1",
+                Prometheus,
+            ),
+            ("application/openmetrics-text;q=0.5, text/plain;q=0.4, */*", OpenMetrics),
+        ] {
+            assert_eq!(chosen_format(accepted), expected, "{accepted}");
+        }
+    }
+}

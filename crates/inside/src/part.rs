@@ -1,0 +1,9 @@
+//! What can be looked into.
+
+use crate::metrics::Scrape;
+
+/// A part of a program that tells its numbers when it is asked.
+pub trait Part: Send + Sync {
+    /// Adds its metrics.
+    fn collect(&self, scrape: &mut Scrape);
+}

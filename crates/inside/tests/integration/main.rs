@@ -1,0 +1,5 @@
+//! The integration tests of this crate, in one binary: it is linked once.
+
+mod dashboard;
+mod documentation;
+mod serving;

@@ -1,0 +1,138 @@
+//! The address of a look inside, over real sockets.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use weir_inside::{AdminServer, Inside, Part, Scrape};
+use weir_server::AccessToken;
+
+/// No test waits longer than this for anything.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Counts how often it is asked.
+#[derive(Default)]
+struct Asked(AtomicU64);
+
+struct Counted(Arc<Asked>);
+
+impl Part for Counted {
+    fn collect(&self, _: &mut Scrape) {
+        self.0.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+struct Running {
+    address: SocketAddr,
+    asked: Arc<Asked>,
+    serving: JoinHandle<()>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+async fn start(token: Option<AccessToken>) -> Running {
+    let address = "127.0.0.1:0".parse().expect("an address");
+    let server = AdminServer::bind(&address, token, Default::default()).await.expect("a port");
+    let address = server.address().to_string();
+    let address = address.strip_prefix("tcp://").expect("TCP").parse().expect("an address");
+    let (inside, asked) = (Inside::default(), Arc::<Asked>::default());
+    inside.add(Counted(asked.clone()));
+    let serving = tokio::spawn(server.serve(inside, std::future::pending()));
+    Running { address, asked, serving }
+}
+
+/// Sends a request, and reads until the server closes the connection.
+async fn exchange(address: SocketAddr, line: &str, fields: &str) -> String {
+    let mut stream = TcpStream::connect(address).await.expect("it accepts");
+    let request = format!("{line} HTTP/1.1\r\nConnection: close\r\n{fields}\r\n");
+    stream.write_all(request.as_bytes()).await.expect("it reads");
+    let mut answer = String::new();
+    let read = timeout(PATIENCE, stream.read_to_string(&mut answer));
+    read.await.expect("in time").expect("UTF-8");
+    answer
+}
+
+#[tokio::test]
+async fn a_collector_gets_its_format() {
+    let running = start(None).await;
+    let get = |accept: &'static str| async move {
+        let fields = format!("Host: {}\r\nAccept: {accept}\r\n", running.address);
+        exchange(running.address, "GET /metrics", &fields).await
+    };
+    let open = get("application/openmetrics-text;version=1.0.0,text/plain;q=0.5").await;
+    let (head, body) = open.split_once("\r\n\r\n").expect("an answer");
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+    let expected = "content-type: application/openmetrics-text; version=1.0.0; charset=utf-8";
+    assert!(head.contains(expected), "{head}");
+    assert!(body.ends_with("\n# EOF\n") && body.contains("# TYPE weir_build info"), "{body}");
+    let plain = get("*/*").await;
+    let (head, body) = plain.split_once("\r\n\r\n").expect("an answer");
+    assert!(head.contains("content-type: text/plain; version=0.0.4; charset=utf-8"), "{head}");
+    assert!(!body.contains("# EOF") && body.contains("# TYPE weir_build_info gauge"), "{body}");
+}
+
+#[tokio::test]
+async fn only_those_who_may_are_answered() {
+    let token = AccessToken::new("0123456789abcdef").expect("a token");
+    let running = start(Some(token)).await;
+    for (line, fields, status) in [
+        ("GET /metrics", "Host: localhost\r\n", "401"),
+        ("GET /metrics", "Host: localhost\r\nAuthorization: Bearer 0123456789abcdeF\r\n", "401"),
+        ("GET /metrics", "Host: localhost\r\nAuthorization: Bearer 0123456789abcdef\r\n", "200"),
+        ("HEAD /metrics", "Host: localhost\r\nAuthorization: Bearer 0123456789abcdef\r\n", "200"),
+        ("POST /metrics", "Host: localhost\r\nAuthorization: Bearer 0123456789abcdef\r\n", "405"),
+        ("GET /nothing", "Host: localhost\r\nAuthorization: Bearer 0123456789abcdef\r\n", "404"),
+        // A name that resolves to this machine, and a page of another site.
+        ("GET /metrics", "Host: evil.example\r\n", "421"),
+        ("GET /metrics", "Host: localhost\r\nOrigin: http://evil.example\r\n", "403"),
+    ] {
+        let answer = exchange(running.address, line, fields).await;
+        assert_eq!(answer.split(' ').nth(1), Some(status), "{line} {fields}: {answer}");
+        assert!(answer.contains("\r\nx-content-type-options: nosniff\r\n"), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn frequent_collectors_share_what_was_read() {
+    let running = start(None).await;
+    let start = Instant::now();
+    for _ in 0..50 {
+        let answer = exchange(running.address, "GET /metrics", "Host: localhost\r\n").await;
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
+    let turns = 1 + start.elapsed().as_millis() as u64 / 100;
+    let asked = running.asked.0.load(Ordering::Relaxed);
+    assert!((1..=turns).contains(&asked), "{asked} times in {:?}", start.elapsed());
+}
+
+#[tokio::test]
+async fn idle_connections_make_room() {
+    let running = start(None).await;
+    let mut idle = Vec::new();
+    for _ in 0..100 {
+        let mut stream = TcpStream::connect(running.address).await.expect("it accepts");
+        stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").await.expect("sent");
+        let mut first = [0; 12];
+        let read = timeout(PATIENCE, stream.read_exact(&mut first));
+        read.await.expect("in time").expect("an answer");
+        assert_eq!(&first, b"HTTP/1.1 200");
+        idle.push(stream);
+    }
+    let mut closed = 0;
+    for stream in &mut idle {
+        let mut rest = Vec::new();
+        // Those that are still open have nothing more to read.
+        let ended = timeout(Duration::from_millis(20), stream.read_to_end(&mut rest)).await;
+        closed += usize::from(ended.is_ok());
+    }
+    assert!(closed >= 60, "{closed} of 100 connections were closed");
+}
