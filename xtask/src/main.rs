@@ -7,6 +7,7 @@ mod crowdsec;
 mod fail2ban;
 mod formats;
 mod h2spec;
+mod metrics;
 mod nginx;
 mod page;
 mod python;

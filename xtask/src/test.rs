@@ -5,8 +5,8 @@ use std::time::Instant;
 use crate::shell::{Outcome, command, execute, execute_and_keep};
 use crate::summary::Summary;
 use crate::{
-    abuse, bench, browsers, crowdsec, fail2ban, formats, nginx, page, readme, services, strace,
-    supply_chain, tables, tidy, tokens, types, wasm,
+    abuse, bench, browsers, crowdsec, fail2ban, formats, metrics, nginx, page, readme, services,
+    strace, supply_chain, tables, tidy, tokens, types, wasm,
 };
 
 /// The steps to run.
@@ -81,6 +81,10 @@ pub(crate) fn run(scope: Scope) -> Outcome {
         })?;
         step("PyJWT", || {
             summary.add(tokens::test()?);
+            Ok(())
+        })?;
+        step("Prometheus", || {
+            summary.add(metrics::test()?);
             Ok(())
         })?;
         step("gRPC and WebSockets", || {

@@ -68,6 +68,10 @@ pub(crate) fn run(arguments: &GatewayArguments) -> Result<Exit, Failure> {
     let gateway = Gateway::bind_with(&config, options, bind, Notices::new(|it| say(it)));
     let gateway = runtime.block_on(gateway).map_err(Failure::new)?;
     gateway.recorder().access_log().set(config.access_log.as_ref()).map_err(Failure::new)?;
+    if let Some(inside) = page.inside() {
+        gateway.handle().measure();
+        inside.add(gateway.handle());
+    }
     let _guard = runtime.enter();
     runtime.spawn(reload::watch(arguments.config.clone(), config, gateway.handle()));
     let (shutdown, stop) = (shutdown_signal(), shutdown_signal());

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use weir_feed::{Feed, PipelineSink};
 use weir_ingest::{Pipeline, StopReason};
+use weir_inside::FeedPart;
 
 pub(crate) use arguments::ListenArguments;
 
@@ -26,10 +27,14 @@ pub(crate) fn run(arguments: &ListenArguments) -> Result<Exit, Failure> {
     for name in feed.names() {
         say(format_args!("listening at {}", safe(&name)));
     }
+    let inside = page.inside();
     page.serve_feed(window, move |pipeline: &Pipeline| {
         let _guard = runtime.enter();
         let sink = |name: &str| PipelineSink::new(pipeline, name, format.clone());
         let running = feed.start(sink, Arc::new(notices::report));
+        if let Some(inside) = inside {
+            inside.add(FeedPart::new(running.counts_reader()));
+        }
         let mut exit = Exit::Done;
         for (name, reason) in runtime.block_on(running.ended()) {
             if reason == StopReason::MemoryFull {

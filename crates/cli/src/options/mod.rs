@@ -1,5 +1,6 @@
 //! Arguments that several commands share, and the values of options, parsed from their text.
 
+mod admin;
 mod format;
 mod keep;
 mod kind;
@@ -10,6 +11,7 @@ mod period;
 mod read;
 mod size;
 
+pub(crate) use admin::AdminArguments;
 pub(crate) use format::FormatArguments;
 pub(crate) use keep::{FeedWindow, KeepArguments, parse_duration};
 pub(crate) use kind::KindArgument;

@@ -15,7 +15,7 @@ use weir_server::{
 #[cfg(unix)]
 use weir_server::{PassedSockets, SocketOwner};
 
-use super::{ListenAddress, ReadArguments, memory_bytes_max, parse_duration};
+use super::{AdminArguments, ListenAddress, ReadArguments, memory_bytes_max, parse_duration};
 use crate::display::safe;
 use crate::outcome::{Failure, say};
 
@@ -106,6 +106,9 @@ pub(crate) struct PageArguments {
     /// Open no browser
     #[arg(long)]
     pub(crate) no_open: bool,
+
+    #[command(flatten)]
+    pub(crate) admin: AdminArguments,
 
     #[command(flatten)]
     pub(crate) read: ReadArguments,

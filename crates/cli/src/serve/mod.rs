@@ -1,5 +1,6 @@
 //! `weir FILE...`: serves the page, with the files or empty.
 
+mod admin;
 mod arguments;
 mod browser;
 mod memory;
@@ -14,11 +15,13 @@ use std::time::Duration;
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::Notify;
 use weir_ingest::{Input, Pipeline, Retention};
+use weir_inside::Inside;
 use weir_server::{
     AccessToken, Address, BindError, Options, Refusal, Remedies, SelfSignedCertificate, Server,
     SessionHandle, StartError,
 };
 
+use admin::Admin;
 pub(crate) use arguments::ServeArguments;
 
 use crate::display::safe;
@@ -104,6 +107,8 @@ pub(crate) struct Page {
     end_wait: Duration,
     /// Ends the server of the page as a signal does.
     end: Arc<Notify>,
+    /// Tells what the program does, if that was asked for.
+    admin: Option<Admin>,
     /// What is done once the page's addresses are printed, if it belongs to a service.
     announced: Option<Announced>,
 }
@@ -158,6 +163,7 @@ impl Page {
                 budget.connections_max
             ));
         }
+        let admin = runtime.block_on(Admin::bind(arguments, server.handle()))?;
         let origins = match &arguments.public_url {
             Some(url) => vec![url.to_string()],
             None => server.addresses().map(origin).collect(),
@@ -177,6 +183,7 @@ impl Page {
             certificate,
             end_wait: SHUTDOWN_WAIT,
             end: Arc::default(),
+            admin,
             announced: None,
         })
     }
@@ -219,9 +226,15 @@ impl Page {
         self.runtime.handle().clone()
     }
 
+    /// The parts of the program that can be looked into, if that was asked for.
+    pub(crate) fn inside(&self) -> Option<Inside> {
+        self.admin.as_ref().map(|admin| admin.inside.clone())
+    }
+
     /// Serves an empty page at that path until a signal ends it.
-    pub(crate) fn serve_at(self, path: &str) -> Result<Exit, Failure> {
+    pub(crate) fn serve_at(mut self, path: &str) -> Result<Exit, Failure> {
         let shutdown = self.shutdown_signal();
+        self.begin_admin();
         self.announce(path)?;
         self.runtime.block_on(self.server.serve(shutdown));
         Ok(Exit::Done)
@@ -255,6 +268,7 @@ impl Page {
         let session = session
             .map_err(|refusal| Failure::new(format_args!("no session can be made: {refusal}")))?;
         let shutdown = self.shutdown_signal();
+        self.begin_admin();
         let printed = self.announce(&session.path());
         match self.announced.take() {
             Some(announced) => announced()?,
@@ -265,6 +279,13 @@ impl Page {
         self.runtime.block_on(self.server.serve(shutdown));
         // Cancelled sources end at once. A read that blocks on a pipe ends with this process.
         Ok(receiver.recv_timeout(self.end_wait).unwrap_or(Exit::Done))
+    }
+
+    /// Answers at the address of `--admin` until the program ends.
+    fn begin_admin(&mut self) {
+        if let Some(admin) = self.admin.take() {
+            self.runtime.spawn(admin.serve());
+        }
     }
 
     /// Installs the signal handlers. Called before the address is printed, so that a signal from

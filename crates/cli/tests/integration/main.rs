@@ -25,6 +25,7 @@ mod listen;
 mod manual;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod memory;
+mod metrics;
 mod mistype;
 mod nginx;
 mod period;
