@@ -14,6 +14,8 @@ use weir_server::{AccessToken, Refusal, respond};
 use crate::address::AdminAddress;
 use crate::inside::Inside;
 use crate::metrics::{TextFormat, chosen_format};
+use crate::pages::page_file;
+use crate::profiles::{ProfileRequest, Profiles};
 
 /// Connections at most. A collector has one, and so has a page; idle ones make room for new ones.
 const CONNECTIONS_MAX: usize = 32;
@@ -39,6 +41,7 @@ struct Shared {
     guard: HostGuard,
     token: Option<AccessToken>,
     texts: Mutex<Texts>,
+    profiles: Profiles,
 }
 
 /// The last text in each format, and when its numbers were read.
@@ -77,30 +80,57 @@ impl AdminServer {
     /// Answers requests about the parts until `shutdown` resolves.
     pub async fn serve(self, inside: Inside, shutdown: impl Future<Output = ()>) {
         let (guard, token) = (HostGuard::loopback(), self.token);
-        let shared = Arc::new(Shared { inside, guard, token, texts: Mutex::default() });
+        let shared = Arc::new(Shared {
+            inside,
+            guard,
+            token,
+            texts: Mutex::default(),
+            profiles: Profiles::default(),
+        });
         let handler = move |request: Request<Incoming>, _client| {
-            let response = respond(shared.answer(&request));
-            async move { response }
+            let (asked, shared) = (shared.asked(&request), shared.clone());
+            async move {
+                match asked {
+                    Ok(Asked::Profile(request)) => {
+                        respond(Ok(shared.profiles.answer(request).await))
+                    }
+                    Ok(Asked::Now(response)) => respond(Ok(response)),
+                    Err(refusal) => respond(Err(refusal)),
+                }
+            }
         };
         self.server.serve(handler, shutdown).await;
     }
 }
 
+/// What a request is for.
+enum Asked {
+    /// Something that is known now.
+    Now(Response<Body>),
+    /// Something that takes its time.
+    Profile(Result<ProfileRequest, String>),
+}
+
 impl Shared {
-    fn answer(&self, request: &Request<Incoming>) -> Result<Response<Body>, Refusal> {
+    fn asked(&self, request: &Request<Incoming>) -> Result<Asked, Refusal> {
         self.guard.check(request)?;
         if let Some(token) = &self.token
             && let Some(response) = token.check(request, None)?
         {
-            return Ok(response);
+            return Ok(Asked::Now(response));
         }
         if ![Method::GET, Method::HEAD].contains(request.method()) {
             return Err(Refusal::MethodNotAllowed);
         }
-        match request.uri().path() {
-            "/metrics" => Ok(self.metrics(request)),
-            _ => Err(Refusal::NotFound),
+        let path = request.uri().path();
+        if let Some(profile) = ProfileRequest::read(path, request.uri().query()) {
+            return Ok(Asked::Profile(profile));
         }
+        let found = match path {
+            "/metrics" => Some(self.metrics(request)),
+            path => page_file(path),
+        };
+        found.map(Asked::Now).ok_or(Refusal::NotFound)
     }
 
     fn metrics(&self, request: &Request<Incoming>) -> Response<Body> {

@@ -22,7 +22,9 @@ mod admin;
 mod collect;
 mod inside;
 mod metrics;
+mod pages;
 mod part;
+mod profiles;
 
 pub use address::{AdminAddress, AdminAddressError};
 pub use admin::AdminServer;

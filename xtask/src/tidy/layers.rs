@@ -3,7 +3,7 @@
 use super::forbidden::{Crates, Exception, Rule};
 
 /// The crates that each crate may depend on, outside its tests.
-pub(super) const LAYERS: [(&str, &[&str]); 14] = [
+pub(super) const LAYERS: [(&str, &[&str]); 15] = [
     ("core", &[]),
     ("demo", &[]),
     ("net", &[]),
@@ -15,7 +15,8 @@ pub(super) const LAYERS: [(&str, &[&str]); 14] = [
     ("query", &["weir-core", "weir-export", "weir-rules", "weir-view"]),
     ("server", &["weir-core", "weir-ingest", "weir-net", "weir-query", "weir-rules", "weir-view"]),
     ("gateway", &["weir-core", "weir-ingest", "weir-net", "weir-rules"]),
-    ("inside", &["weir-feed", "weir-gateway", "weir-net", "weir-server"]),
+    ("profile", &[]),
+    ("inside", &["weir-feed", "weir-gateway", "weir-net", "weir-profile", "weir-server"]),
     (
         "cli",
         &[

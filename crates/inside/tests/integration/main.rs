@@ -2,4 +2,5 @@
 
 mod dashboard;
 mod documentation;
+mod profiles;
 mod serving;

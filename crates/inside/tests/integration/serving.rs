@@ -27,8 +27,8 @@ impl Part for Counted {
     }
 }
 
-struct Running {
-    address: SocketAddr,
+pub(crate) struct Running {
+    pub(crate) address: SocketAddr,
     asked: Arc<Asked>,
     serving: JoinHandle<()>,
 }
@@ -39,7 +39,7 @@ impl Drop for Running {
     }
 }
 
-async fn start(token: Option<AccessToken>) -> Running {
+pub(crate) async fn start(token: Option<AccessToken>) -> Running {
     let address = "127.0.0.1:0".parse().expect("an address");
     let server = AdminServer::bind(&address, token, Default::default()).await.expect("a port");
     let address = server.address().to_string();
@@ -51,7 +51,7 @@ async fn start(token: Option<AccessToken>) -> Running {
 }
 
 /// Sends a request, and reads until the server closes the connection.
-async fn exchange(address: SocketAddr, line: &str, fields: &str) -> String {
+pub(crate) async fn exchange(address: SocketAddr, line: &str, fields: &str) -> String {
     let mut stream = TcpStream::connect(address).await.expect("it accepts");
     let request = format!("{line} HTTP/1.1\r\nConnection: close\r\n{fields}\r\n");
     stream.write_all(request.as_bytes()).await.expect("it reads");

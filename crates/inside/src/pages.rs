@@ -1,0 +1,22 @@
+//! The files of the pages.
+
+use hyper::Response;
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use weir_net::Body;
+
+/// A file of a page: its path in addresses, its type and its text.
+struct PageFile(&'static str, &'static str, &'static str);
+
+const FILES: [PageFile; 3] = [
+    PageFile("/profile", "text/html; charset=utf-8", include_str!("../pages/profile.html")),
+    PageFile("/profile.js", "text/javascript; charset=utf-8", include_str!("../pages/profile.js")),
+    PageFile("/inside.css", "text/css; charset=utf-8", include_str!("../pages/inside.css")),
+];
+
+/// The file at a path.
+pub(crate) fn page_file(path: &str) -> Option<Response<Body>> {
+    let PageFile(_, content_type, text) = FILES.iter().find(|file| file.0 == path)?;
+    let mut response = Response::new(Body::from(*text));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    Some(response)
+}

@@ -1,0 +1,189 @@
+//! The format of pprof, `profile.proto` of github.com/google/pprof, in the wire format of Protocol Buffers.
+
+use std::collections::HashMap;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crate::profile::Profile;
+
+/// The fields of the message `Profile` that are written.
+mod field {
+    pub(super) const SAMPLE_TYPE: u32 = 1;
+    pub(super) const SAMPLE: u32 = 2;
+    pub(super) const LOCATION: u32 = 4;
+    pub(super) const FUNCTION: u32 = 5;
+    pub(super) const STRING_TABLE: u32 = 6;
+    pub(super) const TIME_NANOS: u32 = 9;
+    pub(super) const DURATION_NANOS: u32 = 10;
+    pub(super) const PERIOD_TYPE: u32 = 11;
+    pub(super) const PERIOD: u32 = 12;
+}
+
+impl Profile {
+    /// The profile as `go tool pprof`, Grafana and others read it: samples and nanoseconds of processor time
+    /// for each stack, with the label `thread`. Not compressed.
+    pub fn pprof(&self) -> Vec<u8> {
+        let mut names = Names::default();
+        // The first text has to be empty.
+        names.number("");
+        let (samples, count) = (names.number("samples"), names.number("count"));
+        let (cpu, nanoseconds) = (names.number("cpu"), names.number("nanoseconds"));
+        let thread = names.number("thread");
+        let mut functions = Names::default();
+        let period_ns = 1_000_000_000 / u64::from(self.sample_rate.hz());
+        let mut message = Message::default();
+        for (kind, unit) in [(samples, count), (cpu, nanoseconds)] {
+            message.message(field::SAMPLE_TYPE, &value_type(kind, unit));
+        }
+        for stack in &self.stacks {
+            // The innermost function comes first; a number of 0 means none.
+            let locations = stack.functions.iter().rev().map(|name| functions.number(name) + 1);
+            let mut sample = Message::default();
+            sample.packed(1, locations);
+            let time_ns = nanoseconds_of(self.time(stack.samples));
+            sample.packed(2, [stack.samples, time_ns].into_iter());
+            let mut label = Message::default();
+            label.number(1, thread);
+            label.number(2, names.number(&stack.thread));
+            sample.message(3, &label);
+            message.message(field::SAMPLE, &sample);
+        }
+        for (index, name) in functions.in_order.iter().enumerate() {
+            let (id, name) = (index as u64 + 1, names.number(name));
+            let (mut line, mut location, mut function) =
+                (Message::default(), Message::default(), Message::default());
+            line.number(1, id);
+            location.number(1, id);
+            location.message(4, &line);
+            message.message(field::LOCATION, &location);
+            function.number(1, id);
+            function.number(2, name);
+            function.number(3, name);
+            message.message(field::FUNCTION, &function);
+        }
+        for name in &names.in_order {
+            message.bytes(field::STRING_TABLE, name.as_bytes());
+        }
+        message.number(field::TIME_NANOS, nanoseconds_since_1970(self.begun));
+        message.number(field::DURATION_NANOS, nanoseconds_of(self.duration));
+        message.message(field::PERIOD_TYPE, &value_type(cpu, nanoseconds));
+        message.number(field::PERIOD, period_ns);
+        message.0
+    }
+}
+
+fn value_type(kind: u64, unit: u64) -> Message {
+    let mut message = Message::default();
+    message.number(1, kind);
+    message.number(2, unit);
+    message
+}
+
+fn nanoseconds_since_1970(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).map_or(0, nanoseconds_of)
+}
+
+fn nanoseconds_of(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Texts by their numbers, from 0.
+#[derive(Default)]
+struct Names {
+    in_order: Vec<String>,
+    numbers: HashMap<String, u64>,
+}
+
+impl Names {
+    fn number(&mut self, name: &str) -> u64 {
+        if let Some(number) = self.numbers.get(name) {
+            return *number;
+        }
+        let number = self.in_order.len() as u64;
+        self.in_order.push(name.to_owned());
+        self.numbers.insert(name.to_owned(), number);
+        number
+    }
+}
+
+/// A message in the wire format: fields one after the other, each with its number and its type.
+#[derive(Default)]
+struct Message(Vec<u8>);
+
+impl Message {
+    const VARINT: u32 = 0;
+    const LENGTH: u32 = 2;
+
+    fn varint(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.0.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.0.push(value as u8);
+    }
+
+    fn number(&mut self, field: u32, value: u64) {
+        self.varint(u64::from(field << 3 | Self::VARINT));
+        self.varint(value);
+    }
+
+    fn bytes(&mut self, field: u32, bytes: &[u8]) {
+        self.varint(u64::from(field << 3 | Self::LENGTH));
+        self.varint(bytes.len() as u64);
+        self.0.extend_from_slice(bytes);
+    }
+
+    fn message(&mut self, field: u32, message: &Self) {
+        self.bytes(field, &message.0);
+    }
+
+    fn packed(&mut self, field: u32, values: impl Iterator<Item = u64>) {
+        let mut packed = Self::default();
+        values.for_each(|value| packed.varint(value));
+        self.message(field, &packed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, UNIX_EPOCH};
+
+    use super::Message;
+    use crate::profile::Period;
+    use crate::{Profile, SampleRate, Stack};
+
+    #[test]
+    fn numbers_have_the_form_of_the_manual() {
+        // Protocol Buffers, "Encoding": field 1 with 150.
+        let mut message = Message::default();
+        message.number(1, 150);
+        assert_eq!(message.0, [0x08, 0x96, 0x01]);
+        // Field 2 with "testing".
+        let mut message = Message::default();
+        message.bytes(2, b"testing");
+        assert_eq!(message.0, *b"\x12\x07testing");
+        // Field 6 with 3, 270 and 86942, packed.
+        let mut message = Message::default();
+        message.packed(6, [3, 270, 86_942].into_iter());
+        assert_eq!(message.0, [0x32, 0x06, 0x03, 0x8e, 0x02, 0x9e, 0xa7, 0x05]);
+    }
+
+    #[test]
+    fn each_text_is_there_once() {
+        let stack = |samples| Stack {
+            thread: "weir-parse".to_owned(),
+            functions: vec!["start_of_thread".to_owned(), format!("function {samples}")],
+            samples,
+        };
+        let period = Period {
+            begun: UNIX_EPOCH + Duration::from_secs(1),
+            duration: Duration::from_secs(2),
+            processor_time: Duration::from_secs(1),
+        };
+        let profile = Profile::new(vec![stack(1), stack(2)], SampleRate::default(), period);
+        let bytes = profile.pprof();
+        for text in ["weir-parse", "start_of_thread", "function 1", "function 2", "nanoseconds"] {
+            let found = bytes.windows(text.len()).filter(|it| *it == text.as_bytes()).count();
+            assert_eq!(found, 1, "{text}");
+        }
+    }
+}
