@@ -11,6 +11,7 @@
 mod exports;
 mod formats;
 mod packed;
+mod proxy;
 mod rules;
 mod streams;
 mod tokens;
@@ -19,9 +20,10 @@ mod tokens;
 pub type Target = fn(&[u8]);
 
 /// All targets by name, each of which is the name of a folder in `fuzz/corpus`.
-pub const TARGETS: [(&str, Target); 11] = [
+pub const TARGETS: [(&str, Target); 12] = [
     ("websocket", streams::websocket),
     ("framing", streams::framing),
+    ("proxy", proxy::proxy),
     ("packed", packed::packed),
     ("archives", packed::archives),
     ("json", formats::json),

@@ -87,7 +87,7 @@ pub use owner::{SocketOwner, SocketOwnerError};
 #[cfg(unix)]
 pub use passed::PassedSockets;
 pub use peer::{Peer, PeerFilter};
-pub use proxy_header::ProxyHeaderError;
+pub use proxy_header::{ProxyHeaderError, read_proxy_header};
 pub use proxy_protocol::ProxyProtocol;
 pub use self_signed::{SelfSignedCertificate, SelfSignedError};
 pub use stream::SocketStream;

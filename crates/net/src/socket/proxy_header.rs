@@ -29,9 +29,13 @@ const ADDRESS_BYTES_MAX: usize = 216;
 /// What is skipped at a time of a header of version 2.
 const SKIP_BYTES: usize = 4_096;
 
-/// Reads a header. Returns the address of the client; `None` if the proxy connects for itself (`LOCAL`) or
-/// cannot tell (`UNKNOWN`, `UNSPEC`, anything but TCP), and then the client is the peer.
-pub(crate) async fn read_header<S: AsyncRead + Unpin>(
+/// Reads the header of the PROXY protocol that begins a connection, and nothing behind it. Returns the address
+/// of the client; `None` if the proxy connects for itself (`LOCAL`) or cannot tell (`UNKNOWN`, `UNSPEC`,
+/// anything but TCP), and then the client is the peer.
+///
+/// # Errors
+/// If there is no valid header, or the connection ends or fails before its end. It has no time limit.
+pub async fn read_proxy_header<S: AsyncRead + Unpin>(
     stream: &mut S,
 ) -> Result<Option<SocketAddr>, ProxyHeaderError> {
     let mut header = Header { bytes: [0; HEADER_BYTES_MAX], length: 0 };
@@ -299,7 +303,7 @@ mod tests {
         let mut pieces =
             Pieces { bytes: bytes.iter().copied().collect(), sizes: sizes.to_vec(), next: 0 };
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let said = match runtime.block_on(read_header(&mut pieces)) {
+        let said = match runtime.block_on(read_proxy_header(&mut pieces)) {
             Ok(Some(client)) => client.to_string(),
             Ok(None) => "the peer".to_owned(),
             Err(error) => format!("error: {error}"),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::peer::{Peer, PeerFilter};
-use super::proxy_header::{ProxyHeaderError, read_header};
+use super::proxy_header::{ProxyHeaderError, read_proxy_header};
 use super::stream::SocketStream;
 
 /// How long the header of a connection may take. A proxy sends it at once; what is lost of it comes again
@@ -35,7 +35,7 @@ impl ProxyProtocol {
         let header = match peer.ip().is_none() || self.senders.contains(peer) {
             false => Err(ProxyHeaderError::Untrusted),
             true => {
-                let header = tokio::time::timeout(TIMEOUT, read_header(stream)).await;
+                let header = tokio::time::timeout(TIMEOUT, read_proxy_header(stream)).await;
                 header.unwrap_or(Err(ProxyHeaderError::TimedOut))
             }
         };
