@@ -1,14 +1,14 @@
 //! Idle connections: ten thousand at Weir itself, of which most have to make room, and as many that stay
 //! at a server with higher limits, which tell what each costs.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use super::bystander::Bystander;
 use super::server::Server;
 use super::{Setting, Verdict};
 use crate::shell::Outcome;
+use weir_tools::held_connections::HeldConnections;
 
 const CONNECTIONS: usize = 10_000;
 
@@ -35,7 +35,7 @@ pub(super) fn run(setting: &Setting) -> Outcome<Verdict> {
 /// More connections than Weir allows.
 fn make_room(setting: &Setting) -> Outcome<String> {
     let server = Server::start(&setting.weir)?;
-    let held = Held::open("plain", server.host())?;
+    let held = hold("plain", server.host())?;
     let waits = Bystander::ask_for(server.host(), TIME)?;
     drop(held);
     let peak = server.peak_mib()?;
@@ -50,32 +50,15 @@ fn stay((name, word, address): (&str, &str, usize)) -> Outcome<String> {
     let mut echo = Command::new(super::example("echo"));
     let server = Server::start_program(echo.args(["tcp://127.0.0.1:0", "tls://127.0.0.1:0"]), 2)?;
     let before = server.memory_kib()?;
-    let held = Held::open(word, &server.hosts[address])?;
+    let held = hold(word, &server.hosts[address])?;
     let waits = Bystander::ask_for(server.host(), TIME)?;
     let each = server.memory_kib()?.saturating_sub(before) as f64 / CONNECTIONS as f64;
     drop(held);
     Ok(format!("{CONNECTIONS} idle connections over {name}: {each:.1} KiB each, {waits}"))
 }
 
-/// Connections that end with this value.
-struct Held(Child);
-
-impl Held {
-    fn open(word: &str, host: &str) -> Outcome<Self> {
-        let mut hold = Command::new(super::example("hold"));
-        hold.args([word, host, &CONNECTIONS.to_string()]);
-        let mut process = hold.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-        let stdout = process.stdout.take().ok_or("the client has no output")?;
-        let held = Self(process);
-        let mut line = String::new();
-        BufReader::new(stdout).read_line(&mut line)?;
-        if line.trim() == "ready" { Ok(held) } else { Err("connections got no answer".into()) }
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// Opens connections that end with the returned value.
+fn hold(kind: &str, host: &str) -> Outcome<HeldConnections> {
+    let program = super::example("hold");
+    HeldConnections::open(&program.to_string_lossy(), (kind, host), CONNECTIONS)
 }

@@ -1,15 +1,13 @@
 //! The memory of the gateway: with idle connections, and over many requests.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Stdio};
-
 use super::client;
-use super::proxies::{self, Program};
+use super::proxies;
 use crate::measure::{Measured, Unit};
 use crate::process::resident_bytes;
 use crate::settings::Settings;
 use crate::table::{Table, Threshold};
-use weir_tools::shell::{Outcome, command, is_installed};
+use weir_tools::held_connections::HeldConnections;
+use weir_tools::shell::{Outcome, is_installed};
 
 /// Idle connections, and those of a smoke run.
 const CONNECTIONS: usize = 10_000;
@@ -57,7 +55,8 @@ pub(super) fn table(settings: &Settings, backend: u16) -> Outcome<Table> {
 fn idle(settings: &Settings, backend: u16) -> Outcome<(usize, u64)> {
     let count = if settings.is_smoke { SMOKE_CONNECTIONS } else { CONNECTIONS };
     let weir = proxies::weir(settings, backend, 0)?;
-    let held = Held::open(settings, &weir, count)?;
+    let host = format!("127.0.0.1:{}", weir.port);
+    let held = HeldConnections::open(&settings.example("hold"), ("plain", &host), count)?;
     let bytes = resident_bytes(weir.id())?;
     drop(held);
     Ok((count, bytes))
@@ -74,27 +73,4 @@ fn after_requests(settings: &Settings, backend: u16) -> Outcome<Vec<(usize, u64)
         measured.push((count, resident_bytes(weir.id())?));
     }
     Ok(measured)
-}
-
-/// Connections of the example `hold`, each of which has had an answer, until this value is dropped.
-struct Held(Child);
-
-impl Held {
-    fn open(settings: &Settings, weir: &Program, count: usize) -> Outcome<Self> {
-        let host = format!("127.0.0.1:{}", weir.port);
-        let mut hold = command(&settings.example("hold"), &["plain", &host, &count.to_string()]);
-        let mut process = hold.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-        let stdout = process.stdout.take().ok_or("the client has no output")?;
-        let held = Self(process);
-        let mut line = String::new();
-        BufReader::new(stdout).read_line(&mut line)?;
-        if line.trim() == "ready" { Ok(held) } else { Err("connections got no answer".into()) }
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
