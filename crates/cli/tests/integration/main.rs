@@ -46,3 +46,5 @@ mod support;
 mod table_readers;
 #[cfg(target_os = "linux")]
 mod upgrade;
+#[cfg(target_os = "linux")]
+mod upgrade_events;

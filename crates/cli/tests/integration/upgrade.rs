@@ -17,10 +17,10 @@ use crate::gateway::{TIMEOUT, backend};
 use crate::support::{Folder, Served, text, weir};
 
 /// Requests that are answered before and after each step.
-const REQUESTS: usize = 200;
+pub(crate) const REQUESTS: usize = 200;
 
 /// The processes of a test, which end with it.
-struct Processes(Vec<u32>);
+pub(crate) struct Processes(pub(crate) Vec<u32>);
 
 impl Drop for Processes {
     fn drop(&mut self) {
@@ -30,18 +30,18 @@ impl Drop for Processes {
     }
 }
 
-fn send(signal: &str, process: u32) -> bool {
+pub(crate) fn send(signal: &str, process: u32) -> bool {
     let mut kill = Command::new("kill");
     kill.args([&format!("-{signal}"), &process.to_string()]);
     kill.stderr(Stdio::null()).status().is_ok_and(|status| status.success())
 }
 
 /// A gateway, with the lines that it and its successors say.
-struct Gateway {
-    first: Served,
+pub(crate) struct Gateway {
+    pub(crate) first: Served,
     lines: Receiver<String>,
-    processes: Processes,
-    address: SocketAddr,
+    pub(crate) processes: Processes,
+    pub(crate) address: SocketAddr,
 }
 
 impl Gateway {
@@ -52,7 +52,7 @@ impl Gateway {
         Self::start_as(command)
     }
 
-    fn start_as(mut command: Command) -> Self {
+    pub(crate) fn start_as(mut command: Command) -> Self {
         command.stderr(Stdio::piped());
         let mut first = Served(command.spawn().expect("it starts"));
         let stderr = first.0.stderr.take().expect("a pipe");
@@ -72,7 +72,7 @@ impl Gateway {
     }
 
     /// Waits for a line that contains this.
-    fn line(&self, part: &str) -> String {
+    pub(crate) fn line(&self, part: &str) -> String {
         let deadline = Instant::now() + TIMEOUT;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -84,7 +84,7 @@ impl Gateway {
     }
 
     /// Replaces the process by a new one.
-    fn upgrade(&mut self) {
+    pub(crate) fn upgrade(&mut self) {
         let process = *self.processes.0.last().expect("one runs");
         assert!(send("USR2", process));
         let line = self.line("has taken over");
@@ -94,15 +94,15 @@ impl Gateway {
 }
 
 /// Clients that send requests one after another, and never one twice.
-struct Load {
+pub(crate) struct Load {
     ends: Arc<AtomicBool>,
-    answered: Arc<AtomicUsize>,
+    pub(crate) answered: Arc<AtomicUsize>,
     failures: Arc<Mutex<Vec<String>>>,
     clients: Vec<JoinHandle<()>>,
 }
 
 impl Load {
-    fn start(address: SocketAddr) -> Self {
+    pub(crate) fn start(address: SocketAddr) -> Self {
         let (ends, answered) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
         let failures = Arc::new(Mutex::new(Vec::new()));
         let client = |keeps_alive: bool| {
@@ -125,7 +125,7 @@ impl Load {
     }
 
     /// Waits until so many more requests are answered.
-    fn answer_more(&self, count: usize) {
+    pub(crate) fn answer_more(&self, count: usize) {
         let (before, start) = (self.answered.load(Ordering::SeqCst), Instant::now());
         while self.answered.load(Ordering::SeqCst) < before + count {
             assert!(start.elapsed() < TIMEOUT, "{:?}", self.failures);
@@ -134,7 +134,7 @@ impl Load {
     }
 
     /// Ends the clients, and returns what went wrong.
-    fn end(self) -> Vec<String> {
+    pub(crate) fn end(self) -> Vec<String> {
         self.ends.store(true, Ordering::SeqCst);
         for client in self.clients {
             client.join().expect("no panic");
@@ -144,7 +144,7 @@ impl Load {
 }
 
 /// One request, on the connection of the one before if there is one.
-fn request(
+pub(crate) fn request(
     connection: &mut Option<BufReader<TcpStream>>,
     address: SocketAddr,
     keeps_alive: bool,

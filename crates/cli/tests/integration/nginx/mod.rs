@@ -3,6 +3,7 @@
 
 #![cfg(unix)]
 
+mod backend;
 mod clients;
 mod connections;
 mod http_cases;

@@ -1,0 +1,157 @@
+//! What may happen while one process of `weir gateway` replaces another: both write the access log, and signals
+//! come.
+
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::gateway::{TIMEOUT, backend, config};
+use crate::support::{Folder, text, weir};
+use crate::upgrade::{Gateway, Load, REQUESTS, request, send};
+
+/// Waits until something holds.
+fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < TIMEOUT, "{what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Waits until a process has ended. It may not be a child of this one.
+fn wait_for_end(process: u32) {
+    // One that has ended, and that nobody has waited for, has no program.
+    let program = format!("/proc/{process}/exe");
+    wait_until(&format!("{process} ends"), || std::fs::read_link(&program).is_err());
+}
+
+#[test]
+fn both_processes_write_whole_lines_into_one_log() {
+    let folder = Folder::new();
+    let log = "access_log = { file = \"access.log\", format = \"json\" }\n[backends.one]";
+    let with_log = config(backend("one")).replacen("[backends.one]", log, 1);
+    let file = folder.file("gateway.toml", with_log.as_bytes());
+    let mut command = weir(["gateway", "--no-open", "--listen", "127.0.0.1:0", text(&file)]);
+    command.stdout(Stdio::null());
+    let mut gateway = Gateway::start_as(command);
+    let load = Load::start(gateway.address);
+    load.answer_more(REQUESTS);
+    for _ in 0..3 {
+        gateway.upgrade();
+        load.answer_more(REQUESTS);
+    }
+    let answered = load.answered.clone();
+    assert_eq!(load.end(), Vec::<String>::new(), "requests were lost");
+    let [first, others @ ..] = &gateway.processes.0[..] else { panic!("one was started") };
+    assert!(send("TERM", *others.last().expect("one has taken over")));
+    assert!(gateway.first.0.wait().expect("it ends").success(), "{first}");
+    others.iter().copied().for_each(wait_for_end);
+
+    let log = std::fs::read_to_string(folder.path("access.log")).expect("a log");
+    for line in log.lines() {
+        let record: Value = serde_json::from_str(line).unwrap_or_else(|error| {
+            panic!("{error}: {line}");
+        });
+        assert_eq!(record["status"].to_string().trim_matches('"'), "200", "{line}");
+    }
+    assert_eq!(log.lines().count(), answered.load(Ordering::SeqCst), "a line for each request");
+}
+
+/// A gateway whose next version starts when a file is there.
+struct Waiting {
+    gateway: Gateway,
+    go: PathBuf,
+    _folder: Folder,
+}
+
+impl Waiting {
+    /// Replaces a gateway. The next version waits, and then this is the last line of its script.
+    fn start(last: &str) -> Self {
+        let folder = Folder::new();
+        let config = folder.file("gateway.toml", config(backend("one")).as_bytes());
+        let (link, version, go) =
+            (folder.path("weir"), env!("CARGO_BIN_EXE_weir"), folder.path("go"));
+        std::os::unix::fs::symlink(version, &link).expect("a link");
+        let mut command = Command::new(&link);
+        command.args(["gateway", "--no-open", "--listen", "127.0.0.1:0", text(&config)]);
+        command.stdout(Stdio::null());
+        let gateway = Gateway::start_as(command);
+        let script = format!(
+            "#!/bin/sh\necho the next version waits >&2\n\
+             for second in $(seq 60); do for part in $(seq 100); do\n\
+             if [ -e {} ]; then {last}; fi; sleep 0.01; done; done\n",
+            text(&go)
+        );
+        let next = folder.file("next", script.as_bytes());
+        std::fs::set_permissions(&next, Permissions::from_mode(0o755)).expect("set");
+        std::fs::remove_file(&link).expect("removed");
+        std::os::unix::fs::symlink(&next, &link).expect("another link");
+        assert!(send("USR2", gateway.processes.0[0]));
+        gateway.line("the next version waits");
+        Self { gateway, go, _folder: folder }
+    }
+
+    /// Lets the next version start.
+    fn go(&self) {
+        std::fs::write(&self.go, "").expect("written");
+    }
+
+    /// Waits until it has taken over and answers.
+    fn taken_over(&mut self) {
+        let line = self.gateway.line(" take");
+        assert!(line.contains("has taken over"), "{line}");
+        let next = line.split(' ').nth(2).and_then(|it| it.parse::<u32>().ok());
+        self.gateway.processes.0.push(next.expect("its number"));
+        request(&mut None, self.gateway.address, false).expect("an answer");
+    }
+}
+
+/// Starts the program that is tested.
+fn starting() -> String {
+    format!("exec {} \"$@\"", env!("CARGO_BIN_EXE_weir"))
+}
+
+/// Sends SIGUSR1 to each thread of a process, again and again for a while, so that it comes in the middle of
+/// every call that waits. kill(1) leaves the choice of a thread to the system, which chooses the first one.
+#[cfg(target_arch = "x86_64")]
+fn interrupt_threads(process: u32) {
+    const TGKILL_TO_ALL: &str = "for (1..20) { for (glob \"/proc/$ARGV[0]/task/*\") { m{(\\d+)$}; \
+                                 syscall(234, $ARGV[0] + 0, $1 + 0, 10); } select(undef, undef, undef, 0.005); }";
+    let status = Command::new("perl").args(["-e", TGKILL_TO_ALL, &process.to_string()]).status();
+    assert!(status.expect("perl is installed").success());
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn interrupted_calls_do_not_end_a_hand_over() {
+    let mut waiting = Waiting::start(&starting());
+    interrupt_threads(waiting.gateway.processes.0[0]);
+    waiting.go();
+    waiting.taken_over();
+}
+
+#[test]
+fn a_stop_during_the_start_waits_for_the_next_process() {
+    let mut waiting = Waiting::start(&starting());
+    assert!(send("TERM", waiting.gateway.processes.0[0]));
+    // Still, somebody listens all the time.
+    request(&mut None, waiting.gateway.address, false).expect("an answer");
+    waiting.go();
+    waiting.taken_over();
+    assert!(waiting.gateway.first.0.wait().expect("it ends").success());
+    request(&mut None, waiting.gateway.address, false).expect("an answer of the next process");
+}
+
+#[test]
+fn a_stop_counts_if_the_next_process_fails() {
+    let mut waiting = Waiting::start("exit 1");
+    assert!(send("TERM", waiting.gateway.processes.0[0]));
+    waiting.go();
+    waiting.gateway.line("the new process did not take over");
+    assert!(waiting.gateway.first.0.wait().expect("it ends").success());
+}
