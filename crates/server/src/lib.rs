@@ -55,6 +55,7 @@ pub use server::{Server, ServerHandle};
 pub use weir_net::socket::{
     Address, AddressError, BindError, BindOptions, CertificateNotices, ConnectionBudget,
     SelfSignedCertificate, SelfSignedError, SocketMode, TlsFiles, outward_address,
+    reserve_connections,
 };
 #[cfg(target_os = "linux")]
 pub use weir_net::socket::{Handover, ListeningSockets, say_ready, take_over};

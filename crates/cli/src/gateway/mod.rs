@@ -34,6 +34,12 @@ const HANDOVER_GRACE: Duration = Duration::from_secs(3_600);
 /// Connections of clients at most.
 const CONNECTIONS_MAX: usize = 65_536;
 
+/// The connections of clients for which there are descriptors. Each may need a second one, to a backend.
+fn connections_max() -> usize {
+    let budget = weir_server::reserve_connections(2 * CONNECTIONS_MAX);
+    (budget.connections_max / 2).clamp(1, CONNECTIONS_MAX)
+}
+
 /// Runs the command.
 pub(crate) fn run(arguments: &GatewayArguments) -> Result<Exit, Failure> {
     let config = Config::read(&arguments.config).map_err(Failure::new)?;
@@ -50,7 +56,7 @@ pub(crate) fn run(arguments: &GatewayArguments) -> Result<Exit, Failure> {
     let runtime = page.runtime();
     let threads = config.threads.or_else(|| available_parallelism().ok().map(NonZero::get));
     let options = ServeOptions {
-        connections_max: CONNECTIONS_MAX,
+        connections_max: connections_max(),
         connection_threads: threads.unwrap_or(1),
         grace_period: GRACE,
         ..ServeOptions::default()
