@@ -16,6 +16,7 @@ use crate::mistype;
 use crate::report::ReportArguments;
 use crate::rules::RulesArguments;
 use crate::serve::ServeArguments;
+use crate::top::TopArguments;
 
 /// Shows what happens to a web server's traffic: in the browser and in the terminal.
 ///
@@ -47,6 +48,7 @@ Examples:
                                      the records as Parquet, CSV or JSON lines
   weir rules --rule limits.conf access.log
                                      which requests a rate limit would reject
+  weir top --admin 127.0.0.1:9464    what flows through a running weir
   weir demo                          the page with made-up traffic
 
 Write a log that has the name of a command as ./report.
@@ -62,6 +64,7 @@ pub(crate) enum Command {
     Listen(ListenArguments),
     Gateway(GatewayArguments),
     Rules(RulesArguments),
+    Top(TopArguments),
     Formats(FormatsArguments),
     Demo(DemoArguments),
     Bench(BenchArguments),

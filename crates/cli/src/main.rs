@@ -29,6 +29,7 @@ mod scan;
 mod serve;
 mod sources;
 mod terminal;
+mod top;
 mod unmatched;
 mod zone;
 
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         Some(Command::Listen(arguments)) => listen::run(&arguments),
         Some(Command::Gateway(arguments)) => gateway::run(&arguments),
         Some(Command::Rules(arguments)) => rules::run(&arguments),
+        Some(Command::Top(arguments)) => top::run(&arguments),
         Some(Command::Formats(arguments)) => formats::run(&arguments),
         Some(Command::Demo(arguments)) => demo::run(&arguments),
         Some(Command::Completions(arguments)) => completions::run(&arguments, Arguments::command()),

@@ -38,7 +38,7 @@ pub use clock::{Clock, SystemClock};
 pub use error::{Fault, FaultKind, ReadError, SourceError, StopReason, StreamDefect, StreamError};
 pub use pipeline::{
     DataSet, MachineClock, OrderedSegments, Pipeline, PipelineFold, PipelineOptions, ReadTotals,
-    Retention, TotalMemory,
+    Retention, StageTimes, TotalMemory,
 };
 pub use plain_file::{FoundLine, LineFile, PlainFile, ReadBackError};
 pub use progress::{Phase, SourceEnd, SourceProgress, SourceSample, SourceSnapshot};

@@ -23,6 +23,8 @@ pub struct SourceProgress {
     /// The lines before this offset, in bytes, are all parsed, skipped, or dropped because the
     /// source was cancelled.
     parsed: watch::Sender<u64>,
+    /// How long it has waited for room in the queue, in nanoseconds.
+    wait_ns: AtomicU64,
     cancelled: AtomicBool,
     removed: AtomicBool,
     /// The files with its lines, if they can be read again.
@@ -245,6 +247,7 @@ impl SourceProgress {
             bytes_total,
             bytes_taken: AtomicU64::new(0),
             parsed: watch::Sender::new(0),
+            wait_ns: AtomicU64::new(0),
             cancelled: AtomicBool::new(false),
             removed: AtomicBool::new(false),
             parts: Mutex::default(),
@@ -326,6 +329,15 @@ impl SourceProgress {
     /// What was read of the source so far.
     pub fn read_counts(&self) -> ReadCounts {
         self.lock().counts.read_counts()
+    }
+
+    /// How long it has waited for room in the queue so far. A wait counts when it ends.
+    pub fn waited(&self) -> Duration {
+        Duration::from_nanos(self.wait_ns.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn add_wait(&self, wait: Duration) {
+        self.wait_ns.fetch_add(wait.as_nanos() as u64, Ordering::Relaxed);
     }
 
     /// A receiver for the number of bytes of parsed lines, which can wait for more.

@@ -7,15 +7,17 @@ use std::time::{Duration, Instant};
 use hyper::body::Incoming;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderValue, VARY};
 use hyper::{Method, Request, Response};
-use weir_net::socket::{Address, BindError, BindOptions, Listener};
+use weir_net::socket::{Address, BindError, BindOptions, Listener, reserve_connections};
 use weir_net::{Body, HostGuard, ServeOptions, Server};
 use weir_server::{AccessToken, Refusal, respond};
+use weir_view::to_json;
 
 use crate::address::AdminAddress;
 use crate::inside::Inside;
 use crate::metrics::{TextFormat, chosen_format};
 use crate::pages::page_file;
 use crate::profiles::{ProfileRequest, Profiles};
+use crate::route::History;
 
 /// Connections at most. A collector has one, and so has a page; idle ones make room for new ones.
 const CONNECTIONS_MAX: usize = 32;
@@ -42,6 +44,14 @@ struct Shared {
     token: Option<AccessToken>,
     texts: Mutex<Texts>,
     profiles: Profiles,
+    route: Mutex<DrawnRoute>,
+}
+
+/// The stages of the last seconds, and the last text of the route.
+#[derive(Debug, Default)]
+struct DrawnRoute {
+    history: History,
+    text: Option<(Instant, Arc<str>)>,
 }
 
 /// The last text in each format, and when its numbers were read.
@@ -64,7 +74,7 @@ impl AdminServer {
         let listener = Listener::bind(address.socket_address(), &options).await?;
         let address = listener.address().clone();
         let options = ServeOptions {
-            connections_max: CONNECTIONS_MAX,
+            connections_max: reserve_connections(CONNECTIONS_MAX).connections_max,
             header_timeout: HEADER_TIMEOUT,
             grace_period: Duration::from_millis(500),
             ..ServeOptions::default()
@@ -86,6 +96,7 @@ impl AdminServer {
             token,
             texts: Mutex::default(),
             profiles: Profiles::default(),
+            route: Mutex::default(),
         });
         let handler = move |request: Request<Incoming>, _client| {
             let (asked, shared) = (shared.asked(&request), shared.clone());
@@ -128,6 +139,7 @@ impl Shared {
         }
         let found = match path {
             "/metrics" => Some(self.metrics(request)),
+            "/route.json" => Some(self.route()?),
             path => page_file(path),
         };
         found.map(Asked::Now).ok_or(Refusal::NotFound)
@@ -143,6 +155,26 @@ impl Shared {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(format.content_type()));
         headers.insert(VARY, HeaderValue::from_static("accept"));
         response
+    }
+
+    fn route(&self) -> Result<Response<Body>, Refusal> {
+        let mut drawn = self.route.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        let fresh = drawn.text.as_ref().filter(|(made, _)| now.duration_since(*made) < FRESH_FOR);
+        let text = match fresh {
+            Some((_, text)) => text.clone(),
+            None => {
+                let route = drawn.history.route(now, self.inside.stages());
+                let text = to_json(&route).map_err(|error| Refusal::Internal(error.to_string()))?;
+                let text: Arc<str> = text.into();
+                drawn.text = Some((now, text.clone()));
+                text
+            }
+        };
+        let mut response = Response::new(Body::from(text.to_string()));
+        let json = HeaderValue::from_static("application/json");
+        response.headers_mut().insert(CONTENT_TYPE, json);
+        Ok(response)
     }
 
     /// The text of the metrics, made anew if it is not fresh. One request at a time makes it, so that many

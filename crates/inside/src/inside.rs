@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use weir_view::RouteStage;
+
 use crate::collect;
 use crate::metrics::Scrape;
 use crate::part::Part;
@@ -25,6 +27,15 @@ impl Inside {
             part.collect(&mut scrape);
         }
         scrape
+    }
+
+    /// The stages of all parts in the order of the route, without rates.
+    pub fn stages(&self) -> Vec<RouteStage> {
+        let parts = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let mut stages: Vec<RouteStage> = parts.iter().flat_map(|part| part.stages()).collect();
+        // Stages of one kind stay in their order.
+        stages.sort_by_key(|stage| stage.stage);
+        stages
     }
 }
 

@@ -35,6 +35,7 @@ mod query;
 mod query_error;
 mod question;
 mod report;
+mod route;
 mod row_value;
 mod rule_comparison;
 mod rules;
@@ -79,6 +80,7 @@ pub use panel::{RuleAnswer, RuleDetails, RuleNote, RulePlace, RuleText, RulesAns
 pub use query::{Clause, NormalFilter, Operator, Query};
 pub use query_error::{InvalidCondition, QueryError};
 pub use report::{Bucket, Format, FormatCount, Histogram, Quantiles, Report, TimeRange, TopRow};
+pub use route::{Passed, PassedRates, Route, RouteStage, RouteStageKind, SlowestStage};
 pub use row_value::RowValue;
 pub use rule_comparison::{KeySet, RuleComparison, RuleSide};
 pub use rules::{

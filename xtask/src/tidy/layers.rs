@@ -16,7 +16,10 @@ pub(super) const LAYERS: [(&str, &[&str]); 15] = [
     ("server", &["weir-core", "weir-ingest", "weir-net", "weir-query", "weir-rules", "weir-view"]),
     ("gateway", &["weir-core", "weir-ingest", "weir-net", "weir-rules"]),
     ("profile", &[]),
-    ("inside", &["weir-feed", "weir-gateway", "weir-net", "weir-profile", "weir-server"]),
+    (
+        "inside",
+        &["weir-feed", "weir-gateway", "weir-net", "weir-profile", "weir-server", "weir-view"],
+    ),
     (
         "cli",
         &[

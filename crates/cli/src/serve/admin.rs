@@ -3,6 +3,7 @@
 use weir_inside::{AdminServer, Inside};
 use weir_server::{BindOptions, ServerHandle};
 
+use super::origin;
 use crate::display::safe;
 use crate::options::PageArguments;
 use crate::outcome::{Failure, say};
@@ -36,16 +37,7 @@ impl Admin {
 
     /// Says the address, and answers until the program ends.
     pub(super) fn serve(self) -> impl Future<Output = ()> {
-        say(format_args!("metrics at {}", safe(&metrics_url(&self.server))));
+        say(format_args!("a look inside at {}", safe(&origin(self.server.address()))));
         self.server.serve(self.inside, std::future::pending())
-    }
-}
-
-/// Where a collector finds the metrics.
-fn metrics_url(server: &AdminServer) -> String {
-    let address = server.address().to_string();
-    match address.strip_prefix("tcp://") {
-        Some(host) => format!("http://{host}/metrics"),
-        None => address,
     }
 }

@@ -18,6 +18,7 @@ use weir_view::Report;
 
 pub(crate) use progress::Progress;
 pub(crate) use samples::marked;
+pub(crate) use style::{Painter, Style};
 pub(crate) use text::{fit, fit_middle, left, right, width};
 
 /// The output on which a report is drawn.

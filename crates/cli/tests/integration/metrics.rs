@@ -43,8 +43,8 @@ impl Watched {
         let mut said = Vec::new();
         let admin = loop {
             let line = lines.recv_timeout(TIMEOUT).unwrap_or_else(|_| panic!("{said:?}"));
-            if let Some(address) = line.strip_prefix("weir: metrics at http://") {
-                break address.strip_suffix("/metrics").expect("the path").to_owned();
+            if let Some(address) = line.strip_prefix("weir: a look inside at http://") {
+                break address.to_owned();
             }
             said.push(line);
         };
@@ -241,6 +241,62 @@ fn a_feed_counts_what_it_receives() {
     let connections = format!("weir_feed_accepted_connections_total{{listener=\"{listener}\"}}");
     assert_eq!(value(&text, &connections), 1.0);
     watched.wait_for("weir_read_bytes_total", lines.len() as f64);
+}
+
+#[test]
+fn the_route_has_the_numbers_of_the_report() {
+    let folder = Folder::new();
+    let log = generated(3 << 20);
+    let path = folder.file("\x1b[2Jaccess.log", &log);
+    let watched = Watched::start(&[text(&path)]);
+    watched.wait_for("weir_read_bytes_total", log.len() as f64);
+    let answer = get(&watched.admin, "/route.json", "");
+    let route: Value =
+        serde_json::from_str(answer.split_once("\r\n\r\n").expect("a body").1).expect("JSON");
+    let report = report(&watched.page);
+    let stages = route["stages"].as_array().expect("stages");
+    let stage = |kind: &str| {
+        let found = stages.iter().find(|stage| stage["stage"] == kind);
+        found.unwrap_or_else(|| panic!("no {kind} in {route}"))
+    };
+    for kind in ["source", "parse"] {
+        assert_eq!(stage(kind)["bytes"], report["bytes_read"], "{kind}");
+        assert_eq!(stage(kind)["records"], report["records"], "{kind}");
+        assert!(stage(kind)["bytes"].as_u64().is_some_and(|bytes| bytes > 0), "{kind}");
+    }
+    assert_eq!(stage("append")["records"], report["records"]);
+    assert!(stage("parse")["busy"].as_f64().is_some_and(|busy| busy > 0.0), "{route}");
+    assert_eq!(stage("queue")["held_bytes"], 0, "{route}");
+
+    let top = run(["top", "--admin", &watched.admin]);
+    assert_eq!(top.code, 0, "{}", top.stderr);
+    assert!(top.stdout.starts_with("Nothing flows at the moment.\n"), "{}", top.stdout);
+    assert!(top.stdout.contains("\\x1b[2Jaccess.log") && !top.stdout.contains('\x1b'));
+    for kind in ["source", "queue", "parse", "append", "data"] {
+        let has_line = top.stdout.lines().any(|line| line.trim_start().starts_with(kind));
+        assert!(has_line, "{kind}: {}", top.stdout);
+    }
+    let nobody = run(["top", "--admin", "127.0.0.1:1"]);
+    assert_eq!(nobody.code, 2);
+    assert!(nobody.stderr.contains("tcp://127.0.0.1:1: it cannot be reached"), "{}", nobody.stderr);
+}
+
+#[test]
+fn the_route_of_a_gateway_says_where_requests_wait() {
+    let folder = Folder::new();
+    let watched = asked_gateway(&folder);
+    watched.wait_for("weir_read_records_total", 5.0);
+    let answer = get(&watched.admin, "/route.json", "");
+    let route: Value =
+        serde_json::from_str(answer.split_once("\r\n\r\n").expect("a body").1).expect("JSON");
+    for (kind, name, requests) in
+        [("gateway", "two", 1), ("backend", "o\"n\\e", 3), ("client", "o\"n\\e", 3)]
+    {
+        let stages = route["stages"].as_array().expect("stages");
+        let stage = stages.iter().find(|it| it["stage"] == kind && it["name"] == name);
+        let stage = stage.unwrap_or_else(|| panic!("no {kind} {name} in {route}"));
+        assert_eq!(stage["records"], requests, "{route}");
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod data_set;
 mod read_totals;
 mod reorder;
 mod retention;
+mod stage_times;
 mod subscribers;
 mod total_memory;
 mod worker;
@@ -12,6 +13,7 @@ mod worker;
 pub use data_set::DataSet;
 pub use read_totals::ReadTotals;
 pub use retention::{MachineClock, Retention};
+pub use stage_times::StageTimes;
 pub use subscribers::OrderedSegments;
 pub use total_memory::TotalMemory;
 
@@ -24,6 +26,7 @@ use crate::clock::SystemClock;
 use crate::progress::SourceProgress;
 use crate::queue::{BlockQueue, LateCompanions};
 use crate::writer::{Destination, RecordWriter, SourceOptions, SourceWriter, Submitter};
+use stage_times::StageClock;
 use worker::Worker;
 
 /// Options of a pipeline: threads, memory and retention.
@@ -72,6 +75,7 @@ pub struct Pipeline {
     data: Arc<DataSet>,
     limits: BlockLimits,
     workers: Vec<JoinHandle<()>>,
+    clock: Arc<StageClock>,
 }
 
 impl Pipeline {
@@ -107,9 +111,10 @@ impl Pipeline {
     ) -> Self {
         let queue = Arc::new(BlockQueue::new(options.queue_bytes_max));
         let run = Arc::new(run);
+        let clock = Arc::<StageClock>::default();
         let workers: Vec<_> = (0..options.jobs.max(1))
             .map(|index| {
-                let worker = Worker::new(&queue, &data, options.limits);
+                let worker = Worker::new(&queue, &data, options.limits, &clock);
                 let run = run.clone();
                 std::thread::Builder::new()
                     .name(format!("weir-parse-{index}"))
@@ -121,7 +126,7 @@ impl Pipeline {
             // Without a parser, sources would wait forever.
             queue.abort();
         }
-        Self { queue, data, limits: options.limits, workers }
+        Self { queue, data, limits: options.limits, workers, clock }
     }
 
     /// Waits until all submitted blocks are parsed, and ends the threads.
@@ -136,6 +141,16 @@ impl Pipeline {
     /// The memory of the blocks that wait or are being parsed, and the most that it may be, in bytes.
     pub fn queue_bytes(&self) -> (usize, usize) {
         self.queue.bytes()
+    }
+
+    /// Where the time of its threads went so far. A wait counts when it ends.
+    pub fn stage_times(&self) -> StageTimes {
+        self.clock.times()
+    }
+
+    /// The number of its threads.
+    pub fn threads(&self) -> usize {
+        self.workers.len()
     }
 
     /// The data set.

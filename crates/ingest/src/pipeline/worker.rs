@@ -2,12 +2,14 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Instant;
 
 use weir_core::{Block, BlockLimits, BlockReader, Fold};
 
 use super::block_parser::{BlockParser, PartRead, Rest};
 use super::data_set::DataSet;
 use super::reorder::ParsedBlock;
+use super::stage_times::{Stage, StageClock};
 use crate::error::SourceError;
 use crate::progress::{BlockCounts, SourceEnd, SourceProgress};
 use crate::queue::{BlockQueue, PullSource, Task, Ticket};
@@ -23,6 +25,7 @@ pub(super) struct Worker {
     parsed: VecDeque<PendingBlock>,
     /// The buffer that it pulls blocks into.
     buffer: Option<Vec<u8>>,
+    clock: Arc<StageClock>,
 }
 
 /// The most blocks that a worker parses before it may append them. The queue's bound does not
@@ -41,33 +44,48 @@ struct PendingBlock {
 }
 
 impl Worker {
-    pub(super) fn new(queue: &Arc<BlockQueue>, data: &Arc<DataSet>, limits: BlockLimits) -> Self {
+    pub(super) fn new(
+        queue: &Arc<BlockQueue>,
+        data: &Arc<DataSet>,
+        limits: BlockLimits,
+        clock: &Arc<StageClock>,
+    ) -> Self {
         Self {
             queue: queue.clone(),
             data: data.clone(),
             parser: BlockParser::new(data, limits),
             parsed: VecDeque::new(),
             buffer: None,
+            clock: clock.clone(),
         }
     }
 
     /// Works until the queue ends, and adds the segments that it produced to the fold.
     pub(super) fn run<F: Fold>(mut self, mut fold: Option<&mut F>) {
+        let mut now = Instant::now();
         loop {
             if self.parsed.is_empty() {
                 self.data.wait_for_room();
+                now = self.clock.add(Stage::WaitToAppend, now);
             }
             let oldest = self.parsed.front().map(|parsed| parsed.ticket);
-            match self.queue.next_task(oldest, self.must_append()) {
+            let task = self.queue.next_task(oldest, self.must_append());
+            let waited = if oldest.is_none() { Stage::WaitForBlocks } else { Stage::WaitToAppend };
+            now = self.clock.add(waited, now);
+            now = match task {
                 Task::Parse(ticket) => {
                     if let Some(block) = self.parse(ticket) {
                         self.queue.release(block.memory_bytes(), Some(block.into_buffer()));
                     }
+                    self.clock.add(Stage::Parse, now)
                 }
-                Task::Pull(source) => self.pull(source),
-                Task::TakeTurn => self.take_turn(fold.as_deref_mut()),
+                Task::Pull(source) => self.pull(source, now),
+                Task::TakeTurn => {
+                    self.take_turn(fold.as_deref_mut());
+                    self.clock.add(Stage::Append, now)
+                }
                 Task::End => return,
-            }
+            };
         }
     }
 
@@ -79,14 +97,17 @@ impl Worker {
             || (!self.parsed.is_empty() && (is_large() || self.data.is_pressed()))
     }
 
-    /// Pulls a block from a source and parses it, always in the same buffer.
-    fn pull(&mut self, mut source: Box<dyn PullSource>) {
+    /// Pulls a block from a source and parses it, always in the same buffer. Returns the end of the time that
+    /// began at `begun`.
+    fn pull(&mut self, mut source: Box<dyn PullSource>, begun: Instant) -> Instant {
         let jobs = source.pull(self.buffer.take());
+        let read = self.clock.add(Stage::Read, begun);
         let ticket = self.queue.complete_pull(source, jobs);
         if let Some(block) = ticket.and_then(|ticket| self.parse(ticket)) {
             self.queue.release(block.memory_bytes(), None);
             self.buffer = Some(block.into_buffer());
         }
+        self.clock.add(Stage::Parse, read)
     }
 
     /// Parses a block. Returns it, unless it is kept until its turn.

@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 use std::sync::Arc;
+use std::time::Instant;
 
 use weir_core::{Block, BlockFormats, FormatFinding, FormatSpan};
 
@@ -87,15 +88,24 @@ impl Submitter {
 
     /// Pushes jobs in order, and waits for room.
     pub(super) fn push(&self, jobs: Vec<Job>) -> Result<(), StopReason> {
-        jobs.into_iter().try_for_each(|job| self.queue.push(job))
+        let begun = Instant::now();
+        let pushed = jobs.into_iter().try_for_each(|job| self.queue.push(job));
+        self.progress.add_wait(begun.elapsed());
+        pushed
     }
 
     /// [`Self::push`] for tasks. The future has to be awaited to its end.
     pub(super) async fn push_async(&self, jobs: Vec<Job>) -> Result<(), StopReason> {
+        let begun = Instant::now();
+        let mut pushed = Ok(());
         for job in jobs {
-            self.queue.push_async(job).await?;
+            pushed = self.queue.push_async(job).await;
+            if pushed.is_err() {
+                break;
+            }
         }
-        Ok(())
+        self.progress.add_wait(begun.elapsed());
+        pushed
     }
 
     /// Ends the source once it is parsed up to `offset`. If its last blocks could not be pushed,

@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use weir_feed::FeedCounts;
+use weir_view::{Passed, RouteStage, RouteStageKind};
 
 use crate::metrics::Scrape;
 use crate::metrics::catalog::{
@@ -37,6 +38,11 @@ impl Part for FeedPart {
             add_listener(&listener, &counts, scrape);
         }
     }
+
+    fn stages(&self) -> Vec<RouteStage> {
+        let counts = (self.0)();
+        counts.iter().map(|(listener, counts)| stage(listener, counts)).collect()
+    }
 }
 
 fn add_listener(listener: &str, counts: &FeedCounts, scrape: &mut Scrape) {
@@ -63,5 +69,17 @@ fn add_listener(listener: &str, counts: &FeedCounts, scrape: &mut Scrape) {
     for (metric, ns) in [(&FEED_RECEIVING, counts.receiving_ns), (&FEED_WORKING, counts.working_ns)]
     {
         scrape.add_float(metric, &[listener], Duration::from_nanos(ns).as_secs_f64());
+    }
+}
+
+fn stage(listener: &str, counts: &FeedCounts) -> RouteStage {
+    let busy = Duration::from_nanos(counts.receiving_ns + counts.working_ns);
+    RouteStage {
+        passed: Passed {
+            bytes: Some(counts.bytes),
+            busy: Some(busy.as_secs_f64()),
+            ..Passed::default()
+        },
+        ..RouteStage::new(RouteStageKind::Listener, listener)
     }
 }

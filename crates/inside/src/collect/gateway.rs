@@ -6,6 +6,7 @@ use weir_gateway::token::{TokenCounters, TokenRefusal};
 use weir_gateway::{
     BUCKET_BOUNDS_S, BackendCounts, DurationCounts, DurationExemplar, GatewayCounts, GatewayHandle,
 };
+use weir_view::{Passed, RouteStage, RouteStageKind};
 
 use crate::metrics::catalog::{
     GATEWAY_CACHE, GATEWAY_CONNECTIONS, GATEWAY_CONNECTIONS_MAX, GATEWAY_DECISIONS,
@@ -17,9 +18,16 @@ use crate::metrics::catalog::{
 use crate::metrics::{Exemplar, HistogramPoint, Scrape};
 use crate::part::Part;
 
+/// Backends that are drawn at most.
+const BACKENDS_MAX: usize = 100;
+
 impl Part for GatewayHandle {
     fn collect(&self, scrape: &mut Scrape) {
         collect(&self.counts(), scrape);
+    }
+
+    fn stages(&self) -> Vec<RouteStage> {
+        self.counts().backends.iter().take(BACKENDS_MAX).flat_map(stages).collect()
     }
 }
 
@@ -94,4 +102,25 @@ fn add_tokens(issuer: &str, tokens: &TokenCounters, scrape: &mut Scrape) {
             scrape.add(&TOKENS_REFUSED, &[issuer, refusal.name()], refused);
         }
     }
+}
+
+/// The three parts of the time of a backend's requests, as stages that they pass.
+fn stages(backend: &BackendCounts) -> [RouteStage; 3] {
+    let requests = backend.durations.iter().map(DurationCounts::count).sum();
+    let sum = |part: fn(&DurationCounts) -> Duration| -> Duration {
+        backend.durations.iter().map(part).sum()
+    };
+    let stage = |kind, busy: Duration| RouteStage {
+        passed: Passed {
+            records: Some(requests),
+            busy: Some(busy.as_secs_f64()),
+            ..Passed::default()
+        },
+        ..RouteStage::new(kind, &backend.name)
+    };
+    [
+        stage(RouteStageKind::Gateway, sum(|it| it.wait)),
+        stage(RouteStageKind::Backend, sum(|it| it.header)),
+        stage(RouteStageKind::Client, sum(|it| it.body)),
+    ]
 }

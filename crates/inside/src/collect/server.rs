@@ -1,6 +1,9 @@
 //! The metrics of the server of the page, and of what it reads.
 
+use std::time::Duration;
+
 use weir_server::{ServerCounts, ServerHandle, SourceCounts};
+use weir_view::{Passed, RouteStage, RouteStageKind};
 
 use crate::metrics::Scrape;
 use crate::metrics::catalog::{
@@ -13,6 +16,10 @@ use crate::part::Part;
 impl Part for ServerHandle {
     fn collect(&self, scrape: &mut Scrape) {
         collect(&self.counts(), scrape);
+    }
+
+    fn stages(&self) -> Vec<RouteStage> {
+        stages(&self.counts())
     }
 }
 
@@ -37,7 +44,7 @@ fn collect(counts: &ServerCounts, scrape: &mut Scrape) {
     ] {
         scrape.add(metric, &[], number);
     }
-    for source in &counts.sources {
+    for source in counts.sources.iter().filter(|source| source.is_own) {
         add_source(source, scrape);
     }
 }
@@ -52,5 +59,54 @@ fn add_source(source: &SourceCounts, scrape: &mut Scrape) {
         (&SOURCE_UNPARSED, source.reads.unparsed_lines),
     ] {
         scrape.add(metric, &labels, value);
+    }
+}
+
+fn stages(counts: &ServerCounts) -> Vec<RouteStage> {
+    let mut stages: Vec<RouteStage> = counts.sources.iter().map(source_stage).collect();
+    let stage = |kind, passed| RouteStage { passed, ..RouteStage::new(kind, "") };
+    let reads = &counts.reads;
+    let threads = Some(counts.threads as u64);
+    let busy = |time: Duration| Some(time.as_secs_f64());
+    stages.push(RouteStage {
+        threads,
+        ..stage(RouteStageKind::Read, Passed { busy: busy(counts.times.read), ..Passed::default() })
+    });
+    stages.push(RouteStage {
+        held_bytes: Some(counts.queue_bytes as u64),
+        held_bytes_max: Some(counts.queue_bytes_max as u64),
+        ..RouteStage::new(RouteStageKind::Queue, "")
+    });
+    let parsed = Passed {
+        bytes: Some(reads.bytes_read),
+        records: Some(reads.records),
+        busy: busy(counts.times.parse),
+        waiting: busy(counts.times.wait_to_append),
+    };
+    stages.push(RouteStage { threads, ..stage(RouteStageKind::Parse, parsed) });
+    let appended = Passed {
+        records: Some(reads.records),
+        busy: busy(counts.times.append),
+        ..Passed::default()
+    };
+    stages.push(RouteStage { threads, ..stage(RouteStageKind::Append, appended) });
+    stages.push(RouteStage {
+        held_bytes: Some(counts.memory_bytes as u64),
+        held_bytes_max: Some(counts.memory_bytes_max as u64),
+        ..stage(RouteStageKind::Data, Passed { records: Some(reads.records), ..Passed::default() })
+    });
+    stages
+}
+
+fn source_stage(source: &SourceCounts) -> RouteStage {
+    RouteStage {
+        number: Some(format!("{}-{}", source.session, source.number)),
+        passed: Passed {
+            bytes: Some(source.reads.bytes_read),
+            records: Some(source.reads.records),
+            busy: None,
+            waiting: Some(source.waited.as_secs_f64()),
+        },
+        ..RouteStage::new(RouteStageKind::Source, &source.name)
     }
 }

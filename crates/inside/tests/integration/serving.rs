@@ -9,8 +9,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
-use weir_inside::{AdminServer, Inside, Part, Scrape};
+use weir_inside::{AdminAddress, AdminServer, Inside, Part, Scrape};
 use weir_server::AccessToken;
+use weir_view::{RouteStage, RouteStageKind};
 
 /// No test waits longer than this for anything.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -24,6 +25,11 @@ struct Counted(Arc<Asked>);
 impl Part for Counted {
     fn collect(&self, _: &mut Scrape) {
         self.0.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn stages(&self) -> Vec<RouteStage> {
+        self.0.0.fetch_add(1, Ordering::Relaxed);
+        vec![RouteStage::new(RouteStageKind::Source, "<a>\u{1b}")]
     }
 }
 
@@ -109,9 +115,56 @@ async fn frequent_collectors_share_what_was_read() {
         let answer = exchange(running.address, "GET /metrics", "Host: localhost\r\n").await;
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     }
-    let turns = 1 + start.elapsed().as_millis() as u64 / 100;
+    for _ in 0..50 {
+        let answer = exchange(running.address, "GET /route.json", "Host: localhost\r\n").await;
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
+    let turns = 2 + start.elapsed().as_millis() as u64 / 100;
     let asked = running.asked.0.load(Ordering::Relaxed);
     assert!((1..=turns).contains(&asked), "{asked} times in {:?}", start.elapsed());
+}
+
+#[tokio::test]
+async fn the_page_runs_no_script_of_others() {
+    let running = start(None).await;
+    for (path, content_type) in [
+        ("/", "text/html; charset=utf-8"),
+        ("/route.css", "text/css; charset=utf-8"),
+        ("/route.js", "text/javascript; charset=utf-8"),
+        ("/route.json", "application/json"),
+    ] {
+        let answer = exchange(running.address, &format!("GET {path}"), "Host: localhost\r\n").await;
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        assert!(answer.contains(&format!("content-type: {content_type}\r\n")), "{answer}");
+        assert!(answer.contains("content-security-policy: default-src 'none'; script-src 'self'"));
+        // Names become text nodes.
+        assert!(!answer.contains("innerHTML") && !answer.contains("insertAdjacentHTML"));
+        assert!(!answer.contains(" style=") && !answer.contains(" onclick="), "{answer}");
+    }
+    let token = AccessToken::new("0123456789abcdef").expect("a token");
+    let running = start(Some(token)).await;
+    let link =
+        exchange(running.address, "GET /?token=0123456789abcdef", "Host: localhost\r\n").await;
+    assert!(link.contains("set-cookie: weir-token-80=0123456789abcdef"), "{link}");
+}
+
+#[tokio::test]
+async fn another_process_asks_for_the_route() {
+    let running = start(None).await;
+    let address: AdminAddress = running.address.to_string().parse().expect("an address");
+    let route = address.route(None).await.expect("an answer");
+    assert_eq!(route.stages.len(), 1);
+    assert_eq!(route.stages[0].name, "<a>\u{1b}");
+    let token = AccessToken::new("0123456789abcdef").expect("a token");
+    let running = start(Some(token)).await;
+    let address: AdminAddress = running.address.to_string().parse().expect("an address");
+    let refused = address.route(None).await.expect_err("it wants a token").to_string();
+    assert!(refused.contains("name its file with --token-file"), "{refused}");
+    assert!(address.route(Some("0123456789abcdef")).await.is_ok());
+    drop(running);
+    let nobody: AdminAddress = "127.0.0.1:1".parse().expect("an address");
+    let refused = nobody.route(None).await.expect_err("nobody listens").to_string();
+    assert!(refused.starts_with("tcp://127.0.0.1:1: it cannot be reached: "), "{refused}");
 }
 
 #[tokio::test]

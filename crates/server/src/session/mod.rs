@@ -3,6 +3,7 @@
 mod export_lengths;
 mod sharing;
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -54,6 +55,8 @@ pub(crate) enum Access {
 #[derive(Debug)]
 pub(crate) struct Session {
     id: String,
+    /// Its number among all sessions of the process.
+    number: u64,
     zone: Option<String>,
     jobs: usize,
     remedies: Remedies,
@@ -96,8 +99,10 @@ impl Session {
         data.add_reads_to(reads);
         let view_memory = ViewMemory::new(&data, memory);
         let pipeline = Arc::new(Pipeline::start(&settings, data));
+        static LAST: AtomicU64 = AtomicU64::new(0);
         Self {
             id,
+            number: LAST.fetch_add(1, Ordering::Relaxed),
             zone: options.zone.clone(),
             jobs: options.jobs,
             remedies: options.remedies.clone(),
@@ -121,6 +126,11 @@ impl Session {
 
     pub(crate) fn id(&self) -> &str {
         &self.id
+    }
+
+    /// Its number among all sessions of the process, which is no secret.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
     }
 
     /// The time zone of queries that name none.

@@ -1,0 +1,100 @@
+//! Asks the address of a look inside, for a program beside the one that runs.
+
+use std::fmt;
+use std::time::Duration;
+
+use http_body_util::{BodyExt, Empty, Limited};
+use hyper::body::Bytes;
+use hyper::client::conn::http1;
+use hyper::header::{AUTHORIZATION, HOST, HeaderValue};
+use hyper::{Request, StatusCode};
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+#[cfg(unix)]
+use tokio::net::UnixStream;
+use weir_net::socket::Address;
+use weir_view::{Route, from_json};
+
+use crate::address::AdminAddress;
+
+/// How long an answer may take.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// An answer is not read beyond this: a hundred sources and backends take a hundredth of it.
+const ANSWER_BYTES_MAX: usize = 16 << 20;
+
+/// Why there is no answer. Displays as a sentence with the address.
+#[derive(Debug)]
+pub struct AskError {
+    address: AdminAddress,
+    reason: String,
+}
+
+impl AdminAddress {
+    /// Asks for the route. `token` is what `--token-file` of that program holds.
+    ///
+    /// # Errors
+    /// If nothing answers in time, or something else than Weir.
+    pub async fn route(&self, token: Option<&str>) -> Result<Route, AskError> {
+        let fail = |reason| AskError { address: self.clone(), reason };
+        let asked = tokio::time::timeout(TIMEOUT, ask(self.socket_address(), token)).await;
+        let answer = asked.map_err(|_| fail(format!("it did not answer within {TIMEOUT:?}")))?;
+        from_json(&answer.map_err(fail)?)
+            .map_err(|error| fail(format!("its answer is no route of this version: {error}")))
+    }
+}
+
+async fn ask(address: &Address, token: Option<&str>) -> Result<String, String> {
+    match address {
+        Address::Tcp(host) => exchange(TcpStream::connect(host).await, host, token).await,
+        #[cfg(unix)]
+        Address::Unix(path) => exchange(UnixStream::connect(path).await, "localhost", token).await,
+        other => Err(format!("{other} cannot be asked")),
+    }
+}
+
+async fn exchange<S>(
+    connected: std::io::Result<S>,
+    host: &str,
+    token: Option<&str>,
+) -> Result<String, String>
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let stream = connected.map_err(|error| format!("it cannot be reached: {error}"))?;
+    let broken = |error: hyper::Error| format!("it does not speak HTTP: {error}");
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
+    // Who waits for the answer learns of its error.
+    tokio::spawn(connection);
+    let request = request(host, token).map_err(|error| error.to_string())?;
+    let response = sender.send_request(request).await.map_err(broken)?;
+    match response.status() {
+        StatusCode::OK => {}
+        StatusCode::UNAUTHORIZED => {
+            return Err("it wants a token; name its file with --token-file".to_owned());
+        }
+        status => return Err(format!("its answer is {status}")),
+    }
+    let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX).collect().await;
+    let body = body.map_err(|error| format!("its answer broke off: {error}"))?;
+    String::from_utf8(body.to_bytes().into()).map_err(|_| "its answer is not UTF-8".to_owned())
+}
+
+fn request(host: &str, token: Option<&str>) -> Result<Request<Empty<Bytes>>, hyper::http::Error> {
+    let mut request = Request::get("/route.json").header(HOST, host);
+    if let Some(token) = token {
+        let mut value = HeaderValue::try_from(format!("Bearer {token}"))?;
+        value.set_sensitive(true);
+        request = request.header(AUTHORIZATION, value);
+    }
+    request.body(Empty::new())
+}
+
+impl fmt::Display for AskError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {}", self.address, self.reason)
+    }
+}
+
+impl std::error::Error for AskError {}

@@ -1,0 +1,87 @@
+//! The stages of the last seconds. They are read only while somebody asks for them.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use weir_view::{Route, RouteStage};
+
+use super::slowest::slowest;
+
+/// The stages are kept this often. A page asks for them each second.
+const INTERVAL: Duration = Duration::from_millis(900);
+
+/// Rates are of this time at most.
+const SPAN_MAX: Duration = Duration::from_secs(5);
+
+/// A time shorter than this would give rates that jump.
+const SPAN_MIN: Duration = Duration::from_millis(500);
+
+/// The stages of the last seconds, the oldest first.
+#[derive(Debug, Default)]
+pub(crate) struct History(VecDeque<(Instant, Vec<RouteStage>)>);
+
+impl History {
+    /// The route with its rates, from the stages at this moment.
+    pub(crate) fn route(&mut self, now: Instant, mut stages: Vec<RouteStage>) -> Route {
+        let age = |then: &Instant| now.saturating_duration_since(*then);
+        // A little longer, so that a page that asks each second compares with five seconds before.
+        self.0.retain(|(then, _)| age(then) <= SPAN_MAX + INTERVAL / 2);
+        let is_due = self.0.back().is_none_or(|(then, _)| age(then) >= INTERVAL);
+        if is_due {
+            self.0.push_back((now, stages.clone()));
+        }
+        let before = self.0.front().filter(|(then, _)| age(then) >= SPAN_MIN);
+        let span = before.map(|(then, _)| age(then).as_secs_f64());
+        if let (Some((_, before)), Some(span)) = (before, span) {
+            for stage in &mut stages {
+                let same = before.iter().find(|other| stage.is_same(other));
+                let passed = same.map(|stage| stage.passed).unwrap_or_default();
+                stage.rates = Some(stage.passed.rates_since(&passed, span));
+            }
+        }
+        let slowest = slowest(&stages);
+        Route { span, stages, slowest }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use weir_view::{Passed, RouteStage, RouteStageKind};
+
+    use super::History;
+
+    fn stages(bytes: u64) -> Vec<RouteStage> {
+        let mut stage = RouteStage::new(RouteStageKind::Source, "a");
+        stage.passed = Passed { bytes: Some(bytes), ..Passed::default() };
+        vec![stage]
+    }
+
+    #[test]
+    fn rates_are_of_the_last_seconds() {
+        let mut history = History::default();
+        let start = Instant::now();
+        let mut rate = |ms: u64, bytes| {
+            let route = history.route(start + Duration::from_millis(ms), stages(bytes));
+            (route.span, route.stages[0].rates.and_then(|rates| rates.bytes))
+        };
+        assert_eq!(rate(0, 0), (None, None), "there is nothing to compare with");
+        assert_eq!(rate(100, 50), (None, None), "it is too early");
+        assert_eq!(rate(1_000, 500), (Some(1.0), Some(500.0)));
+        for second in 2..=8 {
+            rate(1_000 * second, 500);
+        }
+        assert_eq!(rate(9_000, 5_500), (Some(5.0), Some(1_000.0)), "the first seconds are over");
+        assert_eq!(rate(100_000, 9_000), (None, None), "nobody has asked for a long time");
+    }
+
+    #[test]
+    fn a_new_stage_began_with_nothing() {
+        let mut history = History::default();
+        let start = Instant::now();
+        history.route(start, Vec::new());
+        let route = history.route(start + Duration::from_secs(2), stages(10));
+        assert_eq!(route.stages[0].rates.and_then(|rates| rates.bytes), Some(5.0));
+    }
+}
