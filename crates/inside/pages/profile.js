@@ -237,7 +237,7 @@ async function take(event) {
   progress.hidden = false;
   say("");
   try {
-    const answer = await fetch(`profile/folded?seconds=${time}&hz=${hz}`);
+    const answer = await fetch(`/profile/folded?seconds=${time}&hz=${hz}`);
     const text = await answer.text();
     const processorTimeS = Number(answer.headers.get("processor-time-ms")) / 1000;
     if (answer.ok) showProfile(text, processorTimeS);

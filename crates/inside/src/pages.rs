@@ -7,12 +7,13 @@ use weir_net::Body;
 /// A file of a page: its path in addresses, its type and its text.
 struct PageFile(&'static str, &'static str, &'static str);
 
-const FILES: [PageFile; 6] = [
+const FILES: [PageFile; 7] = [
     PageFile("/", "text/html; charset=utf-8", include_str!("../pages/route.html")),
     PageFile("/route.js", "text/javascript; charset=utf-8", include_str!("../pages/route.js")),
     PageFile("/route.css", "text/css; charset=utf-8", include_str!("../pages/route.css")),
     PageFile("/profile", "text/html; charset=utf-8", include_str!("../pages/profile.html")),
     PageFile("/profile.js", "text/javascript; charset=utf-8", include_str!("../pages/profile.js")),
+    PageFile("/profile.css", "text/css; charset=utf-8", include_str!("../pages/profile.css")),
     PageFile("/inside.css", "text/css; charset=utf-8", include_str!("../pages/inside.css")),
 ];
 

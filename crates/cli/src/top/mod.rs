@@ -18,7 +18,7 @@ use crate::terminal::Screen;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct TopArguments {
-    /// The --admin address of the program: 127.0.0.1:PORT, [::1]:PORT or unix:/PATH
+    /// The --admin address of the program: 127.0.0.1:PORT, `[::1]:PORT` or unix:/PATH
     #[arg(long, value_name = "ADDRESS")]
     admin: AdminAddress,
 

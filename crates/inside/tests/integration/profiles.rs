@@ -78,9 +78,13 @@ async fn the_page_is_there_with_its_files() {
     let (head, page) = get(&running, "/profile").await;
     assert_eq!(status(&head), "200");
     assert!(head.contains("content-security-policy: default-src 'none'"), "{head}");
-    for (file, content_type) in [("profile.js", "text/javascript"), ("inside.css", "text/css")] {
+    for (file, content_type) in [
+        ("/profile.js", "text/javascript"),
+        ("/profile.css", "text/css"),
+        ("/inside.css", "text/css"),
+    ] {
         assert!(page.contains(&format!("\"{file}\"")), "{page}");
-        let (head, body) = get(&running, &format!("/{file}")).await;
+        let (head, body) = get(&running, file).await;
         assert_eq!(status(&head), "200");
         assert!(head.contains(&format!("content-type: {content_type}")), "{head}");
         assert!(!body.is_empty());
