@@ -37,6 +37,8 @@ pub struct GatewayCounts {
 pub struct BackendCounts {
     /// The name in the configuration; of a template, its URL.
     pub name: String,
+    /// Which of those with this name it is, from 0: routes may have the same template.
+    pub number: usize,
     /// How long requests took, by the class of their status.
     pub durations: Vec<DurationCounts>,
     /// Its servers; none for a template.
@@ -68,10 +70,12 @@ impl GatewayCounts {
             routing.backends().map(|backend| BackendCounts::read(backend)).collect();
         backends.extend(routing.templates().map(|template| BackendCounts {
             name: template.text().to_owned(),
+            number: 0,
             durations: template.durations().read(),
             servers: Vec::new(),
         }));
         backends.sort_by(|one, other| one.name.cmp(&other.name));
+        number_equal_names(&mut backends);
         let verifiers = routing.verifiers();
         let mut issuers: Vec<_> =
             verifiers.map(|it| (it.name().to_owned(), it.counters())).collect();
@@ -89,10 +93,22 @@ impl GatewayCounts {
     }
 }
 
+/// Numbers the backends that have the same name and stand beside each other.
+fn number_equal_names(backends: &mut [BackendCounts]) {
+    for index in 1..backends.len() {
+        if let Some([one, other]) = backends.get_mut(index - 1..=index)
+            && one.name == other.name
+        {
+            other.number = one.number + 1;
+        }
+    }
+}
+
 impl BackendCounts {
     fn read(backend: &Backend) -> Self {
         Self {
             name: backend.name().to_string(),
+            number: 0,
             durations: backend.meter().durations.read(),
             servers: backend
                 .instances()

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use hyper::body::Incoming;
-use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderValue, VARY};
+use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, VARY};
 use hyper::{Method, Request, Response};
 use weir_net::socket::{Address, BindError, BindOptions, Listener, reserve_connections};
 use weir_net::{Body, HostGuard, ServeOptions, Server};
-use weir_server::{AccessToken, Refusal, respond};
+use weir_server::{AccessToken, Refusal, asset, respond};
 use weir_view::to_json;
 
 use crate::address::AdminAddress;
@@ -114,6 +114,16 @@ impl AdminServer {
     }
 }
 
+/// The answer to a page of another site that asks for a profile.
+const OTHER_SITE: &str = "a page of another site takes no profiles";
+
+/// Whether a browser says that a page of another site has sent the request, with `Sec-Fetch-Site` (W3C, Fetch
+/// Metadata Request Headers). A picture or a script has no `Origin`.
+fn comes_from_another_site(headers: &HeaderMap) -> bool {
+    let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
+    site.is_some_and(|site| !matches!(site, b"same-origin" | b"none"))
+}
+
 /// What a request is for.
 enum Asked {
     /// Something that is known now.
@@ -135,11 +145,17 @@ impl Shared {
         }
         let path = request.uri().path();
         if let Some(profile) = ProfileRequest::read(path, request.uri().query()) {
-            return Ok(Asked::Profile(profile));
+            if request.method() == Method::HEAD {
+                return Err(Refusal::MethodNotAllowed);
+            }
+            let is_own = !comes_from_another_site(request.headers());
+            return Ok(Asked::Profile(if is_own { profile } else { Err(OTHER_SITE.to_owned()) }));
         }
         let found = match path {
             "/metrics" => Some(self.metrics(request)),
             "/route.json" => Some(self.route()?),
+            // What leads from the link with a token to the page, and the icon.
+            "/assets/enter.js" | "/favicon.svg" => asset(path, request),
             path => page_file(path),
         };
         found.map(Asked::Now).ok_or(Refusal::NotFound)

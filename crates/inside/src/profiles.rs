@@ -108,11 +108,17 @@ impl Profiles {
 }
 
 async fn take(request: ProfileRequest) -> Result<Profile, ProfileError> {
-    let sampling = Sampling::start(request.sample_rate)?;
+    let sampling = aside(move || Sampling::start(request.sample_rate)).await?;
     tokio::time::sleep(request.duration).await;
-    // Looking up the names of functions takes a while.
-    let finished = tokio::task::spawn_blocking(move || sampling.finish()).await;
-    finished.unwrap_or_else(|_| Err(ProfileError::Refused("the program ends".to_owned())))
+    aside(move || sampling.finish()).await
+}
+
+/// Calls a function that takes a while.
+async fn aside<T: Send + 'static>(
+    function: impl FnOnce() -> Result<T, ProfileError> + Send + 'static,
+) -> Result<T, ProfileError> {
+    let called = tokio::task::spawn_blocking(function).await;
+    called.unwrap_or_else(|_| Err(ProfileError::Refused("the program ends".to_owned())))
 }
 
 fn status(error: &ProfileError) -> StatusCode {

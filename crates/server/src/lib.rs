@@ -49,6 +49,7 @@ pub use access_token::{AccessToken, InvalidToken};
 pub use counts::{ServerCounts, SourceCounts};
 pub use hub::SessionHandle;
 pub use options::{Options, Remedies, StartError};
+pub use page::asset;
 pub use refusal::Refusal;
 pub use response::respond;
 pub use server::{Server, ServerHandle};

@@ -60,7 +60,7 @@ pub(crate) fn index(status: StatusCode) -> Response<Body> {
 
 /// The response with the file at this path. The names are the same in every version of the page, so a
 /// browser has to ask each time whether it has the file already.
-pub(crate) fn asset<B>(path: &str, request: &Request<B>) -> Option<Response<Body>> {
+pub fn asset<B>(path: &str, request: &Request<B>) -> Option<Response<Body>> {
     let (_, resource) = ASSETS.iter().zip(RESOURCES.iter()).find(|(one, _)| one.path == path)?;
     let mut response = resource.respond(request);
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));

@@ -1,5 +1,8 @@
 //! The address of `--admin`, beside the page.
 
+use std::convert::Infallible;
+
+use tokio::sync::oneshot;
 use weir_inside::{AdminServer, Inside};
 use weir_server::{BindOptions, ServerHandle};
 
@@ -35,9 +38,18 @@ impl Admin {
         Ok(Some(Self { server, inside }))
     }
 
-    /// Says the address, and answers until the program ends.
-    pub(super) fn serve(self) -> impl Future<Output = ()> {
+    /// Says the address. Then the future answers until the other half is dropped.
+    pub(super) fn serve(self) -> (impl Future<Output = ()>, AdminEnd) {
         say(format_args!("a look inside at {}", safe(&origin(self.server.address()))));
-        self.server.serve(self.inside, std::future::pending())
+        let (end, ends) = oneshot::channel();
+        let shutdown = async {
+            // The other half is only ever dropped.
+            let _ = ends.await;
+        };
+        (self.server.serve(self.inside, shutdown), AdminEnd(end))
     }
 }
+
+/// Ends the answers when it is dropped. After a hand-over the process may have requests to end for an hour, and
+/// whoever looks inside should see the one that has come.
+pub(super) struct AdminEnd(#[expect(dead_code, reason = "dropped")] oneshot::Sender<Infallible>);

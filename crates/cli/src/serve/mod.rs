@@ -21,7 +21,7 @@ use weir_server::{
     SessionHandle, StartError,
 };
 
-use admin::Admin;
+use admin::{Admin, AdminEnd};
 pub(crate) use arguments::ServeArguments;
 
 use crate::display::safe;
@@ -234,7 +234,7 @@ impl Page {
     /// Serves an empty page at that path until a signal ends it.
     pub(crate) fn serve_at(mut self, path: &str) -> Result<Exit, Failure> {
         let shutdown = self.shutdown_signal();
-        self.begin_admin();
+        let _admin = self.begin_admin();
         self.announce(path)?;
         self.runtime.block_on(self.server.serve(shutdown));
         Ok(Exit::Done)
@@ -268,7 +268,7 @@ impl Page {
         let session = session
             .map_err(|refusal| Failure::new(format_args!("no session can be made: {refusal}")))?;
         let shutdown = self.shutdown_signal();
-        self.begin_admin();
+        let admin = self.begin_admin();
         let printed = self.announce(&session.path());
         match self.announced.take() {
             Some(announced) => announced()?,
@@ -277,15 +277,16 @@ impl Page {
         let (sender, receiver) = mpsc::channel();
         thread::spawn(move || sender.send(fill_session(&session, fill)));
         self.runtime.block_on(self.server.serve(shutdown));
+        drop(admin);
         // Cancelled sources end at once. A read that blocks on a pipe ends with this process.
         Ok(receiver.recv_timeout(self.end_wait).unwrap_or(Exit::Done))
     }
 
-    /// Answers at the address of `--admin` until the program ends.
-    fn begin_admin(&mut self) {
-        if let Some(admin) = self.admin.take() {
-            self.runtime.spawn(admin.serve());
-        }
+    /// Answers at the address of `--admin`, if there is one, until the returned value is dropped.
+    fn begin_admin(&mut self) -> Option<AdminEnd> {
+        let (serving, end) = self.admin.take()?.serve();
+        self.runtime.spawn(serving);
+        Some(end)
     }
 
     /// Installs the signal handlers. Called before the address is printed, so that a signal from

@@ -2,6 +2,8 @@
 //! come.
 
 use std::fs::Permissions;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -60,6 +62,39 @@ fn both_processes_write_whole_lines_into_one_log() {
         assert_eq!(record["status"].to_string().trim_matches('"'), "200", "{line}");
     }
     assert_eq!(log.lines().count(), answered.load(Ordering::SeqCst), "a line for each request");
+}
+
+/// The time at which the process began that answers at the address of `--admin`.
+fn start_time(admin: &str) -> Option<String> {
+    let mut stream = TcpStream::connect(admin).ok()?;
+    stream.set_read_timeout(Some(TIMEOUT)).ok()?;
+    let request = format!("GET /metrics HTTP/1.1\r\nHost: {admin}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    let value = answer.lines().find_map(|line| line.strip_prefix("process_start_time_seconds "));
+    value.map(str::to_owned)
+}
+
+/// The process before goes on for a while, because a client is in the middle of a request.
+#[test]
+fn whoever_looks_inside_sees_the_new_process_alone() {
+    let folder = Folder::new();
+    let file = folder.file("gateway.toml", config(backend("one")).as_bytes());
+    let mut command = weir(["gateway", "--no-open", "--listen", "127.0.0.1:0"]);
+    command.args(["--admin", "127.0.0.1:0", text(&file)]).stdout(Stdio::null());
+    let mut gateway = Gateway::start_as(command);
+    let line = gateway.line("a look inside at http://");
+    let admin = line.rsplit("http://").next().expect("an address").trim().to_owned();
+    let before = start_time(&admin).expect("an answer");
+    let mut half = TcpStream::connect(gateway.address).expect("it accepts");
+    half.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n").expect("it reads");
+    gateway.upgrade();
+    wait_until("only the new process answers", || {
+        (0..30).all(|_| start_time(&admin).is_some_and(|time| time != before))
+    });
+    let process = gateway.processes.0[0];
+    assert!(std::fs::read_link(format!("/proc/{process}/exe")).is_ok(), "the old one has ended");
 }
 
 /// A gateway whose next version starts when a file is there.

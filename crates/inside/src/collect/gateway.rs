@@ -64,9 +64,13 @@ fn add_backend(backend: &BackendCounts, scrape: &mut Scrape) {
             scrape.add_float(&GATEWAY_PARTS, &[&backend.name, part], time.as_secs_f64());
         }
     }
-    for server in &backend.servers {
+    for (index, server) in backend.servers.iter().enumerate() {
         let labels = [&*backend.name, &server.name];
-        scrape.add(&SERVER_UP, &labels, server.is_available.into());
+        // One that is named twice gets twice the requests, and is one server all the same.
+        let mut same = backend.servers.iter().enumerate().filter(|(_, it)| it.name == server.name);
+        if same.clone().next().is_some_and(|(first, _)| first == index) {
+            scrape.add(&SERVER_UP, &labels, same.all(|(_, it)| it.is_available).into());
+        }
         scrape.add(&SERVER_IN_FLIGHT, &labels, server.requests as u64);
         scrape.add(&SERVER_BUSY_CONNECTIONS, &labels, server.busy_connections as u64);
         scrape.add(&SERVER_IDLE_CONNECTIONS, &labels, server.idle_connections as u64);
@@ -116,6 +120,7 @@ fn stages(backend: &BackendCounts) -> [RouteStage; 3] {
             busy: Some(busy.as_secs_f64()),
             ..Passed::default()
         },
+        number: (backend.number > 0).then(|| backend.number.to_string()),
         ..RouteStage::new(kind, &backend.name)
     };
     [
@@ -123,4 +128,50 @@ fn stages(backend: &BackendCounts) -> [RouteStage; 3] {
         stage(RouteStageKind::Backend, sum(|it| it.header)),
         stage(RouteStageKind::Client, sum(|it| it.body)),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_gateway::ServerCounts;
+
+    use super::*;
+    use crate::metrics::TextFormat;
+
+    #[test]
+    fn a_server_that_is_named_twice_is_one() {
+        let server = |name: &str, is_available, requests| ServerCounts {
+            name: name.to_owned(),
+            is_available,
+            requests,
+            busy_connections: 0,
+            idle_connections: 0,
+        };
+        let backend = |number, servers| BackendCounts {
+            name: "one".to_owned(),
+            number,
+            durations: Vec::new(),
+            servers,
+        };
+        let twice =
+            backend(0, vec![server("a", true, 2), server("b", true, 1), server("a", true, 3)]);
+        let mut scrape = Scrape::default();
+        add_backend(&twice, &mut scrape);
+        let text = scrape.text(TextFormat::Prometheus);
+        for line in [
+            "weir_gateway_server_up{backend=\"one\",server=\"a\"} 1",
+            "weir_gateway_server_up{backend=\"one\",server=\"b\"} 1",
+            "weir_gateway_server_requests{backend=\"one\",server=\"a\"} 5",
+        ] {
+            assert!(text.lines().any(|it| it == line), "{line}: {text}");
+        }
+        let mut scrape = Scrape::default();
+        let half = backend(1, vec![server("a", true, 0), server("a", false, 0)]);
+        add_backend(&half, &mut scrape);
+        let text = scrape.text(TextFormat::Prometheus);
+        let line = "weir_gateway_server_up{backend=\"one\",server=\"a\"} 0";
+        assert!(text.lines().any(|it| it == line), "{text}");
+        let [first, ..] = stages(&twice);
+        let [second, ..] = stages(&half);
+        assert!(!first.is_same(&second), "{first:?} {second:?}");
+    }
 }

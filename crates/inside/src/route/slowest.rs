@@ -63,7 +63,9 @@ fn of_gateway(stages: &[RouteStage]) -> Option<SlowestStage> {
 /// The parsers, if they are busy nearly all the time.
 fn of_parsers(stages: &[RouteStage]) -> Option<SlowestStage> {
     use RouteStageKind::{Append, Parse, Read};
-    let threads = stages.iter().find(|stage| stage.stage == Parse)?.threads? as f64;
+    // Without a session there are no parsers.
+    let threads = stages.iter().find(|stage| stage.stage == Parse)?.threads;
+    let threads = threads.filter(|threads| *threads > 0)? as f64;
     let work = of_kinds(stages, &[Read, Parse, Append]);
     let share = work.clone().map(|(_, stage)| busy(stage)).sum::<f64>() / threads;
     let (index, stage) = work.max_by(|one, other| busy(one.1).total_cmp(&busy(other.1)))?;
@@ -145,6 +147,8 @@ mod tests {
                 stage(Append, "", append, 0.0),
             ]
         };
+        let mut without_sessions = log(0.0, 0.0, 0.0).split_off(2);
+        without_sessions[1].threads = Some(0);
         for (stages, index, words) in [
             (gateway(1.0, 8.0, 1.0), Some(1), "for the backend a: 80% of their time"),
             (gateway(8.0, 1.0, 1.0), Some(0), "in the gateway: 80% of their time"),
@@ -156,6 +160,7 @@ mod tests {
             (log(0.1, 0.5, 0.0), Some(0), "wait for the source a.log, which brings 2.5 MB"),
             (vec![stage(Source, "a.log", 0.0, 0.0)], None, "Nothing flows"),
             (vec![RouteStage::new(Source, "a.log")], None, "in a second"),
+            (without_sessions, None, "Nothing flows"),
         ] {
             let found = slowest(&stages);
             assert_eq!(found.stage, index, "{found:?}");

@@ -14,7 +14,7 @@ use weir_server::AccessToken;
 use weir_view::{RouteStage, RouteStageKind};
 
 /// No test waits longer than this for anything.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Counts how often it is asked.
 #[derive(Default)]
@@ -146,6 +146,12 @@ async fn the_page_runs_no_script_of_others() {
     let link =
         exchange(running.address, "GET /?token=0123456789abcdef", "Host: localhost\r\n").await;
     assert!(link.contains("set-cookie: weir-token-80=0123456789abcdef"), "{link}");
+    // What leads on to the page.
+    let script = link.split("<script src=\"").nth(1).and_then(|rest| rest.split('"').next());
+    let script = script.expect("a script");
+    let fields = "Host: localhost\r\nCookie: weir-token-80=0123456789abcdef\r\n";
+    let answer = exchange(running.address, &format!("GET {script}"), fields).await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{script}: {answer}");
 }
 
 #[tokio::test]
