@@ -3,22 +3,42 @@
 use super::forbidden::{Crates, Exception, Rule};
 
 /// The crates that each crate may depend on, outside its tests.
-pub(super) const LAYERS: [(&str, &[&str]); 15] = [
+pub(super) const LAYERS: [(&str, &[&str]); 16] = [
     ("core", &[]),
     ("demo", &[]),
-    ("net", &[]),
-    ("ingest", &["weir-core"]),
-    ("feed", &["weir-ingest", "weir-net"]),
+    ("observe", &[]),
+    ("net", &["weir-observe"]),
+    ("ingest", &["weir-core", "weir-observe"]),
+    ("feed", &["weir-ingest", "weir-net", "weir-observe"]),
     ("rules", &["weir-core"]),
     ("view", &["weir-core", "weir-rules"]),
     ("export", &["weir-core", "weir-view"]),
     ("query", &["weir-core", "weir-export", "weir-rules", "weir-view"]),
-    ("server", &["weir-core", "weir-ingest", "weir-net", "weir-query", "weir-rules", "weir-view"]),
-    ("gateway", &["weir-core", "weir-ingest", "weir-net", "weir-rules"]),
+    (
+        "server",
+        &[
+            "weir-core",
+            "weir-ingest",
+            "weir-net",
+            "weir-observe",
+            "weir-query",
+            "weir-rules",
+            "weir-view",
+        ],
+    ),
+    ("gateway", &["weir-core", "weir-ingest", "weir-net", "weir-observe", "weir-rules"]),
     ("profile", &[]),
     (
         "inside",
-        &["weir-feed", "weir-gateway", "weir-net", "weir-profile", "weir-server", "weir-view"],
+        &[
+            "weir-feed",
+            "weir-gateway",
+            "weir-net",
+            "weir-observe",
+            "weir-profile",
+            "weir-server",
+            "weir-view",
+        ],
     ),
     (
         "cli",
@@ -29,6 +49,7 @@ pub(super) const LAYERS: [(&str, &[&str]); 15] = [
             "weir-gateway",
             "weir-ingest",
             "weir-inside",
+            "weir-observe",
             "weir-query",
             "weir-rules",
             "weir-server",
