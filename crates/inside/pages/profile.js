@@ -57,7 +57,7 @@ function functionTimes(stacks, thread) {
   return [...times.values()];
 }
 
-const state = { stacks: [], samples: 0, processorTimeS: 0, root: null, focus: null, current: null, sort: "own", nodes: new Map() };
+const state = { stacks: [], samples: 0, sampledTimeS: 0, root: null, focus: null, current: null, sort: "own", nodes: new Map() };
 
 function share(samples) {
   const of = state.root.total;
@@ -66,7 +66,7 @@ function share(samples) {
 }
 
 function seconds(samples) {
-  const time = (state.processorTimeS * samples) / state.samples;
+  const time = (state.sampledTimeS * samples) / state.samples;
   return time < 1 ? `${Math.round(time * 1000)} ms` : `${time.toFixed(2)} s`;
 }
 
@@ -197,11 +197,11 @@ function show() {
   showShare();
 }
 
-function showProfile(folded, processorTimeS) {
+function showProfile(folded, sampledTimeS) {
   state.stacks = parse(folded);
   const samples = state.stacks.reduce((sum, it) => sum + it.samples, 0);
   state.samples = samples;
-  state.processorTimeS = processorTimeS;
+  state.sampledTimeS = sampledTimeS;
   const threads = new Map();
   for (const { functions, samples } of state.stacks) {
     threads.set(functions[0], (threads.get(functions[0]) ?? 0) + samples);
@@ -239,8 +239,8 @@ async function take(event) {
   try {
     const answer = await fetch(`/profile/folded?seconds=${time}&hz=${hz}`);
     const text = await answer.text();
-    const processorTimeS = Number(answer.headers.get("processor-time-ms")) / 1000;
-    if (answer.ok) showProfile(text, processorTimeS);
+    const sampledTimeS = Number(answer.headers.get("sampled-time-ms")) / 1000;
+    if (answer.ok) showProfile(text, sampledTimeS);
     else say(text.trim(), true);
   } catch (error) {
     say(`The program did not answer: ${error.message}`, true);

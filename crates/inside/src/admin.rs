@@ -13,6 +13,7 @@ use weir_server::{AccessToken, Refusal, asset, respond};
 use weir_view::to_json;
 
 use crate::address::AdminAddress;
+use crate::answers::json;
 use crate::inside::Inside;
 use crate::metrics::{TextFormat, chosen_format};
 use crate::pages::page_file;
@@ -187,10 +188,7 @@ impl Shared {
                 text
             }
         };
-        let mut response = Response::new(Body::from(text.to_string()));
-        let json = HeaderValue::from_static("application/json");
-        response.headers_mut().insert(CONTENT_TYPE, json);
-        Ok(response)
+        Ok(json(Ok(text.to_string())))
     }
 
     /// The text of the metrics, made anew if it is not fresh. One request at a time makes it, so that many

@@ -20,6 +20,7 @@
 
 mod address;
 mod admin;
+mod answers;
 mod client;
 mod collect;
 mod inside;

@@ -1,12 +1,19 @@
-//! `GET /profile/…`: profiles that are taken while the request waits.
+//! What takes its time: profiles, and the stacks of threads. It is taken while the request waits.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
+use tokio::time::sleep;
 use weir_net::Body;
-use weir_profile::{Profile, ProfileError, SampleRate, Sampling};
+use weir_observe::call::{CallCounts, Recording};
+use weir_profile::{
+    Profile, ProfileError, ProfileKind, SampleRate, Sampling, ThreadStack, thread_stacks,
+};
+use weir_view::{CallProfile, FunctionCalls, NamedStack, ThreadStacks, to_json};
+
+use crate::answers::{json, sentence};
 
 /// The longest profile, in seconds. The samples of a minute say what an hour's would, and a client that has
 /// gone is noticed in this time at the latest.
@@ -15,21 +22,33 @@ const SECONDS_MAX: u64 = 60;
 /// How long samples are taken if the request does not say.
 const SECONDS: u64 = 10;
 
-/// The processor time of the profile, in milliseconds, which folded stacks have no place for.
-const PROCESSOR_TIME_MS: HeaderName = HeaderName::from_static("processor-time-ms");
+/// The time that all samples together stand for, in milliseconds, which folded stacks have no place for.
+const SAMPLED_TIME_MS: HeaderName = HeaderName::from_static("sampled-time-ms");
 
 /// What a client asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ProfileRequest {
+pub(crate) enum ProfileRequest {
+    /// Samples.
+    Samples(SamplesRequest),
+    /// The last samples once more, and not new ones.
+    Last(ProfileFormat),
+    /// The calls of marked functions in a time.
+    Calls(Duration),
+    /// The stacks of all threads.
+    Stacks,
+}
+
+/// What samples a client asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SamplesRequest {
     format: ProfileFormat,
-    /// The last profile once more, and not a new one.
-    is_last: bool,
+    kind: ProfileKind,
     duration: Duration,
     sample_rate: SampleRate,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ProfileFormat {
+pub(crate) enum ProfileFormat {
     Folded,
     Pprof,
 }
@@ -46,58 +65,95 @@ impl ProfileRequest {
     /// # Errors
     /// If a parameter has no valid value: a sentence.
     pub(crate) fn read(path: &str, query: Option<&str>) -> Option<Result<Self, String>> {
+        let query = query.unwrap_or_default();
         let format = match path {
+            "/profile/calls.json" => return Some(Self::calls(query)),
+            "/threads/stacks.json" => return Some(Ok(Self::Stacks)),
             "/profile/folded" => ProfileFormat::Folded,
             // The second is where programs for Go look.
             "/profile/pprof" | "/debug/pprof/profile" => ProfileFormat::Pprof,
             _ => return None,
         };
-        Some(Self::with_parameters(format, query.unwrap_or_default()))
+        Some(Self::samples(format, query))
     }
 
-    fn with_parameters(format: ProfileFormat, query: &str) -> Result<Self, String> {
-        let (mut seconds, mut sample_rate, mut is_last) = (SECONDS, SampleRate::default(), false);
-        for parameter in query.split('&').filter(|it| !it.is_empty()) {
-            let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+    fn samples(format: ProfileFormat, query: &str) -> Result<Self, String> {
+        let mut wanted = SamplesRequest {
+            format,
+            kind: ProfileKind::Processor,
+            duration: Duration::from_secs(SECONDS),
+            sample_rate: SampleRate::default(),
+        };
+        let mut is_last = false;
+        for (name, value) in parameters(query) {
             match name {
                 "last" => is_last = true,
-                "seconds" => {
-                    let valid = value.parse().ok().filter(|it| (1..=SECONDS_MAX).contains(it));
-                    seconds = valid.ok_or_else(|| {
-                        format!("seconds={value}: write a number from 1 to {SECONDS_MAX}")
-                    })?;
-                }
+                "seconds" => wanted.duration = seconds(value)?,
+                "kind" => wanted.kind = kind(value)?,
                 "hz" => {
                     let valid = value.parse().ok().and_then(SampleRate::new);
-                    sample_rate = valid.ok_or_else(|| {
+                    wanted.sample_rate = valid.ok_or_else(|| {
                         format!("hz={value}: write a number from 1 to {}", SampleRate::HZ_MAX)
                     })?;
                 }
-                other => return Err(format!("`{other}` is none of seconds, hz and last")),
+                other => return Err(format!("`{other}` is none of seconds, hz, kind and last")),
             }
         }
-        Ok(Self { format, is_last, duration: Duration::from_secs(seconds), sample_rate })
+        Ok(if is_last { Self::Last(format) } else { Self::Samples(wanted) })
+    }
+
+    fn calls(query: &str) -> Result<Self, String> {
+        let mut duration = Duration::from_secs(SECONDS);
+        for (name, value) in parameters(query) {
+            match name {
+                "seconds" => duration = seconds(value)?,
+                other => return Err(format!("`{other}` is not seconds")),
+            }
+        }
+        Ok(Self::Calls(duration))
+    }
+}
+
+/// The parameters of a query, each with its value.
+fn parameters(query: &str) -> impl Iterator<Item = (&str, &str)> {
+    let parameters = query.split('&').filter(|it| !it.is_empty());
+    parameters.map(|it| it.split_once('=').unwrap_or((it, "")))
+}
+
+fn seconds(value: &str) -> Result<Duration, String> {
+    let valid = value.parse().ok().filter(|it| (1..=SECONDS_MAX).contains(it));
+    let seconds = valid.map(Duration::from_secs);
+    seconds.ok_or_else(|| format!("seconds={value}: write a number from 1 to {SECONDS_MAX}"))
+}
+
+fn kind(value: &str) -> Result<ProfileKind, String> {
+    match value {
+        "processor" => Ok(ProfileKind::Processor),
+        "waiting" => Ok(ProfileKind::Waiting),
+        other => Err(format!("kind={other}: write processor or waiting")),
     }
 }
 
 impl Profiles {
-    /// Takes the profile that a client asks for. If the client goes, the profile ends with its request.
+    /// Takes what a client asks for. If the client goes, it ends with its request.
     pub(crate) async fn answer(&self, request: Result<ProfileRequest, String>) -> Response<Body> {
-        let request = match request {
-            Ok(request) => request,
-            Err(message) => return sentence(StatusCode::BAD_REQUEST, &message),
-        };
-        let profile = match request.is_last {
-            true => self.last.lock().unwrap_or_else(PoisonError::into_inner).clone(),
-            false => match take(request).await {
-                Ok(profile) => Some(self.keep(profile)),
-                Err(error) => return sentence(status(&error), &error.to_string()),
+        match request {
+            Err(message) => sentence(StatusCode::BAD_REQUEST, &message),
+            Ok(ProfileRequest::Calls(duration)) => calls(duration).await,
+            Ok(ProfileRequest::Stacks) => stacks().await,
+            Ok(ProfileRequest::Last(format)) => match self.last() {
+                Some(profile) => written(&profile, format),
+                None => sentence(StatusCode::NOT_FOUND, "no profile has been taken yet"),
             },
-        };
-        match profile {
-            Some(profile) => written(&profile, request.format),
-            None => sentence(StatusCode::NOT_FOUND, "no profile has been taken yet"),
+            Ok(ProfileRequest::Samples(wanted)) => match take(wanted).await {
+                Ok(profile) => written(&self.keep(profile), wanted.format),
+                Err(error) => refused(&error),
+            },
         }
+    }
+
+    fn last(&self) -> Option<Arc<Profile>> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn keep(&self, profile: Profile) -> Arc<Profile> {
@@ -107,10 +163,10 @@ impl Profiles {
     }
 }
 
-async fn take(request: ProfileRequest) -> Result<Profile, ProfileError> {
-    let sampling = aside(move || Sampling::start(request.sample_rate)).await?;
-    tokio::time::sleep(request.duration).await;
-    aside(move || sampling.finish()).await
+async fn take(wanted: SamplesRequest) -> Result<Profile, ProfileError> {
+    let sampling = aside(move || Sampling::start(wanted.kind, wanted.sample_rate)).await?;
+    sleep(wanted.duration).await;
+    aside(move || Ok(sampling.finish())).await
 }
 
 /// Calls a function that takes a while.
@@ -121,12 +177,13 @@ async fn aside<T: Send + 'static>(
     called.unwrap_or_else(|_| Err(ProfileError::Refused("the program ends".to_owned())))
 }
 
-fn status(error: &ProfileError) -> StatusCode {
-    match error {
+fn refused(error: &ProfileError) -> Response<Body> {
+    let status = match error {
         ProfileError::Running => StatusCode::CONFLICT,
         ProfileError::Refused(_) => StatusCode::SERVICE_UNAVAILABLE,
         ProfileError::Unsupported => StatusCode::NOT_IMPLEMENTED,
-    }
+    };
+    sentence(status, &error.to_string())
 }
 
 fn written(profile: &Profile, format: ProfileFormat) -> Response<Body> {
@@ -137,41 +194,86 @@ fn written(profile: &Profile, format: ProfileFormat) -> Response<Body> {
     let mut response = Response::new(Body::from(bytes));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-    let milliseconds = u64::try_from(profile.processor_time.as_millis()).unwrap_or(u64::MAX);
-    headers.insert(PROCESSOR_TIME_MS, HeaderValue::from(milliseconds));
+    let milliseconds = u64::try_from(profile.sampled_time.as_millis()).unwrap_or(u64::MAX);
+    headers.insert(SAMPLED_TIME_MS, HeaderValue::from(milliseconds));
     response
 }
 
-fn sentence(status: StatusCode, message: &str) -> Response<Body> {
-    let mut response = Response::new(Body::from(format!("{message}\n")));
-    *response.status_mut() = status;
-    let content_type = HeaderValue::from_static("text/plain; charset=utf-8");
-    response.headers_mut().insert(CONTENT_TYPE, content_type);
-    response
+/// Records the calls of marked functions for a while.
+async fn calls(duration: Duration) -> Response<Body> {
+    let recording = match Recording::start() {
+        Ok(recording) => recording,
+        Err(error) => return sentence(StatusCode::CONFLICT, &error.to_string()),
+    };
+    let start = Instant::now();
+    sleep(duration).await;
+    let seconds = start.elapsed().as_secs_f64();
+    let calls = recording.finish().iter().map(function_calls).collect();
+    json(to_json(&CallProfile { seconds, calls }))
+}
+
+fn function_calls(counts: &CallCounts) -> FunctionCalls {
+    FunctionCalls {
+        caller: counts.caller.map(str::to_owned),
+        name: counts.name.to_owned(),
+        calls: counts.calls,
+        own: counts.own.as_secs_f64(),
+        accumulated: counts.accumulated.as_secs_f64(),
+    }
+}
+
+async fn stacks() -> Response<Body> {
+    match aside(thread_stacks).await {
+        Ok(stacks) => {
+            let threads = stacks.into_iter().map(named_stack).collect();
+            json(to_json(&ThreadStacks { threads }))
+        }
+        Err(error) => refused(&error),
+    }
+}
+
+fn named_stack(stack: ThreadStack) -> NamedStack {
+    let ThreadStack { id, name, state, functions } = stack;
+    NamedStack { id, name, state: state.to_string(), functions }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Duration, ProfileFormat, ProfileRequest, SampleRate};
+    use super::*;
 
     #[test]
     fn parameters_are_checked() {
         let read = |path: &str, query| ProfileRequest::read(path, query);
-        let expected = |format, is_last, seconds, hz| {
+        let samples = |format, kind, seconds, hz| {
             let (duration, sample_rate) = (Duration::from_secs(seconds), SampleRate::new(hz));
             let sample_rate = sample_rate.expect("a rate");
-            Some(Ok(ProfileRequest { format, is_last, duration, sample_rate }))
+            let wanted = SamplesRequest { format, kind, duration, sample_rate };
+            Some(Ok(ProfileRequest::Samples(wanted)))
         };
         let (folded, pprof) = (ProfileFormat::Folded, ProfileFormat::Pprof);
-        assert_eq!(read("/profile/folded", None), expected(folded, false, 10, 99));
-        let asked = read("/profile/pprof", Some("seconds=60&hz=999"));
-        assert_eq!(asked, expected(pprof, false, 60, 999));
+        let (processor, waiting) = (ProfileKind::Processor, ProfileKind::Waiting);
+        assert_eq!(read("/profile/folded", None), samples(folded, processor, 10, 99));
+        let asked = read("/profile/pprof", Some("seconds=60&hz=999&kind=waiting"));
+        assert_eq!(asked, samples(pprof, waiting, 60, 999));
         let asked = read("/debug/pprof/profile", Some("last&seconds=1"));
-        assert_eq!(asked, expected(pprof, true, 1, 99));
+        assert_eq!(asked, Some(Ok(ProfileRequest::Last(pprof))));
+        let asked = read("/profile/calls.json", Some("seconds=2"));
+        assert_eq!(asked, Some(Ok(ProfileRequest::Calls(Duration::from_secs(2)))));
+        assert_eq!(read("/threads/stacks.json", None), Some(Ok(ProfileRequest::Stacks)));
         assert_eq!(read("/profile", None), None);
-        for query in ["seconds=0", "seconds=3600", "seconds=-1", "hz=1000", "hz=x", "second=1"] {
-            let asked = read("/profile/folded", Some(query)).expect("a path of a profile");
-            assert!(asked.is_err(), "{query}");
+        for (path, query) in [
+            ("/profile/folded", "seconds=0"),
+            ("/profile/folded", "seconds=3600"),
+            ("/profile/folded", "seconds=-1"),
+            ("/profile/folded", "hz=1000"),
+            ("/profile/folded", "hz=x"),
+            ("/profile/folded", "second=1"),
+            ("/profile/pprof", "kind=heap"),
+            ("/profile/calls.json", "hz=1"),
+            ("/profile/calls.json", "seconds=61"),
+        ] {
+            let asked = read(path, Some(query)).expect("a path of a profile");
+            assert!(asked.is_err(), "{path}?{query}");
         }
     }
 }

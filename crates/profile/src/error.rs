@@ -5,7 +5,7 @@ use std::fmt;
 /// Why there is no profile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProfileError {
-    /// There can be one at a time, because the timer is the process's own.
+    /// There can be one at a time, because the handler of interrupts is the process's own.
     Running,
     /// The system refused the timer or the signal, for this reason.
     Refused(String),
@@ -17,7 +17,7 @@ impl fmt::Display for ProfileError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Running => formatter.write_str(
-                "another profile is being taken; the process has one timer for it, so wait until that has ended",
+                "another profile is being taken; there can be one at a time, so wait until that has ended",
             ),
             Self::Refused(reason) => {
                 write!(formatter, "the system takes no samples: {reason}")

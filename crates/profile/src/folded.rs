@@ -31,7 +31,7 @@ fn push_name(text: &mut String, name: &str) {
 mod tests {
     use std::time::{Duration, SystemTime};
 
-    use crate::profile::Period;
+    use crate::profile::{Period, ProfileKind};
     use crate::{Profile, SampleRate, Stack};
 
     #[test]
@@ -46,9 +46,11 @@ mod tests {
             stack("a\nb\u{1b}", &[], 1),
         ];
         let period = Period {
+            kind: ProfileKind::Processor,
             begun: SystemTime::UNIX_EPOCH,
             duration: Duration::ZERO,
-            processor_time: Duration::ZERO,
+            sampled_time: Duration::ZERO,
+            lost: 0,
         };
         let folded = Profile::new(stacks, SampleRate::default(), period).folded();
         assert_eq!(folded, "parse 1;main;<[T_ 4] as core::fmt::Debug>::fmt 2\na_b_ 1\n");

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::profile::Profile;
+use crate::profile::{Profile, ProfileKind};
 
 /// The fields of the message `Profile` that are written.
 mod field {
@@ -19,19 +19,23 @@ mod field {
 }
 
 impl Profile {
-    /// The profile as `go tool pprof`, Grafana and others read it: samples and nanoseconds of processor time
-    /// for each stack, with the label `thread`. Not compressed.
+    /// The profile as `go tool pprof`, Grafana and others read it: samples and nanoseconds for each
+    /// stack, with the label `thread`. Not compressed.
     pub fn pprof(&self) -> Vec<u8> {
         let mut names = Names::default();
         // The first text has to be empty.
         names.number("");
         let (samples, count) = (names.number("samples"), names.number("count"));
-        let (cpu, nanoseconds) = (names.number("cpu"), names.number("nanoseconds"));
+        let time = match self.kind {
+            ProfileKind::Processor => "cpu",
+            ProfileKind::Waiting => "waiting",
+        };
+        let (time, nanoseconds) = (names.number(time), names.number("nanoseconds"));
         let thread = names.number("thread");
         let mut functions = Names::default();
         let period_ns = 1_000_000_000 / u64::from(self.sample_rate.hz());
         let mut message = Message::default();
-        for (kind, unit) in [(samples, count), (cpu, nanoseconds)] {
+        for (kind, unit) in [(samples, count), (time, nanoseconds)] {
             message.message(field::SAMPLE_TYPE, &value_type(kind, unit));
         }
         for stack in &self.stacks {
@@ -65,7 +69,7 @@ impl Profile {
         }
         message.number(field::TIME_NANOS, nanoseconds_since_1970(self.begun));
         message.number(field::DURATION_NANOS, nanoseconds_of(self.duration));
-        message.message(field::PERIOD_TYPE, &value_type(cpu, nanoseconds));
+        message.message(field::PERIOD_TYPE, &value_type(time, nanoseconds));
         message.number(field::PERIOD, period_ns);
         message.0
     }
@@ -148,7 +152,7 @@ mod tests {
     use std::time::{Duration, UNIX_EPOCH};
 
     use super::Message;
-    use crate::profile::Period;
+    use crate::profile::{Period, ProfileKind};
     use crate::{Profile, SampleRate, Stack};
 
     #[test]
@@ -175,9 +179,11 @@ mod tests {
             samples,
         };
         let period = Period {
+            kind: ProfileKind::Processor,
             begun: UNIX_EPOCH + Duration::from_secs(1),
             duration: Duration::from_secs(2),
-            processor_time: Duration::from_secs(1),
+            sampled_time: Duration::from_secs(1),
+            lost: 0,
         };
         let profile = Profile::new(vec![stack(1), stack(2)], SampleRate::default(), period);
         let bytes = profile.pprof();

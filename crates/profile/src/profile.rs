@@ -4,9 +4,20 @@ use std::time::{Duration, SystemTime};
 
 use crate::sample_rate::SampleRate;
 
+/// What samples are taken of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProfileKind {
+    /// The processor time of the threads that run.
+    Processor,
+    /// The time of the threads that wait, for whatever it is: a lock, a socket, a timer, work.
+    Waiting,
+}
+
 /// Stacks, and how often each was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Profile {
+    /// What they are samples of.
+    pub kind: ProfileKind,
     /// The stacks, the most frequent first.
     pub stacks: Vec<Stack>,
     /// The rate of the samples.
@@ -15,16 +26,21 @@ pub struct Profile {
     pub begun: SystemTime,
     /// For how long samples were taken.
     pub duration: Duration,
-    /// The processor time that the whole process took meanwhile.
-    pub processor_time: Duration,
+    /// The time that all samples together stand for: the processor time of the whole process meanwhile, or the
+    /// time that its threads waited.
+    pub sampled_time: Duration,
+    /// Samples that are not in the stacks, for want of room.
+    pub lost: u64,
 }
 
-/// When samples were taken.
+/// When samples were taken, and of what.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Period {
+    pub(crate) kind: ProfileKind,
     pub(crate) begun: SystemTime,
     pub(crate) duration: Duration,
-    pub(crate) processor_time: Duration,
+    pub(crate) sampled_time: Duration,
+    pub(crate) lost: u64,
 }
 
 /// A stack of one thread.
@@ -53,8 +69,8 @@ impl Profile {
         });
         // Stable, so that equals stay in the order of their names.
         stacks.sort_by_key(|stack| std::cmp::Reverse(stack.samples));
-        let Period { begun, duration, processor_time } = period;
-        Self { stacks, sample_rate, begun, duration, processor_time }
+        let Period { kind, begun, duration, sampled_time, lost } = period;
+        Self { kind, stacks, sample_rate, begun, duration, sampled_time, lost }
     }
 
     /// The number of samples.
@@ -62,12 +78,12 @@ impl Profile {
         self.stacks.iter().map(|stack| stack.samples).sum()
     }
 
-    /// The share of the processor time that a number of samples stands for. It does not depend on the rate:
+    /// The share of the time that a number of samples stands for. It does not depend on the rate:
     /// the kernel's clock may be slower than what was asked for.
     pub fn time(&self, samples: u64) -> Duration {
         match self.samples() {
             0 => Duration::ZERO,
-            all => self.processor_time.mul_f64(samples as f64 / all as f64),
+            all => self.sampled_time.mul_f64(samples as f64 / all as f64),
         }
     }
 }
@@ -90,9 +106,11 @@ mod tests {
             stack("one", "a", 4),
         ];
         let period = Period {
+            kind: ProfileKind::Processor,
             begun: SystemTime::UNIX_EPOCH,
             duration: Duration::from_secs(10),
-            processor_time: Duration::from_secs(22),
+            sampled_time: Duration::from_secs(22),
+            lost: 0,
         };
         let profile = Profile::new(stacks, SampleRate::default(), period);
         let expected = vec![stack("one", "a", 5), stack("one", "b", 3), stack("two", "a", 3)];

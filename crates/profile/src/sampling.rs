@@ -1,68 +1,74 @@
 //! Taking samples.
 
 use std::collections::HashMap;
-use std::fmt;
+use std::io;
 use std::time::{Duration, Instant, SystemTime};
 
-use pprof::{Error, Frames, ProfilerGuard, ProfilerGuardBuilder};
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::collector::{Collected, Collector};
 use crate::error::ProfileError;
-use crate::function_name::without_hash;
-use crate::profile::{Period, Profile, Stack};
+use crate::function_names::FunctionNames;
+use crate::interrupt::{Interrupts, Timer, check_library};
+use crate::profile::{Period, Profile, ProfileKind, Stack};
 use crate::sample_rate::SampleRate;
-
-/// Libraries whose functions are not sampled: the tables of the kernel's own (`vdso(7)`), which reads the clock, are
-/// not always right.
-const NOT_WALKED: [&str; 1] = ["vdso"];
+use crate::turn::Turn;
 
 /// Samples that are being taken, until this is dropped.
 ///
-/// A thread that waits has none: the timer counts processor time. While there is one of these, the process
-/// has a handler for `SIGPROF`; afterwards it ignores that signal.
+/// The process has a handler for `SIGPROF` from the first of these on. System calls of an interrupted thread begin
+/// again, or end with `EINTR`.
+#[derive(Debug)]
 pub struct Sampling {
-    guard: ProfilerGuard<'static>,
+    kind: ProfileKind,
     sample_rate: SampleRate,
     begun: (SystemTime, Instant),
     processor_time: Duration,
+    // They are dropped in this order.
+    timer: Option<Timer>,
+    collector: Collector,
+    turn: Turn,
 }
 
 impl Sampling {
-    /// Begins to take samples. The first time takes a while, and memory that the process keeps: a table for
-    /// 16,384 stacks.
+    /// Begins to take samples. Of threads that wait, the rate is that of rounds through all threads; it is lower
+    /// if there are so many that a round takes more than a tenth of the time.
     ///
     /// # Errors
-    /// If samples are being taken already, or the system has no timer for it.
-    pub fn start(sample_rate: SampleRate) -> Result<Self, ProfileError> {
-        let frequency = i32::try_from(sample_rate.hz()).unwrap_or(i32::MAX);
-        let builder = ProfilerGuardBuilder::default().frequency(frequency).blocklist(&NOT_WALKED);
-        let guard = builder.build().map_err(reason)?;
+    /// If samples are being taken already, or the system does not let it.
+    pub fn start(kind: ProfileKind, sample_rate: SampleRate) -> Result<Self, ProfileError> {
+        let turn = Turn::take()?;
+        check_library()?;
+        let interrupts = Interrupts::start().map_err(refused)?;
+        let collector = Collector::start(interrupts, kind, sample_rate).map_err(refused)?;
         let begun = (SystemTime::now(), Instant::now());
-        Ok(Self { guard, sample_rate, begun, processor_time: processor_time() })
+        let processor_time = processor_time();
+        let timer = match kind {
+            ProfileKind::Processor => Some(Timer::start(sample_rate).map_err(refused)?),
+            ProfileKind::Waiting => None,
+        };
+        Ok(Self { kind, sample_rate, begun, processor_time, timer, collector, turn })
     }
 
     /// Ends it, and looks up the names of functions, which may take a second of processor time.
-    ///
-    /// # Errors
-    /// If the samples cannot be read.
-    pub fn finish(self) -> Result<Profile, ProfileError> {
-        let period = Period {
-            begun: self.begun.0,
-            duration: self.begun.1.elapsed(),
-            processor_time: processor_time().saturating_sub(self.processor_time),
+    pub fn finish(self) -> Profile {
+        let duration = self.begun.1.elapsed();
+        let processor_time = processor_time().saturating_sub(self.processor_time);
+        drop(self.timer);
+        let collected = self.collector.finish();
+        // Others may take samples while names are looked up.
+        drop(self.turn);
+        let samples: u64 = collected.stacks.values().sum();
+        let sampled_time = match self.kind {
+            ProfileKind::Processor => processor_time,
+            ProfileKind::Waiting => {
+                let rounds = f64::from(collected.rounds.max(1));
+                duration.mul_f64((samples + collected.lost) as f64 / rounds)
+            }
         };
-        let found = self.guard.report().build_unresolved().map_err(reason)?;
-        // Looking up names would be sampled too.
-        drop(self.guard);
-        let mut stacks = Vec::with_capacity(found.data.len());
-        let mut threads = HashMap::new();
-        for (frames, samples) in found.data {
-            let frames = Frames::from(frames);
-            let number = threads.len() + 1;
-            let number = *threads.entry(frames.thread_id).or_insert(number);
-            stacks.push(stack(&frames, samples, number));
-        }
-        Ok(Profile::new(stacks, self.sample_rate, period))
+        let (kind, begun, lost) = (self.kind, self.begun.0, collected.lost);
+        let period = Period { kind, begun, duration, sampled_time, lost };
+        Profile::new(stacks(collected), self.sample_rate, period)
     }
 }
 
@@ -73,32 +79,19 @@ fn processor_time() -> Duration {
     Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// The stack of some samples, on the thread with a number.
-fn stack(frames: &Frames, samples: isize, thread: usize) -> Stack {
-    let name = frames.thread_name.trim();
-    let innermost_first = frames.frames.iter().flatten();
-    let mut functions: Vec<String> =
-        innermost_first.map(|symbol| without_hash(&symbol.name()).to_owned()).collect();
-    functions.reverse();
-    Stack {
-        thread: if name.is_empty() { format!("thread {thread}") } else { name.to_owned() },
-        functions,
-        samples: u64::try_from(samples).unwrap_or(0),
-    }
+/// The stacks with the names of their functions and threads.
+fn stacks(collected: Collected) -> Vec<Stack> {
+    let Collected { stacks, names, .. } = collected;
+    let mut functions = FunctionNames::default();
+    let name = |names: &HashMap<i32, String>, id| names.get(&id).cloned().unwrap_or_default();
+    let named = stacks.into_iter().map(|(stack, samples)| Stack {
+        thread: name(&names, stack.thread),
+        functions: functions.functions(&stack.addresses),
+        samples,
+    });
+    named.collect()
 }
 
-fn reason(error: Error) -> ProfileError {
-    match error {
-        Error::Running => ProfileError::Running,
-        other => ProfileError::Refused(other.to_string()),
-    }
-}
-
-impl fmt::Debug for Sampling {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Sampling")
-            .field("sample_rate", &self.sample_rate)
-            .finish_non_exhaustive()
-    }
+fn refused(error: io::Error) -> ProfileError {
+    ProfileError::Refused(error.to_string())
 }

@@ -1,10 +1,26 @@
 //! Samples of programs whose time is known.
-#![cfg(unix)]
+#![cfg(all(
+    target_os = "linux",
+    target_env = "gnu",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
 
 use std::hint::black_box;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{Builder, JoinHandle, sleep};
 use std::time::Duration;
 
-use weir_profile::{ProfileError, SampleRate, Sampling, Stack};
+use weir_profile::{
+    Profile, ProfileError, ProfileKind, SampleRate, Sampling, Stack, ThreadStack, thread_stacks,
+};
+
+/// A process has one profile at a time, so the tests take turns.
+static TURN: Mutex<()> = Mutex::new(());
+
+fn turn() -> MutexGuard<'static, ()> {
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Computes for some tenths of a second of processor time, however busy the machine is.
 #[inline(never)]
@@ -12,32 +28,112 @@ fn busy_function() -> u64 {
     (0..400_000_000_u64).fold(0, |sum, number| black_box(sum.wrapping_mul(31).wrapping_add(number)))
 }
 
-/// One test, because a process has one profile at a time.
+#[inline(never)]
+fn waiting_function(end: &Receiver<()>) {
+    // It ends when the other half is dropped.
+    let ended = end.recv();
+    black_box(&ended);
+}
+
+/// A thread that waits until the sender is dropped.
+fn waiting_thread() -> (Sender<()>, JoinHandle<()>) {
+    let (sender, receiver) = channel();
+    let thread =
+        Builder::new().name("waiting".to_owned()).spawn(move || waiting_function(&receiver));
+    (sender, thread.expect("a thread"))
+}
+
+fn samples(profile: &Profile, is_wanted: impl Fn(&Stack) -> bool) -> u64 {
+    profile.stacks.iter().filter(|it| is_wanted(it)).map(|it| it.samples).sum()
+}
+
+fn is_in(functions: &[String], name: &str) -> bool {
+    functions.iter().any(|it| it.ends_with(name))
+}
+
 #[test]
 fn the_function_that_computes_is_found_and_the_one_that_waits_is_not() {
+    let _turn = turn();
     let rate = SampleRate::new(499).expect("a rate");
-    let sampling = Sampling::start(rate).expect("a timer");
-    assert_eq!(Sampling::start(rate).err(), Some(ProfileError::Running));
-    let waiting = std::thread::Builder::new().name("waiting".to_owned());
-    let waiting = waiting.spawn(|| std::thread::sleep(Duration::from_millis(500)));
-    let busy = std::thread::Builder::new().name("busy thread".to_owned());
+    let sampling = Sampling::start(ProfileKind::Processor, rate).expect("a timer");
+    let second = Sampling::start(ProfileKind::Waiting, rate);
+    assert_eq!(second.err(), Some(ProfileError::Running));
+    assert_eq!(thread_stacks(), Err(ProfileError::Running));
+    let (end, waiting) = waiting_thread();
+    let busy = Builder::new().name("busy thread".to_owned());
     let busy = busy.spawn(busy_function).expect("a thread");
     assert!(busy.join().expect("no panic") > 0);
-    waiting.expect("a thread").join().expect("no panic");
-    let profile = sampling.finish().expect("samples");
-    let samples = |is_wanted: &dyn Fn(&Stack) -> bool| -> u64 {
-        profile.stacks.iter().filter(|it| is_wanted(it)).map(|it| it.samples).sum()
-    };
+    let profile = sampling.finish();
+    drop(end);
+    waiting.join().expect("no panic");
     let total = profile.samples();
     assert!(total >= 20, "{profile:?}");
-    let busy = samples(&|stack| {
-        stack.thread == "busy thread"
-            && stack.functions.iter().any(|name| name.ends_with("busy_function"))
+    let busy = samples(&profile, |stack| {
+        stack.thread == "busy thread" && is_in(&stack.functions, "busy_function")
     });
     assert!(busy * 10 >= total * 9, "{busy} of {total}: {}", profile.folded());
-    assert_eq!(samples(&|stack| stack.thread == "waiting"), 0, "{}", profile.folded());
+    assert_eq!(samples(&profile, |it| it.thread == "waiting"), 0, "{}", profile.folded());
+    // A stack begins where its thread did, and has nothing of the handler.
+    let stacks = profile.stacks.iter().filter(|it| it.thread == "busy thread");
+    for functions in stacks.map(|it| &it.functions) {
+        assert!(
+            is_in(&functions[..1], "clone3") || is_in(&functions[..1], "start_thread"),
+            "{functions:?}"
+        );
+        let has = |part: &str| functions.iter().any(|name| name.contains(part));
+        assert!(
+            !has("note_stack") && !has("unknown") && has("sampling::busy_function"),
+            "{functions:?}"
+        );
+    }
     // The one before has ended.
-    let again = Sampling::start(rate).expect("a timer");
-    let empty = again.finish().expect("no samples");
+    let again = Sampling::start(ProfileKind::Processor, rate).expect("a timer");
+    let empty = again.finish();
     assert!(empty.samples() <= 2, "{}", empty.folded());
+}
+
+#[test]
+fn what_waits_is_found_with_the_time_that_it_waited() {
+    let _turn = turn();
+    let (end, waiting) = waiting_thread();
+    let rate = SampleRate::new(99).expect("a rate");
+    let sampling = Sampling::start(ProfileKind::Waiting, rate).expect("a thread");
+    let busy = Builder::new().name("busy thread".to_owned());
+    let busy = busy.spawn(busy_function).expect("a thread");
+    sleep(Duration::from_millis(500));
+    assert!(busy.join().expect("no panic") > 0);
+    let profile = sampling.finish();
+    drop(end);
+    waiting.join().expect("no panic");
+    let waited = samples(&profile, |stack| {
+        stack.thread == "waiting" && is_in(&stack.functions, "waiting_function")
+    });
+    let (waited, duration) = (profile.time(waited), profile.duration);
+    // The thread waited all the time; the first round is at the beginning, and the last one may be missing.
+    assert!(
+        waited.abs_diff(duration) * 5 < duration,
+        "{waited:?} of {duration:?}: {}",
+        profile.folded()
+    );
+}
+
+#[test]
+fn every_thread_has_a_stack() {
+    let _turn = turn();
+    let (end, waiting) = waiting_thread();
+    // The thread may not have come to its function yet, and its state is read before its stack.
+    let found = (0..100).find_map(|_| {
+        let stacks = thread_stacks().expect("nobody else asks");
+        let is_waiting =
+            |it: &ThreadStack| it.name == "waiting" && is_in(&it.functions, "waiting_function");
+        let found = stacks.iter().find(|it| is_waiting(it)).cloned();
+        if found.is_none() {
+            sleep(Duration::from_millis(20));
+        }
+        found
+    });
+    drop(end);
+    waiting.join().expect("no panic");
+    let found = found.expect("the thread that waits");
+    assert!(found.id > 0);
 }

@@ -31,6 +31,7 @@ mod no_match;
 mod number;
 mod palette;
 mod panel;
+mod program;
 mod query;
 mod query_error;
 mod question;
@@ -77,6 +78,7 @@ pub use palette::{
     ThemedColour, group_hues,
 };
 pub use panel::{RuleAnswer, RuleDetails, RuleNote, RulePlace, RuleText, RulesAnswer};
+pub use program::{CallProfile, FunctionCalls, NamedStack, ThreadStacks};
 pub use query::{Clause, NormalFilter, Operator, Query};
 pub use query_error::{InvalidCondition, QueryError};
 pub use report::{Bucket, Format, FormatCount, Histogram, Quantiles, Report, TimeRange, TopRow};

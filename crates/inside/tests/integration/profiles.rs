@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use serde_json::Value;
 use tokio::time::timeout;
+use weir_observe::call::CallSite;
 
 use crate::serving::{PATIENCE, Running, exchange, start};
 
@@ -67,12 +69,45 @@ async fn a_profile_names_the_thread_that_computes() {
     let computes: u64 =
         folded.lines().filter(|line| line.starts_with("computes;")).map(samples).sum();
     assert!(all > 10 && computes * 4 >= all, "{computes} of {all}: {folded}");
-    let time = head.lines().find_map(|line| line.strip_prefix("processor-time-ms: "));
+    let time = head.lines().find_map(|line| line.strip_prefix("sampled-time-ms: "));
     let time: u64 = time.and_then(|time| time.parse().ok()).expect("a time");
     assert!(time > 0, "{head}");
 
     let (head, again) = get(&running, "/profile/folded?last").await;
     assert_eq!((status(&head), again), ("200", folded));
+    let (head, waiting) = get(&running, "/profile/folded?kind=waiting&seconds=1").await;
+    assert_eq!(status(&head), "200", "{head}");
+    // The threads of the runtime wait for work.
+    assert!(waiting.contains("epoll_wait"), "{waiting}");
+    let (head, stacks) = get(&running, "/threads/stacks.json").await;
+    assert_eq!(status(&head), "200", "{head}");
+    let stacks: Value = serde_json::from_str(&stacks).expect("JSON");
+    let threads = stacks["threads"].as_array().expect("a list");
+    let answered = |it: &&Value| it["functions"].as_array().is_some_and(|them| !them.is_empty());
+    assert!(threads.iter().filter(answered).count() >= 2, "{stacks}");
+}
+
+#[tokio::test]
+async fn calls_of_marked_functions_are_counted() {
+    static SITE: CallSite = CallSite::new("a marked function");
+    let running = start(None).await;
+    let called = async {
+        loop {
+            drop(SITE.enter());
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    let asked = get(&running, "/profile/calls.json?seconds=1");
+    let (head, body) = tokio::select! {
+        answer = asked => answer,
+        () = called => unreachable!("it does not end"),
+    };
+    assert_eq!(status(&head), "200", "{head}");
+    let calls: Value = serde_json::from_str(&body).expect("JSON");
+    let row = calls["calls"].as_array().expect("a list").iter();
+    let row = row.clone().find(|it| it["name"] == "a marked function").expect("its row");
+    assert!(row["calls"].as_u64() >= Some(5) && row["caller"].is_null(), "{body}");
+    assert!(calls["seconds"].as_f64() >= Some(1.0), "{body}");
 }
 
 #[tokio::test]
@@ -81,7 +116,7 @@ async fn what_cannot_be_is_refused_with_a_sentence() {
     for (path, sentence) in [
         ("/profile/folded?seconds=3600", "seconds=3600: write a number from 1 to 60\n"),
         ("/profile/pprof?hz=0", "hz=0: write a number from 1 to 999\n"),
-        ("/debug/pprof/profile?second=1", "`second` is none of seconds, hz and last\n"),
+        ("/debug/pprof/profile?second=1", "`second` is none of seconds, hz, kind and last\n"),
     ] {
         let (head, body) = get(&running, path).await;
         assert_eq!((status(&head), &body[..]), ("400", sentence), "{path}");

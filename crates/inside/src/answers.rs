@@ -1,0 +1,27 @@
+//! Answers to what is asked for.
+
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::{Response, StatusCode};
+use weir_net::Body;
+use weir_view::JsonError;
+
+/// A sentence for the person who asks.
+pub(crate) fn sentence(status: StatusCode, message: &str) -> Response<Body> {
+    let mut response = Response::new(Body::from(format!("{message}\n")));
+    *response.status_mut() = status;
+    let content_type = HeaderValue::from_static("text/plain; charset=utf-8");
+    response.headers_mut().insert(CONTENT_TYPE, content_type);
+    response
+}
+
+/// A text of JSON, or the reason why there is none.
+pub(crate) fn json(text: Result<String, JsonError>) -> Response<Body> {
+    let text = match text {
+        Ok(text) => text,
+        Err(error) => return sentence(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+    };
+    let mut response = Response::new(Body::from(text));
+    let content_type = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(CONTENT_TYPE, content_type);
+    response
+}

@@ -1,0 +1,46 @@
+//! The names of functions as a person writes them.
+
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::ptr::without_provenance_mut;
+
+/// The names of the functions at addresses, each looked up once.
+#[derive(Debug, Default)]
+pub(crate) struct FunctionNames(HashMap<usize, Vec<String>>);
+
+impl FunctionNames {
+    /// The functions of a stack from the outermost to the innermost. Its addresses begin with that at which the
+    /// innermost was interrupted; the others are where functions return to, behind their calls.
+    pub(crate) fn functions(&mut self, addresses: &[usize]) -> Vec<String> {
+        let mut functions = Vec::with_capacity(addresses.len());
+        for (index, address) in addresses.iter().enumerate().rev() {
+            // The one before an address is looked up.
+            let behind = if index == 0 { address.saturating_add(1) } else { *address };
+            let names = self.0.entry(behind).or_insert_with(|| names_at(behind));
+            functions.extend(names.iter().cloned());
+        }
+        functions
+    }
+}
+
+impl Drop for FunctionNames {
+    fn drop(&mut self) {
+        // The tables of the program's file.
+        backtrace::clear_symbol_cache();
+    }
+}
+
+/// The function at an address, before it those into which the compiler has put it.
+fn names_at(address: usize) -> Vec<String> {
+    let mut names = Vec::new();
+    backtrace::resolve(without_provenance_mut::<c_void>(address), |symbol| {
+        // `#` leaves out the hashes that the compiler adds.
+        let name = symbol.name().map(|name| format!("{name:#}"));
+        names.push(name.unwrap_or_else(|| "unknown".to_owned()));
+    });
+    if names.is_empty() {
+        names.push("unknown".to_owned());
+    }
+    names.reverse();
+    names
+}
