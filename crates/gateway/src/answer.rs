@@ -9,6 +9,7 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Request, Response};
 use weir_net::{Body, Client, Peer, Scheme};
+use weir_observe::mark;
 
 use crate::authorize::{authorize, claim_text};
 use crate::backend::Backend;
@@ -42,14 +43,16 @@ pub(crate) fn answer(
     let (mut parts, body) = request.into_parts();
     let request_id = identify(&routing, client.peer(), &mut parts, &mut record);
     async move {
-        let admitted = admit(&routing, &mut parts, sender.address, &mut record).await;
+        let admitting = admit(&routing, &mut parts, sender.address, &mut record);
+        let admitted = mark!("answer::admit").poll_with(admitting).await;
         let quota = record.take_quota();
         let mut response = match admitted {
             Ok(Admitted { backend, session }) => {
                 let forwarded_for = sender.forwarded_for.as_ref();
                 let from = Origination { client: sender.address, is_tls, forwarded_for };
                 let forwarded = Forwarded { body, from, session, record };
-                match forward(&backend, &mut parts, forwarded).await {
+                let forwarding = forward(&backend, &mut parts, forwarded);
+                match mark!("forward::forward").poll_with(forwarding).await {
                     Ok(response) => response,
                     Err((record, error)) => refuse(&routing, record, error.into()),
                 }
@@ -144,7 +147,8 @@ async fn choose(
         _ => None,
     };
     record.claim = claim.as_deref().map(Arc::from);
-    let chosen = routing.backend(route, claim.as_deref()).await?;
+    let choosing = routing.backend(route, claim.as_deref());
+    let chosen = mark!("Routing::backend").poll_with(choosing).await?;
     record.lookup_cache = chosen.is_remembered.map(hit_or_miss);
     record.backend = Some(chosen.backend.meter().clone());
     Ok(chosen.backend)
@@ -162,7 +166,8 @@ async fn begin_session(
     let subject = subject.ok_or(Refusal::NO_SUBJECT)?;
     let bearer = bearer_token(&request.headers, request.uri.query())?;
     let user = SessionUser { issuer: token.issuer().into(), subject };
-    let session = sessions.get(backend, user, bearer).await;
+    let getting = sessions.get(backend, user, bearer);
+    let session = mark!("Sessions::get").poll_with(getting).await;
     record.session_cache = Some(hit_or_miss(session.as_ref().is_some_and(|it| it.is_reused)));
     session.ok_or(Refusal::NO_SESSION)
 }

@@ -6,6 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use hyper::http::request::Parts;
 use serde_json::Value;
+use weir_observe::mark;
 
 use crate::token::{TokenRefusal, TokenVerifier, VerifiedBy, VerifiedToken, bearer_token};
 
@@ -18,7 +19,8 @@ pub(crate) async fn authorize(
     request: &Parts,
 ) -> Result<(Arc<VerifiedToken>, VerifiedBy), TokenRefusal> {
     let token = bearer_token(&request.headers, request.uri.query())?;
-    verifier.verify_with_origin(token, now_unix_s()).await
+    let verifying = verifier.verify_with_origin(token, now_unix_s());
+    mark!("TokenVerifier::verify").poll_with(verifying).await
 }
 
 /// Seconds since 1970. A clock before that makes every token look young, and none of them expired; so it

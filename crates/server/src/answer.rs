@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use weir_ingest::{DataSet, SourceEnd, SourceSnapshot};
+use weir_observe::mark;
 use weir_query::{Evaluator, settled};
 use weir_view::{Now, Query, ReportSource};
 
@@ -50,7 +51,9 @@ pub(crate) async fn report(
             return Ok(None);
         }
         let mut evaluator = Evaluator::new(data.clone(), query, jobs)?;
+        let call = mark!("Evaluator::answer").enter();
         let Some(answer) = evaluator.answer(should_stop) else { return Ok(None) };
+        drop(call);
         if let Some(error) = answer.period_error {
             return Err(Refusal::BadQuery(format!("there is no comparison: {error}")));
         }

@@ -5,6 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Instant;
+use weir_observe::mark;
 
 use super::context::ConnectionContext;
 use super::end::ConnectionEnd;
@@ -38,7 +39,7 @@ impl<S: Sink> Reader<S> {
                 ChunkSource::Pool => pool.take().await,
                 ChunkSource::Unbounded => pool.take_unbounded(),
             };
-            match self.try_read(&mut chunk).await {
+            match mark!("Reader::try_read").poll_with(self.try_read(&mut chunk)).await {
                 Some(Ok(())) if chunk.filled > 0 || chunk.datagrams > 0 => {
                     self.count(&chunk);
                     return Ok(chunk);
@@ -51,7 +52,7 @@ impl<S: Sink> Reader<S> {
                 Some(Err(error)) => return Err(ConnectionEnd::ReadFailed(error)),
                 None => {
                     drop(chunk);
-                    self.wait().await?;
+                    mark!("Reader::wait").poll_with(self.wait()).await?;
                 }
             }
         }

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use tokio::sync::mpsc;
 use weir_ingest::{LineJoiner, StopReason};
+use weir_observe::mark;
 
 use super::context::ConnectionContext;
 use super::end::ConnectionEnd;
@@ -43,12 +44,16 @@ impl<S: Sink> Worker<S> {
     /// Writes the lines that a chunk completes.
     pub(crate) async fn write(&mut self, chunk: Chunk) -> Result<(), ConnectionEnd> {
         let start = Instant::now();
-        let (lines, error) = self.framer.push(chunk.bytes());
+        let (lines, error) = {
+            let _call = mark!("Framer::push").enter();
+            self.framer.push(chunk.bytes())
+        };
         if !lines.is_empty() {
             self.idle.hold_back();
             let parts = [lines.first, lines.rest];
             let parts = self.joiner.as_mut().map_or(parts, |joiner| joiner.join(parts));
-            let written = write_some(&self.context.sink, parts).await;
+            let writing = write_some(&self.context.sink, parts);
+            let written = mark!("Sink::write").poll_with(writing).await;
             self.idle.complete_line();
             written.map_err(ConnectionEnd::SinkStopped)?;
         }

@@ -22,6 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use weir_core::Record;
+use weir_observe::mark;
 
 use self::queue::Queue;
 pub use self::settings::{AccessLogConfig, AccessLogFormat};
@@ -59,6 +60,7 @@ impl AccessLog {
     #[inline]
     pub(crate) fn put(&self, record: &Record<'_>) {
         if self.queue.is_on() {
+            let _call = mark!("AccessLog::put").enter();
             self.queue.put(record);
         }
     }

@@ -10,6 +10,7 @@ mod settings;
 use std::sync::Arc;
 use std::time::Duration;
 
+use weir_observe::mark;
 use weir_rules::{GateDecision, GateVerdict, Quota, QuotaPolicy};
 
 pub(crate) use self::arrival::{ARRIVAL_FIELDS, Arrival};
@@ -74,6 +75,7 @@ impl Limits {
 
     /// Counts a request in each limit, until one refuses it.
     pub(crate) fn admit(&self, arrival: &Arrival<'_>, now_ns: i64) -> Admission {
+        let _call = mark!("Limits::admit").enter();
         let record = arrival.record(&[], now_ns);
         let mut admission = Admission::default();
         for limit in &self.0 {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use weir_core::{Record, RecordLayout};
 use weir_ingest::{RecordWriter, StopReason};
+use weir_observe::mark;
 
 use super::{EXTRA_FIELDS, layout};
 use crate::access_log::AccessLog;
@@ -81,6 +82,7 @@ impl Recorder {
 
     /// Takes a record.
     pub(crate) fn put(&self, record: &Record<'_>) {
+        let _call = mark!("Recorder::put").enter();
         self.access_log.put(record);
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let before = waiting.len();

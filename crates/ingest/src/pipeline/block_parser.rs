@@ -6,6 +6,7 @@ use weir_core::{
     Block, BlockLimits, BlockReader, Format, LeftLines, LineDetector, LineParser, PendingSegment,
     ReadBlock, ResolvedBlock,
 };
+use weir_observe::mark;
 
 use super::data_set::DataSet;
 use crate::progress::BlockCounts;
@@ -109,6 +110,7 @@ impl BlockParser {
 
     /// Done outside the ordered part, so that little remains to be done there.
     fn look_up(&mut self, parts: &mut [PartRead]) {
+        let _call = mark!("BlockParser::look_up").enter();
         let values = self.data.values();
         for part in parts {
             if let Some(reader) = &mut self.readers[part.format_index] {
@@ -120,6 +122,7 @@ impl BlockParser {
     /// Reads a block in its own format and the companions that are known so far. Returns the lines
     /// in none of them, if there are any, with the number of these companions.
     fn read(&mut self, job: &Job) -> (Vec<PartRead>, Option<(LeftLines, usize)>) {
+        let _call = mark!("BlockParser::read").enter();
         let Job { block, source_index: source, .. } = job;
         let own = self.reader(job.format_index, &job.format);
         if job.late_companions.is_none() {
@@ -246,6 +249,7 @@ impl BlockParser {
 
     /// Finds the shared ids of the values of a block.
     pub(super) fn resolve(&mut self, parts: Vec<PartRead>) -> Vec<Part<ResolvedBlock>> {
+        let _call = mark!("BlockParser::resolve").enter();
         let resolve = |Part { format, format_index, value }: PartRead| {
             let reader = self.readers[format_index].as_mut()?;
             let value = reader.resolve(value, || self.data.values_mut());
@@ -256,6 +260,7 @@ impl BlockParser {
 
     /// Packs the columns of a block.
     pub(super) fn seal(&mut self, parts: Vec<Part<ResolvedBlock>>) -> Vec<PendingSegment> {
+        let _call = mark!("BlockParser::seal").enter();
         let seal = |Part { format_index, value, .. }: Part<ResolvedBlock>| {
             Some(self.readers[format_index].as_mut()?.seal(value))
         };

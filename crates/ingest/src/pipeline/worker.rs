@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use weir_core::{Block, BlockLimits, BlockReader, Fold};
+use weir_observe::mark;
 
 use super::block_parser::{BlockParser, PartRead, Rest};
 use super::data_set::DataSet;
@@ -100,7 +101,10 @@ impl Worker {
     /// Pulls a block from a source and parses it, always in the same buffer. Returns the end of the time that
     /// began at `begun`.
     fn pull(&mut self, mut source: Box<dyn PullSource>, begun: Instant) -> Instant {
-        let jobs = source.pull(self.buffer.take());
+        let jobs = {
+            let _call = mark!("PullSource::pull").enter();
+            source.pull(self.buffer.take())
+        };
         let read = self.clock.add(Stage::Read, begun);
         let ticket = self.queue.complete_pull(source, jobs);
         if let Some(block) = ticket.and_then(|ticket| self.parse(ticket)) {
@@ -112,6 +116,7 @@ impl Worker {
 
     /// Parses a block. Returns it, unless it is kept until its turn.
     fn parse(&mut self, Ticket { number, job }: Ticket) -> Option<Block> {
+        let _call = mark!("Worker::parse").enter();
         let (source, offset_end) = (job.source.clone(), job.block.offset_end);
         let is_live = job.is_live;
         let (parts, block) = match source.is_cancelled() {
@@ -127,6 +132,7 @@ impl Worker {
 
     /// Resolves the oldest parsed block while it is this worker's turn, then packs and appends it.
     fn take_turn<F: Fold>(&mut self, fold: Option<&mut F>) {
+        let _call = mark!("Worker::take_turn").enter();
         let Some(parsed) = self.parsed.pop_front() else { return };
         let PendingBlock { ticket, source, offset_end, is_live, parts } = parsed;
         let Some((mut parts, rest)) = parts else {

@@ -4,16 +4,15 @@
 //! A function is marked by a [`CallSite`] of its own:
 //!
 //! ```
-//! use weir_observe::call::{CallSite, Recording};
+//! use weir_observe::call::Recording;
+//! use weir_observe::mark;
 //!
 //! fn verify() {
-//!     static SITE: CallSite = CallSite::new("verify");
-//!     let _call = SITE.enter();
+//!     let _call = mark!("verify").enter();
 //! }
 //!
 //! fn answer() {
-//!     static SITE: CallSite = CallSite::new("answer");
-//!     let _call = SITE.enter();
+//!     let _call = mark!("answer").enter();
 //!     verify();
 //! }
 //!

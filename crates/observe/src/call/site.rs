@@ -38,6 +38,15 @@ pin_project! {
     }
 }
 
+/// The [`CallSite`] of the place where this stands, with a name.
+#[macro_export]
+macro_rules! mark {
+    ($name:literal) => {{
+        static SITE: $crate::call::CallSite = $crate::call::CallSite::new($name);
+        &SITE
+    }};
+}
+
 impl CallSite {
     /// A mark with a name.
     pub const fn new(name: &'static str) -> Self {
