@@ -44,7 +44,7 @@ pub(crate) fn answer(
     let request_id = identify(&routing, client.peer(), &mut parts, &mut record);
     async move {
         let admitting = admit(&routing, &mut parts, sender.address, &mut record);
-        let admitted = mark!("answer::admit").poll_with(admitting).await;
+        let admitted = mark!("admit").poll_with(admitting).await;
         let quota = record.take_quota();
         let mut response = match admitted {
             Ok(Admitted { backend, session }) => {
@@ -52,7 +52,7 @@ pub(crate) fn answer(
                 let from = Origination { client: sender.address, is_tls, forwarded_for };
                 let forwarded = Forwarded { body, from, session, record };
                 let forwarding = forward(&backend, &mut parts, forwarded);
-                match mark!("forward::forward").poll_with(forwarding).await {
+                match mark!("forward").poll_with(forwarding).await {
                     Ok(response) => response,
                     Err((record, error)) => refuse(&routing, record, error.into()),
                 }

@@ -212,10 +212,12 @@ function showProfile(folded, sampledTimeS) {
   if (samples === 0) {
     element("found").hidden = true;
     element("functions").hidden = true;
-    say("No thread used the processor long enough to be seen. Send it some work, and take another profile.");
+    say("No thread was seen. Send it some work, and take another profile.");
     return;
   }
-  say(`${samples} samples, ${seconds(samples)} of processor time`);
+  const kind = element("kind").selectedOptions[0].textContent;
+  element("width").textContent = kind;
+  say(`${samples} samples, ${seconds(samples)} of ${kind}`);
   show();
 }
 
@@ -237,7 +239,7 @@ async function take(event) {
   progress.hidden = false;
   say("");
   try {
-    const answer = await fetch(`/profile/folded?seconds=${time}&hz=${hz}`);
+    const answer = await fetch(`/profile/folded?seconds=${time}&hz=${hz}&kind=${element("kind").value}`);
     const text = await answer.text();
     const sampledTimeS = Number(answer.headers.get("sampled-time-ms")) / 1000;
     if (answer.ok) showProfile(text, sampledTimeS);

@@ -1,0 +1,16 @@
+// The links from each page to the others.
+
+const PAGES = [
+  ["/", "Route"],
+  ["/profile", "Profile"],
+  ["/calls", "Calls"],
+];
+
+const navigation = document.getElementById("pages");
+for (const [path, name] of PAGES) {
+  const link = document.createElement("a");
+  link.href = path;
+  link.textContent = name;
+  if (location.pathname === path) link.setAttribute("aria-current", "page");
+  navigation.append(link);
+}
