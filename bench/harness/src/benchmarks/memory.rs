@@ -63,10 +63,10 @@ fn upload_and_measure(server: &Child, address: &str, log: &Log) -> Outcome<f64> 
     Ok(peak_bytes as f64 / log.bytes as f64)
 }
 
-/// Starts a server of these logs on a free port. Returns it with its address, which ends with a slash.
-pub(super) fn serve(settings: &Settings, logs: &[&str]) -> Outcome<(Child, String)> {
+/// Starts a server with these logs or options on a free port. Returns it with its address, which ends with a slash.
+pub(super) fn serve(settings: &Settings, arguments: &[&str]) -> Outcome<(Child, String)> {
     let mut server = command(&settings.weir(), &["--listen", "127.0.0.1:0", "--no-open"]);
-    let mut child = server.args(logs).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+    let mut child = server.args(arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
     let output = child.stdout.take().ok_or("the server has no output")?;
     for line in BufReader::new(output).lines() {
         if let Some((_, rest)) = line?.split_once("http://") {

@@ -6,6 +6,7 @@ mod filter;
 mod gateway;
 mod grep;
 mod http;
+mod inside;
 mod memory;
 mod page;
 mod parse;
@@ -29,7 +30,7 @@ pub(crate) struct Benchmark {
 }
 
 /// All benchmarks.
-pub(crate) const BENCHMARKS: [Benchmark; 15] = [
+pub(crate) const BENCHMARKS: [Benchmark; 16] = [
     Benchmark { names: &["parse"], run: parse::run },
     Benchmark { names: &["scaling"], run: scaling::run },
     Benchmark { names: &["report"], run: report::run },
@@ -39,6 +40,7 @@ pub(crate) const BENCHMARKS: [Benchmark; 15] = [
     Benchmark { names: &["receive"], run: receive::run },
     Benchmark { names: &["http"], run: http::run },
     Benchmark { names: &["gateway"], run: gateway::run },
+    Benchmark { names: &["inside"], run: inside::run },
     Benchmark { names: &["feed"], run: feed::run },
     Benchmark { names: &["filter"], run: filter::run },
     Benchmark { names: &["export"], run: export::run },

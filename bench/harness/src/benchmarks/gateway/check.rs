@@ -15,7 +15,12 @@ const REPEATS: usize = 10;
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Asks for a path several times on one connection, and compares each answer.
-pub(super) fn answers(proxy: &Program, path: &str, token: &str, expected: &[u8]) -> Outcome {
+pub(in crate::benchmarks) fn answers(
+    proxy: &Program,
+    path: &str,
+    token: &str,
+    expected: &[u8],
+) -> Outcome {
     let mut connection = Connection::open(proxy.port)?;
     for _ in 0..REPEATS {
         let (status, body) = connection.ask(path, token)?;

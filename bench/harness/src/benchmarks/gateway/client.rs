@@ -13,7 +13,7 @@ const CONNECTIONS: &str = "16";
 
 /// What a client sends.
 #[derive(Debug, Clone)]
-pub(super) enum Requests<'a> {
+pub(in crate::benchmarks) enum Requests<'a> {
     WithoutToken,
     /// The same token with each.
     OneToken(&'a str),
@@ -22,7 +22,7 @@ pub(super) enum Requests<'a> {
 }
 
 /// Sends as many requests as a proxy answers in these seconds.
-pub(super) fn closed(
+pub(in crate::benchmarks) fn closed(
     proxy: &Program,
     path: &str,
     requests: &Requests<'_>,

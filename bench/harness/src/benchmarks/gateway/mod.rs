@@ -1,15 +1,15 @@
 //! `weir gateway` beside proxies that check no tokens, and beside nginx with a script that does. Client,
 //! proxy and backend share the machine.
 
-mod check;
-mod client;
+pub(super) mod check;
+pub(super) mod client;
 mod configurations;
 mod faults;
 mod memory;
-mod proxies;
+pub(super) mod proxies;
 mod setup;
 mod speed;
-mod tokens;
+pub(super) mod tokens;
 mod turns;
 
 use std::path::PathBuf;
@@ -71,7 +71,7 @@ fn missing(settings: &Settings) -> Vec<String> {
 }
 
 /// Writes the files of the backend, named by their kilobytes, and returns their folder.
-fn write_files() -> Outcome<PathBuf> {
+pub(super) fn write_files() -> Outcome<PathBuf> {
     let files = folder()?.join("gateway");
     std::fs::create_dir_all(&files)?;
     for kilobytes in KILOBYTES {

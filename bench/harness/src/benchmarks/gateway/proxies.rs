@@ -16,7 +16,7 @@ use weir_tools::packages;
 use weir_tools::shell::{Outcome, command, output_of};
 
 /// Debian installs nginx outside of the search path of users.
-pub(super) const NGINX: &str = "/usr/sbin/nginx";
+pub(in crate::benchmarks) const NGINX: &str = "/usr/sbin/nginx";
 
 /// The module of njs, where Debian installs it.
 const NJS_MODULE: &str = "usr/lib/nginx/modules/ngx_http_js_module.so";
@@ -30,9 +30,9 @@ const START_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A program that listens until it is dropped.
 #[derive(Debug)]
-pub(super) struct Program {
+pub(in crate::benchmarks) struct Program {
     process: Child,
-    pub(super) port: u16,
+    pub(in crate::benchmarks) port: u16,
     /// The address of Weir's page, with the open end of its output.
     page: Option<(String, BufReader<ChildStdout>)>,
 }
@@ -61,7 +61,7 @@ impl Program {
     }
 
     /// The processor time of its processes so far.
-    pub(super) fn processor_seconds(&self) -> Outcome<f64> {
+    pub(in crate::benchmarks) fn processor_seconds(&self) -> Outcome<f64> {
         processor_seconds(self.id())
     }
 
@@ -104,7 +104,7 @@ fn start_nginx(name: &str, port: u16, config: &str) -> Outcome<Program> {
 }
 
 /// The server of the files in a folder. With a log, it has each request written there before it answers.
-pub(super) fn backend(files: &Path, log: Option<&Path>) -> Outcome<Program> {
+pub(in crate::benchmarks) fn backend(files: &Path, log: Option<&Path>) -> Outcome<Program> {
     let port = free_port()?;
     let files = std::fs::canonicalize(files)?;
     let name = format!("gateway-backend-{port}.conf");
@@ -134,7 +134,17 @@ pub(super) fn haproxy(backend: u16) -> Outcome<Program> {
 /// Weir with this number of limits.
 pub(super) fn weir(settings: &Settings, backend: u16, limits: usize) -> Outcome<Program> {
     let port = free_port()?;
-    start_weir(&settings.weir(), port, &weir_configuration(port, backend, limits)?)
+    start_weir(&settings.weir(), port, &weir_configuration(port, backend, limits)?, &[])
+}
+
+/// Weir with these options.
+pub(in crate::benchmarks) fn weir_with_options(
+    settings: &Settings,
+    backend: u16,
+    options: &[&str],
+) -> Outcome<Program> {
+    let port = free_port()?;
+    start_weir(&settings.weir(), port, &weir_configuration(port, backend, 0)?, options)
 }
 
 /// A build of Weir with sessions that live for a time.
@@ -142,14 +152,14 @@ pub(super) fn weir_with_sessions(program: &str, backend: u16, lifetime: &str) ->
     let port = free_port()?;
     let name = format!("gateway-weir-{port}.toml");
     let config = configurations::weir_with_sessions(port, backend, lifetime)?;
-    start_weir(program, port, &written(&name, &config)?)
+    start_weir(program, port, &written(&name, &config)?, &[])
 }
 
-/// Weir with the least window that `--keep` can have, and the address of its page.
-fn start_weir(program: &str, port: u16, config: &str) -> Outcome<Program> {
+/// Weir with the least window that `--keep` can have, these options, and the address of its page.
+fn start_weir(program: &str, port: u16, config: &str, options: &[&str]) -> Outcome<Program> {
     let page = ["--no-open", "--listen", "127.0.0.1:0", "--keep", WINDOW];
     let mut weir = command(program, &["gateway", config]);
-    weir.args(page);
+    weir.args(page).args(options);
     let mut program = Program::start(weir, port)?;
     let output = program.process.stdout.take().ok_or("the gateway has no output")?;
     let mut output = BufReader::new(output);

@@ -25,7 +25,7 @@ const USED_AGAIN: Duration = Duration::from_secs(20 * 24 * 3600);
 
 /// An algorithm, with a route of the gateway that is named after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Algorithm {
+pub(in crate::benchmarks) enum Algorithm {
     Hs256,
     Rs256,
     Es256,
@@ -71,7 +71,7 @@ fn keys() -> PathBuf {
 }
 
 /// A file of tokens, one a line, each of another user; the number of them in a smoke run is `least`.
-pub(super) fn file(algorithm: Algorithm, least: Option<usize>) -> Outcome<PathBuf> {
+pub(in crate::benchmarks) fn file(algorithm: Algorithm, least: Option<usize>) -> Outcome<PathBuf> {
     let count = least.unwrap_or(algorithm.count());
     let file = folder()?.join(format!("tokens-{}-{count}", algorithm.name()));
     let age = fs::metadata(&file).and_then(|metadata| metadata.modified());
@@ -96,7 +96,7 @@ pub(super) fn file(algorithm: Algorithm, least: Option<usize>) -> Outcome<PathBu
 }
 
 /// The first token of a file.
-pub(super) fn first(file: &Path) -> Outcome<String> {
+pub(in crate::benchmarks) fn first(file: &Path) -> Outcome<String> {
     let tokens = fs::read_to_string(file)?;
     Ok(tokens.lines().next().ok_or_else(|| format!("{} is empty", text(file)))?.to_owned())
 }

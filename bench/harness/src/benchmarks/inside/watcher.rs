@@ -1,0 +1,81 @@
+//! Somebody who looks inside a running program.
+
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use weir_tools::shell::{Outcome, command, output_of};
+
+/// What every page asks for, and what a collector does, each second.
+const PATHS: [&str; 3] = ["/route.json", "/tasks.json", "/metrics"];
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// How closely a program is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Watch {
+    /// It has no `--admin`.
+    None,
+    /// All pages and a collector of metrics ask for their numbers each second.
+    Pages,
+    /// And a profile with 99 samples a second is taken.
+    Profile,
+}
+
+impl Watch {
+    pub(super) const ALL: [Self; 3] = [Self::None, Self::Pages, Self::Profile];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::None => "without --admin",
+            Self::Pages => "--admin, watched",
+            Self::Profile => "--admin, a profile at 99 Hz",
+        }
+    }
+
+    /// Looks at the program at an admin address until the watcher is ended; a profile takes these seconds.
+    pub(super) fn begin(self, address: &str, seconds: u32) -> Watcher {
+        let (end, ended) = channel();
+        let urls = PATHS.map(|path| format!("http://{address}{path}"));
+        let profile = format!("http://{address}/profile/pprof?hz=99&seconds={seconds}");
+        let mut threads = Vec::new();
+        if self != Self::None {
+            threads.push(thread::spawn(move || {
+                loop {
+                    for url in &urls {
+                        get(url)?;
+                    }
+                    if ended.recv_timeout(INTERVAL) != Err(RecvTimeoutError::Timeout) {
+                        return Ok(());
+                    }
+                }
+            }));
+        }
+        if self == Self::Profile {
+            threads.push(thread::spawn(move || get(&profile)));
+        }
+        Watcher { end, threads }
+    }
+}
+
+/// Somebody who looks.
+#[derive(Debug)]
+pub(super) struct Watcher {
+    end: Sender<()>,
+    threads: Vec<JoinHandle<Result<(), String>>>,
+}
+
+impl Watcher {
+    /// Ends it, and checks that everything that it asked for was answered.
+    pub(super) fn end(self) -> Outcome {
+        drop(self.end);
+        for thread in self.threads {
+            thread.join().map_err(|_| "a watcher ended with a panic")??;
+        }
+        Ok(())
+    }
+}
+
+fn get(url: &str) -> Result<(), String> {
+    let answer = output_of(&mut command("curl", &["-sS", "--fail", "-o", "/dev/null", url]));
+    answer.map(drop).map_err(|error| error.to_string())
+}
