@@ -1,0 +1,143 @@
+//! The example with three faults: each of them is found in the data of the pages, and gone when it is mended.
+
+#[path = "../examples/three_faults/service/mod.rs"]
+mod service;
+
+use std::time::Duration;
+
+use service::{Faults, Service, clients};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
+use weir_inside::{AdminServer, Inside};
+use weir_view::{CallProfile, FunctionCalls};
+
+/// How long an answer may take, which has a profile of a second in it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What the pages show of the service with these faults.
+struct Found {
+    metrics: String,
+    calls: CallProfile,
+    folded: String,
+}
+
+async fn look_at(faults: Faults) -> Found {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("its address");
+    let service = Service::new(faults);
+    let admin = "127.0.0.1:0".parse().expect("an address");
+    let server = AdminServer::bind(&admin, None, Default::default()).await.expect("a port");
+    let admin = server.address().to_string();
+    let inside = Inside::default();
+    inside.add(service.clone());
+    let serving = tokio::spawn(service.serve(listener));
+    let looking = tokio::spawn(server.serve(inside, std::future::pending()));
+    let clients = clients::start(address).expect("it accepts");
+    let calls = get(&admin, "/profile/calls.json?seconds=1").await;
+    let folded = get(&admin, "/profile/folded?seconds=3&hz=499").await;
+    let metrics = get(&admin, "/metrics").await;
+    drop(clients);
+    serving.abort();
+    looking.abort();
+    for task in [serving, looking] {
+        // It was cancelled.
+        let _ = task.await;
+    }
+    Found { metrics, calls: serde_json::from_str(&calls).expect("its JSON"), folded }
+}
+
+async fn get(admin: &str, path: &str) -> String {
+    let address = admin.strip_prefix("tcp://").expect("TCP");
+    let exchange = async {
+        let mut stream = TcpStream::connect(address).await?;
+        let request =
+            format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await?;
+        std::io::Result::Ok(answer)
+    };
+    let answer = timeout(PATIENCE, exchange).await.expect("in time").expect("an answer");
+    let (head, body) = answer.split_once("\r\n\r\n").expect("an answer");
+    assert!(head.starts_with("HTTP/1.1 200"), "{path}: {head}\n{body}");
+    body.to_owned()
+}
+
+impl Found {
+    /// The calls of a function by all its callers.
+    fn calls_of(&self, name: &str) -> FunctionCalls {
+        let mut sums = FunctionCalls { name: name.to_owned(), ..FunctionCalls::default() };
+        for calls in self.calls.calls.iter().filter(|it| it.name == name) {
+            sums.calls += calls.calls;
+            sums.own += calls.own;
+            sums.accumulated += calls.accumulated;
+        }
+        sums
+    }
+
+    /// The time of a function itself by that of all marked ones.
+    fn own_share(&self, name: &str) -> f64 {
+        let all: f64 = self.calls.calls.iter().map(|it| it.own).sum();
+        self.calls_of(name).own / all
+    }
+
+    fn lookups(&self, result: &str) -> u64 {
+        let name = format!("three_faults_session_lookups_total{{result=\"{result}\"}} ");
+        let number = self.metrics.lines().find_map(|line| line.strip_prefix(&name));
+        number.and_then(|number| number.parse().ok()).expect("the metric")
+    }
+
+    /// The share of the samples of the service that a function is in.
+    fn sampled_share(&self, name: &str) -> f64 {
+        let is_of_service = |line: &&str| line.starts_with("tokio-rt-worker;");
+        let samples = |line: &str| -> f64 {
+            line.rsplit(' ').next().and_then(|number| number.parse().ok()).expect("a number")
+        };
+        let lines = || self.folded.lines().filter(is_of_service);
+        let all: f64 = lines().map(samples).sum();
+        assert!(all > 20.0, "{all} samples: {}", self.folded);
+        lines().filter(|line| line.contains(name)).map(samples).sum::<f64>() / all
+    }
+}
+
+/// One test: a process has one profile at a time.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[tokio::test(flavor = "multi_thread")]
+async fn each_fault_is_found_and_gone_when_it_is_mended() {
+    let faulty = look_at(Faults::ALL).await;
+    let mended = look_at(Faults { cache: false, log: false, socket: false }).await;
+
+    // The cache: the metrics have no hit, and every look-up ends in a log-in.
+    assert_eq!(faulty.lookups("hit"), 0);
+    assert!(faulty.lookups("miss") > 100, "{}", faulty.metrics);
+    let (lookups, logins) =
+        (faulty.calls_of("Sessions::get").calls, faulty.calls_of("log_in").calls);
+    assert!(logins > 100 && logins.abs_diff(lookups) <= 2, "{logins} of {lookups}");
+    assert!(faulty.sampled_share("log_in") > 0.05, "{}", faulty.folded);
+    assert!(mended.lookups("hit") > 100 * mended.lookups("miss"), "{}", mended.metrics);
+    assert!(mended.sampled_share("log_in") < 0.01, "{}", mended.folded);
+
+    // The log, which is off: its function takes a good part of the time all the same.
+    assert!(faulty.own_share("log_requests") > 0.1, "{:?}", faulty.calls);
+    assert!(faulty.sampled_share("log_requests") > 0.05, "{}", faulty.folded);
+    assert!(mended.own_share("log_requests") < 0.05, "{:?}", mended.calls);
+
+    // The socket: it is registered for each read, several times for a request.
+    let requests = faulty.calls_of("answer").calls;
+    let registered = faulty.calls_of("register_anew").calls;
+    assert!(registered.abs_diff(faulty.calls_of("read").calls) <= 4, "{:?}", faulty.calls);
+    assert!(registered > 5 * requests, "{registered} for {requests}");
+    assert!(faulty.sampled_share("epoll_ctl") > 0.1, "{}", faulty.folded);
+    assert_eq!(mended.calls_of("register_anew").calls, 0);
+    assert!(mended.sampled_share("epoll_ctl") < 0.01, "{}", mended.folded);
+    let requests = |found: &Found| found.calls_of("answer").calls;
+    assert!(requests(&mended) > requests(&faulty), "{} {}", requests(&mended), requests(&faulty));
+}
+
+#[test]
+fn faults_have_names() {
+    let mended = Faults::ALL.without("cache,socket").expect("faults");
+    assert!(!mended.cache && mended.log && !mended.socket);
+    assert!(Faults::ALL.without("other").is_none());
+}
