@@ -38,6 +38,11 @@ use std::process::ExitCode;
 use clap::CommandFactory;
 
 use arguments::{Arguments, Command};
+use weir_profile::SampledAllocator;
+
+/// Lets the profiles of `--admin` see allocations.
+#[global_allocator]
+static ALLOCATOR: SampledAllocator = SampledAllocator;
 
 fn main() -> ExitCode {
     let arguments = arguments::parse();

@@ -57,7 +57,7 @@ function functionTimes(stacks, thread) {
   return [...times.values()];
 }
 
-const state = { stacks: [], samples: 0, sampledTimeS: 0, root: null, focus: null, current: null, sort: "own", nodes: new Map() };
+const state = { stacks: [], samples: 0, total: 0, unit: "nanoseconds", root: null, focus: null, current: null, sort: "own", nodes: new Map() };
 
 function share(samples) {
   const of = state.root.total;
@@ -65,9 +65,14 @@ function share(samples) {
   return `${percent.toFixed(percent < 10 ? 2 : 1)} %`;
 }
 
-function seconds(samples) {
-  const time = (state.sampledTimeS * samples) / state.samples;
-  return time < 1 ? `${Math.round(time * 1000)} ms` : `${time.toFixed(2)} s`;
+/** What a number of samples stands for: a time, or bytes. */
+function amount(samples) {
+  const amount = (state.total * samples) / state.samples;
+  if (state.unit === "bytes") {
+    if (amount >= 1e9) return `${(amount / 1e9).toFixed(2)} GB`;
+    return amount >= 1e6 ? `${(amount / 1e6).toFixed(1)} MB` : `${(amount / 1e3).toFixed(0)} kB`;
+  }
+  return amount < 1e9 ? `${Math.round(amount / 1e6)} ms` : `${(amount / 1e9).toFixed(2)} s`;
 }
 
 /** A colour for a crate or a library: the part of a name before `::`, without what stands before it. */
@@ -97,7 +102,7 @@ function draw() {
     frame.className = "frame";
     frame.setAttribute("role", "treeitem");
     frame.setAttribute("aria-level", String(at.depth + 1));
-    frame.setAttribute("aria-label", `${at.name}: ${share(at.total)}, ${seconds(at.total)}`);
+    frame.setAttribute("aria-label", `${at.name}: ${share(at.total)}, ${amount(at.total)}`);
     frame.tabIndex = at === state.current ? 0 : -1;
     frame.textContent = wide > 30 ? at.name : "";
     frame.style.left = `${left}px`;
@@ -130,7 +135,7 @@ function draw() {
 }
 
 function tell(at) {
-  element("detail").textContent = at === null ? "" : `${at.name}: ${share(at.total)} (${seconds(at.total)}), of it own ${share(at.own)}`;
+  element("detail").textContent = at === null ? "" : `${at.name}: ${share(at.total)} (${amount(at.total)}), of it own ${share(at.own)}`;
 }
 
 function lookAt(at) {
@@ -197,11 +202,12 @@ function show() {
   showShare();
 }
 
-function showProfile(folded, sampledTimeS) {
+function showProfile(folded, total, unit) {
   state.stacks = parse(folded);
   const samples = state.stacks.reduce((sum, it) => sum + it.samples, 0);
   state.samples = samples;
-  state.sampledTimeS = sampledTimeS;
+  state.total = total;
+  state.unit = unit;
   const threads = new Map();
   for (const { functions, samples } of state.stacks) {
     threads.set(functions[0], (threads.get(functions[0]) ?? 0) + samples);
@@ -212,12 +218,13 @@ function showProfile(folded, sampledTimeS) {
   if (samples === 0) {
     element("found").hidden = true;
     element("functions").hidden = true;
-    say("No thread was seen. Send it some work, and take another profile.");
+    say("Nothing was seen. Send it some work, and take another profile.");
     return;
   }
   const kind = element("kind").selectedOptions[0].textContent;
   element("width").textContent = kind;
-  say(`${samples} samples, ${seconds(samples)} of ${kind}`);
+  const counted = unit === "bytes" ? "" : `${samples} samples, `;
+  say(`${counted}${amount(samples)} of ${kind}`);
   show();
 }
 
@@ -241,8 +248,8 @@ async function take(event) {
   try {
     const answer = await fetch(`/profile/folded?seconds=${time}&hz=${hz}&kind=${element("kind").value}`);
     const text = await answer.text();
-    const sampledTimeS = Number(answer.headers.get("sampled-time-ms")) / 1000;
-    if (answer.ok) showProfile(text, sampledTimeS);
+    const [total, unit] = [answer.headers.get("profile-total"), answer.headers.get("profile-unit")];
+    if (answer.ok) showProfile(text, Number(total), unit);
     else say(text.trim(), true);
   } catch (error) {
     say(`The program did not answer: ${error.message}`, true);

@@ -22,8 +22,9 @@ const SECONDS_MAX: u64 = 60;
 /// How long samples are taken if the request does not say.
 const SECONDS: u64 = 10;
 
-/// The time that all samples together stand for, in milliseconds, which folded stacks have no place for.
-const SAMPLED_TIME_MS: HeaderName = HeaderName::from_static("sampled-time-ms");
+/// What all samples together stand for, and its unit, which folded stacks have no place for.
+const PROFILE_TOTAL: HeaderName = HeaderName::from_static("profile-total");
+const PROFILE_UNIT: HeaderName = HeaderName::from_static("profile-unit");
 
 /// What a client asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,7 +131,9 @@ fn kind(value: &str) -> Result<ProfileKind, String> {
     match value {
         "processor" => Ok(ProfileKind::Processor),
         "waiting" => Ok(ProfileKind::Waiting),
-        other => Err(format!("kind={other}: write processor or waiting")),
+        "allocated" => Ok(ProfileKind::Allocated),
+        "held" => Ok(ProfileKind::Held),
+        other => Err(format!("kind={other}: write processor, waiting, allocated or held")),
     }
 }
 
@@ -194,8 +197,8 @@ fn written(profile: &Profile, format: ProfileFormat) -> Response<Body> {
     let mut response = Response::new(Body::from(bytes));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-    let milliseconds = u64::try_from(profile.sampled_time.as_millis()).unwrap_or(u64::MAX);
-    headers.insert(SAMPLED_TIME_MS, HeaderValue::from(milliseconds));
+    headers.insert(PROFILE_TOTAL, HeaderValue::from(profile.total));
+    headers.insert(PROFILE_UNIT, HeaderValue::from_static(profile.kind.unit()));
     response
 }
 

@@ -8,7 +8,6 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::interrupt::{Interrupts, interrupt};
-use crate::profile::ProfileKind;
 use crate::sample_rate::SampleRate;
 use crate::slots::RawStack;
 use crate::threads::{own_thread, thread_name, threads};
@@ -43,20 +42,19 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    /// Starts the thread.
+    /// Starts the thread. With a rate, it interrupts the threads that wait so often.
     ///
     /// # Errors
     /// If the system has no thread.
     pub(crate) fn start(
         interrupts: Interrupts,
-        kind: ProfileKind,
-        rate: SampleRate,
+        rounds: Option<SampleRate>,
     ) -> io::Result<Self> {
         let is_over = Arc::new(AtomicBool::new(false));
         let over = is_over.clone();
-        let collect = move || match kind {
-            ProfileKind::Processor => collect_noted(&interrupts, &over),
-            ProfileKind::Waiting => collect_waiting(&interrupts, &over, rate),
+        let collect = move || match rounds {
+            None => collect_noted(&interrupts, &over),
+            Some(rate) => collect_waiting(&interrupts, &over, rate),
         };
         let thread = thread::Builder::new().name("weir-profile".to_owned()).spawn(collect)?;
         Ok(Self { is_over, thread: Some(thread) })

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::profile::Profile;
 
 impl Profile {
-    /// A line for each stack: its thread and its functions with `;` between them, a space, and its samples.
+    /// A line for each stack: its thread and its functions with `;` between them, a space, and its samples, or its bytes of memory.
     /// Programs that draw flame graphs read it. A `;` or a control character in a name becomes `_`.
     pub fn folded(&self) -> String {
         let mut text = String::new();
@@ -31,8 +31,8 @@ fn push_name(text: &mut String, name: &str) {
 mod tests {
     use std::time::{Duration, SystemTime};
 
-    use crate::profile::{Period, ProfileKind};
-    use crate::{Profile, SampleRate, Stack};
+    use crate::profile::{ProfileKind, Sampled};
+    use crate::{Profile, Stack};
 
     #[test]
     fn a_stack_is_a_line() {
@@ -45,14 +45,15 @@ mod tests {
             stack("parse 1", &["main", "<[T; 4] as core::fmt::Debug>::fmt"], 2),
             stack("a\nb\u{1b}", &[], 1),
         ];
-        let period = Period {
+        let sampled = Sampled {
             kind: ProfileKind::Processor,
             begun: SystemTime::UNIX_EPOCH,
             duration: Duration::ZERO,
-            sampled_time: Duration::ZERO,
+            period: 0,
+            total: 0,
             lost: 0,
         };
-        let folded = Profile::new(stacks, SampleRate::default(), period).folded();
+        let folded = Profile::new(stacks, sampled).folded();
         assert_eq!(folded, "parse 1;main;<[T_ 4] as core::fmt::Debug>::fmt 2\na_b_ 1\n");
     }
 }

@@ -34,6 +34,7 @@ cfg_select! {
     ) => {
         mod collector;
         mod function_names;
+        mod heap;
         mod interrupt;
         mod sampling;
         mod slots;
@@ -41,12 +42,15 @@ cfg_select! {
         mod threads;
         mod turn;
 
+        pub use heap::SampledAllocator;
         pub use sampling::Sampling;
         pub use thread_stacks::{ThreadStack, thread_stacks};
     }
     _ => {
         mod no_sampling;
 
+        // There are no profiles of memory.
+        pub use std::alloc::System as SampledAllocator;
         pub use no_sampling::{Sampling, ThreadStack, thread_stacks};
     }
 }

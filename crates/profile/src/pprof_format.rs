@@ -19,32 +19,29 @@ mod field {
 }
 
 impl Profile {
-    /// The profile as `go tool pprof`, Grafana and others read it: samples and nanoseconds for each
-    /// stack, with the label `thread`. Not compressed.
+    /// The profile as `go tool pprof`, Grafana and others read it: samples and nanoseconds, or bytes, for
+    /// each stack, with the label `thread`. Not compressed.
     pub fn pprof(&self) -> Vec<u8> {
         let mut names = Names::default();
         // The first text has to be empty.
         names.number("");
+        let (name, unit) = (names.number(self.kind.pprof_name()), names.number(self.kind.unit()));
         let (samples, count) = (names.number("samples"), names.number("count"));
-        let time = match self.kind {
-            ProfileKind::Processor => "cpu",
-            ProfileKind::Waiting => "waiting",
-        };
-        let (time, nanoseconds) = (names.number(time), names.number("nanoseconds"));
         let thread = names.number("thread");
         let mut functions = Names::default();
-        let period_ns = 1_000_000_000 / u64::from(self.sample_rate.hz());
         let mut message = Message::default();
-        for (kind, unit) in [(samples, count), (time, nanoseconds)] {
-            message.message(field::SAMPLE_TYPE, &value_type(kind, unit));
+        let has_samples = self.kind.has_samples();
+        if has_samples {
+            message.message(field::SAMPLE_TYPE, &value_type(samples, count));
         }
+        message.message(field::SAMPLE_TYPE, &value_type(name, unit));
         for stack in &self.stacks {
             // The innermost function comes first; a number of 0 means none.
             let locations = stack.functions.iter().rev().map(|name| functions.number(name) + 1);
             let mut sample = Message::default();
             sample.packed(1, locations);
-            let time_ns = nanoseconds_of(self.time(stack.samples));
-            sample.packed(2, [stack.samples, time_ns].into_iter());
+            let samples = has_samples.then_some(stack.samples);
+            sample.packed(2, samples.into_iter().chain([self.amount(stack.samples)]));
             let mut label = Message::default();
             label.number(1, thread);
             label.number(2, names.number(&stack.thread));
@@ -69,9 +66,26 @@ impl Profile {
         }
         message.number(field::TIME_NANOS, nanoseconds_since_1970(self.begun));
         message.number(field::DURATION_NANOS, nanoseconds_of(self.duration));
-        message.message(field::PERIOD_TYPE, &value_type(time, nanoseconds));
-        message.number(field::PERIOD, period_ns);
+        message.message(field::PERIOD_TYPE, &value_type(name, unit));
+        message.number(field::PERIOD, self.period);
         message.0
+    }
+}
+
+impl ProfileKind {
+    /// The name of what it measures; that of memory is the one of Go's own profiles.
+    fn pprof_name(self) -> &'static str {
+        match self {
+            Self::Processor => "cpu",
+            Self::Waiting => "waiting",
+            Self::Allocated => "alloc_space",
+            Self::Held => "inuse_space",
+        }
+    }
+
+    /// Whether it counts samples. Of memory there are bytes alone.
+    fn has_samples(self) -> bool {
+        matches!(self, Self::Processor | Self::Waiting)
     }
 }
 
@@ -152,8 +166,8 @@ mod tests {
     use std::time::{Duration, UNIX_EPOCH};
 
     use super::Message;
-    use crate::profile::{Period, ProfileKind};
-    use crate::{Profile, SampleRate, Stack};
+    use crate::profile::{ProfileKind, Sampled};
+    use crate::{Profile, Stack};
 
     #[test]
     fn numbers_have_the_form_of_the_manual() {
@@ -178,14 +192,15 @@ mod tests {
             functions: vec!["start_of_thread".to_owned(), format!("function {samples}")],
             samples,
         };
-        let period = Period {
+        let sampled = Sampled {
             kind: ProfileKind::Processor,
             begun: UNIX_EPOCH + Duration::from_secs(1),
             duration: Duration::from_secs(2),
-            sampled_time: Duration::from_secs(1),
+            period: 10_101_010,
+            total: 1_000_000_000,
             lost: 0,
         };
-        let profile = Profile::new(vec![stack(1), stack(2)], SampleRate::default(), period);
+        let profile = Profile::new(vec![stack(1), stack(2)], sampled);
         let bytes = profile.pprof();
         for text in ["weir-parse", "start_of_thread", "function 1", "function 2", "nanoseconds"] {
             let found = bytes.windows(text.len()).filter(|it| *it == text.as_bytes()).count();

@@ -2,8 +2,6 @@
 
 use std::time::{Duration, SystemTime};
 
-use crate::sample_rate::SampleRate;
-
 /// What samples are taken of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProfileKind {
@@ -11,6 +9,20 @@ pub enum ProfileKind {
     Processor,
     /// The time of the threads that wait, for whatever it is: a lock, a socket, a timer, work.
     Waiting,
+    /// The memory that is allocated, whether or not it is freed meanwhile.
+    Allocated,
+    /// The memory that is allocated, and not freed until the end.
+    Held,
+}
+
+impl ProfileKind {
+    /// The unit of what it measures.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::Processor | Self::Waiting => "nanoseconds",
+            Self::Allocated | Self::Held => "bytes",
+        }
+    }
 }
 
 /// Stacks, and how often each was found.
@@ -20,26 +32,27 @@ pub struct Profile {
     pub kind: ProfileKind,
     /// The stacks, the most frequent first.
     pub stacks: Vec<Stack>,
-    /// The rate of the samples.
-    pub sample_rate: SampleRate,
+    /// A sample stands for so much, on average, in the unit of its kind.
+    pub period: u64,
     /// When the first sample could come.
     pub begun: SystemTime,
     /// For how long samples were taken.
     pub duration: Duration,
-    /// The time that all samples together stand for: the processor time of the whole process meanwhile, or the
-    /// time that its threads waited.
-    pub sampled_time: Duration,
+    /// What all stacks together stand for, in the unit of its kind: the processor time of the whole process
+    /// meanwhile, the time that its threads waited, or bytes of memory.
+    pub total: u64,
     /// Samples that are not in the stacks, for want of room.
     pub lost: u64,
 }
 
 /// When samples were taken, and of what.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Period {
+pub(crate) struct Sampled {
     pub(crate) kind: ProfileKind,
     pub(crate) begun: SystemTime,
     pub(crate) duration: Duration,
-    pub(crate) sampled_time: Duration,
+    pub(crate) period: u64,
+    pub(crate) total: u64,
     pub(crate) lost: u64,
 }
 
@@ -50,13 +63,13 @@ pub struct Stack {
     pub thread: String,
     /// The functions, from the one that began the thread to the one that ran.
     pub functions: Vec<String>,
-    /// How often it was found.
+    /// How often it was found; of memory, its bytes.
     pub samples: u64,
 }
 
 impl Profile {
     /// A profile of these stacks, equal ones taken together.
-    pub(crate) fn new(mut stacks: Vec<Stack>, sample_rate: SampleRate, period: Period) -> Self {
+    pub(crate) fn new(mut stacks: Vec<Stack>, sampled: Sampled) -> Self {
         stacks.sort_by(|one, other| {
             (&one.thread, &one.functions).cmp(&(&other.thread, &other.functions))
         });
@@ -69,8 +82,8 @@ impl Profile {
         });
         // Stable, so that equals stay in the order of their names.
         stacks.sort_by_key(|stack| std::cmp::Reverse(stack.samples));
-        let Period { kind, begun, duration, sampled_time, lost } = period;
-        Self { kind, stacks, sample_rate, begun, duration, sampled_time, lost }
+        let Sampled { kind, begun, duration, period, total, lost } = sampled;
+        Self { kind, stacks, period, begun, duration, total, lost }
     }
 
     /// The number of samples.
@@ -78,12 +91,12 @@ impl Profile {
         self.stacks.iter().map(|stack| stack.samples).sum()
     }
 
-    /// The share of the time that a number of samples stands for. It does not depend on the rate:
-    /// the kernel's clock may be slower than what was asked for.
-    pub fn time(&self, samples: u64) -> Duration {
+    /// What a number of samples stands for, in the unit of the kind. It does not depend on the rate: the kernel's
+    /// clock may be slower than what was asked for.
+    pub fn amount(&self, samples: u64) -> u64 {
         match self.samples() {
-            0 => Duration::ZERO,
-            all => self.sampled_time.mul_f64(samples as f64 / all as f64),
+            0 => 0,
+            all => (self.total as f64 * samples as f64 / all as f64) as u64,
         }
     }
 }
@@ -105,19 +118,20 @@ mod tests {
             stack("one", "b", 3),
             stack("one", "a", 4),
         ];
-        let period = Period {
+        let sampled = Sampled {
             kind: ProfileKind::Processor,
             begun: SystemTime::UNIX_EPOCH,
             duration: Duration::from_secs(10),
-            sampled_time: Duration::from_secs(22),
+            period: 10,
+            total: 22,
             lost: 0,
         };
-        let profile = Profile::new(stacks, SampleRate::default(), period);
+        let profile = Profile::new(stacks, sampled);
         let expected = vec![stack("one", "a", 5), stack("one", "b", 3), stack("two", "a", 3)];
         assert_eq!(profile.stacks, expected);
         assert_eq!(profile.samples(), 11);
-        assert_eq!(profile.time(5), Duration::from_secs(10));
-        let empty = Profile::new(Vec::new(), SampleRate::default(), period);
-        assert_eq!(empty.time(1), Duration::ZERO);
+        assert_eq!(profile.amount(5), 10);
+        let empty = Profile::new(Vec::new(), sampled);
+        assert_eq!(empty.amount(1), 0);
     }
 }

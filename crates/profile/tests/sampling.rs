@@ -108,7 +108,7 @@ fn what_waits_is_found_with_the_time_that_it_waited() {
     let waited = samples(&profile, |stack| {
         stack.thread == "waiting" && is_in(&stack.functions, "waiting_function")
     });
-    let (waited, duration) = (profile.time(waited), profile.duration);
+    let (waited, duration) = (Duration::from_nanos(profile.amount(waited)), profile.duration);
     // The thread waited all the time; the first round is at the beginning, and the last one may be missing.
     assert!(
         waited.abs_diff(duration) * 5 < duration,

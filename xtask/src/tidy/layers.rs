@@ -50,6 +50,7 @@ pub(super) const LAYERS: [(&str, &[&str]); 16] = [
             "weir-ingest",
             "weir-inside",
             "weir-observe",
+            "weir-profile",
             "weir-query",
             "weir-rules",
             "weir-server",

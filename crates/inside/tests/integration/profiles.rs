@@ -69,7 +69,7 @@ async fn a_profile_names_the_thread_that_computes() {
     let computes: u64 =
         folded.lines().filter(|line| line.starts_with("computes;")).map(samples).sum();
     assert!(all > 10 && computes * 4 >= all, "{computes} of {all}: {folded}");
-    let time = head.lines().find_map(|line| line.strip_prefix("sampled-time-ms: "));
+    let time = head.lines().find_map(|line| line.strip_prefix("profile-total: "));
     let time: u64 = time.and_then(|time| time.parse().ok()).expect("a time");
     assert!(time > 0, "{head}");
 
@@ -116,6 +116,7 @@ async fn what_cannot_be_is_refused_with_a_sentence() {
     for (path, sentence) in [
         ("/profile/folded?seconds=3600", "seconds=3600: write a number from 1 to 60\n"),
         ("/profile/pprof?hz=0", "hz=0: write a number from 1 to 999\n"),
+        ("/profile/pprof?kind=heap", "kind=heap: write processor, waiting, allocated or held\n"),
         ("/debug/pprof/profile?second=1", "`second` is none of seconds, hz, kind and last\n"),
     ] {
         let (head, body) = get(&running, path).await;

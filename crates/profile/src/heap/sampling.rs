@@ -1,0 +1,77 @@
+//! Beginning and ending it.
+
+use std::hint::black_box;
+
+use super::interval::MEAN_BYTES;
+use super::samples;
+use crate::error::ProfileError;
+use crate::function_names::FunctionNames;
+use crate::profile::{ProfileKind, Stack};
+
+/// An allocation of this size is a sample, but for one time in a thousand million million.
+const SURE_BYTES: usize = 5 << 20;
+
+/// The stacks have no threads: memory is often freed by another one than has allocated it.
+const ALL_THREADS: &str = "all threads";
+
+/// Samples of allocations that are being taken, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct HeapSampling(());
+
+/// What was found.
+#[derive(Debug)]
+pub(crate) struct HeapSamples {
+    pub(crate) stacks: Vec<Stack>,
+    /// Samples for which there was no room.
+    pub(crate) lost: u64,
+}
+
+impl HeapSampling {
+    /// Bytes for each sample, on average.
+    pub(crate) const PERIOD_BYTES: u64 = MEAN_BYTES as u64;
+
+    /// Begins to take samples. The caller takes care that there is one of these at a time.
+    ///
+    /// # Errors
+    /// If the program does not allocate by [`SampledAllocator`](super::SampledAllocator).
+    pub(crate) fn start() -> Result<Self, ProfileError> {
+        samples::start();
+        let sampling = Self(());
+        drop(black_box(Vec::<u8>::with_capacity(SURE_BYTES)));
+        match samples::are_any() {
+            true => Ok(sampling),
+            false => Err(ProfileError::Refused("the program has another allocator".to_owned())),
+        }
+    }
+
+    /// Ends it. The bytes of the stacks are those that were allocated meanwhile, or those that are held.
+    pub(crate) fn finish(self, kind: ProfileKind) -> HeapSamples {
+        let samples = samples::finish().unwrap_or_default();
+        let mut functions = FunctionNames::default();
+        let stacks = samples.stacks().map(|(addresses, sums)| Stack {
+            thread: ALL_THREADS.to_owned(),
+            functions: without_allocator(functions.functions(addresses)),
+            samples: if kind == ProfileKind::Held { sums.held } else { sums.allocated }.round() as u64,
+        });
+        let stacks = stacks.filter(|stack| stack.samples > 0).collect();
+        HeapSamples { stacks, lost: samples.lost }
+    }
+}
+
+impl Drop for HeapSampling {
+    fn drop(&mut self) {
+        samples::finish();
+    }
+}
+
+/// The functions that the allocator itself is in, by parts of their names.
+const OF_ALLOCATOR: [&str; 3] = ["SampledAllocator", "__rust_", "__rg_"];
+
+/// The functions of a stack, up to the one that asks for memory.
+fn without_allocator(mut functions: Vec<String>) -> Vec<String> {
+    let is_of_allocator = |name: &String| OF_ALLOCATOR.iter().any(|part| name.contains(part));
+    // The function that begins a thread has `__rust_begin_short_backtrace` in its name.
+    let asked = functions.iter().position(|it| is_of_allocator(it) && !it.contains("backtrace"));
+    functions.truncate(asked.unwrap_or(functions.len()));
+    functions
+}
