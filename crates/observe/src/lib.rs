@@ -5,3 +5,5 @@
 //! `weir-inside` reads it, and shows it.
 
 pub mod call;
+pub mod task;
+pub mod thread;

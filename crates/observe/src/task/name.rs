@@ -1,0 +1,51 @@
+//! What tells tasks of one kind apart.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// The name of a task among those of its kind. It is written as text only when somebody looks.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum TaskName {
+    /// It has none.
+    #[default]
+    Unnamed,
+    /// The address of the other end of a connection.
+    Address(SocketAddr),
+    /// A text, which may hold any character.
+    Text(Arc<str>),
+}
+
+impl From<SocketAddr> for TaskName {
+    fn from(address: SocketAddr) -> Self {
+        Self::Address(address)
+    }
+}
+
+impl From<Option<SocketAddr>> for TaskName {
+    fn from(address: Option<SocketAddr>) -> Self {
+        address.map_or(Self::Unnamed, Self::Address)
+    }
+}
+
+impl From<&str> for TaskName {
+    fn from(text: &str) -> Self {
+        Self::Text(text.into())
+    }
+}
+
+impl From<Arc<str>> for TaskName {
+    fn from(text: Arc<str>) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl fmt::Display for TaskName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unnamed => Ok(()),
+            Self::Address(address) => address.fmt(formatter),
+            Self::Text(text) => formatter.write_str(text),
+        }
+    }
+}

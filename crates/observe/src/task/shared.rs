@@ -1,0 +1,187 @@
+//! What a task and those who look at it share.
+
+use std::mem;
+use std::panic::Location;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::task::{Wake, Waker};
+use std::time::Duration;
+
+use super::clock::now_ns;
+use super::kind::TaskKind;
+use super::name::TaskName;
+use super::work::{TaskWork, WorkCounters, add_alone};
+
+/// A task. Only the thread that runs it writes its counters; anyone may read them.
+#[derive(Debug)]
+pub(super) struct Task {
+    pub(super) id: u64,
+    pub(super) kind: &'static TaskKind,
+    pub(super) place: &'static Location<'static>,
+    pub(super) begun_ns: u64,
+    pub(super) work: WorkCounters,
+    name: Mutex<TaskName>,
+    memory_bytes: AtomicUsize,
+    is_running: AtomicBool,
+    is_scheduled: AtomicBool,
+    /// Whether the next wake is timed.
+    times_wake: AtomicBool,
+    /// When it was woken; 0 if it was not, or nobody takes the time.
+    woken_ns: AtomicU64,
+    /// When the timed poll in progress began; 0 if there is none.
+    running_since_ns: AtomicU64,
+    /// Wakes it in its runtime.
+    waker: OnceLock<Waker>,
+    /// What it had done when somebody looked for the last time.
+    seen: Mutex<TaskWork>,
+}
+
+/// What a task does at this moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TaskState {
+    /// A thread runs it.
+    Running,
+    /// It could run, and waits for a thread.
+    Scheduled,
+    /// It waits for something else.
+    Idle,
+}
+
+impl Task {
+    /// A task that waits for its first poll.
+    pub(super) fn new(
+        kind: &'static TaskKind,
+        name: TaskName,
+        place: &'static Location<'static>,
+        memory_bytes: usize,
+    ) -> Self {
+        static IDS: AtomicU64 = AtomicU64::new(1);
+        let begun_ns = now_ns();
+        Self {
+            id: IDS.fetch_add(1, Ordering::Relaxed),
+            kind,
+            place,
+            begun_ns,
+            work: WorkCounters::new(),
+            name: Mutex::new(name),
+            memory_bytes: AtomicUsize::new(memory_bytes),
+            is_running: AtomicBool::new(false),
+            is_scheduled: AtomicBool::new(true),
+            times_wake: AtomicBool::new(false),
+            woken_ns: AtomicU64::new(0),
+            running_since_ns: AtomicU64::new(0),
+            waker: OnceLock::new(),
+            seen: Mutex::default(),
+        }
+    }
+
+    /// A poll begins. `timed` is the number of polls for which its time stands, if it is timed. A wake before it
+    /// that was timed stands for `wake_weight` wakes. Returns the time, if it had to be taken.
+    pub(super) fn begin_poll(&self, is_timed: bool, wake_weight: u64) -> Option<u64> {
+        add_alone(&self.work.polls, 1);
+        self.is_running.store(true, Ordering::Relaxed);
+        self.is_scheduled.store(false, Ordering::Relaxed);
+        self.times_wake.store(is_timed, Ordering::Relaxed);
+        let was_woken = self.woken_ns.load(Ordering::Relaxed) > 0;
+        if !is_timed && !was_woken {
+            return None;
+        }
+        let now = now_ns();
+        if was_woken {
+            let waited = now.saturating_sub(self.woken_ns.swap(0, Ordering::Relaxed));
+            add_alone(&self.work.scheduled_ns, waited.saturating_mul(wake_weight));
+        }
+        if is_timed {
+            self.running_since_ns.store(now, Ordering::Relaxed);
+        }
+        Some(now)
+    }
+
+    /// A timed poll ends, which stands for this number of polls.
+    pub(super) fn end_timed_poll(&self, begun_ns: u64, weight: u64) {
+        let now = now_ns();
+        let busy = now.saturating_sub(begun_ns).saturating_mul(weight);
+        add_alone(&self.work.busy_ns, busy);
+        self.running_since_ns.store(0, Ordering::Relaxed);
+        // It can wait for a thread only from now on.
+        if self.woken_ns.load(Ordering::Relaxed) > 0 {
+            self.woken_ns.store(now, Ordering::Relaxed);
+        }
+    }
+
+    /// A poll has ended.
+    pub(super) fn end_poll(&self) {
+        self.is_running.store(false, Ordering::Relaxed);
+    }
+
+    /// Takes the time from now to the first poll.
+    pub(super) fn time_first_wait(&self) {
+        self.woken_ns.store(self.begun_ns, Ordering::Relaxed);
+    }
+
+    /// Whether a waker wakes this task in its runtime. The first one that is asked about does.
+    pub(super) fn is_woken_by(&self, waker: &Waker) -> bool {
+        self.waker.get_or_init(|| waker.clone()).will_wake(waker)
+    }
+
+    pub(super) fn name(&self) -> TaskName {
+        self.name.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn set_name(&self, name: TaskName) {
+        *self.name.lock().unwrap_or_else(PoisonError::into_inner) = name;
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.memory_bytes.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_memory_bytes(&self, bytes: usize) {
+        self.memory_bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    pub(super) fn state(&self) -> TaskState {
+        if self.is_running.load(Ordering::Relaxed) {
+            TaskState::Running
+        } else if self.is_scheduled.load(Ordering::Relaxed) {
+            TaskState::Scheduled
+        } else {
+            TaskState::Idle
+        }
+    }
+
+    /// What it has done by this time, with the poll and the wait in progress if they are timed.
+    pub(super) fn work_at(&self, now_ns: u64) -> TaskWork {
+        let since = |begun: &AtomicU64| match begun.load(Ordering::Relaxed) {
+            0 => Duration::ZERO,
+            begun => Duration::from_nanos(now_ns.saturating_sub(begun)),
+        };
+        let mut work = self.work.read();
+        work.busy += since(&self.running_since_ns);
+        if self.state() == TaskState::Scheduled {
+            work.scheduled += since(&self.woken_ns);
+        }
+        work
+    }
+
+    /// Keeps what it has done for the next look, and returns what it had done at the last one.
+    pub(super) fn see(&self, work: TaskWork) -> TaskWork {
+        mem::replace(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner), work)
+    }
+}
+
+impl Wake for Task {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.is_scheduled.store(true, Ordering::Relaxed);
+        if self.times_wake.load(Ordering::Relaxed) && self.woken_ns.load(Ordering::Relaxed) == 0 {
+            self.woken_ns.store(now_ns(), Ordering::Relaxed);
+        }
+        if let Some(waker) = self.waker.get() {
+            waker.wake_by_ref();
+        }
+    }
+}

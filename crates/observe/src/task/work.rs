@@ -1,0 +1,85 @@
+//! What a task has done, in numbers.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// What a task, or all tasks of a kind, have done since they began.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TaskWork {
+    /// How often it ran until it had to wait.
+    pub polls: u64,
+    /// How long it ran, estimated from some of its polls.
+    pub busy: Duration,
+    /// How long it could have run and did not, because others did, estimated likewise.
+    pub scheduled: Duration,
+    /// Requests that it has answered or sent.
+    pub requests: u64,
+    /// Bytes that it has received and sent.
+    pub bytes: u64,
+}
+
+impl TaskWork {
+    /// Adds what another has done.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.polls += other.polls;
+        self.busy += other.busy;
+        self.scheduled += other.scheduled;
+        self.requests += other.requests;
+        self.bytes += other.bytes;
+    }
+}
+
+/// The same, for updates while others read it; times in nanoseconds.
+#[derive(Debug, Default)]
+pub(super) struct WorkCounters {
+    pub(super) polls: AtomicU64,
+    pub(super) busy_ns: AtomicU64,
+    pub(super) scheduled_ns: AtomicU64,
+    pub(super) requests: AtomicU64,
+    pub(super) bytes: AtomicU64,
+}
+
+impl WorkCounters {
+    pub(super) const fn new() -> Self {
+        Self {
+            polls: AtomicU64::new(0),
+            busy_ns: AtomicU64::new(0),
+            scheduled_ns: AtomicU64::new(0),
+            requests: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+        }
+    }
+
+    pub(super) fn read(&self) -> TaskWork {
+        let number = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        TaskWork {
+            polls: number(&self.polls),
+            busy: Duration::from_nanos(number(&self.busy_ns)),
+            scheduled: Duration::from_nanos(number(&self.scheduled_ns)),
+            requests: number(&self.requests),
+            bytes: number(&self.bytes),
+        }
+    }
+
+    /// Adds what one task has done to the sums of many.
+    pub(super) fn add(&self, task: &Self) {
+        for (sum, number) in [
+            (&self.polls, &task.polls),
+            (&self.busy_ns, &task.busy_ns),
+            (&self.scheduled_ns, &task.scheduled_ns),
+            (&self.requests, &task.requests),
+            (&self.bytes, &task.bytes),
+        ] {
+            let number = number.load(Ordering::Relaxed);
+            if number > 0 {
+                sum.fetch_add(number, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+/// Adds to a counter that only one thread at a time writes: without the cost of an atomic addition.
+pub(super) fn add_alone(counter: &AtomicU64, number: u64) {
+    let sum = counter.load(Ordering::Relaxed).wrapping_add(number);
+    counter.store(sum, Ordering::Relaxed);
+}
