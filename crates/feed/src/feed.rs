@@ -7,6 +7,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use weir_ingest::StopReason;
 use weir_net::socket::{BindError, ConnectionLimit, reserve_connections};
+use weir_observe::task::TaskKind;
 
 use crate::address::FeedAddress;
 use crate::connection::{ConnectionContext, ConnectionOptions, SharedMemory};
@@ -29,6 +30,9 @@ pub struct RunningFeed<S> {
     listeners: Vec<Arc<Listener<S>>>,
     tasks: JoinSet<()>,
 }
+
+/// Accepts the connections of a feed.
+static LISTENER: TaskKind = TaskKind::new("feed listener");
 
 impl Feed {
     /// Listens at all of the addresses. Senders can connect from now on.
@@ -74,7 +78,8 @@ impl Feed {
                 drop_counter: socket.drop_counter(),
                 stopped: watch::Sender::new(None),
             });
-            tasks.spawn(listener.clone().run(socket));
+            let name = listener.name();
+            tasks.spawn(LISTENER.observe(&*name, listener.clone().run(socket)));
             listeners.push(listener);
         }
         RunningFeed { listeners, tasks }

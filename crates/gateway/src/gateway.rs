@@ -8,6 +8,7 @@ use weir_net::socket::{
     ProxyProtocol, TlsFiles,
 };
 use weir_net::{Client, ServeOptions, Server, Shutdown};
+use weir_observe::task::TaskKind;
 
 use crate::access_log::AccessLog;
 use crate::answer::answer;
@@ -127,6 +128,9 @@ impl Gateway {
     }
 }
 
+/// Asks the servers of a backend how they are.
+static HEALTH_CHECK: TaskKind = TaskKind::new("health check");
+
 impl GatewayHandle {
     /// The log with a line for each request, which a program turns on and off itself: that may fail.
     pub fn access_log(&self) -> &AccessLog {
@@ -152,7 +156,8 @@ impl GatewayHandle {
             let is_new = !before.backends().any(|kept| Arc::ptr_eq(kept, backend));
             if is_new && backend.config().health.is_some() {
                 let notices = self.shared.recorder.notices().clone();
-                tokio::spawn(watch(Arc::downgrade(backend), notices));
+                let watch = watch(Arc::downgrade(backend), notices);
+                tokio::spawn(HEALTH_CHECK.observe(backend.name().clone(), watch));
             }
         }
         *self.shared.routing.write().unwrap_or_else(PoisonError::into_inner) = routing;

@@ -73,6 +73,7 @@ impl AdminServer {
         options: BindOptions,
     ) -> Result<Self, BindError> {
         let listener = Listener::bind(address.socket_address(), &options).await?;
+        weir_observe::task::enable();
         let address = listener.address().clone();
         let options = ServeOptions {
             connections_max: reserve_connections(CONNECTIONS_MAX).connections_max,

@@ -12,6 +12,7 @@ use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::sync::Semaphore;
+use weir_observe::task;
 
 use crate::body::Body;
 use crate::client::Client;
@@ -158,7 +159,10 @@ where
             _closing = entry.asked_to_close() => return Err(NotOpened::Gone),
         };
         match self.networks.try_acquire(identified.peer()) {
-            Some(network) => Ok((identified, permit.with_network(network))),
+            Some(network) => {
+                task::set_name(identified.peer().address());
+                Ok((identified, permit.with_network(network)))
+            }
             None => Err(NotOpened::TooMany(identified)),
         }
     }
@@ -217,6 +221,7 @@ where
     /// Calls the handler. An extension costs a hash table for each request, so there are none of what is
     /// usual.
     pub(crate) fn call(&self, mut request: Request<Incoming>, client: &Client) -> F {
+        task::add_requests(1);
         if client.scheme != Scheme::default() {
             request.extensions_mut().insert(client.scheme);
         }

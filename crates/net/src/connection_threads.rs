@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
+use weir_observe::thread::{busy_time, observe_runtime, observe_thread};
 
 thread_local! {
     static INDEX: Cell<Option<usize>> = const { Cell::new(None) };
@@ -95,6 +96,10 @@ impl ConnectionThread {
             builder.enable_all().max_blocking_threads(blocking_calls);
             let Ok(runtime) = builder.build() else { return };
             INDEX.set(Some(index));
+            let name = format!("connections-{index}");
+            let _runtime = observe_runtime(name, runtime.handle());
+            let handle = runtime.handle().clone();
+            let _thread = observe_thread(move || busy_time(&handle));
             if started.send(runtime.handle().clone()).is_ok() {
                 // The other half is only ever dropped.
                 let _ = runtime.block_on(stopped);

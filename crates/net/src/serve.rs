@@ -14,6 +14,7 @@ use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{Interval, MissedTickBehavior};
+use weir_observe::task::TaskKind;
 
 use crate::body::Body;
 use crate::client::Client;
@@ -161,6 +162,12 @@ impl Server {
         connections.finish(&limit, grace_period).await;
     }
 }
+
+/// A client's connection, from its first byte to its last.
+static CONNECTION: TaskKind = TaskKind::new("connection");
+
+/// A client that is told that it has too many connections.
+static REFUSAL: TaskKind = TaskKind::new("refusal");
 
 /// How a server ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -311,7 +318,8 @@ where
         let (limit, shared) = (limit.clone(), self.shared.clone());
         let idle = self.idle.clone();
         let (runtime, thread) = thread.unzip();
-        self.spawn(runtime, async move {
+        let peer = connection.peer().address();
+        let task = CONNECTION.observe(peer, async move {
             let room = tokio::time::timeout(ROOM_TIMEOUT, limit.acquire());
             let permit = if has_room { room.await.ok() } else { None };
             match permit {
@@ -323,16 +331,17 @@ where
                 None => refusal::send(connection, &refusal::SERVER_FULL).await,
             }
         });
+        self.spawn(runtime, task);
     }
 
     /// Tells a client that it has too many connections. If many are being told, the others just see
     /// theirs close, so that a flood of connections costs next to nothing.
     fn refuse(&mut self, connection: Connection) {
         let Ok(place) = self.shared.refusals.clone().try_acquire_owned() else { return };
-        self.tasks.spawn(async move {
+        self.tasks.spawn(REFUSAL.observe(connection.peer().address(), async move {
             let _place = place;
             refusal::send(connection, &refusal::TOO_MANY_OF_ONE).await;
-        });
+        }));
     }
 
     /// The connection on the thread that is to serve it, if there are threads.
@@ -357,8 +366,9 @@ where
         let (runtime, place) = thread.unzip();
         let permit = permit.with_thread(place);
         let entry = self.idle.enter();
+        let peer = connection.peer().address();
         let served = self.shared.clone().run(connection, permit, entry);
-        self.spawn(runtime, served);
+        self.spawn(runtime, CONNECTION.observe_boxed(peer, served));
     }
 
     /// Starts a task on the given runtime, or on this one.

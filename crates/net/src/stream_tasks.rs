@@ -8,6 +8,7 @@ use hyper::rt::Executor;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
+use weir_observe::task::{TaskKind, TaskName};
 
 use crate::idle::{Activity, RequestInProgress};
 
@@ -15,6 +16,9 @@ tokio::task_local! {
     /// The progress of the stream whose task is running.
     static PROGRESS: Arc<Progress>;
 }
+
+/// A request of an HTTP/2 connection.
+static STREAM: TaskKind = TaskKind::short("stream");
 
 /// The time in which [`resets_max`](crate::ServeOptions::http2) streams may be cancelled.
 const RESET_PERIOD: Duration = Duration::from_secs(10);
@@ -57,13 +61,13 @@ where
         let write_timeout = self.write_timeout;
         let mut tasks = self.lock();
         while tasks.try_join_next().is_some() {}
-        tasks.spawn(async move {
+        tasks.spawn(STREAM.observe(TaskName::Unnamed, async move {
             tokio::select! {
                 () = PROGRESS.scope(progress.clone(), stream) => {}
                 // Dropping the stream resets it.
                 () = progress.blocked_for(write_timeout) => {}
             }
-        });
+        }));
     }
 }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
+use weir_observe::task;
 
 use crate::client::ClientWatch;
 use crate::file_queue::{FileQueue, WriteStart};
@@ -133,7 +134,9 @@ impl AsyncRead for Transport {
         let this = self.get_mut();
         let before = buffer.filled().len();
         let read = Pin::new(&mut this.stream).poll_read(context, buffer);
-        this.is_unanswered |= buffer.filled().len() > before;
+        let received = buffer.filled().len() - before;
+        this.is_unanswered |= received > 0;
+        task::add_bytes(received);
         read
     }
 }
@@ -149,6 +152,7 @@ impl AsyncWrite for Transport {
         let written = Pin::new(&mut this.stream).poll_write(context, bytes);
         if let Poll::Ready(Ok(bytes)) = written {
             this.activity.count_written(bytes);
+            task::add_bytes(bytes);
         }
         this.deadline.check(context, written)
     }
@@ -174,6 +178,7 @@ impl AsyncWrite for Transport {
         };
         if let Poll::Ready(Ok(bytes)) = written {
             this.activity.count_written(bytes);
+            task::add_bytes(bytes);
         }
         this.deadline.check(context, written)
     }

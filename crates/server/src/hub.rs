@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use weir_ingest::{Pipeline, ReadTotals, TotalMemory};
 use weir_net::HostGuard;
+use weir_observe::task::{TaskKind, TaskName};
 
 use crate::options::Options;
 use crate::random_id::random_id;
@@ -67,6 +68,9 @@ impl Sessions {
     }
 }
 
+/// Waits until nobody uses a session.
+static SESSION_END: TaskKind = TaskKind::new("end of a session");
+
 impl Hub {
     pub(crate) fn new(options: Options, guard: HostGuard) -> Self {
         let memory = options.total_memory();
@@ -109,7 +113,8 @@ impl Hub {
             displaced
         });
         if lifetime != Lifetime::Pinned {
-            tokio::spawn(end_when_unused(self.clone(), session.clone()));
+            let end = end_when_unused(self.clone(), session.clone());
+            tokio::spawn(SESSION_END.observe(TaskName::Unnamed, end));
         }
         Ok(Created { session, displaced })
     }

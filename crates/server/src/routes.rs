@@ -8,6 +8,7 @@ use hyper::header::ACCEPT;
 use hyper::{Method, Request, Response, StatusCode};
 use weir_net::websocket::{self, SocketOptions, Upgrade};
 use weir_net::{Body, Client};
+use weir_observe::task::{TaskKind, TaskName};
 use weir_view::SessionCreated;
 
 use crate::file::Purpose;
@@ -208,6 +209,12 @@ fn connect(
 /// Small, because a live connection receives only queries.
 const LIVE_READ_BUFFER_BYTES: usize = 16 << 10;
 
+/// A page that shows a session.
+static LIVE_VIEW: TaskKind = TaskKind::new("live view");
+
+/// A page that sends files. Its name is that of the file.
+static UPLOAD: TaskKind = TaskKind::new("upload");
+
 fn spawn_live(session: Arc<Session>, upgrade: Upgrade) {
     let user = session.enter(Access::View);
     let options = SocketOptions {
@@ -215,22 +222,22 @@ fn spawn_live(session: Arc<Session>, upgrade: Upgrade) {
         text_bytes_max: rules::MESSAGE_BYTES_MAX,
         ..SocketOptions::default()
     };
-    tokio::spawn(async move {
+    tokio::spawn(LIVE_VIEW.observe(TaskName::Unnamed, async move {
         // If the handshake fails, the connection is gone.
         if let Ok(socket) = upgrade.websocket(options).await {
             live::run(session, socket).await;
         }
         drop(user);
-    });
+    }));
 }
 
 fn spawn_upload(hub: &Arc<Hub>, session: Arc<Session>, upgrade: Upgrade, purpose: Purpose) {
     let user = session.enter(Access::Upload);
     let options = hub.options.clone();
-    tokio::spawn(async move {
+    tokio::spawn(UPLOAD.observe(TaskName::Unnamed, async move {
         if let Ok(socket) = upgrade.websocket(SocketOptions::default()).await {
             upload::run(session, socket, options, purpose).await;
         }
         drop(user);
-    });
+    }));
 }

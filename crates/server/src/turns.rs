@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
+use weir_observe::task::{TaskKind, TaskName};
 
 use crate::refusal::Refusal;
 
@@ -187,10 +188,11 @@ impl<T: Send + 'static> Running<T> {
     {
         let turn = Arc::new(Mutex::new(turn));
         let (held, cancellation, work) = (turn.clone(), cancellation.clone(), work.clone());
-        let task = tokio::task::spawn_blocking(move || {
+        let call = move || {
             let _held = held;
             work(&cancellation.should_stop)
-        });
+        };
+        let task = tokio::task::spawn_blocking(ANSWER.observe_call(TaskName::Unnamed, call));
         Self { task, turn, started: Instant::now() }
     }
 
@@ -211,6 +213,12 @@ impl<T: Send + 'static> Running<T> {
         *self.turn.lock().unwrap_or_else(PoisonError::into_inner) = turn;
     }
 }
+
+/// Computes an answer.
+static ANSWER: TaskKind = TaskKind::new("answer");
+
+/// Checks a question.
+static CHECK: TaskKind = TaskKind::new("check of a question");
 
 impl SessionTurns {
     pub(crate) fn new(server: &ServerTurns, answer_time_max: Duration) -> Self {
@@ -297,7 +305,8 @@ impl SessionTurns {
             let _turn = turn;
             work()
         };
-        tokio::task::spawn_blocking(work).await.map_err(|_| Refusal::SessionEnded)
+        let checked = tokio::task::spawn_blocking(CHECK.observe_call(TaskName::Unnamed, work));
+        checked.await.map_err(|_| Refusal::SessionEnded)
     }
 }
 

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use weir_gateway::{Config, Gateway, Notices, Shutdown};
 use weir_ingest::Pipeline;
+use weir_observe::task::{TaskKind, TaskName};
 use weir_server::{BindOptions, CertificateNotices, ServeOptions};
 #[cfg(target_os = "linux")]
 use weir_server::{ListeningSockets, PassedSockets};
@@ -24,6 +25,12 @@ use upgrade::Upgrade;
 use crate::display::safe;
 use crate::outcome::{Exit, Failure, say};
 use crate::serve::{Page, path_name, shutdown_signal};
+
+/// Reads the configuration again when a signal asks for it.
+static RELOAD: TaskKind = TaskKind::new("configuration");
+
+/// Hands the records of requests to the parsers.
+static RECORDS: TaskKind = TaskKind::new("records");
 
 /// How long requests in flight may take to end.
 const GRACE: Duration = Duration::from_secs(30);
@@ -79,7 +86,8 @@ pub(crate) fn run(arguments: &GatewayArguments) -> Result<Exit, Failure> {
         inside.add(gateway.handle());
     }
     let _guard = runtime.enter();
-    runtime.spawn(reload::watch(arguments.config.clone(), config, gateway.handle()));
+    let reload = reload::watch(arguments.config.clone(), config, gateway.handle());
+    runtime.spawn(RELOAD.observe(TaskName::Unnamed, reload));
     let (shutdown, stop) = (shutdown_signal(), shutdown_signal());
     let shutdown = async {
         shutdown.await;
@@ -98,7 +106,8 @@ pub(crate) fn run(arguments: &GatewayArguments) -> Result<Exit, Failure> {
     page.serve_feed(window, move |pipeline: &Pipeline| {
         let recorder = gateway.recorder().clone();
         let writer = pipeline.open_records("gateway", recorder.layout());
-        tasks.spawn(async move { recorder.run(writer).await });
+        let write = async move { recorder.run(writer).await };
+        tasks.spawn(RECORDS.observe(TaskName::Unnamed, write));
         tasks.block_on(gateway.serve_until(shutdown, stop));
         Exit::Done
     })

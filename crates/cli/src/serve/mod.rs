@@ -16,6 +16,7 @@ use tokio::runtime::{Handle, Runtime};
 use tokio::sync::Notify;
 use weir_ingest::{Input, Pipeline, Retention};
 use weir_inside::Inside;
+use weir_observe::thread::{ObservedRuntime, observe_runtime};
 use weir_server::{
     AccessToken, Address, BindError, Options, Refusal, Remedies, SelfSignedCertificate, Server,
     SessionHandle, StartError,
@@ -111,6 +112,9 @@ pub(crate) struct Page {
     admin: Option<Admin>,
     /// What is done once the page's addresses are printed, if it belongs to a service.
     announced: Option<Announced>,
+    /// Lists the runtime for those who look inside.
+    #[expect(dead_code, reason = "it is listed until this is dropped")]
+    observed: ObservedRuntime,
 }
 
 /// Tells those who started a service that it listens.
@@ -154,6 +158,7 @@ impl Page {
             Failure::new(format_args!("the server's threads cannot be started: {error}"))
         })?;
         let requested = arguments.listen.iter().map(|listen| listen.0.clone()).collect();
+        let observed = observe_runtime("page", runtime.handle());
         let (server, new_token) = runtime.block_on(bind(requested, options))?;
         let budget = server.connection_budget();
         if let Some(open_files_max) = budget.open_files_max {
@@ -185,6 +190,7 @@ impl Page {
             end: Arc::default(),
             admin,
             announced: None,
+            observed,
         })
     }
 

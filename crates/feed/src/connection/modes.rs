@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinHandle;
 use weir_ingest::StopReason;
+use weir_observe::task::{TaskKind, TaskName};
 
 use super::context::ConnectionContext;
 use super::end::ConnectionEnd;
@@ -15,6 +16,9 @@ use super::socket::Socket;
 use super::worker::Worker;
 use crate::options::ActiveMode;
 use crate::sink::Sink;
+
+/// Writes what a connection has read ahead.
+static WRITER: TaskKind = TaskKind::new("feed writer");
 
 /// Reads a connection to its end. The lines read before an error are kept.
 pub(crate) async fn run<S: Sink>(
@@ -54,7 +58,7 @@ async fn read_ahead<S: Sink>(
 ) -> ConnectionEnd {
     let permits = Arc::new(Semaphore::new(reads.min(Semaphore::MAX_PERMITS)));
     let (sender, queue) = mpsc::unbounded_channel();
-    let writing = tokio::spawn(worker.write_queued(queue));
+    let writing = tokio::spawn(WRITER.observe(TaskName::Unnamed, worker.write_queued(queue)));
     let reading = async {
         loop {
             // The semaphore is never closed.
@@ -80,7 +84,7 @@ async fn read_ahead<S: Sink>(
 /// Reads all that comes while the waiting chunks are below the cap.
 async fn read_unlimited<S: Sink>(reader: &mut Reader<S>, worker: Worker<S>) -> ConnectionEnd {
     let (sender, queue) = mpsc::unbounded_channel();
-    let writing = tokio::spawn(worker.write_queued(queue));
+    let writing = tokio::spawn(WRITER.observe(TaskName::Unnamed, worker.write_queued(queue)));
     let is_datagram = reader.socket.is_datagram();
     let context = reader.context.clone();
     let reading = async {

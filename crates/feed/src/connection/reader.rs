@@ -7,6 +7,8 @@ use std::task::Poll;
 use std::time::Instant;
 use weir_observe::mark;
 
+use weir_observe::task;
+
 use super::context::ConnectionContext;
 use super::end::ConnectionEnd;
 use super::idle::IdleClock;
@@ -97,6 +99,7 @@ impl<S: Sink> Reader<S> {
         let counters = &self.context.counters;
         counters.reads.add(1);
         counters.bytes.add(chunk.filled as u64);
+        task::add_bytes(chunk.filled);
         counters.datagrams.add(chunk.datagrams);
         counters.datagrams_cut.add(chunk.datagrams_cut);
     }

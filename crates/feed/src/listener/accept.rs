@@ -6,11 +6,15 @@ use tokio::task::JoinSet;
 use weir_net::socket::{
     Connection, ConnectionPermit, Listener as SocketListener, Peer, TlsHandshakeError,
 };
+use weir_observe::task::TaskKind;
 
 use super::Listener;
 use crate::connection::{self, ConnectionEnd, Socket};
 use crate::notice::Event;
 use crate::sink::Sink;
+
+/// The connection of a sender.
+static CONNECTION: TaskKind = TaskKind::new("feed connection");
 
 /// The line that a refused sender receives, if it can.
 const REFUSAL: &str = "weir: too many connections; try again later\n";
@@ -35,7 +39,9 @@ impl<S: Sink> Listener<S> {
     /// Serves a connection in a task of its own, or refuses it at the limit.
     fn admit(self: &Arc<Self>, connection: Connection, connections: &mut JoinSet<()>) {
         if let Some(permit) = self.admission.limit.try_acquire() {
-            connections.spawn(self.clone().serve(connection, permit));
+            let peer = connection.peer().address();
+            let served = self.clone().serve(connection, permit);
+            connections.spawn(CONNECTION.observe(peer, served));
             return;
         }
         self.context.counters.connections_refused.add(1);

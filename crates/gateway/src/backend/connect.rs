@@ -14,7 +14,7 @@ use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::ClientConfig;
 use tokio_rustls::rustls::pki_types::ServerName;
 
-use super::connection::{Connection, Driver};
+use super::connection::{BACKEND_CONNECTION, Connection, Driver};
 use crate::config::{BackendConfig, Origin};
 use crate::fetch::{TrustError, client_config};
 
@@ -120,7 +120,8 @@ impl Connector {
                 .handshake(io)
                 .await;
             let (sender, connection) = handshake.map_err(ConnectError::Protocol)?;
-            tokio::spawn(connection);
+            let server = self.origin.to_string();
+            tokio::spawn(BACKEND_CONNECTION.observe(&*server, connection));
             return Ok(Connection::http2(sender));
         }
         let handshake = http1::handshake(io).await;

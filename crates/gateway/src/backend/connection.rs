@@ -3,13 +3,18 @@
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use hyper::body::Incoming;
 use hyper::client::conn::{TrySendError, http1, http2};
 use hyper::{Request, Response};
+use weir_observe::task::TaskKind;
 
 use crate::upload_body::UploadBody;
+
+/// A connection to a server with a task of its own. The others are driven by the connections of clients.
+pub(super) static BACKEND_CONNECTION: TaskKind = TaskKind::new("backend connection");
 
 /// A request to a server.
 pub(crate) type UpstreamRequest = Request<UploadBody>;
@@ -95,10 +100,10 @@ impl Connection {
         self.drive(&mut Context::from_waker(Waker::noop()));
     }
 
-    /// Lets a task of its own drive it from now on.
-    pub(super) fn detach(&mut self) {
+    /// Lets a task of its own drive it from now on, under the name of its server.
+    pub(super) fn detach(&mut self, server: &Arc<str>) {
         if let Some(Driver(driver)) = self.driver.take() {
-            tokio::spawn(driver);
+            tokio::spawn(BACKEND_CONNECTION.observe_boxed(server.clone(), driver));
         }
     }
 

@@ -11,6 +11,7 @@ use hyper::body::Incoming;
 use hyper::client::conn::TrySendError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use weir_net::connection_thread;
+use weir_observe::task::TaskKind;
 
 use super::connect::{ConnectError, Connector};
 use super::connection::{Connection, UpstreamRequest};
@@ -199,6 +200,12 @@ fn lock(idle: &Mutex<IdleConnections>) -> MutexGuard<'_, IdleConnections> {
     idle.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Looks after the idle connections of a server.
+static IDLE_CONNECTIONS: TaskKind = TaskKind::new("idle backend connections");
+
+/// Waits until a connection can take the next request.
+static LAST_BYTES: TaskKind = TaskKind::new("end of a request");
+
 /// Looks after the idle connections of a server for as long as there are some.
 async fn watch_idle(instance: Weak<Instance>) {
     loop {
@@ -222,7 +229,8 @@ fn put_idle(instance: &Arc<Instance>, connection: Connection) {
     drop(idle);
     drop(surplus);
     if !were_watched {
-        tokio::spawn(watch_idle(Arc::downgrade(instance)));
+        let watch = watch_idle(Arc::downgrade(instance));
+        tokio::spawn(IDLE_CONNECTIONS.observe(instance.name().clone(), watch));
     }
 }
 
@@ -260,7 +268,7 @@ impl Lease {
     /// If the server cannot be connected to.
     pub(crate) async fn open(instance: &Arc<Instance>) -> Result<Self, ConnectError> {
         let mut connection = Box::pin(instance.pool.connector.connect()).await?;
-        connection.detach();
+        connection.detach(instance.name());
         Ok(Self {
             connection,
             instance: instance.clone(),
@@ -302,7 +310,7 @@ impl Lease {
 
     /// Lets a task of its own drive the connection from now on.
     pub(crate) fn detach(&mut self) {
-        self.connection.detach();
+        self.connection.detach(self.instance.name());
     }
 
     /// Gives the connection back after the end of an answer.
@@ -317,12 +325,13 @@ impl Lease {
             put_idle(&self.instance, self.connection);
         } else if !self.connection.is_closed() {
             // The rest of the request's body is on its way, or its task has to run first.
-            self.connection.detach();
-            tokio::spawn(async move {
+            self.connection.detach(self.instance.name());
+            let server = self.instance.name().clone();
+            tokio::spawn(LAST_BYTES.observe(server, async move {
                 if self.connection.ready().await {
                     put_idle(&self.instance, self.connection);
                 }
-            });
+            }));
         }
     }
 }

@@ -15,6 +15,7 @@ use hyper::upgrade::OnUpgrade;
 use hyper::{Method, Request, Response, StatusCode, Uri, Version};
 use tokio::time::{Instant, timeout_at};
 use weir_net::Body;
+use weir_observe::task::TaskKind;
 
 use self::answer_body::{AnswerBody, AnswerEnd, AnswerLimits};
 pub(crate) use self::error::ForwardError;
@@ -92,6 +93,9 @@ pub(crate) async fn forward(
     Ok(response.map(|body| Body::forwarded(AnswerBody::new(body, limits, done))))
 }
 
+/// A connection of a client that has become one to a backend, such as a WebSocket.
+static TUNNEL: TaskKind = TaskKind::new("tunnel");
+
 /// Opens a tunnel, if the client asked for one.
 fn switch(
     client_upgrade: Option<OnUpgrade>,
@@ -108,7 +112,8 @@ fn switch(
         // The connection belongs to the tunnel now.
         lease.detach();
     }
-    tokio::spawn(tunnel::run((client_upgrade, backend_upgrade), backend.timeouts().idle, end));
+    let tunnel = tunnel::run((client_upgrade, backend_upgrade), backend.timeouts().idle, end);
+    tokio::spawn(TUNNEL.observe(backend.name().clone(), tunnel));
     header_fields::add_websocket(response.headers_mut());
     Ok(response.map(|_| Body::empty()))
 }

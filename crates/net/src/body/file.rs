@@ -10,6 +10,7 @@ use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use tokio::task::JoinHandle;
+use weir_observe::task::{TaskKind, TaskName};
 
 use crate::file_queue::{FileQueue, FileSpan, SPAN_BYTES_MAX};
 
@@ -18,6 +19,9 @@ const SMALL_BYTES_MAX: u64 = 16 << 10;
 
 /// The most that is read from a file at a time if it has to pass through memory.
 const READ_BYTES: usize = 128 << 10;
+
+/// Reads a part of a file on a thread for reading.
+static READ: TaskKind = TaskKind::short("part of a file");
 
 /// A range of a file that has not been sent yet.
 ///
@@ -98,7 +102,8 @@ impl FileRange {
         let (file, offset, bytes_max) = (&self.file, self.offset, self.bytes_max());
         let reading = self.reading.get_or_insert_with(|| {
             let file = file.clone();
-            tokio::task::spawn_blocking(move || read(&file, offset, bytes_max))
+            let call = move || read(&file, offset, bytes_max);
+            tokio::task::spawn_blocking(READ.observe_call(TaskName::Unnamed, call))
         });
         let result = ready!(Pin::new(reading).poll(context));
         self.reading = None;

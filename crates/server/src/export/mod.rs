@@ -19,6 +19,7 @@ use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use weir_core::Snapshot;
 use weir_ingest::{DataSet, SourceSnapshot};
 use weir_net::{Body, ByteRange, Requested, set_content_range, set_unsatisfied_range};
+use weir_observe::task::{TaskKind, TaskName};
 use weir_query::{ExportFormat, RowExport, settled};
 use weir_view::{Now, Query};
 
@@ -28,6 +29,9 @@ use crate::response;
 use crate::session::{Access, Session};
 use crate::turns::{Effort, Turn};
 use file_name::file_name;
+
+/// Sends an export.
+static EXPORT: TaskKind = TaskKind::new("export");
 
 /// The bytes that wait for a client before an export pauses.
 const QUEUE_BYTES_MAX: usize = 64 << 10;
@@ -192,7 +196,7 @@ impl Export {
     fn send(self: &Arc<Self>, rows: RowExport<DataSet>, range: Range<u64>, turn: Turn) -> Body {
         let (sender, body) = Body::channel(QUEUE_BYTES_MAX);
         let (export, user) = (self.clone(), self.session.enter(Access::View));
-        tokio::spawn(async move {
+        tokio::spawn(EXPORT.observe(TaskName::Unnamed, async move {
             let total = tokio::select! {
                 total = sending::send(rows, range, sender) => total,
                 () = export.session.ended() => None,
@@ -201,7 +205,7 @@ impl Export {
                 export.keep_length(total);
             }
             drop((turn, user));
-        });
+        }));
         body
     }
 

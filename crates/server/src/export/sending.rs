@@ -9,6 +9,7 @@ use bytes::Bytes;
 use tokio::task::spawn_blocking;
 use weir_ingest::DataSet;
 use weir_net::BodySender;
+use weir_observe::task::{TaskKind, TaskName};
 use weir_query::{ExportError, RowExport};
 
 use crate::refusal::Refusal;
@@ -76,9 +77,13 @@ pub(super) async fn length(mut parts: impl PartSource) -> Result<u64, Refusal> {
     }
 }
 
+/// Makes a part of an export.
+static PART: TaskKind = TaskKind::short("part of an export");
+
 /// Makes the next part on another thread.
 async fn next<P: PartSource>(mut parts: P) -> Result<(Option<Vec<u8>>, P), Refusal> {
-    let made = spawn_blocking(move || (parts.next_part(), parts)).await;
+    let call = PART.observe_call(TaskName::Unnamed, move || (parts.next_part(), parts));
+    let made = spawn_blocking(call).await;
     // This fails only if the work panics, or the server ends.
     let (part, parts) = made.map_err(|_| Refusal::SessionEnded)?;
     Ok((part?, parts))

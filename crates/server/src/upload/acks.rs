@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use weir_net::websocket::{Stream, Writer};
+use weir_observe::task::{TaskKind, TaskName};
 use weir_view::UploadReply;
 
 use crate::file::AckOffsets;
@@ -55,6 +56,9 @@ impl LastAck {
 /// because that one may be busy for as long as the page sends.
 pub(crate) struct AckTask(JoinHandle<()>);
 
+/// Tells a page how much of its file is parsed.
+static ACKNOWLEDGEMENTS: TaskKind = TaskKind::new("acknowledgements");
+
 impl AckTask {
     /// Starts the task. It ends if one message cannot be sent within `timeout`.
     pub(crate) fn start(
@@ -67,7 +71,7 @@ impl AckTask {
         let (file, offsets) = (file.to_owned(), offsets.clone());
         let (writer, last_ack) = (writer.clone(), last_ack.clone());
         let first = last_ack.offset();
-        Self(tokio::spawn(async move {
+        Self(tokio::spawn(ACKNOWLEDGEMENTS.observe(TaskName::Unnamed, async move {
             loop {
                 let offset = offsets.wait_past(last_ack.offset()).await;
                 last_ack.set(offset);
@@ -79,7 +83,7 @@ impl AckTask {
                     _ => return,
                 }
             }
-        }))
+        })))
     }
 
     /// Waits until the task has ended, so that no acknowledgement follows the end of the file.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use weir_ingest::{FormatChoice, SourceEnd, SourceError, StopReason};
 use weir_net::websocket::{CloseCode, Event, Reader, Stream, WebSocket, Writer};
+use weir_observe::task::{self, TaskKind, TaskName};
 use weir_view::{UploadReply, UploadRequest};
 
 use super::transfer::{Outcome, Transfer, WINDOW_BYTES};
@@ -31,6 +32,9 @@ pub(crate) fn shorten(name: &str) -> &str {
 
 /// How long the server waits until a page has taken the reason for the end of its connection.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Waits for a page to go on with a file that was interrupted.
+static INTERRUPTED: TaskKind = TaskKind::new("interrupted upload");
 
 /// Serves one connection until it or the session ends.
 pub(crate) async fn run(
@@ -177,6 +181,7 @@ impl Connection<'_> {
             return Some((CloseCode::POLICY, Refusal::BadRequest(why)));
         }
         let name = shorten(name);
+        task::set_name(name);
         let format = continues.and_then(|before| self.format_of(before));
         let format = format.unwrap_or_else(|| self.options.format.clone());
         let opened =
@@ -299,7 +304,8 @@ impl Connection<'_> {
         file.set_interrupted(true);
         self.session.touch();
         drop(guard);
-        tokio::spawn(abandon(self.session.clone(), file.clone(), self.options.grace));
+        let abandon = abandon(self.session.clone(), file.clone(), self.options.grace);
+        tokio::spawn(INTERRUPTED.observe(TaskName::Unnamed, abandon));
         None
     }
 

@@ -8,6 +8,7 @@ use hyper::{Request, Response, StatusCode};
 use weir_core::{LogSource, ReadCounts};
 use weir_ingest::{SourceEnd, SourceError};
 use weir_net::{Body, RequestBody, RequestBodyError, Scheme};
+use weir_observe::task::{TaskKind, TaskName};
 
 use super::connection::{refusal_of, shorten};
 use super::transfer::PAUSE;
@@ -20,6 +21,9 @@ use crate::session::{Access, Lifetime, Session};
 
 /// The name of a log that is sent without one, as by `curl -T -`.
 const DEFAULT_NAME: &str = "upload";
+
+/// Reads a log that is sent as the body of a request.
+static PUT: TaskKind = TaskKind::new("upload by PUT");
 
 /// Reads the body into a new session, and responds with the session's address. The status is 201
 /// only if everything was read whole.
@@ -35,7 +39,8 @@ pub(crate) async fn receive(
     let release = ReleaseOnDrop(&session);
     // In a task of its own, because the handler is dropped with its connection, but the source
     // must get an end.
-    let reading = tokio::spawn(read(hub.clone(), session.clone(), request));
+    let read = read(hub.clone(), session.clone(), request);
+    let reading = tokio::spawn(PUT.observe(TaskName::Unnamed, read));
     let read = reading.await.unwrap_or_else(|_| Err(session.end_refusal()));
     let mut response = match read.and_then(|()| check_whole(&session)) {
         Ok(()) => {

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
+use weir_observe::task::TaskKind;
 
 use super::file::no_usable_key;
 use super::{CurrentKeys, KeyStatus, Keys, RefreshRules};
@@ -115,11 +116,12 @@ impl FetchedKeySet {
         attempt.began_at_unix_s = Some(now_unix_s);
         drop(attempt);
         let running = RunningFetch(Arc::clone(this));
-        tokio::spawn(async move {
+        let url = running.0.url.to_string();
+        tokio::spawn(KEY_SET.observe(&*url, async move {
             let outcome = running.0.fetch_once().await;
             let outcome = outcome.as_ref().map(|(text, set)| (&text[..], set.clone()));
             running.0.current.note(outcome.map_err(Clone::clone), Some(now_unix_s));
-        });
+        }));
         Some(ended)
     }
 
@@ -141,6 +143,9 @@ impl FetchedKeySet {
         self.attempt.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// Fetches a set of keys.
+static KEY_SET: TaskKind = TaskKind::new("key set");
 
 /// A fetch that runs. When it ends, however it does, those who wait for it go on.
 struct RunningFetch(Arc<FetchedKeySet>);
