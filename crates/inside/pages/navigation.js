@@ -2,6 +2,7 @@
 
 const PAGES = [
   ["/", "Route"],
+  ["/tasks", "Tasks"],
   ["/profile", "Profile"],
   ["/calls", "Calls"],
 ];

@@ -19,6 +19,7 @@ use crate::metrics::{TextFormat, chosen_format};
 use crate::pages::page_file;
 use crate::profiles::{ProfileRequest, Profiles};
 use crate::route::History;
+use crate::tasks::{TaskWatch, TasksRequest};
 
 /// Connections at most. A collector has one, and so has a page; idle ones make room for new ones.
 const CONNECTIONS_MAX: usize = 32;
@@ -46,6 +47,7 @@ struct Shared {
     texts: Mutex<Texts>,
     profiles: Profiles,
     route: Mutex<DrawnRoute>,
+    tasks: Mutex<TaskWatch>,
 }
 
 /// The stages of the last seconds, and the last text of the route.
@@ -99,6 +101,7 @@ impl AdminServer {
             texts: Mutex::default(),
             profiles: Profiles::default(),
             route: Mutex::default(),
+            tasks: Mutex::default(),
         });
         let handler = move |request: Request<Incoming>, _client| {
             let (asked, shared) = (shared.asked(&request), shared.clone());
@@ -115,6 +118,9 @@ impl AdminServer {
         self.server.serve(handler, shutdown).await;
     }
 }
+
+/// The answer to a page of another site that asks for tasks: times are taken more often for a while after it.
+const TASKS_OF_OTHER_SITE: &str = "a page of another site sees no tasks";
 
 /// The answer to a page of another site that asks for a profile.
 const OTHER_SITE: &str = "a page of another site takes no profiles";
@@ -153,6 +159,13 @@ impl Shared {
             let is_own = !comes_from_another_site(request.headers());
             return Ok(Asked::Profile(if is_own { profile } else { Err(OTHER_SITE.to_owned()) }));
         }
+        if let Some(asked) = TasksRequest::read(path, request.uri().query()) {
+            let asked = asked.map_err(Refusal::BadRequest)?;
+            if comes_from_another_site(request.headers()) {
+                return Err(Refusal::BadRequest(TASKS_OF_OTHER_SITE.to_owned()));
+            }
+            return Ok(Asked::Now(self.tasks(&asked)));
+        }
         let found = match path {
             "/metrics" => Some(self.metrics(request)),
             "/route.json" => Some(self.route()?),
@@ -190,6 +203,13 @@ impl Shared {
             }
         };
         Ok(json(Ok(text.to_string())))
+    }
+
+    fn tasks(&self, asked: &TasksRequest) -> Response<Body> {
+        let mut watch = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        let tasks = watch.answer(Instant::now(), asked);
+        drop(watch);
+        json(to_json(&tasks))
     }
 
     /// The text of the metrics, made anew if it is not fresh. One request at a time makes it, so that many

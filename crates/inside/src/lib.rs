@@ -29,6 +29,7 @@ mod pages;
 mod part;
 mod profiles;
 mod route;
+mod tasks;
 
 pub use address::{AdminAddress, AdminAddressError};
 pub use admin::AdminServer;

@@ -7,13 +7,16 @@ use weir_net::Body;
 /// A file of a page: its path in addresses, its type and its text.
 struct PageFile(&'static str, &'static str, &'static str);
 
-const FILES: [PageFile; 11] = [
+const FILES: [PageFile; 14] = [
     PageFile("/", "text/html; charset=utf-8", include_str!("../pages/route.html")),
     PageFile("/route.js", "text/javascript; charset=utf-8", include_str!("../pages/route.js")),
     PageFile("/route.css", "text/css; charset=utf-8", include_str!("../pages/route.css")),
     PageFile("/profile", "text/html; charset=utf-8", include_str!("../pages/profile.html")),
     PageFile("/profile.js", "text/javascript; charset=utf-8", include_str!("../pages/profile.js")),
     PageFile("/profile.css", "text/css; charset=utf-8", include_str!("../pages/profile.css")),
+    PageFile("/tasks", "text/html; charset=utf-8", include_str!("../pages/tasks.html")),
+    PageFile("/tasks.js", "text/javascript; charset=utf-8", include_str!("../pages/tasks.js")),
+    PageFile("/tasks.css", "text/css; charset=utf-8", include_str!("../pages/tasks.css")),
     PageFile("/calls", "text/html; charset=utf-8", include_str!("../pages/calls.html")),
     PageFile("/calls.js", "text/javascript; charset=utf-8", include_str!("../pages/calls.js")),
     PageFile("/calls.css", "text/css; charset=utf-8", include_str!("../pages/calls.css")),

@@ -50,6 +50,7 @@ pub use counts::{ServerCounts, SourceCounts};
 pub use hub::SessionHandle;
 pub use options::{Options, Remedies, StartError};
 pub use page::asset;
+pub use query_string::parameters as query_parameters;
 pub use refusal::Refusal;
 pub use response::respond;
 pub use server::{Server, ServerHandle};

@@ -61,8 +61,8 @@ fn invalid_format(name: &str) -> String {
     )
 }
 
-/// The names and the values of the parameters.
-fn parameters(text: Option<&str>) -> impl Iterator<Item = (String, String)> {
+/// The names and the values of the parameters of a query, decoded.
+pub fn parameters(text: Option<&str>) -> impl Iterator<Item = (String, String)> {
     let pairs = text.unwrap_or_default().split('&').filter(|pair| !pair.is_empty());
     pairs.map(|pair| {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));

@@ -41,6 +41,7 @@ mod row_value;
 mod rule_comparison;
 mod rules;
 mod sources;
+mod tasks;
 mod view;
 mod words;
 mod zone;
@@ -90,6 +91,9 @@ pub use rules::{
     RulesReport, Step, Verdict, write_decision,
 };
 pub use sources::{CountedSource, CountedSources, IncompleteSource, ReportSource};
+pub use tasks::{
+    Task, TaskKindSums, TaskRates, TaskRuntime, TaskState, TaskWork, Tasks, Thread, ThreadWork,
+};
 pub use view::{Sample, Source, SourceState, View, Window};
 pub use words::{DURATION_TITLES, EMPTY_VALUE, LIST_TITLES, NO_VALUE, REMAINDER_VALUE};
 pub use zone::{UnknownZone, find_zone};

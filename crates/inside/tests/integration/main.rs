@@ -4,3 +4,4 @@ mod dashboard;
 mod documentation;
 mod profiles;
 mod serving;
+mod tasks;
