@@ -56,7 +56,7 @@ impl Program {
         Ok(program)
     }
 
-    pub(super) fn id(&self) -> u32 {
+    pub(in crate::benchmarks) fn id(&self) -> u32 {
         self.process.id()
     }
 

@@ -1,10 +1,9 @@
 //! The gateway, with one token that it has verified before.
 
 use std::cell::RefCell;
-use std::net::TcpListener;
 
-use super::add_goals;
 use super::watcher::Watch;
+use super::{add_goals, free_address};
 use crate::benchmarks::gateway::client::{self, Requests};
 use crate::benchmarks::gateway::proxies::{self, Program};
 use crate::benchmarks::gateway::tokens::{self, Algorithm};
@@ -17,7 +16,7 @@ use weir_tools::shell::{Outcome, is_installed};
 /// How long the gateway is measured at a time.
 const SECONDS: u32 = 3;
 
-const PATH: &str = "/HS256/1";
+pub(super) const PATH: &str = "/HS256/1";
 
 /// A gateway, and its admin address.
 struct Gateway {
@@ -26,20 +25,38 @@ struct Gateway {
     admin: String,
 }
 
+/// What is before and behind a gateway.
+pub(super) struct Setup {
+    pub(super) backend: Program,
+    pub(super) token: String,
+    expected: Vec<u8>,
+}
+
+impl Setup {
+    pub(super) fn start(settings: &Settings) -> Outcome<Self> {
+        let files = write_files()?;
+        let backend = proxies::backend(&files, None)?;
+        let least = settings.is_smoke.then_some(100);
+        let token = tokens::first(&tokens::file(Algorithm::Hs256, least)?)?;
+        Ok(Self { backend, token, expected: std::fs::read(files.join("1"))? })
+    }
+}
+
+/// A gateway with these options.
+pub(super) fn program(settings: &Settings, backend: u16, options: &[&str]) -> Outcome<Program> {
+    proxies::weir_with_options(settings, backend, options)
+}
+
 pub(super) fn tables(settings: &Settings) -> Outcome<Vec<Table>> {
     if !is_installed(proxies::NGINX) || !is_installed("wrk") {
         let mut table = Table::new("inside", "the gateway", Vec::new());
         table.notes.push("missing: nginx and wrk".to_owned());
         return Ok(vec![table]);
     }
-    let files = write_files()?;
-    let backend = proxies::backend(&files, None)?;
-    let least = settings.is_smoke.then_some(100);
-    let token = tokens::first(&tokens::file(Algorithm::Hs256, least)?)?;
+    let Setup { backend, token, expected } = Setup::start(settings)?;
     let gateways = Watch::ALL.map(|watch| start(settings, backend.port, watch));
     let gateways: Outcome<Vec<Gateway>> = gateways.into_iter().collect();
     let gateways = gateways?;
-    let expected = std::fs::read(files.join("1"))?;
     for gateway in &gateways {
         check::answers(&gateway.program, PATH, &token, &expected)?;
     }
@@ -66,10 +83,10 @@ pub(super) fn tables(settings: &Settings) -> Outcome<Vec<Table>> {
 
 /// Starts a gateway with an admin address, if it is watched.
 fn start(settings: &Settings, backend: u16, watch: Watch) -> Outcome<Gateway> {
-    let admin = format!("127.0.0.1:{}", TcpListener::bind("127.0.0.1:0")?.local_addr()?.port());
+    let admin = free_address()?;
     let options = ["--admin", &admin];
     let options = if watch == Watch::None { &[][..] } else { &options[..] };
-    let program = proxies::weir_with_options(settings, backend, options)?;
+    let program = program(settings, backend, options)?;
     Ok(Gateway { watch, program, admin })
 }
 

@@ -1,9 +1,13 @@
 //! What it costs that somebody looks inside: the gateway and the parsers without `--admin`, with it and with
-//! somebody who looks at all pages, and while a profile is taken.
+//! somebody who looks at all pages, and while a profile is taken; and whether profiles are right.
 
+mod agreement;
 mod gateway;
+mod load;
 mod parser;
 mod watcher;
+
+use std::net::TcpListener;
 
 use crate::build;
 use crate::settings::Settings;
@@ -24,7 +28,13 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
     build::weir(settings)?;
     let mut tables = gateway::tables(settings)?;
     tables.extend(parser::tables(settings)?);
+    tables.push(agreement::table(settings)?);
     Ok(tables)
+}
+
+/// An address of this machine at which nothing listens.
+fn free_address() -> Outcome<String> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string())
 }
 
 /// Adds the goals to a table of rates, in which a higher number is better.

@@ -1,10 +1,9 @@
 //! The server of the page, which parses a log that it is sent.
 
-use std::net::TcpListener;
 use std::time::Instant;
 
-use super::add_goals;
 use super::watcher::Watch;
+use super::{add_goals, free_address};
 use crate::benchmarks::memory::serve;
 use crate::input::{self, Log};
 use crate::measure::{Contender, Unit, take_turns};
@@ -27,7 +26,7 @@ pub(super) fn tables(settings: &Settings) -> Outcome<Vec<Table>> {
 
 /// Sends the log to a server of its own. Returns the gigabytes a second.
 fn upload(settings: &Settings, log: &Log, watch: Watch) -> Outcome<f64> {
-    let admin = format!("127.0.0.1:{}", TcpListener::bind("127.0.0.1:0")?.local_addr()?.port());
+    let admin = free_address()?;
     let options = ["--admin", &admin];
     let options = if watch == Watch::None { &[][..] } else { &options[..] };
     let (mut server, address) = serve(settings, options)?;
