@@ -14,7 +14,7 @@ use tokio::net::TcpStream;
 #[cfg(unix)]
 use tokio::net::UnixStream;
 use weir_net::socket::Address;
-use weir_view::{Route, from_json};
+use weir_view::{JsonError, Route, Tasks, from_json};
 
 use crate::address::AdminAddress;
 
@@ -37,26 +37,46 @@ impl AdminAddress {
     /// # Errors
     /// If nothing answers in time, or something else than Weir.
     pub async fn route(&self, token: Option<&str>) -> Result<Route, AskError> {
+        self.ask("/route.json", token, from_json).await
+    }
+
+    /// Asks for threads, and for so many of the busiest tasks. `token` is what `--token-file` of that program
+    /// holds.
+    ///
+    /// # Errors
+    /// If nothing answers in time, or something else than Weir.
+    pub async fn tasks(&self, token: Option<&str>, tasks_max: usize) -> Result<Tasks, AskError> {
+        self.ask(&format!("/tasks.json?limit={tasks_max}"), token, from_json).await
+    }
+
+    async fn ask<T>(
+        &self,
+        path: &str,
+        token: Option<&str>,
+        read: impl FnOnce(&str) -> Result<T, JsonError>,
+    ) -> Result<T, AskError> {
         let fail = |reason| AskError { address: self.clone(), reason };
-        let asked = tokio::time::timeout(TIMEOUT, ask(self.socket_address(), token)).await;
+        let asked = tokio::time::timeout(TIMEOUT, ask(self.socket_address(), path, token)).await;
         let answer = asked.map_err(|_| fail(format!("it did not answer within {TIMEOUT:?}")))?;
-        from_json(&answer.map_err(fail)?)
-            .map_err(|error| fail(format!("its answer is no route of this version: {error}")))
+        read(&answer.map_err(fail)?)
+            .map_err(|error| fail(format!("its answer is none of this version: {error}")))
     }
 }
 
-async fn ask(address: &Address, token: Option<&str>) -> Result<String, String> {
+async fn ask(address: &Address, path: &str, token: Option<&str>) -> Result<String, String> {
     match address {
-        Address::Tcp(host) => exchange(TcpStream::connect(host).await, host, token).await,
+        Address::Tcp(host) => exchange(TcpStream::connect(host).await, (host, path), token).await,
         #[cfg(unix)]
-        Address::Unix(path) => exchange(UnixStream::connect(path).await, "localhost", token).await,
+        Address::Unix(socket) => {
+            exchange(UnixStream::connect(socket).await, ("localhost", path), token).await
+        }
         other => Err(format!("{other} cannot be asked")),
     }
 }
 
 async fn exchange<S>(
     connected: std::io::Result<S>,
-    host: &str,
+    (host, path): (&str, &str),
     token: Option<&str>,
 ) -> Result<String, String>
 where
@@ -67,7 +87,7 @@ where
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
     // Who waits for the answer learns of its error.
     tokio::spawn(connection);
-    let request = request(host, token).map_err(|error| error.to_string())?;
+    let request = request(host, path, token).map_err(|error| error.to_string())?;
     let response = sender.send_request(request).await.map_err(broken)?;
     match response.status() {
         StatusCode::OK => {}
@@ -81,8 +101,12 @@ where
     String::from_utf8(body.to_bytes().into()).map_err(|_| "its answer is not UTF-8".to_owned())
 }
 
-fn request(host: &str, token: Option<&str>) -> Result<Request<Empty<Bytes>>, hyper::http::Error> {
-    let mut request = Request::get("/route.json").header(HOST, host);
+fn request(
+    host: &str,
+    path: &str,
+    token: Option<&str>,
+) -> Result<Request<Empty<Bytes>>, hyper::http::Error> {
+    let mut request = Request::get(path).header(HOST, host);
     if let Some(token) = token {
         let mut value = HeaderValue::try_from(format!("Bearer {token}"))?;
         value.set_sensitive(true);

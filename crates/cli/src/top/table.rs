@@ -1,108 +1,110 @@
-//! The stages of a route as a table of text.
+//! A table of text that fits a number of rows.
 
-use weir_view::{Route, RouteStage};
-
-use crate::display::{bytes, rate, safe, separated};
-use crate::terminal::{Painter, Screen, Style, fit, fit_middle, left, right, width};
-
-const HEAD: [&str; 8] =
-    ["stage", "name", "bytes", "records", "bytes/s", "records/s", "busy", "held"];
+use crate::terminal::{Painter, Screen, Style, fit, left, right, width};
 
 /// Columns of a name, which may be a path of any length.
-const NAME_COLUMNS_MAX: usize = 40;
+pub(super) const NAME_COLUMNS_MAX: usize = 40;
 
-/// The columns that stand on the left of their cells.
-const LEFT_COLUMNS: usize = 2;
-
-/// A line for each stage; the slowest has an arrow before it.
-pub(super) fn table(route: &Route, screen: Screen) -> String {
-    let rows: Vec<[String; 8]> = route.stages.iter().map(cells).collect();
-    let mut widths = HEAD.map(width);
-    for row in &rows {
-        for (columns, cell) in widths.iter_mut().zip(row) {
-            *columns = (*columns).max(width(cell));
-        }
-    }
-    let painter = Painter { colour: screen.colour };
-    let mut text = String::new();
-    let mut push = |style, line: &str| {
-        text += &painter.paint(style, &fit(line, screen.text_columns));
-        text.push('\n');
-    };
-    push(Style::DIM, &line(&HEAD, &widths, "  "));
-    for (index, row) in rows.iter().enumerate() {
-        match route.slowest.stage == Some(index) {
-            true => push(Style::TITLE, &line(row, &widths, "> ")),
-            false => push(Style::PLAIN, &line(row, &widths, "  ")),
-        }
-    }
-    text
+/// A table with a line above it that names its columns.
+pub(super) struct Table<const N: usize> {
+    pub(super) head: [&'static str; N],
+    /// The columns that stand on the left of their cells: the first ones.
+    pub(super) left_columns: usize,
+    pub(super) rows: Vec<[String; N]>,
+    /// The row that matters most, which has an arrow before it.
+    pub(super) marked: Option<usize>,
 }
 
-fn line(cells: &[impl AsRef<str>; 8], widths: &[usize; 8], mark: &str) -> String {
-    let cells = cells.iter().zip(widths).enumerate().map(|(index, (cell, columns))| {
-        let align = if index < LEFT_COLUMNS { left } else { right };
-        align(cell.as_ref(), *columns)
-    });
-    let cells: Vec<String> = cells.collect();
-    format!("{mark}{}", cells.join("  ")).trim_end().to_owned()
+impl<const N: usize> Table<N> {
+    /// Its lines: the head and so many rows. If it has more, the last line says how many, and the marked row is
+    /// shown nonetheless.
+    pub(super) fn lines(&self, rows_max: usize, screen: Screen) -> Vec<String> {
+        let shown = self.shown(rows_max);
+        let mut widths = self.head.map(width);
+        for row in &shown {
+            for (columns, cell) in widths.iter_mut().zip(&self.rows[*row]) {
+                *columns = (*columns).max(width(cell));
+            }
+        }
+        let painter = Painter { colour: screen.colour };
+        let paint = |style, line: &str| painter.paint(style, &fit(line, screen.text_columns));
+        let mut lines = vec![paint(Style::DIM, &self.line(&self.head, &widths, "  "))];
+        for row in &shown {
+            let (style, mark) = match self.marked == Some(*row) {
+                true => (Style::TITLE, "> "),
+                false => (Style::PLAIN, "  "),
+            };
+            lines.push(paint(style, &self.line(&self.rows[*row], &widths, mark)));
+        }
+        let left_out = self.rows.len() - shown.len();
+        if left_out > 0 && rows_max > 0 {
+            lines.push(paint(Style::DIM, &format!("  and {left_out} more")));
+        }
+        lines
+    }
+
+    /// The rows that are shown, by their places.
+    fn shown(&self, rows_max: usize) -> Vec<usize> {
+        if self.rows.len() <= rows_max {
+            return (0..self.rows.len()).collect();
+        }
+        // One row is for the number of the others.
+        let mut shown: Vec<usize> = (0..rows_max.saturating_sub(1)).collect();
+        if let (Some(marked), Some(last)) = (self.marked, shown.last_mut()) {
+            *last = marked.max(*last);
+        }
+        shown
+    }
+
+    fn line(&self, cells: &[impl AsRef<str>; N], widths: &[usize; N], mark: &str) -> String {
+        let cells = cells.iter().zip(widths).enumerate().map(|(index, (cell, columns))| {
+            let align = if index < self.left_columns { left } else { right };
+            align(cell.as_ref(), *columns)
+        });
+        let cells: Vec<String> = cells.collect();
+        format!("{mark}{}", cells.join("  ")).trim_end().to_owned()
+    }
 }
 
-fn cells(stage: &RouteStage) -> [String; 8] {
-    let rates = stage.rates.unwrap_or_default();
-    let or_empty = |text: Option<String>| text.unwrap_or_default();
-    let held = stage.held_bytes.map(|held| match stage.held_bytes_max {
-        Some(max) => format!("{} of {}", bytes(held), bytes(max)),
-        None => bytes(held),
-    });
-    [
-        stage.stage.word().to_owned(),
-        fit_middle(&safe(&stage.name), NAME_COLUMNS_MAX),
-        or_empty(stage.passed.bytes.map(bytes)),
-        or_empty(stage.passed.records.map(separated)),
-        or_empty(rates.bytes.map(rate)),
-        or_empty(rates.records.map(|records| format!("{records:.1}"))),
-        or_empty(rates.busy.map(|busy| format!("{busy:.2}"))),
-        or_empty(held),
-    ]
+/// Shares rows among tables that want so many each: equally, except that none gets more than it wants.
+pub(super) fn share<const TABLES: usize>(rows: usize, wanted: [usize; TABLES]) -> [usize; TABLES] {
+    let mut shares = [0; TABLES];
+    let mut left = rows.min(wanted.iter().sum());
+    while left > 0 {
+        for (share, wanted) in shares.iter_mut().zip(wanted) {
+            if left > 0 && *share < wanted {
+                *share += 1;
+                left -= 1;
+            }
+        }
+    }
+    shares
 }
 
 #[cfg(test)]
 mod tests {
-    use weir_view::{Passed, PassedRates, Route, RouteStage, RouteStageKind, SlowestStage};
-
-    use super::table;
+    use super::{Table, share};
     use crate::terminal::Screen;
 
     #[test]
-    fn stages_are_lined_up_and_hostile_names_escaped() {
-        let mut source = RouteStage::new(RouteStageKind::Source, "\x1b[2J\n.log");
-        source.passed =
-            Passed { bytes: Some(1_500_000), records: Some(1_234), ..Passed::default() };
-        source.rates = Some(PassedRates {
-            bytes: Some(2_000.0),
-            records: Some(1.5),
-            ..PassedRates::default()
-        });
-        let mut queue = RouteStage::new(RouteStageKind::Queue, "");
-        (queue.held_bytes, queue.held_bytes_max) = (Some(0), Some(6_000_000));
-        let long = RouteStage::new(RouteStageKind::Source, &"long/".repeat(20));
-        let route = Route {
-            span: Some(1.0),
-            stages: vec![source, long, queue],
-            slowest: SlowestStage { stage: Some(0), reason: String::new() },
-        };
+    fn rows_are_shared_equally() {
+        assert_eq!(share(100, [3, 10, 20]), [3, 10, 20]);
+        assert_eq!(share(12, [3, 10, 20]), [3, 5, 4]);
+        assert_eq!(share(2, [3, 10, 20]), [1, 1, 0]);
+        assert_eq!(share(0, [3, 10, 20]), [0, 0, 0]);
+    }
+
+    #[test]
+    fn a_table_fits_its_rows_and_keeps_the_marked_one() {
         let screen = Screen { columns: 80, text_columns: usize::MAX, colour: false };
-        let text = table(&route, screen);
-        let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines.len(), 4, "{text}");
-        assert!(lines[0].starts_with("  stage"), "{text}");
-        assert!(lines[1].starts_with("> source  \\x1b[2J\\n.log"), "{text}");
-        assert!(lines[1].contains("1.50 MB") && lines[1].contains("1,234"), "{text}");
-        assert!(lines[2].contains("…") && !lines[2].contains(&"long/".repeat(9)), "{text}");
-        assert!(lines[3].ends_with("0 B of 6.00 MB"), "{text}");
-        assert!(!text.contains('\x1b'), "{text}");
-        let narrow = table(&route, Screen { text_columns: 40, ..screen });
-        assert!(narrow.lines().all(|line| crate::terminal::width(line) <= 40), "{narrow}");
+        let rows = (0..5).map(|row| [format!("row {row}"), "x".repeat(row)]).collect();
+        let mut table = Table { head: ["name", "x"], left_columns: 1, rows, marked: None };
+        let lines = |table: &Table<2>, rows| table.lines(rows, screen).join("|");
+        assert_eq!(lines(&table, 3), "  name   x|  row 0|  row 1  x|  and 3 more");
+        assert_eq!(lines(&table, 1), "  name  x|  and 5 more");
+        assert_eq!(lines(&table, 0), "  name  x");
+        assert_eq!(table.lines(5, screen).len(), 6);
+        table.marked = Some(4);
+        assert_eq!(lines(&table, 3), "  name      x|  row 0|> row 4  xxxx|  and 3 more");
     }
 }

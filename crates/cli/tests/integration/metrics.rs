@@ -276,6 +276,12 @@ fn the_route_has_the_numbers_of_the_report() {
         let has_line = top.stdout.lines().any(|line| line.trim_start().starts_with(kind));
         assert!(has_line, "{kind}: {}", top.stdout);
     }
+    // Its own request is a task of the program.
+    for (start, busy) in [("connection  127.0.0.1:", "%"), ("weir-parse-0", "%")] {
+        let has_line =
+            top.stdout.lines().any(|it| it.trim_start().starts_with(start) && it.contains(busy));
+        assert!(has_line, "{start}: {}", top.stdout);
+    }
     let nobody = run(["top", "--admin", "127.0.0.1:1"]);
     assert_eq!(nobody.code, 2);
     assert!(nobody.stderr.contains("tcp://127.0.0.1:1: it cannot be reached"), "{}", nobody.stderr);
