@@ -10,7 +10,7 @@ use weir_net::socket::{BindError, ConnectionLimit, reserve_connections};
 use weir_observe::task::TaskKind;
 
 use crate::address::FeedAddress;
-use crate::connection::{ConnectionContext, ConnectionOptions, SharedMemory};
+use crate::connection::{ConnectionContext, ConnectionOptions, FeedCaptures, SharedMemory};
 use crate::counts::FeedCounts;
 use crate::listener::{Admission, BoundSocket, Listener};
 use crate::memory::LineMemory;
@@ -29,6 +29,7 @@ pub struct Feed {
 pub struct RunningFeed<S> {
     listeners: Vec<Arc<Listener<S>>>,
     tasks: JoinSet<()>,
+    captures: Arc<FeedCaptures>,
 }
 
 /// Accepts the connections of a feed.
@@ -61,6 +62,7 @@ impl Feed {
         let admission = admission(&self.options, has_streams, &log);
         let lines = LineMemory::new(self.options.partial_lines_bytes_max);
         let (mut listeners, mut tasks) = (Vec::new(), JoinSet::new());
+        let captures = Arc::<FeedCaptures>::default();
         for (address, socket) in self.bound {
             let options = ConnectionOptions::new(&self.options, &address);
             let address = socket.address().clone();
@@ -69,6 +71,7 @@ impl Feed {
                 options,
                 sink: sink(&address.to_string()),
                 counters: Arc::default(),
+                captures: captures.clone(),
             };
             let listener = Arc::new(Listener {
                 address,
@@ -82,7 +85,7 @@ impl Feed {
             tasks.spawn(LISTENER.observe(&*name, listener.clone().run(socket)));
             listeners.push(listener);
         }
-        RunningFeed { listeners, tasks }
+        RunningFeed { listeners, tasks, captures }
     }
 }
 
@@ -118,6 +121,12 @@ impl<S: Sink> RunningFeed<S> {
         let counters = |it: &Arc<Listener<S>>| (it.name(), it.context.counters.clone());
         let counters: Vec<_> = self.listeners.iter().map(counters).collect();
         move || counters.iter().map(|(name, counters)| (name.clone(), counters.now())).collect()
+    }
+
+    /// Those who wait to look at a connection: at the next one that ends, or the one that has been looked at for
+    /// the longest time when the wait is over.
+    pub fn captures(&self) -> &Arc<FeedCaptures> {
+        &self.captures
     }
 
     /// The sinks, in the order of the addresses.

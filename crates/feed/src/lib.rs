@@ -41,6 +41,7 @@ mod rate_limited_log;
 mod sink;
 
 pub use address::{FeedAddress, FeedAddressError};
+pub use connection::FeedCaptures;
 pub use counts::FeedCounts;
 pub use feed::{Feed, RunningFeed};
 pub use framing::{FrameError, Framer, Framing, Lines};

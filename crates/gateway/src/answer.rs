@@ -15,13 +15,14 @@ use crate::authorize::{authorize, claim_text};
 use crate::backend::Backend;
 use crate::config::Target;
 use crate::forward::{Forwarded, forward};
+use crate::glass;
 use crate::header_fields::Origination;
 use crate::identifiers::X_REQUEST_ID;
 use crate::limits::{Admission, Arrival, OwnQuota};
 use crate::record::{OpenRecord, Recorder};
 use crate::refusal::Refusal;
 use crate::request_target::RequestTarget;
-use crate::routing::{Route, Routing};
+use crate::routing::{ChosenBackend, Route, Routing};
 use crate::sender::Sender;
 use crate::session::{Session, SessionUser, Sessions};
 use crate::token::{TokenVerifier, VerifiedBy, VerifiedToken, bearer_token};
@@ -40,6 +41,10 @@ pub(crate) fn answer(
     let sender = Sender::of(client.peer().ip(), request.headers(), &routing.trusted);
     let is_tls = sender.is_tls.unwrap_or(client.scheme() == Scheme::Https);
     let mut record = OpenRecord::new(recorder, &request, sender.address);
+    if let Some(journal) = &record.journal {
+        glass::note_arrival(journal, &request, client);
+    }
+    let journal = record.journal.clone();
     let (mut parts, body) = request.into_parts();
     let request_id = identify(&routing, client.peer(), &mut parts, &mut record);
     async move {
@@ -65,7 +70,10 @@ pub(crate) fn answer(
         if let Some(id) = request_id {
             response.headers_mut().insert(X_REQUEST_ID, id);
         }
-        response
+        match journal {
+            None => response,
+            Some(journal) => glass::note_passed_on(&journal, response),
+        }
     }
 }
 
@@ -129,6 +137,7 @@ async fn recognise<'a>(
     let target = RequestTarget::read(request)?;
     let route = routing.route(&target).ok_or(Refusal::NO_ROUTE)?;
     record.route = Some(route.name.clone());
+    record.lap("route", || &*route.name);
     let token = match routing.verifier(route)? {
         None => None,
         Some(verifier) => Some(verify(verifier, request, record).await?),
@@ -148,7 +157,9 @@ async fn choose(
     };
     record.claim = claim.as_deref().map(Arc::from);
     let choosing = routing.backend(route, claim.as_deref());
-    let chosen = mark!("Routing::backend").poll_with(choosing).await?;
+    let chosen = mark!("Routing::backend").poll_with(choosing).await;
+    record.lap("backend", || chosen_text(&chosen));
+    let chosen = chosen?;
     record.lookup_cache = chosen.is_remembered.map(hit_or_miss);
     record.backend = Some(chosen.backend.meter().clone());
     Ok(chosen.backend)
@@ -169,6 +180,11 @@ async fn begin_session(
     let getting = sessions.get(backend, user, bearer);
     let session = mark!("Sessions::get").poll_with(getting).await;
     record.session_cache = Some(hit_or_miss(session.as_ref().is_some_and(|it| it.is_reused)));
+    record.lap("session", || match &session {
+        Some(session) if session.is_reused => "remembered",
+        Some(_) => "log-in",
+        None => "the log-in failed",
+    });
     session.ok_or(Refusal::NO_SESSION)
 }
 
@@ -183,7 +199,13 @@ async fn verify(
     request: &Parts,
     record: &mut OpenRecord,
 ) -> Result<Arc<VerifiedToken>, Refusal> {
-    let (token, by) = authorize(verifier, request).await?;
+    let authorized = authorize(verifier, request).await;
+    record.lap("token", || match &authorized {
+        Ok((_, VerifiedBy::Cache)) => "remembered",
+        Ok(_) => "verified",
+        Err(refusal) => refusal.name(),
+    });
+    let (token, by) = authorized?;
     record.token_cache = Some(hit_or_miss(by == VerifiedBy::Cache));
     record.subject = token.subject().cloned();
     Ok(token)
@@ -203,14 +225,36 @@ async fn limit(
     let arrival = Arrival::new(request, client, record.subject.as_deref());
     let admission = routing.limits.admit(&arrival, now_ns());
     let Admission { delay, rejected, .. } = admission;
+    record.lap("limits", || limits_text(&admission));
     record.set_admission(admission);
     if let Some(rejection) = rejected {
         return Err(rejection.into());
     }
     if !delay.is_zero() {
         tokio::time::sleep(delay).await;
+        record.lap("delay", || "by the limits");
     }
     Ok(())
+}
+
+/// What the limits decided, for one who looks.
+fn limits_text(admission: &Admission) -> String {
+    match &admission.decision {
+        Some(decision) => format!("{}: {}", decision.limit, decision.verdict),
+        None => "passed".to_owned(),
+    }
+}
+
+/// Which backend was chosen, for one who looks.
+fn chosen_text(chosen: &Result<ChosenBackend, Refusal>) -> String {
+    match chosen {
+        Ok(ChosenBackend { backend, is_remembered: None }) => backend.name().to_string(),
+        Ok(ChosenBackend { backend, is_remembered: Some(true) }) => {
+            format!("{}, remembered", backend.name())
+        }
+        Ok(ChosenBackend { backend, .. }) => format!("{}, looked up", backend.name()),
+        Err(refusal) => refusal.reason().to_owned(),
+    }
 }
 
 /// The time in nanoseconds since 1970.

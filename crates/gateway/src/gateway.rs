@@ -8,6 +8,7 @@ use weir_net::socket::{
     ProxyProtocol, TlsFiles,
 };
 use weir_net::{Client, ServeOptions, Server, Shutdown};
+use weir_observe::glass::Capture;
 use weir_observe::task::TaskKind;
 
 use crate::access_log::AccessLog;
@@ -15,6 +16,7 @@ use crate::answer::answer;
 use crate::backend::watch;
 use crate::config::{Config, ListenAddress};
 use crate::counts::GatewayCounts;
+use crate::glass::{CaptureError, RequestCondition};
 use crate::notices::Notices;
 use crate::record::Recorder;
 use crate::routing::Routing;
@@ -145,6 +147,21 @@ impl GatewayHandle {
     /// What was counted so far, and what is going on.
     pub fn counts(&self) -> GatewayCounts {
         GatewayCounts::read(&self.shared.routing(), &self.shared.recorder, &self.connections)
+    }
+
+    /// Begins to wait for the next request, or the next one that meets a condition when it ends. The
+    /// condition is written in the language of `docs/conditions.md`.
+    ///
+    /// # Errors
+    /// If the condition is not valid, or too many others wait.
+    pub fn capture(
+        &self,
+        condition: Option<&str>,
+    ) -> Result<Capture<RequestCondition>, CaptureError> {
+        let recorder = &self.shared.recorder;
+        let read = |text| RequestCondition::read(text, recorder.layout());
+        let condition = condition.map(read).transpose()?;
+        recorder.captures().arm(condition).map_err(CaptureError::TooMany)
     }
 
     /// Uses another configuration for all requests from now on. Those in flight end under the old one. The

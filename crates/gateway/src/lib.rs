@@ -20,6 +20,7 @@ mod counts;
 pub mod fetch;
 mod forward;
 mod gateway;
+mod glass;
 mod header_fields;
 mod http_version;
 mod identifiers;
@@ -45,6 +46,7 @@ pub use config::{
 };
 pub use counts::{BackendCounts, GatewayCounts, ServerCounts};
 pub use gateway::{Gateway, GatewayHandle};
+pub use glass::{CaptureError, RequestCondition};
 pub use identifiers::{IdentifierConfig, TraceMode};
 pub use limits::{LimitConfig, LimitMode};
 pub use meter::{BUCKET_BOUNDS_S, DurationCounts, DurationExemplar, EventCounts, STATUS_CLASSES};

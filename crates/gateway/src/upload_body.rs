@@ -11,6 +11,7 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::time::{Instant, Sleep};
 use weir_net::BodyRate;
+use weir_observe::glass::Journal;
 
 use crate::header_fields::clean_trailers;
 
@@ -37,6 +38,8 @@ struct Upload {
     waited: Duration,
     wait: Option<Wait>,
     fate: UploadFate,
+    /// The steps of the request, if somebody looks at it.
+    journal: Option<Journal>,
 }
 
 /// A wait for the client.
@@ -68,6 +71,9 @@ impl Upload {
         if self.body.is_end_stream() {
             self.fate.note_end();
         }
+        if let Some(journal) = &self.journal {
+            self.note(journal, &frame);
+        }
         self.bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
         if let Some(trailers) = frame.trailers_mut() {
             clean_trailers(trailers);
@@ -79,7 +85,17 @@ impl Upload {
     fn end_wait(&mut self) {
         if let Some(wait) = self.wait.take() {
             self.waited += wait.begun.elapsed();
+            if let Some(journal) = &self.journal {
+                let times = (wait.begun.into_std(), Instant::now().into_std());
+                journal.step("wait for the client", times, "");
+            }
         }
+    }
+
+    fn note(&self, journal: &Journal, frame: &Frame<Bytes>) {
+        let now = Instant::now().into_std();
+        let bytes = frame.data_ref().map_or(0, Bytes::len);
+        journal.part("request body", (now, now), bytes, "");
     }
 }
 
@@ -162,14 +178,19 @@ impl UploadBody {
     }
 
     /// A body that fails if the client sends nothing for `idle`.
-    pub(crate) fn new(body: Incoming, idle: Duration) -> (Self, UploadFate) {
+    pub(crate) fn new(
+        body: Incoming,
+        idle: Duration,
+        journal: &Option<Journal>,
+    ) -> (Self, UploadFate) {
         if body.is_end_stream() {
             return (Self::empty(), UploadFate(None));
         }
         let fate = UploadFate::of_a_body();
         let rate = BodyRate::default();
         let (waited, wait) = (Duration::ZERO, None);
-        let upload = Upload { body, idle, rate, bytes: 0, waited, wait, fate: fate.clone() };
+        let (own_fate, journal) = (fate.clone(), journal.clone());
+        let upload = Upload { body, idle, rate, bytes: 0, waited, wait, fate: own_fate, journal };
         (Self(Kind::Upload(Box::new(upload))), fate)
     }
 }

@@ -5,6 +5,7 @@ const PAGES = [
   ["/tasks", "Tasks"],
   ["/profile", "Profile"],
   ["/calls", "Calls"],
+  ["/glass", "One request"],
 ];
 
 const navigation = document.getElementById("pages");

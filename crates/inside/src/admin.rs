@@ -8,12 +8,13 @@ use hyper::body::Incoming;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, VARY};
 use hyper::{Method, Request, Response};
 use weir_net::socket::{Address, BindError, BindOptions, Listener, reserve_connections};
-use weir_net::{Body, HostGuard, ServeOptions, Server};
+use weir_net::{Body, Client, HostGuard, ServeOptions, Server};
 use weir_server::{AccessToken, Refusal, asset, respond};
 use weir_view::to_json;
 
 use crate::address::AdminAddress;
 use crate::answers::json;
+use crate::glass::{self, GlassRequest};
 use crate::inside::Inside;
 use crate::metrics::{TextFormat, chosen_format};
 use crate::pages::page_file;
@@ -103,12 +104,15 @@ impl AdminServer {
             route: Mutex::default(),
             tasks: Mutex::default(),
         });
-        let handler = move |request: Request<Incoming>, _client| {
+        let handler = move |request: Request<Incoming>, client: Client| {
             let (asked, shared) = (shared.asked(&request), shared.clone());
             async move {
                 match asked {
                     Ok(Asked::Profile(request)) => {
                         respond(Ok(shared.profiles.answer(request).await))
+                    }
+                    Ok(Asked::Glass(request)) => {
+                        respond(Ok(glass::answer(&shared.inside, request, &client).await))
                     }
                     Ok(Asked::Now(response)) => respond(Ok(response)),
                     Err(refusal) => respond(Err(refusal)),
@@ -125,6 +129,9 @@ const TASKS_OF_OTHER_SITE: &str = "a page of another site sees no tasks";
 /// The answer to a page of another site that asks for a profile.
 const OTHER_SITE: &str = "a page of another site takes no profiles";
 
+/// The answer to a page of another site that asks for a request.
+const OTHER_SITE_LOOKS: &str = "a page of another site sees no requests";
+
 /// Whether a browser says that a page of another site has sent the request, with `Sec-Fetch-Site` (W3C, Fetch
 /// Metadata Request Headers). A picture or a script has no `Origin`.
 fn comes_from_another_site(headers: &HeaderMap) -> bool {
@@ -138,6 +145,8 @@ enum Asked {
     Now(Response<Body>),
     /// Something that takes its time.
     Profile(Result<ProfileRequest, String>),
+    /// Something that has to be waited for.
+    Glass(Result<GlassRequest, String>),
 }
 
 impl Shared {
@@ -165,6 +174,13 @@ impl Shared {
                 return Err(Refusal::BadRequest(TASKS_OF_OTHER_SITE.to_owned()));
             }
             return Ok(Asked::Now(self.tasks(&asked)));
+        }
+        if let Some(glass) = GlassRequest::read(path, request.uri().query()) {
+            if request.method() == Method::HEAD {
+                return Err(Refusal::MethodNotAllowed);
+            }
+            let is_own = !comes_from_another_site(request.headers());
+            return Ok(Asked::Glass(if is_own { glass } else { Err(OTHER_SITE_LOOKS.to_owned()) }));
         }
         let found = match path {
             "/metrics" => Some(self.metrics(request)),

@@ -6,6 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use weir_view::RouteStage;
 
 use crate::collect;
+use crate::look::{GlassKind, Look, LookError};
 use crate::metrics::Scrape;
 use crate::part::Part;
 
@@ -36,6 +37,18 @@ impl Inside {
         // Stages of one kind stay in their order.
         stages.sort_by_key(|stage| stage.stage);
         stages
+    }
+}
+
+impl Inside {
+    /// Begins to wait for something to look at, in the first part that has such things.
+    pub(crate) fn look(
+        &self,
+        kind: GlassKind,
+        condition: Option<&str>,
+    ) -> Option<Result<Look, LookError>> {
+        let parts = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        parts.iter().find_map(|part| part.look(kind, condition))
     }
 }
 

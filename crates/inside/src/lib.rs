@@ -23,7 +23,9 @@ mod admin;
 mod answers;
 mod client;
 mod collect;
+mod glass;
 mod inside;
+mod look;
 mod metrics;
 mod pages;
 mod part;
@@ -35,6 +37,8 @@ pub use address::{AdminAddress, AdminAddressError};
 pub use admin::AdminServer;
 pub use client::AskError;
 pub use collect::{FeedPart, ListenerCounts};
+
 pub use inside::Inside;
+pub use look::{GlassKind, Look, LookError};
 pub use metrics::{Exemplar, HistogramPoint, METRICS, Metric, MetricKind, Scrape, TextFormat};
 pub use part::Part;

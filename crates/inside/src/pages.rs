@@ -7,7 +7,7 @@ use weir_net::Body;
 /// A file of a page: its path in addresses, its type and its text.
 struct PageFile(&'static str, &'static str, &'static str);
 
-const FILES: [PageFile; 14] = [
+const FILES: &[PageFile] = &[
     PageFile("/", "text/html; charset=utf-8", include_str!("../pages/route.html")),
     PageFile("/route.js", "text/javascript; charset=utf-8", include_str!("../pages/route.js")),
     PageFile("/route.css", "text/css; charset=utf-8", include_str!("../pages/route.css")),
@@ -25,6 +25,9 @@ const FILES: [PageFile; 14] = [
         "text/javascript; charset=utf-8",
         include_str!("../pages/navigation.js"),
     ),
+    PageFile("/glass", "text/html; charset=utf-8", include_str!("../pages/glass.html")),
+    PageFile("/glass.js", "text/javascript; charset=utf-8", include_str!("../pages/glass.js")),
+    PageFile("/glass.css", "text/css; charset=utf-8", include_str!("../pages/glass.css")),
     PageFile("/inside.css", "text/css; charset=utf-8", include_str!("../pages/inside.css")),
 ];
 

@@ -2,6 +2,7 @@
 
 use weir_view::RouteStage;
 
+use crate::look::{GlassKind, Look, LookError};
 use crate::metrics::Scrape;
 
 /// A part of a program that tells its numbers when it is asked.
@@ -11,4 +12,12 @@ pub trait Part: Send + Sync {
 
     /// Returns its stages of the route, without rates.
     fn stages(&self) -> Vec<RouteStage>;
+
+    /// Begins to wait for something of its own that can be looked at; `None` if it has nothing of the kind.
+    ///
+    /// # Errors
+    /// If the condition is not valid, or too many wait.
+    fn look(&self, _kind: GlassKind, _condition: Option<&str>) -> Option<Result<Look, LookError>> {
+        None
+    }
 }

@@ -5,8 +5,10 @@ use std::task::{Context, Poll};
 
 use tokio::io::ReadBuf;
 use tokio::net::TcpStream;
-use tokio::sync::watch;
+use weir_observe::glass::Journal;
 
+use crate::history::ConnectionHistory;
+use crate::idle::Activity;
 use crate::scheme::Scheme;
 use crate::socket::Peer;
 
@@ -33,6 +35,17 @@ impl Client {
         self.scheme
     }
 
+    /// What came before the request that arrived last on its connection.
+    pub fn history(&self) -> ConnectionHistory {
+        self.watch.0.history()
+    }
+
+    /// Notes in a journal when all of the answer to its request was handed to the system. On a connection with
+    /// HTTP/2 that is when there is nothing to write for any request.
+    pub fn observe(&self, journal: Journal) {
+        self.watch.0.observe(journal);
+    }
+
     /// Waits until the client has closed its sending side.
     ///
     /// A client that has gone has closed both sides, but one that waits for the answer may have closed
@@ -42,18 +55,24 @@ impl Client {
     /// Only clients over TCP without TLS are watched, and only if they have sent no further request.
     pub async fn sending_closed(&self) {
         // This cannot fail, because the sender lives in `self`.
-        let _ = self.watch.0.subscribe().wait_for(|is_closed| *is_closed).await;
+        let _ = self.watch.0.sending_closed.subscribe().wait_for(|is_closed| *is_closed).await;
     }
 }
 
 /// Notices that a client has closed its sending side.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct ClientWatch(Arc<watch::Sender<bool>>);
+#[derive(Debug, Clone)]
+pub(crate) struct ClientWatch(Arc<Activity>);
 
 impl ClientWatch {
+    pub(crate) fn new(activity: Arc<Activity>) -> Self {
+        Self(activity)
+    }
+
     /// Looks at the socket if a handler waits, and wakes this task when there is more to see.
     pub(crate) fn look(&self, socket: Option<&TcpStream>, context: &mut Context<'_>) {
-        let Some(socket) = socket.filter(|_| self.0.receiver_count() > 0) else { return };
+        let Some(socket) = socket.filter(|_| self.0.sending_closed.receiver_count() > 0) else {
+            return;
+        };
         let mut byte = [0];
         let is_closed = match socket.poll_peek(context, &mut ReadBuf::new(&mut byte)) {
             Poll::Ready(Ok(bytes)) => bytes == 0,
@@ -61,7 +80,7 @@ impl ClientWatch {
             Poll::Pending => false,
         };
         if is_closed {
-            self.0.send_replace(true);
+            self.0.sending_closed.send_replace(true);
         }
     }
 }

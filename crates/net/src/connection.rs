@@ -127,6 +127,7 @@ where
             }
             _closing = entry.asked_to_close() => return Err(NotOpened::Gone),
         };
+        entry.activity().note_open();
         Ok(self.opened(stream, (peer, scheme), permit, entry))
     }
 

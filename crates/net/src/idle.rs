@@ -13,7 +13,11 @@ use std::task::Poll;
 use std::time::Duration;
 
 use atomic_waker::AtomicWaker;
+use tokio::sync::watch;
 use tokio::time::Instant;
+use weir_observe::glass::Journal;
+
+use crate::history::{ConnectionHistory, History};
 
 /// The open connections.
 #[derive(Debug, Default)]
@@ -88,6 +92,7 @@ impl IdleConnections {
         let activity = Arc::new(Activity {
             idle: self.clone(),
             state: Mutex::default(),
+            sending_closed: watch::Sender::default(),
             is_unsent: AtomicBool::new(false),
             written_bytes: AtomicU64::new(0),
             is_aborted: AtomicBool::new(false),
@@ -229,6 +234,8 @@ impl Drop for IdleEntry {
 pub(crate) struct Activity {
     idle: Arc<IdleConnections>,
     state: Mutex<State>,
+    /// Whether the client has closed its sending side.
+    pub(crate) sending_closed: watch::Sender<bool>,
     /// Whether the end of a response may wait to be written. The connection is not idle until it is.
     is_unsent: AtomicBool,
     written_bytes: AtomicU64,
@@ -247,6 +254,7 @@ struct State {
     /// The requests in progress, up to the end of their response's body.
     requests: usize,
     has_served: bool,
+    history: History,
 }
 
 impl Activity {
@@ -257,6 +265,7 @@ impl Activity {
         state.requests += 1;
         state.waiting = 0;
         state.has_served = true;
+        state.history.begin_request();
         drop(state);
         RequestInProgress(self.clone())
     }
@@ -269,8 +278,32 @@ impl Activity {
         }
         let mut state = self.state();
         if state.requests == 0 && self.is_unsent.swap(false, Ordering::SeqCst) {
+            state.history.end_request();
             self.begin_wait(&mut state);
         }
+    }
+
+    /// The TLS handshake is done, and the header of a proxy read.
+    pub(crate) fn note_open(&self) {
+        self.state().history.note_open();
+    }
+
+    /// The first bytes of a request have come. Called only while somebody looks.
+    pub(crate) fn note_head(&self) {
+        self.state().history.note_head();
+    }
+
+    /// Notes the end of the request that is being answered.
+    pub(crate) fn observe(&self, journal: Journal) {
+        self.state().history.observe(journal);
+    }
+
+    /// What came before the request that arrived last.
+    pub(crate) fn history(&self) -> ConnectionHistory {
+        let history = self.state().history.of_request();
+        // Of HTTP/2 it is not known which bytes belong to which request.
+        let is_http2 = self.is_http2.load(Ordering::SeqCst);
+        ConnectionHistory { head_begun: history.head_begun.filter(|_| !is_http2), ..history }
     }
 
     /// So many bytes have been handed to the system.

@@ -52,6 +52,7 @@ mod connection_threads;
 mod file_queue;
 mod frame_limit;
 mod guard;
+mod history;
 mod http2;
 mod idle;
 mod options;
@@ -71,6 +72,7 @@ pub use body::{Batch, Body, BodyAbortError, BodySender, ClientGoneError};
 pub use client::Client;
 pub use connection_threads::connection_thread;
 pub use guard::{GuardError, HostGuard, InvalidAuthority};
+pub use history::ConnectionHistory;
 pub use options::{BodyRate, Http2Options, ServeOptions};
 pub use request_body::{RequestBody, RequestBodyError};
 pub use resource::{

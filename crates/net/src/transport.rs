@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
+use weir_observe::glass::is_any_armed;
 use weir_observe::task;
 
 use crate::client::ClientWatch;
@@ -86,7 +87,7 @@ impl Transport {
         activity: Arc<Activity>,
     ) -> Self {
         let deadline = WriteDeadline { timeout: write_timeout, end: None };
-        let (watch, files) = (ClientWatch::default(), FileQueue::default());
+        let (watch, files) = (ClientWatch::new(activity.clone()), FileQueue::default());
         Self {
             stream,
             deadline,
@@ -135,7 +136,9 @@ impl AsyncRead for Transport {
         let before = buffer.filled().len();
         let read = Pin::new(&mut this.stream).poll_read(context, buffer);
         let received = buffer.filled().len() - before;
-        this.is_unanswered |= received > 0;
+        if received > 0 && !std::mem::replace(&mut this.is_unanswered, true) && is_any_armed() {
+            this.activity.note_head();
+        }
         task::add_bytes(received);
         read
     }

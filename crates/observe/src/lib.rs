@@ -5,5 +5,6 @@
 //! `weir-inside` reads it, and shows it.
 
 pub mod call;
+pub mod glass;
 pub mod task;
 pub mod thread;

@@ -12,6 +12,7 @@ use crate::random_id::random_id;
 use crate::refusal::Refusal;
 use crate::session::{EndCause, Lifetime, Session};
 use crate::turns::ServerTurns;
+use crate::upload_captures::UploadCaptures;
 
 /// The maximum number of ids that are remembered of sessions that made room for others.
 const DISPLACED_MAX: usize = 1_024;
@@ -24,6 +25,8 @@ pub(crate) struct Hub {
     turns: ServerTurns,
     pub(crate) memory: TotalMemory,
     pub(crate) reads: ReadTotals,
+    /// Those who wait to look at an upload.
+    pub(crate) uploads: Arc<UploadCaptures>,
     sessions: Mutex<Sessions>,
 }
 
@@ -80,6 +83,7 @@ impl Hub {
             turns: ServerTurns::default(),
             memory,
             reads: ReadTotals::default(),
+            uploads: Arc::default(),
             sessions: Mutex::default(),
         }
     }

@@ -43,6 +43,7 @@ mod server;
 mod session;
 mod turns;
 mod upload;
+mod upload_captures;
 mod view;
 
 pub use access_token::{AccessToken, InvalidToken};
@@ -54,6 +55,7 @@ pub use query_string::parameters as query_parameters;
 pub use refusal::Refusal;
 pub use response::respond;
 pub use server::{Server, ServerHandle};
+pub use upload_captures::UploadCaptures;
 pub use weir_net::socket::{
     Address, AddressError, BindError, BindOptions, CertificateNotices, ConnectionBudget,
     SelfSignedCertificate, SelfSignedError, SocketMode, TlsFiles, outward_address,

@@ -233,10 +233,10 @@ fn spawn_live(session: Arc<Session>, upgrade: Upgrade) {
 
 fn spawn_upload(hub: &Arc<Hub>, session: Arc<Session>, upgrade: Upgrade, purpose: Purpose) {
     let user = session.enter(Access::Upload);
-    let options = hub.options.clone();
+    let (options, captures) = (hub.options.clone(), hub.uploads.clone());
     tokio::spawn(UPLOAD.observe(TaskName::Unnamed, async move {
         if let Ok(socket) = upgrade.websocket(SocketOptions::default()).await {
-            upload::run(session, socket, options, purpose).await;
+            upload::run(session, socket, options, purpose, captures).await;
         }
         drop(user);
     }));

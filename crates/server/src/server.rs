@@ -17,6 +17,7 @@ use crate::options::{Options, StartError};
 use crate::refusal::Refusal;
 use crate::routes;
 use crate::session::Lifetime;
+use crate::upload_captures::UploadCaptures;
 
 /// A server on listening sockets that does not accept connections yet.
 #[derive(Debug)]
@@ -37,6 +38,12 @@ impl ServerHandle {
     /// What was read so far, and what is going on.
     pub fn counts(&self) -> ServerCounts {
         ServerCounts::read(&self.hub, &self.connections)
+    }
+
+    /// Those who wait to look at an upload: at the next one that ends, or the one that has been looked at for the
+    /// longest time when the wait is over.
+    pub fn uploads(&self) -> &Arc<UploadCaptures> {
+        &self.hub.uploads
     }
 }
 

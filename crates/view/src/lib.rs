@@ -18,6 +18,7 @@ mod field_values;
 mod filter;
 mod format;
 mod format_fit;
+mod glass;
 mod group;
 mod json;
 mod kind;
@@ -60,6 +61,7 @@ pub use count::{
 pub use csv::{csv_row, push_csv_value};
 pub use field_values::{FieldValues, csv_fields, line_csv_header, line_csv_row, value_in};
 pub use format_fit::{FormatFit, FormatFits, FormatMismatch, KnownFormat, KnownFormats};
+pub use glass::{Glass, GlassHead, GlassStep, GlassTotal};
 pub use group::{Group, GroupRest, GroupRow, PeriodTally, Tally, difference, percent};
 pub use json::{JsonError, from_json, push_json_string, to_json};
 pub use kind::{KindCount, RecordKind, main_kind};

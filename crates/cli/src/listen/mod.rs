@@ -33,7 +33,8 @@ pub(crate) fn run(arguments: &ListenArguments) -> Result<Exit, Failure> {
         let sink = |name: &str| PipelineSink::new(pipeline, name, format.clone());
         let running = feed.start(sink, Arc::new(notices::report));
         if let Some(inside) = inside {
-            inside.add(FeedPart::new(running.counts_reader()));
+            let captures = running.captures().clone();
+            inside.add(FeedPart::new(running.counts_reader(), captures));
         }
         let mut exit = Exit::Done;
         for (name, reason) in runtime.block_on(running.ended()) {

@@ -12,6 +12,7 @@ mod socket;
 mod worker;
 
 pub(crate) use context::ConnectionContext;
+pub use context::FeedCaptures;
 pub(crate) use end::ConnectionEnd;
 pub(crate) use memory::SharedMemory;
 pub(crate) use modes::run;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinHandle;
 use weir_ingest::StopReason;
+use weir_observe::glass::Followed;
 use weir_observe::task::{TaskKind, TaskName};
 
 use super::context::ConnectionContext;
@@ -20,15 +21,19 @@ use crate::sink::Sink;
 /// Writes what a connection has read ahead.
 static WRITER: TaskKind = TaskKind::new("feed writer");
 
-/// Reads a connection to its end. The lines read before an error are kept.
+/// Reads a connection to its end. `sender` says who sends, for one who looks. The lines
+/// read before an error are kept.
 pub(crate) async fn run<S: Sink>(
     context: Arc<ConnectionContext<S>>,
     socket: Socket,
+    sender: String,
 ) -> ConnectionEnd {
     let idle = Arc::new(IdleClock::new());
-    let worker = Worker::new(context.clone(), idle.clone(), socket.is_datagram());
+    let observed = Arc::new(Followed::new(&context.captures, sender));
+    let shared = (idle.clone(), observed.clone());
+    let worker = Worker::new(context.clone(), shared, socket.is_datagram());
     let mode = context.options.active;
-    let mut reader = Reader { context, socket, idle };
+    let mut reader = Reader::new(context, socket, (idle, observed));
     match mode {
         ActiveMode::Passive => read_passive(&mut reader, worker).await,
         ActiveMode::Once => read_ahead(&mut reader, worker, 1).await,

@@ -5,6 +5,8 @@ use std::io;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Instant;
+
+use weir_observe::glass::Followed;
 use weir_observe::mark;
 
 use weir_observe::task;
@@ -29,10 +31,22 @@ pub(crate) enum ChunkSource {
 pub(crate) struct Reader<S> {
     pub(crate) context: Arc<ConnectionContext<S>>,
     pub(crate) socket: Socket,
-    pub(crate) idle: Arc<IdleClock>,
+    idle: Arc<IdleClock>,
+    observed: Arc<Followed>,
+    /// When the last read began and ended.
+    last_read: (Instant, Instant),
 }
 
 impl<S: Sink> Reader<S> {
+    pub(crate) fn new(
+        context: Arc<ConnectionContext<S>>,
+        socket: Socket,
+        (idle, observed): (Arc<IdleClock>, Arc<Followed>),
+    ) -> Self {
+        let now = Instant::now();
+        Self { context, socket, idle, observed, last_read: (now, now) }
+    }
+
     /// The next bytes. Holds no buffer while it waits for them.
     pub(crate) async fn read(&mut self, source: ChunkSource) -> Result<Chunk, ConnectionEnd> {
         let pool = self.context.memory.chunks.clone();
@@ -54,7 +68,7 @@ impl<S: Sink> Reader<S> {
                 Some(Err(error)) => return Err(ConnectionEnd::ReadFailed(error)),
                 None => {
                     drop(chunk);
-                    mark!("Reader::wait").poll_with(self.wait()).await?;
+                    mark!("Reader::wait").poll_with(self.wait_observed()).await?;
                 }
             }
         }
@@ -70,8 +84,19 @@ impl<S: Sink> Reader<S> {
             })
         })
         .await;
-        self.context.counters.receiving_ns.add_time(start.elapsed());
+        self.last_read = (start, Instant::now());
+        self.context.counters.receiving_ns.add_time(self.last_read.1 - start);
         read
+    }
+
+    /// Waits as [`Self::wait`] does, and notes it if somebody looks.
+    async fn wait_observed(&mut self) -> Result<(), ConnectionEnd> {
+        let begun = self.observed.begin();
+        let woken = self.wait().await;
+        if let Some((journal, begun)) = begun {
+            journal.step("wait for the sender", (begun, Instant::now()), "");
+        }
+        woken
     }
 
     /// Waits until the socket, which had nothing to read, wakes this task. Fails once the
@@ -102,5 +127,12 @@ impl<S: Sink> Reader<S> {
         task::add_bytes(chunk.filled);
         counters.datagrams.add(chunk.datagrams);
         counters.datagrams_cut.add(chunk.datagrams_cut);
+        if let Some(journal) = self.observed.journal() {
+            let detail = match chunk.datagrams {
+                0 => String::new(),
+                datagrams => format!("{datagrams} datagrams"),
+            };
+            journal.part("read", self.last_read, chunk.filled, detail);
+        }
     }
 }

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use tokio::sync::mpsc;
 use weir_ingest::{LineJoiner, StopReason};
+use weir_observe::glass::{Followed, Journal};
 use weir_observe::mark;
 
 use super::context::ConnectionContext;
@@ -19,6 +20,7 @@ use crate::sink::Sink;
 pub(crate) struct Worker<S> {
     context: Arc<ConnectionContext<S>>,
     idle: Arc<IdleClock>,
+    observed: Arc<Followed>,
     framer: Framer,
     /// Joins the lines that a container runtime has split. The datagrams of a socket come from
     /// many senders, whose parts cannot be told apart, so they have none.
@@ -29,7 +31,7 @@ pub(crate) struct Worker<S> {
 impl<S: Sink> Worker<S> {
     pub(crate) fn new(
         context: Arc<ConnectionContext<S>>,
-        idle: Arc<IdleClock>,
+        (idle, observed): (Arc<IdleClock>, Arc<Followed>),
         is_datagram: bool,
     ) -> Self {
         let options = &context.options;
@@ -38,7 +40,7 @@ impl<S: Sink> Worker<S> {
         let framer = Framer::new(framing, options.line_bytes_max);
         let joiner = (!is_datagram).then(|| LineJoiner::new(options.line_bytes_max));
         let line_memory = context.memory.lines.share();
-        Self { context, idle, framer, joiner, line_memory }
+        Self { context, idle, observed, framer, joiner, line_memory }
     }
 
     /// Writes the lines that a chunk completes.
@@ -52,9 +54,13 @@ impl<S: Sink> Worker<S> {
             self.idle.hold_back();
             let parts = [lines.first, lines.rest];
             let parts = self.joiner.as_mut().map_or(parts, |joiner| joiner.join(parts));
+            let begun = self.observed.begin();
             let writing = write_some(&self.context.sink, parts);
             let written = mark!("Sink::write").poll_with(writing).await;
             self.idle.complete_line();
+            if let Some((journal, begun)) = begun {
+                note_lines(&journal, begun, parts);
+            }
             written.map_err(ConnectionEnd::SinkStopped)?;
         }
         self.framer.release();
@@ -129,6 +135,15 @@ impl<S: Sink> Worker<S> {
         }
         write_some(sink, [joiner.finish(), &[]]).await
     }
+}
+
+/// Notes that the sink has taken lines.
+#[cold]
+fn note_lines(journal: &Journal, begun: Instant, parts: [&[u8]; 2]) {
+    let lines = parts.into_iter().flatten().filter(|byte| **byte == b'\n').count();
+    let bytes = parts.iter().map(|part| part.len()).sum();
+    let times = (begun, Instant::now());
+    journal.part("hand on", times, bytes, format!("{lines} lines, with the wait for room"));
 }
 
 /// Writes lines, if there are any.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::task::JoinSet;
 use weir_net::socket::{
-    Connection, ConnectionPermit, Listener as SocketListener, Peer, TlsHandshakeError,
+    Connection, ConnectionPermit, Listener as SocketListener, Peer, SocketStream, TlsHandshakeError,
 };
 use weir_observe::task::TaskKind;
 
@@ -60,7 +60,7 @@ impl<S: Sink> Listener<S> {
         self.context.counters.connections_open.add(1);
         match connection.open(self.admission.handshake).await {
             Ok(stream) => {
-                let end = connection::run(self.context.clone(), Socket::Stream(stream)).await;
+                let end = self.run_connection(stream, peer).await;
                 self.close(peer, end);
             }
             Err(error) => {
@@ -74,6 +74,11 @@ impl<S: Sink> Listener<S> {
             }
         }
         self.context.counters.connections_open.subtract(1);
+    }
+
+    async fn run_connection(&self, stream: SocketStream, peer: Peer) -> ConnectionEnd {
+        let sender = format!("{peer} at {}", self.name());
+        connection::run(self.context.clone(), Socket::Stream(stream), sender).await
     }
 
     /// Counts and reports how a connection ended.

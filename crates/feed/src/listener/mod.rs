@@ -88,7 +88,9 @@ impl<S: Sink> Listener<S> {
         match socket {
             BoundSocket::Stream(listener) => self.accept_all(listener, connections).await,
             BoundSocket::Datagrams(socket) => {
-                match connection::run(self.context.clone(), Socket::Datagrams(socket)).await {
+                let sender = format!("all datagrams at {}", self.name());
+                let socket = Socket::Datagrams(socket);
+                match connection::run(self.context.clone(), socket, sender).await {
                     ConnectionEnd::ReadFailed(error) => self.report(Event::ReadFailed(None, error)),
                     ConnectionEnd::SinkStopped(why) => self.stop(why),
                     // A datagram socket has no end, frames, partial lines or idle limit.

@@ -11,7 +11,8 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use weir_feed::{
-    BindOptions, Feed, FeedAddress, FeedCounts, FeedOptions, Notice, RunningFeed, Sink, TlsFiles,
+    BindOptions, Feed, FeedAddress, FeedCaptures, FeedCounts, FeedOptions, Notice, RunningFeed,
+    Sink, TlsFiles,
 };
 use weir_ingest::StopReason;
 
@@ -85,6 +86,11 @@ impl TestFeed {
 
     pub(crate) fn counts(&self) -> FeedCounts {
         self.running.as_ref().expect("it runs").counts()[0]
+    }
+
+    /// Those who wait to look at a connection.
+    pub(crate) fn captures(&self) -> Arc<FeedCaptures> {
+        self.running.as_ref().expect("it runs").captures().clone()
     }
 
     pub(crate) fn pause(&self, paused: bool) {

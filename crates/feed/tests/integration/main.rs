@@ -2,6 +2,7 @@
 
 mod common;
 mod flooding;
+mod glass;
 mod hostile;
 mod idle;
 mod transports;

@@ -9,6 +9,7 @@ use std::task::{Context, Poll, Waker};
 use hyper::body::Incoming;
 use hyper::client::conn::{TrySendError, http1, http2};
 use hyper::{Request, Response};
+use weir_observe::glass::Journal;
 use weir_observe::task::TaskKind;
 
 use crate::upload_body::UploadBody;
@@ -120,10 +121,11 @@ impl Connection {
     ///
     /// # Errors
     /// If the connection breaks before it. If nothing was sent, the request comes back with the error.
-    pub(super) fn send(
-        &mut self,
+    pub(super) fn send<'a>(
+        &'a mut self,
         request: UpstreamRequest,
-    ) -> impl Future<Output = Result<Response<Incoming>, TrySendError<UpstreamRequest>>> + '_ {
+        mut journal: Option<&'a Journal>,
+    ) -> impl Future<Output = Result<Response<Incoming>, TrySendError<UpstreamRequest>>> + 'a {
         let Self { sender, driver } = self;
         let sent = match sender {
             Sender::Http1(sender) => Sent::Http1(sender.try_send_request(request)),
@@ -136,6 +138,10 @@ impl Connection {
                     let mut sent = pin!(sent);
                     let answered = poll_fn(|context| {
                         drive(driver, context);
+                        if let Some(journal) = journal.take() {
+                            // What fits into the buffer of the socket is written at once.
+                            journal.lap("request sent", "");
+                        }
                         sent.as_mut().poll(context)
                     });
                     answered.await

@@ -58,7 +58,7 @@ async fn check(instance: &Arc<Instance>, path: &str) -> Result<(), String> {
     let mut lease = lease.map_err(|error| error.to_string())?;
     let request = request(instance, path, lease.is_http2());
     let request = request.ok_or_else(|| format!("`{path}` cannot be asked for"))?;
-    let response = lease.send(request).await;
+    let response = lease.send(request, None).await;
     let response = response.map_err(|error| format!("there is no answer: {}", error.error()))?;
     let status = response.status();
     let is_well = || match status.as_u16() {

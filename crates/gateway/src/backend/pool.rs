@@ -11,6 +11,7 @@ use hyper::body::Incoming;
 use hyper::client::conn::TrySendError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use weir_net::connection_thread;
+use weir_observe::glass::Journal;
 use weir_observe::task::TaskKind;
 
 use super::connect::{ConnectError, Connector};
@@ -286,15 +287,31 @@ impl Lease {
     }
 
     /// Sends a request, and waits for the head of the answer. Its body comes while the connection is
-    /// [driven](Self::drive).
+    /// [driven](Self::drive). A journal is told when the head of the request is written.
     ///
     /// # Errors
     /// If the connection breaks before it. If nothing was sent, the request comes back with the error.
-    pub(crate) fn send(
-        &mut self,
+    pub(crate) fn send<'a>(
+        &'a mut self,
         request: UpstreamRequest,
-    ) -> impl Future<Output = Result<Response<Incoming>, TrySendError<UpstreamRequest>>> + '_ {
-        self.connection.send(request)
+        journal: Option<&'a Journal>,
+    ) -> impl Future<Output = Result<Response<Incoming>, TrySendError<UpstreamRequest>>> + 'a {
+        self.connection.send(request, journal)
+    }
+
+    /// Where the connection goes and how it came, for one who looks at its request.
+    #[cold]
+    pub(crate) fn description(&self) -> String {
+        let ms = |duration: Duration| duration.as_secs_f64() * 1_000.0;
+        let how = match self.connect_time {
+            Some(time) => format!("new, connected in {:.3} ms", ms(time)),
+            None => "reused".to_owned(),
+        };
+        let waited = match self.waited.is_zero() {
+            true => String::new(),
+            false => format!(", after waiting {:.3} ms for a free one", ms(self.waited)),
+        };
+        format!("{}: {how}{waited}", self.instance.name())
     }
 
     /// Reads and writes what can be read and written now. Returns whether a further part of the answer may

@@ -111,6 +111,9 @@ impl Body for AnswerBody {
                 this.deadline = None;
                 if let (Some(end), Some(data)) = (&mut this.end, frame.data_ref()) {
                     end.record.add_bytes(data.len());
+                    if let Some(journal) = &end.record.journal {
+                        journal.lap_part("answer body", data.len());
+                    }
                 }
                 // hyper does not ask for more after trailer fields.
                 if frame.is_trailers() || this.body.is_end_stream() {

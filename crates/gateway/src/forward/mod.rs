@@ -20,6 +20,7 @@ use weir_observe::task::TaskKind;
 use self::answer_body::{AnswerBody, AnswerEnd, AnswerLimits};
 pub(crate) use self::error::ForwardError;
 use crate::backend::{Backend, ConnectError, Instance, InstanceGuard, Lease, UpstreamRequest};
+use crate::glass;
 use crate::header_fields::{self, Origination};
 use crate::record::OpenRecord;
 use crate::session::Session;
@@ -51,7 +52,7 @@ pub(crate) async fn forward(
     if is_websocket {
         header_fields::add_websocket(&mut parts.headers);
     }
-    let (body, fate) = UploadBody::new(body, backend.timeouts().idle);
+    let (body, fate) = UploadBody::new(body, backend.timeouts().idle, &record.journal);
     let end = backend.timeouts().whole.map(|whole| record.begun() + whole);
     let has_session = session.is_some();
     let delivered = {
@@ -136,7 +137,12 @@ async fn deliver_as(
     }
     // Its connection may be the one that the log-in needs.
     drop(delivered);
-    let renewed = session.renew().await.ok_or(ForwardError::Session)?;
+    let renewed = session.renew().await;
+    record.lap("session", || match &renewed {
+        Some(_) => "the server has forgotten it: another log-in",
+        None => "the server has forgotten it: the log-in failed",
+    });
+    let renewed = renewed.ok_or(ForwardError::Session)?;
     renewed.apply(&mut parts.headers);
     record.session_cache = Some("renewed");
     deliver(backend, parts, (UploadBody::empty(), fate), record).await
@@ -173,6 +179,7 @@ async fn deliver(
             Ok(lease) => lease,
             Err(error) => {
                 record.say_unreachable(instance.name(), &error);
+                record.lap("server connection", || format!("{}: {error}", instance.name()));
                 if !matches!(error, ConnectError::Busy(_)) {
                     record.set_upstream_begun(begun);
                     instance.note_failure();
@@ -190,13 +197,18 @@ async fn deliver(
         };
         record.set_upstream_begun(begun + lease.waited);
         record.set_connect_time(lease.connect_time);
+        record.lap("server connection", || lease.description());
         let request =
             request_for(&instance, parts, body.take().unwrap_or(UploadBody::empty()), &lease)?;
+        if let Some(journal) = &record.journal {
+            glass::note_sent(journal, &request);
+        }
         fate.note_part();
         let sent = tokio::select! {
             biased;
-            sent = lease.send(request) => sent,
+            sent = lease.send(request, record.journal.as_ref()) => sent,
             () = fate.ceased(backend.timeouts().first_byte) => {
+                record.lap("answer head", || "none came in time");
                 instance.note_failure();
                 return Err(ForwardError::Timeout);
             }
@@ -204,6 +216,9 @@ async fn deliver(
         let mut error = match sent {
             Ok(response) => {
                 record.set_head_came();
+                if let Some(journal) = &record.journal {
+                    glass::note_answer(journal, &response);
+                }
                 if !fate.is_complete() {
                     // The body of the request must go on while the client does not take that of the answer.
                     lease.detach();
@@ -212,6 +227,7 @@ async fn deliver(
             }
             Err(error) => error,
         };
+        record.lap("answer head", || format!("none: {}", error.error()));
         if fate.is_broken() {
             return Err(ForwardError::ClientGone);
         }

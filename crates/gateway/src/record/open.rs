@@ -12,10 +12,12 @@ use hyper::header::{HOST, HeaderMap, HeaderName, HeaderValue, REFERER, USER_AGEN
 use hyper::{Method, Request, StatusCode, Uri, Version};
 use tokio::time::Instant;
 use weir_core::{Field, Record, Timestamp};
+use weir_observe::glass::Journal;
 
 use super::EXTRA_FIELDS;
 use super::recorder::Recorder;
 use crate::address_text::{ADDRESS_BYTES, push_address};
+use crate::glass::{RequestCondition, shown_target};
 use crate::http_version::version_name;
 use crate::identifiers::RecordedIdentifiers;
 use crate::limits::{Admission, OwnQuota};
@@ -47,6 +49,8 @@ pub(crate) struct OpenRecord {
     connect_time: Option<Duration>,
     head_came: Option<Instant>,
     outcome: Outcome,
+    /// The steps of the request, if somebody looks at it.
+    pub(crate) journal: Option<Journal>,
 }
 
 /// What of a request's head is recorded.
@@ -92,6 +96,8 @@ impl OpenRecord {
         client: Option<IpAddr>,
     ) -> Box<Self> {
         let field = |name: &HeaderName| first(request.headers(), name);
+        let name = || format!("{} {}", request.method(), shown_target(request.uri().path()));
+        let journal = recorder.captures().journal(name);
         Box::new(Self {
             recorder: recorder.clone(),
             arrived: SystemTime::now(),
@@ -121,6 +127,7 @@ impl OpenRecord {
             connect_time: None,
             head_came: None,
             outcome: Outcome::Abandoned,
+            journal,
         })
     }
 
@@ -172,6 +179,14 @@ impl OpenRecord {
 
     pub(crate) fn add_bytes(&mut self, bytes: usize) {
         self.bytes += bytes as u64;
+    }
+
+    /// Notes a step that has lasted since the one before, if somebody looks.
+    #[inline]
+    pub(crate) fn lap<D: Into<String>>(&self, name: &'static str, detail: impl FnOnce() -> D) {
+        if let Some(journal) = &self.journal {
+            journal.lap(name, detail());
+        }
     }
 
     /// The answer was passed on as a whole.
@@ -247,9 +262,28 @@ impl OpenRecord {
             }
         }
         self.recorder.put(&record);
+        if let Some(journal) = &self.journal {
+            self.end_journal(journal, &record);
+        }
         if self.recorder.meter().is_on() {
             self.measure(self.recorder.meter(), end);
         }
+    }
+}
+
+impl OpenRecord {
+    /// Hands the journal to the one who waits for such a request.
+    #[cold]
+    fn end_journal(&self, journal: &Journal, record: &Record<'_>) {
+        match self.outcome {
+            Outcome::Answered => {}
+            Outcome::Refused(reason) => journal.lap("refused", reason),
+            Outcome::Abandoned | Outcome::BrokenOff(_) => {
+                journal.lap("broken off", self.outcome.name());
+            }
+        }
+        let meets = |condition: &RequestCondition| condition.accepts(record);
+        self.recorder.captures().end(journal.clone(), &meets);
     }
 }
 

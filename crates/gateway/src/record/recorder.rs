@@ -11,6 +11,7 @@ use weir_observe::mark;
 
 use super::{EXTRA_FIELDS, layout};
 use crate::access_log::AccessLog;
+use crate::glass::RequestCaptures;
 use crate::meter::Meter;
 use crate::notices::Notices;
 
@@ -34,6 +35,7 @@ pub struct Recorder {
     notices: Notices,
     access_log: AccessLog,
     meter: Meter,
+    captures: Arc<RequestCaptures>,
 }
 
 impl Recorder {
@@ -47,6 +49,7 @@ impl Recorder {
             access_log: AccessLog::new(&EXTRA_FIELDS, notices.clone()),
             notices,
             meter: Meter::default(),
+            captures: Arc::default(),
         })
     }
 
@@ -68,6 +71,11 @@ impl Recorder {
     /// The counts of requests.
     pub(crate) fn meter(&self) -> &Meter {
         &self.meter
+    }
+
+    /// Those who wait for a request.
+    pub(crate) fn captures(&self) -> &Arc<RequestCaptures> {
+        &self.captures
     }
 
     /// Bytes of records that wait to be handed on.

@@ -60,7 +60,7 @@ async fn log_in(
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(AUTHORIZATION, credential("Bearer ", settings.config.credential.bytes())?);
     let exchange = async {
-        let response = lease.send(request).await.ok()?;
+        let response = lease.send(request, None).await.ok()?;
         read(response).await
     };
     let exchange = tokio::time::timeout(backend.timeouts().first_byte, exchange);

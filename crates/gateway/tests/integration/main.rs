@@ -8,6 +8,7 @@ mod connections;
 mod edge;
 mod forwarding;
 mod gate;
+mod glass;
 mod http2;
 mod identifiers;
 mod key_servers;

@@ -1,11 +1,13 @@
 //! The metrics of a feed.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
-use weir_feed::FeedCounts;
+use weir_feed::{FeedCaptures, FeedCounts};
 use weir_view::{Passed, RouteStage, RouteStageKind};
 
+use crate::look::{GlassKind, Look, LookError};
 use crate::metrics::Scrape;
 use crate::metrics::catalog::{
     FEED_ACCEPTED, FEED_BYTES, FEED_CONNECTIONS, FEED_DATAGRAMS, FEED_ENDED, FEED_LOST_DATAGRAMS,
@@ -17,12 +19,18 @@ use crate::part::Part;
 pub type ListenerCounts = Vec<(String, FeedCounts)>;
 
 /// A running feed.
-pub struct FeedPart(Box<dyn Fn() -> ListenerCounts + Send + Sync>);
+pub struct FeedPart {
+    counts: Box<dyn Fn() -> ListenerCounts + Send + Sync>,
+    captures: Arc<FeedCaptures>,
+}
 
 impl FeedPart {
-    /// A feed whose counts are read by a function.
-    pub fn new(counts: impl Fn() -> ListenerCounts + Send + Sync + 'static) -> Self {
-        Self(Box::new(counts))
+    /// A feed whose counts are read by a function, and whose connections can be looked at.
+    pub fn new(
+        counts: impl Fn() -> ListenerCounts + Send + Sync + 'static,
+        captures: Arc<FeedCaptures>,
+    ) -> Self {
+        Self { counts: Box::new(counts), captures }
     }
 }
 
@@ -34,14 +42,18 @@ impl fmt::Debug for FeedPart {
 
 impl Part for FeedPart {
     fn collect(&self, scrape: &mut Scrape) {
-        for (listener, counts) in (self.0)() {
+        for (listener, counts) in (self.counts)() {
             add_listener(&listener, &counts, scrape);
         }
     }
 
     fn stages(&self) -> Vec<RouteStage> {
-        let counts = (self.0)();
+        let counts = (self.counts)();
         counts.iter().map(|(listener, counts)| stage(listener, counts)).collect()
+    }
+
+    fn look(&self, kind: GlassKind, condition: Option<&str>) -> Option<Result<Look, LookError>> {
+        (kind == GlassKind::Feed).then(|| Look::without_condition(&self.captures, kind, condition))
     }
 }
 

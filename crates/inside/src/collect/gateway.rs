@@ -4,10 +4,12 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use weir_gateway::token::{TokenCounters, TokenRefusal};
 use weir_gateway::{
-    BUCKET_BOUNDS_S, BackendCounts, DurationCounts, DurationExemplar, GatewayCounts, GatewayHandle,
+    BUCKET_BOUNDS_S, BackendCounts, CaptureError, DurationCounts, DurationExemplar, GatewayCounts,
+    GatewayHandle,
 };
 use weir_view::{Passed, RouteStage, RouteStageKind};
 
+use crate::look::{GlassKind, Look, LookError};
 use crate::metrics::catalog::{
     GATEWAY_CACHE, GATEWAY_CONNECTIONS, GATEWAY_CONNECTIONS_MAX, GATEWAY_DECISIONS,
     GATEWAY_DURATION, GATEWAY_PARTS, GATEWAY_UNANSWERED, LOG_LINES_LOST, RECORDS_DROPPED,
@@ -28,6 +30,14 @@ impl Part for GatewayHandle {
 
     fn stages(&self) -> Vec<RouteStage> {
         self.counts().backends.iter().take(BACKENDS_MAX).flat_map(stages).collect()
+    }
+
+    fn look(&self, kind: GlassKind, condition: Option<&str>) -> Option<Result<Look, LookError>> {
+        let capture = (kind == GlassKind::Request).then(|| self.capture(condition))?;
+        Some(capture.map(Look::new).map_err(|error| match error {
+            CaptureError::Condition(why) => LookError::Condition(why),
+            CaptureError::TooMany(error) => LookError::TooMany(error),
+        }))
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use weir_server::{ServerCounts, ServerHandle, SourceCounts};
 use weir_view::{Passed, RouteStage, RouteStageKind};
 
+use crate::look::{GlassKind, Look, LookError};
 use crate::metrics::Scrape;
 use crate::metrics::catalog::{
     MEMORY_BYTES, MEMORY_BYTES_MAX, PAGE_CONNECTIONS, QUEUE_BYTES, QUEUE_BYTES_MAX, READ_BYTES,
@@ -20,6 +21,11 @@ impl Part for ServerHandle {
 
     fn stages(&self) -> Vec<RouteStage> {
         stages(&self.counts())
+    }
+
+    fn look(&self, kind: GlassKind, condition: Option<&str>) -> Option<Result<Look, LookError>> {
+        let is_upload = kind == GlassKind::Upload;
+        is_upload.then(|| Look::without_condition(self.uploads(), kind, condition))
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod dashboard;
 mod documentation;
+mod glass;
 mod profiles;
 mod serving;
 mod tasks;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use weir_net::websocket::{Stream, Writer};
+use weir_observe::glass::Followed;
 use weir_observe::task::{TaskKind, TaskName};
 use weir_view::UploadReply;
 
@@ -67,7 +68,9 @@ impl AckTask {
         writer: &Writer<Stream>,
         last_ack: &Arc<LastAck>,
         timeout: Duration,
+        observed: &Arc<Followed>,
     ) -> Self {
+        let observed = observed.clone();
         let (file, offsets) = (file.to_owned(), offsets.clone());
         let (writer, last_ack) = (writer.clone(), last_ack.clone());
         let first = last_ack.offset();
@@ -75,10 +78,15 @@ impl AckTask {
             loop {
                 let offset = offsets.wait_past(last_ack.offset()).await;
                 last_ack.set(offset);
+                let begun = observed.begin();
                 let reply = UploadReply::Ack { file: file.clone(), offset };
                 let sending = message::send(&writer, weir_view::to_json(&reply));
                 // If the connection is broken, the receiving task notices and ends it.
-                match tokio::time::timeout(timeout, sending).await {
+                let sent = tokio::time::timeout(timeout, sending).await;
+                if let Some((journal, begun)) = begun {
+                    journal.step("ack", (begun, Instant::now().into_std()), up_to(offset));
+                }
+                match sent {
                     Ok(Ok(())) => tokio::time::sleep(interval(offset - first)).await,
                     _ => return,
                 }
@@ -91,6 +99,11 @@ impl AckTask {
         self.0.abort();
         let _ = (&mut self.0).await;
     }
+}
+
+/// Which bytes are parsed, for one who looks.
+fn up_to(offset: u64) -> String {
+    format!("all before byte {offset} are parsed")
 }
 
 /// The time to the next acknowledgement, after this number of acknowledged bytes.

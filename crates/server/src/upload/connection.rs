@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use weir_ingest::{FormatChoice, SourceEnd, SourceError, StopReason};
 use weir_net::websocket::{CloseCode, Event, Reader, Stream, WebSocket, Writer};
+use weir_observe::glass::Followed;
 use weir_observe::task::{self, TaskKind, TaskName};
 use weir_view::{UploadReply, UploadRequest};
 
@@ -14,6 +15,7 @@ use crate::message;
 use crate::options::Options;
 use crate::refusal::Refusal;
 use crate::session::Session;
+use crate::upload_captures::UploadCaptures;
 
 /// The maximum length of a file's id in bytes.
 const FILE_ID_BYTES_MAX: usize = 128;
@@ -42,11 +44,13 @@ pub(crate) async fn run(
     socket: WebSocket<Stream>,
     options: Options,
     purpose: Purpose,
+    captures: Arc<UploadCaptures>,
 ) {
     let (mut reader, writer) = socket.split();
     let mut connection = Connection {
         session: &session,
         options: &options,
+        captures: &captures,
         purpose,
         reader: &mut reader,
         writer: &writer,
@@ -72,6 +76,8 @@ pub(crate) async fn run(
 pub(super) struct Connection<'a> {
     pub(super) session: &'a Arc<Session>,
     options: &'a Options,
+    /// Those who wait to look at an upload.
+    captures: &'a Arc<UploadCaptures>,
     purpose: Purpose,
     pub(super) reader: &'a mut Reader<Stream>,
     writer: &'a Writer<Stream>,
@@ -245,6 +251,7 @@ impl Connection<'_> {
             writer: self.writer,
             joined,
             ahead: AheadAccount::new(self.session.ahead()),
+            observed: Arc::new(Followed::new(self.captures, file.progress().name().to_owned())),
         };
         let outcome = transfer.run().await;
         self.conclude(file, guard, outcome).await

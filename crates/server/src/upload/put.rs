@@ -1,6 +1,7 @@
 //! A log in the body of a request: `curl -T access.log http://127.0.0.1:PORT/`.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use hyper::body::Incoming;
 use hyper::header::{HOST, HeaderValue, LOCATION};
@@ -8,6 +9,7 @@ use hyper::{Request, Response, StatusCode};
 use weir_core::{LogSource, ReadCounts};
 use weir_ingest::{SourceEnd, SourceError};
 use weir_net::{Body, RequestBody, RequestBodyError, Scheme};
+use weir_observe::glass::Followed;
 use weir_observe::task::{TaskKind, TaskName};
 
 use super::connection::{refusal_of, shorten};
@@ -164,8 +166,9 @@ async fn read(
     let format = hub.options.format.clone();
     let mut receiver = FileReceiver::new(source, MemberDestination { pipeline, format, limit });
     let progress = receiver.progress().clone();
+    let observed = Followed::new(&hub.uploads, name.to_owned());
     let result = tokio::select! {
-        result = read_body(&hub, &session, &mut receiver, body) => result,
+        result = read_body(&hub, &session, &mut receiver, (body, &observed)) => result,
         () = session.ended() => Err(session.end_refusal()),
     };
     if let Err(refusal) = &result {
@@ -179,14 +182,22 @@ async fn read_body(
     hub: &Hub,
     session: &Session,
     receiver: &mut FileReceiver,
-    mut body: RequestBody,
+    (mut body, observed): (RequestBody, &Followed),
 ) -> Result<(), Refusal> {
     let refusal = |error: ReceiveError| refusal_of(&error, session);
     let stopped = loop {
         let timeout = if receiver.is_dirty() { PAUSE } else { hub.options.stall };
-        match tokio::time::timeout(timeout, body.next()).await {
+        let begun = observed.begin();
+        let next = tokio::time::timeout(timeout, body.next()).await;
+        match next {
             Ok(Some(Ok(bytes))) => {
+                let read = Instant::now();
                 receiver.write(&bytes).await.map_err(refusal)?;
+                if let Some((journal, begun)) = begun {
+                    journal.part("read", (begun, read), bytes.len(), "");
+                    let times = (read, Instant::now());
+                    journal.step("hand on", times, "to the parsers, with the wait for room");
+                }
                 if receiver.may_flush_early() {
                     receiver.flush().await.map_err(refusal)?;
                 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
 use weir_net::websocket::{BufferEvent, Event, Reader, Stream, Writer};
+use weir_observe::glass::{Followed, Journal};
 use weir_view::UploadRequest;
 
 use super::acks::{AckTask, LastAck};
@@ -67,6 +68,8 @@ pub(crate) struct Transfer<'a> {
     pub(crate) writer: &'a Writer<Stream>,
     pub(crate) joined: MergeOutput<'a>,
     pub(crate) ahead: AheadAccount,
+    /// What is noted of it, if somebody looks.
+    pub(crate) observed: Arc<Followed>,
 }
 
 impl<'a> Transfer<'a> {
@@ -80,6 +83,7 @@ impl<'a> Transfer<'a> {
             self.writer,
             &last_ack,
             self.stall,
+            &self.observed,
         );
         let mut state = TransferState {
             transfer: self,
@@ -88,6 +92,7 @@ impl<'a> Transfer<'a> {
             held: None,
             own_offset: received,
             has_end: false,
+            message: None,
         };
         let outcome = match state.receive().await {
             Err(outcome) => outcome,
@@ -112,27 +117,41 @@ struct TransferState<'a> {
     own_offset: u64,
     /// Whether `end` has arrived; bytes may still arrive on joined connections.
     has_end: bool,
+    /// When the first bytes of a message came, and how many there are, if somebody looks.
+    message: Option<(std::time::Instant, usize)>,
 }
 
 /// What a wait returned.
 #[derive(Debug)]
 enum Input {
-    /// This number of bytes, in the space of the receiver.
-    InPlace(usize),
+    /// Bytes in the space of the receiver.
+    InPlace { length: usize, ends_message: bool },
     /// Bytes that are out of order or have to be inspected.
-    Bytes(Vec<u8>),
+    Bytes { bytes: Vec<u8>, ends_message: bool },
     /// A message of the protocol.
     Message(String),
     /// An event on a joined connection.
     Joined(MergeEvent),
-    /// An empty message or a pong.
-    Empty,
+    /// No bytes, or a pong.
+    Empty { ends_message: bool },
     /// There is room for the bytes that wait for it.
     Room(AheadPermit),
     /// The connection has ended.
     Disconnected,
     /// The deadline has passed.
     Timeout,
+}
+
+impl Input {
+    /// What ended a wait without bytes, for one who looks.
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Message(_) => "a message of the protocol came",
+            Self::Joined(_) => "a joined connection left",
+            Self::Disconnected => "the connection ended",
+            _ => "nothing came",
+        }
+    }
 }
 
 impl TransferState<'_> {
@@ -148,7 +167,9 @@ impl TransferState<'_> {
             } else {
                 waiting_since.max(self.last_ack.sent_at()) + self.transfer.stall
             };
+            let begun = self.transfer.observed.begin();
             let input = self.next(deadline).await;
+            let journal = begun.map(|(journal, begun)| self.note_input(journal, begun, &input));
             if contains_bytes(&input) {
                 waiting_since = Instant::now();
             }
@@ -175,13 +196,63 @@ impl TransferState<'_> {
                     let stall_s = self.transfer.stall.as_secs();
                     return Err(Outcome::Failed(Refusal::Stalled(stall_s)));
                 }
-                input => self.process(input).await?,
+                input => match journal.flatten() {
+                    None => self.process(input).await?,
+                    Some(journal) => self.process_observed(input, &journal).await?,
+                },
             }
             if self.may_flush() && self.transfer.receiver.may_flush_early() {
                 self.transfer.receiver.flush().await?;
             }
         }
         self.check_gap()
+    }
+
+    /// Notes what has come. Returns the journal if the input is one that is handed on.
+    #[cold]
+    fn note_input(
+        &mut self,
+        journal: Journal,
+        begun: std::time::Instant,
+        input: &Input,
+    ) -> Option<Journal> {
+        let now = std::time::Instant::now();
+        let (bytes, ends_message, name) = match input {
+            Input::InPlace { length, ends_message } => (*length, *ends_message, "read"),
+            Input::Bytes { bytes, ends_message } => (bytes.len(), *ends_message, "read"),
+            Input::Empty { ends_message } => (0, *ends_message, "read"),
+            Input::Joined(MergeEvent::Chunk(chunk)) => {
+                (chunk.bytes.len(), false, "read from a joined connection")
+            }
+            Input::Room(_) => {
+                journal.step("wait for room", (begun, now), "");
+                return Some(journal);
+            }
+            Input::Message(_) | Input::Joined(_) | Input::Disconnected | Input::Timeout => {
+                journal.step("wait", (begun, now), input.name());
+                return None;
+            }
+        };
+        if bytes > 0 {
+            journal.part(name, (begun, now), bytes, "");
+        }
+        if name == "read" {
+            let (first, before) = self.message.take().unwrap_or((begun, 0));
+            match ends_message {
+                true => journal.part("message", (first, now), before + bytes, ""),
+                false => self.message = Some((first, before + bytes)),
+            }
+        }
+        Some(journal)
+    }
+
+    /// Processes bytes as [`Self::process`] does, and notes how long they were waited for.
+    async fn process_observed(&mut self, input: Input, journal: &Journal) -> Result<(), Outcome> {
+        let begun = std::time::Instant::now();
+        let processed = self.process(input).await;
+        let times = (begun, std::time::Instant::now());
+        journal.step("hand on", times, "to the parsers, with the wait for room");
+        processed
     }
 
     /// Waits for input until the deadline. Dropping the future loses nothing.
@@ -200,12 +271,12 @@ impl TransferState<'_> {
 
     async fn process(&mut self, input: Input) -> Result<(), Outcome> {
         match input {
-            Input::InPlace(length) => {
+            Input::InPlace { length, .. } => {
                 self.advance_own(length)?;
                 self.transfer.receiver.advance(length).await?;
                 self.write_reordered().await
             }
-            Input::Bytes(bytes) => self.write_own(bytes).await,
+            Input::Bytes { bytes, .. } => self.write_own(bytes).await,
             Input::Room(permit) => {
                 let Some((offset, bytes)) = self.held.take() else { return Ok(()) };
                 self.reorder.insert(Chunk::of_owner(offset, bytes, permit))?;
@@ -214,7 +285,7 @@ impl TransferState<'_> {
             Input::Message(text) => self.process_message(&text),
             Input::Joined(MergeEvent::Chunk(chunk)) => self.write_chunk(chunk).await,
             Input::Joined(MergeEvent::Lost) => Err(Outcome::JoinedLost),
-            Input::Joined(MergeEvent::Left) | Input::Empty | Input::Timeout => Ok(()),
+            Input::Joined(MergeEvent::Left) | Input::Empty { .. } | Input::Timeout => Ok(()),
             Input::Disconnected => Err(Outcome::Lost),
         }
     }
@@ -345,15 +416,25 @@ impl TransferState<'_> {
 async fn read(reader: &mut Reader<Stream>, space: Option<&mut [u8]>) -> Input {
     let Some(space) = space else {
         return match reader.next().await {
-            Ok(Some(Event::Binary { bytes: [], .. } | Event::Pong(_))) => Input::Empty,
-            Ok(Some(Event::Binary { bytes, .. })) => Input::Bytes(bytes.to_vec()),
+            Ok(Some(Event::Binary { bytes: [], end_of_message })) => {
+                Input::Empty { ends_message: end_of_message }
+            }
+            Ok(Some(Event::Pong(_))) => Input::Empty { ends_message: false },
+            Ok(Some(Event::Binary { bytes, end_of_message })) => {
+                Input::Bytes { bytes: bytes.to_vec(), ends_message: end_of_message }
+            }
             Ok(Some(Event::Text(text))) => Input::Message(text.to_owned()),
             Ok(None) | Err(_) => Input::Disconnected,
         };
     };
     match reader.next_into(space).await {
-        Ok(Some(BufferEvent::Binary { length: 0, .. } | BufferEvent::Pong(_))) => Input::Empty,
-        Ok(Some(BufferEvent::Binary { length, .. })) => Input::InPlace(length),
+        Ok(Some(BufferEvent::Binary { length: 0, end_of_message })) => {
+            Input::Empty { ends_message: end_of_message }
+        }
+        Ok(Some(BufferEvent::Pong(_))) => Input::Empty { ends_message: false },
+        Ok(Some(BufferEvent::Binary { length, end_of_message })) => {
+            Input::InPlace { length, ends_message: end_of_message }
+        }
         Ok(Some(BufferEvent::Text(text))) => Input::Message(text.to_owned()),
         Ok(None) | Err(_) => Input::Disconnected,
     }
@@ -362,7 +443,10 @@ async fn read(reader: &mut Reader<Stream>, space: Option<&mut [u8]>) -> Input {
 /// Whether the input resets the stall timer. Only bytes do: otherwise empty messages and pongs
 /// could keep an upload open without end.
 fn contains_bytes(input: &Input) -> bool {
-    matches!(input, Input::InPlace(_) | Input::Bytes(_) | Input::Joined(MergeEvent::Chunk(_)))
+    matches!(
+        input,
+        Input::InPlace { .. } | Input::Bytes { .. } | Input::Joined(MergeEvent::Chunk(_))
+    )
 }
 
 fn breach(why: String) -> Outcome {

@@ -13,7 +13,7 @@ use weir_ingest::TotalMemory;
 use weir_net::websocket::client::{
     ClientOptions, ClientReceiver, ClientSender, ConnectError, Message, connect, encode_binary,
 };
-use weir_server::{Options, Server, SessionHandle};
+use weir_server::{Options, Server, ServerHandle, SessionHandle};
 use weir_testkit::oracle::{Layout, Oracle};
 use weir_view::{UploadReply, UploadRequest, View};
 
@@ -27,6 +27,7 @@ pub(crate) struct TestServer {
     pub(crate) address: SocketAddr,
     /// The memory of all sessions together.
     pub(crate) memory: TotalMemory,
+    pub(crate) handle: ServerHandle,
     stop: oneshot::Sender<()>,
     task: JoinHandle<()>,
 }
@@ -44,12 +45,12 @@ impl TestServer {
         let server = Server::bind(options).await.expect("a free port");
         let session = server.new_session(true).expect("a session");
         let address = server.local_addr().expect("an address");
-        let memory = server.total_memory();
+        let (memory, handle) = (server.total_memory(), server.handle());
         let (stop, stopped) = oneshot::channel();
         let task = tokio::spawn(server.serve(async {
             let _ = stopped.await;
         }));
-        (Self { address, memory, stop, task }, session)
+        (Self { address, memory, handle, stop, task }, session)
     }
 
     pub(crate) async fn stop(self) {

@@ -8,6 +8,7 @@ mod blocks;
 mod common;
 mod damage;
 mod export;
+mod glass;
 mod growing;
 mod interruption;
 mod lines;

@@ -1,0 +1,73 @@
+//! Looking at a connection: its reads, and what becomes of them.
+
+use std::time::{Duration, Instant};
+
+use weir_feed::FeedOptions;
+use weir_observe::glass::{Observation, Sight};
+
+use crate::common::{PATIENCE, TestFeed};
+
+/// What a wait for so long sees.
+fn sight(feed: &TestFeed, patience: Duration, meanwhile: impl FnOnce()) -> Observation {
+    let capture = feed.captures().arm(None).expect("nobody else waits");
+    meanwhile();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    match runtime.expect("a runtime").block_on(capture.wait(patience)) {
+        Sight::Found(observation) => *observation,
+        Sight::Nothing { .. } => panic!("nothing was read"),
+    }
+}
+
+/// The number, the bytes and the time of the steps of one name.
+fn sum(observation: &Observation, name: &str) -> (u64, u64, Duration) {
+    let total = observation.totals.iter().find(|total| total.name == name);
+    total.map_or((0, 0, Duration::ZERO), |total| {
+        (total.count, total.bytes.unwrap_or_default(), Duration::from_nanos(total.duration_ns))
+    })
+}
+
+#[test]
+fn the_reads_of_a_connection_and_its_waits_are_steps() {
+    const PAUSE: Duration = Duration::from_millis(60);
+    for active in ["passive", "once", "64", "unlimited"] {
+        let address = format!("tcp://127.0.0.1:0?active={active}");
+        let feed = TestFeed::new(&address, FeedOptions::default());
+        let observation = sight(&feed, PATIENCE, || {
+            let mut stream = feed.connect();
+            stream.write_all(b"one\ntwo\n").expect("it is read");
+            feed.wait("the first", |feed| feed.line_count() == 2);
+            feed.pause(true);
+            let begun = Instant::now();
+            stream.write_all(b"three\nfo").expect("it is read");
+            feed.wait("the second read", |feed| {
+                feed.counts().reads >= 2 && begun.elapsed() >= PAUSE
+            });
+            feed.pause(false);
+        });
+        assert!(observation.has_ended, "{active}: {observation:?}");
+        assert!(observation.name.starts_with("127.0.0.1"), "{}", observation.name);
+        let (reads, bytes, _) = sum(&observation, "read");
+        assert_eq!((reads, bytes), (2, 16), "{active}: {observation:?}");
+        let (handed, bytes, took) = sum(&observation, "hand on");
+        assert_eq!((handed, bytes), (2, 14), "{active}: {observation:?}");
+        assert!(took >= PAUSE / 2, "the sink took no lines for a while: {observation:?}");
+        let details: Vec<&str> = observation.steps.iter().map(|step| &*step.detail).collect();
+        assert!(details.contains(&"2 lines, with the wait for room"), "{details:?}");
+        assert!(sum(&observation, "wait for the sender").0 >= 1, "{active}: {observation:?}");
+    }
+}
+
+#[test]
+fn a_connection_that_is_open_already_is_seen_from_then_on() {
+    let feed = TestFeed::new("tcp://127.0.0.1:0", FeedOptions::default());
+    let mut stream = feed.connect();
+    stream.write_all(b"before\n").expect("it is read");
+    feed.wait("the first", |feed| feed.line_count() == 1);
+    let observation = sight(&feed, Duration::from_millis(1), || {
+        stream.write_all(b"after\n").expect("it is read");
+        feed.wait("the second", |feed| feed.line_count() == 2);
+    });
+    assert!(!observation.has_ended);
+    let (reads, bytes, _) = sum(&observation, "read");
+    assert_eq!((reads, bytes), (1, 6), "{observation:?}");
+}

@@ -1,0 +1,58 @@
+//! The condition that a request has to meet to be shown.
+
+use std::fmt;
+
+use weir_core::{Condition, ConditionError, Filter, Record, RecordLayout, RecordPredicate, Values};
+use weir_observe::glass::TooManyCaptures;
+
+/// A condition on the record of a request, in the language of `docs/conditions.md`.
+#[derive(Debug)]
+pub struct RequestCondition(RecordPredicate<'static>);
+
+/// Why nobody can wait for a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CaptureError {
+    /// The condition is not valid: what is wrong, and a mark at the place.
+    Condition(String),
+    /// Too many others wait.
+    TooMany(TooManyCaptures),
+}
+
+impl fmt::Display for CaptureError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Condition(why) => formatter.write_str(why),
+            Self::TooMany(error) => error.fmt(formatter),
+        }
+    }
+}
+
+impl std::error::Error for CaptureError {}
+
+impl RequestCondition {
+    /// Reads a condition on records of this layout.
+    ///
+    /// # Errors
+    /// If it is not valid: what is wrong, and a mark at the place.
+    pub(crate) fn read(text: &str, layout: &RecordLayout) -> Result<Self, CaptureError> {
+        let wrong = |error: ConditionError| {
+            CaptureError::Condition(format!("{}\n{}", error.message, error.excerpt(text)))
+        };
+        let mut columns = Values::new(0);
+        for name in layout.extra_fields() {
+            columns.add_text_column(name);
+        }
+        // The request comes after the question.
+        let no_times = |_: &str| Err("leave out the time: the request is yet to come".to_owned());
+        let condition = Condition::parse(text).map_err(wrong)?;
+        let filter = Filter::of(vec![condition.clause(&columns, &no_times).map_err(wrong)?]);
+        let fields = layout.format().record_fields();
+        let predicate = RecordPredicate::of_fields(&filter, &columns, &fields);
+        Ok(Self(predicate.to_static()))
+    }
+
+    /// Whether the record of a request meets it.
+    pub(crate) fn accepts(&self, record: &Record<'_>) -> bool {
+        self.0.accepts(record)
+    }
+}

@@ -1,0 +1,78 @@
+//! What a client asks to see.
+
+use std::time::Duration;
+
+use weir_server::query_parameters;
+
+use crate::look::GlassKind;
+
+/// The longest wait, in seconds. A client that has gone is noticed in this time at the latest.
+const SECONDS_MAX: u64 = 60;
+
+/// How long it is waited if the request does not say.
+const SECONDS: u64 = 30;
+
+/// What a client asks to see.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct GlassRequest {
+    pub(crate) kind: GlassKind,
+    pub(crate) condition: Option<String>,
+    pub(crate) patience: Duration,
+}
+
+impl GlassRequest {
+    /// The request for a path, with its query; `None` if the path is another one.
+    ///
+    /// # Errors
+    /// If a parameter has no valid value: a sentence.
+    pub(crate) fn read(path: &str, query: Option<&str>) -> Option<Result<Self, String>> {
+        (path == "/glass.json").then(|| Self::with_parameters(query))
+    }
+
+    fn with_parameters(query: Option<&str>) -> Result<Self, String> {
+        let (mut kind, mut condition, mut seconds) = (GlassKind::Request, None, SECONDS);
+        for (name, value) in query_parameters(query) {
+            match &*name {
+                "kind" => {
+                    let named = GlassKind::ALL.into_iter().find(|kind| kind.name() == value);
+                    kind = named
+                        .ok_or_else(|| format!("kind={value}: write request, upload or feed"))?;
+                }
+                "condition" => condition = Some(value).filter(|text| !text.trim().is_empty()),
+                "seconds" => {
+                    let valid = value.parse().ok().filter(|it| (1..=SECONDS_MAX).contains(it));
+                    seconds = valid.ok_or_else(|| {
+                        format!("seconds={value}: write a number from 1 to {SECONDS_MAX}")
+                    })?;
+                }
+                other => return Err(format!("`{other}` is none of kind, condition and seconds")),
+            }
+        }
+        Ok(Self { kind, condition, patience: Duration::from_secs(seconds) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Duration, GlassKind, GlassRequest};
+
+    #[test]
+    fn parameters_are_checked() {
+        let read = |query| GlassRequest::read("/glass.json", query);
+        let expected = |kind, condition: Option<&str>, seconds| {
+            let (condition, patience) =
+                (condition.map(str::to_owned), Duration::from_secs(seconds));
+            Some(Ok(GlassRequest { kind, condition, patience }))
+        };
+        assert_eq!(read(None), expected(GlassKind::Request, None, 30));
+        let query = "kind=feed&seconds=60&condition=";
+        assert_eq!(read(Some(query)), expected(GlassKind::Feed, None, 60));
+        let query = "condition=status%3E%3D500+and+path%3D%2Fa";
+        let condition = Some("status>=500 and path=/a");
+        assert_eq!(read(Some(query)), expected(GlassKind::Request, condition, 30));
+        assert_eq!(GlassRequest::read("/glass", None), None);
+        for query in ["seconds=0", "seconds=3600", "seconds=x", "kind=page", "conditions=a"] {
+            assert!(read(Some(query)).expect("the path").is_err(), "{query}");
+        }
+    }
+}
