@@ -143,7 +143,7 @@ impl Pipeline {
         self.queue.bytes()
     }
 
-    /// Where the time of its threads went so far. A wait counts when it ends.
+    /// Where the time of its threads went so far. Work counts when a block is done, a wait from its beginning.
     pub fn stage_times(&self) -> StageTimes {
         self.clock.times()
     }

@@ -1,6 +1,7 @@
 //! Where the time of parsers goes.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The time of the parser threads of a pipeline so far, of all of them together. It is taken for each block
@@ -29,39 +30,129 @@ pub(crate) enum Stage {
     WaitToAppend,
 }
 
-/// The same times, for concurrent updates; in nanoseconds.
-#[derive(Debug, Default)]
+/// The same times, for concurrent updates.
+#[derive(Debug)]
 pub(crate) struct StageClock {
-    read: AtomicU64,
-    parse: AtomicU64,
-    append: AtomicU64,
-    wait_for_blocks: AtomicU64,
-    wait_to_append: AtomicU64,
+    origin: Instant,
+    read_ns: AtomicU64,
+    parse_ns: AtomicU64,
+    append_ns: AtomicU64,
+    wait_for_blocks: Mutex<Waits>,
+    wait_to_append: Mutex<Waits>,
+}
+
+/// The waits of one kind, of all threads. Those in progress count too: one may take for ever.
+#[derive(Debug, Default)]
+struct Waits {
+    /// The time of those that have ended.
+    ended: Duration,
+    /// How many are in progress.
+    open: u32,
+    /// The sum of the times at which these began, each since the origin of the clock.
+    begun: Duration,
+}
+
+impl Default for StageClock {
+    fn default() -> Self {
+        Self {
+            origin: Instant::now(),
+            read_ns: AtomicU64::new(0),
+            parse_ns: AtomicU64::new(0),
+            append_ns: AtomicU64::new(0),
+            wait_for_blocks: Mutex::default(),
+            wait_to_append: Mutex::default(),
+        }
+    }
 }
 
 impl StageClock {
+    /// A wait begins, which [`Self::add`] ends with the same time.
+    pub(crate) fn begin_wait(&self, stage: Stage, now: Instant) {
+        if let Some(waits) = self.waits(stage) {
+            let mut waits = waits.lock().unwrap_or_else(PoisonError::into_inner);
+            waits.open += 1;
+            waits.begun += now.saturating_duration_since(self.origin);
+        }
+    }
+
     /// Adds the time since `begun`. Returns the present, with which the next stage begins.
     pub(crate) fn add(&self, stage: Stage, begun: Instant) -> Instant {
-        let sum = match stage {
-            Stage::Read => &self.read,
-            Stage::Parse => &self.parse,
-            Stage::Append => &self.append,
-            Stage::WaitForBlocks => &self.wait_for_blocks,
-            Stage::WaitToAppend => &self.wait_to_append,
-        };
         let now = Instant::now();
-        sum.fetch_add((now - begun).as_nanos() as u64, Ordering::Relaxed);
+        let time = now - begun;
+        let sum = match stage {
+            Stage::Read => &self.read_ns,
+            Stage::Parse => &self.parse_ns,
+            Stage::Append => &self.append_ns,
+            Stage::WaitForBlocks | Stage::WaitToAppend => {
+                self.end_wait(stage, begun, time);
+                return now;
+            }
+        };
+        sum.fetch_add(time.as_nanos() as u64, Ordering::Relaxed);
         now
+    }
+
+    fn end_wait(&self, stage: Stage, begun: Instant, time: Duration) {
+        if let Some(waits) = self.waits(stage) {
+            let mut waits = waits.lock().unwrap_or_else(PoisonError::into_inner);
+            waits.open = waits.open.saturating_sub(1);
+            waits.begun = waits.begun.saturating_sub(begun.saturating_duration_since(self.origin));
+            waits.ended += time;
+        }
+    }
+
+    fn waits(&self, stage: Stage) -> Option<&Mutex<Waits>> {
+        match stage {
+            Stage::WaitForBlocks => Some(&self.wait_for_blocks),
+            Stage::WaitToAppend => Some(&self.wait_to_append),
+            Stage::Read | Stage::Parse | Stage::Append => None,
+        }
     }
 
     pub(crate) fn times(&self) -> StageTimes {
         let time = |ns: &AtomicU64| Duration::from_nanos(ns.load(Ordering::Relaxed));
+        let waited = |waits: &Mutex<Waits>| {
+            let waits = waits.lock().unwrap_or_else(PoisonError::into_inner);
+            // Taken here: a wait that has begun since would be longer than none.
+            let now = self.origin.elapsed();
+            waits.ended + (now * waits.open).saturating_sub(waits.begun)
+        };
         StageTimes {
-            read: time(&self.read),
-            parse: time(&self.parse),
-            append: time(&self.append),
-            wait_for_blocks: time(&self.wait_for_blocks),
-            wait_to_append: time(&self.wait_to_append),
+            read: time(&self.read_ns),
+            parse: time(&self.parse_ns),
+            append: time(&self.append_ns),
+            wait_for_blocks: waited(&self.wait_for_blocks),
+            wait_to_append: waited(&self.wait_to_append),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::{Stage, StageClock};
+
+    #[test]
+    fn a_wait_counts_from_its_beginning() {
+        let clock = StageClock::default();
+        let begun = Instant::now();
+        for _ in 0..2 {
+            clock.begin_wait(Stage::WaitForBlocks, begun);
+        }
+        let waited = || clock.times().wait_for_blocks;
+        let deadline = begun + Duration::from_secs(20);
+        while waited() < Duration::from_millis(20) && Instant::now() < deadline {
+            std::thread::yield_now();
+        }
+        // Two threads wait at the same time.
+        let (least, both) = (begun.elapsed(), waited());
+        assert!(both >= least && both <= 2 * begun.elapsed(), "{both:?} {least:?}");
+        clock.add(Stage::WaitForBlocks, begun);
+        clock.add(Stage::WaitForBlocks, begun);
+        let ended = waited();
+        assert!(ended >= both, "{ended:?} {both:?}");
+        assert_eq!(waited(), ended, "nobody waits any more");
+        assert_eq!(clock.times().wait_to_append, Duration::ZERO);
     }
 }

@@ -66,12 +66,14 @@ impl Worker {
         let mut now = Instant::now();
         loop {
             if self.parsed.is_empty() {
+                self.clock.begin_wait(Stage::WaitToAppend, now);
                 self.data.wait_for_room();
                 now = self.clock.add(Stage::WaitToAppend, now);
             }
             let oldest = self.parsed.front().map(|parsed| parsed.ticket);
-            let task = self.queue.next_task(oldest, self.must_append());
             let waited = if oldest.is_none() { Stage::WaitForBlocks } else { Stage::WaitToAppend };
+            self.clock.begin_wait(waited, now);
+            let task = self.queue.next_task(oldest, self.must_append());
             now = self.clock.add(waited, now);
             now = match task {
                 Task::Parse(ticket) => {
