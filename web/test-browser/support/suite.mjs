@@ -12,6 +12,7 @@ import { following } from "../cases/following.mjs";
 import { gateway } from "../cases/gateway.mjs";
 import { growing } from "../cases/growing.mjs";
 import { hostile } from "../cases/hostile.mjs";
+import { inside } from "../cases/inside.mjs";
 import { lab } from "../cases/lab.mjs";
 import { lines } from "../cases/lines.mjs";
 import { looking } from "../cases/looking.mjs";
@@ -70,6 +71,7 @@ export function suite(browserName) {
       mixing,
       hostile,
       looking,
+      inside,
       measuring,
     ];
     for (const cases of all) cases(define, shared);
