@@ -16,6 +16,7 @@ mod gateway;
 mod grep;
 mod head;
 mod listen;
+mod logging;
 mod manual;
 mod messages;
 mod mistype;

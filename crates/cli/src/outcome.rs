@@ -4,7 +4,10 @@ use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
+use weir_view::LogLevel;
+
 use crate::display::{safe, safe_rows};
+use crate::logging;
 
 /// The end of a run that no [`Failure`] stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,10 +49,17 @@ impl Failure {
 /// Prints a message on standard error. File names and arguments in it may contain control
 /// characters, so every message is escaped here, except its line feeds.
 pub(crate) fn say(message: impl fmt::Display) {
-    let message = message.to_string();
+    say_at(LogLevel::Info, &message.to_string());
+}
+
+/// Prints a message. A command that runs for long has a log, which may be written in another form.
+fn say_at(level: LogLevel, message: &str) {
     let lines: Vec<String> = message.split('\n').map(safe).collect();
-    // If standard error is closed, there is no place left to report that.
-    let _ = writeln!(io::stderr(), "weir: {}", lines.join("\n"));
+    let line = format!("weir: {}\n", lines.join("\n"));
+    if !logging::announce(level, message, &line) {
+        // If standard error is closed, there is no place left to report that.
+        let _ = io::stderr().write_all(line.as_bytes());
+    }
 }
 
 /// Writes to standard output, all at once.
@@ -66,13 +76,14 @@ pub(crate) fn print_csv(rows: &str) -> Result<(), Failure> {
 
 /// Prints the message of a failed run, and returns the exit code.
 pub(crate) fn exit_code(result: Result<Exit, Failure>) -> ExitCode {
+    logging::flush();
     match result {
         Ok(Exit::Done) | Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
         Ok(Exit::NoMatch) => ExitCode::from(1),
         Ok(Exit::Rejected) => ExitCode::from(3),
         Ok(Exit::Failed) => ExitCode::from(2),
         Err(Failure::Message(message)) => {
-            say(message);
+            say_at(LogLevel::Error, &message);
             ExitCode::from(2)
         }
     }

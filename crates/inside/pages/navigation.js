@@ -6,6 +6,7 @@ const PAGES = [
   ["/profile", "Profile"],
   ["/calls", "Calls"],
   ["/glass", "One request"],
+  ["/log", "Log"],
 ];
 
 const navigation = document.getElementById("pages");

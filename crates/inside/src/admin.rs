@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use hyper::body::Incoming;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, VARY};
 use hyper::{Method, Request, Response};
+use weir_log::Log;
 use weir_net::socket::{Address, BindError, BindOptions, Listener, reserve_connections};
 use weir_net::{Body, Client, HostGuard, ServeOptions, Server};
 use weir_server::{AccessToken, Refusal, asset, respond};
@@ -16,6 +17,7 @@ use crate::address::AdminAddress;
 use crate::answers::json;
 use crate::glass::{self, GlassRequest};
 use crate::inside::Inside;
+use crate::log::{set_filter, tail};
 use crate::metrics::{TextFormat, chosen_format};
 use crate::pages::page_file;
 use crate::profiles::{ProfileRequest, Profiles};
@@ -37,6 +39,7 @@ pub struct AdminServer {
     server: Server,
     address: Address,
     token: Option<AccessToken>,
+    log: Option<Log>,
 }
 
 /// What all requests share.
@@ -45,6 +48,7 @@ struct Shared {
     inside: Inside,
     guard: HostGuard,
     token: Option<AccessToken>,
+    log: Option<Log>,
     texts: Mutex<Texts>,
     profiles: Profiles,
     route: Mutex<DrawnRoute>,
@@ -84,7 +88,18 @@ impl AdminServer {
             grace_period: Duration::from_millis(500),
             ..ServeOptions::default()
         };
-        Ok(Self { server: Server::new([listener]).with_options(options), address, token })
+        Ok(Self {
+            server: Server::new([listener]).with_options(options),
+            address,
+            token,
+            log: None,
+        })
+    }
+
+    /// Shows the messages of a log, and lets its filter be changed.
+    #[must_use]
+    pub fn with_log(self, log: Log) -> Self {
+        Self { log: Some(log), ..self }
     }
 
     /// The address, with its port.
@@ -94,11 +109,12 @@ impl AdminServer {
 
     /// Answers requests about the parts until `shutdown` resolves.
     pub async fn serve(self, inside: Inside, shutdown: impl Future<Output = ()>) {
-        let (guard, token) = (HostGuard::loopback(), self.token);
+        let (guard, token, log) = (HostGuard::loopback(), self.token, self.log);
         let shared = Arc::new(Shared {
             inside,
             guard,
             token,
+            log,
             texts: Mutex::default(),
             profiles: Profiles::default(),
             route: Mutex::default(),
@@ -114,6 +130,9 @@ impl AdminServer {
                     Ok(Asked::Glass(request)) => {
                         respond(Ok(glass::answer(&shared.inside, request, &client).await))
                     }
+                    Ok(Asked::Filter) => {
+                        respond(Ok(set_filter(shared.log.as_ref(), request).await))
+                    }
                     Ok(Asked::Now(response)) => respond(Ok(response)),
                     Err(refusal) => respond(Err(refusal)),
                 }
@@ -125,6 +144,9 @@ impl AdminServer {
 
 /// The answer to a page of another site that asks for tasks: times are taken more often for a while after it.
 const TASKS_OF_OTHER_SITE: &str = "a page of another site sees no tasks";
+
+/// The answer to a page of another site that sends a filter of the log.
+const FILTER_OF_OTHER_SITE: &str = "a page of another site changes no filter";
 
 /// The answer to a page of another site that asks for a profile.
 const OTHER_SITE: &str = "a page of another site takes no profiles";
@@ -147,6 +169,8 @@ enum Asked {
     Profile(Result<ProfileRequest, String>),
     /// Something that has to be waited for.
     Glass(Result<GlassRequest, String>),
+    /// Another filter of the log, which is in the body.
+    Filter,
 }
 
 impl Shared {
@@ -156,6 +180,12 @@ impl Shared {
             && let Some(response) = token.check(request, None)?
         {
             return Ok(Asked::Now(response));
+        }
+        if request.uri().path() == "/log/filter" && request.method() == Method::POST {
+            return match comes_from_another_site(request.headers()) {
+                true => Err(Refusal::BadRequest(FILTER_OF_OTHER_SITE.to_owned())),
+                false => Ok(Asked::Filter),
+            };
         }
         if ![Method::GET, Method::HEAD].contains(request.method()) {
             return Err(Refusal::MethodNotAllowed);
@@ -185,6 +215,8 @@ impl Shared {
         let found = match path {
             "/metrics" => Some(self.metrics(request)),
             "/route.json" => Some(self.route()?),
+            "/log.json" => Some(tail(self.log.as_ref(), request.uri().query())),
+            "/log/filter" => return Err(Refusal::MethodNotAllowed),
             // What leads from the link with a token to the page, and the icon.
             "/assets/enter.js" | "/favicon.svg" => asset(path, request),
             path => page_file(path),

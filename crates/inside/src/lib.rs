@@ -25,6 +25,7 @@ mod client;
 mod collect;
 mod glass;
 mod inside;
+mod log;
 mod look;
 mod metrics;
 mod pages;

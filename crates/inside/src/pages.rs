@@ -20,6 +20,9 @@ const FILES: &[PageFile] = &[
     PageFile("/calls", "text/html; charset=utf-8", include_str!("../pages/calls.html")),
     PageFile("/calls.js", "text/javascript; charset=utf-8", include_str!("../pages/calls.js")),
     PageFile("/calls.css", "text/css; charset=utf-8", include_str!("../pages/calls.css")),
+    PageFile("/log", "text/html; charset=utf-8", include_str!("../pages/log.html")),
+    PageFile("/log.js", "text/javascript; charset=utf-8", include_str!("../pages/log.js")),
+    PageFile("/log.css", "text/css; charset=utf-8", include_str!("../pages/log.css")),
     PageFile(
         "/navigation.js",
         "text/javascript; charset=utf-8",

@@ -123,7 +123,10 @@ where
         // The handshake is a part of the time until the first request, and makes room as it does.
         let stream = tokio::select! {
             opened = connection.open_http(self.options.header_timeout) => {
-                opened.map_err(|_| NotOpened::Gone)?
+                opened.map_err(|error| {
+                    tracing::debug!(%peer, %error, "a connection is closed: its TLS handshake failed");
+                    NotOpened::Gone
+                })?
             }
             _closing = entry.asked_to_close() => return Err(NotOpened::Gone),
         };

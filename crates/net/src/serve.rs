@@ -311,6 +311,7 @@ where
         // An error means that the system has no room for it.
         let Ok((connection, thread)) = self.place(connection) else { return };
         if let Some(permit) = limit.try_acquire() {
+            tracing::debug!(peer = %connection.peer(), "a connection is accepted");
             return self.start(connection, permit.with_network(network), thread);
         }
         let has_room = self.idle.close_oldest();
@@ -328,7 +329,10 @@ where
                     let permit = permit.with_network(network).with_thread(thread);
                     shared.run(connection, permit, idle.enter()).await;
                 }
-                None => refusal::send(connection, &refusal::SERVER_FULL).await,
+                None => {
+                    tracing::debug!(peer = %connection.peer(), "a connection is refused: all places are taken");
+                    refusal::send(connection, &refusal::SERVER_FULL).await;
+                }
             }
         });
         self.spawn(runtime, task);
@@ -337,6 +341,7 @@ where
     /// Tells a client that it has too many connections. If many are being told, the others just see
     /// theirs close, so that a flood of connections costs next to nothing.
     fn refuse(&mut self, connection: Connection) {
+        tracing::debug!(peer = %connection.peer(), "a connection is refused: its client has too many");
         let Ok(place) = self.shared.refusals.clone().try_acquire_owned() else { return };
         self.tasks.spawn(REFUSAL.observe(connection.peer().address(), async move {
             let _place = place;

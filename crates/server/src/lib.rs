@@ -57,9 +57,9 @@ pub use response::respond;
 pub use server::{Server, ServerHandle};
 pub use upload_captures::UploadCaptures;
 pub use weir_net::socket::{
-    Address, AddressError, BindError, BindOptions, CertificateNotices, ConnectionBudget,
-    SelfSignedCertificate, SelfSignedError, SocketMode, TlsFiles, outward_address,
-    reserve_connections,
+    Address, AddressError, BindError, BindOptions, CertificateNotice, CertificateNotices,
+    ConnectionBudget, SelfSignedCertificate, SelfSignedError, SocketMode, TlsFiles,
+    outward_address, reserve_connections,
 };
 #[cfg(target_os = "linux")]
 pub use weir_net::socket::{Handover, ListeningSockets, say_ready, take_over};

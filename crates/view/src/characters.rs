@@ -1,5 +1,7 @@
 //! Characters that are not safe to show.
 
+use std::fmt::Write;
+
 /// Whether a character is invisible but changes how others are shown: marks and overrides of
 /// direction, joiners and spaces without width, line separators, tags.
 pub fn is_invisible(c: char) -> bool {
@@ -15,5 +17,30 @@ pub(crate) fn is_unsafe(c: char) -> bool {
     match c {
         ' '..='~' => false,
         c => c.is_control() || is_invisible(c),
+    }
+}
+
+/// Adds a text with escapes for control characters, which a terminal would obey, and for invisible ones
+/// ([`is_invisible`]), which hide or reorder the text around them.
+///
+/// ```
+/// let mut text = String::new();
+/// weir_view::push_printable(&mut text, "a\u{9b}2J\n\u{202e}b");
+/// assert_eq!(text, r"a\u{9b}2J\n\u{202e}b");
+/// ```
+pub fn push_printable(output: &mut String, text: &str) {
+    for c in text.chars() {
+        let written = match c {
+            '\t' => write!(output, "\\t"),
+            '\n' => write!(output, "\\n"),
+            '\r' => write!(output, "\\r"),
+            c if c.is_control() && c.is_ascii() => write!(output, "\\x{:02x}", u32::from(c)),
+            c if is_unsafe(c) => write!(output, "\\u{{{:x}}}", u32::from(c)),
+            c => {
+                output.push(c);
+                Ok(())
+            }
+        };
+        debug_assert!(written.is_ok(), "writing to a string cannot fail");
     }
 }

@@ -25,6 +25,7 @@ mod kind;
 mod limit_curve;
 mod limit_grid;
 mod lines;
+mod log_event;
 mod log_line;
 mod message;
 mod moment;
@@ -52,7 +53,7 @@ pub use blocks::{
     BlocksQuestion, BlocksReport, CauseBlocks, ClockEstimate, ClockEvidence, ValueShare,
 };
 pub use build::{Layer, Timeline};
-pub use characters::is_invisible;
+pub use characters::{is_invisible, push_printable};
 pub use collateral::{Collateral, GoodClient, GoodReason, ReasonCount};
 pub use comparison::{Changes, Compare, Comparison, Period, TotalChange, TotalChanges};
 pub use count::{
@@ -68,6 +69,7 @@ pub use kind::{KindCount, RecordKind, main_kind};
 pub use limit_curve::{CurvePoint, LimitCurve, Suggestion};
 pub use limit_grid::{GridRate, LimitAdvice, LimitGrid, NotedClient};
 pub use lines::{LineAccess, LineSource, LinesAnswer, SelectedLine};
+pub use log_event::{LogEvent, LogLevel, LogTail, LogValue};
 pub use log_line::{FieldValue, LineText, LogLine, field_key};
 pub use message::{
     ConditionPlace, Failure, LiveReply, LiveRequest, LiveTopic, RefusalBody, SelectionCount,

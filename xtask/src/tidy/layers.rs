@@ -3,7 +3,7 @@
 use super::forbidden::{Crates, Exception, Rule};
 
 /// The crates that each crate may depend on, outside its tests.
-pub(super) const LAYERS: [(&str, &[&str]); 16] = [
+pub(super) const LAYERS: [(&str, &[&str]); 17] = [
     ("core", &[]),
     ("demo", &[]),
     ("observe", &[]),
@@ -12,6 +12,7 @@ pub(super) const LAYERS: [(&str, &[&str]); 16] = [
     ("feed", &["weir-ingest", "weir-net", "weir-observe"]),
     ("rules", &["weir-core"]),
     ("view", &["weir-core", "weir-rules"]),
+    ("log", &["weir-view"]),
     ("export", &["weir-core", "weir-view"]),
     ("query", &["weir-core", "weir-export", "weir-rules", "weir-view"]),
     (
@@ -33,6 +34,7 @@ pub(super) const LAYERS: [(&str, &[&str]); 16] = [
         &[
             "weir-feed",
             "weir-gateway",
+            "weir-log",
             "weir-net",
             "weir-observe",
             "weir-profile",
@@ -49,6 +51,7 @@ pub(super) const LAYERS: [(&str, &[&str]); 16] = [
             "weir-gateway",
             "weir-ingest",
             "weir-inside",
+            "weir-log",
             "weir-observe",
             "weir-profile",
             "weir-query",

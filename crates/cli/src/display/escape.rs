@@ -2,15 +2,13 @@
 
 use std::fmt::Write;
 
-use weir_view::is_invisible;
+use weir_view::push_printable;
 
 /// The text with control characters and invisible format characters shown as escapes. A terminal
 /// would obey the former; the latter hide or reorder the text around them.
 pub(crate) fn safe(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
-        push_safe(&mut safe, c);
-    }
+    push_printable(&mut safe, text);
     safe
 }
 
@@ -36,7 +34,7 @@ pub(crate) fn safe_rows(rows: &str) -> String {
 pub(crate) fn safe_bytes(bytes: &[u8]) -> String {
     let mut shown = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
-        chunk.valid().chars().for_each(|c| push_safe(&mut shown, c));
+        push_printable(&mut shown, chunk.valid());
         for byte in chunk.invalid() {
             let _ = write!(shown, "\\x{byte:02x}");
         }
@@ -45,18 +43,7 @@ pub(crate) fn safe_bytes(bytes: &[u8]) -> String {
 }
 
 fn push_safe(safe: &mut String, c: char) {
-    let written = match c {
-        '\t' => write!(safe, "\\t"),
-        '\n' => write!(safe, "\\n"),
-        '\r' => write!(safe, "\\r"),
-        c if c.is_control() && c.is_ascii() => write!(safe, "\\x{:02x}", u32::from(c)),
-        c if c.is_control() || is_invisible(c) => write!(safe, "\\u{{{:x}}}", u32::from(c)),
-        c => {
-            safe.push(c);
-            Ok(())
-        }
-    };
-    debug_assert!(written.is_ok(), "writing to a string cannot fail");
+    push_printable(safe, c.encode_utf8(&mut [0; 4]));
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ pub(crate) use arguments::GatewayArguments;
 use upgrade::Upgrade;
 
 use crate::display::safe;
+use crate::logging::report_certificate;
 use crate::outcome::{Exit, Failure, say};
 use crate::serve::{Page, path_name, shutdown_signal};
 
@@ -75,10 +76,11 @@ pub(crate) fn run(arguments: &GatewayArguments) -> Result<Exit, Failure> {
         inherited: arguments.page.inherited.clone(),
         #[cfg(target_os = "linux")]
         listening: arguments.page.listening.clone(),
-        certificate_notices: CertificateNotices::new(say),
+        certificate_notices: CertificateNotices::new(report_certificate),
         ..BindOptions::default()
     };
-    let gateway = Gateway::bind_with(&config, options, bind, Notices::new(|it| say(it)));
+    let notices = Notices::new(|notice| tracing::warn!(target: "weir_gateway", "{notice}"));
+    let gateway = Gateway::bind_with(&config, options, bind, notices);
     let gateway = runtime.block_on(gateway).map_err(Failure::new)?;
     gateway.recorder().access_log().set(config.access_log.as_ref()).map_err(Failure::new)?;
     if let Some(inside) = page.inside() {

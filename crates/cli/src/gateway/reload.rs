@@ -5,8 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use weir_gateway::{Config, GatewayHandle};
 
-use crate::outcome::say;
-use crate::serve::path_name;
+use crate::logging::warn_lines;
 
 /// How often the file is looked at.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -35,7 +34,7 @@ async fn follow(
             () = hangups.next() => true,
             () = renames.next() => {
                 if let Err(error) = gateway.access_log().reopen() {
-                    say(format_args!("{error}\nthe access log goes on with the file before"));
+                    warn_lines(format_args!("{error}\nthe access log goes on with the file before"));
                 }
                 continue;
             }
@@ -54,19 +53,21 @@ async fn follow(
                         == (&config.listen, &config.tls, config.threads)
                 };
                 if !is_same(&read) {
-                    say(
+                    tracing::warn!(
                         "listen, tls and threads stay as they were until the gateway is started again",
                     );
                 }
                 if let Err(error) = gateway.access_log().set(read.access_log.as_ref()) {
-                    say(format_args!("{error}\nthe access log stays as it was"));
+                    warn_lines(format_args!("{error}\nthe access log stays as it was"));
                 }
                 gateway.replace(&read);
                 config = read;
-                say(format_args!("{}: the configuration was read again", path_name(&path)));
+                tracing::info!("{}: the configuration was read again", path.display());
             }
             Err(error) => {
-                say(format_args!("{error}\nthe gateway goes on with the configuration before"));
+                warn_lines(format_args!(
+                    "{error}\nthe gateway goes on with the configuration before"
+                ));
             }
         }
     }

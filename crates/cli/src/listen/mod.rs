@@ -39,11 +39,9 @@ pub(crate) fn run(arguments: &ListenArguments) -> Result<Exit, Failure> {
         let mut exit = Exit::Done;
         for (name, reason) in runtime.block_on(running.ended()) {
             if reason == StopReason::MemoryFull {
-                say(format_args!(
-                    "{}: the memory limit is reached; the lines read before are kept; --memory \
-                     raises the limit",
-                    safe(&name)
-                ));
+                tracing::error!(
+                    "{name}: the memory limit is reached; the lines read before are kept; --memory raises the limit"
+                );
                 exit = Exit::Failed;
             }
         }

@@ -2,13 +2,13 @@
 
 use weir_feed::{BindError, Event, LimitOrigin, Notice};
 
-use crate::outcome::{Failure, say};
+use crate::outcome::Failure;
 
-/// Prints a notice.
+/// Writes a notice to the log.
 pub(crate) fn report(notice: &Notice) {
     match remedy(&notice.event) {
-        Some(remedy) => say(format_args!("{notice}; {remedy}")),
-        None => say(notice),
+        Some(remedy) => tracing::warn!(target: "weir_feed", "{notice}; {remedy}"),
+        None => tracing::warn!(target: "weir_feed", "{notice}"),
     }
 }
 

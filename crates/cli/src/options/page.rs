@@ -15,9 +15,12 @@ use weir_server::{
 #[cfg(unix)]
 use weir_server::{PassedSockets, SocketOwner};
 
-use super::{AdminArguments, ListenAddress, ReadArguments, memory_bytes_max, parse_duration};
+use super::{
+    AdminArguments, ListenAddress, LogArguments, ReadArguments, memory_bytes_max, parse_duration,
+};
 use crate::display::safe;
-use crate::outcome::{Failure, say};
+use crate::logging::report_certificate;
+use crate::outcome::Failure;
 
 /// How the page is served.
 #[derive(Debug, Args)]
@@ -111,6 +114,9 @@ pub(crate) struct PageArguments {
     pub(crate) admin: AdminArguments,
 
     #[command(flatten)]
+    pub(crate) log: LogArguments,
+
+    #[command(flatten)]
     pub(crate) read: ReadArguments,
 }
 
@@ -134,7 +140,7 @@ impl PageArguments {
             inherited: self.inherited.clone(),
             #[cfg(target_os = "linux")]
             listening: self.listening.clone(),
-            certificate_notices: CertificateNotices::new(say),
+            certificate_notices: CertificateNotices::new(report_certificate),
         })
     }
 

@@ -4,6 +4,7 @@ use std::convert::Infallible;
 
 use tokio::sync::oneshot;
 use weir_inside::{AdminServer, Inside};
+use weir_log::Log;
 use weir_server::{BindOptions, ServerHandle};
 
 use super::origin;
@@ -22,6 +23,7 @@ impl Admin {
     pub(super) async fn bind(
         arguments: &PageArguments,
         page: ServerHandle,
+        log: Log,
     ) -> Result<Option<Self>, Failure> {
         let Some(address) = &arguments.admin.admin else { return Ok(None) };
         let options = BindOptions {
@@ -35,7 +37,7 @@ impl Admin {
         let server = server.map_err(|error| Failure::new(format_args!("--admin: {error}")))?;
         let inside = Inside::default();
         inside.add(page);
-        Ok(Some(Self { server, inside }))
+        Ok(Some(Self { server: server.with_log(log), inside }))
     }
 
     /// Says the address. Then the future answers until the other half is dropped.

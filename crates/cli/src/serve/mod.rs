@@ -26,6 +26,7 @@ use admin::{Admin, AdminEnd};
 pub(crate) use arguments::ServeArguments;
 
 use crate::display::safe;
+use crate::logging;
 use crate::messages::say_all;
 use crate::options::{DEFAULT_PORT, FeedWindow, PageArguments, reachable};
 use crate::outcome::{Exit, Failure, print, say};
@@ -133,6 +134,7 @@ impl Page {
 
     fn open_as(arguments: &PageArguments, bench: bool) -> Result<Self, Failure> {
         memory::return_large_blocks();
+        let log = logging::install(&arguments.log)?;
         // Checked here, so that the message names the option.
         arguments.read.zone()?;
         let pipeline = arguments.read.pipeline_options(Retention::Segments)?;
@@ -168,7 +170,7 @@ impl Page {
                 budget.connections_max
             ));
         }
-        let admin = runtime.block_on(Admin::bind(arguments, server.handle()))?;
+        let admin = runtime.block_on(Admin::bind(arguments, server.handle(), log))?;
         let origins = match &arguments.public_url {
             Some(url) => vec![url.to_string()],
             None => server.addresses().map(origin).collect(),

@@ -22,6 +22,7 @@ mod json;
 mod kinds;
 mod late_values;
 mod listen;
+mod log;
 mod manual;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod memory;

@@ -56,6 +56,7 @@ impl<S: Sink> Listener<S> {
     /// Serves one connection to its end.
     async fn serve(self: Arc<Self>, connection: Connection, _permit: ConnectionPermit) {
         let peer = connection.peer();
+        tracing::debug!(%peer, "a sender has connected");
         self.context.counters.connections.add(1);
         self.context.counters.connections_open.add(1);
         match connection.open(self.admission.handshake).await {
@@ -74,6 +75,7 @@ impl<S: Sink> Listener<S> {
             }
         }
         self.context.counters.connections_open.subtract(1);
+        tracing::debug!(%peer, "the connection of a sender has ended");
     }
 
     async fn run_connection(&self, stream: SocketStream, peer: Peer) -> ConnectionEnd {

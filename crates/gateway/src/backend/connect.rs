@@ -90,10 +90,16 @@ impl Connector {
     /// # Errors
     /// If the server cannot be reached, or takes too long.
     pub(super) async fn connect(&self) -> Result<Connection, ConnectError> {
-        match tokio::time::timeout(self.timeout, self.open()).await {
+        let opened = match tokio::time::timeout(self.timeout, self.open()).await {
             Ok(opened) => opened,
             Err(_elapsed) => Err(ConnectError::Timeout(self.timeout)),
+        };
+        let server = self.origin.authority();
+        match &opened {
+            Ok(_) => tracing::debug!(%server, "a connection to a server is open"),
+            Err(error) => tracing::debug!(%server, %error, "a server cannot be connected to"),
         }
+        opened
     }
 
     async fn open(&self) -> Result<Connection, ConnectError> {
@@ -126,9 +132,11 @@ impl Connector {
         }
         let handshake = http1::handshake(io).await;
         let (sender, connection) = handshake.map_err(ConnectError::Protocol)?;
-        let driver = Driver::new(async {
+        let server = self.origin.authority().clone();
+        let driver = Driver::new(async move {
             // Whoever sends a request or reads an answer learns of the error.
-            let _ended = connection.with_upgrades().await;
+            let ended = connection.with_upgrades().await;
+            tracing::debug!(%server, error = ended.err().map(display), "a connection to a server has ended");
         });
         Ok(Connection::http1(sender, driver))
     }

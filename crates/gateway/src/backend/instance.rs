@@ -94,6 +94,10 @@ impl Instance {
     /// Notes that it refused a connection, broke one, or did not answer in time.
     pub(crate) fn note_failure(&self) {
         let failures = self.health.failures.fetch_add(1, Ordering::Relaxed) + 1;
+        if failures == FAILURES_MAX {
+            let server = &self.name;
+            tracing::warn!(%server, failures, "a server gets no requests for {REST:?}, because it failed in a row");
+        }
         if failures >= FAILURES_MAX {
             let now = self.health.now_ms();
             let until = now + REST.as_millis() as u64;

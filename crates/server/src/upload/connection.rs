@@ -237,6 +237,8 @@ impl Connection<'_> {
         let receiver = guard.as_mut()?;
         file.set_interrupted(false);
         self.session.touch();
+        let name = file.progress().name();
+        tracing::debug!(name, offset = receiver.bytes_received(), "an upload begins");
         let offset = receiver.bytes_received();
         let id = file.id().to_owned();
         // Opened before `ready` is sent, because other connections may join right after it.
@@ -390,6 +392,7 @@ impl Connection<'_> {
 
     /// Sets the end of a file, unless it has one, and releases its receiver.
     fn end(&mut self, file: &UploadedFile, mut guard: ReceiverGuard, end: SourceEnd) {
+        tracing::debug!(bytes = file.length(), ?end, "an upload has ended");
         file.progress().set_end(end);
         *guard = None;
         self.is_discarding = true;

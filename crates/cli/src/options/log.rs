@@ -1,0 +1,36 @@
+//! `--log` and `--log-as`: what a running command tells its operator, and how.
+
+use clap::{Args, ValueEnum};
+use weir_log::{Filter, Format};
+
+/// What a running command tells its operator, and how.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct LogArguments {
+    /// The messages on standard error: off, error, warn, info, debug or trace, for all or for single crates, such
+    /// as info,weir_net=warn. Release builds have none below info
+    #[arg(long, value_name = "FILTER", default_value_t)]
+    pub(crate) log: Filter,
+
+    /// How they are written
+    #[arg(long, value_name = "FORM", value_enum, default_value_t)]
+    pub(crate) log_as: LogFormat,
+}
+
+/// How messages are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// A line for people
+    #[default]
+    Text,
+    /// A line of JSON, for programs. What the command prints for a person is written in the same way
+    Json,
+}
+
+impl From<LogFormat> for Format {
+    fn from(format: LogFormat) -> Self {
+        match format {
+            LogFormat::Text => Self::Text,
+            LogFormat::Json => Self::Json,
+        }
+    }
+}

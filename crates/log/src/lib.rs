@@ -1,0 +1,31 @@
+//! The messages of a running Weir to its operator.
+//!
+//! All crates report what happens as events of `tracing`. A [`Log`] receives those that its [`Filter`] lets
+//! through, writes each as a line of text or JSON, and keeps the last ones for whoever looks inside. The filter
+//! can change while the program runs. A message that repeats is written a few times, and then counted.
+//!
+//! Events below the level info are not compiled into release builds ([`LEVEL_MAX`]). Spans are not used.
+//!
+//! ```
+//! use weir_log::{Format, Log};
+//!
+//! let log = Log::new("info,weir_gateway=warn".parse()?, Format::Text, std::io::stderr());
+//! tracing::subscriber::with_default(log.clone(), || {
+//!     tracing::info!(bytes = 12, "an upload has ended");
+//!     tracing::info!(target: "weir_gateway", "filtered out");
+//! });
+//! let (_, events) = log.last(0);
+//! assert_eq!(events.len(), 1);
+//! # Ok::<(), weir_log::FilterError>(())
+//! ```
+
+mod filter;
+mod format;
+mod log;
+mod message;
+mod repeats;
+mod ring;
+
+pub use filter::{Filter, FilterError};
+pub use format::Format;
+pub use log::{InstallError, LEVEL_MAX, Log};

@@ -1,0 +1,198 @@
+//! The receiver of all events.
+
+use std::fmt;
+use std::io::Write;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use tracing::callsite::rebuild_interest_cache;
+use tracing::level_filters::{LevelFilter, STATIC_MAX_LEVEL};
+use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::{Interest, set_global_default};
+use tracing::{Event, Metadata, Subscriber};
+use weir_view::{LogEvent, LogLevel};
+
+use crate::filter::Filter;
+use crate::format::Format;
+use crate::message::{message, now, shortened};
+use crate::repeats::{Repeats, SPAN};
+use crate::ring::Ring;
+
+/// The most detailed level that this build has: `info` in release builds.
+pub const LEVEL_MAX: LevelFilter = STATIC_MAX_LEVEL;
+
+/// How long the thread of the counts sleeps if nothing is to be counted; it is woken when something is.
+const IDLE: Duration = Duration::from_secs(3_600);
+
+/// Receives the events of the program, and writes them as lines. Clones share everything.
+#[derive(Clone)]
+pub struct Log(Arc<Inner>);
+
+struct Inner {
+    filter: RwLock<Filter>,
+    format: Format,
+    output: Mutex<Output>,
+    /// Something was left out, and is to be counted.
+    left_out: Condvar,
+}
+
+struct Output {
+    sink: Box<dyn Write + Send>,
+    ring: Ring,
+    repeats: Repeats,
+}
+
+/// The program has a receiver of events already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InstallError;
+
+impl Log {
+    /// A log that writes to `sink`, which it does while the caller of an event waits.
+    pub fn new(filter: Filter, format: Format, sink: impl Write + Send + 'static) -> Self {
+        let (ring, repeats) = (Ring::default(), Repeats::default());
+        let output = Output { sink: Box::new(sink), ring, repeats };
+        Self(Arc::new(Inner {
+            filter: RwLock::new(filter),
+            format,
+            output: Mutex::new(output),
+            left_out: Condvar::new(),
+        }))
+    }
+
+    /// Receives the events of all threads from now on, and starts the thread that writes how often messages were
+    /// repeated.
+    ///
+    /// # Errors
+    /// If the program has a receiver of events already.
+    pub fn install(&self) -> Result<(), InstallError> {
+        set_global_default(self.clone()).map_err(|_| InstallError)?;
+        let log = self.clone();
+        let counting = std::thread::Builder::new().name("log".to_owned());
+        // Without the thread, the counts are written with the next message.
+        let _ = counting.spawn(move || log.write_counts());
+        Ok(())
+    }
+
+    /// What it lets through now.
+    pub fn filter(&self) -> Filter {
+        self.0.filter.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Lets other messages through from now on.
+    pub fn set_filter(&self, filter: Filter) {
+        *self.0.filter.write().unwrap_or_else(PoisonError::into_inner) = filter;
+        // Each call site keeps whether somebody wants its events.
+        rebuild_interest_cache();
+    }
+
+    /// Writes a message of the command itself, which no filter leaves out. As text it is the line that the
+    /// command prints in any case.
+    pub fn announce(&self, level: LogLevel, target: &str, message: &str, line: &str) {
+        let event = LogEvent::new(now(), level, target, shortened(message.to_owned()));
+        let mut output = self.0.lock();
+        // If nobody reads any more, there is no place left to report that.
+        let _ = match self.0.format {
+            Format::Text => output.sink.write_all(line.as_bytes()),
+            Format::Json => output.sink.write_all(Format::Json.line(&event).as_bytes()),
+        };
+        output.ring.push(event);
+    }
+
+    /// The number of the next message, and the last ones from number `from` on, the oldest first.
+    pub fn last(&self, from: u64) -> (u64, Vec<LogEvent>) {
+        self.0.lock().ring.from(from)
+    }
+
+    /// Writes the counts of each span at its end, for as long as the program runs.
+    fn write_counts(&self) {
+        let mut output = self.0.lock();
+        loop {
+            output.end_spans(self.0.format, Instant::now());
+            let next = output.repeats.next_end();
+            let wait = next.map(|end| end.saturating_duration_since(Instant::now()));
+            // A wake-up for no reason does no harm.
+            let woken = self.0.left_out.wait_timeout(output, wait.unwrap_or(IDLE));
+            output = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Writes how often messages were repeated so far. Call it before the program ends.
+    pub fn flush(&self) {
+        self.0.lock().end_spans(self.0.format, Instant::now() + SPAN);
+    }
+}
+
+impl Inner {
+    fn lock(&self) -> MutexGuard<'_, Output> {
+        self.output.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Output {
+    fn write(&mut self, format: Format, event: LogEvent) {
+        // If nobody reads any more, there is no place left to report that.
+        let _ = self.sink.write_all(format.line(&event).as_bytes());
+        self.ring.push(event);
+    }
+
+    fn end_spans(&mut self, format: Format, now: Instant) {
+        for summary in self.repeats.end_spans(now) {
+            self.write(format, summary);
+        }
+    }
+}
+
+impl Subscriber for Log {
+    fn register_callsite(&self, metadata: &'static Metadata<'static>) -> Interest {
+        if self.enabled(metadata) { Interest::always() } else { Interest::never() }
+    }
+
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        let filter = self.0.filter.read().unwrap_or_else(PoisonError::into_inner);
+        metadata.is_event() && filter.lets_through(metadata)
+    }
+
+    fn max_level_hint(&self) -> Option<LevelFilter> {
+        Some(self.filter().level_max())
+    }
+
+    fn event(&self, event: &Event<'_>) {
+        let message = message(event);
+        let mut output = self.0.lock();
+        let now = Instant::now();
+        output.end_spans(self.0.format, now);
+        if output.repeats.admit(event.metadata().callsite(), &message, now) {
+            output.write(self.0.format, message);
+        } else {
+            self.0.left_out.notify_one();
+        }
+    }
+
+    // No span is ever enabled.
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+impl fmt::Debug for Log {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (filter, format) = (self.filter().to_string(), self.0.format);
+        formatter.debug_struct("Log").field("filter", &filter).field("format", &format).finish()
+    }
+}
+
+impl fmt::Display for InstallError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("the program has a receiver of log messages already")
+    }
+}
+
+impl std::error::Error for InstallError {}
