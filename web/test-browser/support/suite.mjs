@@ -10,6 +10,7 @@ import { entering } from "../cases/entering.mjs";
 import { filtering } from "../cases/filtering.mjs";
 import { following } from "../cases/following.mjs";
 import { gateway } from "../cases/gateway.mjs";
+import { glass } from "../cases/glass.mjs";
 import { growing } from "../cases/growing.mjs";
 import { hostile } from "../cases/hostile.mjs";
 import { inside } from "../cases/inside.mjs";
@@ -61,6 +62,7 @@ export function suite(browserName) {
       entering,
       following,
       gateway,
+      glass,
       growing,
       filtering,
       trying,

@@ -61,7 +61,7 @@ export class World {
       const { protocol, host } = new URL(request.url());
       const isOwn = host === this.server.url.host || host === this.proxy?.url.host;
       if (!isOwn && !["data:", "about:", "blob:"].includes(protocol))
-        this.problems.push(`request: ${request.url()}`);
+        this.#note(`request: ${request.url()}`);
     });
     return page;
   }
