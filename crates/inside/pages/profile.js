@@ -147,7 +147,8 @@ function lookAt(at) {
 }
 
 function moveTo(at) {
-  if (at?.frame === undefined) return;
+  // One that is too narrow is not drawn.
+  if (!at?.frame?.isConnected) return;
   if (state.current?.frame) state.current.frame.tabIndex = -1;
   state.current = at;
   at.frame.tabIndex = 0;
@@ -202,7 +203,7 @@ function show() {
   showShare();
 }
 
-function showProfile(folded, total, unit) {
+function showProfile(folded, total, unit, lost) {
   state.stacks = parse(folded);
   const samples = state.stacks.reduce((sum, it) => sum + it.samples, 0);
   state.samples = samples;
@@ -224,7 +225,8 @@ function showProfile(folded, total, unit) {
   const kind = element("kind").selectedOptions[0].textContent;
   element("width").textContent = kind;
   const counted = unit === "bytes" ? "" : `${samples} samples, `;
-  say(`${counted}${amount(samples)} of ${kind}`);
+  const missing = lost === 0 ? "" : `; there was no room for ${lost} more samples`;
+  say(`${counted}${amount(samples)} of ${kind}${missing}`);
   show();
 }
 
@@ -249,7 +251,8 @@ async function take(event) {
     const answer = await fetch(`/profile/folded?seconds=${time}&hz=${hz}&kind=${element("kind").value}`);
     const text = await answer.text();
     const [total, unit] = [answer.headers.get("profile-total"), answer.headers.get("profile-unit")];
-    if (answer.ok) showProfile(text, Number(total), unit);
+    const lost = Number(answer.headers.get("profile-lost"));
+    if (answer.ok) showProfile(text, Number(total), unit, lost);
     else say(text.trim(), true);
   } catch (error) {
     say(`The program did not answer: ${error.message}`, true);

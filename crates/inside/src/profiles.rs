@@ -15,16 +15,17 @@ use weir_view::{CallProfile, FunctionCalls, NamedStack, ThreadStacks, to_json};
 
 use crate::answers::{json, sentence};
 
-/// The longest profile, in seconds. The samples of a minute say what an hour's would, and a client that has
-/// gone is noticed in this time at the latest.
+/// The longest profile, in seconds. The samples of a minute say what an hour's would.
 const SECONDS_MAX: u64 = 60;
 
 /// How long samples are taken if the request does not say.
 const SECONDS: u64 = 10;
 
-/// What all samples together stand for, and its unit, which folded stacks have no place for.
+/// What all samples together stand for, its unit, and the samples for which there was no room: folded stacks have
+/// no place for them.
 const PROFILE_TOTAL: HeaderName = HeaderName::from_static("profile-total");
 const PROFILE_UNIT: HeaderName = HeaderName::from_static("profile-unit");
+const PROFILE_LOST: HeaderName = HeaderName::from_static("profile-lost");
 
 /// What a client asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -168,8 +169,21 @@ impl Profiles {
 
 async fn take(wanted: SamplesRequest) -> Result<Profile, ProfileError> {
     let sampling = aside(move || Sampling::start(wanted.kind, wanted.sample_rate)).await?;
+    let mut sampling = EndedAside(Some(sampling));
     sleep(wanted.duration).await;
+    let Some(sampling) = sampling.0.take() else { return Err(ProfileError::Unsupported) };
     aside(move || Ok(sampling.finish())).await
+}
+
+/// Samples that end on a thread of their own if the client goes: this takes a while, too.
+struct EndedAside(Option<Sampling>);
+
+impl Drop for EndedAside {
+    fn drop(&mut self) {
+        if let Some(sampling) = self.0.take() {
+            tokio::task::spawn_blocking(move || drop(sampling));
+        }
+    }
 }
 
 /// Calls a function that takes a while.
@@ -199,6 +213,7 @@ fn written(profile: &Profile, format: ProfileFormat) -> Response<Body> {
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     headers.insert(PROFILE_TOTAL, HeaderValue::from(profile.total));
     headers.insert(PROFILE_UNIT, HeaderValue::from_static(profile.kind.unit()));
+    headers.insert(PROFILE_LOST, HeaderValue::from(profile.lost));
     response
 }
 

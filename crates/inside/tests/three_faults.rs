@@ -113,14 +113,14 @@ async fn each_fault_is_found_and_gone_when_it_is_mended() {
     assert!(faulty.lookups("miss") > 100, "{}", faulty.metrics);
     let (lookups, logins) =
         (faulty.calls_of("Sessions::get").calls, faulty.calls_of("log_in").calls);
-    assert!(logins > 100 && logins.abs_diff(lookups) <= 2, "{logins} of {lookups}");
+    assert!(logins > 100 && logins.abs_diff(lookups) <= 4, "{logins} of {lookups}");
     assert!(faulty.sampled_share("log_in") > 0.05, "{}", faulty.folded);
     assert!(mended.lookups("hit") > 100 * mended.lookups("miss"), "{}", mended.metrics);
     assert!(mended.sampled_share("log_in") < 0.01, "{}", mended.folded);
 
     // The log, which is off: its function takes a good part of the time all the same.
-    assert!(faulty.own_share("log_requests") > 0.1, "{:?}", faulty.calls);
-    assert!(faulty.sampled_share("log_requests") > 0.05, "{}", faulty.folded);
+    assert!(faulty.own_share("log_requests") > 0.05, "{:?}", faulty.calls);
+    assert!(faulty.sampled_share("log_requests") > 0.03, "{}", faulty.folded);
     assert!(mended.own_share("log_requests") < 0.05, "{:?}", mended.calls);
 
     // The socket: it is registered for each read, several times for a request.
@@ -128,7 +128,7 @@ async fn each_fault_is_found_and_gone_when_it_is_mended() {
     let registered = faulty.calls_of("register_anew").calls;
     assert!(registered.abs_diff(faulty.calls_of("read").calls) <= 4, "{:?}", faulty.calls);
     assert!(registered > 5 * requests, "{registered} for {requests}");
-    assert!(faulty.sampled_share("epoll_ctl") > 0.1, "{}", faulty.folded);
+    assert!(faulty.sampled_share("epoll_ctl") > 0.05, "{}", faulty.folded);
     assert_eq!(mended.calls_of("register_anew").calls, 0);
     assert!(mended.sampled_share("epoll_ctl") < 0.01, "{}", mended.folded);
     let requests = |found: &Found| found.calls_of("answer").calls;

@@ -15,6 +15,9 @@ use crate::threads::{own_thread, thread_name, threads};
 /// How often stacks are taken.
 const INTERVAL: Duration = Duration::from_millis(50);
 
+/// In this time most threads that were interrupted have noted their stacks.
+const HANDLER_TIME: Duration = Duration::from_millis(2);
+
 /// Distinct stacks at most: some 20 MB. Further ones are lost, and counted.
 const STACKS_MAX: usize = 20_000;
 
@@ -86,6 +89,7 @@ fn collect_noted(interrupts: &Interrupts, is_over: &AtomicBool) -> Collected {
         thread::park_timeout(INTERVAL);
         collected.take(interrupts);
     }
+    collected.take(interrupts);
     collected
 }
 
@@ -108,6 +112,9 @@ fn collect_waiting(interrupts: &Interrupts, is_over: &AtomicBool, rate: SampleRa
         collected.take(interrupts);
         next = now + interval.max(now.elapsed() * (ROUND_PAUSES + 1));
     }
+    // The stacks of the last round.
+    thread::sleep(HANDLER_TIME);
+    collected.take(interrupts);
     collected
 }
 

@@ -30,7 +30,7 @@ impl Drop for FunctionNames {
     }
 }
 
-/// The function at an address, before it those into which the compiler has put it.
+/// The function at an address, preceded by those that it was inlined into.
 fn names_at(address: usize) -> Vec<String> {
     let mut names = Vec::new();
     backtrace::resolve(without_provenance_mut::<c_void>(address), |symbol| {

@@ -17,7 +17,7 @@ use crate::turn::Turn;
 
 /// Samples that are being taken, until this is dropped.
 ///
-/// The process has a handler for `SIGPROF` from the first of these on that is about time. System calls of an
+/// The process has a handler for `SIGPROF` from the first profile of time on. System calls of an
 /// interrupted thread begin again, or end with `EINTR`.
 #[derive(Debug)]
 pub struct Sampling {
@@ -56,13 +56,12 @@ impl Sampling {
 
     /// Ends it, and looks up the names of functions, which may take a second of processor time.
     pub fn finish(self) -> Profile {
-        let Self { kind, begun: (begun, start), sampler, turn } = self;
+        // Names are looked up by one at a time, too.
+        let Self { kind, begun: (begun, start), sampler, turn: _turn } = self;
         let duration = start.elapsed();
         match sampler {
             Sampler::Time(sampling) => {
                 let (collected, period, total) = sampling.finish(duration);
-                // Others may take samples while names are looked up.
-                drop(turn);
                 let (lost, stacks) = (collected.lost, stacks(collected));
                 Profile::new(stacks, Sampled { kind, begun, duration, period, total, lost })
             }
@@ -112,7 +111,7 @@ impl TimeSampling {
             true => (period, processor_time),
             false => {
                 let period = duration / collected.rounds.max(1);
-                let samples = collected.stacks.values().sum::<u64>() + collected.lost;
+                let samples: u64 = collected.stacks.values().sum();
                 (period, period.mul_f64(samples as f64))
             }
         };

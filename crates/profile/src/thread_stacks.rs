@@ -38,7 +38,7 @@ pub struct ThreadStack {
 /// If samples are being taken, or the system does not let it.
 pub fn thread_stacks() -> Result<Vec<ThreadStack>, ProfileError> {
     let mut answers: HashMap<i32, RawStack> = HashMap::new();
-    let turn = Turn::take()?;
+    let _turn = Turn::take()?;
     check_library()?;
     let interrupts =
         Interrupts::start().map_err(|error| ProfileError::Refused(error.to_string()))?;
@@ -53,7 +53,7 @@ pub fn thread_stacks() -> Result<Vec<ThreadStack>, ProfileError> {
         });
         sleep(PAUSE);
     }
-    drop((interrupts, turn));
+    drop(interrupts);
     let mut names = FunctionNames::default();
     threads.sort_by_key(|thread| thread.id);
     let stacks = threads.into_iter().map(|thread| {

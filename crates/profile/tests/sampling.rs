@@ -96,7 +96,7 @@ fn the_function_that_computes_is_found_and_the_one_that_waits_is_not() {
 fn what_waits_is_found_with_the_time_that_it_waited() {
     let _turn = turn();
     let (end, waiting) = waiting_thread();
-    let rate = SampleRate::new(99).expect("a rate");
+    let rate = SampleRate::new(19).expect("a rate");
     let sampling = Sampling::start(ProfileKind::Waiting, rate).expect("a thread");
     let busy = Builder::new().name("busy thread".to_owned());
     let busy = busy.spawn(busy_function).expect("a thread");
@@ -109,9 +109,9 @@ fn what_waits_is_found_with_the_time_that_it_waited() {
         stack.thread == "waiting" && is_in(&stack.functions, "waiting_function")
     });
     let (waited, duration) = (Duration::from_nanos(profile.amount(waited)), profile.duration);
-    // The thread waited all the time; the first round is at the beginning, and the last one may be missing.
+    // The thread waited all the time. A round in which it has not yet come back from the one before is missing.
     assert!(
-        waited.abs_diff(duration) * 5 < duration,
+        waited.abs_diff(duration) * 5 < duration * 2,
         "{waited:?} of {duration:?}: {}",
         profile.folded()
     );

@@ -32,7 +32,8 @@ pin_project! {
     #[derive(Debug)]
     pub struct MarkedFuture<F> {
         site: &'static CallSite,
-        is_begun: bool,
+        // The recording in which it has been counted; 0 before the first.
+        counted_in: u64,
         #[pin]
         future: F,
     }
@@ -61,20 +62,24 @@ impl CallSite {
     /// Begins a call.
     #[inline]
     pub fn enter(&'static self) -> Call {
-        self.enter_with(1)
+        self.enter_with(&mut 0)
     }
 
-    /// Marks a future: its first poll counts as a call, and the time of all polls as its time.
+    /// Marks a future: its first poll of a recording counts as a call, and the time of all polls as its time.
     pub fn poll_with<F: Future>(&'static self, future: F) -> MarkedFuture<F> {
-        MarkedFuture { site: self, is_begun: false, future }
+        MarkedFuture { site: self, counted_in: 0, future }
     }
 
-    /// Begins a call that counts as so many.
+    /// Begins a call, which counts unless it was counted in this recording.
     #[inline]
-    fn enter_with(&'static self, calls: u64) -> Call {
+    fn enter_with(&'static self, counted_in: &mut u64) -> Call {
         let depth = match generation() {
             None => None,
-            Some(generation) => thread::begin(self.name, generation, calls, Instant::now()),
+            Some(generation) => {
+                let calls = u64::from(*counted_in != generation);
+                *counted_in = generation;
+                thread::begin(self.name, generation, calls, Instant::now())
+            }
         };
         Call { depth, not_send: PhantomData }
     }
@@ -95,8 +100,7 @@ impl<F: Future> Future for MarkedFuture<F> {
     #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
-        let _call = this.site.enter_with(u64::from(!*this.is_begun));
-        *this.is_begun = true;
+        let _call = this.site.enter_with(this.counted_in);
         this.future.poll(context)
     }
 }

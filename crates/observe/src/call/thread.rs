@@ -96,6 +96,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl ThreadCalls {
     fn end(&mut self, depth: usize, now: Instant) {
+        // It has ended with a call that it was in.
+        if self.open.len() <= depth {
+            return;
+        }
         self.open.truncate(depth + 1);
         let Some(call) = self.open.pop() else { return };
         let time = now.saturating_duration_since(call.began);
@@ -104,7 +108,8 @@ impl ThreadCalls {
             caller.called += time;
             caller.name
         });
-        let is_within_itself = self.open.iter().any(|it| it.name == call.name);
+        let is_within_itself =
+            self.open.iter().any(|it| it.name == call.name && it.generation == call.generation);
         let accumulated = if is_within_itself { Duration::ZERO } else { time };
         let own = time.saturating_sub(call.called);
         let sums = Sums { calls: call.calls, own, accumulated };

@@ -62,7 +62,9 @@ unsafe impl GlobalAlloc for SampledAllocator {
         // SAFETY: as above.
         let moved = unsafe { System.realloc(memory, layout, size) };
         if is_noted {
-            samples::note(moved.addr(), size);
+            // If there was no room, the memory is where it was.
+            let kept = if moved.is_null() { (memory, layout.size()) } else { (moved, size) };
+            samples::note(kept.0.addr(), kept.1);
         }
         moved
     }

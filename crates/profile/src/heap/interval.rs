@@ -17,10 +17,10 @@ impl Interval {
     pub(super) const START: Self = Self { bytes_left: 0, random: 0 };
 
     /// Whether an allocation of this size is a sample.
-    pub(super) fn passes(&mut self, bytes: u64, seed: u64) -> bool {
+    pub(super) fn passes(&mut self, bytes: u64, seed: impl FnOnce() -> u64) -> bool {
         if self.random == 0 {
             // Odd, because the generator stays at 0.
-            self.random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+            self.random = seed().wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
             self.bytes_left = self.next_interval();
         }
         if bytes < self.bytes_left {
@@ -59,7 +59,7 @@ mod tests {
         for bytes in [16, 1_000, 100_000, 10_000_000] {
             let mut interval = Interval::START;
             let allocations = 2_000_000_000 / bytes + 20_000;
-            let passed = (0..allocations).filter(|_| interval.passes(bytes, 7)).count() as f64;
+            let passed = (0..allocations).filter(|_| interval.passes(bytes, || 7)).count() as f64;
             let estimated = passed * weight(bytes) / allocations as f64;
             // Of some 15,000 samples, the estimate is within 1 % in two of three runs.
             assert!((estimated - 1.0).abs() < 0.05, "{bytes}: {estimated}");
@@ -70,7 +70,7 @@ mod tests {
     fn threads_have_different_intervals() {
         let first = |seed| {
             let mut interval = Interval::START;
-            interval.passes(0, seed);
+            interval.passes(0, || seed);
             interval.bytes_left
         };
         assert_ne!(first(1), first(2));

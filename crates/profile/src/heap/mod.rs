@@ -5,7 +5,7 @@
 //! | every allocation passes here | `allocator.rs` |
 //! | which of them are samples | `interval.rs` |
 //! | what is known of the samples | `samples.rs` |
-//! | beginning and ending it | `sampling.rs` |
+//! | beginning and ending a profile | `sampling.rs` |
 
 mod allocator;
 mod interval;

@@ -2,25 +2,31 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::interval::{Interval, weight};
+use crate::interrupt::walk_own;
 use crate::slots::FRAMES_MAX;
 
-/// Samples that are held at most, with some 100 bytes each. Further ones count as allocated, and not as held.
+/// Samples that are held at most, with some 100 bytes each. Further ones count as allocated, and not as held,
+/// which is counted.
 const HELD_MAX: usize = 200_000;
 
 /// Distinct stacks at most: some 20 MB. Further ones are lost, and counted.
 const STACKS_MAX: usize = 20_000;
 
-/// Bits of the filter of addresses.
-const FILTER_BITS: usize = 1 << 20;
+/// Counters of the filter of addresses, of a byte each.
+const FILTER_COUNTERS: usize = 1 << 20;
 
 static ARE_TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// A bit for each address of a sample, by its hash, so that most memory is freed without a lock.
-static FILTER: [AtomicU64; FILTER_BITS / 64] = [const { AtomicU64::new(0) }; FILTER_BITS / 64];
+/// How many samples are held whose address has this hash, so that most memory is freed without a lock. A counter
+/// that is full stays so. They are changed under the lock of the samples alone.
+static FILTER: [AtomicU8; FILTER_COUNTERS] = [const { AtomicU8::new(0) }; FILTER_COUNTERS];
+
+/// Each thread begins with another random number.
+static SEEDS: AtomicU64 = AtomicU64::new(1);
 
 static SAMPLES: Mutex<Option<Samples>> = Mutex::new(None);
 
@@ -37,7 +43,10 @@ pub(super) struct Samples {
     pub(super) sums: Vec<StackSums>,
     /// The stack and the bytes of each sample that is held, by its address.
     held: HashMap<usize, (usize, f64)>,
+    /// Those without a stack.
     pub(super) lost: u64,
+    /// Those that are not among the held ones, for want of room.
+    pub(super) not_held: u64,
 }
 
 /// The estimated bytes of a stack.
@@ -56,17 +65,22 @@ pub(super) fn are_taken() -> bool {
 /// Begins to take samples.
 pub(super) fn start() {
     without_noting(|| {
-        for bits in &FILTER {
-            bits.store(0, Ordering::Relaxed);
+        let mut samples = lock();
+        for counter in &FILTER {
+            counter.store(0, Ordering::Relaxed);
         }
-        *lock() = Some(Samples::default());
+        *samples = Some(Samples::default());
     });
     ARE_TAKEN.store(true, Ordering::Relaxed);
 }
 
-/// Whether there are any.
-pub(super) fn are_any() -> bool {
-    without_noting(|| lock().as_ref().is_some_and(|samples| !samples.sums.is_empty()))
+/// Whether there are any. Forgets them.
+pub(super) fn take_any() -> bool {
+    without_noting(|| {
+        let mut samples = lock();
+        let found = samples.replace(Samples::default());
+        found.is_some_and(|found| !found.sums.is_empty())
+    })
 }
 
 /// Ends it.
@@ -83,8 +97,7 @@ pub(super) fn note(address: usize, bytes: usize) {
     }
     let is_sample = INTERVAL.try_with(|kept| {
         let mut interval = kept.get();
-        // The address of a variable of the thread differs from those of other threads.
-        let passes = interval.passes(bytes as u64, std::ptr::from_ref(kept).addr() as u64);
+        let passes = interval.passes(bytes as u64, || SEEDS.fetch_add(1, Ordering::Relaxed));
         kept.set(interval);
         passes
     });
@@ -96,8 +109,8 @@ pub(super) fn note(address: usize, bytes: usize) {
 /// Notes that memory is freed.
 #[cold]
 pub(super) fn forget(address: usize) {
-    let (word, bit) = filter_place(address);
-    if FILTER[word].load(Ordering::Relaxed) & bit == 0 {
+    let counter = counter(address);
+    if counter.load(Ordering::Relaxed) == 0 {
         return;
     }
     without_noting(|| {
@@ -106,14 +119,18 @@ pub(super) fn forget(address: usize) {
             && let Some(sums) = samples.sums.get_mut(stack)
         {
             sums.held -= bytes;
+            let held = counter.load(Ordering::Relaxed);
+            if held < u8::MAX {
+                counter.store(held.saturating_sub(1), Ordering::Relaxed);
+            }
         }
     });
 }
 
 fn add(address: usize, bytes: usize) {
     let mut addresses = Vec::with_capacity(FRAMES_MAX);
-    backtrace::trace(|frame| {
-        addresses.push(frame.ip().addr());
+    walk_own(|address| {
+        addresses.push(address);
         addresses.len() < FRAMES_MAX
     });
     if let Some(samples) = &mut *lock() {
@@ -141,10 +158,10 @@ impl Samples {
         if self.held.len() < HELD_MAX {
             sums.held += bytes;
             self.held.insert(address, (index, bytes));
-            let (word, bit) = filter_place(address);
-            FILTER[word].fetch_or(bit, Ordering::Relaxed);
+            let counter = counter(address);
+            counter.store(counter.load(Ordering::Relaxed).saturating_add(1), Ordering::Relaxed);
         } else {
-            self.lost += 1;
+            self.not_held += 1;
         }
     }
 
@@ -154,17 +171,15 @@ impl Samples {
     }
 }
 
-/// The word of the filter for an address, and its bit.
-fn filter_place(address: usize) -> (usize, u64) {
+/// The counter of the filter for an address.
+fn counter(address: usize) -> &'static AtomicU8 {
     // Allocations are aligned to 16 bytes.
     let hash = (address as u64 >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let place = (hash >> 40) as usize % FILTER_BITS;
-    (place / 64, 1 << (place % 64))
+    &FILTER[(hash >> 40) as usize % FILTER_COUNTERS]
 }
 
 /// Calls a function whose own allocations are not noted; nothing if this is within such a function.
 fn without_noting<T: Default>(function: impl FnOnce() -> T) -> T {
-    // A thread that ends has no such variable any more.
     let was_noting = IS_NOTING.try_with(|noting| noting.replace(true)).unwrap_or(true);
     if was_noting {
         return T::default();

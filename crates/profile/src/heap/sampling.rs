@@ -1,4 +1,4 @@
-//! Beginning and ending it.
+//! Beginning and ending a profile of memory.
 
 use std::hint::black_box;
 
@@ -38,7 +38,7 @@ impl HeapSampling {
         samples::start();
         let sampling = Self(());
         drop(black_box(Vec::<u8>::with_capacity(SURE_BYTES)));
-        match samples::are_any() {
+        match samples::take_any() {
             true => Ok(sampling),
             false => Err(ProfileError::Refused("the program has another allocator".to_owned())),
         }
@@ -54,7 +54,8 @@ impl HeapSampling {
             samples: if kind == ProfileKind::Held { sums.held } else { sums.allocated }.round() as u64,
         });
         let stacks = stacks.filter(|stack| stack.samples > 0).collect();
-        HeapSamples { stacks, lost: samples.lost }
+        let not_held = if kind == ProfileKind::Held { samples.not_held } else { 0 };
+        HeapSamples { stacks, lost: samples.lost + not_held }
     }
 }
 
@@ -65,13 +66,12 @@ impl Drop for HeapSampling {
 }
 
 /// The functions that the allocator itself is in, by parts of their names.
-const OF_ALLOCATOR: [&str; 3] = ["SampledAllocator", "__rust_", "__rg_"];
+const OF_ALLOCATOR: [&str; 4] = ["SampledAllocator", "__rust_alloc", "__rust_realloc", "__rg_"];
 
 /// The functions of a stack, up to the one that asks for memory.
 fn without_allocator(mut functions: Vec<String>) -> Vec<String> {
     let is_of_allocator = |name: &String| OF_ALLOCATOR.iter().any(|part| name.contains(part));
-    // The function that begins a thread has `__rust_begin_short_backtrace` in its name.
-    let asked = functions.iter().position(|it| is_of_allocator(it) && !it.contains("backtrace"));
+    let asked = functions.iter().position(is_of_allocator);
     functions.truncate(asked.unwrap_or(functions.len()));
     functions
 }

@@ -17,6 +17,7 @@ static SHARED: OnceLock<Shared> = OnceLock::new();
 #[derive(Debug)]
 struct Shared {
     slots: Slots,
+    is_installed: AtomicBool,
     is_active: AtomicBool,
     /// The code of the kernel that reads the clock, `vdso(7)`. Its tables are not always right, so no stack is
     /// walked that ends in it.
@@ -36,12 +37,19 @@ impl Interrupts {
     /// # Errors
     /// If the system refuses the handler.
     pub(crate) fn start() -> io::Result<Self> {
-        let shared = match SHARED.get() {
-            Some(shared) => shared,
-            None => install()?,
-        };
-        // Left by a thread that was late for the one before.
+        let shared = SHARED.get_or_init(|| Shared {
+            slots: Slots::new(),
+            is_installed: AtomicBool::new(false),
+            is_active: AtomicBool::new(false),
+            vdso: vdso(),
+        });
+        if !shared.is_installed.load(Ordering::Relaxed) {
+            install()?;
+            shared.is_installed.store(true, Ordering::Relaxed);
+        }
+        // Left by threads that were late for the one before.
         shared.slots.take_all(|_| {});
+        shared.slots.take_lost();
         shared.is_active.store(true, Ordering::Release);
         Ok(Self { shared })
     }
@@ -58,12 +66,7 @@ impl Drop for Interrupts {
     }
 }
 
-fn install() -> io::Result<&'static Shared> {
-    let shared = SHARED.get_or_init(|| Shared {
-        slots: Slots::new(),
-        is_active: AtomicBool::new(false),
-        vdso: vdso(),
-    });
+fn install() -> io::Result<()> {
     // What walks stacks sets itself up when it is first called.
     walk(0, |_| false);
     // SAFETY: all zeros are a valid `sigaction`.
@@ -73,7 +76,7 @@ fn install() -> io::Result<&'static Shared> {
     action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
     // SAFETY: `action` is valid, and the handler has the signature that `SA_SIGINFO` asks for.
     let refused = unsafe { libc::sigaction(libc::SIGPROF, &raw const action, null_mut()) };
-    if refused == 0 { Ok(shared) } else { Err(io::Error::last_os_error()) }
+    if refused == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Where the kernel has put its own code.
@@ -135,6 +138,15 @@ fn walk(interrupted_at: usize, mut push: impl FnMut(usize) -> bool) {
         is_interrupted |= address == interrupted_at;
         wanted && frames < 2 * FRAMES_MAX
     };
+    trace(each);
+}
+
+/// Hands over the addresses of the functions that this thread is in, the innermost first, while they are wanted.
+pub(crate) fn walk_own(mut push: impl FnMut(usize) -> bool) {
+    trace(|frame| push(frame.ip() as usize));
+}
+
+fn trace(each: impl FnMut(&backtrace::Frame) -> bool) {
     // SAFETY: it must not run on two threads at once only where it needs global state, which it does on Windows
     // alone.
     unsafe { backtrace::trace_unsynchronized(each) };
