@@ -26,6 +26,7 @@ use crate::routing::{ChosenBackend, Route, Routing};
 use crate::sender::Sender;
 use crate::session::{Session, SessionUser, Sessions};
 use crate::token::{TokenVerifier, VerifiedBy, VerifiedToken, bearer_token};
+use crate::traces::TraceSender;
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
@@ -46,7 +47,7 @@ pub(crate) fn answer(
     }
     let journal = record.journal.clone();
     let (mut parts, body) = request.into_parts();
-    let request_id = identify(&routing, client.peer(), &mut parts, &mut record);
+    let request_id = identify(&routing, client.peer(), is_tls, &mut parts, &mut record);
     async move {
         let admitting = admit(&routing, &mut parts, sender.address, &mut record);
         let admitted = mark!("admit").poll_with(admitting).await;
@@ -81,6 +82,7 @@ pub(crate) fn answer(
 fn identify(
     routing: &Routing,
     peer: Peer,
+    is_tls: bool,
     request: &mut Parts,
     record: &mut OpenRecord,
 ) -> Option<HeaderValue> {
@@ -88,7 +90,11 @@ fn identify(
         return None;
     }
     let is_trusted = routing.trusted.trusts(peer.ip());
-    let names = routing.identifiers.settle(&mut request.headers, is_trusted);
+    let mut names = routing.identifiers.settle(&mut request.headers, is_trusted);
+    if let Some(traces) = &routing.traces {
+        let sender = TraceSender { is_trusted, is_tls };
+        record.trace = traces.begin(&mut names.trace, &mut request.headers, sender);
+    }
     record.identifiers = routing.identifiers.recorded(&names);
     names.request_id
 }

@@ -7,6 +7,7 @@ use crate::meter::{DurationCounts, EventCounts};
 use crate::record::Recorder;
 use crate::routing::Routing;
 use crate::token::TokenCounters;
+use crate::traces::SpanCounts;
 
 /// The numbers of a gateway at one moment. Counts begin with [`GatewayHandle::measure`], and anew for a
 /// backend or an issuer whose configuration changes.
@@ -30,6 +31,8 @@ pub struct GatewayCounts {
     pub records_dropped: u64,
     /// Lines that are missing in the access log.
     pub log_lines_lost: u64,
+    /// What became of spans, if they are asked for.
+    pub spans: Option<SpanCounts>,
 }
 
 /// The numbers of a backend.
@@ -89,6 +92,7 @@ impl GatewayCounts {
             waiting_record_bytes: recorder.waiting_bytes(),
             records_dropped: recorder.dropped(),
             log_lines_lost: recorder.access_log().lost(),
+            spans: routing.traces.as_ref().map(|traces| traces.counts()),
         }
     }
 }

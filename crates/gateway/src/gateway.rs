@@ -117,12 +117,15 @@ impl Gateway {
         stop: impl Future<Output = ()>,
     ) {
         let shared = self.shared;
-        let recorder = shared.recorder.clone();
+        let (recorder, ending) = (shared.recorder.clone(), shared.clone());
         let handler = move |request, client: Client| {
             // A connection keeps the room of its handler's future while it is idle.
             Box::pin(answer(shared.routing(), &shared.recorder, request, &client))
         };
         self.server.serve_until(handler, shutdown, stop).await;
+        if let Some(traces) = ending.routing().traces.clone() {
+            traces.flush().await;
+        }
         // Waiting for the disk must not hold up others on this thread.
         let flushed = tokio::task::spawn_blocking(move || recorder.access_log().flush());
         // It cannot panic, and a runtime that ends has nobody who waits.
@@ -176,6 +179,11 @@ impl GatewayHandle {
                 let watch = watch(Arc::downgrade(backend), notices);
                 tokio::spawn(HEALTH_CHECK.observe(backend.name().clone(), watch));
             }
+        }
+        if let Some(traces) = &routing.traces
+            && !before.traces.as_ref().is_some_and(|kept| Arc::ptr_eq(kept, traces))
+        {
+            tokio::spawn(traces.export(self.shared.recorder.notices().clone()));
         }
         *self.shared.routing.write().unwrap_or_else(PoisonError::into_inner) = routing;
     }

@@ -36,6 +36,7 @@ mod sender;
 mod session;
 mod shared_cache;
 pub mod token;
+mod traces;
 mod trusted_networks;
 mod upload_body;
 
@@ -52,5 +53,6 @@ pub use limits::{LimitConfig, LimitMode};
 pub use meter::{BUCKET_BOUNDS_S, DurationCounts, DurationExemplar, EventCounts, STATUS_CLASSES};
 pub use notices::Notices;
 pub use record::Recorder;
+pub use traces::{SpanCounts, TraceConfig};
 pub use trusted_networks::{InvalidNetwork, TrustedNetwork, TrustedNetworks};
 pub use weir_net::Shutdown;

@@ -13,6 +13,7 @@ use crate::refusal::Refusal;
 use crate::request_target::RequestTarget;
 use crate::session::Sessions;
 use crate::token::TokenVerifier;
+use crate::traces::Traces;
 use crate::trusted_networks::TrustedNetworks;
 
 /// What a configuration says about requests. A reload replaces it as a whole.
@@ -27,6 +28,8 @@ pub(crate) struct Routing {
     pub(crate) challenges: Challenges,
     /// The proxies whose word counts.
     pub(crate) trusted: TrustedNetworks,
+    /// Where spans go, if they are asked for.
+    pub(crate) traces: Option<Arc<Traces>>,
 }
 
 /// One route, ready for use.
@@ -60,7 +63,7 @@ pub(crate) struct ChosenBackend {
 
 impl Routing {
     /// Backends with the same settings as in `before` keep their connections and what is known of them,
-    /// issuers their keys and the tokens that are verified, limits their counts.
+    /// issuers their keys and the tokens that are verified, limits their counts, traces the spans that wait.
     pub(crate) fn new(config: &Config, before: Option<&Self>) -> Self {
         let backend = |config: &crate::config::BackendConfig| {
             let kept = before.and_then(|before| before.backends.get(&config.name));
@@ -85,6 +88,11 @@ impl Routing {
             identifiers: config.identifiers,
             challenges: Challenges::new(&config.realm).unwrap_or_default(),
             trusted: config.trusted_networks.clone(),
+            traces: config.traces.as_ref().map(|traces| {
+                let kept = before.and_then(|before| before.traces.clone());
+                let kept = kept.filter(|kept| kept.config() == traces);
+                kept.unwrap_or_else(|| Arc::new(Traces::new(traces.clone())))
+            }),
         }
     }
 

@@ -16,6 +16,7 @@ mod reading;
 mod route;
 mod secret;
 mod table;
+mod traces;
 
 use std::fmt;
 use std::fs::File;
@@ -37,8 +38,9 @@ pub use self::secret::Secret;
 use self::table::TableReader;
 use crate::access_log::AccessLogConfig;
 use crate::challenge::Challenges;
-use crate::identifiers::IdentifierConfig;
+use crate::identifiers::{IdentifierConfig, TraceMode};
 use crate::limits::LimitConfig;
+use crate::traces::TraceConfig;
 use crate::trusted_networks::{TrustedNetwork, TrustedNetworks};
 
 /// Larger files are not read, because no configuration is this long.
@@ -72,6 +74,8 @@ pub struct Config {
     pub limits: Vec<LimitConfig>,
     /// The file with a line for each request.
     pub access_log: Option<AccessLogConfig>,
+    /// Where the spans of requests go.
+    pub traces: Option<TraceConfig>,
 }
 
 /// A certificate chain and its key.
@@ -130,7 +134,12 @@ fn read_document(root: TableReader<'_>, reading: &Reading) -> Option<Config> {
     let listen = listen::read(&root);
     let threads = read_threads(&root);
     let trusted_networks = read_trusted_networks(&root);
-    let identifiers = identifiers::read(&root);
+    let mut identifiers = identifiers::read(&root);
+    let traces = root.table("traces").and_then(|table| traces::read(table, reading));
+    if traces.is_some() {
+        // Whoever reports spans decides which ones, and strangers do not.
+        identifiers.trace.get_or_insert(TraceMode::Restart);
+    }
     let realm = read_realm(&root);
     let tls = root.table("tls").and_then(|table| read_tls(table, reading));
     if let Some(listen) = &listen
@@ -175,6 +184,7 @@ fn read_document(root: TableReader<'_>, reading: &Reading) -> Option<Config> {
         routes,
         limits,
         access_log,
+        traces,
     })
 }
 

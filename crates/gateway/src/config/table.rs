@@ -109,6 +109,17 @@ impl<'a> TableReader<'a> {
         self.typed(name, &expected, |value| unsigned(value).filter(|number| *number >= min))
     }
 
+    /// A number from 0 to 1, with decimals or without.
+    pub(super) fn share(&self, name: &'static str) -> Option<f64> {
+        let read = |value: &'a DeValue<'a>| {
+            let decimals = value.as_float().and_then(|it| it.as_str().parse().ok());
+            let share = decimals.or_else(|| unsigned(value).map(|it| it as f64));
+            share.filter(|share| (0.0..=1.0).contains(share))
+        };
+        let share = self.typed(name, "a number from 0 to 1, such as 0.01", read)?;
+        Some(share.value)
+    }
+
     /// A duration such as `60s`.
     pub(super) fn duration(&self, name: &'static str) -> Option<Duration> {
         let expected = "a time in quotes, such as \"500ms\", \"60s\", \"10m\" or \"1h\"";

@@ -7,8 +7,8 @@ use hyper::HeaderMap;
 use hyper::header::{HeaderName, HeaderValue};
 
 use self::request_id::settle_request_id;
-pub(crate) use self::trace_context::TraceId;
 use self::trace_context::settle_trace;
+pub(crate) use self::trace_context::{ParentSpan, SpanId, Trace, TraceId};
 
 pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 pub(crate) const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
@@ -41,7 +41,8 @@ pub enum TraceMode {
 pub(crate) struct Identifiers {
     /// The id of a request, if it has to have one.
     pub(crate) request_id: Option<HeaderValue>,
-    trace_id: Option<TraceId>,
+    /// The trace, if there is one and somebody asked for it.
+    pub(crate) trace: Option<Trace>,
 }
 
 /// The names that a record has.
@@ -60,8 +61,8 @@ impl IdentifierConfig {
     /// Sets the names of a request in its header fields.
     pub(crate) fn settle(&self, headers: &mut HeaderMap, is_trusted: bool) -> Identifiers {
         let request_id = self.has_request_id.then(|| settle_request_id(headers, is_trusted));
-        let trace_id = self.trace.and_then(|mode| settle_trace(headers, mode, is_trusted));
-        Identifiers { request_id: request_id.flatten(), trace_id }
+        let trace = self.trace.and_then(|mode| settle_trace(headers, mode, is_trusted));
+        Identifiers { request_id: request_id.flatten(), trace }
     }
 
     /// What records have of the names.
@@ -70,7 +71,7 @@ impl IdentifierConfig {
             return None;
         }
         let request_id = names.request_id.clone().filter(|_| self.records_request_id);
-        let trace_id = names.trace_id.filter(|_| self.records_trace_id);
+        let trace_id = names.trace.map(|trace| trace.id).filter(|_| self.records_trace_id);
         Some(Box::new(RecordedIdentifiers { request_id, trace_id }))
     }
 }

@@ -1,9 +1,9 @@
 //! `traceparent` and `tracestate` ([W3C Trace Context](https://www.w3.org/TR/trace-context/)): the trace to
 //! which a request belongs.
 //!
-//! The gateway reports no spans, so it adds none: it passes both fields on as they came (section 3.2.3 says
-//! that such services should not look at the version; the fields whose place all versions share are checked).
-//! A service at a border of trust may begin a new trace instead.
+//! Both fields are passed on as they came (section 3.2.3 says that services which add no spans should not look at
+//! the version; the fields whose place all versions share are checked). A service at a border of trust may begin a
+//! new trace instead. If the gateway reports spans, `traces` names one of them as the parent afterwards.
 
 use hyper::HeaderMap;
 use hyper::header::HeaderValue;
@@ -15,24 +15,71 @@ use super::{TRACEPARENT, TRACESTATE, TraceMode, random_hex};
 pub(crate) struct TraceId([u8; 32]);
 
 impl TraceId {
+    /// A new id; `None` if the system has no random bytes.
+    pub(crate) fn random() -> Option<Self> {
+        random_hex::<16>()?.into_bytes().try_into().ok().map(Self)
+    }
+
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.0
     }
+
+    /// The digits as text.
+    pub(crate) fn as_str(&self) -> &str {
+        digits(&self.0)
+    }
+}
+
+/// The id of a span: 16 lower-case hexadecimal digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SpanId([u8; 16]);
+
+impl SpanId {
+    /// A new id; `None` if the system has no random bytes.
+    pub(crate) fn random() -> Option<Self> {
+        random_hex::<8>()?.into_bytes().try_into().ok().map(Self)
+    }
+
+    /// The digits as text.
+    pub(crate) fn as_str(&self) -> &str {
+        digits(&self.0)
+    }
+}
+
+/// Digits were checked when they came.
+fn digits(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap_or_default()
+}
+
+/// The trace of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Trace {
+    pub(crate) id: TraceId,
+    /// The span of the sender; `None` if the trace begins here.
+    pub(crate) parent: Option<ParentSpan>,
+}
+
+/// The span of a sender in its trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ParentSpan {
+    pub(crate) id: SpanId,
+    /// Whether the sender may have recorded it (the flag `sampled`, section 3.2.2.5.1).
+    pub(crate) is_sampled: bool,
 }
 
 /// The length of a field of version 00, and the least of all versions.
 const BYTES_MIN: usize = 55;
 
 /// Leaves a valid trace as it is, begins a new one if that is asked for, and removes what is not valid.
-/// Returns the id of the trace.
+/// Returns the trace.
 pub(super) fn settle_trace(
     headers: &mut HeaderMap,
     mode: TraceMode,
     is_trusted: bool,
-) -> Option<TraceId> {
+) -> Option<Trace> {
     let is_kept = is_trusted || mode == TraceMode::Forward;
-    if let Some(id) = own_trace(headers).filter(|_| is_kept) {
-        return Some(id);
+    if let Some(trace) = own_trace(headers).filter(|_| is_kept) {
+        return Some(trace);
     }
     // Without a trace there is nothing that the state could belong to.
     headers.remove(TRACEPARENT);
@@ -40,23 +87,22 @@ pub(super) fn settle_trace(
     if mode == TraceMode::Forward {
         return None;
     }
-    let (trace, parent) = (random_hex::<16>()?, random_hex::<8>()?);
+    let (id, span) = (TraceId::random()?, SpanId::random()?);
     // Not sampled: nobody knows yet whether to record it.
-    let field = HeaderValue::from_str(&format!("00-{trace}-{parent}-00")).ok()?;
-    let id = trace_id(field.as_bytes());
+    let field = HeaderValue::from_str(&format!("00-{}-{}-00", id.as_str(), span.as_str())).ok()?;
     headers.insert(TRACEPARENT, field);
-    id
+    Some(Trace { id, parent: None })
 }
 
-fn own_trace(headers: &HeaderMap) -> Option<TraceId> {
+fn own_trace(headers: &HeaderMap) -> Option<Trace> {
     let mut fields = headers.get_all(TRACEPARENT).iter();
     let (Some(field), None) = (fields.next(), fields.next()) else { return None };
-    trace_id(field.as_bytes())
+    trace(field.as_bytes())
 }
 
-/// The id of the trace in a valid field: `version-trace-parent-flags`. A higher version may have more behind
+/// The trace of a valid field: `version-trace-parent-flags`. A higher version may have more behind
 /// another hyphen.
-fn trace_id(field: &[u8]) -> Option<TraceId> {
+fn trace(field: &[u8]) -> Option<Trace> {
     let (known, more) = field.split_at_checked(BYTES_MIN)?;
     let mut parts = known.split(|byte| *byte == b'-');
     let (version, trace) = (parts.next()?, parts.next()?);
@@ -73,14 +119,18 @@ fn trace_id(field: &[u8]) -> Option<TraceId> {
         && !is_zero(trace)
         && !is_zero(parent)
         && has_valid_end;
-    if is_valid { trace.try_into().ok().map(TraceId) } else { None }
+    if !is_valid {
+        return None;
+    }
+    let flags = u8::from_str_radix(std::str::from_utf8(flags).ok()?, 16).ok()?;
+    let id = SpanId(parent.try_into().ok()?);
+    let parent = ParentSpan { id, is_sampled: flags & 1 == 1 };
+    Some(Trace { id: TraceId(trace.try_into().ok()?), parent: Some(parent) })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        HeaderMap, HeaderValue, TRACEPARENT, TRACESTATE, TraceMode, settle_trace, trace_id,
-    };
+    use super::{HeaderMap, HeaderValue, TRACEPARENT, TRACESTATE, TraceMode, settle_trace, trace};
 
     const VALID: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
@@ -107,10 +157,17 @@ mod tests {
             ("00-0af7651916cd43dd8448eb211c80319c_b7ad6b7169203331-01", false),
             ("", false),
         ] {
-            assert_eq!(trace_id(field.as_bytes()).is_some(), is_valid, "{field}");
+            assert_eq!(trace(field.as_bytes()).is_some(), is_valid, "{field}");
         }
-        let id = trace_id(VALID.as_bytes()).expect("valid");
-        assert_eq!(id.as_bytes(), b"0af7651916cd43dd8448eb211c80319c");
+        let valid = trace(VALID.as_bytes()).expect("valid");
+        assert_eq!(valid.id.as_bytes(), b"0af7651916cd43dd8448eb211c80319c");
+        let parent = valid.parent.expect("a sender");
+        assert_eq!(parent.id.as_str(), "b7ad6b7169203331");
+        for (flags, is_sampled) in [("00", false), ("01", true), ("02", false), ("ff", true)] {
+            let field = format!("{}{flags}", &VALID[..53]);
+            let parent = trace(field.as_bytes()).and_then(|it| it.parent);
+            assert_eq!(parent.map(|it| it.is_sampled), Some(is_sampled), "{flags}");
+        }
     }
 
     /// What is sent of these fields, with a state.
@@ -120,10 +177,10 @@ mod tests {
             headers.append(TRACEPARENT, HeaderValue::from_static(field));
         }
         headers.insert(TRACESTATE, HeaderValue::from_static("congo=t61rcWkgMzE"));
-        let id = settle_trace(&mut headers, mode, is_trusted);
+        let id = settle_trace(&mut headers, mode, is_trusted).map(|it| it.id);
         let sent = headers.get_all(TRACEPARENT).iter();
         let sent: Vec<String> = sent.map(|it| it.to_str().expect("ASCII").to_owned()).collect();
-        let first = sent.first().and_then(|sent| trace_id(sent.as_bytes()));
+        let first = sent.first().and_then(|sent| trace(sent.as_bytes())).map(|it| it.id);
         assert_eq!(id, first, "the id is that of what is sent");
         (sent, headers.contains_key(TRACESTATE))
     }

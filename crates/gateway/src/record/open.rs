@@ -1,6 +1,7 @@
 //! The record of a request that is not answered yet.
 
 mod measure;
+mod trace;
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -22,6 +23,7 @@ use crate::http_version::version_name;
 use crate::identifiers::RecordedIdentifiers;
 use crate::limits::{Admission, OwnQuota};
 use crate::meter::BackendMeter;
+use crate::traces::RequestTrace;
 
 /// What is known so far of a request. It is written when it is dropped, so that none is lost.
 #[derive(Debug)]
@@ -41,6 +43,8 @@ pub(crate) struct OpenRecord {
     backend_address: Option<Arc<str>>,
     /// The names of the request that are recorded, if any are.
     pub(crate) identifiers: Option<Box<RecordedIdentifiers>>,
+    /// The spans of the request, if it is one of those that are traced.
+    pub(crate) trace: Option<Box<RequestTrace>>,
     /// What the limits decided, and the places that the request holds until its end.
     admission: Admission,
     status: Option<StatusCode>,
@@ -120,6 +124,7 @@ impl OpenRecord {
             session_cache: None,
             backend_address: None,
             identifiers: None,
+            trace: None,
             admission: Admission::default(),
             status: None,
             bytes: 0,
@@ -270,6 +275,9 @@ impl OpenRecord {
         }
         if self.recorder.meter().is_on() {
             self.measure(self.recorder.meter(), end);
+        }
+        if let Some(trace) = &self.trace {
+            self.report_spans(trace, end);
         }
     }
 }

@@ -19,3 +19,4 @@ mod services;
 mod sessions;
 mod timings;
 mod tokens;
+mod traces;

@@ -14,8 +14,8 @@ use crate::metrics::catalog::{
     GATEWAY_CACHE, GATEWAY_CONNECTIONS, GATEWAY_CONNECTIONS_MAX, GATEWAY_DECISIONS,
     GATEWAY_DURATION, GATEWAY_PARTS, GATEWAY_UNANSWERED, LOG_LINES_LOST, RECORDS_DROPPED,
     RECORDS_WAITING, SERVER_BUSY_CONNECTIONS, SERVER_IDLE_CONNECTIONS, SERVER_IN_FLIGHT, SERVER_UP,
-    TOKEN_CACHE, TOKEN_CACHE_BYTES, TOKEN_CACHE_ENTRIES, TOKEN_CACHE_EVICTIONS, TOKENS_REFUSED,
-    TOKENS_VERIFIED,
+    SPANS_LOST, SPANS_SENT, TOKEN_CACHE, TOKEN_CACHE_BYTES, TOKEN_CACHE_ENTRIES,
+    TOKEN_CACHE_EVICTIONS, TOKENS_REFUSED, TOKENS_VERIFIED,
 };
 use crate::metrics::{Exemplar, HistogramPoint, Scrape};
 use crate::part::Part;
@@ -47,6 +47,12 @@ fn collect(counts: &GatewayCounts, scrape: &mut Scrape) {
     scrape.add(&RECORDS_WAITING, &[], counts.waiting_record_bytes as u64);
     scrape.add(&RECORDS_DROPPED, &[], counts.records_dropped);
     scrape.add(&LOG_LINES_LOST, &[], counts.log_lines_lost);
+    if let Some(spans) = &counts.spans {
+        scrape.add(&SPANS_SENT, &[], spans.sent);
+        scrape.add(&SPANS_LOST, &["full"], spans.dropped);
+        scrape.add(&SPANS_LOST, &["refused"], spans.refused);
+        scrape.add(&SPANS_LOST, &["unanswered"], spans.unanswered);
+    }
     for backend in &counts.backends {
         add_backend(backend, scrape);
     }

@@ -79,6 +79,10 @@ metrics! {
         "Requests that are not on the page, because they came faster than they were counted.";
     LOG_LINES_LOST: Counter "weir_gateway_lost_access_log_lines" []
         "Lines that are missing in the access log, because the disk was too slow or refused them.";
+    SPANS_SENT: Counter "weir_gateway_sent_spans" []
+        "Spans of traced requests that the collector has taken.";
+    SPANS_LOST: Counter "weir_gateway_lost_spans" ["reason"]
+        "Spans that were lost: too many waited (full), the collector refused them, or none of the tries was answered.";
 
     PAGE_CONNECTIONS: Gauge "weir_page_connections" []
         "Open connections to the page.";
