@@ -165,10 +165,11 @@ async fn choose(
     let choosing = routing.backend(route, claim.as_deref());
     let chosen = mark!("Routing::backend").poll_with(choosing).await;
     record.lap("backend", || chosen_text(&chosen));
-    let chosen = chosen?;
+    // A question that found no backend was one to the cache nonetheless.
     record.lookup_cache = chosen.is_remembered.map(hit_or_miss);
-    record.backend = Some(chosen.backend.meter().clone());
-    Ok(chosen.backend)
+    let backend = chosen.backend?;
+    record.backend = Some(backend.meter().clone());
+    Ok(backend)
 }
 
 /// The session of the token's subject with a backend.
@@ -252,14 +253,12 @@ fn limits_text(admission: &Admission) -> String {
 }
 
 /// Which backend was chosen, for one who looks.
-fn chosen_text(chosen: &Result<ChosenBackend, Refusal>) -> String {
-    match chosen {
-        Ok(ChosenBackend { backend, is_remembered: None }) => backend.name().to_string(),
-        Ok(ChosenBackend { backend, is_remembered: Some(true) }) => {
-            format!("{}, remembered", backend.name())
-        }
-        Ok(ChosenBackend { backend, .. }) => format!("{}, looked up", backend.name()),
-        Err(refusal) => refusal.reason().to_owned(),
+fn chosen_text(chosen: &ChosenBackend) -> String {
+    match (&chosen.backend, chosen.is_remembered) {
+        (Ok(backend), None) => backend.name().to_string(),
+        (Ok(backend), Some(true)) => format!("{}, remembered", backend.name()),
+        (Ok(backend), Some(false)) => format!("{}, looked up", backend.name()),
+        (Err(refusal), _) => refusal.reason().to_owned(),
     }
 }
 

@@ -56,8 +56,9 @@ enum RouteChoice {
 /// The backend that a claim leads to.
 #[derive(Debug)]
 pub(crate) struct ChosenBackend {
-    pub(crate) backend: Arc<Backend>,
-    /// Whether a look-up service had to be asked.
+    /// The backend, or why there is none.
+    pub(crate) backend: Result<Arc<Backend>, Refusal>,
+    /// Whether a look-up was answered without asking its service; `None` if nothing was looked up.
     pub(crate) is_remembered: Option<bool>,
 }
 
@@ -130,11 +131,7 @@ impl Routing {
     }
 
     /// The backend of a route, by the value of the claim if the route has one.
-    pub(crate) async fn backend(
-        &self,
-        route: &Route,
-        claim: Option<&str>,
-    ) -> Result<ChosenBackend, Refusal> {
+    pub(crate) async fn backend(&self, route: &Route, claim: Option<&str>) -> ChosenBackend {
         let mut is_remembered = None;
         let named = |name: &str| self.backends.get(name).cloned();
         let backend = match (&route.config.target, &route.choice, claim) {
@@ -144,14 +141,16 @@ impl Routing {
             }
             (_, RouteChoice::Template(template), Some(claim)) => template.backend(claim),
             (_, RouteChoice::Lookup(lookup), Some(claim)) => {
-                let found = Box::pin(lookup.backend(claim)).await.ok_or(Refusal::NO_LOOKUP)?;
-                is_remembered = Some(found.is_remembered);
+                let found = Box::pin(lookup.backend(claim)).await;
+                is_remembered = Some(found.as_ref().is_some_and(|found| found.is_remembered));
+                let Some(found) = found else {
+                    return ChosenBackend { backend: Err(Refusal::NO_LOOKUP), is_remembered };
+                };
                 found.value.backend.as_deref().and_then(named)
             }
             _ => None,
         };
-        let backend = backend.ok_or(Refusal::NO_BACKEND)?;
-        Ok(ChosenBackend { backend, is_remembered })
+        ChosenBackend { backend: backend.ok_or(Refusal::NO_BACKEND), is_remembered }
     }
 }
 
