@@ -5,6 +5,9 @@ use weir_view::RouteStage;
 use crate::look::{GlassKind, Look, LookError};
 use crate::metrics::Scrape;
 
+/// Stages of one kind that are shown at most: the sources that the server tells of.
+pub(crate) const STAGES_OF_KIND_MAX: usize = weir_server::SOURCES_MAX;
+
 /// A part of a program that tells its numbers when it is asked.
 pub trait Part: Send + Sync {
     /// Adds its metrics.

@@ -10,7 +10,7 @@ use crate::hub::Hub;
 use crate::session::Session;
 
 /// Sources that are listed at most. A directory may hold thousands of logs.
-const SOURCES_MAX: usize = 100;
+pub const SOURCES_MAX: usize = 100;
 
 /// The numbers of a server at one moment.
 #[derive(Debug, Clone, Default)]

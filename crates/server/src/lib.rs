@@ -47,7 +47,7 @@ mod upload_captures;
 mod view;
 
 pub use access_token::{AccessToken, InvalidToken};
-pub use counts::{ServerCounts, SourceCounts};
+pub use counts::{SOURCES_MAX, ServerCounts, SourceCounts};
 pub use hub::SessionHandle;
 pub use options::{Options, Remedies, StartError};
 pub use page::asset;

@@ -18,10 +18,7 @@ use crate::metrics::catalog::{
     TOKEN_CACHE_EVICTIONS, TOKENS_REFUSED, TOKENS_VERIFIED,
 };
 use crate::metrics::{Exemplar, HistogramPoint, Scrape};
-use crate::part::Part;
-
-/// Backends that are drawn at most.
-const BACKENDS_MAX: usize = 100;
+use crate::part::{Part, STAGES_OF_KIND_MAX};
 
 impl Part for GatewayHandle {
     fn collect(&self, scrape: &mut Scrape) {
@@ -29,7 +26,7 @@ impl Part for GatewayHandle {
     }
 
     fn stages(&self) -> Vec<RouteStage> {
-        self.counts().backends.iter().take(BACKENDS_MAX).flat_map(stages).collect()
+        self.counts().backends.iter().take(STAGES_OF_KIND_MAX).flat_map(stages).collect()
     }
 
     fn look(&self, kind: GlassKind, condition: Option<&str>) -> Option<Result<Look, LookError>> {

@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use weir_view::{Route, RouteStage};
+use weir_view::{Passed, Route, RouteStage};
 
 use super::slowest::slowest;
+use crate::part::STAGES_OF_KIND_MAX;
 
 /// The stages are kept this often. A page asks for them each second.
 const INTERVAL: Duration = Duration::from_millis(900);
@@ -34,8 +35,12 @@ impl History {
         let span = before.map(|(then, _)| age(then).as_secs_f64());
         if let (Some((_, before)), Some(span)) = (before, span) {
             for stage in &mut stages {
-                let same = before.iter().find(|other| stage.is_same(other));
-                let passed = same.map(|stage| stage.passed).unwrap_or_default();
+                let passed = match before.iter().find(|other| stage.is_same(other)) {
+                    Some(same) => same.passed,
+                    // It may have been there without being shown, so what it did lately is not known.
+                    None if is_full(before, stage) => continue,
+                    None => Passed::default(),
+                };
                 stage.rates = Some(stage.passed.rates_since(&passed, span));
             }
         }
@@ -44,13 +49,18 @@ impl History {
     }
 }
 
+/// Whether as many stages of a kind were shown as there may be.
+fn is_full(stages: &[RouteStage], of: &RouteStage) -> bool {
+    stages.iter().filter(|stage| stage.stage == of.stage).count() >= STAGES_OF_KIND_MAX
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::{Duration, Instant};
 
     use weir_view::{Passed, RouteStage, RouteStageKind};
 
-    use super::History;
+    use super::{History, STAGES_OF_KIND_MAX};
 
     fn stages(bytes: u64) -> Vec<RouteStage> {
         let mut stage = RouteStage::new(RouteStageKind::Source, "a");
@@ -83,5 +93,26 @@ mod tests {
         history.route(start, Vec::new());
         let route = history.route(start + Duration::from_secs(2), stages(10));
         assert_eq!(route.stages[0].rates.and_then(|rates| rates.bytes), Some(5.0));
+    }
+
+    #[test]
+    fn a_stage_that_is_shown_late_has_no_rate_at_first() {
+        let mut history = History::default();
+        let start = Instant::now();
+        let stage = |index: usize| {
+            let mut stage = RouteStage::new(RouteStageKind::Source, &index.to_string());
+            stage.passed = Passed { bytes: Some(1_000_000), ..Passed::default() };
+            stage
+        };
+        history.route(start, (0..STAGES_OF_KIND_MAX).map(stage).collect());
+        // The first has ended, and one that was there before takes its place.
+        let shown = || (1..=STAGES_OF_KIND_MAX).map(stage).collect();
+        let route = history.route(start + Duration::from_secs(2), shown());
+        let rates = |route: &weir_view::Route, index: usize| route.stages[index].rates;
+        assert_eq!(rates(&route, STAGES_OF_KIND_MAX - 1), None);
+        assert_eq!(rates(&route, 0).and_then(|rates| rates.bytes), Some(0.0));
+        let route = history.route(start + Duration::from_secs(6), shown());
+        let late = rates(&route, STAGES_OF_KIND_MAX - 1);
+        assert_eq!(late.and_then(|rates| rates.bytes), Some(0.0), "it is known now");
     }
 }
