@@ -24,6 +24,7 @@ mod nameless_file;
 mod options;
 mod outcome;
 mod output_file;
+mod process_log;
 mod report;
 mod rules;
 mod scan;

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use weir_view::LogLevel;
 
 use crate::display::{safe, safe_rows};
-use crate::logging;
+use crate::process_log;
 
 /// The end of a run that no [`Failure`] stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub(crate) fn say(message: impl fmt::Display) {
 fn say_at(level: LogLevel, message: &str) {
     let lines: Vec<String> = message.split('\n').map(safe).collect();
     let line = format!("weir: {}\n", lines.join("\n"));
-    if !logging::announce(level, message, &line) {
+    if !process_log::announce(level, message, &line) {
         // If standard error is closed, there is no place left to report that.
         let _ = io::stderr().write_all(line.as_bytes());
     }
@@ -76,7 +76,7 @@ pub(crate) fn print_csv(rows: &str) -> Result<(), Failure> {
 
 /// Prints the message of a failed run, and returns the exit code.
 pub(crate) fn exit_code(result: Result<Exit, Failure>) -> ExitCode {
-    logging::flush();
+    process_log::flush();
     match result {
         Ok(Exit::Done) | Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
         Ok(Exit::NoMatch) => ExitCode::from(1),

@@ -134,7 +134,7 @@ impl Page {
 
     fn open_as(arguments: &PageArguments, bench: bool) -> Result<Self, Failure> {
         memory::return_large_blocks();
-        let log = logging::install(&arguments.log)?;
+        let log = logging::install(&arguments.log.log, arguments.log.log_as.into())?;
         // Checked here, so that the message names the option.
         arguments.read.zone()?;
         let pipeline = arguments.read.pipeline_options(Retention::Segments)?;
