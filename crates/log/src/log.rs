@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::Write;
+use std::mem::replace;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -32,14 +33,17 @@ struct Inner {
     filter: RwLock<Filter>,
     format: Format,
     output: Mutex<Output>,
+    /// With a lock of its own, so that it can be read while nobody reads the other output.
+    ring: Mutex<Ring>,
     /// Something was left out, and is to be counted.
     left_out: Condvar,
 }
 
 struct Output {
     sink: Box<dyn Write + Send>,
-    ring: Ring,
     repeats: Repeats,
+    /// Whether the thread of the counts wakes at the end of the span by itself.
+    is_awaited: bool,
 }
 
 /// The program has a receiver of events already.
@@ -49,12 +53,13 @@ pub struct InstallError;
 impl Log {
     /// A log that writes to `sink`, which it does while the caller of an event waits.
     pub fn new(filter: Filter, format: Format, sink: impl Write + Send + 'static) -> Self {
-        let (ring, repeats) = (Ring::default(), Repeats::default());
-        let output = Output { sink: Box::new(sink), ring, repeats };
+        let (sink, repeats) = (Box::new(sink), Repeats::default());
+        let output = Output { sink, repeats, is_awaited: false };
         Self(Arc::new(Inner {
             filter: RwLock::new(filter),
             format,
             output: Mutex::new(output),
+            ring: Mutex::default(),
             left_out: Condvar::new(),
         }))
     }
@@ -89,26 +94,27 @@ impl Log {
     /// command prints in any case.
     pub fn announce(&self, level: LogLevel, target: &str, message: &str, line: &str) {
         let event = LogEvent::new(now(), level, target, shortened(message.to_owned()));
-        let mut output = self.0.lock();
-        // If nobody reads any more, there is no place left to report that.
-        let _ = match self.0.format {
-            Format::Text => output.sink.write_all(line.as_bytes()),
-            Format::Json => output.sink.write_all(Format::Json.line(&event).as_bytes()),
+        let written = match self.0.format {
+            Format::Text => line.to_owned(),
+            Format::Json => Format::Json.line(&event),
         };
-        output.ring.push(event);
+        self.0.ring().push(event);
+        // If nobody reads any more, there is no place left to report that.
+        let _ = self.0.lock().sink.write_all(written.as_bytes());
     }
 
     /// The number of the next message, and the last ones from number `from` on, the oldest first.
     pub fn last(&self, from: u64) -> (u64, Vec<LogEvent>) {
-        self.0.lock().ring.from(from)
+        self.0.ring().from(from)
     }
 
     /// Writes the counts of each span at its end, for as long as the program runs.
     fn write_counts(&self) {
         let mut output = self.0.lock();
         loop {
-            output.end_spans(self.0.format, Instant::now());
+            self.0.end_spans(&mut output, Instant::now());
             let next = output.repeats.next_end();
+            output.is_awaited = next.is_some();
             let wait = next.map(|end| end.saturating_duration_since(Instant::now()));
             // A wake-up for no reason does no harm.
             let woken = self.0.left_out.wait_timeout(output, wait.unwrap_or(IDLE));
@@ -118,7 +124,7 @@ impl Log {
 
     /// Writes how often messages were repeated so far. Call it before the program ends.
     pub fn flush(&self) {
-        self.0.lock().end_spans(self.0.format, Instant::now() + SPAN);
+        self.0.end_spans(&mut self.0.lock(), Instant::now() + SPAN);
     }
 }
 
@@ -126,18 +132,21 @@ impl Inner {
     fn lock(&self) -> MutexGuard<'_, Output> {
         self.output.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-impl Output {
-    fn write(&mut self, format: Format, event: LogEvent) {
-        // If nobody reads any more, there is no place left to report that.
-        let _ = self.sink.write_all(format.line(&event).as_bytes());
-        self.ring.push(event);
+    fn ring(&self) -> MutexGuard<'_, Ring> {
+        self.ring.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn end_spans(&mut self, format: Format, now: Instant) {
-        for summary in self.repeats.end_spans(now) {
-            self.write(format, summary);
+    fn write(&self, output: &mut Output, event: LogEvent) {
+        let line = self.format.line(&event);
+        self.ring().push(event);
+        // If nobody reads any more, there is no place left to report that.
+        let _ = output.sink.write_all(line.as_bytes());
+    }
+
+    fn end_spans(&self, output: &mut Output, now: Instant) {
+        for summary in output.repeats.end_spans(now) {
+            self.write(output, summary);
         }
     }
 }
@@ -160,10 +169,11 @@ impl Subscriber for Log {
         let message = message(event);
         let mut output = self.0.lock();
         let now = Instant::now();
-        output.end_spans(self.0.format, now);
+        self.0.end_spans(&mut output, now);
         if output.repeats.admit(event.metadata().callsite(), &message, now) {
-            output.write(self.0.format, message);
-        } else {
+            self.0.write(&mut output, message);
+        } else if !replace(&mut output.is_awaited, true) {
+            drop(output);
             self.0.left_out.notify_one();
         }
     }

@@ -35,7 +35,7 @@ fn task(task: &Task) -> [String; 7] {
     let rates = task.rates;
     let number = |number: Option<f64>| number.map(|it| format!("{it:.1}")).unwrap_or_default();
     [
-        task.kind.clone(),
+        fit_middle(&safe(&task.kind), NAME_COLUMNS_MAX),
         fit_middle(&safe(&task.name), NAME_COLUMNS_MAX),
         task.state.word().to_owned(),
         percent(rates.map(|rates| rates.busy)),

@@ -1,49 +1,85 @@
-//! What is hidden of the heads that are shown: tokens, cookies, and whatever may be a key.
+//! What is hidden of the heads that are shown: tokens, cookies, and whatever may be one.
 //!
-//! A value is hidden because of its name, such as `Authorization`, `x-api-key` or the parameter `access_token` of
-//! a query, or because it looks like a token. Too much is rather hidden than too little: what is shown is its
-//! length. A secret whose name does not tell, in a segment of a path for instance, cannot be found.
+//! Only the fields of a list are shown, and of addresses the names of parameters, and the parts of a path that do
+//! not look like a token. Of the rest there is the length. So a secret is not shown because its name is unknown;
+//! one that a client puts into a field of the list, such as `User-Agent`, or into a path as a short word, is.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// Parts of names whose values are hidden.
-const SECRET_PARTS: [&str; 21] = [
-    "apikey",
-    "assertion",
-    "auth",
-    "bearer",
-    "cookie",
-    "credential",
-    "csrf",
-    "hmac",
-    "jwt",
-    "nonce",
-    "passphrase",
-    "passw",
-    "private",
-    "saml",
-    "secret",
-    "sessid",
-    "session",
-    "signature",
-    "ticket",
-    "token",
-    "xsrf",
-];
-
-/// Words whose values are hidden if a name has them between its hyphens, underscores and dots.
-const SECRET_WORDS: [&str; 9] = ["code", "key", "otp", "pass", "pin", "pwd", "sid", "sig", "sess"];
-
-/// Names that have such parts, and tell no secret.
-const NO_SECRETS: [&str; 6] = [
-    "access-control-allow-credentials",
-    "author",
-    "authority",
+/// Fields that tell how, and not who: their values are shown.
+const SHOWN: [&str; 64] = [
+    "accept",
+    "accept-charset",
+    "accept-encoding",
+    "accept-language",
+    "accept-ranges",
+    "age",
+    "allow",
+    "alt-svc",
+    "cache-control",
+    "connection",
+    "content-encoding",
+    "content-language",
+    "content-length",
+    "content-range",
+    "content-security-policy",
+    "content-type",
+    "date",
+    "dnt",
+    "etag",
+    "expect",
+    "expires",
+    "forwarded",
+    "grpc-accept-encoding",
+    "grpc-encoding",
+    "grpc-status",
+    "grpc-timeout",
+    "host",
+    "if-match",
+    "if-modified-since",
+    "if-none-match",
+    "if-range",
+    "if-unmodified-since",
+    "keep-alive",
+    "last-modified",
+    "max-forwards",
+    "pragma",
+    "priority",
     "proxy-authenticate",
+    "range",
+    "ratelimit",
+    "ratelimit-policy",
+    "retry-after",
+    "sec-websocket-extensions",
+    "sec-websocket-version",
+    "server",
+    "server-timing",
     "strict-transport-security",
+    "te",
+    "traceparent",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "upgrade-insecure-requests",
+    "user-agent",
+    "vary",
+    "via",
+    "warning",
     "www-authenticate",
+    "x-content-type-options",
+    "x-forwarded-for",
+    "x-forwarded-host",
+    "x-forwarded-proto",
+    "x-frame-options",
+    "x-request-id",
 ];
+
+/// Beginnings of the names of such fields.
+const SHOWN_FAMILIES: [&str; 3] = ["access-control-", "sec-ch-ua", "sec-fetch-"];
+
+/// Fields that hold an address.
+const ADDRESSES: [&str; 4] = ["content-location", "location", "origin", "referer"];
 
 /// Schemes of credentials (IANA, HTTP Authentication Schemes), which are shown.
 const SCHEMES: [&str; 12] = [
@@ -61,37 +97,42 @@ const SCHEMES: [&str; 12] = [
     "SCRAM-SHA-256",
 ];
 
-/// How often a value is decoded to look for parameters in it: an address in an address has them.
+/// How often a part of a path is decoded to see what is in it. What is encoded more often is hidden.
 const DECODED_MAX: usize = 4;
 
-/// The shortest text that is taken for a JSON web token.
-const TOKEN_BYTES_MIN: usize = 16;
+/// The longest name of a parameter that is shown.
+const NAME_BYTES_MAX: usize = 40;
 
-/// The value of a header field as it is shown.
+/// A part of a path that has letters and digits without a break for so long is taken for a token.
+const TOKEN_RUN_BYTES: usize = 16;
+
+/// One that is so long, with capital and small letters and digits, as well.
+const TOKEN_BYTES: usize = 24;
+
+/// The value of a header field as it is shown. The name is in lower case.
 pub(super) fn shown_value(name: &str, value: &[u8]) -> String {
     let text = String::from_utf8_lossy(value);
-    if name.contains("cookie") {
+    if name == "cookie" {
         let cookies = text.split(';').filter(|cookie| cookie.contains('=')).count();
-        return match name {
-            "cookie" => format!("({cookies} cookies, {} not shown)", bytes(value.len())),
-            _ => length(value.len()),
-        };
+        return format!("({cookies} cookies, {} not shown)", bytes(value.len()));
+    }
+    if ADDRESSES.contains(&name) {
+        return shown_target(&text);
+    }
+    if SHOWN.contains(&name) || SHOWN_FAMILIES.iter().any(|family| name.starts_with(family)) {
+        return text.into_owned();
     }
     match scheme(&text) {
         Some((scheme, rest)) => format!("{scheme} {}", length(rest.len())),
-        None if is_secret(name) => length(value.len()),
-        None => shown(&text),
+        None => length(value.len()),
     }
 }
 
-/// The target of a request as it is shown.
-pub(crate) fn shown_target(target: &str) -> String {
-    shown(target)
-}
-
-/// A text without its secrets.
-fn shown(text: &str) -> String {
-    without_tokens(&without_parameters(&without_user(text)))
+/// The scheme of credentials, and the rest.
+fn scheme(text: &str) -> Option<(&'static str, &str)> {
+    let (first, rest) = text.trim_start().split_once([' ', '\t'])?;
+    let scheme = SCHEMES.iter().find(|scheme| scheme.eq_ignore_ascii_case(first))?;
+    Some((scheme, rest))
 }
 
 fn length(count: usize) -> String {
@@ -102,90 +143,116 @@ fn bytes(count: usize) -> String {
     if count == 1 { "1 byte".to_owned() } else { format!("{count} bytes") }
 }
 
-/// The scheme of credentials, and the rest.
-fn scheme(text: &str) -> Option<(&'static str, &str)> {
-    let (first, rest) = text.trim_start().split_once([' ', '\t'])?;
-    let scheme = SCHEMES.iter().find(|scheme| scheme.eq_ignore_ascii_case(first))?;
-    // `Basic realm="a"` is a challenge, which `www-authenticate` holds; elsewhere it may be anything.
-    Some((scheme, rest))
+/// The target of a request, or another address, as it is shown.
+pub(crate) fn shown_target(target: &str) -> String {
+    let end = target.find(['?', '#']).unwrap_or(target.len());
+    let (before, query) = target.split_at(end);
+    let (authority, path) = match before.find("//") {
+        Some(start) => {
+            let (scheme, rest) = before.split_at(start + 2);
+            let end = rest.find('/').unwrap_or(rest.len());
+            (shown_authority(scheme, &rest[..end]), &rest[end..])
+        }
+        None => (String::new(), before),
+    };
+    let mut shown = authority;
+    push_parts(&mut shown, path, &['/'], push_segment);
+    push_parts(&mut shown, query, &['?', '#', '&'], push_parameter);
+    shown
 }
 
-/// Whether the values of a name are hidden.
-fn is_secret(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    if NO_SECRETS.contains(&&*name) {
-        return false;
+/// The host of an address, without its user and password (RFC 3986 section 3.2.1). A scheme has no secrets: it is
+/// before the first `//`, so it may only be a part of a path in an address that is not one.
+fn shown_authority(scheme: &str, authority: &str) -> String {
+    let mut shown = String::new();
+    match scheme.trim_end_matches(['/', ':']) {
+        "http" | "https" | "ws" | "wss" | "" => shown.push_str(scheme),
+        _ => shown.push_str(&length(scheme.len())),
     }
-    let joined: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
-    let mut words = name.split(|character: char| !character.is_ascii_alphanumeric());
-    SECRET_PARTS.iter().any(|part| joined.contains(part))
-        || words.any(|word| SECRET_WORDS.contains(&word))
-        || SECRET_WORDS.iter().any(|word| word.len() >= 3 && joined.ends_with(word))
-}
-
-/// What separates the parameters of queries, forms, paths and field values.
-fn is_separator(character: char) -> bool {
-    matches!(character, '?' | '&' | ';' | '#' | ',' | '/' | '"' | '\'' | '<' | '>' | '{' | '}')
-        || character.is_whitespace()
-}
-
-/// A text without the values of secret parameters.
-fn without_parameters(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    let mut rest = text;
-    while !rest.is_empty() {
-        let end = rest.find(is_separator).unwrap_or(rest.len());
-        let (part, after) = rest.split_at(end);
-        push_parameter(&mut shown, part);
-        let next = after.chars().next().map_or(0, char::len_utf8);
-        shown.push_str(&after[..next]);
-        rest = &after[next..];
+    match authority.rsplit_once('@') {
+        Some((user, host)) => {
+            // A string takes all.
+            let _ = write!(shown, "{}@{host}", length(user.len()));
+        }
+        None => shown.push_str(authority),
     }
     shown
 }
 
-fn push_parameter(shown: &mut String, part: &str) {
-    // The value of a JSON member or of a field in a text is after a colon.
-    let Some((name, value)) = part.split_once(['=', ':']) else {
-        return match has_secret_inside(part) {
-            true => shown.push_str(&length(part.len())),
-            false => shown.push_str(part),
-        };
-    };
-    let separator = &part[name.len()..=name.len()];
-    if is_secret(&decoded_fully(name)) || has_secret_inside(part) {
-        let name = if has_secret_inside(name) { "" } else { name };
-        // A string takes all.
-        let _ = write!(shown, "{name}{separator}{}", length(value.len()));
-    } else {
-        shown.push_str(part);
+/// Shows the parts of a text between separators, which are shown themselves.
+fn push_parts(shown: &mut String, text: &str, separators: &[char], push: fn(&mut String, &str)) {
+    for part in text.split_inclusive(separators) {
+        let plain = part.trim_end_matches(separators);
+        push(shown, plain);
+        shown.push_str(&part[plain.len()..]);
     }
 }
 
-/// Whether a part of a text has a secret parameter once it is decoded.
-fn has_secret_inside(part: &str) -> bool {
-    let mut text = Cow::Borrowed(part);
+/// Shows a parameter of a query by its name.
+fn push_parameter(shown: &mut String, parameter: &str) {
+    let Some((name, value)) = parameter.split_once('=') else {
+        return push_segment(shown, parameter);
+    };
+    push_segment(shown, name);
+    shown.push('=');
+    if !value.is_empty() {
+        shown.push_str(&length(value.len()));
+    }
+}
+
+/// Shows a part of a path, up to what may be a parameter in it.
+fn push_segment(shown: &mut String, segment: &str) {
+    let end = segment.find(is_boundary).unwrap_or(segment.len());
+    let (word, rest) = segment.split_at(end);
+    if is_token(word) || hides_something(word) {
+        shown.push_str(&length(segment.len()));
+        return;
+    }
+    shown.push_str(word);
+    if !rest.is_empty() {
+        // The boundary is one byte.
+        shown.push_str(&rest[..1]);
+        shown.push_str(&length(rest.len() - 1));
+    }
+}
+
+/// Whether a name or a word ends here, and a value may begin.
+fn is_boundary(character: char) -> bool {
+    character.is_ascii_whitespace() || "/?#&;,=:@|\"'{}".contains(character)
+}
+
+/// Whether a word looks like a token.
+fn is_token(word: &str) -> bool {
+    let has = |text: &str, is_such: fn(&u8) -> bool| text.bytes().any(|byte| is_such(&byte));
+    let runs = word.split(|character: char| !character.is_ascii_alphanumeric());
+    let is_run = |run: &str| {
+        run.len() >= TOKEN_RUN_BYTES
+            && has(run, u8::is_ascii_digit)
+            && has(run, u8::is_ascii_alphabetic)
+    };
+    let is_mixed = word.len() >= TOKEN_BYTES
+        && has(word, u8::is_ascii_digit)
+        && has(word, u8::is_ascii_uppercase)
+        && has(word, u8::is_ascii_lowercase);
+    // JSON in base64 begins with it.
+    let is_json = word.len() >= TOKEN_RUN_BYTES && word.contains("eyJ");
+    word.len() > 2 * NAME_BYTES_MAX || is_mixed || is_json || runs.into_iter().any(is_run)
+}
+
+/// Whether a word has something that is not part of one once it is decoded.
+fn hides_something(word: &str) -> bool {
+    let mut text = Cow::Borrowed(word);
     for _ in 0..DECODED_MAX {
         let next = decoded(&text);
         if next == *text {
             return false;
         }
-        text = Cow::Owned(next);
-        let mut parts = text.split(is_separator).filter_map(|part| part.split_once(['=', ':']));
-        if parts.any(|(name, value)| !value.is_empty() && is_secret(name)) {
+        if is_token(&next) || next.contains(is_boundary) {
             return true;
         }
+        text = Cow::Owned(next);
     }
-    // What is encoded more often hides something.
-    decoded(&text) != *text
-}
-
-fn decoded_fully(name: &str) -> String {
-    let mut name = name.to_owned();
-    for _ in 0..DECODED_MAX {
-        name = decoded(&name);
-    }
-    name
+    true
 }
 
 /// A text whose `%41` is an `A` (RFC 3986 section 2.1).
@@ -208,47 +275,6 @@ fn decoded(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// A text without the user and password of its addresses (RFC 3986 section 3.2.1).
-fn without_user(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(start) = rest.find("//") {
-        let (before, after) = rest.split_at(start + 2);
-        shown.push_str(before);
-        let end = after.find(['/', '?', '#', ' ', '"', '<', '>']).unwrap_or(after.len());
-        let (authority, tail) = after.split_at(end);
-        match authority.rsplit_once('@') {
-            Some((user, host)) => {
-                // A string takes all.
-                let _ = write!(shown, "{}@{host}", length(user.len()));
-            }
-            None => shown.push_str(authority),
-        }
-        rest = tail;
-    }
-    shown.push_str(rest);
-    shown
-}
-
-/// A text without JSON web tokens, which begin with `{"` in base64.
-fn without_tokens(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(start) = rest.find("eyJ") {
-        let (before, after) = rest.split_at(start);
-        let is_of_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.+=".contains(byte);
-        let end = after.bytes().position(|byte| !is_of_token(&byte)).unwrap_or(after.len());
-        shown.push_str(before);
-        match end >= TOKEN_BYTES_MIN {
-            true => shown.push_str(&length(end)),
-            false => shown.push_str(&after[..end]),
-        }
-        rest = &after[end..];
-    }
-    shown.push_str(rest);
-    shown
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -257,6 +283,9 @@ mod tests {
 
     /// Nothing that a secret may be called is made of these.
     const SECRET: &str = "Q7vXw3ZkQ9";
+
+    /// What may stand between the parts of a secret.
+    const INSIDE: [&str; 7] = ["", "/", "+", ",", ";", "'", "="];
 
     #[test]
     fn what_tells_no_secret_is_shown() {
@@ -271,12 +300,12 @@ mod tests {
             ("www-authenticate", "Other realm=\"a\""),
             ("access-control-allow-credentials", "true"),
             ("date", "Tue, 24 Nov 2026 00:10:00 GMT"),
-            ("referer", "https://a.example/list?page=2&sort=%C3%A9"),
-            ("location", "/a/b%20c?x=1#part"),
+            ("location", "/a/b%C3%A9c/2026-11-24-report-of-a-month.pdf"),
+            ("referer", "https://a.example:8080/list"),
         ] {
             assert_eq!(shown_value(name, value.as_bytes()), value, "{name}");
         }
-        for target in ["/", "*", "/a/b?c=d&e", "https://a.example/b?c=%2F", "/eyJ"] {
+        for target in ["/", "*", "/a/b?&e", "http://a.example/b", "/eyJ", "/%C3%A9", "/b?c="] {
             assert_eq!(shown_target(target), target);
         }
     }
@@ -291,17 +320,23 @@ mod tests {
             ("set-cookie", "a=1; Path=/", "(11 bytes not shown)"),
             ("x-api-key", "k", "(1 byte not shown)"),
             ("x-custom", "Bearer abcd", "Bearer (4 bytes not shown)"),
-            ("location", "/cb?code=abc&x=1", "/cb?code=(3 bytes not shown)&x=1"),
+            ("x-custom", "{\"token\":\"abc\"}", "(15 bytes not shown)"),
+            ("sec-websocket-protocol", "access_token, abc", "(17 bytes not shown)"),
+            ("location", "/cb?code=4/0AX&x=1", "/cb?code=(5 bytes not shown)&x=(1 byte not shown)"),
             ("referer", "https://u:p@a.example/", "https://(3 bytes not shown)@a.example/"),
-            ("x-custom", "eyJhbGciOiJIUzI1NiJ9.e30.abc", "(28 bytes not shown)"),
         ] {
             assert_eq!(shown_value(name, value.as_bytes()), expected, "{name}: {value}");
         }
         for (target, expected) in [
-            ("/a?access_token=abc", "/a?access_token=(3 bytes not shown)"),
+            ("/a?access_token=ab/cd", "/a?access_token=(5 bytes not shown)"),
             ("/a?access%5Ftoken=abc", "/a?access%5Ftoken=(3 bytes not shown)"),
-            ("/a;jsessionid=abc?b=c", "/a;jsessionid=(3 bytes not shown)?b=c"),
+            ("/a;jsessionid=abc?b=c", "/a;(14 bytes not shown)?b=(1 byte not shown)"),
+            ("/a:token=abc", "/a:(9 bytes not shown)"),
             ("/a?to=%2Fb%3Ftoken%3Dabc", "/a?to=(18 bytes not shown)"),
+            ("/to/https%3A%2F%2Fu%3Ap%40h%2F", "/to/(26 bytes not shown)"),
+            ("/f/0123456789abcdef0123456789abcdef", "/f/(32 bytes not shown)"),
+            ("/f/Zm9vYmFy-QmF6cXV4_MTIzNDU", "/f/(25 bytes not shown)"),
+            ("/f/eyJhbGciOiJub25lIn0.e30.", "/f/(25 bytes not shown)"),
         ] {
             assert_eq!(shown_target(target), expected, "{target}");
         }
@@ -378,9 +413,10 @@ mod tests {
             after in "(&[a-z]{1,5}=[a-z0-9%]{0,8}){0,2}",
             how in 0..3_u8,
             depth in 0..3_usize,
+            inside in prop::sample::select(INSIDE.to_vec()),
             field in prop::sample::select(vec!["referer", "location", "x-other", "link"]),
         ) {
-            let parameter = format!("{}={SECRET}", encoded(&name, how));
+            let parameter = format!("{}={inside}{SECRET}", encoded(&name, how));
             let mut target = format!("{path}?{before}{parameter}{after}");
             for _ in 0..depth {
                 target = format!("/next?to={}", encoded(&target, 1));

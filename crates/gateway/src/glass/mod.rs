@@ -9,7 +9,7 @@ mod hidden;
 
 use std::time::Instant;
 
-use hyper::{Request, Response};
+use hyper::{Request, Response, Version};
 use weir_net::{Client, Scheme};
 use weir_observe::glass::{Captures, Journal};
 
@@ -53,7 +53,10 @@ pub(crate) fn note_arrival<B>(journal: &Journal, request: &Request<B>, client: &
     let head =
         request_head((request.method(), request.uri(), request.version()), request.headers());
     journal.text(FROM_CLIENT, &head);
-    client.observe(journal.clone());
+    // Over HTTP/2 the connection is that of other requests, too, and might never be without one.
+    if request.version() < Version::HTTP_2 {
+        client.observe(journal.clone());
+    }
 }
 
 /// Notes the head of a request as the server gets it.

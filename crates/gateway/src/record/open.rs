@@ -206,9 +206,8 @@ impl OpenRecord {
 
     /// The gateway answers itself.
     pub(crate) fn refuse(mut self, status: StatusCode, reason: &'static str, bytes: usize) {
-        // The query may have a token.
-        let path = self.request.uri.path();
-        tracing::debug!(status = status.as_u16(), reason, path, "a request is refused");
+        let path = || shown_target(self.request.uri.path());
+        tracing::debug!(status = status.as_u16(), reason, path = path(), "a request is refused");
         self.status = Some(status);
         self.bytes = bytes as u64;
         self.outcome = Outcome::Refused(reason);

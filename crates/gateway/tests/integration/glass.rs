@@ -14,7 +14,7 @@ use crate::gate::{Gate, PATIENCE, status};
 use crate::tokens::{ISSUER, token};
 
 const HEAD: Duration = Duration::from_millis(200);
-const BODY: Duration = Duration::from_millis(100);
+const BODY: Duration = Duration::from_millis(500);
 
 async fn slow_backend() -> Backend {
     Backend::start(|mut stream, _| async move {
@@ -100,7 +100,7 @@ async fn the_steps_of_a_request_have_their_times() {
     // The laps follow one another: together they are the whole.
     let laps: u64 = first.steps.iter().filter(|it| it.begun_ns >= 0).map(|it| it.duration_ns).sum();
     assert!(laps <= first.duration.as_nanos() as u64, "{first:?}");
-    assert!(laps + 50_000_000 >= first.duration.as_nanos() as u64, "{first:?}");
+    assert!(laps + 400_000_000 >= first.duration.as_nanos() as u64, "{first:?}");
 
     let (second, answer) = look(&gate, None, gate.get_as(&token, "/a")).await;
     assert_eq!(status(&answer), "200", "{answer}");
@@ -113,7 +113,7 @@ async fn heads_are_shown_without_secrets() {
     let backend = slow_backend().await;
     let gate = Gate::start(&backend.config()).await;
     let request = "GET /a?token=qZ7secret&b=1 HTTP/1.1\r\nHost: gate\r\nCookie: s=qZ7secret\r\n\
-                   X-Api-Key: qZ7secret\r\nX-Shown: yes<b>\r\nConnection: close\r\n\r\n";
+                   X-Api-Key: qZ7secret\r\nUser-Agent: yes<b>\r\nConnection: close\r\n\r\n";
     let (seen, answer) = look(&gate, None, gate.exchange(request)).await;
     assert!(answer.contains("tUTx91"), "the client gets its cookie: {answer}");
     let titles: Vec<&str> = seen.texts.iter().map(|(title, _)| *title).collect();
@@ -123,9 +123,12 @@ async fn heads_are_shown_without_secrets() {
     let all = format!("{seen:?}");
     assert!(!all.contains("qZ7secret") && !all.contains("tUTx91"), "{all}");
     let came = text(&seen, "client to gateway");
-    assert!(came.starts_with("GET /a?token=(9 bytes not shown)&b=1 HTTP/1.1\n"), "{came}");
+    assert!(
+        came.starts_with("GET /a?token=(9 bytes not shown)&b=(1 byte not shown) HTTP/1.1\n"),
+        "{came}"
+    );
     assert!(came.contains("cookie: (1 cookies, 11 bytes not shown)\n"), "{came}");
-    assert!(came.contains("x-shown: yes<b>\n"), "{came}");
+    assert!(came.contains("user-agent: yes<b>\n"), "{came}");
     let sent = text(&seen, "gateway to server");
     assert!(sent.contains("x-forwarded-for: 127.0.0.1\n"), "{sent}");
     let answered = text(&seen, "server to gateway");

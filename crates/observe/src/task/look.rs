@@ -97,6 +97,8 @@ pub fn look() -> Look {
     for kind in &mut kinds {
         let same = before.iter().find(|(name, _)| *name == kind.kind);
         kind.work_before = same.map(|(_, work)| *work).unwrap_or_default();
+        // A task that ends during the look is in neither sum, and must not come as new work the next time.
+        kind.work = kind.work.max(&kind.work_before);
     }
     *before = kinds.iter().map(|kind| (kind.kind, kind.work)).collect();
     Look { span, tasks, kinds }

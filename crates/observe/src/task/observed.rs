@@ -105,7 +105,9 @@ impl Observer {
         let is_watched = is_watched();
         let weight = self.sampler.weight(is_watched);
         let begun_ns = self.begin(weight);
-        let notes_wake = (weight > 0 || is_watched) && self.prepare_waker(context.waker());
+        // Of a task that is polled often, a part of the wakes, as of the polls: a waker of our own costs as much
+        // as the clock.
+        let notes_wake = weight > 0 && self.prepare_waker(context.waker());
         let polled = {
             let _entered = Entered::new(&mut self.task);
             match self.waker.as_ref().filter(|_| notes_wake) {

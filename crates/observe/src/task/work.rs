@@ -29,6 +29,19 @@ impl TaskWork {
     }
 }
 
+impl TaskWork {
+    /// The larger of each two numbers.
+    pub(super) fn max(&self, other: &Self) -> Self {
+        Self {
+            polls: self.polls.max(other.polls),
+            busy: self.busy.max(other.busy),
+            scheduled: self.scheduled.max(other.scheduled),
+            requests: self.requests.max(other.requests),
+            bytes: self.bytes.max(other.bytes),
+        }
+    }
+}
+
 /// The same, for updates while others read it; times in nanoseconds.
 #[derive(Debug, Default)]
 pub(super) struct WorkCounters {
