@@ -276,14 +276,20 @@ proptest! {
 
     #[test]
     fn milliseconds_decide_as_the_naive_replay((settings, requests) in cases()) {
-        prop_assume!(have_milliseconds(requests.iter().map(|it| it.end_us / 1_000)));
-        let report = assert_bounded(&settings, &requests, MILLISECONDS);
-        // A log in which no request takes a millisecond may have whole seconds.
-        let is_limited = |it: &Request| {
+        // A replay counts the times of limited requests, and of durations those above zero. Times
+        // that are mostly whole seconds by chance may be of a log that has no milliseconds.
+        let is_limited = |it: &&Request| {
             settings[it.location].iter().any(|(zone, _)| !it.keys[*zone].is_empty())
         };
-        let takes_time = |it: &Request| is_limited(it) && it.end_us / 1_000 > it.begin_us / 1_000;
-        if are_apart(&requests) && requests.iter().any(takes_time) {
+        let limited = || requests.iter().filter(is_limited);
+        let ends_ms: Vec<i64> = limited().map(|it| it.end_us / 1_000).collect();
+        let durations_ms: Vec<i64> = limited()
+            .map(|it| it.end_us / 1_000 - it.begin_us / 1_000)
+            .filter(|duration_ms| *duration_ms > 0)
+            .collect();
+        prop_assume!(have_milliseconds(ends_ms.into_iter()));
+        let report = assert_bounded(&settings, &requests, MILLISECONDS);
+        if are_apart(&requests) && have_milliseconds(durations_ms.into_iter()) {
             prop_assert_eq!(report.exactness, Exactness::Exact);
             prop_assert_eq!(report.requests.undecided, 0);
             prop_assert_eq!(report.keys.undecided, 0);
