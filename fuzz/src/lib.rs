@@ -10,6 +10,7 @@
 
 mod exports;
 mod formats;
+mod http2;
 mod packed;
 mod proxy;
 mod rules;
@@ -20,8 +21,9 @@ mod tokens;
 pub type Target = fn(&[u8]);
 
 /// All targets by name, each of which is the name of a folder in `fuzz/corpus`.
-pub const TARGETS: [(&str, Target); 12] = [
+pub const TARGETS: [(&str, Target); 13] = [
     ("websocket", streams::websocket),
+    ("http2", http2::http2),
     ("framing", streams::framing),
     ("proxy", proxy::proxy),
     ("packed", packed::packed),
