@@ -3,6 +3,7 @@
 mod abuse;
 mod bench;
 mod browsers;
+mod clock;
 mod crowdsec;
 mod fail2ban;
 mod formats;

@@ -5,8 +5,8 @@ use std::time::Instant;
 use crate::shell::{Outcome, command, execute, execute_and_keep};
 use crate::summary::Summary;
 use crate::{
-    abuse, bench, browsers, crowdsec, fail2ban, formats, metrics, nginx, page, readme, services,
-    strace, supply_chain, tables, tidy, tokens, types, wasm,
+    abuse, bench, browsers, clock, crowdsec, fail2ban, formats, metrics, nginx, page, readme,
+    services, strace, supply_chain, tables, tidy, tokens, types, wasm,
 };
 
 /// The steps to run.
@@ -57,6 +57,10 @@ pub(crate) fn run(scope: Scope) -> Outcome {
         })?;
         step("strace", || {
             summary.add(strace::test()?);
+            Ok(())
+        })?;
+        step("clock", || {
+            summary.add(clock::test()?);
             Ok(())
         })?;
         step("h2spec", || {

@@ -2,6 +2,8 @@
 
 use weir_net::socket::ConnectionLimit;
 
+use weir_rules::GateUsage;
+
 use crate::backend::{Backend, Instance};
 use crate::meter::{DurationCounts, EventCounts};
 use crate::record::Recorder;
@@ -23,6 +25,8 @@ pub struct GatewayCounts {
     pub backends: Vec<BackendCounts>,
     /// What happened to the tokens of each issuer, in the order of their names.
     pub issuers: Vec<(String, TokenCounters)>,
+    /// How full the limits are, by their rule files, in the order of these.
+    pub limits: Vec<(String, GateUsage)>,
     /// What does not happen to most requests.
     pub events: EventCounts,
     /// Bytes of records that wait to be handed to the pipeline.
@@ -88,6 +92,7 @@ impl GatewayCounts {
             connections_max: connections.connections_max(),
             backends,
             issuers,
+            limits: routing.limits.usage().into_iter().collect(),
             events: recorder.meter().events.read(),
             waiting_record_bytes: recorder.waiting_bytes(),
             records_dropped: recorder.dropped(),

@@ -14,6 +14,7 @@ use weir_observe::task::TaskKind;
 use crate::access_log::AccessLog;
 use crate::answer::answer;
 use crate::backend::watch;
+use crate::clock_watch::watch_clock;
 use crate::config::{Config, ListenAddress};
 use crate::counts::GatewayCounts;
 use crate::glass::{CaptureError, RequestCondition};
@@ -122,7 +123,11 @@ impl Gateway {
             // A connection keeps the room of its handler's future while it is idle.
             Box::pin(answer(shared.routing(), &shared.recorder, request, &client))
         };
-        self.server.serve_until(handler, shutdown, stop).await;
+        let (events, notices) = (&recorder.meter().events, recorder.notices());
+        tokio::select! {
+            () = self.server.serve_until(handler, shutdown, stop) => {}
+            () = watch_clock(events, notices) => {}
+        }
         if let Some(traces) = ending.routing().traces.clone() {
             traces.flush().await;
         }

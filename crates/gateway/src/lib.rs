@@ -15,6 +15,7 @@ mod authorize;
 mod backend;
 mod challenge;
 mod choice;
+mod clock_watch;
 mod config;
 mod counts;
 pub mod fetch;

@@ -3,6 +3,8 @@
 mod bad_input;
 mod blocks;
 mod bursts;
+#[cfg(target_os = "linux")]
+mod clock;
 mod conditions;
 mod count;
 mod crowdsec;

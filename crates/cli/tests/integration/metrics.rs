@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -12,13 +12,15 @@ use crate::gateway::{TIMEOUT, backend};
 use crate::support::{Folder, Served, generated, page, report, run, text, weir};
 
 /// A server with an address for a look inside. It is killed when the test ends.
-struct Watched {
+pub(crate) struct Watched {
     #[expect(dead_code, reason = "killed when it is dropped")]
     served: Served,
     /// The host and the port of the address.
-    admin: String,
+    pub(crate) admin: String,
     /// What was said on standard error until then.
     said: Vec<String>,
+    /// What is said after that.
+    lines: Receiver<String>,
     /// The address of the page.
     page: String,
 }
@@ -26,10 +28,16 @@ struct Watched {
 impl Watched {
     /// Starts a command, if the first word is one, with these arguments.
     fn start(arguments: &[&str]) -> Self {
+        Self::start_with(arguments, &[])
+    }
+
+    /// Starts it with more variables of its environment.
+    pub(crate) fn start_with(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
         let common = ["--no-open", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"];
         let is_command = ["gateway", "listen"].contains(&arguments[0]);
         let (command, rest) = arguments.split_at(usize::from(is_command));
         let mut command = weir([command, &common, rest].concat());
+        command.envs(environment.iter().copied());
         let started = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
         let mut served = Served(started.expect("it starts"));
         let stderr = served.0.stderr.take().expect("a pipe");
@@ -49,11 +57,22 @@ impl Watched {
             said.push(line);
         };
         let page = page(&mut served.0);
-        Self { served, admin, said, page }
+        Self { served, admin, said, lines, page }
+    }
+
+    /// Waits for a line on standard error that has these words.
+    pub(crate) fn hear(&self, words: &str) -> String {
+        loop {
+            let line = self.lines.recv_timeout(TIMEOUT);
+            let line = line.unwrap_or_else(|_| panic!("nothing more is said, and no `{words}`"));
+            if line.contains(words) {
+                return line;
+            }
+        }
     }
 
     /// What follows these words on standard error.
-    fn heard(&self, words: &str) -> &str {
+    pub(crate) fn heard(&self, words: &str) -> &str {
         let found = self.said.iter().find_map(|line| line.strip_prefix(words));
         found.unwrap_or_else(|| panic!("no `{words}` in {:?}", self.said))
     }
@@ -65,7 +84,7 @@ impl Watched {
     }
 
     /// Waits until a sample has this value. Returns the text in which it has.
-    fn wait_for(&self, sample: &str, expected: f64) -> String {
+    pub(crate) fn wait_for(&self, sample: &str, expected: f64) -> String {
         let start = Instant::now();
         loop {
             let text = self.metrics("*/*");
@@ -78,7 +97,7 @@ impl Watched {
     }
 }
 
-fn get(host: &str, path: &str, fields: &str) -> String {
+pub(crate) fn get(host: &str, path: &str, fields: &str) -> String {
     let mut stream = TcpStream::connect(host).expect("it accepts");
     let request =
         format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{fields}\r\n");
@@ -95,7 +114,7 @@ fn find(text: &str, sample: &str) -> Option<f64> {
 
 /// The value of a sample, which must be there.
 #[track_caller]
-fn value(text: &str, sample: &str) -> f64 {
+pub(crate) fn value(text: &str, sample: &str) -> f64 {
     find(text, sample).unwrap_or_else(|| panic!("no {sample} in\n{text}"))
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use weir_core::Record;
-use weir_rules::{Gate, GateDecision, GateOptions, Place, Rule, RuleFiles, parse_rules};
+use weir_rules::{Gate, GateDecision, GateOptions, GateUsage, Place, Rule, RuleFiles, parse_rules};
 
 use super::arrival::{Arrival, ExtraField, fields};
 use super::settings::LimitConfig;
@@ -48,6 +48,15 @@ impl Limit {
 
     pub(crate) fn config(&self) -> &LimitConfig {
         &self.config
+    }
+
+    /// How full its rules are together.
+    pub(super) fn usage(&self) -> GateUsage {
+        let mut usage = GateUsage::default();
+        for RuleGate { gate, .. } in &self.gates {
+            usage.add(gate.0.lock().unwrap_or_else(PoisonError::into_inner).usage());
+        }
+        usage
     }
 
     /// Counts a request in each rule, until `take` returns false. `record` is that of a rule that looks at

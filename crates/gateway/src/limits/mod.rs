@@ -7,11 +7,12 @@ mod arrival;
 mod limit;
 mod settings;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use weir_observe::mark;
-use weir_rules::{GateDecision, GateVerdict, Quota, QuotaPolicy};
+use weir_rules::{GateDecision, GateUsage, GateVerdict, Quota, QuotaPolicy};
 
 pub(crate) use self::arrival::{ARRIVAL_FIELDS, Arrival};
 pub(crate) use self::limit::{HeldPlace, Limit};
@@ -71,6 +72,16 @@ impl Limits {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// How full the limits are, by their rule files.
+    pub(crate) fn usage(&self) -> BTreeMap<String, GateUsage> {
+        let mut usage = BTreeMap::<String, GateUsage>::new();
+        for limit in &self.0 {
+            let file = limit.config().rule_file.display().to_string();
+            usage.entry(file).or_default().add(limit.usage());
+        }
+        usage
     }
 
     /// Counts a request in each limit, until one refuses it.

@@ -16,6 +16,8 @@ pub struct EventCounts {
     pub decisions: BTreeMap<(Arc<str>, &'static str), u64>,
     /// What the caches of look-ups and sessions said: by the cache, and the answer.
     pub cache_lookups: BTreeMap<(&'static str, &'static str), u64>,
+    /// How often the system's clock was set while the gateway ran, `forward` and `back`.
+    pub clock_jumps: BTreeMap<&'static str, u64>,
 }
 
 impl Events {
@@ -29,6 +31,10 @@ impl Events {
 
     pub(crate) fn count_lookup(&self, cache: &'static str, result: &'static str) {
         *self.lock().cache_lookups.entry((cache, result)).or_default() += 1;
+    }
+
+    pub(crate) fn count_clock_jump(&self, direction: &'static str) {
+        *self.lock().clock_jumps.entry(direction).or_default() += 1;
     }
 
     pub(crate) fn read(&self) -> EventCounts {

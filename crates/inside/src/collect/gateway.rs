@@ -11,11 +11,12 @@ use weir_view::{Passed, RouteStage, RouteStageKind};
 
 use crate::look::{GlassKind, Look, LookError};
 use crate::metrics::catalog::{
-    GATEWAY_CACHE, GATEWAY_CONNECTIONS, GATEWAY_CONNECTIONS_MAX, GATEWAY_DECISIONS,
-    GATEWAY_DURATION, GATEWAY_PARTS, GATEWAY_UNANSWERED, LOG_LINES_LOST, RECORDS_DROPPED,
-    RECORDS_WAITING, SERVER_BUSY_CONNECTIONS, SERVER_IDLE_CONNECTIONS, SERVER_IN_FLIGHT, SERVER_UP,
-    SPANS_LOST, SPANS_SENT, TOKEN_CACHE, TOKEN_CACHE_BYTES, TOKEN_CACHE_ENTRIES,
-    TOKEN_CACHE_EVICTIONS, TOKENS_REFUSED, TOKENS_VERIFIED,
+    CLOCK_JUMPS, GATEWAY_CACHE, GATEWAY_CONNECTIONS, GATEWAY_CONNECTIONS_MAX, GATEWAY_DECISIONS,
+    GATEWAY_DURATION, GATEWAY_PARTS, GATEWAY_UNANSWERED, LIMIT_BYTES, LIMIT_CLOCK_RESETS,
+    LIMIT_EVICTIONS, LIMIT_KEYS, LIMIT_NO_ROOM, LOG_LINES_LOST, RECORDS_DROPPED, RECORDS_WAITING,
+    SERVER_BUSY_CONNECTIONS, SERVER_IDLE_CONNECTIONS, SERVER_IN_FLIGHT, SERVER_UP, SPANS_LOST,
+    SPANS_SENT, TOKEN_CACHE, TOKEN_CACHE_BYTES, TOKEN_CACHE_ENTRIES, TOKEN_CACHE_EVICTIONS,
+    TOKENS_REFUSED, TOKENS_VERIFIED,
 };
 use crate::metrics::{Exemplar, HistogramPoint, Scrape};
 use crate::part::{Part, STAGES_OF_KIND_MAX};
@@ -61,6 +62,16 @@ fn collect(counts: &GatewayCounts, scrape: &mut Scrape) {
     }
     for ((limit, verdict), requests) in &counts.events.decisions {
         scrape.add(&GATEWAY_DECISIONS, &[limit, verdict], *requests);
+    }
+    for (file, usage) in &counts.limits {
+        scrape.add(&LIMIT_KEYS, &[file], usage.keys as u64);
+        scrape.add(&LIMIT_BYTES, &[file], usage.memory_bytes as u64);
+        scrape.add(&LIMIT_EVICTIONS, &[file], usage.evicted);
+        scrape.add(&LIMIT_NO_ROOM, &[file], usage.no_room);
+        scrape.add(&LIMIT_CLOCK_RESETS, &[file], usage.clock_resets);
+    }
+    for (direction, jumps) in &counts.events.clock_jumps {
+        scrape.add(&CLOCK_JUMPS, &[direction], *jumps);
     }
     for ((cache, result), requests) in &counts.events.cache_lookups {
         scrape.add(&GATEWAY_CACHE, &[cache, result], *requests);

@@ -50,6 +50,19 @@ metrics! {
          in the records.";
     GATEWAY_DECISIONS: Counter "weir_gateway_limit_decisions" ["limit", "verdict"]
         "Requests that a limit rejected or delayed, or would have.";
+    LIMIT_KEYS: Gauge "weir_gateway_limit_keys" ["file"]
+        "Keys, such as addresses of clients, that the limits of a rule file hold.";
+    LIMIT_BYTES: Gauge "weir_gateway_limit_bytes" ["file"]
+        "Memory of these keys and of what is counted for them.";
+    LIMIT_EVICTIONS: Counter "weir_gateway_limit_evictions" ["file"]
+        "Keys that were forgotten for want of room although they still counted.";
+    LIMIT_NO_ROOM: Counter "weir_gateway_limit_full_rejections" ["file"]
+        "Requests that were rejected because there was no room for their key, as nginx does.";
+    LIMIT_CLOCK_RESETS: Counter "weir_gateway_limit_clock_resets" ["file"]
+        "How often the limits of a rule file forgot all keys, because the clock was set back by more than 60 \
+         seconds.";
+    CLOCK_JUMPS: Counter "weir_gateway_clock_jumps" ["direction"]
+        "How often the system's clock was set by a second or more while the gateway ran, forward or back.";
     GATEWAY_CACHE: Counter "weir_gateway_cache_lookups" ["cache", "result"]
         "Questions to the caches of backends (lookup) and of sessions (session), with a hit, a miss or, for a \
          session that a backend had forgotten, renewed.";

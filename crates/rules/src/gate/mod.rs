@@ -167,8 +167,8 @@ pub struct GateUsage {
 }
 
 impl GateUsage {
-    /// Adds what is held in another part of a gate.
-    pub(crate) fn add(&mut self, other: Self) {
+    /// Adds what is held in another part of a gate, or in another gate.
+    pub fn add(&mut self, other: Self) {
         let Self { keys, memory_bytes, evicted, no_room, clock_resets } = other;
         self.keys += keys;
         self.memory_bytes += memory_bytes;

@@ -1,0 +1,108 @@
+//! Notices that the system's clock was set.
+//!
+//! Tokens, limits and records go by that clock. A person who sees all tokens expire at once, or a hole in
+//! the picture of traffic, should not have to guess why.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use crate::meter::Events;
+use crate::notices::Notices;
+
+/// How often the clocks are compared.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// The least difference in an interval that is a jump. Services that keep the time correct it by less than
+/// a thousandth of the interval, or else set it.
+const JUMP_MIN: Duration = Duration::from_secs(1);
+
+/// What the system's clock and one that nobody sets have said last.
+#[derive(Debug)]
+struct ClockWatch {
+    wall: SystemTime,
+    steady: Instant,
+}
+
+/// By how much the clock was set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Jump {
+    Forward(Duration),
+    Back(Duration),
+}
+
+/// Compares the clocks for as long as it is polled. Each jump is counted, and said.
+pub(crate) async fn watch_clock(events: &Events, notices: &Notices) {
+    let mut watch = ClockWatch { wall: SystemTime::now(), steady: Instant::now() };
+    loop {
+        tokio::time::sleep(INTERVAL).await;
+        if let Some(jump) = watch.look(SystemTime::now(), Instant::now()) {
+            events.count_clock_jump(jump.direction());
+            notices.say("clock", || jump.sentence());
+        }
+    }
+}
+
+impl ClockWatch {
+    /// Returns by how much the clock was set since the last look.
+    fn look(&mut self, wall: SystemTime, steady: Instant) -> Option<Jump> {
+        let passed = steady.saturating_duration_since(self.steady);
+        let expected = self.wall.checked_add(passed);
+        *self = Self { wall, steady };
+        let jump = match wall.duration_since(expected?) {
+            Ok(ahead) => Jump::Forward(ahead),
+            Err(behind) => Jump::Back(behind.duration()),
+        };
+        let (Jump::Forward(by) | Jump::Back(by)) = jump;
+        (by >= JUMP_MIN).then_some(jump)
+    }
+}
+
+impl Jump {
+    /// The name in metrics.
+    fn direction(self) -> &'static str {
+        match self {
+            Self::Forward(_) => "forward",
+            Self::Back(_) => "back",
+        }
+    }
+
+    fn sentence(self) -> String {
+        match self {
+            Self::Forward(by) => format!(
+                "the clock has gone forward by {} s: tokens expire earlier than it said before",
+                by.as_secs()
+            ),
+            Self::Back(by) => format!(
+                "the clock was set back by {} s: new tokens may be refused as not valid yet, and by more than \
+                 60 s, limits begin anew",
+                by.as_secs()
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant, SystemTime};
+
+    use super::{ClockWatch, Jump};
+
+    #[test]
+    fn jumps_of_a_second_and_more_are_seen_once() {
+        let (wall, steady) = (SystemTime::now(), Instant::now());
+        let ms = Duration::from_millis;
+        let mut watch = ClockWatch { wall, steady };
+        let mut look = |wall_ms: i64, steady_ms: u64| {
+            let (far, back) = (wall + ms(wall_ms.max(0) as u64), ms((-wall_ms).max(0) as u64));
+            watch.look(far - back, steady + ms(steady_ms))
+        };
+        assert_eq!(look(1_000, 1_000), None);
+        assert_eq!(look(2_999, 2_000), None, "it was corrected");
+        assert_eq!(look(3_999, 3_000), None);
+        assert_eq!(look(6_000, 4_000), Some(Jump::Forward(ms(1_001))));
+        assert_eq!(look(7_000, 5_000), None);
+        assert_eq!(look(-90_000, 6_000), Some(Jump::Back(ms(98_000))));
+        assert_eq!(look(-89_000, 7_000), None);
+        // The machine was stopped, and both clocks with it or not.
+        assert_eq!(look(-29_000, 67_000), None);
+    }
+}
