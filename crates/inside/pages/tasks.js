@@ -77,7 +77,7 @@ const TABLES = {
     columns: [
       text("name", "Name", (row) => row.name, { opens: true, className: () => "name" }),
       value("id", "Number", (row) => row.id, String),
-      text("state", "State", (row) => row.state),
+      text("state", "State", (row) => row.state ?? ""),
       rate("running", "On a processor", percent),
       rate("system", "Of that, system", percent),
       rate("waiting", "Waits for one", percent),
@@ -241,8 +241,20 @@ function keepHistory() {
   state.histories = kept;
 }
 
+const BUSY_SOURCES = {
+  system: "Busy is what the system counts: on a processor, or waiting for one.",
+  program: "The system does not count how long threads are busy. Those are listed with it that count it themselves, without what they do between two tasks.",
+};
+
+function drawBusySource() {
+  const sources = state.answer.threads.map((thread) => thread.busy_source);
+  const source = sources.includes("system") ? "system" : sources.find((it) => it !== undefined);
+  setText(byId("busy-source"), BUSY_SOURCES[source] ?? "");
+}
+
 function drawAll() {
   for (const name of Object.keys(TABLES)) drawTable(name);
+  drawBusySource();
   const leftOut = state.answer.tasks_left_out;
   setText(byId("left-out"), leftOut > 0 ? `${count(leftOut)} more are not listed` : "");
   drawDetail();

@@ -1,7 +1,7 @@
 //! The parts of a program that can be looked into.
 
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use weir_view::RouteStage;
 
@@ -9,22 +9,33 @@ use crate::collect;
 use crate::look::{GlassKind, Look, LookError};
 use crate::metrics::Scrape;
 use crate::part::Part;
+use crate::threads::ThreadTotals;
 
 /// The parts of a running program. Clones share them.
 #[derive(Clone, Default)]
-pub struct Inside(Arc<RwLock<Vec<Box<dyn Part>>>>);
+pub struct Inside(Arc<Parts>);
+
+#[derive(Default)]
+struct Parts {
+    parts: RwLock<Vec<Box<dyn Part>>>,
+    threads: Mutex<ThreadTotals>,
+}
 
 impl Inside {
     /// Adds a part.
     pub fn add(&self, part: impl Part + 'static) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).push(Box::new(part));
+        self.0.parts.write().unwrap_or_else(PoisonError::into_inner).push(Box::new(part));
     }
 
     /// The numbers of all parts, and of the process itself.
     pub fn scrape(&self) -> Scrape {
         let mut scrape = Scrape::default();
         collect::process(&mut scrape);
-        for part in self.0.read().unwrap_or_else(PoisonError::into_inner).iter() {
+        collect::threads(
+            &mut scrape,
+            &mut self.0.threads.lock().unwrap_or_else(PoisonError::into_inner),
+        );
+        for part in self.0.parts.read().unwrap_or_else(PoisonError::into_inner).iter() {
             part.collect(&mut scrape);
         }
         scrape
@@ -32,7 +43,7 @@ impl Inside {
 
     /// The stages of all parts in the order of the route, without rates.
     pub fn stages(&self) -> Vec<RouteStage> {
-        let parts = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let parts = self.0.parts.read().unwrap_or_else(PoisonError::into_inner);
         let mut stages: Vec<RouteStage> = parts.iter().flat_map(|part| part.stages()).collect();
         // Stages of one kind stay in their order.
         stages.sort_by_key(|stage| stage.stage);
@@ -47,14 +58,14 @@ impl Inside {
         kind: GlassKind,
         condition: Option<&str>,
     ) -> Option<Result<Look, LookError>> {
-        let parts = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let parts = self.0.parts.read().unwrap_or_else(PoisonError::into_inner);
         parts.iter().find_map(|part| part.look(kind, condition))
     }
 }
 
 impl fmt::Debug for Inside {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let parts = self.0.read().unwrap_or_else(PoisonError::into_inner).len();
+        let parts = self.0.parts.read().unwrap_or_else(PoisonError::into_inner).len();
         formatter.debug_struct("Inside").field("parts", &parts).finish()
     }
 }

@@ -33,6 +33,7 @@ mod part;
 mod profiles;
 mod route;
 mod tasks;
+mod threads;
 
 pub use address::{AdminAddress, AdminAddressError};
 pub use admin::AdminServer;

@@ -96,7 +96,8 @@ pub use rules::{
 };
 pub use sources::{CountedSource, CountedSources, IncompleteSource, ReportSource};
 pub use tasks::{
-    Task, TaskKindSums, TaskRates, TaskRuntime, TaskState, TaskWork, Tasks, Thread, ThreadWork,
+    BusySource, Task, TaskKindSums, TaskRates, TaskRuntime, TaskState, TaskWork, Tasks, Thread,
+    ThreadWork,
 };
 pub use view::{Sample, Source, SourceState, View, Window};
 pub use words::{DURATION_TITLES, EMPTY_VALUE, LIST_TITLES, NO_VALUE, REMAINDER_VALUE};

@@ -131,21 +131,35 @@ pub struct TaskRuntime {
 /// A thread. What the system does not tell is absent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Thread {
-    /// Its number in the system.
+    /// Its number in the system; if that does not tell, one that no other thread of the program has.
     pub id: u64,
     /// Its name, which may hold any character.
     pub name: String,
     /// Its state in the system: `R` runs or could run, `S` sleeps, `D` waits for a disk.
-    pub state: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
     /// The processor on which it ran last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processor: Option<u64>,
+    /// Who tells how long it was busy; absent if that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy_source: Option<BusySource>,
     /// What it has done.
     #[serde(flatten)]
     pub work: ThreadWork,
     /// The same for a second, of the last seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rates: Option<ThreadWork>,
+}
+
+/// Who tells how long a thread was busy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BusySource {
+    /// The scheduler of the system.
+    System,
+    /// The program, for those of its threads that know; without what they do between two tasks.
+    Program,
 }
 
 /// What a thread has done since its start, or in a second. What is not known is absent.
@@ -160,7 +174,7 @@ pub struct ThreadWork {
     /// Seconds in which it could have run, and waited for a processor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting: Option<f64>,
-    /// Seconds in which it worked, as the program knows: on a processor, or waiting for one.
+    /// Seconds in which it worked: on a processor, or waiting for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy: Option<f64>,
     /// How often it gave up its processor, to wait.

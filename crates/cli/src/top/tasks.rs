@@ -49,7 +49,7 @@ fn thread(thread: &Thread) -> [String; 6] {
     let rates = thread.rates.unwrap_or_default();
     [
         safe(&thread.name),
-        safe(&thread.state),
+        safe(thread.state.as_deref().unwrap_or_default()),
         percent(rates.running),
         percent(rates.waiting),
         percent(rates.busy),
@@ -84,8 +84,9 @@ mod tests {
         let thread = |id, name: &str, running| Thread {
             id,
             name: name.to_owned(),
-            state: "S".to_owned(),
+            state: Some("S".to_owned()),
             processor: None,
+            busy_source: None,
             work: ThreadWork::default(),
             rates: Some(ThreadWork { running: Some(running), ..ThreadWork::default() }),
         };

@@ -4,6 +4,8 @@ mod feed;
 mod gateway;
 mod process;
 mod server;
+mod threads;
 
 pub use self::feed::{FeedPart, ListenerCounts};
 pub(crate) use self::process::process;
+pub(crate) use self::threads::threads;

@@ -34,6 +34,11 @@ metrics! {
         "Threads.";
     START_SECONDS: Gauge "process_start_time_seconds" []
         "When the process began, in seconds since 1970.";
+    THREAD_CPU_SECONDS: Counter "weir_thread_cpu_seconds" ["thread"]
+        "Time on a processor of the threads whose names are the same but for the number at their end, also of those \
+         that have ended, as far as they had come when the metrics were read before. By the system.";
+    THREAD_WAITING_SECONDS: Counter "weir_thread_waiting_seconds" ["thread"]
+        "Time in which these threads could have run, and waited for a processor.";
 
     GATEWAY_CONNECTIONS: Gauge "weir_gateway_connections" []
         "Open connections of clients.";

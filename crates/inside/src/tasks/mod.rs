@@ -2,7 +2,6 @@
 
 mod list;
 mod request;
-mod threads;
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +10,7 @@ use weir_observe::thread::{RuntimeNumbers, runtimes};
 use weir_view::{TaskRuntime, Tasks, Thread};
 
 pub(crate) use self::request::TasksRequest;
-use self::threads::ThreadHistory;
+use crate::threads::ThreadHistory;
 
 /// Whoever asks within this time sees the same look. A page asks each second; rates of a shorter time would
 /// jump, and many who look cost no more than one.

@@ -6,3 +6,5 @@ mod glass;
 mod profiles;
 mod serving;
 mod tasks;
+#[cfg(target_os = "linux")]
+mod threads;

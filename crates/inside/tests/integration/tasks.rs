@@ -1,25 +1,19 @@
 //! The tasks and threads of the program.
 
-use std::hint::black_box;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
-
 use tokio::task::JoinSet;
 use weir_observe::task::{TaskKind, TaskName};
-use weir_observe::thread::observe_thread;
-use weir_view::{TaskState, Tasks, Thread, from_json};
+use weir_view::{TaskState, Tasks, from_json};
 
-use crate::serving::{PATIENCE, Running, exchange, start};
+use crate::serving::{Running, exchange, start};
 
-async fn get(running: &Running, path: &str, fields: &str) -> (String, String) {
+pub(crate) async fn get(running: &Running, path: &str, fields: &str) -> (String, String) {
     let fields = format!("Host: localhost\r\n{fields}");
     let answer = exchange(running.address, &format!("GET {path}"), &fields).await;
     let (head, body) = answer.split_once("\r\n\r\n").expect("an answer");
     (head.to_owned(), body.to_owned())
 }
 
-async fn tasks(running: &Running, query: &str) -> Tasks {
+pub(crate) async fn tasks(running: &Running, query: &str) -> Tasks {
     let (head, body) = get(running, &format!("/tasks.json{query}"), "").await;
     assert!(head.starts_with("HTTP/1.1 200"), "{head} {body}");
     from_json(&body).expect("tasks")
@@ -91,61 +85,6 @@ async fn the_list_of_a_hundred_thousand_tasks_is_short() {
     assert!(body.len() < 200_000, "{} bytes", body.len());
     let answer: Tasks = from_json(&body).expect("tasks");
     assert_eq!((answer.tasks.len(), answer.tasks_left_out), (200, TASKS as u64 - 200));
-}
-
-#[cfg(target_os = "linux")]
-#[tokio::test(flavor = "multi_thread")]
-async fn busy_time_agrees_with_the_system() {
-    const SPAN: Duration = Duration::from_secs(1);
-    let running = start(None).await;
-    let busy_ns = Arc::new(AtomicU64::new(0));
-    let counted = busy_ns.clone();
-    let is_over = Arc::new(AtomicBool::new(false));
-    let over = is_over.clone();
-    let work = move || {
-        let busy = move || Duration::from_nanos(busy_ns.load(Ordering::Relaxed));
-        let _listed = observe_thread(busy);
-        let begun = Instant::now();
-        // It works for two thirds of the time, in short pieces.
-        while begun.elapsed() < 10 * SPAN && !over.load(Ordering::Relaxed) {
-            let piece = Instant::now();
-            while piece.elapsed() < Duration::from_millis(10) {
-                black_box(0);
-            }
-            counted.fetch_add(piece.elapsed().as_nanos() as u64, Ordering::Relaxed);
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    };
-    let thread = std::thread::Builder::new().name("works (a bit)".to_owned()).spawn(work);
-    let thread = thread.expect("a thread");
-    let worker = |answer: Tasks| answer.threads.into_iter().find(|it| it.name == "works (a bit)");
-    let begun = Instant::now();
-    let mut compared = 0;
-    // Rates are of the time between two looks.
-    while begun.elapsed() < 9 * SPAN && compared < 2 {
-        tokio::time::sleep(SPAN).await;
-        let Some(Thread { rates: Some(rates), .. }) = worker(tasks(&running, "").await) else {
-            continue;
-        };
-        let (busy, ran, waited) = (rates.busy, rates.running, rates.waiting);
-        let (Some(busy), Some(ran), Some(waited)) = (busy, ran, waited) else {
-            panic!("this kernel does not count waits: {rates:?}");
-        };
-        // While others have the processor, it waits in the midst of its work, which it cannot know. A wait
-        // after a sleep is none of its work, so on a machine with other work the system's sum may be more.
-        let most = ran + waited;
-        let error = 0.05 * most + 0.02;
-        assert!(busy <= most + error && busy >= ran - error, "{rates:?}");
-        assert!(busy > 0.0, "{rates:?}");
-        compared += 1;
-    }
-    is_over.store(true, Ordering::Relaxed);
-    tokio::time::timeout(PATIENCE, tokio::task::spawn_blocking(|| thread.join()))
-        .await
-        .expect("in time")
-        .expect("joined")
-        .expect("no panic");
-    assert!(compared > 0);
 }
 
 #[tokio::test]

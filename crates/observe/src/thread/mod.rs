@@ -3,5 +3,5 @@
 mod registry;
 mod runtime;
 
-pub use registry::{BusyThread, busy_threads, observe_thread};
+pub use registry::{BusyThread, SeenThread, busy_threads, observe_thread};
 pub use runtime::{ObservedRuntime, RuntimeNumbers, busy_time, observe_runtime, runtimes};

@@ -1,55 +1,23 @@
-//! The threads of the process, as the system and the program itself see them. Only Linux tells of them.
+//! What the system tells of threads. Only Linux does.
 
-use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
-use weir_observe::thread::busy_threads;
-use weir_view::{Thread, ThreadWork};
+use weir_view::{BusySource, Thread, ThreadWork};
 
 /// Threads that are read at most: each is three files.
 const THREADS_MAX: usize = 1_000;
 
-/// Earlier numbers than these are not compared with.
-const SPAN_MAX: Duration = Duration::from_secs(5);
-
 /// The unit of times in `/proc/PID/stat`: `USER_HZ`, which is 100 on every machine that Rust builds for.
 const TICKS_PER_S: f64 = 100.0;
 
-/// The threads at the last look.
-#[derive(Debug, Default)]
-pub(super) struct ThreadHistory(Option<(Instant, HashMap<u64, ThreadWork>)>);
-
-impl ThreadHistory {
-    /// The threads at this moment, with what they did since the last look.
-    pub(super) fn look(&mut self, now: Instant) -> Vec<Thread> {
-        let mut threads = threads();
-        let works = threads.iter().map(|thread| (thread.id, thread.work)).collect();
-        let before = self.0.replace((now, works));
-        let Some((then, before)) = before else { return threads };
-        let span = now.saturating_duration_since(then);
-        if span > SPAN_MAX || span.is_zero() {
-            return threads;
-        }
-        for thread in &mut threads {
-            let before = before.get(&thread.id).copied().unwrap_or_default();
-            thread.rates = Some(thread.work.rates_since(&before, span.as_secs_f64()));
-        }
-        threads
-    }
-}
-
-fn threads() -> Vec<Thread> {
-    let busy: HashMap<u64, Duration> = busy_threads().into_iter().collect();
-    let Ok(folders) = fs::read_dir("/proc/self/task") else { return Vec::new() };
+/// The threads in the order of their numbers; `None` if the system does not tell of them.
+pub(super) fn threads() -> Option<Vec<Thread>> {
+    let folders = fs::read_dir("/proc/self/task").ok()?;
     let folders = folders.filter_map(Result::ok).take(THREADS_MAX);
     let mut threads: Vec<Thread> = folders.filter_map(|folder| read(&folder.path())).collect();
-    for thread in &mut threads {
-        thread.work.busy = busy.get(&thread.id).map(Duration::as_secs_f64);
-    }
     threads.sort_unstable_by_key(|thread| thread.id);
-    threads
+    Some(threads)
 }
 
 /// Reads a folder of `/proc/PID/task`; `None` if the thread has ended.
@@ -60,7 +28,7 @@ fn read(folder: &Path) -> Option<Thread> {
 
 /// Reads `stat` and `status` (`proc_pid_stat(5)`, `proc_pid_status(5)`) and `schedstat` (kernel documentation,
 /// `scheduler/sched-stats.rst`) of a thread. A kernel may have been built without the last.
-fn parse(stat: &str, schedstat: &str, status: &str) -> Option<Thread> {
+pub(super) fn parse(stat: &str, schedstat: &str, status: &str) -> Option<Thread> {
     let (id, rest) = stat.split_once(" (")?;
     // The name may hold anything, also brackets.
     let (name, rest) = rest.rsplit_once(") ")?;
@@ -74,16 +42,19 @@ fn parse(stat: &str, schedstat: &str, status: &str) -> Option<Thread> {
         let line = status.lines().find_map(|line| line.strip_prefix(name))?;
         line.trim().parse().ok()
     };
+    // A thread works while it is on a processor, and while it could be.
+    let busy = running.zip(waiting).map(|(running, waiting)| running + waiting);
     Some(Thread {
         id: id.parse().ok()?,
         name: name.to_owned(),
-        state: field(3)?.to_owned(),
+        state: Some(field(3)?.to_owned()),
         processor: field(39).and_then(|number| number.parse().ok()),
+        busy_source: busy.map(|_| BusySource::System),
         work: ThreadWork {
             running: running.or_else(|| Some(ticks(14)? + ticks(15)?)),
             system: ticks(15),
             waiting,
-            busy: None,
+            busy,
             switches: switches("voluntary_ctxt_switches:"),
             preemptions: switches("nonvoluntary_ctxt_switches:"),
         },
@@ -102,19 +73,20 @@ mod tests {
     fn the_files_of_the_system_are_read() {
         let status = "Name:\ta\nvoluntary_ctxt_switches:\t12\nnonvoluntary_ctxt_switches:\t3\n";
         let thread = parse(STAT, "2500000000 100000000 40\n", status).expect("a thread");
-        assert_eq!((thread.id, &thread.name[..], &thread.state[..]), (8, "a) b", "R"));
+        assert_eq!((thread.id, &thread.name[..]), (8, "a) b"));
+        assert_eq!(thread.state.as_deref(), Some("R"));
         assert_eq!(thread.processor, Some(1));
         let work = ThreadWork {
             running: Some(2.5),
             system: Some(0.5),
             waiting: Some(0.1),
-            busy: None,
+            busy: Some(2.6),
             switches: Some(12.0),
             preemptions: Some(3.0),
         };
         assert_eq!(thread.work, work);
         let without = parse(STAT, "", "").expect("a thread").work;
-        assert_eq!((without.running, without.waiting), (Some(2.0), None));
+        assert_eq!((without.running, without.waiting, without.busy), (Some(2.0), None, None));
         for broken in ["", "8 (a", "8 (a) ", "x (a) R 1"] {
             assert!(parse(broken, "", "").is_none(), "{broken}");
         }

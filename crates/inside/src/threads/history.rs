@@ -1,0 +1,34 @@
+//! What threads did since somebody looked last.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use weir_view::{Thread, ThreadWork};
+
+use super::threads;
+
+/// Earlier numbers than these are not compared with.
+const SPAN_MAX: Duration = Duration::from_secs(5);
+
+/// The threads at the last look.
+#[derive(Debug, Default)]
+pub(crate) struct ThreadHistory(Option<(Instant, HashMap<u64, ThreadWork>)>);
+
+impl ThreadHistory {
+    /// The threads at this moment, with what they did since the last look.
+    pub(crate) fn look(&mut self, now: Instant) -> Vec<Thread> {
+        let mut threads = threads();
+        let works = threads.iter().map(|thread| (thread.id, thread.work)).collect();
+        let before = self.0.replace((now, works));
+        let Some((then, before)) = before else { return threads };
+        let span = now.saturating_duration_since(then);
+        if span > SPAN_MAX || span.is_zero() {
+            return threads;
+        }
+        for thread in &mut threads {
+            let before = before.get(&thread.id).copied().unwrap_or_default();
+            thread.rates = Some(thread.work.rates_since(&before, span.as_secs_f64()));
+        }
+        threads
+    }
+}
