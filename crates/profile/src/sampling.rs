@@ -1,6 +1,5 @@
 //! Taking samples.
 
-use std::collections::HashMap;
 use std::io;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -111,8 +110,7 @@ impl TimeSampling {
             true => (period, processor_time),
             false => {
                 let period = duration / collected.rounds.max(1);
-                let samples: u64 = collected.stacks.values().sum();
-                (period, period.mul_f64(samples as f64))
+                (period, period.mul_f64(collected.samples() as f64))
             }
         };
         (collected, nanoseconds(period), nanoseconds(total))
@@ -132,13 +130,14 @@ fn processor_time() -> Duration {
 
 /// The stacks with the names of their functions and threads.
 fn stacks(collected: Collected) -> Vec<Stack> {
-    let Collected { stacks, names, .. } = collected;
-    let mut functions = FunctionNames::default();
-    let name = |names: &HashMap<i32, String>, id| names.get(&id).cloned().unwrap_or_default();
-    let named = stacks.into_iter().map(|(stack, samples)| Stack {
-        thread: name(&names, stack.thread),
-        functions: functions.functions(&stack.addresses),
-        samples,
+    let mut names = FunctionNames::default();
+    let named = collected.stacks.into_iter().flat_map(|(addresses, counts)| {
+        let functions = names.functions(&addresses);
+        counts.into_iter().map(move |(thread, samples)| Stack {
+            thread: thread.to_string(),
+            functions: functions.clone(),
+            samples,
+        })
     });
     named.collect()
 }

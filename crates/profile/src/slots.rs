@@ -40,7 +40,7 @@ pub(crate) struct ClaimedSlot<'a> {
 }
 
 /// The stack of a thread.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RawStack {
     /// The number by which the system knows the thread.
     pub(crate) thread: i32,
