@@ -31,6 +31,7 @@ pub(crate) enum Unit {
     },
     Milliseconds,
     Microseconds,
+    Nanoseconds,
     RequestsPerSecond,
     GigabytesPerSecond,
     /// Bytes divided by the bytes of the log.
@@ -45,6 +46,7 @@ impl Unit {
         match name {
             "ms" => Self::Milliseconds,
             "µs" => Self::Microseconds,
+            "ns" => Self::Nanoseconds,
             "requests/s" => Self::RequestsPerSecond,
             "GB/s" => Self::GigabytesPerSecond,
             "of the log" => Self::OfTheLog,
@@ -67,6 +69,7 @@ impl Unit {
             Self::Seconds { .. } => "s",
             Self::Milliseconds => "ms",
             Self::Microseconds => "µs",
+            Self::Nanoseconds => "ns",
             Self::RequestsPerSecond => "requests/s",
             Self::GigabytesPerSecond => "GB/s",
             Self::OfTheLog => "of the log",

@@ -143,8 +143,20 @@ pub(in crate::benchmarks) fn weir_with_options(
     backend: u16,
     options: &[&str],
 ) -> Outcome<Program> {
+    weir_with(settings, backend, "", options)
+}
+
+/// Weir with these tables at the end of its configuration, and these options.
+pub(in crate::benchmarks) fn weir_with(
+    settings: &Settings,
+    backend: u16,
+    tables: &str,
+    options: &[&str],
+) -> Outcome<Program> {
     let port = free_port()?;
-    start_weir(&settings.weir(), port, &weir_configuration(port, backend, 0)?, options)
+    let config = configurations::weir(port, backend, 0)? + tables;
+    let path = written(&format!("gateway-weir-{port}.toml"), &config)?;
+    start_weir(&settings.weir(), port, &path, options)
 }
 
 /// A build of Weir with sessions that live for a time.

@@ -2,13 +2,13 @@
 
 use std::cell::RefCell;
 
-use super::watcher::Watch;
+use super::watcher::{Watch, Watcher};
 use super::{add_goals, free_address};
 use crate::benchmarks::gateway::client::{self, Requests};
 use crate::benchmarks::gateway::proxies::{self, Program};
 use crate::benchmarks::gateway::tokens::{self, Algorithm};
 use crate::benchmarks::gateway::{check, write_files};
-use crate::measure::{Contender, Unit, take_turns};
+use crate::measure::{Contender, Measured, Unit, take_turns};
 use crate::settings::Settings;
 use crate::table::Table;
 use weir_tools::shell::{Outcome, is_installed};
@@ -47,38 +47,63 @@ pub(super) fn program(settings: &Settings, backend: u16, options: &[&str]) -> Ou
     proxies::weir_with_options(settings, backend, options)
 }
 
-pub(super) fn tables(settings: &Settings) -> Outcome<Vec<Table>> {
-    if !is_installed(proxies::NGINX) || !is_installed("wrk") {
-        let mut table = Table::new("inside", "the gateway", Vec::new());
-        table.notes.push("missing: nginx and wrk".to_owned());
-        return Ok(vec![table]);
-    }
-    let Setup { backend, token, expected } = Setup::start(settings)?;
-    let gateways = Watch::ALL.map(|watch| start(settings, backend.port, watch));
+/// A gateway that is measured in turn with others.
+pub(super) struct Turn<'a> {
+    pub(super) name: &'static str,
+    pub(super) program: &'a Program,
+    /// Begins to look inside for so many seconds, if somebody does.
+    pub(super) begin: Box<dyn Fn(u32) -> Watcher + 'a>,
+}
+
+/// Whether the programs that are needed beside the gateway are installed.
+pub(super) fn is_possible() -> bool {
+    is_installed(proxies::NGINX) && is_installed("wrk")
+}
+
+pub(super) fn tables(settings: &Settings, setup: &Setup) -> Outcome<[Table; 2]> {
+    let gateways = Watch::ALL.map(|watch| start(settings, setup.backend.port, watch));
     let gateways: Outcome<Vec<Gateway>> = gateways.into_iter().collect();
     let gateways = gateways?;
-    for gateway in &gateways {
-        check::answers(&gateway.program, PATH, &token, &expected)?;
+    let turns = gateways.iter().map(|gateway| Turn {
+        name: gateway.watch.name(),
+        program: &gateway.program,
+        begin: Box::new(|seconds| gateway.watch.begin(&gateway.admin, seconds)),
+    });
+    let [mut rates, times] = measure(settings, setup, "the gateway", turns.collect())?;
+    add_goals(&mut rates);
+    Ok([rates, times])
+}
+
+/// Measures gateways in turn: the requests a second, and the processor time for a request.
+pub(super) fn measure(
+    settings: &Settings,
+    setup: &Setup,
+    title: &str,
+    turns: Vec<Turn<'_>>,
+) -> Outcome<[Table; 2]> {
+    for turn in &turns {
+        check::answers(turn.program, PATH, &setup.token, &setup.expected)?;
     }
     let seconds = if settings.is_smoke { 1 } else { SECONDS };
     let processor_us = RefCell::new(Vec::new());
-    let contender = |gateway: &Gateway| -> Outcome<f64> {
-        let before = gateway.program.processor_seconds()?;
-        let watcher = gateway.watch.begin(&gateway.admin, seconds);
-        let load = client::closed(&gateway.program, PATH, &Requests::OneToken(&token), seconds);
+    let contender = |turn: &Turn<'_>| -> Outcome<f64> {
+        let before = turn.program.processor_seconds()?;
+        let watcher = (turn.begin)(seconds);
+        let load = client::closed(turn.program, PATH, &Requests::OneToken(&setup.token), seconds);
         watcher.end()?;
         let load = load?;
-        let used = gateway.program.processor_seconds()? - before;
-        processor_us.borrow_mut().push((gateway.watch, used / load.requests * 1e6));
+        let used = turn.program.processor_seconds()? - before;
+        processor_us.borrow_mut().push((turn.name, used / load.requests * 1e6));
         Ok(load.requests / load.seconds)
     };
-    let contenders = gateways.iter().map(|gateway| {
-        Contender::new(gateway.watch.name(), settings.runs, move || contender(gateway))
-    });
+    let contenders =
+        turns.iter().map(|turn| Contender::new(turn.name, settings.runs, || contender(turn)));
     let rows = take_turns(contenders.collect(), Unit::RequestsPerSecond)?;
-    let mut rates = Table::new("inside", "the gateway, 1 kB, one token: requests a second", rows);
-    add_goals(&mut rates);
-    Ok(vec![rates, times(settings, &processor_us.into_inner())])
+    let of_what = "1 kB, one token";
+    let rates = Table::new("inside", format!("{title}, {of_what}: requests a second"), rows);
+    let rows = times(settings, &rates, &processor_us.into_inner());
+    let title = format!("{title}, {of_what}: its processor time for a request");
+    Ok([rates, Table::new("inside", title, rows)])
 }
 
 /// Starts a gateway with an admin address, if it is watched.
@@ -90,18 +115,13 @@ fn start(settings: &Settings, backend: u16, watch: Watch) -> Outcome<Gateway> {
     Ok(Gateway { watch, program, admin })
 }
 
-/// The processor time of the gateway for a request. The first turn does not count.
-fn times(settings: &Settings, measured: &[(Watch, f64)]) -> Table {
-    let rows = Watch::ALL.map(|watch| {
-        let of_it = measured.iter().filter(|(it, _)| *it == watch).map(|(_, time)| *time);
+/// The processor times of the rows of a table. The first turn of each does not count.
+fn times(settings: &Settings, rates: &Table, measured: &[(&str, f64)]) -> Vec<Measured> {
+    let row = |name: &String| {
+        let of_it = measured.iter().filter(|(it, _)| it == name).map(|(_, time)| *time);
         let runs: Vec<f64> = of_it.collect();
         let counted = runs.len().saturating_sub(settings.runs);
-        crate::measure::Measured {
-            name: watch.name().to_owned(),
-            unit: Unit::Microseconds,
-            runs: runs[counted..].to_vec(),
-        }
-    });
-    let title = "the gateway, 1 kB, one token: its processor time for a request";
-    Table::new("inside", title, rows.into())
+        Measured { name: name.clone(), unit: Unit::Microseconds, runs: runs[counted..].to_vec() }
+    };
+    rates.rows.iter().map(|rate| row(&rate.name)).collect()
 }

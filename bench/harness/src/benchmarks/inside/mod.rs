@@ -1,17 +1,23 @@
 //! What it costs that somebody looks inside: the gateway and the parsers without `--admin`, with it and with
-//! somebody who looks at all pages, and while a profile is taken; and whether profiles are right.
+//! somebody who looks at all pages, and while a profile is taken; whether profiles are right; and what
+//! messages, traces and a look that waits cost.
 
 mod agreement;
+mod collector;
 mod gateway;
 mod load;
+mod logging;
+mod options;
 mod parser;
 mod watcher;
 
 use std::net::TcpListener;
 
 use crate::build;
+use crate::measure::Measured;
 use crate::settings::Settings;
 use crate::table::{Table, Threshold};
+use gateway::Setup;
 use watcher::Watch;
 use weir_tools::shell::{Outcome, is_installed};
 
@@ -26,7 +32,21 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
         return Ok(vec![table]);
     }
     build::weir(settings)?;
-    let mut tables = gateway::tables(settings)?;
+    logging::check_levels(settings)?;
+    let mut tables = Vec::new();
+    let mut request_us = None;
+    if gateway::is_possible() {
+        let setup = Setup::start(settings)?;
+        let [rates, times] = gateway::tables(settings, &setup)?;
+        request_us = times.row(Watch::None.name()).map(Measured::median);
+        tables.extend([rates, times]);
+        tables.extend(options::tables(settings, &setup)?);
+    } else {
+        let mut table = Table::new("inside", "the gateway", Vec::new());
+        table.notes.push("missing: nginx and wrk".to_owned());
+        tables.push(table);
+    }
+    tables.push(logging::table(settings, request_us)?);
     tables.extend(parser::tables(settings)?);
     tables.push(agreement::table(settings)?);
     Ok(tables)

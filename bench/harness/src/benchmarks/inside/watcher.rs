@@ -65,6 +65,27 @@ pub(super) struct Watcher {
 }
 
 impl Watcher {
+    /// Nobody looks.
+    pub(super) fn nobody() -> Self {
+        let (end, _) = channel();
+        Self { end, threads: Vec::new() }
+    }
+
+    /// Somebody waits for a request that meets a condition, which none does in these seconds.
+    pub(super) fn waiting(address: &str, condition: &str, seconds: u32) -> Self {
+        let url = format!("http://{address}/glass.json?seconds={seconds}&condition={condition}");
+        let wait = move || {
+            let arguments = ["-sS", "-o", "/dev/null", "-w", "%{http_code}", &url];
+            let status = output_of(&mut command("curl", &arguments));
+            match status.map_err(|error| error.to_string())?.trim() {
+                "404" => Ok(()),
+                status => Err(format!("{url}: the status is {status}, not 404")),
+            }
+        };
+        let (end, _) = channel();
+        Self { end, threads: vec![thread::spawn(wait)] }
+    }
+
     /// Ends it, and checks that everything that it asked for was answered.
     pub(super) fn end(self) -> Outcome {
         drop(self.end);
