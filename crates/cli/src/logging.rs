@@ -1,7 +1,9 @@
 //! The log of a command that runs for long: beginning it, and what is reported into it.
 
 use std::fmt;
+use std::path::Path;
 
+use weir_gateway::Notice;
 use weir_log::{Filter, Format, LEVEL_MAX, Log};
 use weir_server::CertificateNotice;
 
@@ -22,16 +24,37 @@ pub(crate) fn install(filter: &Filter, format: Format) -> Result<Log, Failure> {
 }
 
 /// Reports each line of a message about a fault, such as the mistakes of a file.
-pub(crate) fn warn_lines(message: impl fmt::Display) {
+pub(crate) fn warn_lines(file: Option<&Path>, message: impl fmt::Display) {
+    let file = file.map(Path::to_string_lossy);
     for line in message.to_string().lines() {
-        tracing::warn!("{line}");
+        tracing::warn!(file = file.as_deref(), "{line}");
     }
+}
+
+/// Reports what happened to a gateway.
+pub(crate) fn report_gateway(notice: &Notice) {
+    let left_out = (notice.left_out > 0).then_some(notice.left_out);
+    tracing::warn!(
+        target: "weir_gateway",
+        backend = notice.backend.as_deref(),
+        server = notice.server.as_deref(),
+        peer = notice.peer.as_deref(),
+        endpoint = notice.endpoint.as_deref(),
+        lines_lost = notice.lines_lost,
+        spans_lost = notice.spans_lost,
+        clock_change_s = notice.clock_change_s,
+        left_out,
+        "{}", notice.sentence
+    );
 }
 
 /// Reports the news of a certificate.
 pub(crate) fn report_certificate(notice: CertificateNotice) {
+    let file = &*notice.path().to_string_lossy();
     match notice {
-        CertificateNotice::Replaced { .. } => tracing::info!(target: "weir_net", "{notice}"),
-        _ => tracing::warn!(target: "weir_net", "{notice}"),
+        CertificateNotice::Replaced { .. } => {
+            tracing::info!(target: "weir_net", file, "{notice}");
+        }
+        _ => tracing::warn!(target: "weir_net", file, "{notice}"),
     }
 }

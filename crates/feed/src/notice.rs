@@ -20,6 +20,8 @@ pub struct Notice {
     pub listener: Option<String>,
     /// The event.
     pub event: Event,
+    /// What the connection had received by then, if the event is its end.
+    pub received_bytes: Option<u64>,
     /// Notices before this one that the rate limit suppressed.
     pub suppressed: u64,
 }
@@ -63,6 +65,25 @@ pub enum Event {
     ReadFailed(Option<Peer>, io::Error),
     /// A message of the sink.
     SinkMessage(String),
+}
+
+impl Event {
+    /// The sender that it is about.
+    pub fn peer(&self) -> Option<Peer> {
+        match self {
+            Self::ConnectionRefused { peer, .. }
+            | Self::HandshakeFailed(peer, _)
+            | Self::IdleTimeout(peer, _)
+            | Self::MalformedFrame(peer, _)
+            | Self::LineMemoryFull(peer)
+            | Self::CapReached(peer, _)
+            | Self::ReadFailed(Some(peer), _) => Some(*peer),
+            Self::ConnectionsReduced { .. }
+            | Self::AcceptFailed(_)
+            | Self::ReadFailed(None, _)
+            | Self::SinkMessage(_) => None,
+        }
+    }
 }
 
 /// What limits the number of connections.

@@ -34,9 +34,20 @@ impl RateLimitedLog {
 
     /// Reports an event of a listener, or counts it as suppressed.
     pub(crate) fn report(&self, listener: Option<&str>, event: Event) {
+        self.report_with_bytes(listener, event, None);
+    }
+
+    /// As [`Self::report`], with what the connection of the event has received, if that is known.
+    pub(crate) fn report_with_bytes(
+        &self,
+        listener: Option<&str>,
+        event: Event,
+        received_bytes: Option<u64>,
+    ) {
         let taken = self.bucket.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(suppressed) = taken {
-            (self.report)(&Notice { listener: listener.map(str::to_owned), event, suppressed });
+            let listener = listener.map(str::to_owned);
+            (self.report)(&Notice { listener, event, received_bytes, suppressed });
         }
     }
 }

@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::meter::Events;
-use crate::notices::Notices;
+use crate::notices::{Notice, Notices};
 
 /// How often the clocks are compared.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -36,7 +36,10 @@ pub(crate) async fn watch_clock(events: &Events, notices: &Notices) {
         tokio::time::sleep(INTERVAL).await;
         if let Some(jump) = watch.look(SystemTime::now(), Instant::now()) {
             events.count_clock_jump(jump.direction());
-            notices.say("clock", || jump.sentence());
+            notices.say("clock", || Notice {
+                clock_change_s: Some(jump.seconds()),
+                ..Notice::new(jump.sentence())
+            });
         }
     }
 }
@@ -62,6 +65,15 @@ impl Jump {
         match self {
             Self::Forward(_) => "forward",
             Self::Back(_) => "back",
+        }
+    }
+
+    /// Whole seconds, below 0 if it was set back.
+    fn seconds(self) -> i64 {
+        let whole = |by: Duration| i64::try_from(by.as_secs()).unwrap_or(i64::MAX);
+        match self {
+            Self::Forward(by) => whole(by),
+            Self::Back(by) => -whole(by),
         }
     }
 
@@ -102,6 +114,10 @@ mod tests {
         assert_eq!(look(7_000, 5_000), None);
         assert_eq!(look(-90_000, 6_000), Some(Jump::Back(ms(98_000))));
         assert_eq!(look(-89_000, 7_000), None);
+        assert_eq!(
+            (Jump::Forward(ms(1_001)).seconds(), Jump::Back(ms(98_000)).seconds()),
+            (1, -98)
+        );
         // The machine was stopped, and both clocks with it or not.
         assert_eq!(look(-29_000, 67_000), None);
     }

@@ -18,7 +18,7 @@ use crate::clock_watch::watch_clock;
 use crate::config::{Config, ListenAddress};
 use crate::counts::GatewayCounts;
 use crate::glass::{CaptureError, RequestCondition};
-use crate::notices::Notices;
+use crate::notices::{Notice, Notices};
 use crate::record::Recorder;
 use crate::routing::Routing;
 
@@ -201,8 +201,11 @@ impl Shared {
         ProxyProtocol::new(proxies, move |peer, error| {
             // A check whether the port is open is no fault.
             if !matches!(error, ProxyHeaderError::Closed { is_empty: true }) {
-                notices.say("PROXY", || {
-                    format!("{peer}: closed without a valid header of the PROXY protocol: {error}")
+                notices.say("PROXY", || Notice {
+                    peer: Some(peer.to_string()),
+                    ..Notice::new(format!(
+                        "{peer}: closed without a valid header of the PROXY protocol: {error}"
+                    ))
                 });
             }
         })

@@ -52,7 +52,7 @@ pub use glass::{CaptureError, RequestCondition};
 pub use identifiers::{IdentifierConfig, TraceMode};
 pub use limits::{LimitConfig, LimitMode};
 pub use meter::{BUCKET_BOUNDS_S, DurationCounts, DurationExemplar, EventCounts, STATUS_CLASSES};
-pub use notices::Notices;
+pub use notices::{Notice, Notices};
 pub use record::Recorder;
 pub use traces::{SpanCounts, TraceConfig};
 pub use trusted_networks::{InvalidNetwork, TrustedNetwork, TrustedNetworks};

@@ -26,11 +26,14 @@ const COUNTS_MAX: usize = 10 * STACKS_MAX;
 /// Between two rounds through all threads passes at least so many times the time of a round.
 const ROUND_PAUSES: u32 = 9;
 
+/// How often a stack was found in the threads of each name.
+type Counts = Vec<(Arc<str>, u64)>;
+
 /// What a collector has found.
 #[derive(Debug, Default)]
 pub(crate) struct Collected {
-    /// How often each stack was found, by its addresses, in the threads of each name.
-    pub(crate) stacks: HashMap<Box<[usize]>, Vec<(Arc<str>, u64)>>,
+    /// The stacks by their addresses.
+    pub(crate) stacks: HashMap<Box<[usize]>, Counts>,
     /// The counts of all stacks.
     counts: usize,
     /// The names of the threads.

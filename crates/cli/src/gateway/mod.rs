@@ -23,7 +23,7 @@ pub(crate) use arguments::GatewayArguments;
 use upgrade::Upgrade;
 
 use crate::display::safe;
-use crate::logging::report_certificate;
+use crate::logging::{report_certificate, report_gateway};
 use crate::outcome::{Exit, Failure, say};
 use crate::serve::{Page, path_name, shutdown_signal};
 
@@ -79,7 +79,7 @@ pub(crate) fn run(arguments: &GatewayArguments) -> Result<Exit, Failure> {
         certificate_notices: CertificateNotices::new(report_certificate),
         ..BindOptions::default()
     };
-    let notices = Notices::new(|notice| tracing::warn!(target: "weir_gateway", "{notice}"));
+    let notices = Notices::new(report_gateway);
     let gateway = Gateway::bind_with(&config, options, bind, notices);
     let gateway = runtime.block_on(gateway).map_err(Failure::new)?;
     gateway.recorder().access_log().set(config.access_log.as_ref()).map_err(Failure::new)?;

@@ -34,7 +34,10 @@ async fn follow(
             () = hangups.next() => true,
             () = renames.next() => {
                 if let Err(error) = gateway.access_log().reopen() {
-                    warn_lines(format_args!("{error}\nthe access log goes on with the file before"));
+                    warn_lines(
+                        access_log_file(&config),
+                        format_args!("{error}\nthe access log goes on with the file before"),
+                    );
                 }
                 continue;
             }
@@ -54,23 +57,33 @@ async fn follow(
                 };
                 if !is_same(&read) {
                     tracing::warn!(
+                        file = &*path.to_string_lossy(),
                         "listen, tls and threads stay as they were until the gateway is started again",
                     );
                 }
                 if let Err(error) = gateway.access_log().set(read.access_log.as_ref()) {
-                    warn_lines(format_args!("{error}\nthe access log stays as it was"));
+                    warn_lines(
+                        access_log_file(&read),
+                        format_args!("{error}\nthe access log stays as it was"),
+                    );
                 }
                 gateway.replace(&read);
                 config = read;
-                tracing::info!("{}: the configuration was read again", path.display());
+                let file = &*path.to_string_lossy();
+                tracing::info!(file, "the configuration was read again");
             }
             Err(error) => {
-                warn_lines(format_args!(
-                    "{error}\nthe gateway goes on with the configuration before"
-                ));
+                warn_lines(
+                    Some(&path),
+                    format_args!("{error}\nthe gateway goes on with the configuration before"),
+                );
             }
         }
     }
+}
+
+fn access_log_file(config: &Config) -> Option<&Path> {
+    config.access_log.as_ref().map(|log| &*log.file)
 }
 
 /// What changes when a file is written or replaced.

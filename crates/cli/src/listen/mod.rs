@@ -40,6 +40,7 @@ pub(crate) fn run(arguments: &ListenArguments) -> Result<Exit, Failure> {
         for (name, reason) in runtime.block_on(running.ended()) {
             if reason == StopReason::MemoryFull {
                 tracing::error!(
+                    listener = name,
                     "{name}: the memory limit is reached; the lines read before are kept; --memory raises the limit"
                 );
                 exit = Exit::Failed;

@@ -6,10 +6,15 @@ use crate::outcome::Failure;
 
 /// Writes a notice to the log.
 pub(crate) fn report(notice: &Notice) {
-    match remedy(&notice.event) {
-        Some(remedy) => tracing::warn!(target: "weir_feed", "{notice}; {remedy}"),
-        None => tracing::warn!(target: "weir_feed", "{notice}"),
-    }
+    let remedy = remedy(&notice.event).map(|remedy| format!("; {remedy}")).unwrap_or_default();
+    tracing::warn!(
+        target: "weir_feed",
+        listener = notice.listener,
+        peer = notice.event.peer().map(|peer| peer.to_string()),
+        received_bytes = notice.received_bytes,
+        suppressed = (notice.suppressed > 0).then_some(notice.suppressed),
+        "{notice}{remedy}"
+    );
 }
 
 /// The flag that prevents the event, if one does.

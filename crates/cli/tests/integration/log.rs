@@ -1,7 +1,7 @@
 //! `--log` and `--log-as`: what the running binary writes on standard error.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::process::Stdio;
 use std::sync::mpsc::{Receiver, channel};
 
@@ -10,22 +10,28 @@ use serde_json::Value;
 use crate::gateway::{TIMEOUT, config};
 use crate::support::{Folder, Served, run, text, weir};
 
-/// A gateway whose backend is not there, and its lines on standard error.
-struct Gateway {
+/// A command that runs, such as a gateway whose backend is not there, and its lines on standard error.
+pub(crate) struct Logging {
     served: Served,
     lines: Receiver<String>,
 }
 
-impl Gateway {
+impl Logging {
     fn start(folder: &Folder, arguments: &[&str]) -> Self {
+        Self::start_with(folder, &config(nowhere()), arguments)
+    }
+
+    /// A gateway with a configuration of its own.
+    pub(crate) fn start_with(folder: &Folder, config: &str, arguments: &[&str]) -> Self {
         let path = folder.path("gateway.toml");
-        // The port of a listener that is closed at once.
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let nowhere = listener.local_addr().expect("an address");
-        drop(listener);
-        std::fs::write(&path, config(nowhere)).expect("written");
+        std::fs::write(&path, config).expect("written");
         let common = ["gateway", "--no-open", "--listen", "127.0.0.1:0", text(&path)];
-        let mut command = weir([&common[..], arguments].concat());
+        Self::run(&[&common[..], arguments].concat())
+    }
+
+    /// A command that runs for long.
+    pub(crate) fn run(arguments: &[&str]) -> Self {
+        let mut command = weir(arguments);
         let started = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
         let mut served = Served(started.expect("it starts"));
         let stderr = served.0.stderr.take().expect("a pipe");
@@ -40,7 +46,7 @@ impl Gateway {
     }
 
     /// Waits for a line that contains a text.
-    fn line(&self, part: &str) -> String {
+    pub(crate) fn line(&self, part: &str) -> String {
         loop {
             let line = self.lines.recv_timeout(TIMEOUT);
             let line = line.unwrap_or_else(|error| panic!("no `{part}`: {error}"));
@@ -51,13 +57,18 @@ impl Gateway {
     }
 
     /// Sends a request to the address in a line that announces it.
-    fn ask(line: &str) -> String {
+    pub(crate) fn ask(line: &str) -> String {
         ask(line, "GET / HTTP/1.1\r\nHost: gate\r\nConnection: close\r\n\r\n")
     }
 }
 
+/// An address at which nothing listens. A port that was free a moment ago may be that of another test by now.
+pub(crate) fn nowhere() -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], 1))
+}
+
 /// The answer to a request at the address in a line that announces it.
-fn ask(line: &str, request: &str) -> String {
+pub(crate) fn ask(line: &str, request: &str) -> String {
     let address = line.rsplit("://").next().expect("an address");
     let end = address.find(|c: char| !c.is_ascii_digit() && c != '.' && c != ':');
     let address = &address[..end.unwrap_or(address.len())];
@@ -72,12 +83,12 @@ fn ask(line: &str, request: &str) -> String {
 #[test]
 fn every_line_is_json_if_that_is_asked_for() {
     let folder = Folder::new();
-    let mut gateway = Gateway::start(&folder, &["--log-as", "json"]);
+    let mut gateway = Logging::start(&folder, &["--log-as", "json"]);
     let parse = |line: &str| serde_json::from_str::<Value>(line).expect("JSON");
     let line = gateway.line("answering at");
     let announced = parse(&line);
     assert_eq!((&announced["level"], &announced["target"]), (&"info".into(), &"weir".into()));
-    assert!(Gateway::ask(&line).starts_with("HTTP/1.1 502"));
+    assert!(Logging::ask(&line).starts_with("HTTP/1.1 502"));
     let notice = parse(&gateway.line("it cannot be reached"));
     assert_eq!((&notice["level"], &notice["target"]), (&"warn".into(), &"weir_gateway".into()));
     assert!(notice["time"].as_str().is_some_and(|time| time.ends_with('Z')), "{notice}");
@@ -91,16 +102,16 @@ fn every_line_is_json_if_that_is_asked_for() {
 fn the_text_has_a_time_and_a_level_and_the_filter_holds() {
     let folder = Folder::new();
     let filter = "off,weir_gateway=warn";
-    let gateway = Gateway::start(&folder, &["--log", filter]);
+    let gateway = Logging::start(&folder, &["--log", filter]);
     let line = gateway.line("answering at");
     assert!(line.starts_with("weir: answering at tcp://"), "{line}");
-    assert!(Gateway::ask(&line).starts_with("HTTP/1.1 502"));
+    assert!(Logging::ask(&line).starts_with("HTTP/1.1 502"));
     let notice = gateway.line("it cannot be reached");
     assert!(notice.contains("Z warn  weir_gateway: "), "{notice}");
 
-    let mut quiet = Gateway::start(&folder, &["--log", "info,weir_gateway=off"]);
+    let mut quiet = Logging::start(&folder, &["--log", "info,weir_gateway=off"]);
     let line = quiet.line("answering at");
-    assert!(Gateway::ask(&line).starts_with("HTTP/1.1 502"));
+    assert!(Logging::ask(&line).starts_with("HTTP/1.1 502"));
     // The answer comes after the notice would have been written.
     quiet.served.0.kill().expect("it runs");
     let rest: Vec<String> = quiet.lines.iter().collect();
@@ -123,7 +134,7 @@ fn a_filter_that_is_not_valid_is_refused() {
 fn the_filter_changes_at_the_admin_address() {
     let folder = Folder::new();
     let admin = ["--admin", "127.0.0.1:0", "--log", "info,weir_gateway=off"];
-    let gateway = Gateway::start(&folder, &admin);
+    let gateway = Logging::start(&folder, &admin);
     // They come in any order.
     let (mut inside, mut answering) = (None, None);
     while inside.is_none() || answering.is_none() {
@@ -159,7 +170,7 @@ fn the_filter_changes_at_the_admin_address() {
     assert_eq!(tail(0)["filter"], "info,weir_gateway=off", "nothing has changed it");
     let good = at_admin("POST", "/log/filter", "Sec-Fetch-Site: same-origin\r\n", "warn");
     assert!(good.starts_with("HTTP/1.1 200") && good.ends_with("warn\n"), "{good}");
-    assert!(Gateway::ask(&answering).starts_with("HTTP/1.1 502"));
+    assert!(Logging::ask(&answering).starts_with("HTTP/1.1 502"));
     let notice = gateway.line("it cannot be reached");
     assert!(notice.contains("weir_gateway"), "{notice}");
     let after = tail(before["next"].as_u64().expect("a number"));

@@ -25,6 +25,7 @@ mod kinds;
 mod late_values;
 mod listen;
 mod log;
+mod log_fields;
 mod manual;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod memory;

@@ -22,24 +22,25 @@ use crate::sink::Sink;
 static WRITER: TaskKind = TaskKind::new("feed writer");
 
 /// Reads a connection to its end. `sender` says who sends, for one who looks. The lines
-/// read before an error are kept.
+/// read before an error are kept. Returns also the bytes that it has received.
 pub(crate) async fn run<S: Sink>(
     context: Arc<ConnectionContext<S>>,
     socket: Socket,
     sender: String,
-) -> ConnectionEnd {
+) -> (ConnectionEnd, u64) {
     let idle = Arc::new(IdleClock::new());
     let observed = Arc::new(Followed::new(&context.captures, sender));
     let shared = (idle.clone(), observed.clone());
     let worker = Worker::new(context.clone(), shared, socket.is_datagram());
     let mode = context.options.active;
     let mut reader = Reader::new(context, socket, (idle, observed));
-    match mode {
+    let end = match mode {
         ActiveMode::Passive => read_passive(&mut reader, worker).await,
         ActiveMode::Once => read_ahead(&mut reader, worker, 1).await,
         ActiveMode::Count(reads) => read_ahead(&mut reader, worker, reads.get()).await,
         ActiveMode::Unlimited => read_unlimited(&mut reader, worker).await,
-    }
+    };
+    (end, reader.received_bytes)
 }
 
 /// Reads again once the sink has taken the lines of the last read.

@@ -35,6 +35,8 @@ pub(crate) struct Reader<S> {
     observed: Arc<Followed>,
     /// When the last read began and ended.
     last_read: (Instant, Instant),
+    /// Bytes of all reads so far.
+    pub(crate) received_bytes: u64,
 }
 
 impl<S: Sink> Reader<S> {
@@ -44,7 +46,7 @@ impl<S: Sink> Reader<S> {
         (idle, observed): (Arc<IdleClock>, Arc<Followed>),
     ) -> Self {
         let now = Instant::now();
-        Self { context, socket, idle, observed, last_read: (now, now) }
+        Self { context, socket, idle, observed, last_read: (now, now), received_bytes: 0 }
     }
 
     /// The next bytes. Holds no buffer while it waits for them.
@@ -120,7 +122,8 @@ impl<S: Sink> Reader<S> {
         Ok(())
     }
 
-    fn count(&self, chunk: &Chunk) {
+    fn count(&mut self, chunk: &Chunk) {
+        self.received_bytes += chunk.filled as u64;
         let counters = &self.context.counters;
         counters.reads.add(1);
         counters.bytes.add(chunk.filled as u64);

@@ -61,8 +61,9 @@ impl<S: Sink> Listener<S> {
         self.context.counters.connections_open.add(1);
         match connection.open(self.admission.handshake).await {
             Ok(stream) => {
-                let end = self.run_connection(stream, peer).await;
-                self.close(peer, end);
+                let (end, received_bytes) = self.run_connection(stream, peer).await;
+                tracing::debug!(%peer, received_bytes, ?end, "the connection of a sender has ended");
+                self.close(peer, end, received_bytes);
             }
             Err(error) => {
                 let counters = &self.context.counters;
@@ -75,22 +76,21 @@ impl<S: Sink> Listener<S> {
             }
         }
         self.context.counters.connections_open.subtract(1);
-        tracing::debug!(%peer, "the connection of a sender has ended");
     }
 
-    async fn run_connection(&self, stream: SocketStream, peer: Peer) -> ConnectionEnd {
+    async fn run_connection(&self, stream: SocketStream, peer: Peer) -> (ConnectionEnd, u64) {
         let sender = format!("{peer} at {}", self.name());
         connection::run(self.context.clone(), Socket::Stream(stream), sender).await
     }
 
     /// Counts and reports how a connection ended.
-    fn close(&self, peer: Peer, end: ConnectionEnd) {
+    fn close(&self, peer: Peer, end: ConnectionEnd, received_bytes: u64) {
         let counters = &self.context.counters;
         let (counter, event) = match end {
             ConnectionEnd::Closed | ConnectionEnd::NoCloseNotify => return,
             ConnectionEnd::SinkStopped(why) => return self.stop(why),
             ConnectionEnd::ReadFailed(error) => {
-                return self.report(Event::ReadFailed(Some(peer), error));
+                return self.report_end(Event::ReadFailed(Some(peer), error), received_bytes);
             }
             ConnectionEnd::IdleTimeout => (
                 &counters.connections_timed_out,
@@ -108,6 +108,6 @@ impl<S: Sink> Listener<S> {
             ),
         };
         counter.add(1);
-        self.report(event);
+        self.report_end(event, received_bytes);
     }
 }

@@ -90,7 +90,7 @@ impl<S: Sink> Listener<S> {
             BoundSocket::Datagrams(socket) => {
                 let sender = format!("all datagrams at {}", self.name());
                 let socket = Socket::Datagrams(socket);
-                match connection::run(self.context.clone(), socket, sender).await {
+                match connection::run(self.context.clone(), socket, sender).await.0 {
                     ConnectionEnd::ReadFailed(error) => self.report(Event::ReadFailed(None, error)),
                     ConnectionEnd::SinkStopped(why) => self.stop(why),
                     // A datagram socket has no end, frames, partial lines or idle limit.
@@ -125,5 +125,10 @@ impl<S: Sink> Listener<S> {
 
     pub(crate) fn report(&self, event: Event) {
         self.log.report(Some(&self.name()), event);
+    }
+
+    /// Reports the end of a connection that has received so many bytes.
+    pub(crate) fn report_end(&self, event: Event, received_bytes: u64) {
+        self.log.report_with_bytes(Some(&self.name()), event, Some(received_bytes));
     }
 }

@@ -10,7 +10,7 @@ use super::clock::Clock;
 use super::line::{push_combined, push_object};
 use super::settings::AccessLogFormat;
 use super::writer::LogFile;
-use crate::notices::Notices;
+use crate::notices::{Notice, Notices};
 
 /// How long lines wait for others.
 const INTERVAL: Duration = Duration::from_millis(500);
@@ -127,8 +127,9 @@ impl Queue {
     /// Notes lines that are in no file.
     pub(super) fn note_lost(&self, lines: u64, reason: &str) {
         let lost = self.lost.fetch_add(lines, Ordering::Relaxed) + lines;
-        self.notices.say("access log", || {
-            format!("{lost} lines are missing in the access log so far: {reason}")
+        self.notices.say("access log", || Notice {
+            lines_lost: Some(lost),
+            ..Notice::new(format!("{lost} lines are missing in the access log so far: {reason}"))
         });
     }
 

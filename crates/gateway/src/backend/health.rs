@@ -8,7 +8,7 @@ use hyper::{Method, Request};
 
 use super::pool::Lease;
 use super::{Backend, Instance};
-use crate::notices::Notices;
+use crate::notices::{Notice, Notices};
 use crate::upload_body::UploadBody;
 
 /// An answer to a health check that is larger than this is not read to its end.
@@ -40,11 +40,19 @@ pub(crate) async fn watch(backend: std::sync::Weak<Backend>, notices: Notices) {
 /// Says that a server is well now, or why it is not. Each of both has its own pause, so that the last is said
 /// even if both follow one another.
 fn say_change(notices: &Notices, backend: &str, server: &str, checked: Result<(), String>) {
-    let server = format!("{server} of the backend {backend}");
+    let subject = format!("{server} of the backend {backend}");
+    let notice = |sentence| Notice {
+        backend: Some(backend.to_owned()),
+        server: Some(server.to_owned()),
+        ..Notice::new(sentence)
+    };
     match checked {
-        Ok(()) => notices.say(&format!("well {server}"), || format!("{server}: it is well again")),
-        Err(reason) => notices.say(&format!("not well {server}"), || {
-            format!("{server}: it gets no requests, because its health check failed: {reason}")
+        Ok(()) => notices
+            .say(&format!("well {subject}"), || notice(format!("{subject}: it is well again"))),
+        Err(reason) => notices.say(&format!("not well {subject}"), || {
+            notice(format!(
+                "{subject}: it gets no requests, because its health check failed: {reason}"
+            ))
         }),
     }
 }

@@ -23,6 +23,7 @@ use crate::http_version::version_name;
 use crate::identifiers::RecordedIdentifiers;
 use crate::limits::{Admission, OwnQuota};
 use crate::meter::BackendMeter;
+use crate::notices::Notice;
 use crate::traces::RequestTrace;
 
 /// What is known so far of a request. It is written when it is dropped, so that none is lost.
@@ -176,9 +177,14 @@ impl OpenRecord {
 
     /// Says why no connection to a server can be had.
     pub(crate) fn say_unreachable(&self, server: &str, reason: &dyn Display) {
-        self.recorder.notices().say(server, || match &self.backend {
-            Some(backend) => format!("{server} of the backend {}: {reason}", backend.name),
-            None => format!("{server}: {reason}"),
+        let backend = self.backend.as_ref().map(|backend| &backend.name);
+        self.recorder.notices().say(server, || Notice {
+            backend: backend.map(ToString::to_string),
+            server: Some(server.to_owned()),
+            ..Notice::new(match backend {
+                Some(backend) => format!("{server} of the backend {backend}: {reason}"),
+                None => format!("{server}: {reason}"),
+            })
         });
     }
 

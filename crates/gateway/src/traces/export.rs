@@ -14,7 +14,7 @@ use super::config::TraceConfig;
 use super::otlp::Envelope;
 use super::queue::{Batch, SpanQueue};
 use crate::fetch::{FetchAnswer, FetchProblem};
-use crate::notices::Notices;
+use crate::notices::{Notice, Notices};
 
 /// How often a batch is sent before it is lost.
 const TRIES_MAX: u32 = 5;
@@ -96,8 +96,11 @@ impl Exporter {
     fn lose(&self, counter: &AtomicU64, spans: u64, reason: &str) {
         counter.fetch_add(spans, Ordering::Relaxed);
         let endpoint = &self.config.endpoint;
-        self.notices
-            .say("traces", || format!("traces: {endpoint}: {spans} spans are lost: {reason}"));
+        self.notices.say("traces", || Notice {
+            endpoint: Some(endpoint.to_string()),
+            spans_lost: Some(spans),
+            ..Notice::new(format!("traces: {endpoint}: {spans} spans are lost: {reason}"))
+        });
     }
 }
 

@@ -273,6 +273,8 @@ async fn lines_that_the_disk_refuses_are_counted() {
     let log = gate.handle.access_log();
     log.flush();
     assert_eq!(log.lost(), 3);
-    let heard = gate.heard.lock().expect("no panic").join("\n");
-    assert!(heard.contains(" missing in the access log so far: No space left"), "{heard}");
+    let heard = gate.heard.lock().expect("no panic").clone();
+    let lost = heard.iter().find(|it| it.lines_lost.is_some()).expect("the notice");
+    let reason = " missing in the access log so far: No space left";
+    assert!(lost.sentence.contains(reason), "{lost:?}");
 }

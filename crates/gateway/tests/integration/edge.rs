@@ -92,9 +92,10 @@ async fn proxies_name_their_clients_by_the_proxy_protocol() {
     let heard = gate.heard.lock().expect("no panic").clone();
     assert_eq!(heard.len(), 1, "{heard:?}");
     assert!(
-        heard[0].contains("without a valid header of the PROXY protocol: there is none"),
+        heard[0].sentence.contains("without a valid header of the PROXY protocol: there is none"),
         "{heard:?}"
     );
+    assert!(heard[0].peer.as_ref().is_some_and(|it| it.starts_with("127.0.0.1:")), "{heard:?}");
     gate.reload(&backend.config());
     assert_eq!(
         gate.exchange(&format!("{from_proxy}{request}")).await,
@@ -113,7 +114,9 @@ async fn a_server_that_cannot_be_reached_is_named_once() {
     let heard = gate.heard.lock().expect("no panic").clone();
     assert_eq!(heard.len(), 1, "{heard:?}");
     let expected = format!("{address} of the backend one: it cannot be reached: ");
-    assert!(heard[0].starts_with(&expected), "{heard:?}");
+    assert!(heard[0].sentence.starts_with(&expected), "{heard:?}");
+    let names = (heard[0].backend.as_deref(), heard[0].server.clone());
+    assert_eq!(names, (Some("one"), Some(address.to_string())));
 }
 
 #[tokio::test]
@@ -128,7 +131,8 @@ async fn a_server_that_is_not_well_is_named_with_the_reason() {
     let gate = Gate::start(&config(&[backend.address], health)).await;
     let heard = async |part: &str| {
         let said = async {
-            while !gate.heard.lock().expect("no panic").iter().any(|it| it.contains(part)) {
+            while !gate.heard.lock().expect("no panic").iter().any(|it| it.sentence.contains(part))
+            {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
@@ -137,5 +141,8 @@ async fn a_server_that_is_not_well_is_named_with_the_reason() {
     heard("its health check failed: its status is 500").await;
     IS_WELL.store(true, Ordering::SeqCst);
     heard("it is well again").await;
-    assert_eq!(gate.heard.lock().expect("no panic").len(), 2, "each change is said once");
+    let heard = gate.heard.lock().expect("no panic").clone();
+    assert_eq!(heard.len(), 2, "each change is said once");
+    assert!(heard.iter().all(|it| it.backend.as_deref() == Some("one")), "{heard:?}");
+    assert!(heard.iter().all(|it| it.server.is_some()), "{heard:?}");
 }

@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use weir_core::{Record, RecordKind, RowReader};
-use weir_gateway::{Config, Gateway, GatewayHandle, Notices};
+use weir_gateway::{Config, Gateway, GatewayHandle, Notice, Notices};
 use weir_ingest::{DataSet, Pipeline, PipelineOptions, Retention};
 use weir_net::ServeOptions;
 use weir_net::socket::BindOptions;
@@ -23,7 +23,7 @@ pub(crate) struct Gate {
     pub(crate) address: SocketAddr,
     pub(crate) handle: GatewayHandle,
     /// What a person heard of it.
-    pub(crate) heard: Arc<Mutex<Vec<String>>>,
+    pub(crate) heard: Arc<Mutex<Vec<Notice>>>,
     pipeline: Pipeline,
     stop: oneshot::Sender<()>,
     serving: JoinHandle<()>,
@@ -48,7 +48,7 @@ impl Gate {
         let config = parse_at(listen, config);
         let heard = Arc::new(Mutex::new(Vec::new()));
         let hears = heard.clone();
-        let notices = Notices::new(move |it| hears.lock().expect("no panic").push(it.to_owned()));
+        let notices = Notices::new(move |it| hears.lock().expect("no panic").push(it.clone()));
         let options = ServeOptions { connection_threads: threads, ..ServeOptions::default() };
         let bind = BindOptions::default();
         let gateway = Gateway::bind_with(&config, options, bind, notices).await;

@@ -216,7 +216,7 @@ async fn a_batch_is_sent_again_after_the_time_that_the_collector_names() {
     gate.stop().await;
     let counts = handle.counts().spans.expect("traces are on");
     assert_eq!((counts.sent, counts.refused, counts.unanswered), (1, 1, 0));
-    assert!(heard.lock().expect("no panic").iter().any(|it| it.contains("a reason")));
+    assert!(heard.lock().expect("no panic").iter().any(|it| it.sentence.contains("a reason")));
 }
 
 #[tokio::test]
@@ -233,7 +233,10 @@ async fn what_the_collector_refuses_is_lost_and_counted() {
     gate.stop().await;
     let counts = handle.counts().spans.expect("traces are on");
     assert_eq!((counts.sent, counts.refused), (0, 2), "a reload of the same keeps the counts");
-    assert!(heard.lock().expect("no panic").iter().any(|it| it.contains("2 spans are lost")));
+    let heard = heard.lock().expect("no panic").clone();
+    let lost = heard.iter().find(|it| it.spans_lost == Some(2)).expect("the notice");
+    assert!(lost.sentence.contains("2 spans are lost"), "{lost:?}");
+    assert!(lost.endpoint.as_ref().is_some_and(|it| it.starts_with("http://")), "{lost:?}");
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! What a person should hear of a certificate while it is used.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -43,6 +43,19 @@ pub enum CertificateNotice {
         /// Which file cannot be used, and why.
         reason: String,
     },
+}
+
+impl CertificateNotice {
+    /// The file of the certificate.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::EndsSoon { path, .. }
+            | Self::Expired { path, .. }
+            | Self::NotValidYet { path, .. }
+            | Self::Replaced { path }
+            | Self::Kept { path, .. } => path,
+        }
+    }
 }
 
 impl fmt::Display for CertificateNotice {

@@ -119,6 +119,10 @@ impl FetchedKeySet {
         let url = running.0.url.to_string();
         tokio::spawn(KEY_SET.observe(&*url, async move {
             let outcome = running.0.fetch_once().await;
+            if let Err(error) = &outcome {
+                let url = running.0.url.to_string();
+                tracing::warn!(target: "weir_gateway", url, error, "the keys of an issuer cannot be fetched");
+            }
             let outcome = outcome.as_ref().map(|(text, set)| (&text[..], set.clone()));
             running.0.current.note(outcome.map_err(Clone::clone), Some(now_unix_s));
         }));
