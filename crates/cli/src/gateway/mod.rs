@@ -42,10 +42,16 @@ const HANDOVER_GRACE: Duration = Duration::from_secs(3_600);
 /// Connections of clients at most.
 const CONNECTIONS_MAX: usize = 65_536;
 
-/// The connections of clients for which there are descriptors. Each may need a second one, to a backend.
-fn connections_max() -> usize {
-    let budget = weir_server::reserve_connections(2 * CONNECTIONS_MAX);
-    (budget.connections_max / 2).clamp(1, CONNECTIONS_MAX)
+/// The connections of clients for which there are descriptors beside those of the page.
+fn connections_max(of_page: usize) -> usize {
+    let wanted = of_page.saturating_add(2 * CONNECTIONS_MAX);
+    share(weir_server::reserve_connections(wanted).connections_max, of_page)
+}
+
+/// The part of all connections that clients may have. Each may need a second one, to a backend. Where there
+/// are few, the page gets a quarter.
+fn share(connections: usize, of_page: usize) -> usize {
+    ((connections - of_page.min(connections / 4)) / 2).clamp(1, CONNECTIONS_MAX)
 }
 
 /// Runs the command.
@@ -64,7 +70,7 @@ pub(crate) fn run(arguments: &GatewayArguments) -> Result<Exit, Failure> {
     let runtime = page.runtime();
     let threads = config.threads.or_else(|| available_parallelism().ok().map(NonZero::get));
     let options = ServeOptions {
-        connections_max: connections_max(),
+        connections_max: connections_max(arguments.page.connections_max()?),
         connection_threads: threads.unwrap_or(1),
         grace_period: GRACE,
         ..ServeOptions::default()
@@ -159,5 +165,23 @@ impl Starter {
         }
         service::tell("READY=1");
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CONNECTIONS_MAX, share};
+
+    #[test]
+    fn each_client_has_two_descriptors_beside_those_of_the_page() {
+        for (connections, of_page, expected) in [
+            (2 * CONNECTIONS_MAX + 1_024, 1_024, CONNECTIONS_MAX),
+            (10_000, 1_000, 4_500),
+            (768, 1_024, 288),
+            (1, 1_024, 1),
+            (usize::MAX, 0, CONNECTIONS_MAX),
+        ] {
+            assert_eq!(share(connections, of_page), expected, "{connections} and {of_page}");
+        }
     }
 }

@@ -21,6 +21,9 @@ pub(crate) fn run(arguments: &ListenArguments) -> Result<Exit, Failure> {
     let format = arguments.page.read.format_choice()?;
     let window = arguments.keep.window(&arguments.page.read)?;
     let page = Page::open(&arguments.page)?;
+    // The page and the listeners each see to their own connections; there have to be descriptors for both.
+    let of_page = arguments.page.connections_max()?;
+    weir_server::reserve_connections(of_page.saturating_add(options.connections_max));
     let runtime = page.runtime();
     let feed = runtime.block_on(Feed::bind(options, &arguments.addresses));
     let feed = feed.map_err(|error| notices::bind_failure(&error))?;
