@@ -19,16 +19,17 @@ pub(crate) fn watch(
     gateway: GatewayHandle,
 ) -> impl Future<Output = ()> + Send {
     let signals = (Signal::hangup(), Signal::user1());
-    follow(signals, path, config, gateway)
+    // Whoever has seen the gateway start may change the file before the future is polled.
+    let seen = stamp(&path);
+    follow(signals, (path, seen), config, gateway)
 }
 
 async fn follow(
     (mut hangups, mut renames): (Signal, Signal),
-    path: PathBuf,
+    (path, mut seen): (PathBuf, Option<Stamp>),
     mut config: Config,
     gateway: GatewayHandle,
 ) {
-    let mut seen = stamp(&path);
     loop {
         let is_asked = tokio::select! {
             () = hangups.next() => true,
@@ -86,8 +87,10 @@ fn access_log_file(config: &Config) -> Option<&Path> {
     config.access_log.as_ref().map(|log| &*log.file)
 }
 
-/// What changes when a file is written or replaced.
-fn stamp(path: &Path) -> Option<(SystemTime, u64)> {
+/// What changes when a file is written or replaced: its time, and its length.
+type Stamp = (SystemTime, u64);
+
+fn stamp(path: &Path) -> Option<Stamp> {
     let metadata = std::fs::metadata(path).ok()?;
     Some((metadata.modified().ok()?, metadata.len()))
 }
