@@ -8,8 +8,9 @@ use crate::settings::{Settings, folder, text};
 use crate::table::{Table, Threshold};
 use weir_tools::shell::{Outcome, command, output_of};
 
-/// A call that the filter leaves out may take this much longer than none: a load and a branch.
-const DISABLED_NS_MAX: f64 = 1.0;
+/// A call that the filter leaves out may take this much longer than none: a few loads and branches, a ten
+/// thousandth of a request of the gateway.
+const DISABLED_NS_MAX: f64 = 2.0;
 
 const NONE: &str = "no call";
 const DISABLED: &str = "off by the filter";
