@@ -11,6 +11,8 @@ use hyper::{Method, Response};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
+#[cfg(unix)]
+use tokio::signal::unix::{SignalKind, signal};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
@@ -36,6 +38,7 @@ struct Running {
 static RUNNING: LazyLock<Running> = LazyLock::new(|| {
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let runtime = runtime.expect("a runtime");
+    keep_broken_pipes_harmless(&runtime);
     let certificate = SelfSignedCertificate::new(["localhost".to_owned()]).expect("a certificate");
     let connector = connector(CertificateDer::from(certificate.der().to_vec()));
     let options = BindOptions { self_signed: Some(certificate), ..BindOptions::default() };
@@ -58,6 +61,19 @@ static RUNNING: LazyLock<Running> = LazyLock::new(|| {
     ));
     Running { runtime, address, connector }
 });
+
+/// Takes the signal of a write to a closed connection, which ends a process whose `main` is not Rust's: that of
+/// libFuzzer is not.
+#[cfg(unix)]
+fn keep_broken_pipes_harmless(runtime: &Runtime) {
+    let _in_runtime = runtime.enter();
+    let signal = signal(SignalKind::pipe());
+    // The handler stays when nobody listens.
+    drop(signal.expect("a handler"));
+}
+
+#[cfg(not(unix))]
+fn keep_broken_pipes_harmless(_runtime: &Runtime) {}
 
 /// What trusts a certificate, and speaks HTTP/2 only.
 fn connector(certificate: CertificateDer<'_>) -> TlsConnector {
