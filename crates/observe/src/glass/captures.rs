@@ -1,19 +1,17 @@
 //! Those who wait for a request.
 
 use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
 
 use super::journal::{Journal, Notes, Observation};
+use super::places::{Place, Places};
 
 /// Captures that wait at a time.
 const WAITING_MAX: usize = 8;
-
-/// Journals at a time. With all of them full, of requests with long heads, they have 40 MB.
-const JOURNALS_MAX: usize = 128;
 
 /// The captures that wait in the whole program.
 static ARMED: AtomicUsize = AtomicUsize::new(0);
@@ -30,6 +28,9 @@ pub fn is_any_armed() -> bool {
 pub struct Captures<C> {
     /// The captures that wait.
     armed: AtomicUsize,
+    places: Places,
+    /// Those that were not noted so far, because too many were.
+    unseen: AtomicU64,
     state: Mutex<State<C>>,
 }
 
@@ -47,8 +48,8 @@ struct Waiting<C> {
     sender: oneshot::Sender<Observation>,
     /// Those that have ended, and did not meet the condition.
     ended: u64,
-    /// Those that were not noted, because too many were.
-    unseen: u64,
+    /// Those that were not noted before it began to wait.
+    unseen_before: u64,
 }
 
 /// Somebody who waits. Dropping it ends the wait.
@@ -89,7 +90,12 @@ impl std::error::Error for TooManyCaptures {}
 impl<C> Default for Captures<C> {
     fn default() -> Self {
         let state = State { next: 0, waiting: Vec::new(), journals: Vec::new() };
-        Self { armed: AtomicUsize::new(0), state: Mutex::new(state) }
+        Self {
+            armed: AtomicUsize::new(0),
+            places: Places::default(),
+            unseen: AtomicU64::new(0),
+            state: Mutex::new(state),
+        }
     }
 }
 
@@ -107,7 +113,8 @@ impl<C> Captures<C> {
         }
         let number = state.next;
         state.next += 1;
-        state.waiting.push(Waiting { number, condition, sender, ended: 0, unseen: 0 });
+        let unseen_before = self.unseen.load(Ordering::Relaxed);
+        state.waiting.push(Waiting { number, condition, sender, ended: 0, unseen_before });
         self.count(&state);
         ARMED.fetch_add(1, Ordering::Relaxed);
         drop(state);
@@ -127,36 +134,36 @@ impl<C> Captures<C> {
     }
 
     /// Begins the journal of something long that is under way, such as an upload, if somebody waits and it has
-    /// none; lets go of one that nobody waits for any more. It can be called for each of its steps.
+    /// none; lets go of one that nobody waits for any more. It can be called for each of its steps: it takes a lock
+    /// that others may want only if it begins a journal.
     #[inline]
     pub fn follow(&self, journal: &mut Option<Journal>, name: impl FnOnce() -> String) {
         if !self.is_armed() {
             *journal = None;
-        } else if journal.as_ref().is_none_or(|journal| journal.notes().is_over()) {
-            *journal = self.open_in(&mut self.lock(), &name());
+        } else if journal.as_ref().is_none_or(|journal| journal.notes().is_over())
+            && let Some(place) = self.places.take()
+        {
+            *journal = Some(self.open_at(place, &name()));
         }
     }
 
     #[cold]
     fn open(&self, name: &str) -> Option<Journal> {
-        let mut state = self.lock();
-        let journal = self.open_in(&mut state, name);
-        if journal.is_none() {
-            for waiting in &mut state.waiting {
-                waiting.unseen += 1;
+        match self.places.take() {
+            Some(place) => Some(self.open_at(place, name)),
+            None => {
+                self.unseen.fetch_add(1, Ordering::Relaxed);
+                None
             }
         }
-        journal
     }
 
-    fn open_in(&self, state: &mut State<C>, name: &str) -> Option<Journal> {
+    fn open_at(&self, place: Place, name: &str) -> Journal {
+        let journal = Journal::new(place, name);
+        let mut state = self.lock();
         state.journals.retain(|notes| notes.strong_count() > 0);
-        if state.journals.len() >= JOURNALS_MAX {
-            return None;
-        }
-        let journal = Journal::new(name);
         state.journals.push(Arc::downgrade(journal.notes()));
-        Some(journal)
+        journal
     }
 
     /// What the journal is of has ended. The first who waits and whose condition it meets gets it when the last
@@ -211,8 +218,9 @@ impl<C> Captures<C> {
         let oldest = || journals.iter().find(|notes| is_unconditional && notes.is_free());
         let sight = match (own().or_else(oldest), &waiting) {
             (Some(notes), _) => Sight::Found(Box::new(notes.so_far())),
-            (None, Some(Waiting { ended, unseen, .. })) => {
-                Sight::Nothing { ended: *ended, unseen: *unseen }
+            (None, Some(Waiting { ended, unseen_before, .. })) => {
+                let unseen = self.unseen.load(Ordering::Relaxed).saturating_sub(*unseen_before);
+                Sight::Nothing { ended: *ended, unseen }
             }
             (None, None) => Sight::Nothing { ended: 0, unseen: 0 },
         };
@@ -248,5 +256,61 @@ impl<C> Drop for Capture<C> {
         if state.waiting.len() < before {
             self.captures.disarmed(&mut state);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::sync::Arc;
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use super::super::places::JOURNALS_MAX;
+    use super::{Captures, Journal};
+
+    /// Asks in vain for a journal on another thread, while this one has the lock.
+    fn asks_without_the_lock(captures: &Arc<Captures<Infallible>>, kept: Option<Journal>) -> bool {
+        let held = captures.lock();
+        let (sender, answered) = mpsc::channel();
+        let asking = captures.clone();
+        let thread = std::thread::spawn(move || {
+            let mut journal = kept;
+            asking.follow(&mut journal, || "a feed".to_owned());
+            // The receiver has gone if this took too long.
+            let _ = sender.send(());
+        });
+        let is_answered = answered.recv_timeout(Duration::from_secs(5)).is_ok();
+        drop(held);
+        thread.join().expect("no panic");
+        is_answered
+    }
+
+    #[test]
+    fn a_feed_without_a_place_takes_no_lock() {
+        let captures = Arc::new(Captures::default());
+        let _capture = captures.arm(None).expect("a place");
+        let name = || "a feed".to_owned();
+        let mut held: Vec<Journal> =
+            (0..JOURNALS_MAX).map(|_| captures.journal(name).expect("a place")).collect();
+        assert!(asks_without_the_lock(&captures, None), "all places are taken");
+        let last = held.pop();
+        assert!(asks_without_the_lock(&captures, last), "it has a journal");
+        let mut journal = None;
+        captures.follow(&mut journal, name);
+        assert!(journal.is_some(), "the place of the one that ended is free");
+    }
+
+    #[test]
+    fn a_journal_that_nobody_waits_for_holds_no_place() {
+        let captures = Arc::new(Captures::<Infallible>::default());
+        let name = || "a request".to_owned();
+        let capture = captures.arm(None).expect("a place");
+        let _held: Vec<Journal> =
+            (0..JOURNALS_MAX).map(|_| captures.journal(name).expect("a place")).collect();
+        assert!(captures.journal(name).is_none());
+        drop(capture);
+        let _capture = captures.arm(None).expect("a place");
+        assert!(captures.journal(name).is_some());
     }
 }

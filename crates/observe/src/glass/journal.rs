@@ -1,10 +1,12 @@
 //! What one request, upload or feed notes.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use tokio::sync::oneshot;
 
+use super::places::Place;
 use super::step::{Step, StepTotal};
 use super::steps::Steps;
 
@@ -27,6 +29,8 @@ pub struct Journal(Arc<Notes>);
 pub(super) struct Notes {
     begun: Instant,
     begun_at: SystemTime,
+    /// Whether nobody waits for it any more.
+    is_over: AtomicBool,
     noted: Mutex<Noted>,
 }
 
@@ -39,8 +43,8 @@ struct Noted {
     texts: Vec<(&'static str, String)>,
     /// The capture that gets it, with its number.
     recipient: Option<(u64, oneshot::Sender<Observation>)>,
-    /// Whether nobody waits for it any more.
-    is_over: bool,
+    /// Its place among the journals. Without one, nobody waits for it any more.
+    place: Option<Place>,
 }
 
 /// What was noted of one request, upload or feed.
@@ -67,7 +71,7 @@ pub struct Observation {
 }
 
 impl Journal {
-    pub(super) fn new(name: &str) -> Self {
+    pub(super) fn new(place: Place, name: &str) -> Self {
         let begun = Instant::now();
         let noted = Noted {
             name: cut(name, DETAIL_BYTES_MAX),
@@ -75,9 +79,11 @@ impl Journal {
             steps: Steps::default(),
             texts: Vec::new(),
             recipient: None,
-            is_over: false,
+            place: Some(place),
         };
-        Self(Arc::new(Notes { begun, begun_at: SystemTime::now(), noted: Mutex::new(noted) }))
+        let is_over = AtomicBool::new(false);
+        let (begun_at, noted) = (SystemTime::now(), Mutex::new(noted));
+        Self(Arc::new(Notes { begun, begun_at, is_over, noted }))
     }
 
     pub(super) fn notes(&self) -> &Arc<Notes> {
@@ -127,7 +133,7 @@ impl Journal {
     /// secret.
     pub fn text(&self, title: &'static str, text: &str) {
         let mut noted = self.0.lock();
-        if noted.texts.len() < TEXTS_MAX && !noted.is_over {
+        if noted.texts.len() < TEXTS_MAX && noted.place.is_some() {
             noted.texts.push((title, cut(text, TEXT_BYTES_MAX)));
         }
     }
@@ -135,7 +141,7 @@ impl Journal {
 
 impl Noted {
     fn push(&mut self, step: Step) {
-        if !self.is_over {
+        if self.place.is_some() {
             self.steps.push(step);
         }
     }
@@ -181,14 +187,15 @@ impl Notes {
 
     /// Whether nobody waits for it any more.
     pub(super) fn is_over(&self) -> bool {
-        self.lock().is_over
+        self.is_over.load(Ordering::Relaxed)
     }
 
     /// Nobody waits for it any more: what was noted is forgotten, unless it is on its way to somebody.
     pub(super) fn give_up(&self) {
         let mut noted = self.lock();
         if noted.recipient.is_none() {
-            noted.is_over = true;
+            self.is_over.store(true, Ordering::Relaxed);
+            noted.place = None;
             noted.steps = Steps::default();
             noted.texts = Vec::new();
         }

@@ -29,6 +29,7 @@
 mod captures;
 mod followed;
 mod journal;
+mod places;
 mod sizes;
 mod step;
 mod steps;
