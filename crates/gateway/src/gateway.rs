@@ -17,7 +17,8 @@ use crate::backend::watch;
 use crate::clock_watch::watch_clock;
 use crate::config::{Config, ListenAddress};
 use crate::counts::GatewayCounts;
-use crate::glass::{CaptureError, RequestCondition};
+use crate::fetch::{CallCondition, capture_call};
+use crate::glass::{CaptureError, RequestCondition, TunnelCaptures};
 use crate::notices::{Notice, Notices};
 use crate::record::Recorder;
 use crate::routing::Routing;
@@ -170,6 +171,22 @@ impl GatewayHandle {
         let read = |text| RequestCondition::read(text, recorder.layout());
         let condition = condition.map(read).transpose()?;
         recorder.captures().arm(condition).map_err(CaptureError::TooMany)
+    }
+
+    /// Begins to wait for the next request that the gateway itself sends, for keys, a backend's name, a token, a
+    /// session or to its collector of spans; with a text, for the next one that has it in its name, such as
+    /// `key set`. Those of all gateways of the program are seen.
+    ///
+    /// # Errors
+    /// If too many others wait.
+    pub fn capture_call(&self, text: Option<&str>) -> Result<Capture<CallCondition>, CaptureError> {
+        capture_call(text).map_err(CaptureError::TooMany)
+    }
+
+    /// Those who wait to look at a tunnel: at the next one that ends, or the one that has been looked at for the
+    /// longest time when the wait is over.
+    pub fn tunnels(&self) -> &Arc<TunnelCaptures> {
+        self.shared.recorder.tunnels()
     }
 
     /// Uses another configuration for all requests from now on. Those in flight end under the old one. The

@@ -48,7 +48,7 @@ pub use config::{
 };
 pub use counts::{BackendCounts, GatewayCounts, ServerCounts};
 pub use gateway::{Gateway, GatewayHandle};
-pub use glass::{CaptureError, RequestCondition};
+pub use glass::{CaptureError, RequestCondition, TunnelCaptures};
 pub use identifiers::{IdentifierConfig, TraceMode};
 pub use limits::{LimitConfig, LimitMode};
 pub use meter::{BUCKET_BOUNDS_S, DurationCounts, DurationExemplar, EventCounts, STATUS_CLASSES};

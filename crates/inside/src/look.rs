@@ -14,20 +14,30 @@ use weir_observe::glass::{Capture, Captures, Sight, TooManyCaptures};
 pub enum GlassKind {
     /// A request of the gateway.
     Request,
+    /// A request to the page's server.
+    Page,
     /// An upload to the page's server.
     Upload,
+    /// A tunnel of the gateway, such as a WebSocket.
+    Tunnel,
+    /// A request that the gateway itself sends.
+    Call,
     /// A connection, or a socket of datagrams, that sends lines.
     Feed,
 }
 
 impl GlassKind {
     /// All kinds.
-    pub const ALL: [Self; 3] = [Self::Request, Self::Upload, Self::Feed];
+    pub const ALL: [Self; 6] =
+        [Self::Request, Self::Tunnel, Self::Call, Self::Page, Self::Upload, Self::Feed];
 
     /// Its name in addresses.
     pub fn name(self) -> &'static str {
         match self {
             Self::Request => "request",
+            Self::Tunnel => "tunnel",
+            Self::Call => "call",
+            Self::Page => "page",
             Self::Upload => "upload",
             Self::Feed => "feed",
         }
@@ -37,6 +47,9 @@ impl GlassKind {
     pub(crate) fn words(self) -> &'static str {
         match self {
             Self::Request => "requests of a gateway",
+            Self::Tunnel => "tunnels of a gateway",
+            Self::Call => "calls of a gateway",
+            Self::Page => "requests of the page",
             Self::Upload => "uploads",
             Self::Feed => "feeds",
         }

@@ -7,7 +7,7 @@ use tokio::io::ReadBuf;
 use tokio::net::TcpStream;
 use weir_observe::glass::Journal;
 
-use crate::history::ConnectionHistory;
+use crate::history::{ConnectionHistory, Detail};
 use crate::idle::Activity;
 use crate::scheme::Scheme;
 use crate::socket::Peer;
@@ -40,10 +40,15 @@ impl Client {
         self.watch.0.history()
     }
 
-    /// Notes in a journal when all of the answer to its request was handed to the system. On a connection with
-    /// HTTP/2 that is when there is nothing to write for any request.
+    /// Notes in a journal when all of the answer to its request was handed to the system. Over HTTP/2 nothing is
+    /// noted: the connection is that of other requests as well, and might never have nothing to write.
     pub fn observe(&self, journal: Journal) {
-        self.watch.0.observe(journal);
+        self.watch.0.observe(journal, Detail::End);
+    }
+
+    /// As [`observe`](Self::observe), and notes each part of the answer that the system takes, too.
+    pub fn observe_writes(&self, journal: Journal) {
+        self.watch.0.observe(journal, Detail::Writes);
     }
 
     /// Waits until the client has closed its sending side.

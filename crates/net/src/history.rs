@@ -29,6 +29,15 @@ pub(crate) struct History {
     journal: Option<Journal>,
 }
 
+/// How much is noted of the answer to a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// Its end.
+    End,
+    /// Each part that the system takes, and its end.
+    Writes,
+}
+
 impl Default for History {
     fn default() -> Self {
         let accepted = Instant::now();
@@ -58,6 +67,13 @@ impl History {
         }
     }
 
+    /// The system has taken a part of the answer.
+    pub(crate) fn note_write(&self, bytes: usize) {
+        if let Some(journal) = &self.journal {
+            journal.lap_part("write", bytes);
+        }
+    }
+
     pub(crate) fn observe(&mut self, journal: Journal) {
         self.journal = Some(journal);
     }
@@ -69,6 +85,14 @@ impl History {
             opened: self.opened,
             head_begun: self.head_begun,
             earlier_requests: self.requests.saturating_sub(1),
+        }
+    }
+}
+
+impl Drop for History {
+    fn drop(&mut self) {
+        if let Some(journal) = self.journal.take() {
+            journal.lap("connection ended", "before the system had taken all of the answer");
         }
     }
 }

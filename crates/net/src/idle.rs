@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use weir_observe::glass::Journal;
 
-use crate::history::{ConnectionHistory, History};
+use crate::history::{ConnectionHistory, Detail, History};
 
 /// The open connections.
 #[derive(Debug, Default)]
@@ -95,6 +95,7 @@ impl IdleConnections {
             sending_closed: watch::Sender::default(),
             is_unsent: AtomicBool::new(false),
             written_bytes: AtomicU64::new(0),
+            notes_writes: AtomicBool::new(false),
             is_aborted: AtomicBool::new(false),
             is_http2: AtomicBool::new(false),
             closing: AtomicU8::new(0),
@@ -239,6 +240,8 @@ pub(crate) struct Activity {
     /// Whether the end of a response may wait to be written. The connection is not idle until it is.
     is_unsent: AtomicBool,
     written_bytes: AtomicU64,
+    /// Whether somebody looks at each write of the answer.
+    notes_writes: AtomicBool,
     /// Whether the end of the connection must not be taken for the end of a body.
     is_aborted: AtomicBool,
     is_http2: AtomicBool,
@@ -279,6 +282,7 @@ impl Activity {
         let mut state = self.state();
         if state.requests == 0 && self.is_unsent.swap(false, Ordering::SeqCst) {
             state.history.end_request();
+            self.notes_writes.store(false, Ordering::Relaxed);
             self.begin_wait(&mut state);
         }
     }
@@ -293,8 +297,12 @@ impl Activity {
         self.state().history.note_head();
     }
 
-    /// Notes the end of the request that is being answered.
-    pub(crate) fn observe(&self, journal: Journal) {
+    /// Notes the end of the request that is being answered, and perhaps its parts.
+    pub(crate) fn observe(&self, journal: Journal, detail: Detail) {
+        if self.is_http2.load(Ordering::SeqCst) {
+            return;
+        }
+        self.notes_writes.store(detail == Detail::Writes, Ordering::Relaxed);
         self.state().history.observe(journal);
     }
 
@@ -309,6 +317,9 @@ impl Activity {
     /// So many bytes have been handed to the system.
     pub(crate) fn count_written(&self, bytes: usize) {
         self.written_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        if self.notes_writes.load(Ordering::Relaxed) {
+            self.state().history.note_write(bytes);
+        }
     }
 
     /// Whether the connection ends after its next response.

@@ -51,6 +51,7 @@ mod connection;
 mod connection_threads;
 mod file_queue;
 mod frame_limit;
+pub mod glass;
 mod guard;
 mod history;
 mod http2;

@@ -37,6 +37,7 @@ pub struct Server {
     listeners: Vec<Listener>,
     options: ServeOptions,
     connections: ConnectionLimit,
+    task_kind: &'static TaskKind,
 }
 
 impl Server {
@@ -45,7 +46,7 @@ impl Server {
         let listeners = listeners.into_iter().collect();
         let options = ServeOptions::default();
         let connections = ConnectionLimit::new(options.connections_max);
-        Self { listeners, options, connections }
+        Self { listeners, options, connections, task_kind: &CONNECTION }
     }
 
     /// Listens on a TCP address; port 0 takes a free one.
@@ -65,6 +66,12 @@ impl Server {
         self.connections = ConnectionLimit::new(options.connections_max);
         self.options = options;
         self
+    }
+
+    /// Lists the tasks of its connections as ones of another kind than `connection`.
+    #[must_use]
+    pub fn with_task_kind(self, task_kind: &'static TaskKind) -> Self {
+        Self { task_kind, ..self }
     }
 
     /// The limit of its connections, which tells how many are open while it serves.
@@ -129,7 +136,7 @@ impl Server {
     {
         let mut shutdown = pin!(shutdown);
         let limit = self.connections.clone();
-        let mut connections = Connections::new(&self.options, handler);
+        let mut connections = Connections::new(&self.options, self.task_kind, handler);
         let mut reserve = Reserve::default();
         let waits = self.options.wait_limits();
         let mut looks = tokio::time::interval(waits.interval());
@@ -270,6 +277,7 @@ struct Connections<H> {
     /// The places of newcomers beyond the limit.
     newcomers: Arc<Semaphore>,
     networks: NetworkLimit,
+    task_kind: &'static TaskKind,
 }
 
 impl<H, F> Connections<H>
@@ -277,7 +285,7 @@ where
     H: Fn(Request<Incoming>, Client) -> F + Send + Sync + 'static,
     F: Future<Output = Response<Body>> + Send + 'static,
 {
-    fn new(options: &ServeOptions, handler: H) -> Self {
+    fn new(options: &ServeOptions, task_kind: &'static TaskKind, handler: H) -> Self {
         let networks = NetworkLimit::new(
             options.connections_per_address_max,
             options.limits_loopback,
@@ -291,6 +299,7 @@ where
             idle: Arc::default(),
             newcomers: Arc::new(Semaphore::new(NEWCOMERS_MAX)),
             networks,
+            task_kind,
         }
     }
 
@@ -320,7 +329,7 @@ where
         let idle = self.idle.clone();
         let (runtime, thread) = thread.unzip();
         let peer = connection.peer().address();
-        let task = CONNECTION.observe(peer, async move {
+        let task = self.task_kind.observe(peer, async move {
             let room = tokio::time::timeout(ROOM_TIMEOUT, limit.acquire());
             let permit = if has_room { room.await.ok() } else { None };
             match permit {
@@ -373,7 +382,7 @@ where
         let entry = self.idle.enter();
         let peer = connection.peer().address();
         let served = self.shared.clone().run(connection, permit, entry);
-        self.spawn(runtime, CONNECTION.observe_boxed(peer, served));
+        self.spawn(runtime, self.task_kind.observe_boxed(peer, served));
     }
 
     /// Starts a task on the given runtime, or on this one.

@@ -7,12 +7,12 @@ use weir_ingest::{Pipeline, ReadTotals, TotalMemory};
 use weir_net::HostGuard;
 use weir_observe::task::{TaskKind, TaskName};
 
+use crate::captures::{PageCaptures, UploadCaptures};
 use crate::options::Options;
 use crate::random_id::random_id;
 use crate::refusal::Refusal;
 use crate::session::{EndCause, Lifetime, Session};
 use crate::turns::ServerTurns;
-use crate::upload_captures::UploadCaptures;
 
 /// The maximum number of ids that are remembered of sessions that made room for others.
 const DISPLACED_MAX: usize = 1_024;
@@ -27,6 +27,8 @@ pub(crate) struct Hub {
     pub(crate) reads: ReadTotals,
     /// Those who wait to look at an upload.
     pub(crate) uploads: Arc<UploadCaptures>,
+    /// Those who wait to look at a request.
+    pub(crate) requests: Arc<PageCaptures>,
     sessions: Mutex<Sessions>,
 }
 
@@ -84,6 +86,7 @@ impl Hub {
             memory,
             reads: ReadTotals::default(),
             uploads: Arc::default(),
+            requests: Arc::default(),
             sessions: Mutex::default(),
         }
     }

@@ -22,6 +22,7 @@
 
 mod access_token;
 mod answer;
+mod captures;
 mod counts;
 mod export;
 mod file;
@@ -30,6 +31,7 @@ mod lines;
 mod live;
 mod machine;
 mod message;
+mod observed_request;
 mod options;
 mod page;
 mod query_string;
@@ -43,10 +45,10 @@ mod server;
 mod session;
 mod turns;
 mod upload;
-mod upload_captures;
 mod view;
 
 pub use access_token::{AccessToken, InvalidToken};
+pub use captures::{PageCaptures, UploadCaptures};
 pub use counts::{SOURCES_MAX, ServerCounts, SourceCounts};
 pub use hub::SessionHandle;
 pub use options::{Options, Remedies, StartError};
@@ -55,7 +57,6 @@ pub use query_string::parameters as query_parameters;
 pub use refusal::Refusal;
 pub use response::respond;
 pub use server::{Server, ServerHandle};
-pub use upload_captures::UploadCaptures;
 pub use weir_net::socket::{
     Address, AddressError, BindError, BindOptions, CertificateNotice, CertificateNotices,
     ConnectionBudget, SelfSignedCertificate, SelfSignedError, SocketMode, TlsFiles,

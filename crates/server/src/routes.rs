@@ -13,6 +13,7 @@ use weir_view::SessionCreated;
 
 use crate::file::Purpose;
 use crate::hub::Hub;
+use crate::observed_request::ObservedRequest;
 use crate::refusal::Refusal;
 use crate::session::{Access, Lifetime, Session};
 use crate::{answer, export, live, page, query_string, response, rules, upload};
@@ -24,15 +25,21 @@ pub(crate) async fn answer(
     client: Client,
 ) -> Response<Body> {
     let is_for_person = is_for_person(&request);
+    let observed = ObservedRequest::begin(&hub.requests, &request, &client);
     let result = match admit(&hub, &request) {
         Ok(None) => route(&hub, request, &client).await,
         Ok(Some(response)) => Ok(response),
         Err(refused) => Err(refused),
     };
-    response::secure(result.unwrap_or_else(|refusal| match is_for_person {
+    let reason = result.as_ref().err().map(Refusal::name);
+    let response = response::secure(result.unwrap_or_else(|refusal| match is_for_person {
         true => response::refusal_page(&refusal),
         false => response::refusal(&refusal),
-    }))
+    }));
+    if let Some(observed) = observed {
+        observed.answer(&response, reason);
+    }
+    response
 }
 
 /// Whether a browser asks for a page to show, by a link or a typed address. What the page itself asks for,

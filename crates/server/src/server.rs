@@ -11,13 +11,13 @@ use weir_net::{HostGuard, PublicUrl, ServeOptions};
 use weir_view::find_zone;
 
 use crate::access_token::AccessToken;
+use crate::captures::{PageCaptures, UploadCaptures};
 use crate::counts::ServerCounts;
 use crate::hub::{Hub, SessionHandle};
 use crate::options::{Options, StartError};
 use crate::refusal::Refusal;
 use crate::routes;
 use crate::session::Lifetime;
-use crate::upload_captures::UploadCaptures;
 
 /// A server on listening sockets that does not accept connections yet.
 #[derive(Debug)]
@@ -44,6 +44,12 @@ impl ServerHandle {
     /// longest time when the wait is over.
     pub fn uploads(&self) -> &Arc<UploadCaptures> {
         &self.hub.uploads
+    }
+
+    /// Those who wait to look at a request: at the next one that ends, or the oldest one in progress when the wait
+    /// is over.
+    pub fn requests(&self) -> &Arc<PageCaptures> {
+        &self.hub.requests
     }
 }
 

@@ -50,7 +50,7 @@ impl Lookup {
     pub(crate) fn new(template: &str, cache: Duration) -> Result<Self, String> {
         let url = fill(template, "value")?;
         let client = FetchClient::for_url(&url, None, FetchLimits::default());
-        let client = client.map_err(|error| error.to_string())?;
+        let client = client.map_err(|error| error.to_string())?.for_purpose("look-up");
         let (answers, asking) = (SharedCache::new(), Semaphore::new(ASKING_MAX));
         Ok(Self { client, template: template.to_owned(), cache, answers, asking })
     }

@@ -10,12 +10,17 @@ use hyper::header::{ACCEPT, CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderVal
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio_rustls::rustls::ClientConfig;
+use weir_net::glass::shown_target;
 
 use super::connect::connect;
 use super::error::{FetchError, FetchProblem};
 use super::limits::{FetchLimits, HEAD_BYTES_MAX, HEADER_FIELDS_MAX};
+use super::observed::ObservedCall;
 use super::trust::{TrustError, client_config};
 use super::url::FetchUrl;
+
+/// What requests are for if nothing is said.
+const PURPOSE: &str = "fetch";
 
 /// Fetches resources. Copies share the authorities.
 #[derive(Debug, Clone)]
@@ -23,6 +28,8 @@ pub struct FetchClient {
     /// `None` if only addresses without TLS are asked.
     tls: Option<Arc<ClientConfig>>,
     limits: FetchLimits,
+    /// What its requests are for, for a person.
+    purpose: &'static str,
 }
 
 /// The answer of a server, whatever its status is, except a redirect.
@@ -42,7 +49,7 @@ impl FetchClient {
     /// # Errors
     /// If there are none.
     pub fn new(ca_file: Option<&Path>, limits: FetchLimits) -> Result<Self, TrustError> {
-        Ok(Self { tls: Some(client_config(ca_file)?), limits })
+        Ok(Self { tls: Some(client_config(ca_file)?), limits, purpose: PURPOSE })
     }
 
     /// As [`new`](Self::new), but authorities are needed only if this URL is one of https. The client is then
@@ -55,7 +62,16 @@ impl FetchClient {
         ca_file: Option<&Path>,
         limits: FetchLimits,
     ) -> Result<Self, TrustError> {
-        if url.is_https() { Self::new(ca_file, limits) } else { Ok(Self { tls: None, limits }) }
+        match url.is_https() {
+            true => Self::new(ca_file, limits),
+            false => Ok(Self { tls: None, limits, purpose: PURPOSE }),
+        }
+    }
+
+    /// Says what its requests are for, to those who look at one of them.
+    #[must_use]
+    pub fn for_purpose(self, purpose: &'static str) -> Self {
+        Self { purpose, ..self }
     }
 
     /// Asks for a resource.
@@ -94,21 +110,31 @@ impl FetchClient {
         body: Bytes,
     ) -> Result<FetchAnswer, FetchError> {
         let fail = |problem| FetchError::new(url, problem);
+        let body_bytes = body.len();
         let request = request(url, method, headers, body).map_err(fail)?;
-        let exchange = self.exchange(url, request);
-        match tokio::time::timeout(self.limits.timeout, exchange).await {
-            Ok(outcome) => outcome.map_err(fail),
-            Err(_) => Err(fail(FetchProblem::Timeout)),
+        let observed = ObservedCall::begin(|| {
+            format!("{}: {} {}", self.purpose, request.method(), shown_target(&url.to_string()))
+        });
+        let exchange = self.exchange(url, (request, body_bytes), &observed);
+        let outcome = tokio::time::timeout(self.limits.timeout, exchange).await;
+        let outcome = outcome.unwrap_or(Err(FetchProblem::Timeout));
+        match &outcome {
+            Ok(_) => observed.complete(),
+            Err(problem) => observed.fail(|| problem.to_string()),
         }
+        outcome.map_err(fail)
     }
 
     async fn exchange(
         &self,
         url: &FetchUrl,
-        request: Request<Full<Bytes>>,
+        (request, body_bytes): (Request<Full<Bytes>>, usize),
+        observed: &ObservedCall,
     ) -> Result<FetchAnswer, FetchProblem> {
         let stream =
             connect(&url.server, self.tls.as_ref()).await.map_err(FetchProblem::Connect)?;
+        observed.note_connection(|| format!("{}: new", url.host));
+        observed.note_request(&request, body_bytes);
         let (mut sender, connection) = hyper::client::conn::http1::Builder::new()
             .max_buf_size(HEAD_BYTES_MAX)
             .max_header_size(HEAD_BYTES_MAX)
@@ -118,7 +144,8 @@ impl FetchClient {
             .map_err(FetchProblem::Protocol)?;
         let answer = async {
             let response = sender.send_request(request).await.map_err(FetchProblem::Protocol)?;
-            read_answer(response, self.limits.body_bytes_max).await
+            observed.note_answer(&response);
+            read_answer(response, self.limits.body_bytes_max, observed).await
         };
         // The connection moves while it is polled. If it fails first, the answer has the error too.
         tokio::pin!(answer);
@@ -151,6 +178,7 @@ fn request(
 async fn read_answer(
     response: Response<Incoming>,
     bytes_max: usize,
+    observed: &ObservedCall,
 ) -> Result<FetchAnswer, FetchProblem> {
     let (head, mut incoming) = response.into_parts();
     if head.status.is_redirection() {
@@ -160,6 +188,7 @@ async fn read_answer(
     while let Some(frame) = incoming.frame().await {
         let frame = frame.map_err(FetchProblem::Protocol)?;
         let Ok(data) = frame.into_data() else { continue };
+        observed.note_part(data.len());
         if body.len() + data.len() > bytes_max {
             return Err(FetchProblem::TooLarge(bytes_max));
         }

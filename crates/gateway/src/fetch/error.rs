@@ -44,19 +44,24 @@ impl FetchError {
 
 impl fmt::Display for FetchError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}: ", self.url)?;
-        match &self.problem {
-            FetchProblem::Connect(error) => write!(formatter, "no connection: {error}"),
-            FetchProblem::Timeout => formatter.write_str("no complete answer in time"),
-            FetchProblem::Protocol(error) => write!(formatter, "no valid answer: {error}"),
-            FetchProblem::Redirect(status) => write!(
+        write!(formatter, "{}: {}", self.url, self.problem)
+    }
+}
+
+impl fmt::Display for FetchProblem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Connect(error) => write!(formatter, "no connection: {error}"),
+            Self::Timeout => formatter.write_str("no complete answer in time"),
+            Self::Protocol(error) => write!(formatter, "no valid answer: {error}"),
+            Self::Redirect(status) => write!(
                 formatter,
                 "the answer is a redirect ({status}), which is not followed; name the final address"
             ),
-            FetchProblem::TooLarge(bytes_max) => {
+            Self::TooLarge(bytes_max) => {
                 write!(formatter, "the answer is larger than {bytes_max} bytes")
             }
-            FetchProblem::InvalidRequest => {
+            Self::InvalidRequest => {
                 formatter.write_str("a header field of the request has invalid characters")
             }
         }

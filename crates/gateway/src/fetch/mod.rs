@@ -9,12 +9,15 @@ mod client;
 mod connect;
 mod error;
 mod limits;
+mod observed;
 mod trust;
 mod url;
 
 pub use self::client::{FetchAnswer, FetchClient};
 pub use self::error::{FetchError, FetchProblem};
 pub use self::limits::FetchLimits;
+pub use self::observed::CallCondition;
+pub(crate) use self::observed::{ObservedCall, capture_call};
 pub use self::trust::TrustError;
 pub(crate) use self::trust::client_config;
 pub use self::url::{FetchUrl, InvalidFetchUrl};

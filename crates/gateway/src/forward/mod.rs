@@ -3,6 +3,7 @@
 mod answer_body;
 mod error;
 mod tunnel;
+mod tunnel_glass;
 
 use std::pin::pin;
 use std::sync::Arc;

@@ -8,9 +8,29 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 
 use super::answer_body::AnswerEnd;
+use super::tunnel_glass::TunnelGlass;
 
 /// What is read at a time.
 const BUFFER_BYTES: usize = 16 << 10;
+
+/// How the steps of a direction are called.
+struct Direction {
+    read: &'static str,
+    written: &'static str,
+    end: &'static str,
+}
+
+const UP: Direction = Direction {
+    read: "wait for the client",
+    written: "write to the server",
+    end: "end of the client",
+};
+
+const DOWN: Direction = Direction {
+    read: "wait for the server",
+    written: "write to the client",
+    end: "end of the server",
+};
 
 /// Carries bytes in both directions until both sides have ended, or neither says anything for `idle`.
 pub(crate) async fn run(
@@ -23,16 +43,19 @@ pub(crate) async fn run(
     };
     let (client_read, client_write) = tokio::io::split(TokioIo::new(client));
     let (backend_read, backend_write) = tokio::io::split(TokioIo::new(backend));
-    let activity = Activity::default();
-    let up = copy(client_read, backend_write, &activity);
-    let down = copy(backend_read, client_write, &activity);
+    let (activity, glass) = (Activity::default(), TunnelGlass::new(&end.record));
+    let up = copy((client_read, backend_write), &UP, &activity, &glass);
+    let down = copy((backend_read, client_write), &DOWN, &activity, &glass);
     let both = async { tokio::join!(up, down) };
     tokio::select! {
         (_, bytes) = both => {
             end.record.add_bytes(usize::try_from(bytes).unwrap_or(usize::MAX));
             end.record.complete();
         }
-        () = activity.ceased(idle) => end.record.break_off("tunnel_idle"),
+        () = activity.ceased(idle) => {
+            glass.note_end("end", || format!("nothing has moved for {} s", idle.as_secs_f64()));
+            end.record.break_off("tunnel_idle");
+        }
     }
 }
 
@@ -49,16 +72,33 @@ impl Activity {
 
 /// Copies until the end of the reading side, and then ends the writing side. Returns the bytes.
 async fn copy(
-    mut from: impl AsyncReadExt + Unpin,
-    mut to: impl AsyncWriteExt + Unpin,
+    (mut from, mut to): (impl AsyncReadExt + Unpin, impl AsyncWriteExt + Unpin),
+    direction: &Direction,
     activity: &Activity,
+    glass: &TunnelGlass,
 ) -> u64 {
     let mut buffer = vec![0; BUFFER_BYTES];
     let mut bytes = 0;
-    while let Ok(length @ 1..) = from.read(&mut buffer).await {
-        if to.write_all(&buffer[..length]).await.is_err() {
+    loop {
+        let begun = glass.begin();
+        let length = match from.read(&mut buffer).await {
+            Ok(0) => {
+                glass.note_end(direction.end, || "it sends no more".to_owned());
+                break;
+            }
+            Ok(length) => length,
+            Err(error) => {
+                glass.note_end(direction.end, || format!("its connection broke: {error}"));
+                break;
+            }
+        };
+        glass.note(direction.read, begun, length);
+        let begun = glass.begin();
+        if let Err(error) = to.write_all(&buffer[..length]).await {
+            glass.note_end(direction.end, || format!("the other side takes no more: {error}"));
             break;
         }
+        glass.note(direction.written, begun, length);
         bytes += length as u64;
         activity.0.notify_one();
     }

@@ -1,25 +1,25 @@
 //! One request under the glass: what a request of the gateway notes while somebody waits for one.
 //!
 //! The steps are noted where they are made, by [`OpenRecord::lap`](crate::record::OpenRecord::lap). Heads are shown
-//! as text, with their secrets [hidden](hidden). Bodies are shown as sizes and times.
+//! as text, without their secrets ([`weir_net::glass`]). Bodies are shown as sizes and times.
 
 mod condition;
-mod head;
-mod hidden;
 
-use std::time::Instant;
+use std::convert::Infallible;
 
-use hyper::{Request, Response, Version};
-use weir_net::{Client, Scheme};
+use hyper::{Request, Response};
+use weir_net::Client;
+use weir_net::glass::{self, request_head, response_head};
 use weir_observe::glass::{Captures, Journal};
 
 pub use self::condition::{CaptureError, RequestCondition};
-use self::head::{request_head, response_head};
-pub(crate) use self::hidden::shown_target;
 use crate::backend::UpstreamRequest;
 
 /// Those who wait for a request.
 pub(crate) type RequestCaptures = Captures<RequestCondition>;
+
+/// Those who wait to look at a tunnel. There are no conditions on tunnels.
+pub type TunnelCaptures = Captures<Infallible>;
 
 /// The names of the heads, in the order in which they pass.
 const FROM_CLIENT: &str = "client to gateway";
@@ -29,34 +29,8 @@ const TO_CLIENT: &str = "gateway to client";
 
 /// Notes how a request came, and its head.
 pub(crate) fn note_arrival<B>(journal: &Journal, request: &Request<B>, client: &Client) {
-    let now = Instant::now();
-    let history = client.history();
-    if history.earlier_requests == 0 {
-        let open = history.opened.unwrap_or(history.accepted);
-        let detail = match client.scheme() {
-            Scheme::Https => "accepted, and the TLS handshake",
-            Scheme::Http => "accepted",
-        };
-        journal.step("client connection", (history.accepted, open), detail);
-    } else {
-        let age = now.saturating_duration_since(history.accepted);
-        let detail = format!(
-            "accepted {:.3} s before, {} earlier requests",
-            age.as_secs_f64(),
-            history.earlier_requests
-        );
-        journal.step("client connection", (now, now), detail);
-    }
-    if let Some(begun) = history.head_begun {
-        journal.step("request head", (begun, now), "read from the client");
-    }
-    let head =
-        request_head((request.method(), request.uri(), request.version()), request.headers());
-    journal.text(FROM_CLIENT, &head);
-    // Over HTTP/2 the connection is that of other requests, too, and might never be without one.
-    if request.version() < Version::HTTP_2 {
-        client.observe(journal.clone());
-    }
+    glass::note_arrival(journal, FROM_CLIENT, request, client);
+    client.observe(journal.clone());
 }
 
 /// Notes the head of a request as the server gets it.

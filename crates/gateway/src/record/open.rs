@@ -13,12 +13,13 @@ use hyper::header::{HOST, HeaderMap, HeaderName, HeaderValue, REFERER, USER_AGEN
 use hyper::{Method, Request, StatusCode, Uri, Version};
 use tokio::time::Instant;
 use weir_core::{Field, Record, Timestamp};
-use weir_observe::glass::Journal;
+use weir_net::glass::shown_target;
+use weir_observe::glass::{Followed, Journal};
 
 use super::EXTRA_FIELDS;
 use super::recorder::Recorder;
 use crate::address_text::{ADDRESS_BYTES, push_address};
-use crate::glass::{RequestCondition, shown_target};
+use crate::glass::RequestCondition;
 use crate::http_version::version_name;
 use crate::identifiers::RecordedIdentifiers;
 use crate::limits::{Admission, OwnQuota};
@@ -198,6 +199,12 @@ impl OpenRecord {
         if let Some(journal) = &self.journal {
             journal.lap(name, detail());
         }
+    }
+
+    /// The tunnel that the request has opened, for those who look at one.
+    pub(crate) fn follow_tunnel(&self) -> Followed {
+        let name = format!("{} {}", self.request.method, shown_target(self.request.uri.path()));
+        Followed::new(self.recorder.tunnels(), name)
     }
 
     /// The answer was passed on as a whole.

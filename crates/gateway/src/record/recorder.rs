@@ -11,7 +11,7 @@ use weir_observe::mark;
 
 use super::{EXTRA_FIELDS, layout};
 use crate::access_log::AccessLog;
-use crate::glass::RequestCaptures;
+use crate::glass::{RequestCaptures, TunnelCaptures};
 use crate::meter::Meter;
 use crate::notices::Notices;
 
@@ -36,6 +36,7 @@ pub struct Recorder {
     access_log: AccessLog,
     meter: Meter,
     captures: Arc<RequestCaptures>,
+    tunnels: Arc<TunnelCaptures>,
 }
 
 impl Recorder {
@@ -50,6 +51,7 @@ impl Recorder {
             notices,
             meter: Meter::default(),
             captures: Arc::default(),
+            tunnels: Arc::default(),
         })
     }
 
@@ -76,6 +78,11 @@ impl Recorder {
     /// Those who wait for a request.
     pub(crate) fn captures(&self) -> &Arc<RequestCaptures> {
         &self.captures
+    }
+
+    /// Those who wait to look at a tunnel.
+    pub(crate) fn tunnels(&self) -> &Arc<TunnelCaptures> {
+        &self.tunnels
     }
 
     /// Bytes of records that wait to be handed on.

@@ -10,12 +10,13 @@ use hyper::body::Incoming;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
 use hyper::{Method, Request, Response};
 use serde_json::json;
+use weir_net::glass::shown_target;
 
 use super::grant::Grant;
 use super::{SessionSettings, SessionUser};
 use crate::backend::{Backend, Lease};
 use crate::config::Login;
-use crate::fetch::{FetchClient, FetchUrl};
+use crate::fetch::{FetchClient, FetchUrl, ObservedCall};
 use crate::percent_encoding::percent_encoded;
 use crate::upload_body::UploadBody;
 
@@ -47,11 +48,23 @@ async fn log_in(
     path: &str,
 ) -> Option<Grant> {
     let guard = backend.choose(None)?;
+    let observed = ObservedCall::begin(|| {
+        let server = guard.instance().name();
+        format!("log-in: POST {} at {server} of {}", shown_target(path), backend.name())
+    });
     // Of a connection that was idle it would not be known whether the log-in was lost or refused.
-    let mut lease = Lease::open(guard.instance()).await.ok()?;
+    let mut lease = match Lease::open(guard.instance()).await {
+        Ok(lease) => lease,
+        Err(error) => {
+            observed.fail(|| error.to_string());
+            return None;
+        }
+    };
+    observed.note_connection(|| lease.description());
     let origin = guard.instance().origin();
     let target = if lease.is_http2() { format!("{origin}{path}") } else { path.to_owned() };
     let body = json!({ "issuer": &*user.issuer, "subject": &*user.subject }).to_string();
+    let body_bytes = body.len();
     let mut request = Request::new(UploadBody::whole(body.into()));
     *request.method_mut() = Method::POST;
     *request.uri_mut() = target.parse().ok()?;
@@ -59,12 +72,18 @@ async fn log_in(
     headers.insert(HOST, HeaderValue::from_str(origin.authority().as_str()).ok()?);
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(AUTHORIZATION, credential("Bearer ", settings.config.credential.bytes())?);
+    observed.note_request(&request, body_bytes);
     let exchange = async {
-        let response = lease.send(request, None).await.ok()?;
-        read(response).await
+        let response = lease.send(request, observed.journal()).await.ok()?;
+        observed.note_answer(&response);
+        read(response, &observed).await
     };
     let exchange = tokio::time::timeout(backend.timeouts().first_byte, exchange);
-    let (headers, body) = exchange.await.ok().flatten()?;
+    let Some((headers, body)) = exchange.await.ok().flatten() else {
+        observed.fail(|| "there is no complete and good answer in time".to_owned());
+        return None;
+    };
+    observed.complete();
     Grant::read(&headers, &body, settings.config.lifetime)
 }
 
@@ -103,11 +122,12 @@ fn credential(scheme: &str, bytes: &[u8]) -> Option<HeaderValue> {
 }
 
 /// The header fields and the body of a good answer.
-async fn read(response: Response<Incoming>) -> Option<(HeaderMap, Bytes)> {
+async fn read(response: Response<Incoming>, observed: &ObservedCall) -> Option<(HeaderMap, Bytes)> {
     let (head, mut incoming) = response.into_parts();
     let mut body = BytesMut::new();
     while let Some(frame) = incoming.frame().await {
         if let Ok(data) = frame.ok()?.into_data() {
+            observed.note_part(data.len());
             body.extend_from_slice(&data);
         }
         if body.len() > ANSWER_BYTES_MAX {

@@ -69,7 +69,7 @@ impl Sessions {
             // Without authorities there is no client, which was said when the configuration was read.
             Login::Exchange(url) => {
                 let client = FetchClient::for_url(url, None, FetchLimits::default());
-                client.ok().map(|client| (client, url.clone()))
+                client.ok().map(|client| (client.for_purpose("token exchange"), url.clone()))
             }
         };
         let settings = SessionSettings { config: config.clone(), exchange };

@@ -263,7 +263,8 @@ fn key_store(settings: &IssuerSettings) -> Result<KeyStore, SettingsProblem> {
             }
             let url = url.parse().map_err(SettingsProblem::KeySetUrl)?;
             let client = FetchClient::for_url(&url, settings.ca_file.as_deref(), settings.fetch)
-                .map_err(SettingsProblem::Trust)?;
+                .map_err(SettingsProblem::Trust)?
+                .for_purpose("key set");
             let keys = FetchedKeySet::new(client, url, algorithms.clone(), settings.refresh);
             Ok(KeyStore::Url(Arc::new(keys)))
         }

@@ -32,7 +32,8 @@ impl TraceConfig {
         ca_file: Option<PathBuf>,
         headers: HeaderMap,
     ) -> Result<Self, TrustError> {
-        let client = FetchClient::for_url(&endpoint, ca_file.as_deref(), FetchLimits::default())?;
+        let client = FetchClient::for_url(&endpoint, ca_file.as_deref(), FetchLimits::default())?
+            .for_purpose("spans");
         Ok(Self { endpoint, share: 0.0, service_name: String::new(), headers, ca_file, client })
     }
 }

@@ -9,6 +9,8 @@ mod edge;
 mod forwarding;
 mod gate;
 mod glass;
+mod glass_calls;
+mod glass_tunnels;
 mod http2;
 mod identifiers;
 mod key_servers;

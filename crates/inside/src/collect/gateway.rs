@@ -31,8 +31,15 @@ impl Part for GatewayHandle {
     }
 
     fn look(&self, kind: GlassKind, condition: Option<&str>) -> Option<Result<Look, LookError>> {
-        let capture = (kind == GlassKind::Request).then(|| self.capture(condition))?;
-        Some(capture.map(Look::new).map_err(|error| match error {
+        let looked = match kind {
+            GlassKind::Request => self.capture(condition).map(Look::new),
+            GlassKind::Call => self.capture_call(condition).map(Look::new),
+            GlassKind::Tunnel => {
+                return Some(Look::without_condition(self.tunnels(), kind, condition));
+            }
+            _ => return None,
+        };
+        Some(looked.map_err(|error| match error {
             CaptureError::Condition(why) => LookError::Condition(why),
             CaptureError::TooMany(error) => LookError::TooMany(error),
         }))

@@ -24,8 +24,12 @@ impl Part for ServerHandle {
     }
 
     fn look(&self, kind: GlassKind, condition: Option<&str>) -> Option<Result<Look, LookError>> {
-        let is_upload = kind == GlassKind::Upload;
-        is_upload.then(|| Look::without_condition(self.uploads(), kind, condition))
+        let captures = match kind {
+            GlassKind::Upload => self.uploads(),
+            GlassKind::Page => self.requests(),
+            _ => return None,
+        };
+        Some(Look::without_condition(captures, kind, condition))
     }
 }
 

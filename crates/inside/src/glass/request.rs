@@ -35,8 +35,10 @@ impl GlassRequest {
             match &*name {
                 "kind" => {
                     let named = GlassKind::ALL.into_iter().find(|kind| kind.name() == value);
-                    kind = named
-                        .ok_or_else(|| format!("kind={value}: write request, upload or feed"))?;
+                    kind = named.ok_or_else(|| {
+                        let names = GlassKind::ALL.map(GlassKind::name).join(", ");
+                        format!("kind={value}: write one of {names}")
+                    })?;
                 }
                 "condition" => condition = Some(value).filter(|text| !text.trim().is_empty()),
                 "seconds" => {
@@ -71,7 +73,7 @@ mod tests {
         let condition = Some("status>=500 and path=/a");
         assert_eq!(read(Some(query)), expected(GlassKind::Request, condition, 30));
         assert_eq!(GlassRequest::read("/glass", None), None);
-        for query in ["seconds=0", "seconds=3600", "seconds=x", "kind=page", "conditions=a"] {
+        for query in ["seconds=0", "seconds=3600", "seconds=x", "kind=pages", "conditions=a"] {
             assert!(read(Some(query)).expect("the path").is_err(), "{query}");
         }
     }

@@ -8,7 +8,8 @@ use crate::serving::{PATIENCE, exchange, start};
 async fn what_cannot_be_is_refused_with_a_sentence() {
     let running = start(None).await;
     for (query, status, expected) in [
-        ("?kind=page", "400", "kind=page: write request, upload or feed\n"),
+        ("?kind=x", "400", "kind=x: write one of request, tunnel, call, page, upload, feed\n"),
+        ("?kind=page", "404", "this program has no requests of the page\n"),
         ("?seconds=3600", "400", "seconds=3600: write a number from 1 to 60\n"),
         ("?seconds=1", "404", "this program has no requests of a gateway\n"),
         ("?kind=feed", "404", "this program has no feeds\n"),

@@ -10,12 +10,12 @@ use weir_observe::task::{self, TaskKind, TaskName};
 use weir_view::{UploadReply, UploadRequest};
 
 use super::transfer::{Outcome, Transfer, WINDOW_BYTES};
+use crate::captures::UploadCaptures;
 use crate::file::{AheadAccount, Purpose, ReceiveError, ReceiverGuard, UploadedFile};
 use crate::message;
 use crate::options::Options;
 use crate::refusal::Refusal;
 use crate::session::Session;
-use crate::upload_captures::UploadCaptures;
 
 /// The maximum length of a file's id in bytes.
 const FILE_ID_BYTES_MAX: usize = 128;

@@ -1,8 +1,10 @@
-//! Looking at an upload: its messages, its acknowledgements and what becomes of its bytes.
+//! Looking at an upload: its messages, its acknowledgements and what becomes of its bytes; and at a request.
 
 use std::convert::Infallible;
 
-use weir_observe::glass::{Capture, Observation, Sight, StepTotal};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use weir_observe::glass::{Capture, Observation, Sight, Step, StepTotal};
 use weir_server::Options;
 
 use crate::common::{PATIENCE, TestServer, log};
@@ -13,7 +15,7 @@ const HALF: usize = 2 * MESSAGE_BYTES;
 async fn found(capture: Capture<Infallible>) -> Observation {
     match capture.wait(PATIENCE).await {
         Sight::Found(observation) => *observation,
-        Sight::Nothing { .. } => panic!("no upload was seen"),
+        Sight::Nothing { .. } => panic!("nothing was seen"),
     }
 }
 
@@ -61,5 +63,76 @@ async fn an_upload_in_a_request_is_seen_too() {
     assert_eq!((&*observation.name, observation.has_ended), ("a<b>.log", true));
     assert_eq!(total(&observation, "read").bytes, Some(log.len() as u64));
     assert!(total(&observation, "hand on").count >= 1);
+    server.stop().await;
+}
+
+fn steps(observation: &Observation) -> Vec<&'static str> {
+    observation.steps.iter().map(|step| step.name).collect()
+}
+
+fn step<'a>(observation: &'a Observation, name: &str) -> &'a Step {
+    let found = observation.steps.iter().find(|step| step.name == name);
+    found.unwrap_or_else(|| panic!("no {name} in {:?}", observation.steps))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_is_seen_from_its_first_byte_to_the_last_of_its_answer() {
+    let server = TestServer::start(Options::default()).await;
+    let put = server.put("a.log", &log(2_000_000)).await;
+    let location = put.field("location").expect("an address").to_owned();
+    let id = location.rsplit('/').next().expect("an id").to_owned();
+    let capture = server.handle.requests().arm(None).expect("nobody else waits");
+    let path = format!("/api/sessions/{id}/export?format=csv&filter=secret");
+    let answer = server.request("GET", "/api/sessions/none/report?token=qZ7secret", &[]).await;
+    assert_eq!(answer.status, 404, "{}", answer.text());
+    let refused = found(capture).await;
+    assert!(refused.has_ended);
+    let expected = ["client connection", "request head", "answer", "write", "last byte"];
+    assert_eq!(steps(&refused), expected, "{refused:?}");
+    assert_eq!(step(&refused, "answer").detail, "404 Not Found, unknown_session");
+    let titles: Vec<&str> = refused.texts.iter().map(|(title, _)| *title).collect();
+    assert_eq!(titles, ["client to server", "server to client"]);
+    let all = format!("{refused:?}");
+    assert!(!all.contains("qZ7secret") && all.contains("report?token="), "{all}");
+
+    let capture = server.handle.requests().arm(None).expect("nobody else waits");
+    let path = path.replace("&filter=secret", "");
+    let answer = server.request("GET", &path, &[("Cookie", "a=qZ7secret")]).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let exported = found(capture).await;
+    let writes = total(&exported, "write");
+    assert!(writes.count >= 2, "the rows are not written at once: {writes:?}");
+    assert!(writes.bytes > Some(answer.text().len() as u64), "{writes:?}");
+    assert_eq!(steps(&exported).last(), Some(&"last byte"));
+    let all = format!("{exported:?}");
+    assert!(!all.contains(&id) && !all.contains("qZ7secret"), "{all}");
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_whose_client_goes_is_seen_as_far_as_it_came() {
+    let server = TestServer::start(Options::default()).await;
+    let capture = server.handle.requests().arm(None).expect("nobody else waits");
+    let mut client = TcpStream::connect(server.address).await.expect("the server listens");
+    let head = format!(
+        "PUT /a.log HTTP/1.1\r\nHost: {}\r\nContent-Length: 1000\r\n\
+         Expect: 100-continue\r\n\r\n",
+        server.address
+    );
+    client.write_all(head.as_bytes()).await.expect("the server reads");
+    let mut interim = [0; 12];
+    client.read_exact(&mut interim).await.expect("the server wants the body");
+    assert_eq!(&interim, b"HTTP/1.1 100");
+    // The end of the connection is a reset, so that nobody takes it for the end of the sending side.
+    client.set_zero_linger().expect("an option of the socket");
+    drop(client);
+    let seen = found(capture).await;
+    assert!(seen.has_ended);
+    let last = *steps(&seen).last().expect("steps");
+    assert_eq!(last, "connection ended", "{seen:?}");
+    // The next request is another one.
+    let capture = server.handle.requests().arm(None).expect("nobody else waits");
+    server.request("GET", "/", &[]).await;
+    assert_eq!(found(capture).await.name, "GET /");
     server.stop().await;
 }

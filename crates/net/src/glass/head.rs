@@ -7,8 +7,8 @@ use hyper::{Method, Response, Uri, Version};
 
 use super::hidden::{shown_target, shown_value};
 
-/// The head of a request, a line for each field. Names are in lower case, as they are compared.
-pub(super) fn request_head(
+/// The head of a request, a line for each field, without secrets. Names are in lower case, as they are compared.
+pub fn request_head(
     (method, uri, version): (&Method, &Uri, Version),
     headers: &HeaderMap,
 ) -> String {
@@ -17,8 +17,8 @@ pub(super) fn request_head(
     head
 }
 
-/// The head of an answer, a line for each field.
-pub(super) fn response_head<B>(response: &Response<B>) -> String {
+/// The head of an answer, a line for each field, without secrets.
+pub fn response_head<B>(response: &Response<B>) -> String {
     let mut head = format!("{:?} {}\n", response.version(), response.status());
     push_fields(&mut head, response.headers());
     head

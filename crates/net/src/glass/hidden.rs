@@ -143,8 +143,8 @@ fn bytes(count: usize) -> String {
     if count == 1 { "1 byte".to_owned() } else { format!("{count} bytes") }
 }
 
-/// The target of a request, or another address, as it is shown.
-pub(crate) fn shown_target(target: &str) -> String {
+/// The target of a request, or another address, as it is shown: without secrets.
+pub fn shown_target(target: &str) -> String {
     let end = target.find(['?', '#']).unwrap_or(target.len());
     let (before, query) = target.split_at(end);
     let (authority, path) = match before.find("//") {
