@@ -1,6 +1,7 @@
 // The page of calls: counts those of marked functions for a while, and shows who called whom.
 
-const element = (id) => document.getElementById(id);
+import { ask, during, element, say } from "./asking.js";
+
 const state = { calls: [], functions: [], sort: "own", open: null };
 const count = new Intl.NumberFormat("en");
 
@@ -73,12 +74,6 @@ function draw() {
   }
 }
 
-function say(text, isBad = false) {
-  const message = element("message");
-  message.textContent = text;
-  message.classList.toggle("bad", isBad);
-}
-
 function show({ seconds, calls }) {
   state.calls = calls;
   state.functions = byFunction(calls);
@@ -92,25 +87,10 @@ function show({ seconds, calls }) {
 async function take(event) {
   event.preventDefault();
   const seconds = Number(element("seconds").value);
-  const progress = element("progress");
-  const begun = performance.now();
-  const timer = setInterval(() => {
-    progress.value = Math.min((performance.now() - begun) / (seconds * 1000), 1);
-  }, 100);
-  element("start").disabled = true;
-  progress.hidden = false;
-  say("");
-  try {
-    const answer = await fetch(`/profile/calls.json?seconds=${seconds}`);
-    if (answer.ok) show(await answer.json());
-    else say((await answer.text()).trim(), true);
-  } catch (error) {
-    say(`The program did not answer: ${error.message}`, true);
-  } finally {
-    clearInterval(timer);
-    element("start").disabled = false;
-    progress.hidden = true;
-  }
+  await during(seconds, async () => {
+    const answer = await ask(`/profile/calls.json?seconds=${seconds}`);
+    if (answer !== null) show(await answer.json());
+  });
 }
 
 element("take").addEventListener("submit", take);

@@ -1,6 +1,7 @@
 // The page of one request: waits for it, and draws its steps.
 
-const element = (id) => document.getElementById(id);
+import { ask, during, element, say } from "./asking.js";
+
 const ROWS_MAX = 200;
 
 const state = { glass: null, showsAll: false, waiting: null };
@@ -126,65 +127,55 @@ function show(glass) {
   element("name").focus({ preventScroll: true });
 }
 
-function say(text, isBad = false) {
-  const message = element("message");
-  message.textContent = text;
-  message.classList.toggle("bad", isBad);
-}
-
 /** Forgets what was shown before, so that nobody takes it for what is waited for. */
 function clear() {
   state.glass = null;
   for (const id of ["found", "sums", "heads"]) element(id).hidden = true;
 }
 
+/** The kinds of things on which there are conditions, and how these are asked for. */
+const CONDITIONS = {
+  request: { label: "that meets", placeholder: "status>=500 and path^=/api" },
+  call: { label: "whose name has", placeholder: "key set" },
+};
+
 function question() {
-  const parameters = new URLSearchParams({ kind: element("kind").value, seconds: element("seconds").value });
+  const kind = element("kind").value;
+  const parameters = new URLSearchParams({ kind, seconds: element("seconds").value });
   const condition = element("condition").value.trim();
-  if (condition !== "" && element("kind").value === "request") parameters.set("condition", condition);
+  if (condition !== "" && kind in CONDITIONS) parameters.set("condition", condition);
   return `/glass.json?${parameters}`;
 }
 
-async function ask(event) {
+async function wait(event) {
   event.preventDefault();
-  const progress = element("progress");
-  const [begun, patience] = [performance.now(), Number(element("seconds").value) * 1000];
-  const timer = setInterval(() => {
-    progress.value = Math.min((performance.now() - begun) / patience, 1);
-  }, 100);
-  state.waiting = new AbortController();
+  const stopping = new AbortController();
+  state.waiting = stopping;
   clear();
   setWaiting(true);
-  say("waiting");
-  try {
-    const answer = await fetch(question(), { signal: state.waiting.signal });
-    if (answer.ok) {
-      show(await answer.json());
-      say("");
-    } else {
-      say((await answer.text()).trim(), true);
-    }
-  } catch (error) {
-    if (error.name === "AbortError") say("stopped");
-    else say(`The program did not answer: ${error.message}`, true);
-  } finally {
-    clearInterval(timer);
-    setWaiting(false);
-  }
+  await during(Number(element("seconds").value), async () => {
+    say("waiting");
+    const answer = await ask(question(), { signal: stopping.signal });
+    if (answer === null) return;
+    show(await answer.json());
+    say("");
+  });
+  setWaiting(false);
 }
 
 function setWaiting(isWaiting) {
-  element("start").disabled = isWaiting;
-  element("progress").hidden = !isWaiting;
   element("stop").hidden = !isWaiting;
   if (isWaiting) element("stop").focus();
 }
 
 function chooseKind() {
-  element("condition-field").hidden = element("kind").value !== "request";
+  const { label, placeholder } = CONDITIONS[element("kind").value] ?? {};
+  element("condition-field").hidden = label === undefined;
+  element("condition-label").textContent = label ?? "";
+  element("condition").placeholder = placeholder ?? "";
 }
 
-element("ask").addEventListener("submit", ask);
+element("ask").addEventListener("submit", wait);
 element("stop").addEventListener("click", () => state.waiting?.abort());
 element("kind").addEventListener("change", chooseKind);
 element("more").addEventListener("click", () => {

@@ -1,6 +1,6 @@
 // The page of the log: shows the last messages, and changes the filter.
 
-const element = (id) => document.getElementById(id);
+import { element, say } from "./asking.js";
 
 /** Messages that the page keeps, as the program does. */
 const EVENTS_MAX = 1000;
@@ -38,12 +38,6 @@ function line(event) {
   time.dateTime = event.time;
   item.append(time, part("span", "level", event.level), message);
   return item;
-}
-
-function say(text, isBad = false) {
-  const message = element("message");
-  message.textContent = text;
-  message.classList.toggle("bad", isBad);
 }
 
 function show({ filter, level_max: levelMax, next, events }) {

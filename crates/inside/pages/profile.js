@@ -1,9 +1,13 @@
 // The page of a profile: takes one, and draws its folded stacks.
 
-const element = (id) => document.getElementById(id);
+import { ask, during, element, say } from "./asking.js";
+
 const ROW_PX = 19;
 const NARROWEST_PX = 2;
 const ROWS_MAX = 100;
+
+/** A browser has begun to save a file after this time. */
+const SAVED_MS = 60_000;
 
 /** A function as it was called from the functions above it. */
 function node(name, parent) {
@@ -230,36 +234,39 @@ function showProfile(folded, total, unit, lost) {
   show();
 }
 
-function say(text, isBad = false) {
-  const message = element("message");
-  message.textContent = text;
-  message.classList.toggle("bad", isBad);
-}
-
 async function take(event) {
   event.preventDefault();
   const [time, hz] = [Number(element("seconds").value), Number(element("hz").value)];
-  const progress = element("progress");
-  const begun = performance.now();
-  const timer = setInterval(() => {
-    progress.value = Math.min((performance.now() - begun) / (time * 1000), 1);
-  }, 100);
-  element("start").disabled = true;
-  progress.hidden = false;
-  say("");
+  await during(time, async () => {
+    const answer = await ask(`/profile/folded?seconds=${time}&hz=${hz}&kind=${element("kind").value}`);
+    if (answer === null) return;
+    const field = (name) => answer.headers.get(`profile-${name}`);
+    link(field("id"));
+    showProfile(await answer.text(), Number(field("total")), field("unit"), Number(field("lost")));
+  });
+}
+
+/** Leads the links to the files of the profile that is shown. */
+function link(id) {
+  for (const save of document.querySelectorAll("#found a[download]")) {
+    save.href = `/profile/${save.dataset.format}?id=${id}`;
+  }
+}
+
+/** Saves a file of the profile that is shown. A link alone would save the sentence that it is kept no longer. */
+async function save(event) {
+  event.preventDefault();
+  const { href, download } = event.currentTarget;
   try {
-    const answer = await fetch(`/profile/folded?seconds=${time}&hz=${hz}&kind=${element("kind").value}`);
-    const text = await answer.text();
-    const [total, unit] = [answer.headers.get("profile-total"), answer.headers.get("profile-unit")];
-    const lost = Number(answer.headers.get("profile-lost"));
-    if (answer.ok) showProfile(text, Number(total), unit, lost);
-    else say(text.trim(), true);
+    const answer = await ask(href);
+    if (answer === null) return;
+    const saved = document.createElement("a");
+    saved.href = URL.createObjectURL(await answer.blob());
+    saved.download = download;
+    saved.click();
+    setTimeout(() => URL.revokeObjectURL(saved.href), SAVED_MS);
   } catch (error) {
     say(`The program did not answer: ${error.message}`, true);
-  } finally {
-    clearInterval(timer);
-    element("start").disabled = false;
-    progress.hidden = true;
   }
 }
 
@@ -281,6 +288,7 @@ function press(event) {
 }
 
 element("take").addEventListener("submit", take);
+for (const link of document.querySelectorAll("#found a[download]")) link.addEventListener("click", save);
 element("thread").addEventListener("change", show);
 element("find").addEventListener("input", () => {
   draw();

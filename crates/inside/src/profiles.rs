@@ -1,12 +1,12 @@
 //! What takes its time: profiles, and the stacks of threads. It is taken while the request waits.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use tokio::time::sleep;
-use weir_net::Body;
+use weir_net::{Body, Client};
 use weir_observe::call::{CallCounts, Recording};
 use weir_profile::{
     Profile, ProfileError, ProfileKind, SampleRate, Sampling, ThreadStack, thread_stacks,
@@ -14,6 +14,8 @@ use weir_profile::{
 use weir_view::{CallProfile, FunctionCalls, NamedStack, ThreadStacks, to_json};
 
 use crate::answers::{json, sentence};
+use crate::kept_profiles::{KEPT_MAX, KeptProfiles};
+use crate::own_tasks;
 
 /// The longest profile, in seconds. The samples of a minute say what an hour's would.
 const SECONDS_MAX: u64 = 60;
@@ -21,8 +23,9 @@ const SECONDS_MAX: u64 = 60;
 /// How long samples are taken if the request does not say.
 const SECONDS: u64 = 10;
 
-/// What all samples together stand for, its unit, and the samples for which there was no room: folded stacks have
-/// no place for them.
+/// The number of a profile, by which it is had once more; what all samples together stand for, its unit, and the
+/// samples for which there was no room: folded stacks have no place for them.
+const PROFILE_ID: HeaderName = HeaderName::from_static("profile-id");
 const PROFILE_TOTAL: HeaderName = HeaderName::from_static("profile-total");
 const PROFILE_UNIT: HeaderName = HeaderName::from_static("profile-unit");
 const PROFILE_LOST: HeaderName = HeaderName::from_static("profile-lost");
@@ -32,8 +35,8 @@ const PROFILE_LOST: HeaderName = HeaderName::from_static("profile-lost");
 pub(crate) enum ProfileRequest {
     /// Samples.
     Samples(SamplesRequest),
-    /// The last samples once more, and not new ones.
-    Last(ProfileFormat),
+    /// The samples with a number once more, or without one the last, and not new ones.
+    Kept(ProfileFormat, Option<u64>),
     /// The calls of marked functions in a time.
     Calls(Duration),
     /// The stacks of all threads.
@@ -55,10 +58,10 @@ pub(crate) enum ProfileFormat {
     Pprof,
 }
 
-/// Takes profiles, and keeps the last one.
+/// Takes profiles, and keeps the last ones.
 #[derive(Debug, Default)]
 pub(crate) struct Profiles {
-    last: Mutex<Option<Arc<Profile>>>,
+    kept: KeptProfiles,
 }
 
 impl ProfileRequest {
@@ -86,10 +89,15 @@ impl ProfileRequest {
             duration: Duration::from_secs(SECONDS),
             sample_rate: SampleRate::default(),
         };
-        let mut is_last = false;
+        let (mut is_last, mut id) = (false, None);
         for (name, value) in parameters(query) {
             match name {
                 "last" => is_last = true,
+                "id" => {
+                    let number = value.parse();
+                    let wrong = |_| format!("id={value}: write the number of a profile");
+                    id = Some(number.map_err(wrong)?);
+                }
                 "seconds" => wanted.duration = seconds(value)?,
                 "kind" => wanted.kind = kind(value)?,
                 "hz" => {
@@ -98,10 +106,13 @@ impl ProfileRequest {
                         format!("hz={value}: write a number from 1 to {}", SampleRate::HZ_MAX)
                     })?;
                 }
-                other => return Err(format!("`{other}` is none of seconds, hz, kind and last")),
+                other => {
+                    return Err(format!("`{other}` is none of seconds, hz, kind, last and id"));
+                }
             }
         }
-        Ok(if is_last { Self::Last(format) } else { Self::Samples(wanted) })
+        let is_kept = is_last || id.is_some();
+        Ok(if is_kept { Self::Kept(format, id) } else { Self::Samples(wanted) })
     }
 
     fn calls(query: &str) -> Result<Self, String> {
@@ -139,31 +150,46 @@ fn kind(value: &str) -> Result<ProfileKind, String> {
 }
 
 impl Profiles {
-    /// Takes what a client asks for. If the client goes, it ends with its request.
-    pub(crate) async fn answer(&self, request: Result<ProfileRequest, String>) -> Response<Body> {
+    /// Takes what a client asks for. If the client goes, it ends.
+    pub(crate) async fn answer(
+        &self,
+        request: Result<ProfileRequest, String>,
+        client: &Client,
+    ) -> Response<Body> {
+        tokio::select! {
+            answer = self.taken(request) => answer,
+            // Nobody is there to read why.
+            () = client.sending_closed() => sentence(StatusCode::REQUEST_TIMEOUT, "the client has gone"),
+        }
+    }
+
+    async fn taken(&self, request: Result<ProfileRequest, String>) -> Response<Body> {
         match request {
             Err(message) => sentence(StatusCode::BAD_REQUEST, &message),
             Ok(ProfileRequest::Calls(duration)) => calls(duration).await,
             Ok(ProfileRequest::Stacks) => stacks().await,
-            Ok(ProfileRequest::Last(format)) => match self.last() {
-                Some(profile) => written(&profile, format),
-                None => sentence(StatusCode::NOT_FOUND, "no profile has been taken yet"),
+            Ok(ProfileRequest::Kept(format, id)) => match self.kept.find(id) {
+                Some((id, profile)) => written(&profile, id, format),
+                None => sentence(StatusCode::NOT_FOUND, &not_kept(id)),
             },
             Ok(ProfileRequest::Samples(wanted)) => match take(wanted).await {
-                Ok(profile) => written(&self.keep(profile), wanted.format),
+                Ok(profile) => {
+                    let profile = Arc::new(profile);
+                    let id = self.kept.keep(profile.clone());
+                    written(&profile, id, wanted.format)
+                }
                 Err(error) => refused(&error),
             },
         }
     }
+}
 
-    fn last(&self) -> Option<Arc<Profile>> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn keep(&self, profile: Profile) -> Arc<Profile> {
-        let profile = Arc::new(profile);
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(profile.clone());
-        profile
+fn not_kept(id: Option<u64>) -> String {
+    match id {
+        None => "no profile has been taken yet".to_owned(),
+        Some(_) => format!(
+            "this profile is kept no longer, only the last {KEPT_MAX} are; take another one"
+        ),
     }
 }
 
@@ -190,8 +216,8 @@ impl Drop for EndedAside {
 async fn aside<T: Send + 'static>(
     function: impl FnOnce() -> Result<T, ProfileError> + Send + 'static,
 ) -> Result<T, ProfileError> {
-    let called = tokio::task::spawn_blocking(function).await;
-    called.unwrap_or_else(|_| Err(ProfileError::Refused("the program ends".to_owned())))
+    let called = own_tasks::aside("profile", function).await;
+    called.unwrap_or_else(|| Err(ProfileError::Refused("the program ends".to_owned())))
 }
 
 fn refused(error: &ProfileError) -> Response<Body> {
@@ -203,7 +229,7 @@ fn refused(error: &ProfileError) -> Response<Body> {
     sentence(status, &error.to_string())
 }
 
-fn written(profile: &Profile, format: ProfileFormat) -> Response<Body> {
+fn written(profile: &Profile, id: u64, format: ProfileFormat) -> Response<Body> {
     let (bytes, content_type) = match format {
         ProfileFormat::Folded => (profile.folded().into_bytes(), "text/plain; charset=utf-8"),
         ProfileFormat::Pprof => (profile.pprof(), "application/octet-stream"),
@@ -211,6 +237,7 @@ fn written(profile: &Profile, format: ProfileFormat) -> Response<Body> {
     let mut response = Response::new(Body::from(bytes));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    headers.insert(PROFILE_ID, HeaderValue::from(id));
     headers.insert(PROFILE_TOTAL, HeaderValue::from(profile.total));
     headers.insert(PROFILE_UNIT, HeaderValue::from_static(profile.kind.unit()));
     headers.insert(PROFILE_LOST, HeaderValue::from(profile.lost));
@@ -274,7 +301,9 @@ mod tests {
         let asked = read("/profile/pprof", Some("seconds=60&hz=999&kind=waiting"));
         assert_eq!(asked, samples(pprof, waiting, 60, 999));
         let asked = read("/debug/pprof/profile", Some("last&seconds=1"));
-        assert_eq!(asked, Some(Ok(ProfileRequest::Last(pprof))));
+        assert_eq!(asked, Some(Ok(ProfileRequest::Kept(pprof, None))));
+        let asked = read("/profile/folded", Some("id=7"));
+        assert_eq!(asked, Some(Ok(ProfileRequest::Kept(folded, Some(7)))));
         let asked = read("/profile/calls.json", Some("seconds=2"));
         assert_eq!(asked, Some(Ok(ProfileRequest::Calls(Duration::from_secs(2)))));
         assert_eq!(read("/threads/stacks.json", None), Some(Ok(ProfileRequest::Stacks)));
@@ -287,6 +316,7 @@ mod tests {
             ("/profile/folded", "hz=x"),
             ("/profile/folded", "second=1"),
             ("/profile/pprof", "kind=heap"),
+            ("/profile/pprof", "id=x"),
             ("/profile/calls.json", "hz=1"),
             ("/profile/calls.json", "seconds=61"),
         ] {

@@ -3,8 +3,11 @@
 mod list;
 mod request;
 
+use std::convert::Infallible;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use tokio::sync::Notify;
 use weir_observe::task::{Look, look};
 use weir_observe::thread::{RuntimeNumbers, runtimes};
 use weir_view::{TaskRuntime, Tasks, Thread};
@@ -16,9 +19,18 @@ use crate::threads::ThreadHistory;
 /// jump, and many who look cost no more than one.
 const FRESH_FOR: Duration = Duration::from_millis(900);
 
+/// A look at which nobody has looked for this time is forgotten: of a hundred thousand tasks it has 25 MB.
+const KEPT_FOR: Duration = Duration::from_secs(5);
+
 /// Looks at tasks and threads for all who ask.
 #[derive(Debug, Default)]
 pub(crate) struct TaskWatch {
+    looks: Mutex<Looks>,
+    has_looked: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Looks {
     last: Option<Shown>,
     threads: ThreadHistory,
 }
@@ -32,8 +44,36 @@ struct Shown {
 }
 
 impl TaskWatch {
-    /// The answer to a request.
-    pub(crate) fn answer(&mut self, now: Instant, request: &TasksRequest) -> Tasks {
+    /// The answer to a request. It may take a tenth of a second.
+    pub(crate) fn answer(&self, now: Instant, request: &TasksRequest) -> Tasks {
+        let answer = self.looks().answer(now, request);
+        self.has_looked.notify_one();
+        answer
+    }
+
+    /// Forgets looks when they are old. It does not end.
+    pub(crate) async fn forget_old_looks(&self) -> Infallible {
+        loop {
+            self.has_looked.notified().await;
+            while let Some(made) = self.last_look() {
+                tokio::time::sleep(KEPT_FOR.saturating_sub(made.elapsed())).await;
+                self.looks().forget(Instant::now());
+            }
+        }
+    }
+
+    /// When the look that is kept was made.
+    fn last_look(&self) -> Option<Instant> {
+        self.looks().last.as_ref().map(|shown| shown.made)
+    }
+
+    fn looks(&self) -> MutexGuard<'_, Looks> {
+        self.looks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Looks {
+    fn answer(&mut self, now: Instant, request: &TasksRequest) -> Tasks {
         let last = self.last.take().filter(|shown| now.duration_since(shown.made) < FRESH_FOR);
         let shown = last.unwrap_or_else(|| Shown {
             made: now,
@@ -44,6 +84,10 @@ impl TaskWatch {
         let answer = shown.answer(request);
         self.last = Some(shown);
         answer
+    }
+
+    fn forget(&mut self, now: Instant) {
+        self.last.take_if(|shown| now.saturating_duration_since(shown.made) >= KEPT_FOR);
     }
 }
 
@@ -69,5 +113,34 @@ fn runtime(numbers: &RuntimeNumbers) -> TaskRuntime {
         queued: numbers.queued as u64,
         busy: numbers.busy.as_secs_f64(),
         parks: numbers.parks,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::{KEPT_FOR, TaskWatch, TasksRequest};
+
+    #[tokio::test(start_paused = true)]
+    async fn a_look_is_forgotten_when_nobody_has_looked_for_a_while() {
+        let watch = TaskWatch::default();
+        let forgetting = watch.forget_old_looks();
+        let looking = async {
+            for _ in 0..2 {
+                let long_ago = Instant::now().checked_sub(KEPT_FOR).expect("a time");
+                watch.answer(long_ago, &TasksRequest::default());
+                assert!(watch.last_look().is_some());
+                tokio::time::sleep(KEPT_FOR).await;
+                assert!(watch.last_look().is_none(), "it is old");
+            }
+            watch.answer(Instant::now(), &TasksRequest::default());
+            tokio::time::sleep(KEPT_FOR / 2).await;
+            assert!(watch.last_look().is_some(), "it is not old");
+        };
+        tokio::select! {
+            never = forgetting => match never {},
+            () = looking => {}
+        }
     }
 }

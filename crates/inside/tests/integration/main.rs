@@ -3,6 +3,7 @@
 mod dashboard;
 mod documentation;
 mod glass;
+mod leaving;
 mod profiles;
 mod serving;
 mod tasks;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::time::timeout;
 use weir_observe::call::CallSite;
 
-use crate::serving::{PATIENCE, Running, exchange, start};
+use crate::serving::{ONE_AT_A_TIME, PATIENCE, Running, exchange, start};
 
 async fn get(running: &Running, path: &str) -> (String, String) {
     let answer = exchange(running.address, &format!("GET {path}"), "Host: localhost\r\n").await;
@@ -21,10 +21,10 @@ fn status(head: &str) -> &str {
     head.split(' ').nth(1).expect("a status line")
 }
 
-/// One test, because a process has one profile at a time.
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_profile_names_the_thread_that_computes() {
+    let _turn = ONE_AT_A_TIME.lock().await;
     let running = start(None).await;
     let (head, body) = get(&running, "/profile/folded?last").await;
     assert_eq!((status(&head), &body[..]), ("404", "no profile has been taken yet\n"));
@@ -74,9 +74,17 @@ async fn a_profile_names_the_thread_that_computes() {
     assert!(time > 0, "{head}");
 
     let (head, again) = get(&running, "/profile/folded?last").await;
-    assert_eq!((status(&head), again), ("200", folded));
+    assert_eq!((status(&head), &again), ("200", &folded));
+    let id = head.lines().find_map(|line| line.strip_prefix("profile-id: "));
+    let id = id.expect("a number").to_owned();
     let (head, waiting) = get(&running, "/profile/folded?kind=waiting&seconds=1").await;
     assert_eq!(status(&head), "200", "{head}");
+    // The one before is still there by its number.
+    let (head, again) = get(&running, &format!("/profile/folded?id={id}")).await;
+    assert_eq!((status(&head), again), ("200", folded));
+    let (head, why) = get(&running, "/profile/pprof?id=1").await;
+    assert_eq!(status(&head), "404", "{head}");
+    assert!(why.starts_with("this profile is kept no longer"), "{why}");
     // The threads of the runtime wait for work.
     assert!(waiting.contains("epoll_wait"), "{waiting}");
     let (head, stacks) = get(&running, "/threads/stacks.json").await;
@@ -90,6 +98,7 @@ async fn a_profile_names_the_thread_that_computes() {
 #[tokio::test]
 async fn calls_of_marked_functions_are_counted() {
     static SITE: CallSite = CallSite::new("a marked function");
+    let _turn = ONE_AT_A_TIME.lock().await;
     let running = start(None).await;
     let called = async {
         loop {
@@ -117,7 +126,7 @@ async fn what_cannot_be_is_refused_with_a_sentence() {
         ("/profile/folded?seconds=3600", "seconds=3600: write a number from 1 to 60\n"),
         ("/profile/pprof?hz=0", "hz=0: write a number from 1 to 999\n"),
         ("/profile/pprof?kind=heap", "kind=heap: write processor, waiting, allocated or held\n"),
-        ("/debug/pprof/profile?second=1", "`second` is none of seconds, hz, kind and last\n"),
+        ("/debug/pprof/profile?second=1", "`second` is none of seconds, hz, kind, last and id\n"),
     ] {
         let (head, body) = get(&running, path).await;
         assert_eq!((status(&head), &body[..]), ("400", sentence), "{path}");
@@ -148,6 +157,7 @@ async fn the_page_is_there_with_its_files() {
     assert_eq!(status(&head), "200");
     assert!(head.contains("content-security-policy: default-src 'none'"), "{head}");
     for (file, content_type) in [
+        ("/navigation.js", "text/javascript"),
         ("/profile.js", "text/javascript"),
         ("/profile.css", "text/css"),
         ("/inside.css", "text/css"),

@@ -45,12 +45,20 @@ impl Drop for Running {
     }
 }
 
+/// A process has one profile at a time, and one count of calls.
+pub(crate) static ONE_AT_A_TIME: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
 pub(crate) async fn start(token: Option<AccessToken>) -> Running {
+    start_with(token, Inside::default()).await
+}
+
+/// Starts a server with these parts and one that counts.
+pub(crate) async fn start_with(token: Option<AccessToken>, inside: Inside) -> Running {
     let address = "127.0.0.1:0".parse().expect("an address");
     let server = AdminServer::bind(&address, token, Default::default()).await.expect("a port");
     let address = server.address().to_string();
     let address = address.strip_prefix("tcp://").expect("TCP").parse().expect("an address");
-    let (inside, asked) = (Inside::default(), Arc::<Asked>::default());
+    let asked = Arc::<Asked>::default();
     inside.add(Counted(asked.clone()));
     let serving = tokio::spawn(server.serve(inside, std::future::pending()));
     Running { address, asked, serving }

@@ -52,6 +52,12 @@ async fn tasks_are_listed_in_the_order_that_is_asked_for() {
         let kind = answer.kinds.iter().find(|kind| kind.kind == "ordered").expect("the kind");
         assert_eq!((kind.tasks, kind.begun, kind.work.polls), (3, 3, 9), "{query}");
     }
+    let answer = tasks(&running, "?find=admin&sort=kind&order=ascending").await;
+    let kinds: Vec<&str> = answer.tasks.iter().map(|task| &task.kind[..]).collect();
+    // Other tests have tasks of these kinds, too.
+    for kind in ["admin", "admin connection", "admin question"] {
+        assert!(kinds.contains(&kind), "{kinds:?}");
+    }
     let answer = tasks(&running, "?find=ordered").await;
     assert!(answer.tasks[0].place.starts_with(file!()), "{answer:?}");
     assert!(answer.tasks.iter().all(|task| task.state == TaskState::Idle), "{answer:?}");

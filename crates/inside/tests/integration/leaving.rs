@@ -1,0 +1,124 @@
+//! Clients that ask for something that takes its time, and go before it is there: it ends, and leaves nothing behind.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+use weir_inside::{GlassKind, Inside, Look, LookError, Part, Scrape};
+use weir_observe::glass::{Captures, Sight};
+use weir_view::RouteStage;
+
+use crate::serving::{ONE_AT_A_TIME, PATIENCE, Running, exchange, start, start_with};
+
+/// Longer than the patience of a test, so that nothing ends of itself.
+const SECONDS: u64 = 60;
+
+/// Sends a request, and reads nothing.
+async fn ask(running: &Running, path: &str) -> TcpStream {
+    let mut client = TcpStream::connect(running.address).await.expect("it accepts");
+    let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    client.write_all(request.as_bytes()).await.expect("it reads");
+    client
+}
+
+/// Asks until the answer has a status.
+async fn until(running: &Running, path: &str, status: &str) {
+    let begun = Instant::now();
+    loop {
+        let answer = exchange(running.address, &format!("GET {path}"), "Host: localhost\r\n").await;
+        if answer.split(' ').nth(1) == Some(status) {
+            return;
+        }
+        assert!(begun.elapsed() < PATIENCE, "{path} has no answer {status}: {answer}");
+    }
+}
+
+/// Waits until something is so.
+async fn wait_for(what: &str, is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < PATIENCE, "not in time: {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// The threads with this name.
+#[cfg(target_os = "linux")]
+fn threads(name: &str) -> usize {
+    let folders = std::fs::read_dir("/proc/self/task").expect("the threads");
+    let names = folders.filter_map(|it| std::fs::read_to_string(it.ok()?.path().join("comm")).ok());
+    names.filter(|it| it.trim_end() == name).count()
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_profile_ends_with_its_client() {
+    let _turn = ONE_AT_A_TIME.lock().await;
+    let running = start(None).await;
+    for kind in ["processor", "waiting"] {
+        let client = ask(&running, &format!("/profile/folded?kind={kind}&seconds={SECONDS}")).await;
+        until(&running, "/profile/folded?seconds=1", "409").await;
+        wait_for("there is a thread", || threads("weir-profile") == 1).await;
+        drop(client);
+        // The next one can begin long before the minute is over.
+        until(&running, "/profile/folded?seconds=1", "200").await;
+        wait_for("the thread has ended", || threads("weir-profile") == 0).await;
+    }
+    // None of those that ended early is kept, only the last of the others.
+    until(&running, "/profile/folded?last", "200").await;
+}
+
+#[tokio::test]
+async fn a_count_of_calls_ends_with_its_client() {
+    let _turn = ONE_AT_A_TIME.lock().await;
+    let running = start(None).await;
+    let client = ask(&running, &format!("/profile/calls.json?seconds={SECONDS}")).await;
+    until(&running, "/profile/calls.json?seconds=1", "409").await;
+    drop(client);
+    until(&running, "/profile/calls.json?seconds=1", "200").await;
+}
+
+/// A part with feeds that can be looked at.
+struct Feeds(Arc<Captures<Infallible>>);
+
+impl Part for Feeds {
+    fn collect(&self, _: &mut Scrape) {}
+
+    fn stages(&self) -> Vec<RouteStage> {
+        Vec::new()
+    }
+
+    fn look(&self, kind: GlassKind, _: Option<&str>) -> Option<Result<Look, LookError>> {
+        let armed = || self.0.arm(None).map(Look::new).map_err(LookError::TooMany);
+        (kind == GlassKind::Feed).then(armed)
+    }
+}
+
+#[tokio::test]
+async fn a_capture_ends_with_its_client() {
+    let (inside, captures) = (Inside::default(), Arc::<Captures<Infallible>>::default());
+    inside.add(Feeds(captures.clone()));
+    let running = start_with(None, inside).await;
+    let path = format!("/glass.json?kind=feed&seconds={SECONDS}");
+    let mut clients = Vec::new();
+    for _ in 0..8 {
+        clients.push(ask(&running, &path).await);
+    }
+    until(&running, "/glass.json?kind=feed&seconds=1", "503").await;
+    let mut journal = None;
+    captures.follow(&mut journal, || "a feed".to_owned());
+    assert!(journal.is_some(), "somebody waits");
+    drop(clients);
+    wait_for("nobody waits", || !captures.is_armed()).await;
+    captures.follow(&mut journal, || "a feed".to_owned());
+    assert!(journal.is_none(), "what was noted is let go");
+    // The next ones can begin at once, and see the feed from then on.
+    let capture = captures.arm(None).expect("a place");
+    captures.follow(&mut journal, || "the same feed".to_owned());
+    let journal = journal.expect("somebody waits");
+    captures.end(journal, &|never| match *never {});
+    let Sight::Found(seen) = capture.wait(PATIENCE).await else { panic!("nothing is seen") };
+    assert_eq!(seen.name, "the same feed");
+}
