@@ -2,18 +2,17 @@
 
 import assert from "node:assert/strict";
 import { copyFile } from "node:fs/promises";
-import { findings } from "../support/axe.mjs";
+import { look, readable } from "../support/admin.mjs";
 import { until } from "../support/page.mjs";
-import { fixture, Server } from "../support/weir.mjs";
+import { fixture } from "../support/weir.mjs";
 
 const LOG = fixture("apache-combined/elastic-first-2000.log");
 const HOSTILE = "<img src=x onerror=alert(1)>.log";
-const PATIENCE_MS = 20_000;
 
 export function inside(define) {
   define("the page of the route has live numbers and hostile names as text", async (world) => {
     const { page } = world;
-    await look(world);
+    await lookAtFile(world);
     await page.goto(world.server.url);
     await until(page, showsText, "#route", HOSTILE);
     await until(page, showsText, "#route", "2,000");
@@ -23,7 +22,7 @@ export function inside(define) {
 
   define("the page of tasks is live, and sorted and opened by the keyboard", async (world) => {
     const { page } = world;
-    await look(world);
+    await lookAtFile(world);
     await page.goto(new URL("/tasks", world.server.url));
     await until(page, showsText, "#tasks tbody", "connection");
     await until(page, showsText, "#threads tbody", "weir-parse-0");
@@ -51,39 +50,18 @@ export function inside(define) {
 
   define("the page of profiles can be read in both themes", async (world) => {
     const { page } = world;
-    await look(world);
+    await lookAtFile(world);
     await page.goto(new URL("/profile", world.server.url));
     await page.waitForSelector("#pages a[aria-current='page']");
     await readable(page);
   });
 }
 
-/** Starts a server with an admin address, whose pages are those of the world from now on. */
-async function look(world) {
+/** Opens the admin address of a server with a hostile name of a file. */
+async function lookAtFile(world) {
   const log = world.path(HOSTILE);
   await copyFile(LOG, log);
-  // It ends with the world.
-  await world.server.end();
-  world.server = await Server.start(["--admin", "127.0.0.1:0", log]);
-  world.server.url = await adminUrl(world.server);
-}
-
-async function adminUrl(server) {
-  const end_ms = Date.now() + PATIENCE_MS;
-  while (Date.now() < end_ms) {
-    const address = /a look inside at (http:\/\/\S+)/.exec(server.stderr)?.[1];
-    if (address) return new URL(address);
-    await new Promise((done) => setTimeout(done, 20));
-  }
-  throw new Error(`there is no admin address: ${server.stderr}`);
-}
-
-/** Asserts that axe-core finds nothing in either theme. */
-async function readable(page) {
-  for (const theme of ["light", "dark"]) {
-    await page.evaluate((it) => (document.documentElement.style.colorScheme = it), theme);
-    assert.deepEqual(await findings(page), [], theme);
-  }
+  await look(world, log);
 }
 
 function showsText(selector, text) {

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { access } from "../cases/access.mjs";
 import { agreeing } from "../cases/agreeing.mjs";
+import { counting } from "../cases/counting.mjs";
 import { entering } from "../cases/entering.mjs";
 import { filtering } from "../cases/filtering.mjs";
 import { following } from "../cases/following.mjs";
@@ -16,6 +17,7 @@ import { hostile } from "../cases/hostile.mjs";
 import { inside } from "../cases/inside.mjs";
 import { lab } from "../cases/lab.mjs";
 import { lines } from "../cases/lines.mjs";
+import { logging } from "../cases/logging.mjs";
 import { looking } from "../cases/looking.mjs";
 import { measuring } from "../cases/measuring.mjs";
 import { mixing } from "../cases/mixing.mjs";
@@ -74,6 +76,8 @@ export function suite(browserName) {
       hostile,
       looking,
       inside,
+      logging,
+      counting,
       measuring,
     ];
     for (const cases of all) cases(define, shared);

@@ -1,0 +1,55 @@
+// The pages of the admin address: how they are opened, and what holds for all of them.
+
+import assert from "node:assert/strict";
+import { findings } from "./axe.mjs";
+import { Server } from "./weir.mjs";
+
+const PATIENCE_MS = 20_000;
+const WIDTHS_PX = [1280, 768, 390];
+
+/** Starts a server with an admin address, whose pages are those of the world from now on. It ends with the world. */
+export async function look(world, ...args) {
+  await world.server.end();
+  world.server = await Server.start(["--admin", "127.0.0.1:0", ...args]);
+  world.server.url = await adminUrl(world.server);
+}
+
+async function adminUrl(server) {
+  const end_ms = Date.now() + PATIENCE_MS;
+  while (Date.now() < end_ms) {
+    const address = /a look inside at (http:\/\/\S+)/.exec(server.stderr)?.[1];
+    if (address) return new URL(address);
+    await new Promise((done) => setTimeout(done, 20));
+  }
+  throw new Error(`there is no admin address: ${server.stderr}`);
+}
+
+/** Asserts that axe-core finds nothing in either theme. */
+export async function readable(page) {
+  for (const theme of ["light", "dark"]) {
+    await page.evaluate((it) => (document.documentElement.style.colorScheme = it), theme);
+    assert.deepEqual(await findings(page), [], theme);
+  }
+}
+
+/** Asserts that nothing is wider than the window, however narrow that is. */
+export async function fits(page) {
+  for (const width of WIDTHS_PX) {
+    await page.setViewport({ width, height: 900 });
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    assert.ok(wide <= 0, `${wide} px too wide at ${width} px`);
+  }
+}
+
+/** Answers the questions of the next page at a path with this, in place of the program. */
+export async function answer(page, path, data) {
+  await page.evaluateOnNewDocument(
+    (path, text) => {
+      const ask = window.fetch;
+      window.fetch = (asked, ...options) =>
+        String(asked).startsWith(path) ? Promise.resolve(new Response(text)) : ask(asked, ...options);
+    },
+    path,
+    JSON.stringify(data),
+  );
+}
