@@ -80,7 +80,7 @@ function show({ seconds, calls }) {
   element("found").hidden = calls.length === 0;
   const number = state.functions.reduce((sum, it) => sum + it.calls, 0);
   if (calls.length === 0) say("No marked function was called. Send it some work, and count again.");
-  else say(`${count.format(number)} calls of ${state.functions.length} functions in ${seconds.toFixed(1)} s`);
+  else say(`${count.format(number)} calls of ${count.format(state.functions.length)} functions in ${seconds.toFixed(1)} s`);
   draw();
 }
 

@@ -1,5 +1,6 @@
 //! What takes its time: profiles, and the stacks of threads. It is taken while the request waits.
 
+use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -267,8 +268,11 @@ fn function_calls(counts: &CallCounts) -> FunctionCalls {
     }
 }
 
+/// The thread that takes the stacks has none itself, so it is not one of those that are listed.
 async fn stacks() -> Response<Body> {
-    match aside(thread_stacks).await {
+    let taken = own_tasks::alone("stacks", thread_stacks).await;
+    let refused_thread = |error: io::Error| Err(ProfileError::Refused(error.to_string()));
+    match taken.unwrap_or_else(refused_thread) {
         Ok(stacks) => {
             let threads = stacks.into_iter().map(named_stack).collect();
             json(to_json(&ThreadStacks { threads }))

@@ -22,8 +22,7 @@ export function logging(define) {
       assert.notEqual(await text(page, "#message"), "");
       await filter(page, "debug");
       await until(page, says, "The filter is now debug");
-      // The connections of this page are messages now.
-      await until(page, has, "a connection is accepted");
+      await until(page, has, "now=debug");
       assert.ok(await page.$eval("#none", (none) => none.hidden));
       await readable(page);
       await fits(page);

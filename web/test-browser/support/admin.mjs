@@ -47,7 +47,9 @@ export async function answer(page, path, data) {
     (path, text) => {
       const ask = window.fetch;
       window.fetch = (asked, ...options) =>
-        String(asked).startsWith(path) ? Promise.resolve(new Response(text)) : ask(asked, ...options);
+        String(asked).startsWith(path)
+          ? Promise.resolve(new Response(text))
+          : ask(asked, ...options);
     },
     path,
     JSON.stringify(data),
