@@ -79,6 +79,8 @@ pub(crate) fn run(arguments: &GatewayArguments) -> Result<Exit, Failure> {
         #[cfg(unix)]
         passed: arguments.page.passed_sockets(),
         #[cfg(target_os = "linux")]
+        purpose: "gateway",
+        #[cfg(target_os = "linux")]
         inherited: arguments.page.inherited.clone(),
         #[cfg(target_os = "linux")]
         listening: arguments.page.listening.clone(),

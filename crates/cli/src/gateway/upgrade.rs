@@ -92,12 +92,13 @@ impl Upgrade {
 
     /// Starts a process, and waits until it listens. Returns its number.
     fn start(&self) -> io::Result<u32> {
+        // A signal may stop this process meanwhile.
+        let sockets = self.sockets.hold();
         let (handover, other) = Handover::pair()?;
         let mut child =
             Command::new(&self.program).args(&self.arguments).stdin(Stdio::from(other)).spawn()?;
-        // A socket may be closed meanwhile, because a signal stops this process.
         self.sockets.leave_files();
-        let sent = handover.send(&self.sockets);
+        let sent = handover.send(&sockets);
         if let Err(error) = sent.and_then(|()| handover.wait_until_ready(START_TIMEOUT)) {
             // It may have ended by itself.
             let _ = child.kill();

@@ -137,6 +137,8 @@ impl PageArguments {
             self_signed,
             proxy_protocol: None,
             #[cfg(target_os = "linux")]
+            purpose: "page",
+            #[cfg(target_os = "linux")]
             inherited: self.inherited.clone(),
             #[cfg(target_os = "linux")]
             listening: self.listening.clone(),

@@ -28,6 +28,8 @@ impl Admin {
         let Some(address) = &arguments.admin.admin else { return Ok(None) };
         let options = BindOptions {
             #[cfg(target_os = "linux")]
+            purpose: "admin",
+            #[cfg(target_os = "linux")]
             inherited: arguments.inherited.clone(),
             #[cfg(target_os = "linux")]
             listening: arguments.listening.clone(),

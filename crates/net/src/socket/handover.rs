@@ -6,7 +6,7 @@
 //! (<https://lwn.net/Articles/853637/>), so that is not done here.
 //!
 //! The sockets travel over a pair of Unix sockets (`SCM_RIGHTS`, unix(7)), one in each message, whose text is
-//! the address as it was asked for. The next process answers when it listens.
+//! what it is for and the address as it was asked for. The next process answers when it listens.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -26,14 +26,14 @@ use super::listener::Socket;
 use super::passed::PassedSockets;
 use super::unix::SocketFile;
 
-/// The message after the last socket. No address is like it.
+/// The message after the last socket. No name of a socket is like it.
 const END: &[u8] = b"end";
 
 /// What the next process says when it listens.
 const READY: &[u8] = b"ready";
 
-/// The longest address in a message, which may be a path.
-const ADDRESS_BYTES_MAX: usize = 4_096;
+/// The longest name in a message, which may have a path.
+const NAME_BYTES_MAX: usize = 4_096;
 
 /// How long one process waits for a message of the other one.
 const MESSAGE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -42,18 +42,27 @@ const MESSAGE_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug, Default)]
 pub struct ListeningSockets(Arc<Mutex<Vec<Entry>>>);
 
+/// Listening sockets that are held open, by their names.
+#[derive(Debug)]
+pub struct OpenSockets(Vec<(String, Arc<Socket>)>);
+
 /// A socket, as long as it listens.
 #[derive(Debug)]
 struct Entry {
-    /// The address as it was asked for.
-    address: String,
+    /// What it is for, and the address as it was asked for.
+    name: String,
     socket: Weak<Socket>,
 }
 
 impl ListeningSockets {
     /// Adds a socket.
-    pub(super) fn add(&self, address: String, socket: &Arc<Socket>) {
-        self.lock().push(Entry { address, socket: Arc::downgrade(socket) });
+    pub(super) fn add(&self, name: String, socket: &Arc<Socket>) {
+        self.lock().push(Entry { name, socket: Arc::downgrade(socket) });
+    }
+
+    /// The sockets that listen now. They stay open until this is dropped, also if a signal stops the process.
+    pub fn hold(&self) -> OpenSockets {
+        OpenSockets(self.open())
     }
 
     /// Leaves the files of Unix sockets where they are when the sockets are closed: they belong to the next
@@ -72,10 +81,10 @@ impl ListeningSockets {
         }
     }
 
-    /// Those that are open.
+    /// Those that are open. They stay so until the list is dropped.
     fn open(&self) -> Vec<(String, Arc<Socket>)> {
         let entries = self.lock();
-        let open = entries.iter().filter_map(|it| Some((it.address.clone(), it.socket.upgrade()?)));
+        let open = entries.iter().filter_map(|it| Some((it.name.clone(), it.socket.upgrade()?)));
         open.collect()
     }
 
@@ -104,22 +113,22 @@ impl Handover {
     ///
     /// # Errors
     /// If the next process has gone, or does not read.
-    pub fn send(&self, sockets: &ListeningSockets) -> io::Result<()> {
-        for (address, socket) in sockets.open() {
-            self.send_one(address.as_bytes(), socket.as_fd())?;
+    pub fn send(&self, sockets: &OpenSockets) -> io::Result<()> {
+        for (name, socket) in &sockets.0 {
+            self.send_one(name.as_bytes(), socket.as_fd())?;
         }
         retry_on_intr(|| send(&self.0, END, SendFlags::NOSIGNAL))?;
         Ok(())
     }
 
-    fn send_one(&self, address: &[u8], socket: BorrowedFd<'_>) -> io::Result<()> {
+    fn send_one(&self, name: &[u8], socket: BorrowedFd<'_>) -> io::Result<()> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
         let sockets = [socket];
         if !ancillary.push(SendAncillaryMessage::ScmRights(&sockets)) {
             return Err(io::ErrorKind::OutOfMemory.into());
         }
-        let text = [IoSlice::new(address)];
+        let text = [IoSlice::new(name)];
         retry_on_intr(|| sendmsg(&self.0, &text, &mut ancillary, SendFlags::NOSIGNAL))?;
         Ok(())
     }
@@ -147,14 +156,14 @@ impl Handover {
 pub fn take_over(sockets: &PassedSockets) -> io::Result<()> {
     let stdin = io::stdin();
     set_socket_timeout(&stdin, Timeout::Recv, Some(MESSAGE_TIMEOUT))?;
-    let mut address = [0; ADDRESS_BYTES_MAX];
+    let mut name = [0; NAME_BYTES_MAX];
     loop {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-        let mut text = [IoSliceMut::new(&mut address)];
+        let mut text = [IoSliceMut::new(&mut name)];
         let flags = RecvFlags::CMSG_CLOEXEC;
         let received = retry_on_intr(|| recvmsg(&stdin, &mut text, &mut ancillary, flags))?;
-        let text = address.get(..received.bytes).unwrap_or_default();
+        let text = name.get(..received.bytes).unwrap_or_default();
         match ancillary.drain().find_map(first_descriptor) {
             Some(socket) => sockets.add(String::from_utf8_lossy(text).into_owned(), socket)?,
             None if text == END => return Ok(()),
@@ -176,5 +185,39 @@ fn first_descriptor(message: RecvAncillaryMessage<'_>) -> Option<OwnedFd> {
     match message {
         RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsFd;
+
+    use super::ListeningSockets;
+    use crate::socket::{Address, BindOptions, Listener, PassedSockets};
+
+    #[tokio::test]
+    async fn sockets_of_one_address_are_told_apart_by_their_purposes() {
+        let address: Address = "127.0.0.1:0".parse().unwrap();
+        let listening = ListeningSockets::default();
+        let first = |purpose| {
+            let listening = listening.clone();
+            BindOptions { purpose, listening, ..BindOptions::default() }
+        };
+        let page = Listener::bind(&address, &first("page")).await.unwrap();
+        let gateway = Listener::bind(&address, &first("gateway")).await.unwrap();
+        drop(page);
+        let inherited = PassedSockets::default();
+        for (name, socket) in &listening.hold().0 {
+            let copy = socket.as_fd().try_clone_to_owned().unwrap();
+            inherited.add(name.clone(), copy).unwrap();
+        }
+        let next = |purpose| {
+            let inherited = inherited.clone();
+            BindOptions { purpose, inherited, ..BindOptions::default() }
+        };
+        let new_page = Listener::bind(&address, &next("page")).await.unwrap();
+        assert_ne!(new_page.address(), gateway.address());
+        let next_gateway = Listener::bind(&address, &next("gateway")).await.unwrap();
+        assert_eq!(next_gateway.address(), gateway.address());
     }
 }

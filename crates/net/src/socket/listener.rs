@@ -87,11 +87,11 @@ impl Listener {
     /// Unix socket holds another file.
     pub async fn bind(address: &Address, options: &BindOptions) -> Result<Self, BindError> {
         #[cfg(target_os = "linux")]
-        let requested = address.to_string();
+        let name = options.handover_name(address);
         let (socket, address, tls) = Self::open(address, options).await?;
         let (socket, proxy_protocol) = (Arc::new(socket), options.proxy_protocol.clone());
         #[cfg(target_os = "linux")]
-        options.listening.add(requested, &socket);
+        options.listening.add(name, &socket);
         Ok(Self { socket, tls, proxy_protocol, address, backoff: Backoff::default() })
     }
 
@@ -225,7 +225,7 @@ fn inherit(
     address: &Address,
     options: &BindOptions,
 ) -> Result<Option<(Socket, Address, Option<tls::Acceptors>)>, BindError> {
-    let name = PassedName(Some(address.to_string()));
+    let name = PassedName(Some(options.handover_name(address)));
     let Ok(socket) = options.inherited.take(&name) else { return Ok(None) };
     let adopted = adopt(socket).map_err(|error| BindError::new(address, error))?;
     let Some((socket, own)) = adopted else { return Ok(None) };

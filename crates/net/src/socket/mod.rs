@@ -75,7 +75,7 @@ pub use datagram::DatagramSocket;
 pub use drops::DropCounter;
 pub use error::BindError;
 #[cfg(target_os = "linux")]
-pub use handover::{Handover, ListeningSockets, say_ready, take_over};
+pub use handover::{Handover, ListeningSockets, OpenSockets, say_ready, take_over};
 pub use limit::{ConnectionLimit, ConnectionPermit};
 pub use listener::Listener;
 pub(crate) use network_limit::{NetworkLimit, NetworkPermit};

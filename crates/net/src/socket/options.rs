@@ -26,7 +26,12 @@ pub struct BindOptions {
     /// The sockets that the service manager passed.
     #[cfg(unix)]
     pub passed: PassedSockets,
-    /// The sockets that the process before has handed over, by the addresses that were asked for.
+    /// What the socket is for. Two sockets may be asked for by the same address, such as one with port 0, and
+    /// the next process must not mistake one for the other.
+    #[cfg(target_os = "linux")]
+    pub purpose: &'static str,
+    /// The sockets that the process before has handed over, by their purposes and the addresses that were asked
+    /// for.
     #[cfg(target_os = "linux")]
     pub inherited: PassedSockets,
     /// Where the sockets are noted for the next process.
@@ -43,6 +48,12 @@ pub struct BindOptions {
 }
 
 impl BindOptions {
+    /// The name of a socket from one process to the next.
+    #[cfg(target_os = "linux")]
+    pub(super) fn handover_name(&self, address: &Address) -> String {
+        format!("{} {address}", self.purpose)
+    }
+
     /// Whether the socket at an address receives datagrams rather than connections.
     pub fn is_datagram(&self, address: &Address) -> bool {
         match address {
