@@ -1,5 +1,5 @@
 //! What is shown of a request to one who looks at it: how it came, and heads as text without their
-//! [secrets](hidden). Bodies are never shown.
+//! secrets. Bodies are never shown.
 
 mod arrival;
 mod head;
