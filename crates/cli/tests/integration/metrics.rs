@@ -296,7 +296,7 @@ fn the_route_has_the_numbers_of_the_report() {
         assert!(has_line, "{kind}: {}", top.stdout);
     }
     // Its own request is a task of the program.
-    for (start, busy) in [("connection  127.0.0.1:", "%"), ("weir-parse-0", "%")] {
+    for (start, busy) in [("admin connection  127.0.0.1:", "%"), ("weir-parse-0", "%")] {
         let has_line =
             top.stdout.lines().any(|it| it.trim_start().starts_with(start) && it.contains(busy));
         assert!(has_line, "{start}: {}", top.stdout);
