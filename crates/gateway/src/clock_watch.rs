@@ -15,6 +15,9 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// a thousandth of the interval, or else set it.
 const JUMP_MIN: Duration = Duration::from_secs(1);
 
+/// How long it may take to read both clocks.
+const READ_MAX: Duration = Duration::from_millis(100);
+
 /// What the system's clock and one that nobody sets have said last.
 #[derive(Debug)]
 struct ClockWatch {
@@ -34,7 +37,11 @@ pub(crate) async fn watch_clock(events: &Events, notices: &Notices) {
     let mut watch = ClockWatch { wall: SystemTime::now(), steady: Instant::now() };
     loop {
         tokio::time::sleep(INTERVAL).await;
-        if let Some(jump) = watch.look(SystemTime::now(), Instant::now()) {
+        let (before, wall, after) = (Instant::now(), SystemTime::now(), Instant::now());
+        if after.saturating_duration_since(before) > READ_MAX {
+            // The process was stopped between the two, and the look would find what is not there.
+            watch = ClockWatch { wall: SystemTime::now(), steady: Instant::now() };
+        } else if let Some(jump) = watch.look(wall, before) {
             events.count_clock_jump(jump.direction());
             notices.say("clock", || Notice {
                 clock_change_s: Some(jump.seconds()),

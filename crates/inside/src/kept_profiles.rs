@@ -6,8 +6,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use weir_profile::Profile;
 
-/// Profiles that are kept: each may have some megabytes.
+/// Profiles that are kept.
 pub(crate) const KEPT_MAX: usize = 8;
+
+/// Stacks of all of them together, but for the last one. A stack takes up to a kilobyte, and 100 bytes more on
+/// each further thread.
+const STACKS_MAX: usize = 20_000;
 
 /// The profiles that were taken last.
 #[derive(Debug)]
@@ -29,13 +33,19 @@ impl Default for KeptProfiles {
     }
 }
 
+impl Kept {
+    fn stacks(&self) -> usize {
+        self.profiles.iter().map(|(_, profile)| profile.stacks.len()).sum()
+    }
+}
+
 impl KeptProfiles {
     /// Keeps a profile in place of the oldest one, and returns its number.
     pub(crate) fn keep(&self, profile: Arc<Profile>) -> u64 {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let id = kept.next_id;
         kept.next_id += 1;
-        if kept.profiles.len() == KEPT_MAX {
+        while kept.profiles.len() == KEPT_MAX || kept.stacks() > STACKS_MAX {
             kept.profiles.pop_front();
         }
         kept.profiles.push_back((id, profile));
@@ -57,18 +67,31 @@ mod tests {
     use std::sync::Arc;
     use std::time::{Duration, UNIX_EPOCH};
 
-    use weir_profile::{Profile, ProfileKind};
+    use weir_profile::{Profile, ProfileKind, Stack};
 
-    use super::{KEPT_MAX, KeptProfiles};
+    use super::{KEPT_MAX, KeptProfiles, STACKS_MAX};
+
+    fn profile(stacks: Vec<Stack>) -> Profile {
+        let (kind, duration) = (ProfileKind::Processor, Duration::ZERO);
+        Profile { kind, stacks, period: 1, begun: UNIX_EPOCH, duration, total: 0, lost: 0 }
+    }
+
+    #[test]
+    fn large_ones_are_kept_while_no_other_is_taken() {
+        let kept = KeptProfiles::default();
+        let stack = Stack { thread: "a".to_owned(), functions: Arc::new([]), samples: 1 };
+        let large = Arc::new(profile(vec![stack; STACKS_MAX + 1]));
+        let first = kept.keep(large.clone());
+        assert_eq!(kept.find(None).map(|(id, _)| id), Some(first));
+        kept.keep(large);
+        assert!(kept.find(Some(first)).is_none());
+    }
 
     #[test]
     fn the_last_ones_are_found_by_their_numbers() {
         let kept = KeptProfiles::default();
         assert!(kept.find(None).is_none());
-        let (kind, duration) = (ProfileKind::Processor, Duration::ZERO);
-        let (stacks, begun) = (Vec::new(), UNIX_EPOCH);
-        let profile = Profile { kind, stacks, period: 1, begun, duration, total: 0, lost: 0 };
-        let profile = Arc::new(profile);
+        let profile = Arc::new(profile(Vec::new()));
         let ids: Vec<u64> = (0..=KEPT_MAX).map(|_| kept.keep(profile.clone())).collect();
         assert!(kept.find(Some(ids[0])).is_none());
         for id in &ids[1..] {

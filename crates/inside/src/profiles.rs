@@ -283,6 +283,7 @@ async fn stacks() -> Response<Body> {
 
 fn named_stack(stack: ThreadStack) -> NamedStack {
     let ThreadStack { id, name, state, functions } = stack;
+    let functions = functions.iter().map(|name| name.to_string()).collect();
     NamedStack { id, name, state: state.to_string(), functions }
 }
 

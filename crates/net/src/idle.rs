@@ -282,7 +282,9 @@ impl Activity {
         let mut state = self.state();
         if state.requests == 0 && self.is_unsent.swap(false, Ordering::SeqCst) {
             state.history.end_request();
-            self.notes_writes.store(false, Ordering::Relaxed);
+            if self.notes_writes.load(Ordering::Relaxed) {
+                self.notes_writes.store(false, Ordering::Relaxed);
+            }
             self.begin_wait(&mut state);
         }
     }

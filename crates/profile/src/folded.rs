@@ -11,7 +11,7 @@ impl Profile {
         let mut text = String::new();
         for stack in &self.stacks {
             push_name(&mut text, &stack.thread);
-            for function in &stack.functions {
+            for function in &*stack.functions {
                 text.push(';');
                 push_name(&mut text, function);
             }
@@ -29,6 +29,8 @@ fn push_name(text: &mut String, name: &str) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use std::time::{Duration, SystemTime};
 
     use crate::profile::{ProfileKind, Sampled};
@@ -38,7 +40,7 @@ mod tests {
     fn a_stack_is_a_line() {
         let stack = |thread: &str, functions: &[&str], samples| Stack {
             thread: thread.to_owned(),
-            functions: functions.iter().map(|name| (*name).to_owned()).collect(),
+            functions: functions.iter().map(|name| Arc::from(*name)).collect(),
             samples,
         };
         let stacks = vec![

@@ -3,15 +3,16 @@
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::ptr::without_provenance_mut;
+use std::sync::Arc;
 
 /// The names of the functions at addresses, each looked up once.
 #[derive(Debug, Default)]
-pub(crate) struct FunctionNames(HashMap<usize, Vec<String>>);
+pub(crate) struct FunctionNames(HashMap<usize, Vec<Arc<str>>>);
 
 impl FunctionNames {
     /// The functions of a stack from the outermost to the innermost. Its addresses begin with that at which the
     /// innermost was interrupted; the others are where functions return to, behind their calls.
-    pub(crate) fn functions(&mut self, addresses: &[usize]) -> Vec<String> {
+    pub(crate) fn functions(&mut self, addresses: &[usize]) -> Vec<Arc<str>> {
         let mut functions = Vec::with_capacity(addresses.len());
         for (index, address) in addresses.iter().enumerate().rev() {
             // The one before an address is looked up.
@@ -31,15 +32,15 @@ impl Drop for FunctionNames {
 }
 
 /// The function at an address, preceded by those that it was inlined into.
-fn names_at(address: usize) -> Vec<String> {
+fn names_at(address: usize) -> Vec<Arc<str>> {
     let mut names = Vec::new();
     backtrace::resolve(without_provenance_mut::<c_void>(address), |symbol| {
         // `#` leaves out the hashes that the compiler adds.
         let name = symbol.name().map(|name| format!("{name:#}"));
-        names.push(name.unwrap_or_else(|| "unknown".to_owned()));
+        names.push(name.map_or_else(|| "unknown".into(), Arc::from));
     });
     if names.is_empty() {
-        names.push("unknown".to_owned());
+        names.push("unknown".into());
     }
     names.reverse();
     names

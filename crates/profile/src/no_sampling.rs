@@ -1,6 +1,7 @@
 //! Systems on which threads cannot be interrupted in our way.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 
 use crate::error::ProfileError;
 use crate::profile::{Profile, ProfileKind};
@@ -35,7 +36,7 @@ pub struct ThreadStack {
     /// Its state.
     pub state: char,
     /// The functions, from the one that began the thread to the one that runs or waits.
-    pub functions: Vec<String>,
+    pub functions: Vec<Arc<str>>,
 }
 
 /// The stacks of all threads.

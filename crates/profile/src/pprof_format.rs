@@ -189,7 +189,7 @@ mod tests {
     fn each_text_is_there_once() {
         let stack = |samples| Stack {
             thread: "weir-parse".to_owned(),
-            functions: vec!["start_of_thread".to_owned(), format!("function {samples}")],
+            functions: ["start_of_thread".into(), format!("function {samples}").into()].into(),
             samples,
         };
         let sampled = Sampled {

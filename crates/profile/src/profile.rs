@@ -1,5 +1,6 @@
 //! What sampling has found.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 /// What samples are taken of.
@@ -61,8 +62,9 @@ pub(crate) struct Sampled {
 pub struct Stack {
     /// The name of the thread; its number if it has none.
     pub thread: String,
-    /// The functions, from the one that began the thread to the one that ran.
-    pub functions: Vec<String>,
+    /// The functions, from the one that began the thread to the one that ran. Threads with the same stack share
+    /// them.
+    pub functions: Arc<[Arc<str>]>,
     /// How often it was found; of memory, its bytes.
     pub samples: u64,
 }
@@ -109,7 +111,7 @@ mod tests {
     fn equal_stacks_are_one() {
         let stack = |thread: &str, function: &str, samples| Stack {
             thread: thread.to_owned(),
-            functions: vec!["main".to_owned(), function.to_owned()],
+            functions: ["main", function].map(Arc::from).into(),
             samples,
         };
         let stacks = vec![

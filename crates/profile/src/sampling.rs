@@ -1,6 +1,7 @@
 //! Taking samples.
 
 use std::io;
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use rustix::time::{ClockId, clock_gettime};
@@ -132,7 +133,7 @@ fn processor_time() -> Duration {
 fn stacks(collected: Collected) -> Vec<Stack> {
     let mut names = FunctionNames::default();
     let named = collected.stacks.into_iter().flat_map(|(addresses, counts)| {
-        let functions = names.functions(&addresses);
+        let functions: Arc<[Arc<str>]> = names.functions(&addresses).into();
         counts.into_iter().map(move |(thread, samples)| Stack {
             thread: thread.to_string(),
             functions: functions.clone(),

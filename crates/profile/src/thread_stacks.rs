@@ -1,6 +1,7 @@
 //! The stacks of all threads at one moment.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -28,7 +29,7 @@ pub struct ThreadStack {
     pub state: char,
     /// The functions, from the one that began the thread to the one that runs or waits; none if the thread did
     /// not answer.
-    pub functions: Vec<String>,
+    pub functions: Vec<Arc<str>>,
 }
 
 /// The stacks of all threads but the one that asks, in the order of their numbers. It takes 200 ms at most, and

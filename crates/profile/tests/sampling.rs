@@ -7,7 +7,7 @@
 
 use std::hint::black_box;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle, sleep};
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ fn samples(profile: &Profile, is_wanted: impl Fn(&Stack) -> bool) -> u64 {
     profile.stacks.iter().filter(|it| is_wanted(it)).map(|it| it.samples).sum()
 }
 
-fn is_in(functions: &[String], name: &str) -> bool {
+fn is_in(functions: &[Arc<str>], name: &str) -> bool {
     functions.iter().any(|it| it.ends_with(name))
 }
 

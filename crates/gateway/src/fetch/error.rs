@@ -5,6 +5,8 @@ use std::io;
 
 use hyper::StatusCode;
 
+use weir_net::glass::shown_target;
+
 use super::url::FetchUrl;
 
 /// A fetch that failed.
@@ -44,7 +46,7 @@ impl FetchError {
 
 impl fmt::Display for FetchError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}: {}", self.url, self.problem)
+        write!(formatter, "{}: {}", shown_target(&self.url.to_string()), self.problem)
     }
 }
 
@@ -75,5 +77,19 @@ impl std::error::Error for FetchError {
             FetchProblem::Protocol(error) => Some(error),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FetchError, FetchProblem};
+
+    /// The query of an address may be a key, and the sentence goes to the log.
+    #[test]
+    fn a_sentence_has_no_query() {
+        let url = "https://login.example/keys?api_key=secret".parse().expect("an address");
+        let sentence = FetchError::new(&url, FetchProblem::Timeout).to_string();
+        assert!(sentence.starts_with("https://login.example/keys?"), "{sentence}");
+        assert!(!sentence.contains("secret"), "{sentence}");
     }
 }

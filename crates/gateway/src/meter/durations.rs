@@ -134,10 +134,9 @@ impl ClassDurations {
         let Ok(mut exemplars) = self.exemplars.try_lock() else { return };
         let Some(exemplar) = exemplars.get_mut(bucket) else { return };
         let ended = SystemTime::now();
-        let age = exemplar
-            .as_ref()
-            .map(|kept| // One from the time before the clock was set back is an old one.
-            ended.duration_since(kept.ended).unwrap_or(EXEMPLAR_PAUSE));
+        // One from the time before the clock was set back is an old one.
+        let age_of = |kept: &DurationExemplar| ended.duration_since(kept.ended);
+        let age = exemplar.as_ref().map(|kept| age_of(kept).unwrap_or(EXEMPLAR_PAUSE));
         if age.is_none_or(|age| age >= EXEMPLAR_PAUSE) {
             let trace_id = String::from_utf8_lossy(trace_id).into_owned();
             *exemplar = Some(DurationExemplar { trace_id, duration, ended });

@@ -15,7 +15,7 @@ use weir_net::glass::shown_target;
 use super::grant::Grant;
 use super::{SessionSettings, SessionUser};
 use crate::backend::{Backend, Lease};
-use crate::config::Login;
+use crate::config::{Login, Origin};
 use crate::fetch::{FetchClient, FetchUrl, ObservedCall};
 use crate::percent_encoding::percent_encoded;
 use crate::upload_body::UploadBody;
@@ -65,13 +65,11 @@ async fn log_in(
     let target = if lease.is_http2() { format!("{origin}{path}") } else { path.to_owned() };
     let body = json!({ "issuer": &*user.issuer, "subject": &*user.subject }).to_string();
     let body_bytes = body.len();
-    let mut request = Request::new(UploadBody::whole(body.into()));
-    *request.method_mut() = Method::POST;
-    *request.uri_mut() = target.parse().ok()?;
-    let headers = request.headers_mut();
-    headers.insert(HOST, HeaderValue::from_str(origin.authority().as_str()).ok()?);
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    headers.insert(AUTHORIZATION, credential("Bearer ", settings.config.credential.bytes())?);
+    let Some(request) = log_in_request(&target, origin, body, settings.config.credential.bytes())
+    else {
+        observed.fail(|| "no request can be made of its path and its credential".to_owned());
+        return None;
+    };
     observed.note_request(&request, body_bytes);
     let exchange = async {
         let response = lease.send(request, observed.journal()).await.ok()?;
@@ -85,6 +83,23 @@ async fn log_in(
     };
     observed.complete();
     Grant::read(&headers, &body, settings.config.lifetime)
+}
+
+/// The request of a log-in; `None` if its target or a field is not valid.
+fn log_in_request(
+    target: &str,
+    origin: &Origin,
+    body: String,
+    bearer: &[u8],
+) -> Option<Request<UploadBody>> {
+    let mut request = Request::new(UploadBody::whole(body.into()));
+    *request.method_mut() = Method::POST;
+    *request.uri_mut() = target.parse().ok()?;
+    let headers = request.headers_mut();
+    headers.insert(HOST, HeaderValue::from_str(origin.authority().as_str()).ok()?);
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(AUTHORIZATION, credential("Bearer ", bearer)?);
+    Some(request)
 }
 
 /// Exchanges the client's token for one of the backend (RFC 8693 section 2.1). The credential is that of the

@@ -9,6 +9,7 @@ use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
 use hyper::{Method, StatusCode};
 use serde::Deserialize;
 use serde_json::Value;
+use weir_net::glass::shown_target;
 
 use super::config::TraceConfig;
 use super::otlp::Envelope;
@@ -95,9 +96,9 @@ impl Exporter {
 
     fn lose(&self, counter: &AtomicU64, spans: u64, reason: &str) {
         counter.fetch_add(spans, Ordering::Relaxed);
-        let endpoint = &self.config.endpoint;
+        let endpoint = shown_target(&self.config.endpoint.to_string());
         self.notices.say("traces", || Notice {
-            endpoint: Some(endpoint.to_string()),
+            endpoint: Some(endpoint.clone()),
             spans_lost: Some(spans),
             ..Notice::new(format!("traces: {endpoint}: {spans} spans are lost: {reason}"))
         });

@@ -36,6 +36,8 @@ pub(super) fn parse(stat: &str, schedstat: &str, status: &str) -> Option<Thread>
     // The third field of the file is the first after the name.
     let field = |number: usize| fields.get(number - 3).copied();
     let ticks = |number: usize| Some(field(number)?.parse::<f64>().ok()? / TICKS_PER_S);
+    // A kernel that keeps no such statistics says `0 0 0`; a thread that is read has had one turn at least.
+    let schedstat = if schedstat.trim_end().ends_with(" 0") { "" } else { schedstat };
     let mut scheduler = schedstat.split_whitespace().map(|ns| Some(ns.parse::<f64>().ok()? / 1e9));
     let (running, waiting) = (scheduler.next().flatten(), scheduler.next().flatten());
     let switches = |name: &str| {
@@ -85,8 +87,10 @@ mod tests {
             preemptions: Some(3.0),
         };
         assert_eq!(thread.work, work);
-        let without = parse(STAT, "", "").expect("a thread").work;
-        assert_eq!((without.running, without.waiting, without.busy), (Some(2.0), None, None));
+        for none in ["", "0 0 0\n"] {
+            let work = parse(STAT, none, "").expect("a thread").work;
+            assert_eq!((work.running, work.waiting, work.busy), (Some(2.0), None, None), "{none}");
+        }
         for broken in ["", "8 (a", "8 (a) ", "x (a) R 1"] {
             assert!(parse(broken, "", "").is_none(), "{broken}");
         }

@@ -40,6 +40,14 @@ impl ThreadTotals {
         let mut seen = HashMap::new();
         for thread in threads {
             let (kind, work) = (self.kind(&thread.name), thread.work);
+            // One that ends while it is read has lost its times, or has them in a coarser unit.
+            let is_ending = self
+                .seen
+                .get(&thread.id)
+                .is_some_and(|(_, before)| before.waiting.is_some() && work.waiting.is_none());
+            if is_ending {
+                continue;
+            }
             let now = ThreadKindTimes { running: work.running, waiting: work.waiting };
             let before = self.seen.remove(&thread.id).filter(|(known, before)| {
                 // The system gives the number of a thread that has ended to another one.

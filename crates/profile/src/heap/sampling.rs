@@ -1,6 +1,7 @@
 //! Beginning and ending a profile of memory.
 
 use std::hint::black_box;
+use std::sync::Arc;
 
 use super::interval::MEAN_BYTES;
 use super::samples;
@@ -50,7 +51,7 @@ impl HeapSampling {
         let mut functions = FunctionNames::default();
         let stacks = samples.stacks().map(|(addresses, sums)| Stack {
             thread: ALL_THREADS.to_owned(),
-            functions: without_allocator(functions.functions(addresses)),
+            functions: without_allocator(functions.functions(addresses)).into(),
             samples: if kind == ProfileKind::Held { sums.held } else { sums.allocated }.round() as u64,
         });
         let stacks = stacks.filter(|stack| stack.samples > 0).collect();
@@ -69,8 +70,8 @@ impl Drop for HeapSampling {
 const OF_ALLOCATOR: [&str; 4] = ["SampledAllocator", "__rust_alloc", "__rust_realloc", "__rg_"];
 
 /// The functions of a stack, up to the one that asks for memory.
-fn without_allocator(mut functions: Vec<String>) -> Vec<String> {
-    let is_of_allocator = |name: &String| OF_ALLOCATOR.iter().any(|part| name.contains(part));
+fn without_allocator(mut functions: Vec<Arc<str>>) -> Vec<Arc<str>> {
+    let is_of_allocator = |name: &Arc<str>| OF_ALLOCATOR.iter().any(|part| name.contains(part));
     let asked = functions.iter().position(is_of_allocator);
     functions.truncate(asked.unwrap_or(functions.len()));
     functions

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
+use weir_net::glass::shown_target;
 use weir_observe::task::TaskKind;
 
 use super::file::no_usable_key;
@@ -116,11 +117,11 @@ impl FetchedKeySet {
         attempt.began_at_unix_s = Some(now_unix_s);
         drop(attempt);
         let running = RunningFetch(Arc::clone(this));
-        let url = running.0.url.to_string();
+        let url = shown_target(&running.0.url.to_string());
         tokio::spawn(KEY_SET.observe(&*url, async move {
             let outcome = running.0.fetch_once().await;
             if let Err(error) = &outcome {
-                let url = running.0.url.to_string();
+                let url = shown_target(&running.0.url.to_string());
                 tracing::warn!(target: "weir_gateway", url, error, "the keys of an issuer cannot be fetched");
             }
             let outcome = outcome.as_ref().map(|(text, set)| (&text[..], set.clone()));
@@ -130,7 +131,9 @@ impl FetchedKeySet {
     }
 
     async fn fetch_once(&self) -> Result<(bytes::Bytes, KeySet), String> {
-        let sentence = |problem: &dyn std::fmt::Display| format!("{}: {problem}", self.url);
+        let sentence = |problem: &dyn std::fmt::Display| {
+            format!("{}: {problem}", shown_target(&self.url.to_string()))
+        };
         let answer = self.client.get(&self.url).await.map_err(|error| error.to_string())?;
         if answer.status != hyper::StatusCode::OK {
             return Err(sentence(&format_args!("the status is {} instead of 200", answer.status)));
