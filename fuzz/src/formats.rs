@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use weir_core::{Format, LineParser, Record, detect, known_formats};
 
-/// Parses each line with a parser that has read those before it, and with a new one: what a parser
-/// remembers may not change a result.
+/// Parses each line with a parser that has read those before it, and with a new one: earlier
+/// lines must not change a result.
 fn parse_lines(format: &Arc<Format>, lines: &[u8]) {
     let mut parser = LineParser::new(format.clone());
     let mut memory = Vec::new();
@@ -18,7 +18,7 @@ fn parse_lines(format: &Arc<Format>, lines: &[u8]) {
         assert_eq!(warm_record, cold.then(|| format!("{new_record:?}")), "{}", format.name());
         let mut decoded = Record::new();
         let is_ok = parser.parse_decoding(line, &mut memory, &mut decoded).is_ok();
-        // An escaped value is another one than its text, so only one of them may have the form of its field.
+        // A decoded value differs from its escaped text, and perhaps only one of them is valid.
         assert!(is_ok == warm || line.contains(&b'\\'), "{}", format.name());
     }
 }
@@ -43,7 +43,7 @@ pub(crate) fn definitions(bytes: &[u8]) {
     }
 }
 
-/// Lines in a known format, by its number in the first byte, and the search for their format.
+/// Lines in a known format, by its number in the first byte, and the detection of their format.
 pub(crate) fn catalog(bytes: &[u8]) {
     let Some((number, lines)) = bytes.split_first() else { return };
     let formats = known_formats();

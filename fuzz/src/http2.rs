@@ -25,7 +25,7 @@ use script::{ACK, DATA, END_STREAM, GREETING, HEADERS, LAST_PING, PING, SETTINGS
 /// How long the server may take to answer or to end the connection.
 const DEADLINE: Duration = Duration::from_secs(9);
 
-/// The longest frame that a client takes unless it says more (RFC 9113 section 4.2).
+/// The longest frame that a client accepts unless its settings allow more (RFC 9113 section 4.2).
 const FRAME_BYTES_MAX: usize = 16_384;
 
 /// A server that runs as long as the process.
@@ -62,20 +62,20 @@ static RUNNING: LazyLock<Running> = LazyLock::new(|| {
     Running { runtime, address, connector }
 });
 
-/// Takes the signal of a write to a closed connection, which ends a process whose `main` is not Rust's: that of
-/// libFuzzer is not.
+/// Handles the signal of a write to a closed connection (SIGPIPE). Rust's `main` ignores it, but libFuzzer's
+/// `main` lets it end the process.
 #[cfg(unix)]
 fn keep_broken_pipes_harmless(runtime: &Runtime) {
     let _in_runtime = runtime.enter();
     let signal = signal(SignalKind::pipe());
-    // The handler stays when nobody listens.
+    // The handler stays installed.
     drop(signal.expect("a handler"));
 }
 
 #[cfg(not(unix))]
 fn keep_broken_pipes_harmless(_runtime: &Runtime) {}
 
-/// What trusts a certificate, and speaks HTTP/2 only.
+/// A TLS client that trusts this certificate, and offers only HTTP/2.
 fn connector(certificate: CertificateDer<'_>) -> TlsConnector {
     let mut roots = RootCertStore::empty();
     roots.add(certificate).expect("a certificate");
@@ -104,7 +104,7 @@ pub(crate) fn http2(bytes: &[u8]) {
     }
 }
 
-/// What the server has said.
+/// The frames that the server has sent, in summary.
 #[derive(Default)]
 struct Heard {
     is_well_formed: bool,
@@ -123,7 +123,7 @@ impl Heard {
     }
 }
 
-/// Sends a script, and hears the server until all is answered or the connection ends.
+/// Sends a script, and reads from the server until all is answered or the connection ends.
 async fn speak(script: &Script, piece_bytes: usize) -> Heard {
     let stream = TcpStream::connect(RUNNING.address).await.expect("the server listens");
     stream.set_nodelay(true).expect("an option of TCP");
@@ -132,7 +132,7 @@ async fn speak(script: &Script, piece_bytes: usize) -> Heard {
     let (mut reader, mut writer) = tokio::io::split(stream);
     let mut heard = Heard { is_well_formed: true, ..Heard::default() };
     let hear = hear(&mut reader, script, &mut heard);
-    // A connection that the server has ended takes no more: that is for the reader to judge.
+    // Sending fails after the server has ended the connection; `hear` checks whether it may.
     let ((), _sent) = tokio::join!(hear, send(&mut writer, &script.frames, piece_bytes));
     heard
 }

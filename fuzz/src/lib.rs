@@ -1,4 +1,4 @@
-//! Fuzz targets: functions of bytes that strangers choose, with the properties that must hold.
+//! Fuzz targets: functions of untrusted bytes, with the properties that must hold.
 //!
 //! A target panics if a property does not hold. `fuzz/engine` feeds the targets to libFuzzer, which
 //! `cargo xtask abuse fuzz` builds and runs; a test of this crate replays the inputs of `fuzz/corpus`.

@@ -6,14 +6,14 @@ use weir_ingest::{
     DataSet, FormatChoice, LayeredDecoder, Pipeline, PipelineOptions, Retention, read_stream,
 };
 
-/// The most output of an input that is looked at: beyond it nothing new happens.
+/// The most output of an input that is compared: more would test nothing new.
 const OUTPUT_BYTES_MAX: usize = 4 << 20;
 
 /// The most that an input may leave in the decoder's output, which is emptied after each call.
 const OUTPUT_BYTES_AT_ONCE: usize = 8 << 20;
 
-/// A compressed stream, perhaps in another one. The output may not depend on the pieces in which it
-/// arrives.
+/// A compressed stream, possibly nested in another one. The output may not depend on the pieces in
+/// which it arrives.
 pub(crate) fn packed(bytes: &[u8]) {
     let Some((length, bytes)) = bytes.split_first() else { return };
     let whole = unpack(bytes, bytes.len().max(1));

@@ -1,4 +1,4 @@
-//! Bytes from sockets. What comes out may not depend on the pieces in which they arrive.
+//! Bytes from sockets. The output may not depend on the pieces in which they arrive.
 
 use weir_feed::{Framer, Framing};
 use weir_net::websocket::{Decoder, Frame};
@@ -21,8 +21,8 @@ pub(crate) fn websocket(bytes: &[u8]) {
     assert_eq!(decode(bytes, length), whole, "pieces of {length} bytes");
 }
 
-/// What comes out of a connection: its messages in order, as text, with the violation at the end.
-/// The payload of a binary frame is lent as it arrives, so its pieces are joined.
+/// The output of a connection: its messages in order, as text, with the violation at the end.
+/// The payload of a binary frame is returned as it arrives, so its pieces are joined.
 fn decode(bytes: &[u8], piece_bytes: usize) -> (Vec<String>, Vec<u8>) {
     let (mut decoder, mut messages, mut binary) =
         (Decoder::new(TEXT_BYTES_MAX), Vec::new(), Vec::new());
@@ -63,8 +63,8 @@ pub(crate) fn framing(bytes: &[u8]) {
     }
 }
 
-/// The lines of a stream, and its error. Of a line over the limit only that it is there: how much of
-/// it is kept depends on the pieces.
+/// The lines of a stream, and its error. Lines over the limit are replaced by a mark, because
+/// how much of them is kept depends on the pieces.
 fn lines(framing: Framing, bytes: &[u8], piece_bytes: usize) -> (Vec<u8>, Option<String>) {
     let (mut framer, mut lines) = (Framer::new(framing, LINE_BYTES_MAX), Vec::new());
     for piece in bytes.chunks(piece_bytes) {

@@ -17,7 +17,7 @@ const NOW_UNIX_S: i64 = 1_800_000_000;
 const HEADER: &str = r#"{"alg":"HS256"}"#;
 const CLAIMS: &str = r#"{"iss":"me","aud":"api","exp":1800000600,"sub":"user"}"#;
 
-/// The point of RFC 7515 appendix A.3, whose private half signs nothing here.
+/// The public key of RFC 7515 appendix A.3, whose private key signs nothing here.
 const PUBLIC_KEY: &str = "-----BEGIN PUBLIC KEY-----
 MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEf83OJ3D2xF1Bg8vub9tLe1gHMzV7
 6e8Tus9uPHvRVEXH8UTNG72bfocs3+257rn0s2ldbqkLJK2KRiMohYjlrQ==
@@ -42,7 +42,7 @@ fn verifier(algorithm: Algorithm, keys: KeySource) -> TokenVerifier {
 /// A token as it is; a header and claims, a line each, that the issuer signs; and a public key as PEM. A token
 /// passes only if the issuer signed it, and only with claims that are the issuer's.
 pub(crate) fn token(bytes: &[u8]) {
-    // Most texts are no key, and which ones are is not known here.
+    // Most texts are not a key, so both outcomes are correct; only a panic is an error.
     let _outcome =
         TokenVerifier::new(settings(Algorithm::Es256, KeySource::PublicKeyPem(bytes.to_vec())));
     let Ok(text) = std::str::from_utf8(bytes) else { return };
@@ -68,7 +68,7 @@ fn signed(header: &str, claims: &str) -> String {
     format!("{signed}.{signature}")
 }
 
-/// Verifies without a runtime: the keys are there, so nothing is waited for.
+/// Verifies without a runtime: the keys are known, so nothing is awaited.
 fn verify(verifier: &TokenVerifier, token: &str) -> Result<VerifiedToken, TokenRefusal> {
     let mut verifying = pin!(verifier.verify(token, NOW_UNIX_S));
     match verifying.as_mut().poll(&mut Context::from_waker(Waker::noop())) {

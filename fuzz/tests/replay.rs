@@ -1,11 +1,11 @@
-//! The inputs of `fuzz/corpus`, and every beginning of each: what was found once stays mended.
+//! The inputs of `fuzz/corpus` and beginnings of each: a defect that was found once stays fixed.
 
 use std::fs;
 use std::path::Path;
 
 use weir_fuzz::TARGETS;
 
-/// The beginnings of an input that are run: more of them find no more, and take longer.
+/// The number of beginnings of an input that are run: more take longer and find nothing new.
 const BEGINNINGS: usize = 40;
 
 #[test]

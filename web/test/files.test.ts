@@ -3,7 +3,7 @@ import { FILES_MAX, filesOf } from "../src/views/files";
 
 type Tree = { [name: string]: Tree | string };
 
-/** Entries as browsers give them: a folder tells two at a time, in any order. */
+/** Entries as browsers provide them: a folder returns two at a time, not sorted. */
 function entryOf(name: string, node: Tree | string, parent: string): FileSystemEntry {
   const fullPath = `${parent}/${name}`;
   const unreadable = node === "unreadable";

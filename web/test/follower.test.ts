@@ -182,7 +182,7 @@ describe("a lost connection", () => {
     expect(host.last.sent).toBe("");
     expect(host.last.texts.at(-1)).toMatchObject({ type: "end" });
     expect(last().message).toMatch(/missing/);
-    // It breaks once more: the end is said again, and nothing of the other file.
+    // The connection breaks again: `end` is sent once more, and nothing of the other file.
     host.last.breaks();
     host.elapse();
     host.last.opens();

@@ -213,7 +213,7 @@ describe("a list of lines", () => {
     await settle();
     const { total, shown } = list.lines.value;
     expect([total, shown.get(3)?.text, shown.get(9_005)?.text]).toEqual([10_000, "3", "9005"]);
-    // Another selection begins at its first line, and keeps what is said until it is known.
+    // Another selection begins at its first line, and keeps the old total until its own is known.
     const { selection } = list.lines.value;
     list.restart();
     expect(list.lines.value).toMatchObject({ total: 10_000, selection: selection + 1 });
@@ -287,13 +287,15 @@ describe("the command", () => {
     };
     expect(grepCommand(selection, [source("a.log"), source("my logs/b.log")])).toBe(
       "weir grep --no-filename --tz Europe/Berlin --where status=404,500 " +
-        "--where 'path~'\\''x'\\'' or bot' -e '' -- a.log 'my logs/b.log'",
+        "--where 'path~'\\''x'\\'' or bot' '' a.log 'my logs/b.log'",
     );
     const none = { clauses: [], conditions: [], zone: null };
-    expect(grepCommand(none, [source("a.log")])).toBe("weir grep -e '' -- a.log");
-    expect(grepCommand(none, [source("a.log", { unparsed_lines: 1 })])).toContain("--where");
+    expect(grepCommand(none, [source("a.log")])).toBe("weir grep '' a.log");
+    expect(grepCommand(none, [source("-a.log")])).toBe("weir grep '' -- -a.log");
+    for (const part of [{ unparsed_lines: 1 }, { too_long_lines: 1 }])
+      expect(grepCommand(none, [source("a.log", part)])).toBe("weir export --to lines a.log");
     const members = ["x.zip/a.log", "x.zip/b.log", "standard input"].map((name) => source(name));
-    expect(grepCommand(none, members)).toBe("weir grep --no-filename -e '' -- x.zip -");
+    expect(grepCommand(none, members)).toBe("weir grep --no-filename '' x.zip -");
   });
 
   it("is safe in a shell", () => {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { LineSource } from "../src/generated/LineSource";
 import type { SelectedLine } from "../src/generated/SelectedLine";
-import { reportCommand } from "../src/lines/command";
+import { exportCommand, reportCommand } from "../src/lines/command";
 import { LineReader } from "../src/lines/reader";
 import { fileName } from "../src/save/fileName";
 import { LINES_MAX, LineSaver } from "../src/save/lines";
-import { rowsAddress } from "../src/save/rows";
+import { curlCommand, rowsAddress } from "../src/save/rows";
 import { SvgSurface } from "../src/save/svg";
 import { itemAfter } from "../src/save/useMenu";
 import { DEFAULT_QUESTION } from "../src/state/state";
@@ -84,7 +84,20 @@ test("the report command has what the page shows", () => {
   };
   expect(reportCommand(question, [log as never])).toBe(
     "weir report --kind error-log-line --stack level --top 50 --tz UTC " +
-      "--where status=404 --where 'path~'\\''x'\\''' -- 'a b.log'",
+      "--where status=404 --where 'path~'\\''x'\\''' 'a b.log'",
+  );
+  expect(exportCommand(question, "error_log_line", [log as never], "a_b.log-x.parquet")).toBe(
+    "weir export --output a_b.log-x.parquet --kind error-log-line --tz UTC " +
+      "--where status=404 --where 'path~'\\''x'\\''' 'a b.log'",
+  );
+});
+
+test("the curl command has the address of the rows", () => {
+  const question = { ...DEFAULT_QUESTION, conditions: ["path='/a$b' and status!=404"] };
+  const address = rowsAddress("s1", question, "request", "parquet")!;
+  expect(curlCommand("http://127.0.0.1:7878", address)).toBe(
+    "curl -OJ 'http://127.0.0.1:7878/api/sessions/s1/export?format=parquet&kind=request" +
+      "&where=path%3D%27%2Fa%24b%27+and+status%21%3D404'",
   );
 });
 

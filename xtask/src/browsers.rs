@@ -1,7 +1,7 @@
 //! Browser tests against the real binary.
 
-use crate::shell::{Outcome, build_workspace, execute_and_keep};
-use crate::summary::Summary;
+use crate::shell::{Outcome, build_workspace};
+use crate::summary;
 use weir_tools::browsers;
 use weir_tools::npm::npm;
 
@@ -11,5 +11,5 @@ pub(crate) fn test() -> Outcome<Vec<String>> {
     let binary = build_workspace(&["--bin", "weir"])?.join("weir");
     let mut tests = npm(&["run", "--silent", "test:browser"]);
     tests.env("NO_COLOR", "1").env("WEIR_BINARY", binary);
-    execute_and_keep(&mut tests, Summary::is_closing_line)
+    summary::run_tests(&mut tests)
 }

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::shell::{Outcome, execute_and_keep, ignored_tests};
-use crate::summary::Summary;
+use crate::shell::{Outcome, ignored_tests};
+use crate::summary;
 use weir_tools::packages;
 
 /// The test that is skipped where libfaketime is not installed and cannot be.
@@ -23,8 +23,8 @@ pub(crate) fn test() -> Outcome<Vec<String>> {
         library = self::library();
     }
     let Some(library) = library else { return Ok(vec![SKIPPED.to_owned()]) };
-    let mut test = ignored_tests("weir", "clock::");
-    execute_and_keep(test.env("FAKETIME_LIBRARY", library), Summary::is_closing_line)
+    let mut test = ignored_tests("integration", "clock::");
+    summary::run_tests(test.env("FAKETIME_LIBRARY", library))
 }
 
 /// The library, if it is installed for this processor.

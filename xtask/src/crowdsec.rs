@@ -2,8 +2,8 @@
 
 use weir_tools::packages;
 
-use crate::shell::{Outcome, execute_and_keep, ignored_tests, root, target_folder};
-use crate::summary::Summary;
+use crate::shell::{Outcome, ignored_tests, root, target_folder};
+use crate::summary;
 
 /// The test that is skipped where CrowdSec cannot be unpacked.
 const SKIPPED: &str = "CrowdSec: 1 test skipped, because its package cannot be unpacked";
@@ -18,6 +18,6 @@ pub(crate) fn test() -> Outcome<Vec<String>> {
         println!("{error}");
         return Ok(vec![SKIPPED.to_owned()]);
     }
-    let mut test = ignored_tests("weir", "crowdsec::");
-    execute_and_keep(test.env("CROWDSEC_ROOT", folder), Summary::is_closing_line)
+    let mut test = ignored_tests("integration", "crowdsec::");
+    summary::run_tests(test.env("CROWDSEC_ROOT", folder))
 }

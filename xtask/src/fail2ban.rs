@@ -4,8 +4,8 @@ use std::path::Path;
 
 use weir_tools::packages;
 
-use crate::shell::{Outcome, execute_and_keep, ignored_tests};
-use crate::summary::Summary;
+use crate::shell::{Outcome, ignored_tests};
+use crate::summary;
 
 /// Where Debian has the modules of fail2ban.
 const MODULES: &str = "/usr/lib/python3/dist-packages/fail2ban";
@@ -21,5 +21,5 @@ pub(crate) fn test() -> Outcome<Vec<String>> {
         println!("{error}");
         return Ok(vec![SKIPPED.to_owned()]);
     }
-    execute_and_keep(&mut ignored_tests("weir-rules", "fail2ban::itself"), Summary::is_closing_line)
+    summary::run_tests(&mut ignored_tests("integration", "fail2ban::itself"))
 }

@@ -24,7 +24,7 @@ pub(crate) fn installed() -> Outcome<PathBuf> {
     Ok(program)
 }
 
-/// Runs all cases against a `tls://` address, and returns h2spec's own sum.
+/// Runs all cases against a `tls://` address, and returns h2spec's own summary line.
 ///
 /// # Errors
 /// With h2spec's report if a case fails or is skipped.

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::shell::{Outcome, execute_and_keep, ignored_tests, is_installed};
-use crate::summary::Summary;
+use crate::shell::{Outcome, ignored_tests, is_installed};
+use crate::summary;
 use weir_tools::packages;
 
 /// The tests that are skipped where nginx is not installed and cannot be.
@@ -19,5 +19,5 @@ pub(crate) fn test() -> Outcome<Vec<String>> {
         println!("{error}");
         return Ok(vec![SKIPPED.to_owned()]);
     }
-    execute_and_keep(&mut ignored_tests("weir", "nginx::"), Summary::is_closing_line)
+    summary::run_tests(&mut ignored_tests("integration", "nginx::"))
 }

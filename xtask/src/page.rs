@@ -1,7 +1,7 @@
 //! Builds and tests the page.
 
-use crate::shell::{Outcome, command, execute, execute_and_keep, output_of};
-use crate::summary::Summary;
+use crate::shell::{Outcome, command, execute, output_of};
+use crate::summary;
 use weir_tools::npm::{install, npm};
 
 /// Checks format and lints, then builds into web/dist.
@@ -22,5 +22,5 @@ pub(crate) fn test() -> Outcome<Vec<String>> {
         .into());
     }
     execute(&mut npm(&["run", "--silent", "check"]))?;
-    execute_and_keep(npm(&["test", "--silent"]).env("NO_COLOR", "1"), Summary::is_closing_line)
+    summary::run_tests(npm(&["test", "--silent"]).env("NO_COLOR", "1"))
 }

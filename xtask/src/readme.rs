@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::shell::{Outcome, build_workspace, command, output_of, root};
 
-/// Fails if the README shows another output than a command prints.
+/// Fails if the README shows an output that differs from what its command prints.
 pub(crate) fn check() -> Outcome {
     let path = root().join("README.md");
     let text = fs::read_to_string(&path)?;

@@ -1,7 +1,7 @@
 //! The test of the system calls of an answer, with strace.
 
-use crate::shell::{Outcome, execute_and_keep, ignored_tests, is_installed};
-use crate::summary::Summary;
+use crate::shell::{Outcome, ignored_tests, is_installed};
+use crate::summary;
 use weir_tools::packages;
 
 /// The test that is skipped where strace is not installed and cannot be.
@@ -15,5 +15,5 @@ pub(crate) fn test() -> Outcome<Vec<String>> {
         println!("{error}");
         return Ok(vec![SKIPPED.to_owned()]);
     }
-    execute_and_keep(&mut ignored_tests("weir-net", "strace::"), Summary::is_closing_line)
+    summary::run_tests(&mut ignored_tests("integration", "strace::"))
 }

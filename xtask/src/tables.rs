@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use crate::python;
-use crate::shell::{Outcome, execute_and_keep, ignored_tests};
-use crate::summary::Summary;
+use crate::shell::{Outcome, ignored_tests};
+use crate::summary;
 
 /// The test that is skipped where DuckDB cannot be installed.
 const DUCKDB_SKIPPED: &str = "DuckDB: 1 test skipped, because pip cannot install it";
@@ -26,7 +26,7 @@ pub(crate) fn test_readers() -> Outcome<Vec<String>> {
     run(python, ("table_readers::", "TABLES_PYTHON"), READERS_SKIPPED)
 }
 
-/// Runs the tests whose names begin so, with the Python in this variable.
+/// Runs the tests whose names contain `tests`; they find the Python in `variable`.
 fn run(
     python: Outcome<PathBuf>,
     (tests, variable): (&str, &str),
@@ -34,8 +34,8 @@ fn run(
 ) -> Outcome<Vec<String>> {
     match python {
         Ok(python) => {
-            let mut test = ignored_tests("weir", tests);
-            execute_and_keep(test.env(variable, python), Summary::is_closing_line)
+            let mut test = ignored_tests("integration", tests);
+            summary::run_tests(test.env(variable, python))
         }
         Err(error) => {
             println!("{error}");

@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use crate::shell::{Outcome, command, execute, execute_and_keep};
-use crate::summary::Summary;
+use crate::shell::{Outcome, command, execute};
+use crate::summary::{self, Summary};
 use crate::{
     abuse, bench, browsers, clock, crowdsec, fail2ban, formats, metrics, nginx, page, readme,
     services, strace, supply_chain, tables, tidy, tokens, types, wasm,
@@ -25,6 +25,14 @@ pub(crate) fn run(scope: Scope) -> Outcome {
         run_command("cargo", &["fmt", "--manifest-path", "bench/contenders/Cargo.toml", "--check"])
     })?;
     step("layering", tidy::run)?;
+    if scope == Scope::Everything {
+        step("types of the page", types::check)?;
+        // Before the crates are compiled, because the server contains the page.
+        step("page", || {
+            summary.add(page::test()?);
+            Ok(())
+        })?;
+    }
     step("lints", || {
         run_command(
             "cargo",
@@ -34,7 +42,7 @@ pub(crate) fn run(scope: Scope) -> Outcome {
     step("documentation", documentation)?;
     step("tests", || {
         let mut tests = command("cargo", &["test", "--workspace", "--quiet"]);
-        summary.add(execute_and_keep(&mut tests, Summary::is_closing_line)?);
+        summary.add(summary::run_tests(&mut tests)?);
         Ok(())
     })?;
     step("README", readme::check)?;
@@ -44,11 +52,6 @@ pub(crate) fn run(scope: Scope) -> Outcome {
         step("core for WebAssembly", wasm::check)?;
         step("dependencies", || {
             summary.add(supply_chain::check()?);
-            Ok(())
-        })?;
-        step("types of the page", types::check)?;
-        step("page", || {
-            summary.add(page::test()?);
             Ok(())
         })?;
         step("nginx", || {

@@ -1,4 +1,4 @@
-//! The client. It masks before it starts to send, so that its time is that of write(2).
+//! The client. It masks all frames before it starts to send, so that sending takes only write(2).
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -19,15 +19,15 @@ const CLOSE: u8 = 0x88;
 /// How the client opens the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Handshake {
-    /// Not at all: the server uses the bare socket.
+    /// No handshake: the server uses the bare socket.
     None,
     /// The opening handshake of RFC 6455.
     Http,
 }
 
 /// Sends frames of [`FRAME_BYTES`] until at least `bytes` of payload are sent, closes, and returns
-/// what the server should have received. Each frame is a message, or `rounds` times eight frames
-/// are one.
+/// what the server should have received. Each frame is a message of its own; with `rounds`, eight
+/// times as many frames make up one message.
 pub fn send(
     address: SocketAddr,
     handshake: Handshake,

@@ -1,4 +1,4 @@
-//! The distance of the cores of two threads.
+//! The distance between the cores of two threads, as the latency of a cache line.
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,7 +12,7 @@ const ROUNDS: u32 = 2_000;
 ///
 /// It changes on a virtual machine: the host may move two virtual cores from processors with a common
 /// cache to processors without one at any time. A program that hands memory from thread to thread
-/// then has a fraction of its speed.
+/// then runs at a fraction of its speed.
 pub fn distance_of_cores() -> Duration {
     let turn = AtomicU32::new(0);
     let wait_for = |number: u32| {

@@ -8,7 +8,7 @@ pub const FRAME_BYTES: usize = 131_000;
 /// Distinct payloads, which are sent in turn.
 pub(crate) const PAYLOADS: usize = 8;
 
-/// The checksum takes one byte of this many: enough to notice a wrong mask or a shift, and too few
+/// The checksum reads one byte in this many: enough to notice a wrong mask or a shift, and too few
 /// to cost time.
 const STRIDE_BYTES: usize = 509;
 

@@ -17,7 +17,7 @@ use hyper::{HeaderMap, Request, Response};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, ReadBuf};
 use weir_net::socket::{Address, BindOptions, Listener};
-use weir_net::{Body, Server};
+use weir_net::{Body, IncomingBody, Server};
 
 /// The bytes of a part.
 const PART_BYTES: usize = 1000;
@@ -25,7 +25,7 @@ const PART_BYTES: usize = 1000;
 /// The longest body.
 const BODY_KILOBYTES_MAX: usize = 1000;
 
-/// How often a client may be silent.
+/// How long the TLS handshake of a client may take.
 const HANDSHAKE_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// The bodies, made once.
@@ -38,7 +38,7 @@ pub struct Bodies {
 }
 
 impl Bodies {
-    /// Bodies from a folder with the files `1`, `10`, `100` and `1000` of so many kilobytes.
+    /// Bodies from a folder whose files `1`, `10`, `100` and `1000` have that many kilobytes.
     pub fn new(folder: PathBuf) -> io::Result<Self> {
         let whole = std::fs::read(folder.join(BODY_KILOBYTES_MAX.to_string()))?.into();
         let mut headers = HeaderMap::new();
@@ -79,9 +79,9 @@ impl Bodies {
 /// Serves with `weir-net`.
 pub async fn weir(address: &Address, options: &BindOptions, bodies: Bodies) -> io::Result<()> {
     let listener = Listener::bind(address, options).await.map_err(io::Error::other)?;
-    // As a copy, its bytes are shared like those of the copies that hyper's connections have.
+    // A clone, so that its `Bytes` are in the shared form, as in the clones for hyper's connections.
     let bodies = bodies.clone();
-    let handler = move |request: Request<Incoming>, _| {
+    let handler = move |request: Request<IncomingBody>, _| {
         let body = weir_body(&bodies, request.uri().path());
         let response = bodies.response(body.unwrap_or_else(|error| error.to_string().into()));
         async { response }
@@ -132,7 +132,7 @@ fn plain_body(bodies: &Bodies, path: &str) -> io::Result<PlainBody> {
     })
 }
 
-/// The bodies as one would write them for hyper at first.
+/// The bodies in the form that a straightforward hyper server would use.
 enum PlainBody {
     Whole(Option<Bytes>),
     /// The parts, and their length if it is known.
@@ -141,7 +141,7 @@ enum PlainBody {
     File(tokio::fs::File, u64),
 }
 
-/// What is read from a file at a time.
+/// The number of bytes that are read from a file at a time.
 const READ_BYTES: usize = 64 << 10;
 
 impl hyper::body::Body for PlainBody {

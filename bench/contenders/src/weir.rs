@@ -6,15 +6,14 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use hyper::body::Incoming;
 use hyper::{Request, Response};
 use tokio::sync::oneshot;
 use weir_net::websocket::{self, Error, Event, Reader, SocketOptions, Stream, Upgrade, accept};
-use weir_net::{Body, Server};
+use weir_net::{Body, IncomingBody, Server};
 
 use crate::payload::{Checksum, Received};
 
-/// Receives until the client closes. The payload is lent out of the reader's buffer.
+/// Receives until the client closes. The payload is borrowed from the reader's buffer.
 pub fn weir(ready: Sender<SocketAddr>) -> io::Result<Received> {
     serve(ready, Way::Lent)
 }
@@ -50,7 +49,7 @@ fn serve(ready: Sender<SocketAddr>, way: Way) -> io::Result<Received> {
 }
 
 async fn answer(
-    mut request: Request<Incoming>,
+    mut request: Request<IncomingBody>,
     way: Way,
     done: Arc<Mutex<Option<Done>>>,
 ) -> Response<Body> {

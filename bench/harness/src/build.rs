@@ -13,8 +13,8 @@ pub(crate) fn weir(settings: &Settings) -> Outcome {
     cargo(&["build", "--release", "--workspace", "--bin", "weir"])
 }
 
-/// Builds an example of one of the crates and returns its path. A smoke run asks for it by its
-/// name too: an example that is gone must fail also where an old program of it is still there.
+/// Builds an example of one of the crates and returns its path. A smoke run builds it by name
+/// too, so that a removed example fails even if an old program of it is still there.
 pub(crate) fn example(settings: &Settings, name: &str) -> Outcome<String> {
     let mut arguments = vec!["build", "--workspace", "--example", name];
     if !settings.is_smoke {

@@ -1,4 +1,4 @@
-//! What a client of an HTTP server has measured.
+//! The measurements of a client of an HTTP server.
 
 use weir_tools::shell::Outcome;
 

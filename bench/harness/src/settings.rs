@@ -1,4 +1,4 @@
-//! The arguments of the benchmarks, and the places they lead to.
+//! The arguments of the benchmarks, and the paths that depend on them.
 
 use std::path::{Path, PathBuf};
 

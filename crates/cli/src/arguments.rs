@@ -72,7 +72,8 @@ pub(crate) enum Command {
     Man(ManualArguments),
 }
 
-/// The arguments of this process. If they are not valid, it ends here with a message.
+/// Parses the arguments of this process. If they are not valid, prints a message and ends the
+/// process.
 pub(crate) fn parse() -> Arguments {
     Arguments::try_parse().unwrap_or_else(|error| {
         let arguments: Vec<_> = std::env::args_os().collect();

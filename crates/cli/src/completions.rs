@@ -1,4 +1,4 @@
-//! `weir completions`: scripts with which shells complete commands, options and their values.
+//! `weir completions`: scripts that let shells complete commands, options and their values.
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Args, Command};
@@ -39,8 +39,8 @@ pub(crate) fn run(arguments: &CompletionsArguments, weir: Command) -> Result<Exi
     Ok(Exit::Done)
 }
 
-/// The argument, with the values that a shell should offer. Others are still accepted, because
-/// the argument is only shown to the shell.
+/// Adds the values that a shell should offer to an argument. Weir still accepts others, because
+/// only the shell sees this argument.
 fn with_values(argument: Arg) -> Arg {
     let values = match argument.get_id().as_str() {
         "by" | "group" | "stack" => fields(false),
@@ -54,7 +54,8 @@ fn with_values(argument: Arg) -> Arg {
     argument.value_parser(PossibleValuesParser::new(values))
 }
 
-/// The names of the fields that every format may have, with the time and numbers or without.
+/// Returns the names of the fields that every format may have; with `with_numbers`, also the time
+/// and the numbers.
 fn fields(with_numbers: bool) -> Vec<String> {
     let text = Field::TEXT.into_iter();
     let numbers = [Field::Time].into_iter().chain(Field::NUMBERS).filter(|_| with_numbers);

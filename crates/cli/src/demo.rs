@@ -28,7 +28,7 @@ pub(crate) struct DemoArguments {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    /// What kind: combined, or one that is hard on parsers: many-agents, empty-lines,
+    /// The kind of log: combined, or one that is hard on parsers: many-agents, empty-lines,
     /// one-line, long-lines, nul-run, every-second
     #[arg(long, value_name = "NAME", default_value = "combined")]
     shape: String,
@@ -47,7 +47,7 @@ Examples:
   weir demo --size 100MiB --write access.log
   weir demo --size 1GiB --write - | weir report";
 
-/// A rule that a few clients of the attack on the log-in page trip in the default traffic.
+/// A rule that a few clients of the log-in attack in the default traffic trip.
 const RULE: &str = "\
 limit_req_zone $binary_remote_addr zone=login:10m rate=3r/m;
 server {
@@ -55,7 +55,7 @@ server {
 }
 ";
 
-/// Bytes that are generated at once.
+/// The number of bytes that are generated at once.
 const PIECE_BYTES: usize = 1 << 20;
 
 /// Runs the command.

@@ -10,10 +10,10 @@
 //! pool = "upstream_pool"   # renames an extra field of the format
 //! ```
 //!
-//! A configuration of GoAccess is the other kind of file: its log-format is the definition.
+//! The other kind of file is a configuration of GoAccess, whose log-format is the definition.
 
 use std::fs::File;
-use std::io::{ErrorKind, Read};
+use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 
@@ -23,6 +23,7 @@ use weir_core::{Format, format_by_name};
 
 use crate::display::safe;
 use crate::outcome::Failure;
+use crate::sources::cannot_read;
 
 /// The extension of the files.
 const EXTENSION: &str = ".toml";
@@ -41,13 +42,8 @@ pub(crate) fn parse_format(text: &str) -> Result<Format, Failure> {
         return Format::parse(text).map_err(Failure::new);
     }
     let path = Path::new(text);
-    let content = read(path).map_err(|error| {
-        let sentence = match error.kind() {
-            ErrorKind::NotFound => "the file does not exist; check the name".to_owned(),
-            _ => format!("cannot be read: {error}"),
-        };
-        Failure::new(format_args!("{}: {sentence}", safe(text)))
-    })?;
+    let content = read(path)
+        .map_err(|error| Failure::new(format_args!("{}: {}", safe(text), cannot_read(&error))))?;
     if is_goaccess {
         return parse_goaccess(&content)
             .map_err(|message| Failure::new(format_args!("{}: {message}", safe(text))));
@@ -79,7 +75,7 @@ fn read(path: &Path) -> std::io::Result<String> {
 /// An error in a format file.
 #[derive(Debug, PartialEq, Eq)]
 struct Fault {
-    /// The place of the error, in bytes.
+    /// The offset of the error, in bytes.
     offset: usize,
     message: String,
 }
@@ -137,7 +133,7 @@ fn parse_file(content: &str) -> Result<Format, Fault> {
     Ok(format)
 }
 
-/// Checks a name: it is shown in tables and messages, and must not be that of a known format.
+/// Checks a name, which is shown in tables and messages. It must not be that of a known format.
 fn check_name(name: &str, span: &Range<usize>) -> Result<(), Fault> {
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     if name.is_empty() || !name.bytes().all(is_letter) {

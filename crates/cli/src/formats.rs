@@ -41,10 +41,10 @@ Examples:
 Exit codes: 0 a format matches a line; 1 none does; 2 wrong usage, or the file could not be
 read.";
 
-/// The part of a file that detection examines, and a line more.
+/// The number of bytes that detection examines, and room for one more line.
 const BYTES: usize = 320 << 10;
 
-/// The maximum number of mismatches that are shown of a format.
+/// The most mismatches that are shown for a format.
 const MISMATCHES_MAX: usize = 5;
 
 /// The number of formats that are shown if none matches.
@@ -95,7 +95,7 @@ fn cannot_read(name: &str, error: &ReadError) -> String {
     format!("{}: {}", safe(name), sources::sentence(name, error))
 }
 
-/// Every known format with its description.
+/// Lists every known format with its description.
 fn list(screen: &Screen) -> String {
     let mut text = String::new();
     let name_columns = format_notes().iter().map(|notes| notes.name.len()).max().unwrap_or(0);
@@ -115,7 +115,7 @@ fn list(screen: &Screen) -> String {
     text
 }
 
-/// The formats with the share of lines that each matches, and why other lines fail.
+/// Formats the share of lines that each format matches, and why other lines fail.
 fn candidates_text(name: &str, candidates: &[Candidate], text: &[u8], screen: &Screen) -> String {
     let mut shown = String::new();
     let lines = candidates.first().map_or(0, |candidate| candidate.lines);
@@ -163,8 +163,8 @@ fn write_shares(shown: &mut String, candidates: &[&Candidate], others: usize) {
     }
 }
 
-/// The formats that match a line. If none does, those that come nearest, which are first. The only
-/// one is always shown.
+/// Returns the formats that match a line. If none does, returns those that come nearest, which are
+/// first. A single candidate is always returned.
 fn worth_showing(candidates: &[Candidate]) -> Vec<&Candidate> {
     let mut shown: Vec<&Candidate> = candidates.iter().collect();
     shown.retain(|candidate| candidate.parsed_lines > 0);

@@ -1,11 +1,11 @@
-//! The decompressed beginning of an input, to examine before the input is read.
+//! Reads the decompressed beginning of an input, before the input itself is read.
 
 use std::io::{self, Read};
 
 use weir_ingest::{Head, Input, ReadError};
 
-/// Reads an input from its beginning until `is_enough` returns true, or to its end. Bytes that are
-/// read of standard input are kept in the input, so that they can be read again.
+/// Reads an input from its beginning until `is_enough` returns true, or to its end. Bytes read from
+/// standard input are kept in the input, so that they can be read again.
 ///
 /// # Errors
 /// If the input cannot be opened.

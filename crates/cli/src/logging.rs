@@ -1,10 +1,10 @@
-//! The log of a command that runs for long: beginning it, and what is reported into it.
+//! The log of a long-running command: its installation, and the events that are reported to it.
 
 use std::fmt;
 use std::path::Path;
 
 use weir_gateway::Notice;
-use weir_log::{Filter, Format, LEVEL_MAX, Log};
+use weir_log::{Filter, Format, Log};
 use weir_server::CertificateNotice;
 
 use crate::outcome::{Failure, say};
@@ -15,23 +15,21 @@ pub(crate) fn install(filter: &Filter, format: Format) -> Result<Log, Failure> {
     let log = Log::new(filter.clone(), format, std::io::stderr());
     log.install().map_err(|error| Failure::new(format_args!("--log: {error}")))?;
     let log = keep(log);
-    if filter.level_max() > LEVEL_MAX {
-        say(format_args!(
-            "--log {filter}: this build has no messages below {LEVEL_MAX}; a debug build has them"
-        ));
+    for note in filter.notes() {
+        say(format_args!("--log {filter}: {note}"));
     }
     Ok(log)
 }
 
-/// Reports each line of a message about a fault, such as the mistakes of a file.
+/// Reports each line of a message about a fault of a gateway's files, such as their mistakes.
 pub(crate) fn warn_lines(file: Option<&Path>, message: impl fmt::Display) {
     let file = file.map(Path::to_string_lossy);
     for line in message.to_string().lines() {
-        tracing::warn!(file = file.as_deref(), "{line}");
+        tracing::warn!(target: "weir_gateway", file = file.as_deref(), "{line}");
     }
 }
 
-/// Reports what happened to a gateway.
+/// Logs a notice of the gateway.
 pub(crate) fn report_gateway(notice: &Notice) {
     let left_out = (notice.left_out > 0).then_some(notice.left_out);
     tracing::warn!(
@@ -48,7 +46,7 @@ pub(crate) fn report_gateway(notice: &Notice) {
     );
 }
 
-/// Reports the news of a certificate.
+/// Logs a change or an error of a certificate.
 pub(crate) fn report_certificate(notice: CertificateNotice) {
     let file = &*notice.path().to_string_lossy();
     match notice {

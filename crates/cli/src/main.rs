@@ -33,6 +33,7 @@ mod sources;
 mod terminal;
 mod top;
 mod unmatched;
+mod withheld;
 mod zone;
 
 use std::process::ExitCode;
@@ -42,7 +43,7 @@ use clap::CommandFactory;
 use arguments::{Arguments, Command};
 use weir_profile::SampledAllocator;
 
-/// Lets the profiles of `--admin` see allocations.
+/// The allocator, which lets the profiles of `--admin` sample allocations.
 #[global_allocator]
 static ALLOCATOR: SampledAllocator = SampledAllocator;
 

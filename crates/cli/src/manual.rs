@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &ManualArguments, mut weir: Command) -> Result<Exit
     weir.build();
     let command = match &arguments.command {
         None => &weir,
-        Some(name) => named(&weir, name)?,
+        Some(name) => find_command(&weir, name)?,
     };
     let mut page = Vec::new();
     write_page(command, &weir, &mut page).map_err(Failure::new)?;
@@ -35,13 +35,13 @@ pub(crate) fn run(arguments: &ManualArguments, mut weir: Command) -> Result<Exit
     Ok(Exit::Done)
 }
 
-/// The commands that have a page, except `weir` itself.
+/// Returns the commands that have a page, except `weir` itself.
 fn subcommands(weir: &Command) -> impl Iterator<Item = &Command> {
     let shown = |command: &&Command| command.get_name() != "help" && !command.is_hide_set();
     weir.get_subcommands().filter(shown)
 }
 
-fn named<'a>(weir: &'a Command, name: &str) -> Result<&'a Command, Failure> {
+fn find_command<'a>(weir: &'a Command, name: &str) -> Result<&'a Command, Failure> {
     let found = subcommands(weir).find(|command| command.get_name() == name);
     found.ok_or_else(|| {
         let names: Vec<&str> = subcommands(weir).map(Command::get_name).collect();
@@ -53,7 +53,7 @@ fn write_page(command: &Command, weir: &Command, page: &mut Vec<u8>) -> io::Resu
     let (name, version) = (page_name(command, weir), weir.get_version().unwrap_or_default());
     let man = Man::new(command.clone());
     writeln!(page, ".TH \"{name}\" \"1\" \"\" \"weir {version}\" \"\"")?;
-    writeln!(page, ".SH NAME\n{} \\- {}", escaped(&name), escaped(&about(command)))?;
+    writeln!(page, ".SH NAME\n{} \\- {}", escape(&name), escape(&about(command)))?;
     man.render_synopsis_section(page)?;
     man.render_description_section(page)?;
     man.render_options_section(page)?;
@@ -62,7 +62,7 @@ fn write_page(command: &Command, weir: &Command, page: &mut Vec<u8>) -> io::Resu
         writeln!(page, ".SH COMMANDS")?;
         for subcommand in subcommands(weir) {
             let (name, about) = (page_name(subcommand, weir), about(subcommand));
-            writeln!(page, ".TP\n{}(1)\n{}", escaped(&name), escaped(&about))?;
+            writeln!(page, ".TP\n{}(1)\n{}", escape(&name), escape(&about))?;
         }
     }
     if let Some(text) = command.get_after_help() {
@@ -74,11 +74,11 @@ fn write_page(command: &Command, weir: &Command, page: &mut Vec<u8>) -> io::Resu
     Ok(())
 }
 
-/// The names of the pages about other commands, with their section.
+/// Returns the names of the pages about other commands, with their section.
 fn other_pages(command: &Command, weir: &Command) -> Vec<String> {
     let all = std::iter::once(weir).chain(subcommands(weir));
     let others = all.filter(|other| other.get_name() != command.get_name());
-    others.map(|other| format!("{}(1)", escaped(&page_name(other, weir)))).collect()
+    others.map(|other| format!("{}(1)", escape(&page_name(other, weir)))).collect()
 }
 
 /// `weir` or `weir-report`.
@@ -94,15 +94,15 @@ fn about(command: &Command) -> String {
     about.trim_end_matches('.').to_owned()
 }
 
-/// Writes the paragraphs below the options. `Examples:` and `Conditions:` begin sections of lines
-/// that are kept as they are, `Exit codes:` begins one of text, and the others are notes.
+/// Writes the paragraphs below the options. `Examples:` and `Conditions:` begin sections whose
+/// lines are kept as they are. `Exit codes:` begins a section of text. Other paragraphs are notes.
 fn write_sections(text: &str, page: &mut Vec<u8>) -> io::Result<()> {
     let mut notes: Vec<&str> = Vec::new();
     let mut exit_codes = None;
     for paragraph in text.split("\n\n") {
         let (first, rest) = paragraph.split_once('\n').unwrap_or((paragraph, ""));
         if let Some(heading) = first.strip_suffix(':').filter(|_| rest.starts_with("  ")) {
-            let lines: Vec<String> = rest.lines().map(escaped).collect();
+            let lines: Vec<String> = rest.lines().map(escape).collect();
             writeln!(page, ".SH {}\n.nf\n{}\n.fi", heading.to_uppercase(), lines.join("\n"))?;
             continue;
         }
@@ -114,7 +114,7 @@ fn write_sections(text: &str, page: &mut Vec<u8>) -> io::Result<()> {
         exit_codes = exit_codes.or(codes);
     }
     if !notes.is_empty() {
-        let notes: Vec<String> = notes.into_iter().map(escaped).collect();
+        let notes: Vec<String> = notes.into_iter().map(escape).collect();
         writeln!(page, ".SH NOTES\n{}", notes.join("\n.PP\n"))?;
     }
     exit_codes.map_or(Ok(()), |codes| write_exit_codes(codes, page))
@@ -125,13 +125,13 @@ fn write_exit_codes(codes: &str, page: &mut Vec<u8>) -> io::Result<()> {
     writeln!(page, ".SH EXIT STATUS")?;
     for code in codes.replace('\n', " ").trim_end_matches('.').split("; ") {
         let (code, meaning) = code.split_once(' ').unwrap_or((code, ""));
-        writeln!(page, ".TP\n.B {code}\n{}", escaped(meaning))?;
+        writeln!(page, ".TP\n.B {code}\n{}", escape(meaning))?;
     }
     Ok(())
 }
 
-/// Text that troff shows as it is: hyphens can be copied, and no line begins with a request.
-fn escaped(text: &str) -> String {
+/// Escapes text for troff, so that hyphens can be copied and no line is a request.
+fn escape(text: &str) -> String {
     let escaped = text.replace('\\', "\\e").replace('-', "\\-");
     let lines: Vec<String> = escaped
         .lines()
@@ -145,11 +145,11 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{escaped, write_sections};
+    use super::{escape, write_sections};
 
     #[test]
     fn troff_requests_are_text() {
-        assert_eq!(escaped(".so x\n'a-b\\n"), "\\&.so x\n\\&'a\\-b\\en");
+        assert_eq!(escape(".so x\n'a-b\\n"), "\\&.so x\n\\&'a\\-b\\en");
     }
 
     #[test]

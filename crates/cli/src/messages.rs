@@ -7,14 +7,14 @@ use crate::sources::Complaint;
 /// The most messages about inputs that are printed at once. An archive can have 10,000 files.
 pub(crate) const MESSAGES_MAX: usize = 20;
 
-/// Prints complaints about inputs; see [`merged`].
+/// Prints complaints about inputs; see [`merge`].
 pub(crate) fn say_all<'a>(complaints: impl IntoIterator<Item = &'a Complaint>) {
-    merged(complaints).iter().for_each(say);
+    merge(complaints).iter().for_each(say);
 }
 
-/// The messages for complaints about inputs: one for all inputs with the same sentence, and
+/// Returns the messages for complaints about inputs: one for all inputs with the same sentence, and
 /// [`MESSAGES_MAX`] in total.
-pub(crate) fn merged<'a>(complaints: impl IntoIterator<Item = &'a Complaint>) -> Vec<String> {
+pub(crate) fn merge<'a>(complaints: impl IntoIterator<Item = &'a Complaint>) -> Vec<String> {
     let mut groups: Vec<(&Complaint, u64)> = Vec::new();
     let mut rest = 0;
     for complaint in complaints {
@@ -40,23 +40,43 @@ pub(crate) fn merged<'a>(complaints: impl IntoIterator<Item = &'a Complaint>) ->
     messages
 }
 
-/// The sentence about an input whose lines, this many, match no known format.
-pub(crate) fn no_known_format(lines: u64) -> String {
+/// Returns the sentence about an input whose `lines` lines match no known format. `too_long` of them
+/// are over the limit.
+pub(crate) fn no_known_format(lines: u64, too_long: u64) -> String {
+    if lines == too_long {
+        return all_too_long(lines);
+    }
     format!(
         "{} a known format; see why with weir formats FILE, or give one with --format",
-        none_matches(lines)
+        none_matches(lines, too_long)
     )
 }
 
-/// The start of a sentence about an input of which no line matches.
-pub(crate) fn none_matches(lines: u64) -> String {
-    match lines {
-        1 => "its only line does not match".to_owned(),
-        _ => format!("none of its {} lines matches", separated(lines)),
+/// Returns the start of a sentence about an input of which no line matches, while some line is short enough.
+pub(crate) fn none_matches(lines: u64, too_long: u64) -> String {
+    let shown = separated(lines);
+    match (lines, too_long) {
+        (1, _) => "its only line does not match".to_owned(),
+        (_, 0) => format!("none of its {shown} lines matches"),
+        _ => {
+            format!(
+                "none of its {shown} lines, {} of them over 1 MiB, matches",
+                separated(too_long)
+            )
+        }
     }
 }
 
-/// A number of files, such as `35 other files`.
+/// Returns the sentence about an input whose `lines` lines are all over the limit.
+fn all_too_long(lines: u64) -> String {
+    let lines = match lines {
+        1 => "its only line".to_owned(),
+        lines => format!("each of its {} lines", separated(lines)),
+    };
+    format!("{lines} is over 1 MiB long, so it is not an access log")
+}
+
+/// Formats a number of files, such as `35 other files`.
 pub(crate) fn files(number: u64, adjective: &str) -> String {
     let noun = if number == 1 { "file" } else { "files" };
     format!("{} {adjective} {noun}", separated(number))
@@ -64,7 +84,7 @@ pub(crate) fn files(number: u64, adjective: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{MESSAGES_MAX, merged};
+    use super::{MESSAGES_MAX, merge};
     use crate::sources::Complaint;
 
     fn complaint(name: usize, sentence: &str) -> Complaint {
@@ -82,14 +102,14 @@ mod tests {
         ];
         let messages =
             ["0.log and 2 other files: is empty", "1.log and 1 other file: is a directory"];
-        assert_eq!(merged(&complaints), messages);
-        assert_eq!(merged(&complaints[..2]), ["0.log: is empty", "1.log: is a directory"]);
+        assert_eq!(merge(&complaints), messages);
+        assert_eq!(merge(&complaints[..2]), ["0.log: is empty", "1.log: is a directory"]);
     }
 
     #[test]
     fn the_number_of_messages_is_bounded() {
         let all: Vec<_> = (0..10_000).map(|name| complaint(name, &format!("{name}"))).collect();
-        let messages = merged(&all);
+        let messages = merge(&all);
         assert_eq!(messages.len(), MESSAGES_MAX + 1);
         let last = "9,980 more files had messages of their own; name fewer files to see them";
         assert_eq!(messages[MESSAGES_MAX], last);

@@ -10,7 +10,8 @@ use weir_core::nearest_name;
 
 use crate::outcome::Failure;
 
-/// The error about the command line, with a hint if an option belongs to another command.
+/// Adds a hint to an error about the command line, if an option is mistyped or belongs to another
+/// command.
 pub(crate) fn with_hint(mut error: Error, weir: &Command, arguments: &[OsString]) -> Error {
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
         return error;
@@ -20,7 +21,7 @@ pub(crate) fn with_hint(mut error: Error, weir: &Command, arguments: &[OsString]
     }
     let own = command_of(weir, arguments);
     let hint = hint(option, own, weir);
-    // In place of the advice to pass the option as a value, which is never what was meant.
+    // Replaces the advice to pass the option as a value, which is never what was meant.
     error.remove(ContextKind::Suggested);
     if let Some(hint) = hint {
         error.remove(ContextKind::SuggestedArg);
@@ -30,13 +31,13 @@ pub(crate) fn with_hint(mut error: Error, weir: &Command, arguments: &[OsString]
     error
 }
 
-/// The command of a line of arguments: the first of them that is the name of one.
+/// Returns the command of a line of arguments: the first argument that is the name of one.
 fn command_of<'a>(weir: &'a Command, arguments: &[OsString]) -> &'a Command {
     let named = arguments.iter().skip(1).find_map(|argument| weir.find_subcommand(argument));
     named.unwrap_or(weir)
 }
 
-/// Which commands have an option, or what is wrong with the option.
+/// Describes which commands have an option, or how the option is probably spelled.
 fn hint(option: &str, own: &Command, weir: &Command) -> Option<String> {
     let own_name = full_name(own, weir);
     let owners: Vec<String> = commands(weir)
@@ -50,7 +51,7 @@ fn hint(option: &str, own: &Command, weir: &Command) -> Option<String> {
         };
         return Some(format!("'{option}' is an option of {names}, not of '{own_name}'"));
     }
-    // Clap only knows the options of the command itself, and takes any that is a little alike.
+    // Clap only knows the options of the command itself, and suggests any that is slightly similar.
     let long = option.strip_prefix("--")?;
     let nearest = |command: &Command| {
         nearest_name(long, command.get_opts().filter_map(clap::Arg::get_long)).map(str::to_owned)
@@ -64,7 +65,7 @@ fn hint(option: &str, own: &Command, weir: &Command) -> Option<String> {
     }
 }
 
-/// All commands that people are told of; first the one without a name.
+/// Returns all visible commands; first the one without a name.
 fn commands(weir: &Command) -> impl Iterator<Item = &Command> {
     let subcommands = weir.get_subcommands().filter(|command| !command.is_hide_set());
     std::iter::once(weir).chain(subcommands.filter(|command| command.get_name() != "help"))

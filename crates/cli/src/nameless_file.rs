@@ -1,4 +1,4 @@
-//! Files that have no name until they are complete, so that a process that is killed leaves nothing.
+//! Files that have no name until they are complete, so that a killed process leaves nothing behind.
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{create, link};
@@ -12,8 +12,8 @@ mod linux {
 
     use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 
-    /// A new file in a folder, with these permissions before the umask. `None` if the file system has no
-    /// such files, or the file could not get a name later.
+    /// Creates a file without a name in a folder, with these permissions before the umask. Returns
+    /// `None` if the file system has no such files, or if the file could not be named later.
     pub(crate) fn create(folder: &Path, mode: u32) -> Option<File> {
         let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
         let file = rustix::fs::open(folder, flags, Mode::from_raw_mode(mode)).ok()?;
@@ -30,13 +30,13 @@ mod linux {
         Ok(())
     }
 
-    /// The only path to a file without a name, see `O_TMPFILE` in open(2).
+    /// Returns the only path to a file without a name; see `O_TMPFILE` in open(2).
     fn path_of(file: &File) -> PathBuf {
         format!("/proc/self/fd/{}", file.as_raw_fd()).into()
     }
 }
 
-/// No other system has them.
+/// Other systems have no such files.
 #[cfg(not(target_os = "linux"))]
 mod others {
     use std::fs::File;

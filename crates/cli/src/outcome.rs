@@ -9,7 +9,7 @@ use weir_view::LogLevel;
 use crate::display::{safe, safe_rows};
 use crate::process_log;
 
-/// The end of a run that no [`Failure`] stopped.
+/// The end of a run without a [`Failure`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// Everything was read.
@@ -37,10 +37,13 @@ impl Failure {
         Self::Message(message.to_string())
     }
 
-    /// The failure to write the output of that name.
+    /// Creates the failure to write the named output.
     pub(crate) fn output(name: &str, error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::BrokenPipe,
+            io::ErrorKind::NotFound => Self::new(format_args!(
+                "{name}: cannot be written: its folder does not exist; create it, or check the name"
+            )),
             _ => Self::new(format_args!("{name}: cannot be written: {error}")),
         }
     }
@@ -52,12 +55,17 @@ pub(crate) fn say(message: impl fmt::Display) {
     say_at(LogLevel::Info, &message.to_string());
 }
 
-/// Prints a message. A command that runs for long has a log, which may be written in another form.
+/// Prints a warning on standard error.
+pub(crate) fn warn(message: impl fmt::Display) {
+    say_at(LogLevel::Warn, &message.to_string());
+}
+
+/// Prints a message. A long-running command has a log, which may use another form.
 fn say_at(level: LogLevel, message: &str) {
     let lines: Vec<String> = message.split('\n').map(safe).collect();
     let line = format!("weir: {}\n", lines.join("\n"));
     if !process_log::announce(level, message, &line) {
-        // If standard error is closed, there is no place left to report that.
+        // If standard error is closed, the error cannot be reported anywhere.
         let _ = io::stderr().write_all(line.as_bytes());
     }
 }

@@ -1,5 +1,5 @@
-//! Replaces a file in one step, so that a reader sees the old content or the new one, never a part,
-//! and a full disk leaves the old one.
+//! Replaces a file in one step: a reader sees the old content or the new one, never a part, and a
+//! full disk leaves the old content.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
@@ -10,24 +10,24 @@ use weir_ingest::Input;
 use crate::nameless_file;
 use crate::outcome::Failure;
 
-/// How many names are tried for the file beside the target.
+/// The number of names that are tried for the temporary file beside the target.
 const NAMES_MAX: u32 = 100;
 
-/// A file that takes the place of another one, or of none, when it is complete.
+/// A file that replaces the target, or creates it, when it is complete.
 ///
-/// The bytes go into a file in the same folder, which takes the place of the target at the end. Until
-/// then it has no name, so that nothing is left however this process ends, if the file system has such
-/// files: ext4, XFS, Btrfs and tmpfs on Linux have them, NFS has not. The new file has the owner, if
-/// this process may set it, and the permissions of the old one. A symbolic link is followed. If it is
-/// dropped before the end, the target stays as it was.
+/// The bytes are written to a temporary file in the same folder, which replaces the target at the
+/// end. Until then it has no name, if the file system supports that, so nothing is left however
+/// this process ends. ext4, XFS, Btrfs and tmpfs on Linux support it, NFS does not. The new file
+/// has the permissions of the old one, and its owner if this process may set that. A symbolic link
+/// is followed. If this is dropped before the end, the target stays unchanged.
 ///
-/// If no file can be created there, as in a folder that only others may write to, and for what is not
-/// a regular file, such as a pipe, the target is written to directly.
+/// The target is written to directly if no file can be created beside it, as in a folder that only
+/// others may write to, and if it is not a regular file, such as a pipe.
 #[derive(Debug)]
 pub(crate) struct OutputFile {
     file: File,
-    /// The target, and the name of the file beside it if that has one; `None` if the target is written
-    /// to directly.
+    /// The target, and the name of the temporary file if it has one; `None` if the target is
+    /// written to directly.
     target: Option<(PathBuf, Option<PathBuf>)>,
 }
 
@@ -40,7 +40,7 @@ impl OutputFile {
         let in_place = |path: &Path| Ok(Self { file: File::create(path)?, target: None });
         let Ok(target) = fs::canonicalize(path) else {
             return match fs::symlink_metadata(path) {
-                // A link to nothing: its target is created.
+                // A dangling link: its target is created.
                 Ok(_) => in_place(path),
                 Err(_) => Self::beside(path, None).unwrap_or_else(|| in_place(path)),
             };
@@ -54,7 +54,7 @@ impl OutputFile {
         Self::beside(&target, Some(&old)).unwrap_or_else(|| in_place(&target))
     }
 
-    /// Begins a file beside the target. `None` if none can be created.
+    /// Creates the temporary file. Returns `None` if that is not possible.
     fn beside(target: &Path, old: Option<&Metadata>) -> Option<io::Result<Self>> {
         let (file, beside) = match nameless_file::create(folder_of(target), mode(old.is_some())) {
             Some(file) => (file, None),
@@ -67,7 +67,12 @@ impl OutputFile {
         Some(copy_owner(&output.file, old).map(|()| output))
     }
 
-    /// Puts the file into its place.
+    /// Whether the target is as it was until [`Self::finish`], not written to directly.
+    pub(crate) fn is_replacement(&self) -> bool {
+        self.target.is_some()
+    }
+
+    /// Replaces the target by the file.
     ///
     /// # Errors
     /// If it cannot be written to its end.
@@ -109,7 +114,7 @@ impl Drop for OutputFile {
 /// Writes `bytes` to the file with this path, in one step.
 ///
 /// # Errors
-/// If the file cannot be written. Unless it was written to directly, it is then as it was.
+/// If the file cannot be written. It is then unchanged, unless it was written to directly.
 pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut output = OutputFile::create(path)?;
     output.write_all(bytes)?;
@@ -146,19 +151,19 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// The permissions of a new file before the umask. One that replaces another file can be read by its
-/// owner alone until it has the permissions of that.
+/// Returns the permissions of a new file before the umask. A file that replaces another one is
+/// readable by its owner alone until it has the permissions of the old one.
 fn mode(is_replacement: bool) -> u32 {
     if is_replacement { 0o600 } else { 0o666 }
 }
 
-/// Names for a file beside this one.
+/// Returns names for the temporary file.
 fn names_beside(path: &Path) -> impl Iterator<Item = PathBuf> {
     let process = std::process::id();
     (0..NAMES_MAX).map(move |number| path.with_file_name(format!(".weir-{process}-{number}.tmp")))
 }
 
-/// A new file with a name in the same folder.
+/// Creates a temporary file with a name in the same folder.
 fn create_beside(path: &Path, mode: u32) -> Option<(File, PathBuf)> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -169,7 +174,7 @@ fn create_beside(path: &Path, mode: u32) -> Option<(File, PathBuf)> {
     names_beside(path).find_map(|beside| Some((options.open(&beside).ok()?, beside)))
 }
 
-/// Gives a file without a name one beside the target.
+/// Links a nameless file to a name beside the target.
 fn name_beside(file: &File, target: &Path) -> io::Result<PathBuf> {
     let mut error = io::ErrorKind::AlreadyExists.into();
     for beside in names_beside(target) {
@@ -187,7 +192,7 @@ fn copy_owner(file: &File, old: Option<&Metadata>) -> io::Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::{MetadataExt, fchown};
-        // Only root may give a file away; anybody else replaces it by a file of their own.
+        // Only root may change the owner. For other users the new file is their own.
         let _ = fchown(file, Some(old.uid()), Some(old.gid()));
     }
     file.set_permissions(old.permissions())

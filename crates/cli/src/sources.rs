@@ -18,7 +18,7 @@ use crate::display::safe;
 use crate::messages::say_all;
 use crate::outcome::{Failure, say};
 
-/// The inputs that the command line names, before directories are searched.
+/// Returns the inputs that the command line names, before directories are searched.
 ///
 /// # Errors
 /// If standard input is named twice.
@@ -69,7 +69,7 @@ pub(crate) fn is_stdin(input: &Input) -> bool {
     matches!(input, Input::Stdin(_))
 }
 
-/// The bytes of all inputs together; `None` if one of them has an unknown size.
+/// Returns the size of all inputs together; `None` if one of them has an unknown size.
 pub(crate) fn bytes_total(inputs: &[Input]) -> Option<u64> {
     inputs.iter().map(Input::bytes_total).sum()
 }
@@ -88,7 +88,7 @@ impl fmt::Display for Complaint {
 }
 
 /// Reads all inputs. Compressed ones are decompressed at the same time, on up to `threads` threads.
-/// The lines that were read of an input before an error are kept.
+/// The lines of an input before an error are kept.
 pub(crate) fn read_all(
     pipeline: &Pipeline,
     inputs: &[Input],
@@ -98,7 +98,7 @@ pub(crate) fn read_all(
     complaints(read_inputs(pipeline, inputs, format, threads))
 }
 
-/// Reads all inputs without a word about those that cannot be read.
+/// Reads all inputs. Errors are not reported.
 pub(crate) fn read_quietly(
     pipeline: &Pipeline,
     inputs: &[Input],
@@ -138,7 +138,7 @@ pub(crate) fn follow_all(
     })
 }
 
-/// The errors among faults. Notes, which are not errors, are printed here.
+/// Returns the errors among faults, and prints the notes.
 pub(crate) fn complaints(faults: Vec<Fault>) -> Vec<Complaint> {
     let (mut complaints, mut notes) = (Vec::new(), Vec::new());
     for Fault { name, kind } in faults {
@@ -154,7 +154,7 @@ pub(crate) fn complaints(faults: Vec<Fault>) -> Vec<Complaint> {
     complaints
 }
 
-/// A sentence about an error of the input of that name: what went wrong and what to do.
+/// Returns a sentence about an error of the named input: what went wrong and what to do.
 pub(crate) fn sentence(name: &str, error: &ReadError) -> String {
     match error {
         ReadError::Open(error) => cannot_open(Path::new(name), error),
@@ -166,17 +166,23 @@ pub(crate) fn sentence(name: &str, error: &ReadError) -> String {
     }
 }
 
-/// A sentence about a file that cannot be opened: why, and what to do.
+/// Returns a sentence about a file that cannot be opened: why, and what to do.
 pub(crate) fn cannot_open(path: &Path, error: &io::Error) -> String {
+    if error.kind() == io::ErrorKind::IsADirectory {
+        let pattern = path.join("*.log");
+        return format!("is a directory; name the files in it, such as {}", pattern.display());
+    }
+    cannot_read(error)
+}
+
+/// Returns a sentence about a file that cannot be read: why, and what to do.
+pub(crate) fn cannot_read(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "the file does not exist; check the name".to_owned(),
-        io::ErrorKind::IsADirectory => {
-            let pattern = path.join("*.log");
-            format!("is a directory; name the files in it, such as {}", pattern.display())
-        }
+        io::ErrorKind::IsADirectory => "is a directory; name a file".to_owned(),
         io::ErrorKind::PermissionDenied => {
             "permission denied; run weir as a user who may read it".to_owned()
         }
-        _ => format!("cannot be opened: {error}"),
+        _ => format!("cannot be read: {error}"),
     }
 }

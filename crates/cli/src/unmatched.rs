@@ -1,12 +1,11 @@
-//! Sources that have been read without a single record, and why.
+//! Explains why a source without a single record has none.
 
 use weir_ingest::{SourceEnd, SourceSnapshot};
 
-use crate::display::separated;
 use crate::messages::{no_known_format, none_matches};
 use crate::sources::Complaint;
 
-/// A sentence about each source that has been read whole and has no record.
+/// Returns a complaint about each source that was read completely and has no record.
 pub(crate) fn without_records(sources: &[SourceSnapshot]) -> Vec<Complaint> {
     let is_without =
         |source: &&SourceSnapshot| source.records == 0 && source.end == Some(SourceEnd::Done);
@@ -17,7 +16,7 @@ pub(crate) fn without_records(sources: &[SourceSnapshot]) -> Vec<Complaint> {
     sources.iter().filter(is_without).map(complaint).collect()
 }
 
-/// Why a source has no record, and what to do.
+/// Describes why a source has no record, and what to do.
 fn reason_without_records(source: &SourceSnapshot) -> String {
     if source.bytes_parsed == 0 {
         return "is empty".to_owned();
@@ -29,25 +28,17 @@ fn reason_without_records(source: &SourceSnapshot) -> String {
     if source.lines == 0 {
         return "has no lines, only NUL bytes".to_owned();
     }
-    let lines = separated(source.lines);
-    if source.too_long_lines == source.lines {
-        return match source.lines {
-            1 => "its only line is over 1 MiB long, so it is not an access log".to_owned(),
-            _ => {
-                format!("each of its {lines} lines is over 1 MiB long, so it is not an access log")
-            }
-        };
-    }
+    let (lines, too_long) = (source.lines, source.too_long_lines);
     match &source.format {
         // Directives are lines, but neither records nor unparsed.
         Some(format) if source.unparsed_lines + source.too_long_lines == 0 => {
             format!("has the directives of the format {} and no requests", format.name())
         }
-        Some(format) if source.parsed_share.is_none() => {
-            let none_matches = none_matches(source.lines);
+        Some(format) if source.parsed_share.is_none() && too_long < lines => {
+            let none_matches = none_matches(lines, too_long);
             format!("{none_matches} the format {}; see why with weir formats FILE", format.name())
         }
-        _ => no_known_format(source.lines),
+        _ => no_known_format(lines, too_long),
     }
 }
 

@@ -1,16 +1,17 @@
-//! The zone of times: the log's own offset from UTC, which is needed before the log is read, because
-//! a date in `--since` or in `--where` is a day of the log's own times.
+//! The zone of times: the log's own offset from UTC. It is needed before the log is read, because a
+//! date in `--since` or `--where` is a day in that zone.
 
 use weir_core::Zone;
 use weir_ingest::{FormatChoice, Input, first_time};
 
 use crate::head::head_of;
 
-/// A log without a time in this many bytes is taken to be in UTC.
+/// The number of bytes in which a time is searched for. A log without one there is taken to be in
+/// UTC.
 const BYTES_MAX: usize = 256 << 10;
 
-/// The zone of the first record that has a time, which a report shows too; UTC if there is none.
-/// Bytes that are read of standard input are kept, so that they can be read again.
+/// Returns the zone of the first record that has a time, which a report shows too; UTC if there is
+/// none. Bytes read from standard input are kept, so that they can be read again.
 pub(crate) fn of_log(inputs: &mut [Input], format: &FormatChoice) -> Zone {
     for input in inputs {
         let is_enough = |text: &[u8]| text.len() >= BYTES_MAX || first_time(text, format).is_some();

@@ -164,7 +164,8 @@ configuration, and these notations:
 
 - `json:time=ts,client=ip|addr,status=code!,request_time=took(ms)`: lines that are JSON objects. Each
   part is the field's name and its key. `|` separates alternatives, and `!` marks a key that every
-  line must have.
+  line must have. Every line must have a time, and a status or a request line if the format has one;
+  `status=code?` permits lines without.
 - `spaces:time,client(port),cache_result/status,bytes,request_time=took(ms),_,user_agent?`: values
   separated by spaces, tabs (`tabs:`) or commas (`csv:`), quoted or not. A slash separates the parts
   of one value, `_` skips a value, and a line may end after `?`.

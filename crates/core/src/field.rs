@@ -142,7 +142,7 @@ pub enum Field {
     Time,
 }
 
-/// What the values of a column are.
+/// The type of the values of a column.
 ///
 /// The kind decides the packed form of a column ([`crate::ColumnRef`]), which clauses of a filter
 /// fit it, and which aggregates it can have: values of a text are counted ([`crate::TopList`]),
@@ -171,7 +171,7 @@ pub enum ColumnKind {
     Time,
 }
 
-/// What a number counts.
+/// The unit of a number.
 ///
 /// All numbers of a column are in this unit, whichever unit the log has: `$request_time` in seconds
 /// and `%D` in microseconds both become nanoseconds. A program that shows them chooses a readable
@@ -315,7 +315,7 @@ impl Field {
         })
     }
 
-    /// What the field's values are.
+    /// The type of the field's values.
     ///
     /// The same in every format and data set.
     pub const fn kind(self) -> ColumnKind {

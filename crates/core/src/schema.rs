@@ -88,7 +88,7 @@ pub struct Column {
     /// Unique in its schema. For an added column it is as in the format's definition, for instance
     /// the name of an nginx variable without `$`.
     pub name: String,
-    /// What its values are.
+    /// The type of its values.
     ///
     /// Added columns are text.
     pub kind: ColumnKind,
@@ -96,7 +96,7 @@ pub struct Column {
     pub field: Option<Field>,
 }
 
-/// What a record is about. A format reads records of one kind, and so a segment holds one kind.
+/// The kind of a record. A format reads records of one kind, and so a segment holds one kind.
 ///
 /// Kinds are counted apart: a line of an error log is often about a request that the access log
 /// has as well, and a packet that a firewall dropped is no request.

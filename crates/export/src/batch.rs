@@ -1,4 +1,4 @@
-//! Rows of several segments as columns.
+//! Collects rows of several segments as columns.
 
 use std::collections::BTreeMap;
 
@@ -20,28 +20,29 @@ pub(crate) enum Cells {
     ZoneOffsets(Vec<Option<i32>>),
 }
 
-/// Some rows of a table, gathered column by column from the segments of a data set.
+/// Some rows of a table, collected column by column from the segments of a data set.
 ///
-/// Texts are copied, each distinct one once, so that the batch outlives the ids of the data set.
+/// Each distinct text is copied once, so the batch outlives the ids of the data set.
 ///
 /// # Memory
-/// The batch [is full](Self::is_full) after 65,536 rows, or 2^21 cells, or 8 MiB of distinct text,
-/// and takes the rows of one more segment at most.
+/// The batch [is full](Self::is_full) after 65,536 rows, or 2^21 cells, or 8 MiB of distinct text.
+/// It exceeds this by at most the rows of one segment.
 #[derive(Debug)]
 pub struct RowBatch {
     schema: TableSchema,
     rows: usize,
     /// In the order of the schema.
     cells: Vec<Cells>,
-    /// The text column of the data set for each column of the schema that has one.
+    /// For each column of the schema, the text column of the data set, if it has one.
     ids: Vec<Option<ColumnId>>,
-    /// The number of columns of the data set when `ids` were found.
+    /// The number of columns in the data set when `ids` was computed.
     known_columns: usize,
-    /// The number of ids that the data set had assigned again.
+    /// The number of id reuses in the data set.
     reuses: u64,
-    /// The source of the last rows, the row with which they began, and the offset of the last line.
+    /// The source of the last rows: its number, the index of its first row, and the offset of its
+    /// last line.
     source: Option<(u32, usize, u64)>,
-    /// The rows of a source that are not in the order of their lines.
+    /// For each source whose rows are not in line order, the range of its rows.
     unordered: Vec<std::ops::Range<usize>>,
     unknown_values: u64,
 }
@@ -51,7 +52,7 @@ impl RowBatch {
     const CELLS_MAX: usize = 1 << 21;
     const TEXT_BYTES_MAX: usize = 8 << 20;
 
-    /// A batch without rows.
+    /// Creates an empty batch.
     pub fn new(schema: TableSchema) -> Self {
         let cells = |kind| match kind {
             CellKind::Text => Cells::Text(TextCells::default()),
@@ -72,28 +73,28 @@ impl RowBatch {
         }
     }
 
-    /// The columns.
+    /// Returns the columns.
     pub fn schema(&self) -> &TableSchema {
         &self.schema
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// The cells of all columns, in the order of the schema.
+    /// Returns the cells of all columns, in the order of the schema.
     pub(crate) fn cells(&self) -> &[Cells] {
         &self.cells
     }
 
-    /// The values that the data set had not kept, because its memory was used up. Their cells are
-    /// NULL. The number is of all rows since the batch was made.
+    /// Returns the number of values that the data set did not keep because memory ran out. Their
+    /// cells are NULL. It counts all rows since the batch was created.
     pub fn unknown_values(&self) -> u64 {
         self.unknown_values
     }
 
-    /// Whether the rows should be written before more are added.
+    /// Returns whether the rows should be written before more are added.
     pub fn is_full(&self) -> bool {
         let text_bytes = |cells: &Cells| match cells {
             Cells::Text(cells) => cells.bytes.len() + cells.ends.len() * size_of::<usize>(),
@@ -104,7 +105,7 @@ impl RowBatch {
             || self.cells.iter().map(text_bytes).sum::<usize>() >= Self::TEXT_BYTES_MAX
     }
 
-    /// Adds rows of a segment, whose source has the name `file`.
+    /// Adds rows of a segment. `file` is the name of its source.
     pub fn push(&mut self, file: &str, segment: &Segment, rows: &Selection, values: &Values) {
         if rows.is_empty() {
             return;
@@ -121,10 +122,10 @@ impl RowBatch {
         };
         self.rows += rows.len();
         self.push_escaped_columns(self.rows - rows.len(), has_escaped);
-        self.note_order(segment, rows);
+        self.record_order(segment, rows);
     }
 
-    /// Removes the rows.
+    /// Removes all rows.
     pub fn clear(&mut self) {
         for cells in &mut self.cells {
             match cells {
@@ -139,15 +140,15 @@ impl RowBatch {
         self.unordered.clear();
     }
 
-    /// Whether the first line of a segment is before the last line of the same source here: segments
-    /// of one block may have lines between each other's. They have to be in the same batch, which is
-    /// written in the order of the lines.
+    /// Returns whether the first line of a segment lies before the last line of the same source in
+    /// this batch. The lines of one block's segments may interleave. Such segments must be in the
+    /// same batch, because only a batch is sorted by line.
     pub fn overlaps(&self, segment: &Segment) -> bool {
         let Some((source, _, last)) = self.source else { return false };
         source == segment.source() && segment.rows() > 0 && segment.line_offset(0) < last
     }
 
-    /// Puts the rows of each source in the order of their lines.
+    /// Sorts the rows of each source by line.
     pub(crate) fn put_in_order(&mut self) {
         for range in std::mem::take(&mut self.unordered) {
             let offsets = match &self.cells[LINE_OFFSET] {
@@ -167,7 +168,7 @@ impl RowBatch {
         }
     }
 
-    /// Finds the text columns of the data set, and forgets ids that may stand for other values.
+    /// Finds the text columns of the data set, and drops ids that may have been reused.
     fn refresh(&mut self, values: &Values) {
         if self.reuses != values.reuses() {
             self.reuses = values.reuses();
@@ -188,8 +189,8 @@ impl RowBatch {
         }
     }
 
-    /// Adds the fields of the rows that have no column, such as those of a format that was met after
-    /// the table began.
+    /// Adds the fields of the rows that have no column, such as those of a format that appeared
+    /// after the table began.
     fn push_other_fields(&mut self, segment: &Segment, rows: &Selection, values: &Values) {
         let is_other = |id: &ColumnId| !self.ids.contains(&Some(*id));
         let others: Vec<_> = segment.text_columns().filter(|(id, _)| is_other(id)).collect();
@@ -212,7 +213,7 @@ impl RowBatch {
                     fields.insert(name, text);
                 }
             }
-            // Text is always JSON.
+            // Serialising strings cannot fail.
             let json = to_json(&fields).unwrap_or_default();
             let code =
                 if fields.is_empty() { NULL } else { cells.code_of_text(&json, has_escaped) };
@@ -220,7 +221,7 @@ impl RowBatch {
         });
     }
 
-    /// Adds the names of the escaped columns of the rows from `first` on.
+    /// Adds the names of the escaped columns, for the rows from `first` on.
     fn push_escaped_columns(&mut self, first: usize, has_escaped: bool) {
         let Some((Cells::Text(last), others)) = self.cells.split_last_mut() else { return };
         last.codes.resize(self.rows, NULL);
@@ -240,8 +241,8 @@ impl RowBatch {
         }
     }
 
-    /// Notes whether the rows that were just added are in the order of their lines.
-    fn note_order(&mut self, segment: &Segment, rows: &Selection) {
+    /// Records whether the rows just added are in line order.
+    fn record_order(&mut self, segment: &Segment, rows: &Selection) {
         let is_unordered = self.overlaps(segment);
         let last = last_row(rows).map_or(0, |row| segment.line_offset(row));
         let added = self.rows - rows.len();
@@ -258,7 +259,7 @@ impl RowBatch {
     }
 }
 
-/// The position of the column of line offsets.
+/// The index of the column with the line offsets.
 const LINE_OFFSET: usize = 1;
 
 fn last_row(rows: &Selection) -> Option<usize> {
@@ -275,7 +276,7 @@ fn reorder<T: Copy>(cells: &mut [T], order: &[usize]) {
     }
 }
 
-/// Adds the cells of one column. Returns the number of values that the data set had not kept.
+/// Adds the cells of one column. Returns the number of values that the data set did not keep.
 fn push_cells(
     cells: &mut Cells,
     (source, id): (&CellSource, Option<ColumnId>),

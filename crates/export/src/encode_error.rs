@@ -1,10 +1,10 @@
-//! Why a table cannot be encoded.
+//! The error of an encoder.
 
 use std::fmt;
 
 use parquet::errors::ParquetError;
 
-/// A table could not be encoded, which no content of a log causes.
+/// A table could not be encoded. No content of a log causes this.
 #[derive(Debug)]
 pub struct EncodeError(pub(crate) String);
 

@@ -1,13 +1,13 @@
-//! Bytes that are not UTF-8, as text.
+//! Escapes bytes that are not UTF-8.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// A value as text, without loss. Valid UTF-8 is left as it is.
+/// Returns a value as text without loss. Valid UTF-8 is unchanged.
 ///
 /// In a value that is not valid UTF-8, each byte of an invalid sequence becomes `\xHH`, and each
-/// backslash `\x5C`, so that the bytes can be restored. The second part of the result states
-/// whether the value was escaped; without it `\xFF` could be either the byte or four characters.
+/// backslash `\x5C`, so the bytes can be restored. The flag is true if the value was escaped.
+/// Without it, `\xFF` could be either one byte or four characters.
 ///
 /// ```
 /// use weir_export::escaped;
@@ -23,7 +23,7 @@ pub fn escaped(value: &[u8]) -> (Cow<'_, str>, bool) {
     for chunk in value.utf8_chunks() {
         escaped.push_str(&chunk.valid().replace('\\', "\\x5C"));
         for byte in chunk.invalid() {
-            // A string takes all that is written to it.
+            // Writing to a string cannot fail.
             let _ = write!(escaped, "\\x{byte:02X}");
         }
     }

@@ -1,9 +1,10 @@
-//! Rows of a data set for other programs: as tables, Parquet and Arrow, and as text, CSV and JSON lines.
+//! Writes rows of a data set for other programs: as tables (Parquet and Arrow) and as text (CSV and
+//! JSON lines).
 //!
-//! A [`TextWriter`] writes a row at a time. For a table, a [`RowBatch`] gathers the rows of segments
-//! column by column, and copies the distinct texts that their ids stand for. A writer encodes a batch
-//! at a time, so memory does not grow with the rows.
-//! Nothing here does I/O: a writer returns bytes.
+//! A [`TextWriter`] writes one row at a time. For a table, a [`RowBatch`] collects the rows of
+//! segments column by column, and copies the distinct texts. A table writer encodes one batch at a
+//! time, so memory does not grow with the number of rows. This crate does no I/O: writers return
+//! bytes.
 //!
 //! ```
 //! use std::sync::Arc;

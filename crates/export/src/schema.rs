@@ -2,7 +2,7 @@
 
 use weir_core::{Field, RecordKind, Unit};
 
-/// What the cells of a column are.
+/// The type of a column's cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CellKind {
     /// UTF-8, see [`escaped`](crate::escaped).
@@ -15,7 +15,7 @@ pub enum CellKind {
     ZoneOffset,
 }
 
-/// Where the cells of a column come from.
+/// The origin of a column's cells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CellSource {
     /// The name of the source.
@@ -30,29 +30,29 @@ pub(crate) enum CellSource {
     Number(Field),
     /// A text column of the data set, by its name there.
     Text(String),
-    /// The fields that have no column of their own.
+    /// The fields without a column of their own.
     OtherFields,
-    /// The names of the columns whose value is escaped in a row.
+    /// The names of the row's columns with an escaped value.
     EscapedColumns,
 }
 
-/// A column of a table of records. Every column may have NULLs.
+/// A column of a table of records. Every column may contain NULLs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableColumn {
-    /// The name, unique in the table. That of a duration ends with its unit, `_ns`.
+    /// The name, unique in the table. For a duration it ends with the unit, `_ns`.
     pub name: String,
-    /// What its cells are.
+    /// The type of its cells.
     pub kind: CellKind,
     pub(crate) source: CellSource,
 }
 
 impl TableColumn {
-    /// Whether most of its cells are greater than those before, so that few are equal.
+    /// Returns whether cells mostly ascend, so that few are equal.
     pub(crate) fn ascends(&self) -> bool {
         matches!(self.source, CellSource::LineOffset | CellSource::Time)
     }
 
-    /// The entry in the metadata of a file with the unit of its cells, if they have one: the key
+    /// Returns the file metadata entry with the unit of the cells, if they have one: the key
     /// `weir.unit.COLUMN`, and the unit.
     pub(crate) fn unit_entry(&self) -> Option<(String, &'static str)> {
         let unit = match self.kind {
@@ -67,9 +67,9 @@ impl TableColumn {
 
 /// The columns of a table of records of one kind.
 ///
-/// The columns for the fields that every format may have are the same in every table, so that the
-/// tables of several logs can be read as one. Those of the fields that only some formats have follow,
-/// and then two that are nearly always NULL:
+/// The columns for the fields that every format may have are the same in all tables, so that the
+/// tables of several logs can be read as one. The fields of only some formats follow, and then two
+/// columns that are nearly always NULL:
 ///
 /// | column | cells |
 /// |---|---|
@@ -89,8 +89,8 @@ pub struct TableSchema {
 }
 
 impl TableSchema {
-    /// The columns for records of this kind. `extra_fields` are the names of the text columns of the
-    /// data set that its formats fill in addition to the known fields.
+    /// Creates the columns for records of this kind. `extra_fields` are the text columns that the
+    /// data set's formats fill besides the known fields.
     ///
     /// ```
     /// use weir_core::RecordKind;
@@ -132,7 +132,7 @@ impl TableSchema {
         schema
     }
 
-    /// The columns in their order.
+    /// Returns the columns in order.
     pub fn columns(&self) -> &[TableColumn] {
         &self.columns
     }

@@ -1,4 +1,4 @@
-//! A column of texts, each distinct one stored once.
+//! A column of texts that stores each distinct text once.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -10,25 +10,26 @@ use crate::escape::escaped;
 /// The code of a row without a text.
 pub(crate) const NULL: u32 = 0;
 
-/// A text for each row, or none.
+/// A text, or none, for each row.
 #[derive(Debug, Default)]
 pub(crate) struct TextCells {
-    /// [`NULL`], or 1 and the number of the text.
+    /// For each row [`NULL`], or the number of the text plus 1.
     pub(crate) codes: Vec<u32>,
     /// The texts one after another, UTF-8.
     pub(crate) bytes: Vec<u8>,
     /// The end of each text in `bytes`.
     pub(crate) ends: Vec<usize>,
-    /// Codes by the ids of the data set, as long as those stand for the same values.
+    /// Codes by the ids of the data set, until ids are reused.
     by_id: HashMap<u32, u32, RandomState>,
-    /// Codes of texts that no id stands for: of those that are not escaped, and of those that are.
+    /// Codes of texts without an id: first of unescaped texts, then of escaped ones.
     by_text: [HashMap<String, u32, RandomState>; 2],
-    /// The codes whose text is escaped, in ascending order.
+    /// The codes of escaped texts, in ascending order.
     escaped: Vec<u32>,
 }
 
 impl TextCells {
-    /// The code of the value with an id of the data set, whose bytes `value` returns.
+    /// Returns the code of the value with an id of the data set. `value` returns the bytes of the
+    /// value.
     pub(crate) fn code_of_id<'v>(&mut self, id: u32, value: impl FnOnce() -> &'v [u8]) -> u32 {
         if let Some(code) = self.by_id.get(&id) {
             return *code;
@@ -39,7 +40,8 @@ impl TextCells {
         code
     }
 
-    /// The code of a text. `is_escaped` states whether it stands for other bytes.
+    /// Returns the code of a text. `is_escaped` states whether the text is the escaped form of
+    /// other bytes.
     pub(crate) fn code_of_text(&mut self, text: &str, is_escaped: bool) -> u32 {
         if let Some(code) = self.by_text[usize::from(is_escaped)].get(text) {
             return *code;
@@ -59,28 +61,28 @@ impl TextCells {
         code
     }
 
-    /// Where each text is in `bytes`, in the order of the codes.
+    /// Returns the range of each text in `bytes`, in code order.
     pub(crate) fn ranges(&self) -> impl Iterator<Item = Range<usize>> {
         let starts = [0].into_iter().chain(self.ends.iter().copied());
         starts.zip(&self.ends).map(|(start, end)| start..*end)
     }
 
-    /// The texts, in the order of the codes.
+    /// Returns the texts, in code order.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &[u8]> {
         self.ranges().map(|range| &self.bytes[range])
     }
 
-    /// Whether some text is escaped.
+    /// Returns whether any text is escaped.
     pub(crate) fn has_escaped(&self) -> bool {
         !self.escaped.is_empty()
     }
 
-    /// Whether the text of a row is escaped.
+    /// Returns whether the text of a row is escaped.
     pub(crate) fn is_escaped(&self, row: usize) -> bool {
         self.codes.get(row).is_some_and(|code| self.escaped.binary_search(code).is_ok())
     }
 
-    /// Forgets the ids: they may stand for other values now.
+    /// Drops the ids, which may have been reused.
     pub(crate) fn forget_ids(&mut self) {
         self.by_id.clear();
     }

@@ -1,12 +1,12 @@
 //! Receives a flood from one or many senders in one of the active modes, and prints the time and
-//! memory that it took: the program that `cargo xtask bench feed` measures.
+//! memory that it took. `cargo xtask bench feed` runs this program.
 //!
 //!     flood FLOW CONNECTIONS BYTES SINK [wait]
 //!     flood send HOST CONNECTIONS BYTES_EACH
 //!
-//! The senders are threads of another process, this one started again as `flood send`, or with
-//! `wait` whatever sends to the host that is printed. The sink is `pipeline`, or `nothing`, which
-//! counts the bytes of lines and drops them.
+//! The senders are threads of another process, this program started again as `flood send`. With
+//! `wait`, the program waits for other senders, which send to the host that it prints. The sink is
+//! `pipeline`, or `nothing`, which counts the bytes of lines and drops them.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;

@@ -1,4 +1,4 @@
-//! Addresses of a feed: where to listen, and the options of that listener.
+//! Addresses of a feed: an address to listen at, and the options of that listener.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use crate::framing::Framing;
 use crate::option_error::OptionError;
 use crate::options::ActiveMode;
 
-/// Where to listen, with options for this listener alone.
+/// An address to listen at, with options for this listener alone.
 ///
 /// An [`Address`], optionally followed by `?active=64`, `?framing=octets`, or both joined by `&`.
 ///
@@ -23,15 +23,15 @@ use crate::options::ActiveMode;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeedAddress {
-    /// The transport and the place.
+    /// The address of the socket.
     pub socket: Address,
-    /// How it is read; `None` for the feed's mode.
+    /// How far reading may run ahead of the sink; `None` for the feed's mode.
     pub active: Option<ActiveMode>,
     /// How lines are separated; `None` for the feed's framing.
     pub framing: Option<Framing>,
 }
 
-/// A text that is not a valid [`FeedAddress`].
+/// The error of a text that is not a valid [`FeedAddress`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FeedAddressError {
     /// The part before `?` is not an address.
@@ -40,7 +40,7 @@ pub enum FeedAddressError {
     Option {
         /// The whole text.
         address: String,
-        /// The fault.
+        /// The error in the option.
         error: OptionError,
     },
     /// An option is neither `active` nor `framing`.

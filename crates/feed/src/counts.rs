@@ -10,19 +10,19 @@ pub struct FeedCounts {
     pub connections_open: u64,
     /// Connections that were accepted, open or closed.
     pub connections: u64,
-    /// Connections that were refused at the limit of connections.
+    /// Connections that were refused because the limit was reached.
     pub connections_refused: u64,
     /// Connections that were closed because they completed no line, or no TLS handshake, in time.
     pub connections_timed_out: u64,
-    /// Connections that were dropped for their input: wrong counts, no TLS, too much of it.
+    /// Connections that were dropped for their input: wrong counts, no TLS, or too much input.
     pub connections_dropped: u64,
-    /// Lines that had begun when their connection failed or was dropped, and that are not kept.
+    /// Partial lines that were discarded because their connection failed or was dropped.
     pub lines_torn: u64,
     /// Datagrams that were received, dropped ones included.
     pub datagrams: u64,
-    /// Datagrams over 64 KiB, which lost the line that exceeds it.
+    /// Datagrams over 64 KiB. They lost the line that crosses that limit, and the rest.
     pub datagrams_cut: u64,
-    /// Datagrams that the feed dropped at the cap of unlimited reading.
+    /// Datagrams that the feed dropped because the cap of unlimited reading was reached.
     pub datagrams_dropped: u64,
     /// Datagrams that the kernel dropped because its buffer was full.
     pub datagrams_dropped_by_kernel: u64,
@@ -30,10 +30,10 @@ pub struct FeedCounts {
     pub bytes: u64,
     /// Reads that returned bytes.
     pub reads: u64,
-    /// Time in reads, in nanoseconds of all threads together.
+    /// Time spent reading, in nanoseconds, summed over all threads.
     pub receiving_ns: u64,
-    /// Time in splitting and writing lines, in nanoseconds of all threads together, with the
-    /// time that the sink had no room.
+    /// Time spent splitting and writing lines, in nanoseconds, summed over all threads. It includes
+    /// the waits for room in the sink.
     pub working_ns: u64,
 }
 
@@ -46,7 +46,7 @@ macro_rules! counters {
         }
 
         impl Counters {
-            pub(crate) fn now(&self) -> FeedCounts {
+            pub(crate) fn snapshot(&self) -> FeedCounts {
                 FeedCounts { $($name: self.$name.get()),* }
             }
         }
@@ -96,7 +96,7 @@ impl Counter {
 }
 
 impl FeedCounts {
-    /// The counts of interest to a person, as a sentence without the zeros.
+    /// Returns the counts that matter to a person, as a sentence. Zero counts are left out.
     pub fn sentence(&self, is_datagram: bool) -> String {
         let mut parts = Vec::new();
         if is_datagram {

@@ -19,7 +19,7 @@ use crate::options::FeedOptions;
 use crate::rate_limited_log::RateLimitedLog;
 use crate::sink::Sink;
 
-/// Sockets that listen and are not read yet.
+/// The bound sockets of a feed, which are not read yet.
 pub struct Feed {
     options: FeedOptions,
     bound: Vec<(FeedAddress, BoundSocket)>,
@@ -32,14 +32,14 @@ pub struct RunningFeed<S> {
     captures: Arc<FeedCaptures>,
 }
 
-/// Accepts the connections of a feed.
+/// The tasks that accept connections or receive datagrams, one for each listener.
 static LISTENER: TaskKind = TaskKind::new("feed listener");
 
 impl Feed {
-    /// Listens at all of the addresses. Senders can connect from now on.
+    /// Binds all addresses. Senders can connect from then on.
     ///
     /// # Errors
-    /// If one of the addresses cannot be bound; then none is.
+    /// If one of the addresses cannot be bound. Then no address stays bound.
     pub async fn bind(options: FeedOptions, addresses: &[FeedAddress]) -> Result<Self, BindError> {
         let mut bound = Vec::new();
         for address in addresses {
@@ -49,13 +49,13 @@ impl Feed {
         Ok(Self { options, bound })
     }
 
-    /// The addresses, in the order given. Port 0 is replaced by the port that was free.
+    /// Returns the bound addresses, in the order given. Port 0 is replaced by the assigned port.
     pub fn names(&self) -> Vec<String> {
         self.bound.iter().map(|(_, socket)| socket.address().to_string()).collect()
     }
 
-    /// Begins to accept and read, on the tokio runtime of the caller. `sink` makes the sink of
-    /// the listener with the given name; `report` receives the notices.
+    /// Starts to accept and read, on the tokio runtime of the caller. `sink` creates the sink of
+    /// a listener from its name. `report` receives the notices.
     pub fn start<S: Sink>(self, sink: impl Fn(&str) -> S, report: Report) -> RunningFeed<S> {
         let log = Arc::new(RateLimitedLog::new(report));
         let has_streams = self.bound.iter().any(|(_, socket)| !socket.address().is_datagram());
@@ -89,7 +89,7 @@ impl Feed {
     }
 }
 
-/// The limit of connections, reduced to the open files that the system allows.
+/// Returns the limit of connections, reduced to the number of files that the process may open.
 fn admission(options: &FeedOptions, has_streams: bool, log: &RateLimitedLog) -> Admission {
     let (wanted, handshake) = (options.connections_max, options.handshake);
     let budget = reserve_connections(wanted);
@@ -111,30 +111,33 @@ impl fmt::Debug for Feed {
 }
 
 impl<S: Sink> RunningFeed<S> {
-    /// The counts of each listener so far, in the order of the addresses.
+    /// Returns the current counts of each listener, in the order of the addresses.
     pub fn counts(&self) -> Vec<FeedCounts> {
-        self.listeners.iter().map(|listener| listener.context.counters.now()).collect()
+        self.listeners.iter().map(|listener| listener.context.counters.snapshot()).collect()
     }
 
-    /// What reads the name and the counts of each listener, also after the feed has ended.
+    /// Returns a function that reads the name and the counts of each listener. It also works after
+    /// the feed has ended.
     pub fn counts_reader(&self) -> impl Fn() -> Vec<(String, FeedCounts)> + Send + Sync + use<S> {
         let counters = |it: &Arc<Listener<S>>| (it.name(), it.context.counters.clone());
         let counters: Vec<_> = self.listeners.iter().map(counters).collect();
-        move || counters.iter().map(|(name, counters)| (name.clone(), counters.now())).collect()
+        move || {
+            counters.iter().map(|(name, counters)| (name.clone(), counters.snapshot())).collect()
+        }
     }
 
-    /// Those who wait to look at a connection: at the next one that ends, or the one that has been looked at for
-    /// the longest time when the wait is over.
+    /// Returns the captures that wait to observe a connection. A capture receives the next
+    /// connection that ends. If none ends in time, it receives the one observed for the longest.
     pub fn captures(&self) -> &Arc<FeedCaptures> {
         &self.captures
     }
 
-    /// The sinks, in the order of the addresses.
+    /// Returns the sinks, in the order of the addresses.
     pub fn sinks(&self) -> impl Iterator<Item = &S> {
         self.listeners.iter().map(|listener| &listener.context.sink)
     }
 
-    /// Waits until no sink takes any more. Returns the reason of each, by the listener's name.
+    /// Waits until every sink has stopped. Returns the name of each listener and why it stopped.
     pub async fn ended(mut self) -> Vec<(String, StopReason)> {
         while self.tasks.join_next().await.is_some() {}
         let reason = |listener: &Arc<Listener<S>>| {

@@ -1,12 +1,13 @@
-//! Log lines from sockets: TCP, TLS, UDP and Unix sockets, many senders at once, bounded memory.
+//! Receives log lines over TCP, TLS, UDP and Unix sockets, from many senders at once, in bounded
+//! memory.
 //!
 //! [`Feed::bind`] listens at every [`FeedAddress`]. [`Feed::start`] creates a [`Sink`] for each
-//! listener, which receives its whole lines. [`PipelineSink`] makes a listener a source of a
+//! listener, which receives its complete lines. [`PipelineSink`] makes a listener a source of a
 //! pipeline.
 //!
-//! How far reading may run ahead of the sink is an [`ActiveMode`], named after Erlang's sockets.
-//! In every mode but the unlimited one a full sink holds the sender back by the flow control of
-//! its transport. `docs/flow-control.md` compares the modes.
+//! An [`ActiveMode`] limits how far reading may run ahead of the sink. The modes are named after
+//! those of Erlang's sockets. In every mode except the unlimited one, a full sink slows the sender
+//! down by the flow control of its transport. `docs/flow-control.md` compares the modes.
 //!
 //! ```
 //! # use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What a feed reports to the program that runs it, as data.
+//! Notices: the events that a feed reports to the program that runs it, as data.
 
 use std::fmt;
 use std::io;
@@ -9,31 +9,31 @@ use weir_net::socket::{Peer, TlsHandshakeError};
 
 use crate::framing::FrameError;
 
-/// Receives the notices of a feed, at a limited rate. Called from the feed's tasks; must return
-/// soon.
+/// Receives the notices of a feed, at a limited rate. The feed's tasks call it, so it must not
+/// block.
 pub type Report = Arc<dyn Fn(&Notice) + Send + Sync>;
 
-/// An event that a person should know of. Displays as a sentence.
+/// An event that a person should know about. It displays as a sentence.
 #[derive(Debug)]
 pub struct Notice {
     /// The listener's name; `None` if the event concerns the whole feed.
     pub listener: Option<String>,
     /// The event.
     pub event: Event,
-    /// What the connection had received by then, if the event is its end.
+    /// The bytes that the connection had received, if the event is its end.
     pub received_bytes: Option<u64>,
-    /// Notices before this one that the rate limit suppressed.
+    /// The number of earlier notices that the rate limit suppressed.
     pub suppressed: u64,
 }
 
-/// What happened.
+/// An event in a feed.
 #[derive(Debug)]
 pub enum Event {
     /// The limit of open files allows fewer connections than the options.
     ConnectionsReduced {
-        /// Connections of the options.
+        /// The maximum in the options.
         wanted: usize,
-        /// Connections that are possible.
+        /// The maximum that the limit of open files allows.
         connections_max: usize,
         /// The limit of open files.
         open_files_max: u64,
@@ -46,7 +46,7 @@ pub enum Event {
         peer: Peer,
         /// The limit.
         connections_max: usize,
-        /// What set the limit.
+        /// The origin of the limit.
         origin: LimitOrigin,
     },
     /// A connection was dropped because its TLS handshake failed.
@@ -61,14 +61,14 @@ pub enum Event {
     LineMemoryFull(Peer),
     /// A connection was dropped because the cap of unlimited reading, in bytes, is reached.
     CapReached(Peer, usize),
-    /// Reading failed; `None` for a datagram socket.
+    /// Reading failed. The peer is `None` for a datagram socket.
     ReadFailed(Option<Peer>, io::Error),
     /// A message of the sink.
     SinkMessage(String),
 }
 
 impl Event {
-    /// The sender that it is about.
+    /// Returns the sender that caused the event; `None` if there is no single one.
     pub fn peer(&self) -> Option<Peer> {
         match self {
             Self::ConnectionRefused { peer, .. }
@@ -86,7 +86,7 @@ impl Event {
     }
 }
 
-/// What limits the number of connections.
+/// The origin of the limit on connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LimitOrigin {
     /// [`FeedOptions::connections_max`](crate::FeedOptions::connections_max).

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A text that is not a valid value of an option.
+/// The error of a text that is not a valid value of an option.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OptionError {
     text: String,
@@ -11,7 +11,7 @@ pub struct OptionError {
 }
 
 impl OptionError {
-    /// `kind` names the option, `valid` lists its values, both for the sentence.
+    /// `kind` names the option and `valid` lists its values, both as words of the message.
     pub(crate) fn new(text: &str, kind: &'static str, valid: &'static str) -> Self {
         Self { text: text.to_owned(), kind, valid }
     }

@@ -1,4 +1,4 @@
-//! How a feed works and its limits, each with its reason.
+//! The options of a feed: its modes, and its limits with their reasons.
 
 use std::num::NonZeroUsize;
 use std::str::FromStr;
@@ -19,12 +19,12 @@ pub enum ActiveMode {
     Once,
     /// This many reads may be ahead of the sink (`{active, N}`).
     Count(NonZeroUsize),
-    /// Read all that comes (`{active, true}`), up to [`FeedOptions::cap_bytes`].
+    /// Read everything as it arrives (`{active, true}`), up to [`FeedOptions::cap_bytes`].
     Unlimited,
 }
 
 impl ActiveMode {
-    /// The mode with `reads` reads ahead; `None` for 0.
+    /// Returns the mode that allows `reads` reads ahead of the sink; `None` for 0.
     pub fn count(reads: usize) -> Option<Self> {
         NonZeroUsize::new(reads).map(Self::Count)
     }
@@ -47,42 +47,42 @@ impl FromStr for ActiveMode {
     }
 }
 
-/// How a feed works. Options of a [`FeedAddress`](crate::FeedAddress) take precedence.
+/// The options of a feed. Those of a [`FeedAddress`](crate::FeedAddress) take precedence.
 #[derive(Debug, Clone)]
 pub struct FeedOptions {
-    /// How connections are read.
+    /// How far reading may run ahead of the sink.
     pub active: ActiveMode,
     /// How lines are separated.
     pub framing: Framing,
-    /// Open connections of all listeners together. Each takes a few KiB, and up to
-    /// [`Self::LINE_FREE_BYTES`] for its partial line. Default 4,096.
+    /// The maximum number of open connections of all listeners together. Each takes a few KiB, and
+    /// up to [`Self::LINE_FREE_BYTES`] for its partial line. Default 4,096.
     pub connections_max: usize,
-    /// A connection that completes no line for this long is closed: half-open and silent ones,
-    /// and those that send single bytes to stay open. Senders of logs may be silent at night, so
-    /// the default is an hour; the kernel finds dead peers in two minutes.
+    /// The time after which a connection that completes no line is closed. This ends half-open and
+    /// silent connections, and those that send single bytes to stay open. Senders of logs may be
+    /// silent at night, so the default is an hour. The kernel finds dead peers in two minutes.
     pub idle: Duration,
-    /// How long a TLS handshake may take. It is a few round trips. Default 10 s.
+    /// The time limit of a TLS handshake, which takes a few round trips. Default 10 s.
     pub handshake: Duration,
-    /// In unlimited mode: the bytes of one listener that may wait for the sink. Default 64 MiB.
+    /// In unlimited mode, the bytes of one listener that may wait for the sink. Default 64 MiB.
     pub cap_bytes: usize,
-    /// The length of a line; the rest of a longer one is skipped. Default 1 MiB.
+    /// The maximum length of a line. The rest of a longer line is skipped. Default 1 MiB.
     pub line_bytes_max: usize,
-    /// Memory for the partial lines of all connections, beyond [`Self::LINE_FREE_BYTES`] for
-    /// each. Default 64 MiB.
+    /// Memory for the partial lines of all connections, in addition to [`Self::LINE_FREE_BYTES`]
+    /// for each. Default 64 MiB.
     pub partial_lines_bytes_max: usize,
     /// The permissions of Unix sockets, and the files of TLS.
     pub bind: BindOptions,
 }
 
 impl FeedOptions {
-    /// Memory that the partial line of each connection may always take: enough for usual lines.
+    /// The memory that the partial line of each connection may always take: enough for usual lines.
     pub const LINE_FREE_BYTES: usize = 16 << 10;
 
-    /// Bytes of one read. More saves nothing: one system call in 128 KiB costs little beside the
-    /// copy, and the bytes stay in the processor's cache.
+    /// The maximum number of bytes of one read. A larger buffer saves nothing: one system call for
+    /// 128 KiB costs little beside the copy, and the bytes stay in the processor's cache.
     pub const CHUNK_BYTES: usize = 128 << 10;
 
-    /// Chunks of one listener that may be read ahead: 64 MiB.
+    /// The maximum number of chunks that one listener may read ahead: 64 MiB.
     pub const CHUNKS_AHEAD_MAX: usize = 512;
 }
 

@@ -1,4 +1,4 @@
-//! Notices at the rate of a reader: senders can cause any number of errors a second.
+//! A rate limit on notices, because senders can cause any number of errors a second.
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use crate::notice::{Event, Notice, Report};
 
-/// Notices that may be reported in a burst.
+/// The number of notices that may be reported at once.
 const BURST: u32 = 10;
 
 /// The interval after which one more notice may be reported.
@@ -37,7 +37,7 @@ impl RateLimitedLog {
         self.report_with_bytes(listener, event, None);
     }
 
-    /// As [`Self::report`], with what the connection of the event has received, if that is known.
+    /// Like [`Self::report`], with the bytes that the connection has received, if known.
     pub(crate) fn report_with_bytes(
         &self,
         listener: Option<&str>,
@@ -53,7 +53,8 @@ impl RateLimitedLog {
 }
 
 impl Bucket {
-    /// Takes a token; returns the number of notices that found none since the last one taken.
+    /// Takes a token. Returns the number of notices suppressed since the last token was taken, or
+    /// `None` if there is no token.
     fn take(&mut self) -> Option<u64> {
         let refills = self.refilled_at.elapsed().as_secs() / REFILL_INTERVAL.as_secs();
         if refills > 0 {

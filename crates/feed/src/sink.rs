@@ -1,26 +1,26 @@
-//! The receivers of lines.
+//! Sinks: the receivers of the lines.
 
 use std::future::Future;
 use std::sync::Arc;
 
 use tokio::sync::Mutex;
 use weir_ingest::{
-    FormatChoice, Phase, Pipeline, SourceOptions, SourceProgress, SourceWriter, StopReason,
+    DataSet, FormatChoice, Phase, Pipeline, SourceOptions, SourceProgress, SourceWriter, StopReason,
 };
 
 /// Receives the lines of one listener.
 pub trait Sink: Send + Sync + 'static {
-    /// Takes whole lines in two adjacent parts, and waits while there is no room. The future is
-    /// always awaited to its end.
+    /// Accepts complete lines in two adjacent parts, and waits while there is no room. The feed
+    /// awaits the future to its end.
     ///
     /// # Errors
-    /// If the sink takes no more lines.
+    /// If the sink has stopped.
     fn write(&self, parts: [&[u8]; 2]) -> impl Future<Output = Result<(), StopReason>> + Send;
 
-    /// Makes the lines taken so far visible. Called every 50 ms.
+    /// Makes the lines written so far visible. Called every 50 ms.
     ///
     /// # Errors
-    /// If the sink takes no more lines.
+    /// If the sink has stopped.
     fn flush(&self) -> impl Future<Output = Result<(), StopReason>> + Send {
         async { Ok(()) }
     }
@@ -28,42 +28,38 @@ pub trait Sink: Send + Sync + 'static {
     /// Sets the note about the listener, a sentence with its counts. Called when it changes.
     fn note(&self, _note: Option<String>) {}
 
-    /// Returns a message to report to the person at the terminal, once. Called after each
+    /// Returns a new message for the person at the terminal, if there is one. Called after each
     /// [`Self::flush`].
     fn take_message(&self) -> Option<String> {
         None
     }
 
-    /// Ends the sink: no more lines come, for this reason.
+    /// Ends the sink. No lines follow, for the given reason.
     fn end(&self, _why: StopReason) {}
 
-    /// Waits until the sink wants no more lines.
+    /// Waits until the sink stops on its own.
     fn closed(&self) -> impl Future<Output = ()> + Send {
         std::future::pending()
     }
 }
 
-/// Makes a listener a source of a pipeline. All connections write to one block, so that a
-/// thousand of them take no more memory than one.
+/// A sink that makes a listener a source of a pipeline. All connections write to one block, so a
+/// thousand connections take no more memory than one.
 #[derive(Debug)]
 pub struct PipelineSink {
     writer: Mutex<SourceWriter>,
     progress: Arc<SourceProgress>,
-    touch: Touch,
+    data: Arc<DataSet>,
 }
 
-/// Notifies the readers of the data set that the state of a source has changed.
-#[derive(Debug)]
-struct Touch(Arc<weir_ingest::DataSet>);
-
 impl PipelineSink {
-    /// Opens a source of this name.
+    /// Opens a source with this name.
     pub fn new(pipeline: &Pipeline, name: &str, format: FormatChoice) -> Self {
         // Any program that can reach the listener may have sent the first line.
         let writer = pipeline.open(SourceOptions::new(name, format).watch_drift());
         let progress = writer.progress().clone();
         progress.set_phase(Phase::Listening);
-        Self { writer: Mutex::new(writer), progress, touch: Touch(pipeline.data().clone()) }
+        Self { writer: Mutex::new(writer), progress, data: pipeline.data().clone() }
     }
 }
 
@@ -86,7 +82,7 @@ impl Sink for PipelineSink {
 
     fn note(&self, note: Option<String>) {
         self.progress.set_note(note);
-        self.touch.0.touch();
+        self.data.touch();
     }
 
     fn take_message(&self) -> Option<String> {
@@ -95,7 +91,7 @@ impl Sink for PipelineSink {
 
     fn end(&self, why: StopReason) {
         self.progress.set_end(why.into());
-        self.touch.0.touch();
+        self.data.touch();
     }
 
     async fn closed(&self) {

@@ -1,4 +1,4 @@
-//! The verification of a token, in tokens a second: `cargo bench -p weir-gateway --bench tokens`.
+//! Measures token verification in tokens per second: `cargo bench -p weir-gateway --bench tokens`.
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
@@ -18,7 +18,7 @@ fn main() {
     divan::main();
 }
 
-/// A verifier of an issuer, with a good token.
+/// A verifier of an issuer, with a valid token.
 fn prepare(name: &str, change: impl FnOnce(&mut IssuerSettings)) -> (TokenVerifier, String) {
     let mut issuer = Issuer::named(name);
     change(&mut issuer.settings);
@@ -41,7 +41,7 @@ fn verify(bencher: Bencher<'_, '_>, verifier: &TokenVerifier, token: &str, expec
     });
 }
 
-/// A token that was verified before.
+/// A cached token.
 #[divan::bench]
 fn cached(bencher: Bencher<'_, '_>) {
     let (verifier, token) = prepare("hs256", |_| {});
@@ -49,7 +49,7 @@ fn cached(bencher: Bencher<'_, '_>) {
     verify(bencher, &verifier, &token, VerifiedBy::Cache);
 }
 
-/// The same token for all threads, which is the worst case for a lock.
+/// One cached token for all threads, which is the worst case for lock contention.
 #[divan::bench(threads = [1, 2])]
 fn cached_by_threads(bencher: Bencher<'_, '_>) {
     let (verifier, token) = prepare("hs256", |_| {});
@@ -64,7 +64,7 @@ fn cached_by_threads(bencher: Bencher<'_, '_>) {
     });
 }
 
-/// A token that was never seen before, without the cost of remembering it.
+/// A new token, without the cost of caching it.
 #[divan::bench(args = ["hs256", "rs256", "ps256", "es256", "es384", "ed25519"])]
 fn verified(bencher: Bencher<'_, '_>, name: &str) {
     let off = CacheLimits { entries_max: 0, ..CacheLimits::default() };
@@ -72,7 +72,7 @@ fn verified(bencher: Bencher<'_, '_>, name: &str) {
     verify(bencher, &verifier, &token, VerifiedBy::Signature);
 }
 
-/// Each token another one, so that each is remembered and others are forgotten for it.
+/// Distinct tokens, so that each is inserted into the cache and evicts others.
 #[divan::bench]
 fn verified_and_remembered(bencher: Bencher<'_, '_>) {
     const TOKENS: usize = 20_000;
@@ -91,7 +91,7 @@ fn verified_and_remembered(bencher: Bencher<'_, '_>) {
     });
 }
 
-/// A token with a wrong signature, which is never remembered.
+/// A token with an invalid signature, which is never cached.
 #[divan::bench(args = ["hs256", "es256"])]
 fn refused(bencher: Bencher<'_, '_>, name: &str) {
     let (verifier, token) = prepare(name, |_| {});
@@ -102,7 +102,7 @@ fn refused(bencher: Bencher<'_, '_>, name: &str) {
     });
 }
 
-/// A key set as it is read.
+/// Parsing of a key set.
 #[divan::bench]
 fn read_key_set(bencher: Bencher<'_, '_>) {
     use weir_gateway::token::{Algorithm, KeySource};

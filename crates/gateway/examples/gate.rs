@@ -1,11 +1,11 @@
-//! A gateway that counts its records or drops them: what `cargo xtask bench gateway` tells the cost of the
-//! records by.
+//! A gateway that counts or drops its records, from which `cargo xtask bench gateway` measures the cost of
+//! records.
 //!
 //!     gate counted|dropped CONFIG
 //!
-//! It prints its address, and ends with its standard input. `counted` puts the records into a data set, as
-//! `weir gateway` does; with `dropped` nothing takes them, so that they are lost as soon as enough of them
-//! wait.
+//! It prints its address, and ends with its standard input. `counted` adds the records to a data set, as
+//! `weir gateway` does. With `dropped` no pipeline reads them, so the recorder drops them when its buffer is
+//! full.
 
 use std::io::Read;
 use std::path::Path;
@@ -33,7 +33,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Puts the records into a data set of which the newest stay.
+/// Adds the records to a data set that keeps the newest ones.
 fn count(gateway: &Gateway) -> Pipeline {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let options = PipelineOptions::new(threads, Retention::Window { width: None });
@@ -48,6 +48,6 @@ fn count(gateway: &Gateway) -> Pipeline {
 /// Waits for the end of standard input.
 async fn end_of_input() {
     let read = || std::io::stdin().read_to_end(&mut Vec::new());
-    // An input that cannot be read has ended too.
+    // A read error counts as the end.
     let _ = tokio::task::spawn_blocking(read).await;
 }

@@ -1,12 +1,12 @@
-//! Sends requests at a fixed rate, whether or not those before have been answered: the client of the open
-//! loop of `cargo xtask bench gateway`.
+//! An open-loop load generator for `cargo xtask bench gateway`: sends requests at a fixed rate, whether or
+//! not earlier ones have been answered.
 //!
 //!     pace HOST PATH RATE SECONDS TOKEN
 //!
-//! A thread sleeps until a request is due and gives it to a connection that is free. A latency begins when
-//! its request was due, so that one which waits for a free connection is not shorter for it (coordinated
-//! omission). It prints `measured REQUESTS FAILURES SECONDS` and the latency in microseconds of 50, 75, 90, 95
-//! and 99 % of the requests.
+//! A thread sleeps until a request is due, then passes it to a free connection. Latency is measured from the
+//! time when the request was due, so that waiting for a free connection is included (no coordinated
+//! omission). It prints `measured REQUESTS FAILURES SECONDS` and the 50th, 75th, 90th, 95th and 99th
+//! percentiles of the latency in microseconds.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -18,7 +18,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
-/// Connections: many times those that a server at 70 % of its rate uses.
+/// The number of connections: many times what a server at 70 % of its rate uses.
 const CONNECTIONS: usize = 64;
 
 const PERCENTS: [usize; 5] = [50, 75, 90, 95, 99];
@@ -53,7 +53,7 @@ async fn main() -> Outcome {
     let start = Instant::now();
     thread::spawn(move || dispatch(&free_ones, start, rate, count));
     let mut times_us = Vec::new();
-    // Less come only if every connection has failed.
+    // Fewer arrive only if every connection has failed.
     for _ in 0..count {
         let Some(time) = latencies.recv().await else { break };
         times_us.extend(time.map(|time: Duration| time.as_micros()));
@@ -69,12 +69,12 @@ async fn main() -> Outcome {
     Ok(())
 }
 
-/// Gives each request to a free connection at its time.
+/// Passes each request to a free connection when it is due.
 fn dispatch(free: &Receiver<UnboundedSender<Instant>>, start: Instant, rate: f64, count: u32) {
     for number in 0..count {
         let due = start + Duration::from_secs_f64(f64::from(number) / rate);
         thread::sleep(due.saturating_duration_since(Instant::now()));
-        // No connection becomes free any more if all of them have failed.
+        // If all connections have failed, none becomes free again.
         let Ok(connection) = free.recv_timeout(TIMEOUT) else { return };
         if connection.send(due).is_err() {
             return;
@@ -82,7 +82,7 @@ fn dispatch(free: &Receiver<UnboundedSender<Instant>>, start: Instant, rate: f64
     }
 }
 
-/// A connection with the times at which its requests were due.
+/// A connection, and the channel of the times when its requests are due.
 struct Connection {
     stream: TcpStream,
     due: UnboundedSender<Instant>,
@@ -91,7 +91,7 @@ struct Connection {
 }
 
 impl Connection {
-    /// Sends a request whenever one is due, and tells the latency; `None` if it failed.
+    /// Sends a request whenever one is due, and reports its latency; `None` if it failed.
     async fn run(mut self, request: Vec<u8>, measured: UnboundedSender<Option<Duration>>) {
         let mut buffer = vec![0; 256 << 10];
         while let Some(due) = self.due_times.recv().await {
@@ -99,7 +99,7 @@ impl Connection {
             let is_answered =
                 tokio::time::timeout(TIMEOUT, exchange).await.is_ok_and(|outcome| outcome.is_ok());
             let latency = is_answered.then(|| due.elapsed());
-            // The end of either channel is the end of the run.
+            // The run ends when either channel is closed.
             if measured.send(latency).is_err() || latency.is_none() {
                 return;
             }
@@ -126,7 +126,7 @@ async fn exchange(stream: &mut TcpStream, request: &[u8], buffer: &mut [u8]) -> 
     }
 }
 
-/// The length of an answer with its head, if the head is there.
+/// Returns the length of an answer including its head, if the head has arrived.
 fn length_of(answer: &[u8]) -> Outcome<Option<usize>> {
     let Some(end) = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n") else {
         return Ok(None);

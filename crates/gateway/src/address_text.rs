@@ -1,9 +1,9 @@
-//! Addresses as text, which every request needs.
+//! Formats IP addresses, which every request needs as text.
 
 use std::io::Write;
 use std::net::IpAddr;
 
-/// Room for the text of most addresses.
+/// A capacity that fits the text of most addresses.
 pub(crate) const ADDRESS_BYTES: usize = 40;
 
 /// Appends an address. For IPv4 this is several times faster than the standard library's formatting.

@@ -1,28 +1,27 @@
-//! The way of a request through the gateway.
+//! The path of a request through the gateway.
 
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use hyper::body::Incoming;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Request, Response};
-use weir_net::{Body, Client, Peer, Scheme};
+use weir_net::{Body, Client, IncomingBody, Peer, Scheme};
 use weir_observe::mark;
 
 use crate::authorize::{authorize, claim_text};
 use crate::backend::Backend;
 use crate::config::Target;
-use crate::forward::{Forwarded, forward};
+use crate::forward::{ForwardContext, forward};
 use crate::glass;
-use crate::header_fields::Origination;
+use crate::header_fields::RequestOrigin;
 use crate::identifiers::X_REQUEST_ID;
-use crate::limits::{Admission, Arrival, OwnQuota};
+use crate::limits::{Admission, Arrival, QuotaSnapshot};
 use crate::record::{OpenRecord, Recorder};
 use crate::refusal::Refusal;
 use crate::request_target::RequestTarget;
-use crate::routing::{ChosenBackend, Route, Routing};
+use crate::routing::{BackendChoice, Route, Routing};
 use crate::sender::Sender;
 use crate::session::{Session, SessionUser, Sessions};
 use crate::token::{TokenVerifier, VerifiedBy, VerifiedToken, bearer_token};
@@ -31,15 +30,15 @@ use crate::traces::TraceSender;
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
-/// Answers a request from a backend, or refuses it. What the answer needs is taken out of the request before
-/// its future begins, so that this is small: it is moved several times.
+/// Answers a request from a backend, or refuses it. The request is taken apart before the future begins, to
+/// keep the future small: it is moved several times.
 pub(crate) fn answer(
     routing: Arc<Routing>,
     recorder: &Arc<Recorder>,
-    request: Request<Incoming>,
+    request: Request<IncomingBody>,
     client: &Client,
 ) -> impl Future<Output = Response<Body>> + Send + use<> {
-    let sender = Sender::of(client.peer().ip(), request.headers(), &routing.trusted);
+    let sender = Sender::resolve(client.peer().ip(), request.headers(), &routing.trusted);
     let is_tls = sender.is_tls.unwrap_or(client.scheme() == Scheme::Https);
     let mut record = OpenRecord::new(recorder, &request, sender.address);
     if let Some(journal) = &record.journal {
@@ -53,11 +52,11 @@ pub(crate) fn answer(
         let admitted = mark!("admit").poll_with(admitting).await;
         let quota = record.take_quota();
         let mut response = match admitted {
-            Ok(Admitted { backend, session }) => {
+            Ok(Destination { backend, session }) => {
                 let forwarded_for = sender.forwarded_for.as_ref();
-                let from = Origination { client: sender.address, is_tls, forwarded_for };
-                let forwarded = Forwarded { body, from, session, record };
-                let forwarding = forward(&backend, &mut parts, forwarded);
+                let from = RequestOrigin { client: sender.address, is_tls, forwarded_for };
+                let context = ForwardContext { body, from, session, record };
+                let forwarding = forward(&backend, &mut parts, context);
                 match mark!("forward").poll_with(forwarding).await {
                     Ok(response) => response,
                     Err((record, error)) => refuse(&routing, record, error.into()),
@@ -78,7 +77,8 @@ pub(crate) fn answer(
     }
 }
 
-/// Sets the names of a request, and notes those that are recorded. Returns its id, if it gets one.
+/// Sets the request id and trace context of a request, and notes those that are recorded. Returns the id if
+/// the request gets one.
 fn identify(
     routing: &Routing,
     peer: Peer,
@@ -90,56 +90,56 @@ fn identify(
         return None;
     }
     let is_trusted = routing.trusted.trusts(peer.ip());
-    let mut names = routing.identifiers.settle(&mut request.headers, is_trusted);
+    let mut names = routing.identifiers.apply(&mut request.headers, is_trusted);
     if let Some(traces) = &routing.traces {
         let sender = TraceSender { is_trusted, is_tls };
         record.trace = traces.begin(&mut names.trace, &mut request.headers, sender);
     }
-    record.identifiers = routing.identifiers.recorded(&names);
+    record.identifiers = routing.identifiers.select_recorded(&names);
     names.request_id
 }
 
-/// Where a request may go.
-struct Admitted {
+/// The backend of an admitted request, and its session there.
+struct Destination {
     backend: Arc<Backend>,
     session: Option<Session>,
 }
 
-/// Who a request comes from, and by which route.
-struct Known<'a> {
+/// The route of a request, and its verified token if the route needs one.
+struct RouteMatch<'a> {
     route: &'a Route,
     token: Option<Arc<VerifiedToken>>,
 }
 
-/// Finds the backend of a request that may pass, and the session with it.
+/// Checks a request, and returns its backend and its session there.
 async fn admit(
     routing: &Routing,
     request: &mut Parts,
     client: Option<IpAddr>,
     record: &mut OpenRecord,
-) -> Result<Admitted, Refusal> {
-    let known = recognise(routing, request, record).await;
-    // Before anything that the gateway does for the client, and whether or not the request is refused for
-    // another reason: a replay over the records sees it too.
+) -> Result<Destination, Refusal> {
+    let matched = match_route(routing, request, record).await;
+    // Limits come before any other work for the client. They count even requests that are refused for another
+    // reason, because a replay over the records sees those too.
     limit(routing, request, client, record).await?;
-    let Known { route, token } = known?;
+    let RouteMatch { route, token } = matched?;
     let backend = choose(routing, route, token.as_deref(), record).await?;
     let session = match (&route.sessions, &token) {
         (Some(sessions), Some(token)) => {
-            // Most routes have none, and its future is large.
+            // Boxed because the future is large and most routes have no session.
             Some(Box::pin(begin_session(sessions, &backend, token, request, record)).await?)
         }
         _ => None,
     };
-    Ok(Admitted { backend, session })
+    Ok(Destination { backend, session })
 }
 
 /// Finds the route of a request, and verifies its token if the route needs one.
-async fn recognise<'a>(
+async fn match_route<'a>(
     routing: &'a Routing,
     request: &mut Parts,
     record: &mut OpenRecord,
-) -> Result<Known<'a>, Refusal> {
+) -> Result<RouteMatch<'a>, Refusal> {
     let target = RequestTarget::read(request)?;
     let route = routing.route(&target).ok_or(Refusal::NO_ROUTE)?;
     record.route = Some(route.name.clone());
@@ -148,7 +148,7 @@ async fn recognise<'a>(
         None => None,
         Some(verifier) => Some(verify(verifier, request, record).await?),
     };
-    Ok(Known { route, token })
+    Ok(RouteMatch { route, token })
 }
 
 async fn choose(
@@ -162,17 +162,17 @@ async fn choose(
         _ => None,
     };
     record.claim = claim.as_deref().map(Arc::from);
-    let choosing = routing.backend(route, claim.as_deref());
+    let choosing = routing.backend(route, claim.as_deref(), record.notices());
     let chosen = mark!("Routing::backend").poll_with(choosing).await;
-    record.lap("backend", || chosen_text(&chosen));
-    // A question that found no backend was one to the cache nonetheless.
-    record.lookup_cache = chosen.is_remembered.map(hit_or_miss);
+    record.lap("backend", || describe_choice(&chosen));
+    // A lookup that found no backend used the cache too.
+    record.lookup_cache = chosen.is_cached.map(hit_or_miss);
     let backend = chosen.backend?;
-    record.backend = Some(backend.meter().clone());
+    record.set_backend(backend.meter());
     Ok(backend)
 }
 
-/// The session of the token's subject with a backend.
+/// Gets the session of the token's subject with a backend.
 async fn begin_session(
     sessions: &Arc<Sessions>,
     backend: &Arc<Backend>,
@@ -184,7 +184,7 @@ async fn begin_session(
     let subject = subject.ok_or(Refusal::NO_SUBJECT)?;
     let bearer = bearer_token(&request.headers, request.uri.query())?;
     let user = SessionUser { issuer: token.issuer().into(), subject };
-    let getting = sessions.get(backend, user, bearer);
+    let getting = sessions.get(backend, user, bearer, record.notices());
     let session = mark!("Sessions::get").poll_with(getting).await;
     record.session_cache = Some(hit_or_miss(session.as_ref().is_some_and(|it| it.is_reused)));
     record.lap("session", || match &session {
@@ -195,12 +195,12 @@ async fn begin_session(
     session.ok_or(Refusal::NO_SESSION)
 }
 
-/// What records say of a cache.
+/// The text for a cache lookup in records.
 fn hit_or_miss(is_hit: bool) -> &'static str {
     if is_hit { "hit" } else { "miss" }
 }
 
-/// Verifies the token of a request, and notes whose it is.
+/// Verifies the token of a request, and records its subject.
 async fn verify(
     verifier: &TokenVerifier,
     request: &Parts,
@@ -218,8 +218,8 @@ async fn verify(
     Ok(token)
 }
 
-/// Counts a request in all limits. Its time is that of the decision, so that a slow check before it is no
-/// jump of the clock.
+/// Counts a request in all limits. Its time is the time of the decision, so that a slow check before it does
+/// not look like a clock jump.
 async fn limit(
     routing: &Routing,
     request: &Parts,
@@ -232,7 +232,7 @@ async fn limit(
     let arrival = Arrival::new(request, client, record.subject.as_deref());
     let admission = routing.limits.admit(&arrival, now_ns());
     let Admission { delay, rejected, .. } = admission;
-    record.lap("limits", || limits_text(&admission));
+    record.lap("limits", || describe_admission(&admission));
     record.set_admission(admission);
     if let Some(rejection) = rejected {
         return Err(rejection.into());
@@ -244,17 +244,17 @@ async fn limit(
     Ok(())
 }
 
-/// What the limits decided, for one who looks.
-fn limits_text(admission: &Admission) -> String {
+/// The decision of the limits, for the request's journal.
+fn describe_admission(admission: &Admission) -> String {
     match &admission.decision {
         Some(decision) => format!("{}: {}", decision.limit, decision.verdict),
         None => "passed".to_owned(),
     }
 }
 
-/// Which backend was chosen, for one who looks.
-fn chosen_text(chosen: &ChosenBackend) -> String {
-    match (&chosen.backend, chosen.is_remembered) {
+/// The chosen backend, for the request's journal.
+fn describe_choice(chosen: &BackendChoice) -> String {
+    match (&chosen.backend, chosen.is_cached) {
         (Ok(backend), None) => backend.name().to_string(),
         (Ok(backend), Some(true)) => format!("{}, remembered", backend.name()),
         (Ok(backend), Some(false)) => format!("{}, looked up", backend.name()),
@@ -262,7 +262,7 @@ fn chosen_text(chosen: &ChosenBackend) -> String {
     }
 }
 
-/// The time in nanoseconds since 1970.
+/// The system time in nanoseconds since 1970.
 fn now_ns() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
@@ -273,8 +273,8 @@ fn refuse(routing: &Routing, record: Box<OpenRecord>, refusal: Refusal) -> Respo
     refusal.response(&routing.challenges)
 }
 
-/// Tells the client what it may still do.
-fn add_quota(headers: &mut HeaderMap, quota: &OwnQuota) {
+/// Adds the `RateLimit` fields with the client's remaining quota.
+fn add_quota(headers: &mut HeaderMap, quota: &QuotaSnapshot) {
     let (policy, quota) = quota.header_values();
     for (name, value) in [
         (RATE_LIMIT_POLICY, HeaderValue::from_str(policy)),

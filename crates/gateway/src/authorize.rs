@@ -1,4 +1,4 @@
-//! Who a request comes from, by its token.
+//! Verifies the token of a request.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use weir_observe::mark;
 
 use crate::token::{TokenRefusal, TokenVerifier, VerifiedBy, VerifiedToken, bearer_token};
 
-/// Verifies the token of a request. Tells whether it was remembered.
+/// Verifies the token of a request. Also returns whether the result came from the cache.
 ///
 /// # Errors
 /// Why the request is refused.
@@ -23,15 +23,15 @@ pub(crate) async fn authorize(
     mark!("TokenVerifier::verify").poll_with(verifying).await
 }
 
-/// Seconds since 1970. A clock before that makes every token look young, and none of them expired; so it
-/// counts as the end of time instead.
+/// The system time in seconds since 1970. A clock before 1970 would make no token look expired, so it counts
+/// as the end of time instead.
 fn now_unix_s() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(i64::MAX, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
 }
 
-/// The value of a claim as a text by which a backend can be chosen: a text or a whole number. Lists, objects
-/// and the rest name no backend.
+/// Returns a claim as the text that selects a backend. Only strings and whole numbers do; lists, objects and
+/// other values return `None`.
 pub(crate) fn claim_text<'a>(token: &'a VerifiedToken, name: &str) -> Option<Cow<'a, str>> {
     match token.claim(name)? {
         Value::String(text) => Some(Cow::Borrowed(text)),

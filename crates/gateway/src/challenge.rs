@@ -1,15 +1,15 @@
-//! What a client is asked for that has no good token.
+//! The `WWW-Authenticate` challenges for requests without a valid token.
 
 use hyper::header::HeaderValue;
 
-/// What a client without a good token is told: only whether it sent one (RFC 6750 section 3).
+/// The kind of challenge. It reveals only whether the client sent a token (RFC 6750 section 3).
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Challenge {
     NoToken,
     InvalidToken,
 }
 
-/// The challenges, with the name of what is protected (RFC 9110 section 11.5).
+/// The values of `WWW-Authenticate`, with the realm (RFC 9110 section 11.5).
 #[derive(Debug)]
 pub(crate) struct Challenges {
     no_token: HeaderValue,
@@ -17,7 +17,7 @@ pub(crate) struct Challenges {
 }
 
 impl Challenges {
-    /// Challenges with this realm; `None` if it cannot be in quotes in a header field as it is.
+    /// Creates the challenges of a realm. Returns `None` if the realm would need escapes in a quoted string.
     pub(crate) fn new(realm: &str) -> Option<Self> {
         let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\';
         if !realm.bytes().all(is_plain) {

@@ -1,7 +1,7 @@
-//! Notices that the system's clock was set.
+//! Detects jumps of the system clock.
 //!
-//! Tokens, limits and records go by that clock. A person who sees all tokens expire at once, or a hole in
-//! the picture of traffic, should not have to guess why.
+//! Tokens, limits and records use that clock. If all tokens expire at once, or the traffic chart has a gap,
+//! an operator should not have to guess why.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -11,39 +11,39 @@ use crate::notices::{Notice, Notices};
 /// How often the clocks are compared.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// The least difference in an interval that is a jump. Services that keep the time correct it by less than
-/// a thousandth of the interval, or else set it.
+/// The smallest difference within an interval that counts as a jump. Time synchronisation either slews the
+/// clock by less than a thousandth of the interval, or steps it.
 const JUMP_MIN: Duration = Duration::from_secs(1);
 
-/// How long it may take to read both clocks.
+/// The longest time that reading both clocks may take.
 const READ_MAX: Duration = Duration::from_millis(100);
 
-/// What the system's clock and one that nobody sets have said last.
+/// The last readings of the system clock and of the monotonic clock.
 #[derive(Debug)]
 struct ClockWatch {
     wall: SystemTime,
     steady: Instant,
 }
 
-/// By how much the clock was set.
+/// The amount by which the system clock jumped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Jump {
     Forward(Duration),
     Back(Duration),
 }
 
-/// Compares the clocks for as long as it is polled. Each jump is counted, and said.
+/// Compares the clocks for as long as it is polled. Counts and reports each jump.
 pub(crate) async fn watch_clock(events: &Events, notices: &Notices) {
     let mut watch = ClockWatch { wall: SystemTime::now(), steady: Instant::now() };
     loop {
         tokio::time::sleep(INTERVAL).await;
         let (before, wall, after) = (Instant::now(), SystemTime::now(), Instant::now());
         if after.saturating_duration_since(before) > READ_MAX {
-            // The process was stopped between the two, and the look would find what is not there.
+            // The process was stopped between the two readings, so that a comparison would find a false jump.
             watch = ClockWatch { wall: SystemTime::now(), steady: Instant::now() };
-        } else if let Some(jump) = watch.look(wall, before) {
+        } else if let Some(jump) = watch.compare(wall, before) {
             events.count_clock_jump(jump.direction());
-            notices.say("clock", || Notice {
+            notices.report("clock", || Notice {
                 clock_change_s: Some(jump.seconds()),
                 ..Notice::new(jump.sentence())
             });
@@ -52,8 +52,8 @@ pub(crate) async fn watch_clock(events: &Events, notices: &Notices) {
 }
 
 impl ClockWatch {
-    /// Returns by how much the clock was set since the last look.
-    fn look(&mut self, wall: SystemTime, steady: Instant) -> Option<Jump> {
+    /// Returns the jump of the system clock since the last comparison.
+    fn compare(&mut self, wall: SystemTime, steady: Instant) -> Option<Jump> {
         let passed = steady.saturating_duration_since(self.steady);
         let expected = self.wall.checked_add(passed);
         *self = Self { wall, steady };
@@ -67,7 +67,7 @@ impl ClockWatch {
 }
 
 impl Jump {
-    /// The name in metrics.
+    /// The direction's name in metrics.
     fn direction(self) -> &'static str {
         match self {
             Self::Forward(_) => "forward",
@@ -75,7 +75,7 @@ impl Jump {
         }
     }
 
-    /// Whole seconds, below 0 if it was set back.
+    /// The jump in whole seconds, negative if the clock was set back.
     fn seconds(self) -> i64 {
         let whole = |by: Duration| i64::try_from(by.as_secs()).unwrap_or(i64::MAX);
         match self {
@@ -87,12 +87,12 @@ impl Jump {
     fn sentence(self) -> String {
         match self {
             Self::Forward(by) => format!(
-                "the clock has gone forward by {} s: tokens expire earlier than it said before",
+                "the clock has gone forward by {} s: tokens expire earlier than before",
                 by.as_secs()
             ),
             Self::Back(by) => format!(
                 "the clock was set back by {} s: new tokens may be refused as not valid yet, and by more than \
-                 60 s, limits begin anew",
+                 60 s, limits start over",
                 by.as_secs()
             ),
         }
@@ -112,7 +112,7 @@ mod tests {
         let mut watch = ClockWatch { wall, steady };
         let mut look = |wall_ms: i64, steady_ms: u64| {
             let (far, back) = (wall + ms(wall_ms.max(0) as u64), ms((-wall_ms).max(0) as u64));
-            watch.look(far - back, steady + ms(steady_ms))
+            watch.compare(far - back, steady + ms(steady_ms))
         };
         assert_eq!(look(1_000, 1_000), None);
         assert_eq!(look(2_999, 2_000), None, "it was corrected");
@@ -125,7 +125,7 @@ mod tests {
             (Jump::Forward(ms(1_001)).seconds(), Jump::Back(ms(98_000)).seconds()),
             (1, -98)
         );
-        // The machine was stopped, and both clocks with it or not.
+        // The machine was suspended; whether both clocks stopped differs by system.
         assert_eq!(look(-29_000, 67_000), None);
     }
 }

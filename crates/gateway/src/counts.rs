@@ -1,17 +1,17 @@
-//! What a running gateway tells of itself, as plain data.
+//! The counts and gauges of a running gateway, as plain data.
 
-use weir_net::socket::ConnectionLimit;
+use weir_net::socket::{ConnectionEndCounts, ConnectionLimit};
 
 use weir_rules::GateUsage;
 
 use crate::backend::{Backend, Instance};
-use crate::meter::{DurationCounts, EventCounts};
+use crate::meter::{DurationCounts, EventCounts, InProgressCounts};
 use crate::record::Recorder;
 use crate::routing::Routing;
 use crate::token::TokenCounters;
 use crate::traces::SpanCounts;
 
-/// The numbers of a gateway at one moment. Counts begin with [`GatewayHandle::measure`], and anew for a
+/// A snapshot of the counts of a gateway. Counts start with [`GatewayHandle::measure`]. They start over for a
 /// backend or an issuer whose configuration changes.
 ///
 /// [`GatewayHandle::measure`]: crate::GatewayHandle::measure
@@ -19,36 +19,40 @@ use crate::traces::SpanCounts;
 pub struct GatewayCounts {
     /// Open connections of clients.
     pub connections: usize,
-    /// Connections of clients that may be open.
+    /// Connections of clients that were refused, or closed before their clients did.
+    pub connection_ends: ConnectionEndCounts,
+    /// The limit of open connections of clients.
     pub connections_max: usize,
-    /// The backends of the configuration, and the templates of backends, in the order of their names.
+    /// The configured backends and backend templates, in the order of their names.
     pub backends: Vec<BackendCounts>,
-    /// What happened to the tokens of each issuer, in the order of their names.
+    /// The token counters of each issuer, in the order of their names.
     pub issuers: Vec<(String, TokenCounters)>,
-    /// How full the limits are, by their rule files, in the order of these.
+    /// The usage of each limit, by rule file and in the order of the files.
     pub limits: Vec<(String, GateUsage)>,
-    /// What does not happen to most requests.
+    /// Counts of events that most requests do not have.
     pub events: EventCounts,
-    /// Bytes of records that wait to be handed to the pipeline.
+    /// Bytes of records that wait for the pipeline.
     pub waiting_record_bytes: usize,
-    /// Records that were dropped because those before them were not taken in time.
+    /// Records that were dropped because the pipeline was too slow.
     pub records_dropped: u64,
-    /// Lines that are missing in the access log.
+    /// Lines that are missing from the access log.
     pub log_lines_lost: u64,
-    /// What became of spans, if they are asked for.
+    /// Counts of spans, if traces are on.
     pub spans: Option<SpanCounts>,
 }
 
-/// The numbers of a backend.
+/// The counts of a backend.
 #[derive(Debug, Clone)]
 pub struct BackendCounts {
-    /// The name in the configuration; of a template, its URL.
+    /// The name in the configuration, or the URL of a template.
     pub name: String,
-    /// Which of those with this name it is, from 0: routes may have the same template.
+    /// The index among the entries of the same name, from 0: several routes may have the same template.
     pub number: usize,
-    /// How long requests took, by the class of their status.
+    /// The durations of requests, by status class.
     pub durations: Vec<DurationCounts>,
-    /// Its servers; none for a template.
+    /// The requests in progress.
+    pub in_progress: InProgressCounts,
+    /// Its servers; empty for a template.
     pub servers: Vec<ServerCounts>,
 }
 
@@ -57,13 +61,13 @@ pub struct BackendCounts {
 pub struct ServerCounts {
     /// Its address, as in records.
     pub name: String,
-    /// Whether requests may go to it.
+    /// Whether the balancer may choose it.
     pub is_available: bool,
     /// Requests that it is answering.
     pub requests: usize,
-    /// HTTP/1.1 connections that requests use.
+    /// HTTP/1.1 connections in use.
     pub busy_connections: usize,
-    /// Connections that are kept for the next request.
+    /// Idle connections.
     pub idle_connections: usize,
 }
 
@@ -79,6 +83,7 @@ impl GatewayCounts {
             name: template.text().to_owned(),
             number: 0,
             durations: template.durations().read(),
+            in_progress: template.durations().in_progress.read(),
             servers: Vec::new(),
         }));
         backends.sort_by(|one, other| one.name.cmp(&other.name));
@@ -87,13 +92,18 @@ impl GatewayCounts {
         let mut issuers: Vec<_> =
             verifiers.map(|it| (it.name().to_owned(), it.counters())).collect();
         issuers.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let events = recorder.meter().events.read();
+        // A rate needs the counter before its first event.
+        let mut cache_lookups = routing.cache_results();
+        cache_lookups.extend(&events.cache_lookups);
         Self {
             connections: connections.open(),
+            connection_ends: connections.ends(),
             connections_max: connections.connections_max(),
             backends,
             issuers,
             limits: routing.limits.usage().into_iter().collect(),
-            events: recorder.meter().events.read(),
+            events: EventCounts { cache_lookups, ..events },
             waiting_record_bytes: recorder.waiting_bytes(),
             records_dropped: recorder.dropped(),
             log_lines_lost: recorder.access_log().lost(),
@@ -102,7 +112,7 @@ impl GatewayCounts {
     }
 }
 
-/// Numbers the backends that have the same name and stand beside each other.
+/// Numbers adjacent entries of the same name.
 fn number_equal_names(backends: &mut [BackendCounts]) {
     for index in 1..backends.len() {
         if let Some([one, other]) = backends.get_mut(index - 1..=index)
@@ -119,6 +129,7 @@ impl BackendCounts {
             name: backend.name().to_string(),
             number: 0,
             durations: backend.meter().durations.read(),
+            in_progress: backend.meter().durations.in_progress.read(),
             servers: backend
                 .instances()
                 .iter()

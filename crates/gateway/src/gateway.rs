@@ -1,7 +1,8 @@
-//! The gateway: listens, and answers each request from a backend.
+//! The gateway: listening sockets, request handling and configuration changes.
 
 use std::future::Future;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use weir_net::socket::{
     Address, BindError, BindOptions, ConnectionLimit, Listener, PeerFilter, ProxyHeaderError,
@@ -23,30 +24,34 @@ use crate::notices::{Notice, Notices};
 use crate::record::Recorder;
 use crate::routing::Routing;
 
-/// A gateway on listening sockets that does not accept connections yet.
+/// How long a request goes on whose client has closed its sending side, if no byte of the answer is sent
+/// meanwhile. Most of such clients have gone; the others get the answers of all but slow backends.
+const HALF_CLOSED_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// A gateway whose sockets listen, but which does not accept connections yet.
 #[derive(Debug)]
 pub struct Gateway {
     server: Server,
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
 }
 
-/// Replaces the configuration of a running gateway, and tells what it does.
+/// A handle to a running gateway: replaces its configuration, reads its counts and captures requests.
 #[derive(Debug, Clone)]
 pub struct GatewayHandle {
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     /// The open connections of clients.
     connections: ConnectionLimit,
 }
 
-/// What all requests share.
+/// The state that all requests share.
 #[derive(Debug)]
-struct Shared {
+struct SharedState {
     routing: RwLock<Arc<Routing>>,
     recorder: Arc<Recorder>,
 }
 
 impl Gateway {
-    /// Listens at the addresses of a configuration.
+    /// Binds the addresses of a configuration.
     ///
     /// # Errors
     /// If an address is in use, or its certificate cannot be used.
@@ -54,7 +59,8 @@ impl Gateway {
         Self::bind_with(config, options, BindOptions::default(), Notices::default()).await
     }
 
-    /// Like [`bind`](Self::bind), with sockets that were passed to the program, and with ears for what happens.
+    /// Like [`bind`](Self::bind), but can use sockets that were passed to the program, and reports to
+    /// `notices`.
     ///
     /// # Errors
     /// If an address is in use, its certificate cannot be used, or its socket was not passed.
@@ -65,7 +71,7 @@ impl Gateway {
         notices: Notices,
     ) -> Result<Self, BindError> {
         let recorder = Recorder::new(notices);
-        let shared = Arc::new(Shared { routing: RwLock::default(), recorder });
+        let shared = Arc::new(SharedState { routing: RwLock::default(), recorder });
         let proxies = shared.clone();
         let proxies = PeerFilter::new(move |peer| proxies.routing().trusted.trusts(peer.ip()));
         let tls = config.tls.clone();
@@ -77,24 +83,28 @@ impl Gateway {
             bind.proxy_protocol = is_proxied.then(protocol);
             listeners.push(Listener::bind(address, &bind).await?);
         }
-        // Many clients stand behind each of them.
-        let options = ServeOptions { unlimited_peers: proxies, ..options };
+        // Each proxy carries the connections of many clients.
+        let options = ServeOptions {
+            unlimited_peers: proxies,
+            half_closed_timeout: Some(HALF_CLOSED_TIMEOUT),
+            ..options
+        };
         let gateway = Self { server: Server::new(listeners).with_options(options), shared };
         gateway.handle().replace(config);
         Ok(gateway)
     }
 
-    /// The addresses at which it listens, with their ports.
+    /// The bound addresses, with their actual ports.
     pub fn addresses(&self) -> impl Iterator<Item = &Address> {
         self.server.listeners().iter().map(Listener::address)
     }
 
-    /// The records of its requests.
+    /// The recorder of its requests.
     pub fn recorder(&self) -> &Arc<Recorder> {
         &self.shared.recorder
     }
 
-    /// Replaces its configuration while it runs, and tells what it does.
+    /// Returns a handle that controls the gateway while it runs.
     pub fn handle(&self) -> GatewayHandle {
         GatewayHandle {
             shared: self.shared.clone(),
@@ -102,7 +112,7 @@ impl Gateway {
         }
     }
 
-    /// Answers requests until `shutdown` resolves, and then those in flight.
+    /// Serves requests until `shutdown` resolves, then finishes the requests in flight.
     pub async fn serve(self, shutdown: impl Future<Output = ()>) {
         let shutdown = async {
             shutdown.await;
@@ -111,8 +121,8 @@ impl Gateway {
         self.serve_until(shutdown, std::future::pending()).await;
     }
 
-    /// Like [`serve`](Self::serve), until a shutdown of one kind or another. After
-    /// [a hand-over](Shutdown::HandOver), `stop` ends what is left as [`Shutdown::Stop`] does.
+    /// Like [`serve`](Self::serve), but `shutdown` chooses the kind of shutdown. After [a
+    /// hand-over](Shutdown::HandOver), `stop` ends the remaining connections as [`Shutdown::Stop`] does.
     pub async fn serve_until(
         self,
         shutdown: impl Future<Output = Shutdown>,
@@ -121,7 +131,7 @@ impl Gateway {
         let shared = self.shared;
         let (recorder, ending) = (shared.recorder.clone(), shared.clone());
         let handler = move |request, client: Client| {
-            // A connection keeps the room of its handler's future while it is idle.
+            // Boxed because a connection keeps the space of its handler's future even while it is idle.
             Box::pin(answer(shared.routing(), &shared.recorder, request, &client))
         };
         let (events, notices) = (&recorder.meter().events, recorder.notices());
@@ -132,37 +142,37 @@ impl Gateway {
         if let Some(traces) = ending.routing().traces.clone() {
             traces.flush().await;
         }
-        // Waiting for the disk must not hold up others on this thread.
+        // Waiting for the disk must not block other tasks of this thread.
         let flushed = tokio::task::spawn_blocking(move || recorder.access_log().flush());
-        // It cannot panic, and a runtime that ends has nobody who waits.
+        // `flush` does not panic, and nothing waits for it if the runtime is shutting down.
         let _ = flushed.await;
     }
 }
 
-/// Asks the servers of a backend how they are.
+/// The kind of the tasks that check servers, named after their server.
 static HEALTH_CHECK: TaskKind = TaskKind::new("health check");
 
 impl GatewayHandle {
-    /// The log with a line for each request, which a program turns on and off itself: that may fail.
+    /// The access log. The program turns it on and off itself, because opening the file may fail.
     pub fn access_log(&self) -> &AccessLog {
         self.shared.recorder.access_log()
     }
 
-    /// Counts requests from now on, for [`Self::counts`].
+    /// Starts counting requests for [`Self::counts`].
     pub fn measure(&self) {
         self.shared.recorder.meter().turn_on();
     }
 
-    /// What was counted so far, and what is going on.
+    /// Returns the current counts and gauges.
     pub fn counts(&self) -> GatewayCounts {
         GatewayCounts::read(&self.shared.routing(), &self.shared.recorder, &self.connections)
     }
 
-    /// Begins to wait for the next request, or the next one that meets a condition when it ends. The
-    /// condition is written in the language of `docs/conditions.md`.
+    /// Starts a capture of the next request that meets the condition when it ends. Without a condition, any
+    /// request matches. `docs/conditions.md` describes the language of conditions.
     ///
     /// # Errors
-    /// If the condition is not valid, or too many others wait.
+    /// If the condition is not valid, or too many captures are pending.
     pub fn capture(
         &self,
         condition: Option<&str>,
@@ -173,33 +183,35 @@ impl GatewayHandle {
         recorder.captures().arm(condition).map_err(CaptureError::TooMany)
     }
 
-    /// Begins to wait for the next request that the gateway itself sends, for keys, a backend's name, a token, a
-    /// session or to its collector of spans; with a text, for the next one that has it in its name, such as
-    /// `key set`. Those of all gateways of the program are seen.
+    /// Starts a capture of the next request of the gateway itself: for keys, look-ups, tokens, sessions or
+    /// trace exports. With a text, only requests whose name contains it match, such as `key set`. The
+    /// requests of all gateways of the program are captured.
     ///
     /// # Errors
-    /// If too many others wait.
+    /// If too many captures are pending.
     pub fn capture_call(&self, text: Option<&str>) -> Result<Capture<CallCondition>, CaptureError> {
         capture_call(text).map_err(CaptureError::TooMany)
     }
 
-    /// Those who wait to look at a tunnel: at the next one that ends, or the one that has been looked at for the
-    /// longest time when the wait is over.
+    /// The pending captures of tunnels. A capture receives the next tunnel that ends, or when its wait is
+    /// over, the tunnel that it has followed for the longest time.
     pub fn tunnels(&self) -> &Arc<TunnelCaptures> {
         self.shared.recorder.tunnels()
     }
 
-    /// Uses another configuration for all requests from now on. Those in flight end under the old one. The
-    /// addresses stay as they are.
+    /// Replaces the configuration for all following requests. Requests in flight keep the old one. The
+    /// listening addresses do not change.
     pub fn replace(&self, config: &Config) {
         let before = self.shared.routing();
         let routing = Arc::new(Routing::new(config, Some(&before)));
         for backend in routing.backends() {
             let is_new = !before.backends().any(|kept| Arc::ptr_eq(kept, backend));
             if is_new && backend.config().health.is_some() {
-                let notices = self.shared.recorder.notices().clone();
-                let watch = watch(Arc::downgrade(backend), notices);
-                tokio::spawn(HEALTH_CHECK.observe(backend.name().clone(), watch));
+                for instance in backend.instances() {
+                    let notices = self.shared.recorder.notices().clone();
+                    let watch = watch(Arc::downgrade(backend), instance.clone(), notices);
+                    tokio::spawn(HEALTH_CHECK.observe(instance.name().clone(), watch));
+                }
             }
         }
         if let Some(traces) = &routing.traces
@@ -211,14 +223,14 @@ impl GatewayHandle {
     }
 }
 
-impl Shared {
-    /// Accepts the headers of proxies, and says whose were not valid.
+impl SharedState {
+    /// Configures the PROXY protocol, with a notice for each invalid header.
     fn proxy_protocol(&self, proxies: PeerFilter) -> ProxyProtocol {
         let notices = self.recorder.notices().clone();
         ProxyProtocol::new(proxies, move |peer, error| {
-            // A check whether the port is open is no fault.
+            // An empty connection is a port check, not an error.
             if !matches!(error, ProxyHeaderError::Closed { is_empty: true }) {
-                notices.say("PROXY", || Notice {
+                notices.report("PROXY", || Notice {
                     peer: Some(peer.to_string()),
                     ..Notice::new(format!(
                         "{peer}: closed without a valid header of the PROXY protocol: {error}"

@@ -1,8 +1,8 @@
-//! Which header fields pass the gateway.
+//! Removal and addition of header fields.
 //!
-//! RFC 9110 section 7.6.1 says which fields belong to one connection. Beyond it, a client must not be able to
-//! write what a backend takes for the word of the gateway (RFC 7239 section 8), nor remove by `Connection`
-//! what tells who it is.
+//! RFC 9110 section 7.6.1 defines the hop-by-hop fields. In addition, a client must not be able to forge
+//! fields that a backend trusts as written by the gateway (RFC 7239 section 8), nor use `Connection` to
+//! remove fields that identify it.
 
 use std::net::IpAddr;
 
@@ -17,8 +17,8 @@ use crate::address_text::push_address;
 use crate::identifiers::{TRACEPARENT, TRACESTATE, X_REQUEST_ID};
 use crate::sender::{X_FORWARDED_FOR, X_FORWARDED_PROTO};
 
-/// Whether a field is one of the connection, which never passes. `TE` passes if it asks for trailer fields.
-/// `Expect` was answered by the gateway.
+/// Whether a field is hop-by-hop, so that it is removed. `TE` is added again if it requests trailer fields.
+/// The gateway has already answered `Expect`.
 fn is_hop_by_hop(name: &str) -> bool {
     matches!(
         name,
@@ -35,8 +35,8 @@ fn is_hop_by_hop(name: &str) -> bool {
     )
 }
 
-/// Fields that `Connection` cannot remove, because they tell who a client is or where a body ends, or because
-/// the gateway has written them.
+/// Fields that `Connection` cannot remove: they identify the client, frame the body, or were written by the
+/// gateway.
 const UNREMOVABLE: [HeaderName; 8] = [
     AUTHORIZATION,
     COOKIE,
@@ -48,10 +48,10 @@ const UNREMOVABLE: [HeaderName; 8] = [
     TRACESTATE,
 ];
 
-/// Whether gateways tell backends by this field who a client is, or which path it asked for. What a client
-/// wrote there is removed. Fields with an underscore in their names go too: servers that follow CGI (RFC 3875
-/// section 4.1.18) cannot tell them from those with a hyphen.
-fn is_claim(name: &str) -> bool {
+/// Whether gateways use a field to state the client's identity or the original path. A client's own value is
+/// removed. So are fields with an underscore in their names: servers that follow CGI (RFC 3875 section
+/// 4.1.18) cannot distinguish them from names with a hyphen.
+fn is_identity_field(name: &str) -> bool {
     let is_known = matches!(
         name,
         "cf-connecting-ip"
@@ -70,64 +70,67 @@ fn is_claim(name: &str) -> bool {
             | "x-rewrite-url"
             | "x-user"
     );
-    is_known || CLAIM_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || name.contains('_')
+    is_known
+        || IDENTITY_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+        || name.contains('_')
 }
 
-/// The beginnings of further fields that are claims.
-const CLAIM_PREFIXES: [&str; 4] = ["x-forwarded-", "x-auth-request-", "x-remote-", "remote-"];
+/// Name prefixes of further fields that state an identity or an original path.
+const IDENTITY_PREFIXES: [&str; 4] = ["x-forwarded-", "x-auth-request-", "x-remote-", "remote-"];
 
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 
-/// Room for a value of `Forwarded` with an IPv6 address.
+/// A capacity that fits a value of `Forwarded` with an IPv6 address.
 const FORWARDED_BYTES: usize = 64;
 
-/// What the gateway knows of the connection on which a request came.
+/// The origin of a request, as the backend is told.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Origination<'a> {
+pub(crate) struct RequestOrigin<'a> {
     /// The address of the client; `None` for a Unix socket.
     pub(crate) client: Option<IpAddr>,
     pub(crate) is_tls: bool,
-    /// The addresses of the client and of the proxies that are trusted, if there are some.
+    /// The addresses of the client and of the trusted proxies, if there are any.
     pub(crate) forwarded_for: Option<&'a HeaderValue>,
 }
 
-/// Removes what belongs to the connection of the client, and what a client must not say.
+/// Removes hop-by-hop fields and fields that a client must not set.
 pub(crate) fn clean_request(headers: &mut HeaderMap) {
     let asks_for_trailers = headers.get_all(TE).iter().any(names_trailers);
     remove_named_by_connection(headers);
-    remove_if(headers, |name| is_hop_by_hop(name) || is_claim(name));
+    remove_if(headers, |name| is_hop_by_hop(name) || is_identity_field(name));
     join_cookies(headers);
     if asks_for_trailers {
         headers.insert(TE, HeaderValue::from_static("trailers"));
     }
 }
 
-/// Removes from trailer fields what a client must not say.
+/// Removes trailer fields that a client must not set.
 pub(crate) fn clean_trailers(trailers: &mut HeaderMap) {
-    remove_if(trailers, is_claim);
+    remove_if(trailers, is_identity_field);
     for name in UNREMOVABLE {
         trailers.remove(name);
     }
 }
 
-/// Removes what belongs to the connection of the server.
+/// Removes the hop-by-hop fields of an answer.
 pub(crate) fn clean_response(headers: &mut HeaderMap) {
     if headers.contains_key(TRANSFER_ENCODING) {
-        // The length is that of the chunks (RFC 9112 section 6.3).
+        // `Transfer-Encoding` overrides `Content-Length` (RFC 9112 section 6.3).
         headers.remove(CONTENT_LENGTH);
     }
     remove_named_by_connection(headers);
     remove_if(headers, is_hop_by_hop);
 }
 
-/// Tells the backend where a request came from.
-pub(crate) fn add_forwarded(headers: &mut HeaderMap, from: &Origination<'_>) {
+/// Adds the `X-Forwarded-*` fields and `Forwarded`.
+pub(crate) fn add_forwarded(headers: &mut HeaderMap, from: &RequestOrigin<'_>) {
     let scheme = if from.is_tls { "https" } else { "http" };
     if let Some(host) = headers.get(HOST).cloned() {
         headers.insert(X_FORWARDED_HOST, host);
     }
     headers.insert(X_FORWARDED_PROTO, HeaderValue::from_static(scheme));
-    let (forwarded, address) = forwarded(from.client.map(|client| client.to_canonical()), scheme);
+    let (forwarded, address) =
+        format_forwarded(from.client.map(|client| client.to_canonical()), scheme);
     let own = || HeaderValue::from_maybe_shared(address?).ok();
     if let Some(list) = from.forwarded_for.cloned().or_else(own) {
         headers.insert(X_FORWARDED_FOR, list);
@@ -137,8 +140,8 @@ pub(crate) fn add_forwarded(headers: &mut HeaderMap, from: &Origination<'_>) {
     }
 }
 
-/// The value of `Forwarded` (RFC 7239 section 4), and the part of it that is the address.
-fn forwarded(address: Option<IpAddr>, scheme: &str) -> (Bytes, Option<Bytes>) {
+/// Formats the value of `Forwarded` (RFC 7239 section 4). Also returns the slice of it that is the address.
+fn format_forwarded(address: Option<IpAddr>, scheme: &str) -> (Bytes, Option<Bytes>) {
     let mut text = Vec::with_capacity(FORWARDED_BYTES);
     text.extend_from_slice(b"for=");
     let (before, after) = match address {
@@ -160,17 +163,18 @@ fn forwarded(address: Option<IpAddr>, scheme: &str) -> (Bytes, Option<Bytes>) {
     (text, address)
 }
 
-/// Whether a request asks to go on as a WebSocket (RFC 6455 section 4.1). Other protocols, above all
-/// `h2c`, would leave the gateway blind.
-pub(crate) fn asks_for_websocket(headers: &HeaderMap) -> bool {
-    let is_upgrade = headers.get_all(CONNECTION).iter().any(|value| lists(value, "upgrade"));
+/// Whether a request asks for an upgrade to WebSocket (RFC 6455 section 4.1). Other protocols are not
+/// permitted: after an upgrade to `h2c`, the gateway could not check requests.
+pub(crate) fn is_websocket_upgrade(headers: &HeaderMap) -> bool {
+    let is_upgrade =
+        headers.get_all(CONNECTION).iter().any(|value| contains_name(value, "upgrade"));
     let mut protocols = headers.get_all(UPGRADE).iter();
     let is_websocket =
         protocols.next().is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"websocket"));
     is_upgrade && is_websocket && protocols.next().is_none()
 }
 
-/// Puts back what [`clean_request`] and [`clean_response`] remove of the handshake of a WebSocket.
+/// Restores the WebSocket handshake fields that [`clean_request`] and [`clean_response`] remove.
 pub(crate) fn add_websocket(headers: &mut HeaderMap) {
     headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
     headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
@@ -179,7 +183,7 @@ pub(crate) fn add_websocket(headers: &mut HeaderMap) {
 fn remove_named_by_connection(headers: &mut HeaderMap) {
     let mut named = Vec::new();
     for value in headers.get_all(CONNECTION) {
-        if is_usual(value) {
+        if is_common(value) {
             continue;
         }
         for name in value.as_bytes().split(|byte| *byte == b',') {
@@ -195,13 +199,13 @@ fn remove_named_by_connection(headers: &mut HeaderMap) {
     }
 }
 
-/// Whether a `Connection` says what most do, and names no field that would stay otherwise.
-fn is_usual(connection: &HeaderValue) -> bool {
+/// Whether a `Connection` value is one of the two common ones, which name no other field.
+fn is_common(connection: &HeaderValue) -> bool {
     let is = |usual: &[u8]| connection.as_bytes().eq_ignore_ascii_case(usual);
     is(b"keep-alive") || is(b"close")
 }
 
-/// Removes the fields with such names. Most messages have none, so they are looked for first.
+/// Removes the fields whose names match. Most messages have none, so a scan comes first.
 fn remove_if(headers: &mut HeaderMap, is_removed: impl Fn(&str) -> bool) {
     if !headers.keys().any(|name| is_removed(name.as_str())) {
         return;
@@ -212,7 +216,7 @@ fn remove_if(headers: &mut HeaderMap, is_removed: impl Fn(&str) -> bool) {
     }
 }
 
-/// Joins the cookies, which clients of HTTP/2 split (RFC 9113 section 8.2.3).
+/// Joins `Cookie` fields, which HTTP/2 clients may split (RFC 9113 section 8.2.3).
 fn join_cookies(headers: &mut HeaderMap) {
     let mut cookies = headers.get_all(COOKIE).iter();
     if cookies.next().is_none() || cookies.next().is_none() {
@@ -225,11 +229,11 @@ fn join_cookies(headers: &mut HeaderMap) {
 }
 
 fn names_trailers(value: &HeaderValue) -> bool {
-    lists(value, "trailers")
+    contains_name(value, "trailers")
 }
 
-/// Whether a list of names has this one.
-fn lists(value: &HeaderValue, name: &str) -> bool {
+/// Whether a comma-separated list contains `name`.
+fn contains_name(value: &HeaderValue, name: &str) -> bool {
     let mut names = value.as_bytes().split(|byte| *byte == b',');
     names.any(|it| it.trim_ascii().eq_ignore_ascii_case(name.as_bytes()))
 }
@@ -326,7 +330,7 @@ mod tests {
             (&[("upgrade", "websocket")], false),
             (&[("connection", "upgrade")], false),
         ] {
-            assert_eq!(asks_for_websocket(&headers(fields)), expected, "{fields:?}");
+            assert_eq!(is_websocket_upgrade(&headers(fields)), expected, "{fields:?}");
         }
     }
 
@@ -334,7 +338,7 @@ mod tests {
     fn a_backend_learns_the_client() {
         let mut map = headers(&[("host", "shop.example")]);
         let client = Some("::ffff:192.0.2.7".parse().expect("an address"));
-        add_forwarded(&mut map, &Origination { client, is_tls: true, forwarded_for: None });
+        add_forwarded(&mut map, &RequestOrigin { client, is_tls: true, forwarded_for: None });
         assert_eq!(map["x-forwarded-for"], "192.0.2.7");
         assert_eq!(map["x-forwarded-proto"], "https");
         assert_eq!(map["x-forwarded-host"], "shop.example");
@@ -342,7 +346,7 @@ mod tests {
 
         let way = HeaderValue::from_static("2001:db8::1, 198.51.100.1");
         let client = Some("2001:db8::1".parse().expect("an address"));
-        let from = Origination { client, is_tls: false, forwarded_for: Some(&way) };
+        let from = RequestOrigin { client, is_tls: false, forwarded_for: Some(&way) };
         add_forwarded(&mut map, &from);
         assert_eq!(map["x-forwarded-for"], "2001:db8::1, 198.51.100.1");
         assert_eq!(map["forwarded"], "for=\"[2001:db8::1]\";proto=http");

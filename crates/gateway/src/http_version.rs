@@ -1,8 +1,8 @@
-//! The names of the versions of HTTP.
+//! Names of HTTP versions.
 
 use hyper::Version;
 
-/// The version as access logs write it.
+/// Returns the version as access logs write it.
 pub(crate) fn version_name(version: Version) -> &'static [u8] {
     match version {
         Version::HTTP_10 => b"HTTP/1.0",

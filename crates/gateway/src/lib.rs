@@ -1,12 +1,13 @@
-//! The gateway: a reverse proxy that checks tokens, routes requests by their claims, limits them, and
-//! turns each of them into a record.
+//! The gateway: a reverse proxy that verifies tokens, routes requests by their claims, applies rate limits,
+//! and turns each request into a record.
 //!
 //! ```text
 //! request -> route -> token -> limits -> backend by claim -> session -> forward -> record
 //! ```
 //!
-//! A [`Config`] is read from TOML and checked as a whole. A [`Gateway`] listens at its addresses; its
-//! [`Recorder`] hands what it sees to a source of a [`weir_ingest::Pipeline`], without text in between.
+//! A [`Config`] is read from TOML and checked as a whole. A [`Gateway`] listens on its addresses. The
+//! [`Recorder`] of a gateway passes records to a source of a [`weir_ingest::Pipeline`], without formatting
+//! them as text.
 
 mod access_log;
 mod address_text;
@@ -36,6 +37,7 @@ mod routing;
 mod sender;
 mod session;
 mod shared_cache;
+mod tls_error;
 pub mod token;
 mod traces;
 mod trusted_networks;
@@ -43,15 +45,19 @@ mod upload_body;
 
 pub use access_log::{AccessLog, AccessLogConfig, AccessLogError, AccessLogFormat};
 pub use config::{
-    BackendConfig, CertificateFiles, Choice, Config, ConfigError, InvalidOrigin, IssuerConfig,
-    ListenAddress, Login, Origin, Problem, RouteConfig, Secret, SessionConfig, Target, Timeouts,
+    BackendConfig, CertificateFiles, Choice, Config, ConfigError, ConfigReading, InvalidOrigin,
+    IssuerConfig, ListenAddress, Login, Origin, Problem, ReservedAddress, RouteConfig, Secret,
+    SessionConfig, Target, Timeouts,
 };
 pub use counts::{BackendCounts, GatewayCounts, ServerCounts};
 pub use gateway::{Gateway, GatewayHandle};
 pub use glass::{CaptureError, RequestCondition, TunnelCaptures};
 pub use identifiers::{IdentifierConfig, TraceMode};
 pub use limits::{LimitConfig, LimitMode};
-pub use meter::{BUCKET_BOUNDS_S, DurationCounts, DurationExemplar, EventCounts, STATUS_CLASSES};
+pub use meter::{
+    BUCKET_BOUNDS_S, DurationCounts, DurationExemplar, EventCounts, InProgressCounts, PhaseCount,
+    STATUS_CLASSES,
+};
 pub use notices::{Notice, Notices};
 pub use record::Recorder;
 pub use traces::{SpanCounts, TraceConfig};

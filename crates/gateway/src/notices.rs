@@ -1,21 +1,22 @@
-//! What a person should hear of while the gateway runs, without being flooded.
+//! Rate-limited notices for the operator of a running gateway.
 
 use std::collections::HashMap;
 use std::fmt::{self, Display};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long nothing more is said of the same subject.
+/// The least time between two notices of the same subject.
 const INTERVAL: Duration = Duration::from_secs(10);
 
-/// Subjects that are remembered. Names of servers may come from claims, of which there is no end.
+/// The maximum number of remembered subjects. Names of servers may come from claims, so their number is
+/// unbounded.
 const SUBJECTS_MAX: usize = 1_000;
 
-/// What happened: a sentence, and what it is about for programs. Names may come from outside, so they are of any
-/// length and may hold any character. Displays as the sentence.
+/// An event as a sentence, with fields for programs. Names may come from clients: they have any length and
+/// may contain any character. `Display` writes the sentence.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Notice {
-    /// The sentence, which names everything.
+    /// The sentence, which is complete without the other fields.
     pub sentence: String,
     /// The name of the backend.
     pub backend: Option<String>,
@@ -23,20 +24,20 @@ pub struct Notice {
     pub server: Option<String>,
     /// The address of the client.
     pub peer: Option<String>,
-    /// The address of the collector of traces.
+    /// The address of the collector of traces, or of another service that the gateway calls.
     pub endpoint: Option<String>,
-    /// Lines of the access log that are missing so far.
+    /// The number of lines missing from the access log so far.
     pub lines_lost: Option<u64>,
-    /// Spans that are lost.
+    /// The number of lost spans.
     pub spans_lost: Option<u64>,
-    /// The seconds by which the system's clock was set, below 0 if back.
+    /// The jump of the system clock in seconds, negative if it was set back.
     pub clock_change_s: Option<i64>,
-    /// Notices of the same subject before this one that nobody heard.
+    /// The number of notices of the same subject that were suppressed before this one.
     pub left_out: u64,
 }
 
 impl Notice {
-    /// A notice about nothing in particular.
+    /// Creates a notice without fields.
     pub(crate) fn new(sentence: String) -> Self {
         Self { sentence, ..Self::default() }
     }
@@ -52,56 +53,56 @@ impl Display for Notice {
     }
 }
 
-/// Says what happens: at most one notice of each subject in ten seconds, and then how many were left out.
-/// By default nothing hears it.
+/// Reports notices: at most one for each subject in ten seconds, with the number of suppressed ones. By
+/// default they are discarded.
 #[derive(Clone, Default)]
-pub struct Notices(Option<Arc<Hearing>>);
+pub struct Notices(Option<Arc<NoticeSink>>);
 
-struct Hearing {
-    hear: Box<dyn Fn(&Notice) + Send + Sync>,
-    subjects: Mutex<HashMap<String, Said>>,
+struct NoticeSink {
+    handler: Box<dyn Fn(&Notice) + Send + Sync>,
+    subjects: Mutex<HashMap<String, LastNotice>>,
 }
 
-/// What was said of a subject.
-struct Said {
+/// The last notice of a subject.
+struct LastNotice {
     time: Instant,
-    /// What was not said since then.
+    /// The number of notices suppressed since then.
     left_out: u64,
 }
 
 impl Notices {
-    /// Calls a function, which must return soon, with each notice.
-    pub fn new(hear: impl Fn(&Notice) + Send + Sync + 'static) -> Self {
-        let hearing = Hearing { hear: Box::new(hear), subjects: Mutex::default() };
-        Self(Some(Arc::new(hearing)))
+    /// Creates a reporter that calls a function with each notice. The function must return soon.
+    pub fn new(handler: impl Fn(&Notice) + Send + Sync + 'static) -> Self {
+        let sink = NoticeSink { handler: Box::new(handler), subjects: Mutex::default() };
+        Self(Some(Arc::new(sink)))
     }
 
-    /// Gives a notice of a subject, unless there was one of it just now.
-    pub(crate) fn say(&self, subject: &str, notice: impl FnOnce() -> Notice) {
-        self.say_at(Instant::now(), subject, notice);
+    /// Reports a notice, unless the subject had one within the interval.
+    pub(crate) fn report(&self, subject: &str, notice: impl FnOnce() -> Notice) {
+        self.report_at(Instant::now(), subject, notice);
     }
 
-    fn say_at(&self, now: Instant, subject: &str, notice: impl FnOnce() -> Notice) {
-        let Some(hearing) = &self.0 else { return };
-        let mut subjects = hearing.subjects.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_recent = |said: &Said| now.saturating_duration_since(said.time) < INTERVAL;
+    fn report_at(&self, now: Instant, subject: &str, notice: impl FnOnce() -> Notice) {
+        let Some(sink) = &self.0 else { return };
+        let mut subjects = sink.subjects.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_recent = |last: &LastNotice| now.saturating_duration_since(last.time) < INTERVAL;
         let left_out = match subjects.get_mut(subject) {
-            Some(said) if is_recent(said) => {
-                said.left_out += 1;
+            Some(last) if is_recent(last) => {
+                last.left_out += 1;
                 return;
             }
-            Some(said) => said.left_out,
+            Some(last) => last.left_out,
             None => 0,
         };
         if subjects.len() >= SUBJECTS_MAX {
-            subjects.retain(|_, said| is_recent(said));
+            subjects.retain(|_, last| is_recent(last));
         }
         if subjects.len() >= SUBJECTS_MAX {
             return;
         }
-        subjects.insert(subject.to_owned(), Said { time: now, left_out: 0 });
+        subjects.insert(subject.to_owned(), LastNotice { time: now, left_out: 0 });
         drop(subjects);
-        (hearing.hear)(&Notice { left_out, ..notice() });
+        (sink.handler)(&Notice { left_out, ..notice() });
     }
 }
 
@@ -130,10 +131,10 @@ mod tests {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
         for second in 0..=20 {
-            notices.say_at(at(second), "a", || Notice::new(format!("a{second}")));
+            notices.report_at(at(second), "a", || Notice::new(format!("a{second}")));
         }
-        notices.say_at(at(20), "b", || Notice::new("b".to_owned()));
-        notices.say_at(at(60), "b", || Notice::new("b".to_owned()));
+        notices.report_at(at(20), "b", || Notice::new("b".to_owned()));
+        notices.report_at(at(60), "b", || Notice::new("b".to_owned()));
         let expected = ["a0", "a10 (and 9 more before)", "a20 (and 9 more before)", "b", "b"];
         assert_eq!(*heard.lock().expect("no panic"), expected);
     }
@@ -143,10 +144,10 @@ mod tests {
         let (notices, heard) = notices();
         let start = Instant::now();
         for number in 0..2 * SUBJECTS_MAX {
-            notices.say_at(start, &number.to_string(), || Notice::new("one".to_owned()));
+            notices.report_at(start, &number.to_string(), || Notice::new("one".to_owned()));
         }
         assert_eq!(heard.lock().expect("no panic").len(), SUBJECTS_MAX, "a flood ends");
-        notices.say_at(start + Duration::from_secs(10), "new", || Notice::new("two".to_owned()));
+        notices.report_at(start + Duration::from_secs(10), "new", || Notice::new("two".to_owned()));
         assert_eq!(heard.lock().expect("no panic").last().map(String::as_str), Some("two"));
     }
 }

@@ -1,7 +1,7 @@
 //! Percent encoding (RFC 3986 section 2.1).
 
-/// A text as a part of a form or of an address.
-pub(crate) fn percent_encoded(text: &str) -> String {
+/// Encodes a text for a form or a URL.
+pub(crate) fn percent_encode(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
         match byte {

@@ -1,4 +1,4 @@
-//! Answers of the gateway itself.
+//! Refusals: the gateway's own answers.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ use crate::limits::Rejection;
 use crate::request_target::TargetError;
 use crate::token::TokenRefusal;
 
-/// Why a request gets no answer from a backend.
+/// A refusal of a request: its status, body and reason.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Refusal {
     status: StatusCode,
     /// The name in records.
     reason: &'static str,
-    /// What the client reads.
+    /// The body of the answer.
     text: &'static str,
     field: Field,
 }
@@ -32,22 +32,22 @@ enum Field {
 }
 
 impl Refusal {
-    /// No route fits the request.
+    /// No route matches the request.
     pub(crate) const NO_ROUTE: Self =
         Self::new(StatusCode::NOT_FOUND, "no_route", "there is nothing here\n");
-    /// The route needs an issuer that the configuration does not have.
+    /// The route's issuer does not exist.
     pub(crate) const NO_ISSUER: Self =
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "no_issuer", "this service is not set up\n");
-    /// The token names no backend.
+    /// The token's claim selects no backend.
     pub(crate) const NO_BACKEND: Self =
         Self::new(StatusCode::FORBIDDEN, "no_backend", "there is no service for you here\n");
     /// The gateway could not log in to the backend.
     pub(crate) const NO_SESSION: Self =
         Self::new(StatusCode::BAD_GATEWAY, "no_session", "the service did not let us in\n");
-    /// The token has no subject, so it can have no session.
+    /// The token has no subject, which a session needs.
     pub(crate) const NO_SUBJECT: Self =
         Self::new(StatusCode::FORBIDDEN, "no_subject", "there is no service for you here\n");
-    /// The service that tells the backends did not answer.
+    /// The lookup service did not answer, or named a backend that does not exist.
     pub(crate) const NO_LOOKUP: Self =
         Self::new(StatusCode::BAD_GATEWAY, "no_lookup", "the service could not be found\n");
 
@@ -63,7 +63,7 @@ impl Refusal {
         self.status
     }
 
-    /// The bytes of the body.
+    /// The size of the body in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.text.len()
     }
@@ -86,7 +86,7 @@ impl Refusal {
     }
 }
 
-/// After how long a client asks again if the keys of its issuer are not there.
+/// The `Retry-After` of a refusal because the issuer's keys are unavailable.
 const KEYS_PAUSE: Duration = Duration::from_secs(10);
 
 impl From<TargetError> for Refusal {
@@ -111,7 +111,7 @@ impl From<TargetError> for Refusal {
 
 impl From<TokenRefusal> for Refusal {
     fn from(refusal: TokenRefusal) -> Self {
-        // A client must not drop a good token for it.
+        // Not 401: the client must not discard a valid token because of it.
         if refusal == TokenRefusal::KeysUnavailable {
             let text = "tokens cannot be checked at the moment\n";
             let field = Field::RetryAfter(KEYS_PAUSE);

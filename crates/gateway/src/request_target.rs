@@ -1,8 +1,8 @@
 //! The host and the path by which a request is routed.
 //!
-//! A route decides who may pass, so it must see the path that the backend will see. Servers resolve dot
-//! segments, merge slashes and decode percent signs in different ways; a request whose path could mean
-//! another one is refused instead of guessed at.
+//! Routes control access, so they must match the path that the backend will use. Servers differ in how they
+//! resolve dot segments, merge slashes and decode percent encoding. A request with an ambiguous path is
+//! therefore refused.
 
 use std::borrow::Cow;
 
@@ -11,36 +11,38 @@ use hyper::http::request::Parts;
 use hyper::http::uri::Authority;
 use hyper::{Method, Version};
 
-/// Where a request is to go.
+/// The target of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RequestTarget<'a> {
-    /// The name of the host as it was sent, without port and final dot; `None` in HTTP/1.0.
+    /// The host name as sent, without port and final dot; `None` only in HTTP/1.0.
     pub(crate) host: Option<&'a str>,
-    /// The path with its percent signs decoded.
+    /// The percent-decoded path.
     pub(crate) path: Cow<'a, str>,
 }
 
 /// Why a request cannot be routed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TargetError {
-    /// `CONNECT` opens tunnels, and `TRACE` shows what the gateway adds to a request.
+    /// The method is `CONNECT`, which opens tunnels, or `TRACE`, which reveals the fields that the gateway
+    /// adds.
     Method,
-    /// There is no valid host, or several (RFC 9112 section 3.2).
+    /// There is no valid host, or more than one (RFC 9112 section 3.2).
     Host,
-    /// The path could mean another one.
+    /// The path is ambiguous.
     Path,
 }
 
 impl<'a> RequestTarget<'a> {
-    /// Reads the target of a request, and makes `Host` what an absolute target says (RFC 9112 section 3.2.2).
+    /// Reads the target of a request. The host of an absolute target replaces `Host` (RFC 9112 section
+    /// 3.2.2).
     ///
     /// # Errors
-    /// If the request cannot be routed without a guess.
+    /// If the method is refused, or the host or path is invalid or ambiguous.
     pub(crate) fn read(request: &'a mut Parts) -> Result<Self, TargetError> {
         if matches!(request.method, Method::CONNECT | Method::TRACE) {
             return Err(TargetError::Method);
         }
-        settle_host(request)?;
+        normalize_host(request)?;
         let request: &'a Parts = request;
         let host = request.headers.get(HOST).map(host_name).transpose()?;
         let path = decode_path(request.uri.path()).ok_or(TargetError::Path)?;
@@ -48,8 +50,8 @@ impl<'a> RequestTarget<'a> {
     }
 }
 
-/// Makes sure that `Host` is the one valid host of a request; HTTP/1.0 needs none.
-fn settle_host(request: &mut Parts) -> Result<(), TargetError> {
+/// Sets `Host` to the only valid host of a request; HTTP/1.0 needs none.
+fn normalize_host(request: &mut Parts) -> Result<(), TargetError> {
     let mut hosts = request.headers.get_all(HOST).iter();
     let (first, second) = (hosts.next(), hosts.next());
     let authority = match (first, second, request.uri.authority()) {
@@ -73,7 +75,7 @@ fn settle_host(request: &mut Parts) -> Result<(), TargetError> {
     Ok(())
 }
 
-/// Whether a host is a name or an IPv4 address, with or without a port, as most are.
+/// Whether a host is a name or an IPv4 address, with or without a port. Most are, and need no full parse.
 fn is_plain_host(host: &[u8]) -> bool {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.');
     let end = host.iter().position(|byte| !is_plain(byte)).unwrap_or(host.len());
@@ -86,11 +88,11 @@ fn is_plain_host(host: &[u8]) -> bool {
     is_port && !name.is_empty()
 }
 
-/// The name in a valid host, without port and final dot.
+/// Returns the name in a valid host, without port and final dot.
 fn host_name(host: &HeaderValue) -> Result<&str, TargetError> {
     let host = host.to_str().map_err(|_| TargetError::Host)?;
     let end = match host.find(']') {
-        // The colons before it belong to an IPv6 address.
+        // Colons before the bracket belong to an IPv6 address.
         Some(bracket) => bracket + 1,
         None => host.find(':').unwrap_or(host.len()),
     };
@@ -102,9 +104,9 @@ fn parse_authority(host: &HeaderValue) -> Option<Authority> {
     host.to_str().ok()?.parse().ok()
 }
 
-/// Decodes a path; `None` if it has dot segments, empty segments, or characters that some servers take for
-/// slashes or for the end.
-fn decode_path(path: &str) -> Option<Cow<'_, str>> {
+/// Percent-decodes a path. Returns `None` if it has dot segments, empty segments, or characters that some
+/// servers treat as slashes or as its end.
+pub(crate) fn decode_path(path: &str) -> Option<Cow<'_, str>> {
     if is_plain_path(path.as_bytes()) {
         return Some(Cow::Borrowed(path));
     }
@@ -130,7 +132,7 @@ fn decode_path(path: &str) -> Option<Cow<'_, str>> {
     let decoded = String::from_utf8(decoded).ok()?;
     let mut segments = decoded.strip_prefix('/')?.split('/').peekable();
     while let Some(segment) = segments.next() {
-        // Some servers cut parameters off before they look at dots.
+        // Some servers remove parameters before they resolve dot segments.
         let name = segment.split(';').next().unwrap_or_default();
         let is_last = segments.peek().is_none();
         if matches!(name, "." | "..") || name.is_empty() && (!is_last || !segment.is_empty()) {
@@ -140,7 +142,7 @@ fn decode_path(path: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(decoded))
 }
 
-/// Whether a path has no byte, and no two bytes, that have to be looked at again.
+/// Whether a path is certainly unambiguous and has nothing to decode.
 fn is_plain_path(path: &[u8]) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,=:@/".contains(&byte);
     let is_doubtful = |pair: &[u8]| matches!(pair, [b'/', b'/' | b'.']);

@@ -1,14 +1,15 @@
-//! Which route and which backend a request takes.
+//! The choice of a route and a backend for each request.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::backend::Backend;
 use crate::challenge::Challenges;
-use crate::choice::{Lookup, Template};
+use crate::choice::{Lookup, LookupReports, Template};
 use crate::config::{Choice, Config, IssuerConfig, RouteConfig, Target};
 use crate::identifiers::IdentifierConfig;
 use crate::limits::Limits;
+use crate::notices::Notices;
 use crate::refusal::Refusal;
 use crate::request_target::RequestTarget;
 use crate::session::Sessions;
@@ -16,23 +17,23 @@ use crate::token::TokenVerifier;
 use crate::traces::Traces;
 use crate::trusted_networks::TrustedNetworks;
 
-/// What a configuration says about requests. A reload replaces it as a whole.
+/// A configuration in use. A reload replaces it as a whole.
 #[derive(Debug, Default)]
 pub(crate) struct Routing {
-    /// Those with the longest paths first.
+    /// Sorted by path, longest first.
     routes: Vec<Route>,
     backends: HashMap<String, Arc<Backend>>,
     issuers: HashMap<String, IssuerConfig>,
     pub(crate) limits: Limits,
     pub(crate) identifiers: IdentifierConfig,
     pub(crate) challenges: Challenges,
-    /// The proxies whose word counts.
+    /// The networks of trusted proxies.
     pub(crate) trusted: TrustedNetworks,
-    /// Where spans go, if they are asked for.
+    /// The exporter of spans, if traces are on.
     pub(crate) traces: Option<Arc<Traces>>,
 }
 
-/// One route, ready for use.
+/// A route in use.
 #[derive(Debug)]
 pub(crate) struct Route {
     pub(crate) config: RouteConfig,
@@ -42,29 +43,30 @@ pub(crate) struct Route {
     choice: RouteChoice,
 }
 
-/// How a route finds a backend by the value of a claim.
+/// How a route selects a backend by the value of a claim.
 #[derive(Debug, Clone)]
 enum RouteChoice {
-    /// By a name that the configuration has.
+    /// By the name of a configured backend.
     Named,
     Template(Arc<Template>),
     Lookup(Arc<Lookup>),
-    /// The configuration has a mistake that was reported when it was read.
-    Nowhere,
+    /// Selects no backend, because of a mistake that was reported when the configuration was read.
+    Invalid,
 }
 
-/// The backend that a claim leads to.
+/// The backend chosen for a request.
 #[derive(Debug)]
-pub(crate) struct ChosenBackend {
-    /// The backend, or why there is none.
+pub(crate) struct BackendChoice {
+    /// The backend, or the refusal if there is none.
     pub(crate) backend: Result<Arc<Backend>, Refusal>,
-    /// Whether a look-up was answered without asking its service; `None` if nothing was looked up.
-    pub(crate) is_remembered: Option<bool>,
+    /// Whether a look-up was answered from the cache; `None` if there was no look-up.
+    pub(crate) is_cached: Option<bool>,
 }
 
 impl Routing {
-    /// Backends with the same settings as in `before` keep their connections and what is known of them,
-    /// issuers their keys and the tokens that are verified, limits their counts, traces the spans that wait.
+    /// Creates the routing of a configuration. Whatever has the same settings as in `before` keeps its state:
+    /// backends their connections and health, issuers their keys and verified tokens, limits their counts,
+    /// traces their waiting spans.
     pub(crate) fn new(config: &Config, before: Option<&Self>) -> Self {
         let backend = |config: &crate::config::BackendConfig| {
             let kept = before.and_then(|before| before.backends.get(&config.name));
@@ -101,12 +103,12 @@ impl Routing {
         self.backends.values()
     }
 
-    /// What verifies tokens.
+    /// The token verifiers of all issuers.
     pub(crate) fn verifiers(&self) -> impl Iterator<Item = &TokenVerifier> {
         self.issuers.values().map(|issuer| &*issuer.verifier)
     }
 
-    /// The templates of backends.
+    /// The backend templates of all routes.
     pub(crate) fn templates(&self) -> impl Iterator<Item = &Template> {
         self.routes.iter().filter_map(|route| match &route.choice {
             RouteChoice::Template(template) => Some(&**template),
@@ -114,25 +116,43 @@ impl Routing {
         })
     }
 
-    /// The route of a request: among those that fit, the one with the longest path, and one with a host
-    /// before one without.
-    pub(crate) fn route(&self, target: &RequestTarget<'_>) -> Option<&Route> {
-        self.routes.iter().find(|route| route.fits(target))
+    /// The possible results of the caches that the routes use, as in records, each with a count of 0.
+    pub(crate) fn cache_results(&self) -> BTreeMap<(&'static str, &'static str), u64> {
+        let looks_up = |route: &Route| matches!(route.choice, RouteChoice::Lookup(_));
+        let mut results = Vec::new();
+        if self.routes.iter().any(looks_up) {
+            results.extend(["hit", "miss"].map(|result| ("lookup", result)));
+        }
+        if self.routes.iter().any(|route| route.sessions.is_some()) {
+            results.extend(["hit", "miss", "renewed"].map(|result| ("session", result)));
+        }
+        results.into_iter().map(|result| (result, 0)).collect()
     }
 
-    /// What verifies the tokens of a route; `None` if the route is open to everybody.
+    /// Returns the route of a request: of the matching routes, the one with the longest path. A route with a
+    /// host precedes one without.
+    pub(crate) fn route(&self, target: &RequestTarget<'_>) -> Option<&Route> {
+        self.routes.iter().find(|route| route.matches(target))
+    }
+
+    /// Returns the token verifier of a route; `None` if the route needs no token.
     ///
     /// # Errors
-    /// If the route has an issuer that does not exist.
+    /// If the route's issuer does not exist.
     pub(crate) fn verifier(&self, route: &Route) -> Result<Option<&Arc<TokenVerifier>>, Refusal> {
         let Some(name) = &route.config.issuer else { return Ok(None) };
         let issuer = self.issuers.get(name).ok_or(Refusal::NO_ISSUER)?;
         Ok(Some(&issuer.verifier))
     }
 
-    /// The backend of a route, by the value of the claim if the route has one.
-    pub(crate) async fn backend(&self, route: &Route, claim: Option<&str>) -> ChosenBackend {
-        let mut is_remembered = None;
+    /// Chooses the backend of a route, by the value of the claim if the route uses one.
+    /// Failures of a look-up are reported to `notices`.
+    pub(crate) async fn backend(
+        &self,
+        route: &Route,
+        claim: Option<&str>,
+        notices: &Notices,
+    ) -> BackendChoice {
         let named = |name: &str| self.backends.get(name).cloned();
         let backend = match (&route.config.target, &route.choice, claim) {
             (Target::Backend(name), ..) => named(name),
@@ -141,21 +161,39 @@ impl Routing {
             }
             (_, RouteChoice::Template(template), Some(claim)) => template.backend(claim),
             (_, RouteChoice::Lookup(lookup), Some(claim)) => {
-                let found = Box::pin(lookup.backend(claim)).await;
-                is_remembered = Some(found.as_ref().is_some_and(|found| found.is_remembered));
-                let Some(found) = found else {
-                    return ChosenBackend { backend: Err(Refusal::NO_LOOKUP), is_remembered };
-                };
-                found.value.backend.as_deref().and_then(named)
+                let reports = LookupReports { route: &route.name, notices };
+                return self.look_up(lookup, claim, &reports).await;
             }
             _ => None,
         };
-        ChosenBackend { backend: backend.ok_or(Refusal::NO_BACKEND), is_remembered }
+        BackendChoice { backend: backend.ok_or(Refusal::NO_BACKEND), is_cached: None }
+    }
+
+    /// Chooses the backend that a service names. A name that no backend has is a fault of the service or of
+    /// the configuration, and not of the client.
+    async fn look_up(
+        &self,
+        lookup: &Lookup,
+        claim: &str,
+        reports: &LookupReports<'_>,
+    ) -> BackendChoice {
+        let found = Box::pin(lookup.backend(claim, reports)).await;
+        let is_cached = Some(found.as_ref().is_some_and(|found| found.is_cached));
+        let name = found.as_ref().map(|found| found.value.backend.as_deref());
+        let backend = match name {
+            None => Err(Refusal::NO_LOOKUP),
+            Some(None) => Err(Refusal::NO_BACKEND),
+            Some(Some(name)) => self.backends.get(name).cloned().ok_or_else(|| {
+                lookup.report_unknown(name, reports);
+                Refusal::NO_LOOKUP
+            }),
+        };
+        BackendChoice { backend, is_cached }
     }
 }
 
 impl Route {
-    /// A route that was there `before` keeps its sessions and what it has looked up.
+    /// Creates a route. A route that existed `before` keeps its sessions and cached look-ups.
     fn new(config: &RouteConfig, before: Option<&Routing>) -> Self {
         let kept = before.and_then(|before| {
             let is_same = |route: &&Self| {
@@ -165,7 +203,8 @@ impl Route {
         });
         let sessions = config.session.as_ref().map(|session| {
             let kept = kept.and_then(|route| route.sessions.clone());
-            kept.filter(|it| it.are_of(session)).unwrap_or_else(|| Arc::new(Sessions::new(session)))
+            kept.filter(|it| it.has_config(session))
+                .unwrap_or_else(|| Arc::new(Sessions::new(session)))
         });
         let choice = match kept.filter(|route| route.config.target == config.target) {
             Some(route) => route.choice.clone(),
@@ -178,15 +217,15 @@ impl Route {
         Self { name: name.into(), config: config.clone(), sessions, choice }
     }
 
-    fn fits(&self, target: &RequestTarget<'_>) -> bool {
+    fn matches(&self, target: &RequestTarget<'_>) -> bool {
         let is_own = |own: &str| target.host.is_some_and(|host| host.eq_ignore_ascii_case(own));
-        let fits_host = self.config.host.as_deref().is_none_or(is_own);
+        let matches_host = self.config.host.as_deref().is_none_or(is_own);
         let rest = target.path.strip_prefix(self.config.path.as_str());
-        // `/api` is `/api` and `/api/...`, and not `/apis`.
-        let fits_path = rest.is_some_and(|rest| {
+        // `/api` matches `/api` and `/api/...`, but not `/apis`.
+        let matches_path = rest.is_some_and(|rest| {
             self.config.path.ends_with('/') || rest.is_empty() || rest.starts_with('/')
         });
-        fits_host && fits_path
+        matches_host && matches_path
     }
 }
 
@@ -198,7 +237,7 @@ impl RouteChoice {
                 Self::Template(Arc::new(Template::new(text)))
             }
             Target::Claim { choice: Choice::Lookup { url, cache }, .. } => Lookup::new(url, *cache)
-                .map_or(Self::Nowhere, |lookup| Self::Lookup(Arc::new(lookup))),
+                .map_or(Self::Invalid, |lookup| Self::Lookup(Arc::new(lookup))),
         }
     }
 }

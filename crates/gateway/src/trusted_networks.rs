@@ -1,4 +1,4 @@
-//! The networks of the proxies whose word counts.
+//! The networks of trusted proxies.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use weir_core::AddressBlock;
 
-/// The peers that are proxies of the same owner: what they say of a client is believed.
+/// The networks of trusted proxies, whose statements about clients are believed.
 ///
 /// ```
 /// use weir_gateway::TrustedNetworks;
@@ -24,12 +24,12 @@ pub struct TrustedNetworks {
 }
 
 impl TrustedNetworks {
-    /// Whether nobody is trusted.
+    /// Whether no peer is trusted.
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty() && !self.has_unix
     }
 
-    /// Whether a peer is trusted; `None` is one of a Unix socket.
+    /// Whether a peer is trusted; `None` is the peer of a Unix socket.
     pub fn trusts(&self, peer: Option<IpAddr>) -> bool {
         match peer {
             Some(address) => self.blocks.iter().any(|block| block.contains_address(address)),
@@ -51,8 +51,8 @@ impl FromIterator<TrustedNetwork> for TrustedNetworks {
     }
 }
 
-/// One network: `10.0.0.0/8`, a single address, or `unix:` for all Unix sockets, as nginx's
-/// `set_real_ip_from` has them.
+/// A trusted network: `10.0.0.0/8`, a single address, or `unix:` for all Unix sockets, as in nginx's
+/// `set_real_ip_from`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TrustedNetwork(Option<AddressBlock>);
 
@@ -69,7 +69,7 @@ impl FromStr for TrustedNetwork {
     }
 }
 
-/// A text that is not a network.
+/// The error for a text that is not a network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidNetwork(String);
 

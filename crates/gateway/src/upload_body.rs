@@ -1,4 +1,4 @@
-//! The body of a request on its way to a backend.
+//! The body of a request, streamed to a backend.
 
 use std::fmt;
 use std::pin::Pin;
@@ -8,50 +8,51 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::body::{Body, Frame, SizeHint};
 use tokio::time::{Instant, Sleep};
-use weir_net::BodyRate;
+use weir_net::{BodyRate, IncomingBody};
 use weir_observe::glass::Journal;
 
 use crate::header_fields::clean_trailers;
 
-/// The body of a request, read from the client as the backend takes it.
+/// The body of a request. It is read from the client only as fast as the backend accepts it.
 #[derive(Debug)]
 pub(crate) struct UploadBody(Kind);
 
 #[derive(Debug)]
 enum Kind {
-    /// Sent in one piece, then `None`.
+    /// A body in memory, sent in one piece; `None` afterwards.
     Whole(Option<Bytes>),
-    /// Few requests have one, and what it needs is large.
+    /// Boxed because the state is large and few requests have a body.
     Upload(Box<Upload>),
 }
 
 #[derive(Debug)]
 struct Upload {
-    body: Incoming,
-    /// How long the client may send nothing.
+    body: IncomingBody,
+    /// The longest pause of the client.
     idle: Duration,
     rate: BodyRate,
     bytes: u64,
-    /// How long the backend has waited for the client.
+    /// How long the backend has waited for the client in total.
     waited: Duration,
     wait: Option<Wait>,
-    fate: UploadFate,
-    /// The steps of the request, if somebody looks at it.
+    progress: UploadProgress,
+    /// The journal of the request, if a capture is pending.
     journal: Option<Journal>,
 }
 
 /// A wait for the client.
 #[derive(Debug)]
 struct Wait {
-    begun: Instant,
+    started_at: Instant,
     deadline: Pin<Box<Sleep>>,
 }
 
 impl Upload {
-    /// How long the client may take for the next part: it has a grace, and for each byte the time that the
-    /// slowest rate allows.
+    /// How long the client may take for the next part: a grace period, plus the time that the slowest
+    /// permitted rate allows for the bytes so far, minus the time already waited. At most
+    /// [`idle`](Self::idle).
     fn patience(&self) -> Duration {
         let earned = self.bytes as f64 / self.rate.bytes_per_s.max(f64::MIN_POSITIVE);
         let earned = Duration::try_from_secs_f64(earned).unwrap_or(self.idle);
@@ -59,17 +60,17 @@ impl Upload {
         self.idle.min(credit)
     }
 
-    /// What the backend gets of a frame.
-    fn pass(
+    /// Notes a frame of the client, and cleans its trailers for the backend.
+    fn process_frame(
         &mut self,
         frame: Result<Frame<Bytes>, hyper::Error>,
     ) -> Result<Frame<Bytes>, UploadError> {
         let Ok(mut frame) = frame else {
-            self.fate.note_break();
+            self.progress.note_break();
             return Err(UploadError::Broken);
         };
         if self.body.is_end_stream() {
-            self.fate.note_end();
+            self.progress.note_end();
         }
         if let Some(journal) = &self.journal {
             self.note(journal, &frame);
@@ -81,12 +82,12 @@ impl Upload {
         Ok(frame)
     }
 
-    /// A part has come.
+    /// Ends a wait after a part has arrived.
     fn end_wait(&mut self) {
         if let Some(wait) = self.wait.take() {
-            self.waited += wait.begun.elapsed();
+            self.waited += wait.started_at.elapsed();
             if let Some(journal) = &self.journal {
-                let times = (wait.begun.into_std(), Instant::now().into_std());
+                let times = (wait.started_at.into_std(), Instant::now().into_std());
                 journal.step("wait for the client", times, "");
             }
         }
@@ -99,47 +100,47 @@ impl Upload {
     }
 }
 
-/// Tells how far a body has come, and whether it was the client that broke it off. A request without a body
-/// has nothing to tell.
+/// The shared progress of a body: when a part was last sent, and whether the client aborted it. `None` for a
+/// request without a body.
 #[derive(Debug, Clone)]
-pub(crate) struct UploadFate(Option<Arc<Fate>>);
+pub(crate) struct UploadProgress(Option<Arc<ProgressState>>);
 
 #[derive(Debug)]
-struct Fate {
+struct ProgressState {
     is_broken: AtomicBool,
     is_complete: AtomicBool,
-    begun: Instant,
-    /// When the last part was taken, in milliseconds since `begun`.
+    started_at: Instant,
+    /// When the backend last accepted a part, in milliseconds since `started_at`.
     last_part_ms: AtomicU64,
 }
 
-impl UploadFate {
-    fn of_a_body() -> Self {
-        Self(Some(Arc::new(Fate {
+impl UploadProgress {
+    fn started() -> Self {
+        Self(Some(Arc::new(ProgressState {
             is_broken: AtomicBool::new(false),
             is_complete: AtomicBool::new(false),
-            begun: Instant::now(),
+            started_at: Instant::now(),
             last_part_ms: AtomicU64::new(0),
         })))
     }
 
-    /// Whether the client broke off, or sent nothing for too long.
+    /// Whether the client aborted the body, or sent nothing for too long.
     pub(crate) fn is_broken(&self) -> bool {
-        self.0.as_ref().is_some_and(|fate| fate.is_broken.load(Ordering::Relaxed))
+        self.0.as_ref().is_some_and(|progress| progress.is_broken.load(Ordering::Relaxed))
     }
 
-    /// Whether the backend has taken all of it.
+    /// Whether the backend has accepted the whole body.
     pub(crate) fn is_complete(&self) -> bool {
-        self.0.as_ref().is_none_or(|fate| fate.is_complete.load(Ordering::Relaxed))
+        self.0.as_ref().is_none_or(|progress| progress.is_complete.load(Ordering::Relaxed))
     }
 
-    /// Waits until no part of the body has been taken for so long. Without a body it is the time since the
-    /// call.
-    pub(crate) async fn ceased(&self, pause: Duration) {
-        let Some(fate) = &self.0 else { return tokio::time::sleep(pause).await };
+    /// Waits until the backend has accepted no part of the body for `pause`. Without a body, waits for
+    /// `pause`.
+    pub(crate) async fn wait_stalled(&self, pause: Duration) {
+        let Some(progress) = &self.0 else { return tokio::time::sleep(pause).await };
         loop {
-            let last_part = Duration::from_millis(fate.last_part_ms.load(Ordering::Relaxed));
-            let end = fate.begun + last_part + pause;
+            let last_part = Duration::from_millis(progress.last_part_ms.load(Ordering::Relaxed));
+            let end = progress.started_at + last_part + pause;
             if Instant::now() >= end {
                 return;
             }
@@ -147,22 +148,22 @@ impl UploadFate {
         }
     }
 
-    /// Begins to count anew: a part was taken, or the request is sent to another server.
+    /// Restarts the pause, because a part was accepted or the request is sent to another server.
     pub(crate) fn note_part(&self) {
-        let Some(fate) = &self.0 else { return };
-        let ms = u64::try_from(fate.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-        fate.last_part_ms.store(ms, Ordering::Relaxed);
+        let Some(progress) = &self.0 else { return };
+        let ms = u64::try_from(progress.started_at.elapsed().as_millis()).unwrap_or(u64::MAX);
+        progress.last_part_ms.store(ms, Ordering::Relaxed);
     }
 
     fn note_end(&self) {
-        if let Some(fate) = &self.0 {
-            fate.is_complete.store(true, Ordering::Relaxed);
+        if let Some(progress) = &self.0 {
+            progress.is_complete.store(true, Ordering::Relaxed);
         }
     }
 
     fn note_break(&self) {
-        if let Some(fate) = &self.0 {
-            fate.is_broken.store(true, Ordering::Relaxed);
+        if let Some(progress) = &self.0 {
+            progress.is_broken.store(true, Ordering::Relaxed);
         }
     }
 }
@@ -172,26 +173,27 @@ impl UploadBody {
         Self(Kind::Whole(None))
     }
 
-    /// A body that the gateway made itself.
+    /// Creates a body of the gateway's own request.
     pub(crate) fn whole(bytes: Bytes) -> Self {
         Self(Kind::Whole((!bytes.is_empty()).then_some(bytes)))
     }
 
-    /// A body that fails if the client sends nothing for `idle`.
+    /// Creates the body of a client's request. It fails if the client sends nothing for `idle`.
     pub(crate) fn new(
-        body: Incoming,
+        body: IncomingBody,
         idle: Duration,
         journal: &Option<Journal>,
-    ) -> (Self, UploadFate) {
+    ) -> (Self, UploadProgress) {
         if body.is_end_stream() {
-            return (Self::empty(), UploadFate(None));
+            return (Self::empty(), UploadProgress(None));
         }
-        let fate = UploadFate::of_a_body();
+        let progress = UploadProgress::started();
         let rate = BodyRate::default();
         let (waited, wait) = (Duration::ZERO, None);
-        let (own_fate, journal) = (fate.clone(), journal.clone());
-        let upload = Upload { body, idle, rate, bytes: 0, waited, wait, fate: own_fate, journal };
-        (Self(Kind::Upload(Box::new(upload))), fate)
+        let (own_progress, journal) = (progress.clone(), journal.clone());
+        let upload =
+            Upload { body, idle, rate, bytes: 0, waited, wait, progress: own_progress, journal };
+        (Self(Kind::Upload(Box::new(upload))), progress)
     }
 }
 
@@ -209,21 +211,21 @@ impl Body for UploadBody {
         };
         if let Poll::Ready(next) = Pin::new(&mut upload.body).poll_frame(context) {
             upload.end_wait();
-            upload.fate.note_part();
+            upload.progress.note_part();
             if next.is_none() {
-                upload.fate.note_end();
+                upload.progress.note_end();
             }
-            return Poll::Ready(next.map(|frame| upload.pass(frame)));
+            return Poll::Ready(next.map(|frame| upload.process_frame(frame)));
         }
         let patience = upload.patience();
         let wait = upload.wait.get_or_insert_with(|| {
-            let begun = Instant::now();
-            Wait { begun, deadline: Box::pin(tokio::time::sleep_until(begun + patience)) }
+            let started_at = Instant::now();
+            Wait { started_at, deadline: Box::pin(tokio::time::sleep_until(started_at + patience)) }
         });
         if wait.deadline.as_mut().poll(context).is_pending() {
             return Poll::Pending;
         }
-        upload.fate.note_break();
+        upload.progress.note_break();
         Poll::Ready(Some(Err(UploadError::Idle)))
     }
 
@@ -245,7 +247,7 @@ impl Body for UploadBody {
 /// Why the body of a request ended early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum UploadError {
-    /// The client broke it off, or it is malformed.
+    /// The client aborted the body, or it is malformed.
     Broken,
     /// The client sent nothing for too long.
     Idle,
@@ -254,7 +256,7 @@ pub(crate) enum UploadError {
 impl fmt::Display for UploadError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Self::Broken => "the client broke off the body of its request",
+            Self::Broken => "the client aborted the body of its request",
             Self::Idle => "the client sent nothing of the body of its request for too long",
         })
     }

@@ -1,4 +1,4 @@
-//! Streams from the first byte to the last record, in bytes of the log a second:
+//! Reads whole streams, plain and compressed. Throughput is in bytes of unpacked log per second:
 //! `cargo bench -p weir-ingest --bench streams`.
 
 use std::io::Write;
@@ -25,8 +25,8 @@ fn log() -> Vec<u8> {
     log
 }
 
-fn compressed(log: &[u8], how: &str) -> Vec<u8> {
-    match how {
+fn compress(log: &[u8], compression: &str) -> Vec<u8> {
+    match compression {
         "gzip" => {
             let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
             encoder.write_all(log).expect("memory takes it");
@@ -37,12 +37,12 @@ fn compressed(log: &[u8], how: &str) -> Vec<u8> {
     }
 }
 
-/// Decompressed on one thread, parsed on every core.
+/// Decompresses on one thread and parses on all cores.
 #[divan::bench(args = ["plain", "gzip", "zstd"], sample_count = 10, sample_size = 1)]
-fn stream(bencher: Bencher<'_, '_>, how: &str) {
+fn stream(bencher: Bencher<'_, '_>, compression: &str) {
     let log = log();
     let lines = log.iter().filter(|byte| **byte == b'\n').count() as u64;
-    let stream = compressed(&log, how);
+    let stream = compress(&log, compression);
     let jobs = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     bencher.counter(BytesCount::new(log.len())).bench(|| {
         let data = DataSet::new(Retention::ValuesOnly, MEMORY_BYTES_MAX, &[]);

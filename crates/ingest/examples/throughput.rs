@@ -1,5 +1,5 @@
-//! Parses a generated log that is held in memory, with all aggregates, and prints how fast:
-//! `cargo run --release --example throughput -p weir-ingest -- MEBIBYTES THREADS...`
+//! Parses a generated log in memory, computes all aggregates, and prints the throughput: `cargo run
+//! --release --example throughput -p weir-ingest -- MEBIBYTES THREADS...`
 
 use std::time::Instant;
 
@@ -14,10 +14,10 @@ fn main() {
         threads.push(1);
     }
     // Leaked, because the parsers' threads need a static lifetime.
-    let log: &'static [u8] = generated(bytes as u64).leak();
+    let log: &'static [u8] = generate_log(bytes as u64).leak();
     let start = Instant::now();
     let lines = memchr::memchr_iter(b'\n', log).count();
-    println!("count of line feeds: {:.2} GB/s", rate(log.len(), start));
+    println!("count of line feeds: {:.2} GB/s", gigabytes_per_s(log.len(), start));
     for retention in [Retention::ValuesOnly, Retention::Segments] {
         for jobs in &threads {
             let data = DataSet::new(retention, 8 << 30, &[]);
@@ -35,7 +35,7 @@ fn main() {
             writer.finish(SourceEnd::Done).expect("the pipeline takes it");
             pipeline.finish();
             let answer = answer.merged().expect("no thread failed");
-            let speed = rate(log.len(), start);
+            let speed = gigabytes_per_s(log.len(), start);
             assert_eq!(progress.snapshot().lines, lines as u64);
             println!(
                 "{retention:?}, {jobs} threads: {speed:.2} GB/s, {} records, memory {:.3} of the log",
@@ -46,13 +46,13 @@ fn main() {
     }
 }
 
-fn generated(bytes: u64) -> Vec<u8> {
+fn generate_log(bytes: u64) -> Vec<u8> {
     let mut traffic = Traffic::new(Options { bytes: Some(bytes), ..Options::default() });
     let mut log = Vec::with_capacity(bytes as usize + 4096);
     while traffic.fill(&mut log, 1 << 20) > 0 {}
     log
 }
 
-fn rate(bytes: usize, start: Instant) -> f64 {
+fn gigabytes_per_s(bytes: usize, start: Instant) -> f64 {
     bytes as f64 / start.elapsed().as_secs_f64() / 1e9
 }

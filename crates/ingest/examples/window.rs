@@ -1,6 +1,6 @@
-//! Feeds generated traffic through a window, and prints the speed and the longest wait for the
-//! data:
-//! `cargo run --release --example window -p weir-ingest -- MEBIBYTES WINDOW_MEBIBYTES THREADS`
+//! Feeds generated traffic through a window, and prints the throughput and the longest wait for the
+//! data: `cargo run --release --example window -p weir-ingest -- MEBIBYTES WINDOW_MEBIBYTES
+//! THREADS`
 //!
 //! With `new` after these, every path of the traffic is distinct.
 
@@ -16,11 +16,11 @@ use weir_ingest::{
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let number = |place: usize, usual: u64| {
-        arguments.get(place).and_then(|text| text.parse().ok()).unwrap_or(usual)
+    let number = |index: usize, default: u64| {
+        arguments.get(index).and_then(|text| text.parse().ok()).unwrap_or(default)
     };
     let (mebibytes, window, jobs) = (number(0, 1_024), number(1, 64), number(2, 2));
-    let is_new = arguments.iter().any(|argument| argument == "new");
+    let has_unique_paths = arguments.iter().any(|argument| argument == "new");
     for retention in [Retention::Window { width: None }, Retention::ValuesOnly] {
         let is_window = retention != Retention::ValuesOnly;
         let memory = if is_window { (window as usize) << 20 } else { 16 << 30 };
@@ -31,15 +31,15 @@ fn main() {
         };
         let pipeline = Pipeline::start(&options, data.clone());
         let writer = pipeline.source("feed", None, FormatChoice::Detect);
-        let is_over = AtomicBool::new(false);
+        let has_ended = AtomicBool::new(false);
         thread::scope(|scope| {
-            let watching = scope.spawn(|| longest_wait(&data, &is_over));
-            let (seconds, lines) = feed(writer, mebibytes, is_new, pipeline);
-            is_over.store(true, Ordering::Relaxed);
+            let watching = scope.spawn(|| longest_wait(&data, &has_ended));
+            let (seconds, lines) = feed(writer, mebibytes, has_unique_paths, pipeline);
+            has_ended.store(true, Ordering::Relaxed);
             let (wait, bytes, reuses) = watching.join().unwrap_or_default();
             println!(
-                "{retention:?}: {:.0} MiB/s, {lines} lines, values locked {:.2} ms at the longest, at \
-                 most {:.1} MiB, given up {reuses} times",
+                "{retention:?}: {:.0} MiB/s, {lines} lines, values locked for at most {:.2} ms, at \
+                 most {:.1} MiB, evicted {reuses} times",
                 mebibytes as f64 / seconds,
                 wait.as_secs_f64() * 1e3,
                 bytes as f64 / f64::from(1 << 20)
@@ -49,7 +49,12 @@ fn main() {
 }
 
 /// Writes the traffic. Returns the seconds spent outside its generation.
-fn feed(mut writer: SourceWriter, mebibytes: u64, is_new: bool, pipeline: Pipeline) -> (f64, u64) {
+fn feed(
+    mut writer: SourceWriter,
+    mebibytes: u64,
+    has_unique_paths: bool,
+    pipeline: Pipeline,
+) -> (f64, u64) {
     const PIECE: u64 = 64;
     let progress = writer.progress().clone();
     let mut seconds = 0.0;
@@ -59,8 +64,8 @@ fn feed(mut writer: SourceWriter, mebibytes: u64, is_new: bool, pipeline: Pipeli
         let mut traffic = Traffic::new(options);
         let mut log = Vec::with_capacity((PIECE as usize) << 20);
         while traffic.fill(&mut log, 1 << 20) > 0 {}
-        if is_new {
-            make_new(&mut log, &mut number);
+        if has_unique_paths {
+            make_paths_unique(&mut log, &mut number);
         }
         let start = Instant::now();
         writer.write_all(&log).expect("the pipeline takes it");
@@ -73,10 +78,10 @@ fn feed(mut writer: SourceWriter, mebibytes: u64, is_new: bool, pipeline: Pipeli
 }
 
 /// Overwrites the beginning of each line's path with a number that no other line has.
-fn make_new(log: &mut [u8], number: &mut u64) {
-    let places: Vec<usize> = memchr::memmem::find_iter(log, b" /").collect();
-    for place in places {
-        let path = &mut log[place + 2..];
+fn make_paths_unique(log: &mut [u8], number: &mut u64) {
+    let offsets: Vec<usize> = memchr::memmem::find_iter(log, b" /").collect();
+    for offset in offsets {
+        let path = &mut log[offset + 2..];
         let end = path.iter().position(|byte| b" ?\n\"".contains(byte)).unwrap_or(0);
         let mut digits = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 14;
         for digit in &mut path[..end.min(10)] {
@@ -89,9 +94,9 @@ fn make_new(log: &mut [u8], number: &mut u64) {
 
 /// Queries the data set as a page does. Returns the longest wait, the peak of the memory in bytes,
 /// and how often values were evicted.
-fn longest_wait(data: &Arc<DataSet>, is_over: &AtomicBool) -> (Duration, usize, u64) {
+fn longest_wait(data: &Arc<DataSet>, has_ended: &AtomicBool) -> (Duration, usize, u64) {
     let (mut longest, mut bytes) = (Duration::ZERO, 0);
-    while !is_over.load(Ordering::Relaxed) {
+    while !has_ended.load(Ordering::Relaxed) {
         let start = Instant::now();
         drop(data.values());
         longest = longest.max(start.elapsed());

@@ -1,4 +1,4 @@
-//! Time and waiting, so that tests can replace them.
+//! The clock for time and sleeping, which tests can replace.
 
 use std::fmt::Debug;
 use std::thread;
@@ -42,12 +42,12 @@ impl Clock for SystemClock {
     }
 }
 
-/// A time of day in seconds since 1970; earlier times count as 1970.
+/// Converts a time to seconds since 1970. Earlier times become 0.
 pub(crate) fn seconds_since_1970(time: SystemTime) -> i64 {
     time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() as i64
 }
 
-/// A clock for tests, which moves only while a thread sleeps. It counts milliseconds.
+/// A clock for tests, in milliseconds. It advances only while a thread sleeps.
 #[cfg(test)]
 #[derive(Debug, Default)]
 pub(crate) struct ManualClock(std::sync::atomic::AtomicU64);

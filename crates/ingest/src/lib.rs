@@ -1,5 +1,5 @@
-//! From sources to segments: a [`SourceWriter`] takes bytes, which are cut into blocks, parsed on
-//! all cores and appended in order.
+//! Reads sources into segments. A [`SourceWriter`] takes bytes, which are cut into blocks, parsed
+//! on all cores and appended in order.
 //!
 //! A [`Pipeline`] owns the threads and the [`DataSet`]. Its queue is bounded in bytes: a source
 //! that is faster than the parsers waits, in a thread or in a task. The progress of a source
@@ -13,7 +13,7 @@
 //! let data = DataSet::new(Retention::Segments, 1 << 30, &[]);
 //! let pipeline = Pipeline::start(&PipelineOptions::new(2, Retention::Segments), data.clone());
 //! let mut log = pipeline.source("access.log", None, FormatChoice::Detect);
-//! // In pieces of any size: a record is read as soon as its line is complete.
+//! // The pieces may have any size: a record is parsed once its line is complete.
 //! log.write_all(b"192.0.2.7 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP")?;
 //! log.write_all(b"/1.1\" 404 17\n")?;
 //! log.finish(SourceEnd::Done)?;
@@ -41,7 +41,9 @@ pub use pipeline::{
     Retention, StageTimes, TotalMemory,
 };
 pub use plain_file::{FoundLine, LineFile, PlainFile, ReadBackError};
-pub use progress::{Phase, SourceEnd, SourceProgress, SourceSample, SourceSnapshot};
+pub use progress::{
+    EarlyBytes, HeldBytes, Phase, SourceEnd, SourceProgress, SourceSample, SourceSnapshot,
+};
 pub use scan::{
     FileRanges, FormatBinding, LineBlocks, MemoryBudget, OrderedMerge, OrderedOutput, Part,
     RangeLines, RecordReader, ScannedText, TallyChunk, TallyEntry, TextPart, TextScan, ValueTally,

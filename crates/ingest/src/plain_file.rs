@@ -6,20 +6,20 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Bytes that are read at once: some dozens of usual lines.
+/// The size of a read in bytes: some dozens of usual lines.
 const READ_BYTES: usize = 16 << 10;
 
-/// The mark with which some programs begin a file of UTF-8.
+/// The byte order mark with which some programs begin a UTF-8 file.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// A plain file that a source was read from, and what identifies it.
+/// A plain file that a source was read from, with its identity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlainFile {
     path: PathBuf,
     identity: FileIdentity,
 }
 
-/// The most parts of files that a source remembers. A file that is rotated every hour has as many
+/// The most parts of files that a source remembers. A file that is rotated every hour has this many
 /// in a week.
 const PARTS_MAX: usize = 168;
 
@@ -30,23 +30,23 @@ pub(crate) struct FileParts(Vec<FilePart>);
 /// A part of a source that was read from one file without a gap.
 #[derive(Debug)]
 struct FilePart {
-    /// Where it begins in the source.
+    /// The offset in the source at which the part begins.
     start: u64,
     file: PlainFile,
-    /// Where it begins in the file.
+    /// The offset in the file at which the part begins.
     file_start: u64,
 }
 
 impl FileParts {
-    /// Notes that the bytes of a source from an offset on are those of a file. The oldest part is
-    /// forgotten if there are too many.
+    /// Records that the bytes of the source from `start` on are those of the file from `file_start`
+    /// on. Drops the oldest part if there are too many.
     pub(crate) fn add(&mut self, start: u64, file: &PlainFile, file_start: u64) {
-        let goes_on = self.0.last().is_some_and(|last| {
+        let is_continued = self.0.last().is_some_and(|last| {
             last.file == *file
                 && start.checked_sub(last.start) == file_start.checked_sub(last.file_start)
                 && file_start >= last.file_start
         });
-        if goes_on {
+        if is_continued {
             return;
         }
         if self.0.len() == PARTS_MAX {
@@ -55,7 +55,7 @@ impl FileParts {
         self.0.push(FilePart { start, file: file.clone(), file_start });
     }
 
-    /// Forgets where the parts of a file are, because it was truncated.
+    /// Forgets the offsets in a file that was truncated.
     pub(crate) fn forget(&mut self, file: &PlainFile) {
         for part in &mut self.0 {
             if part.file == *file {
@@ -64,7 +64,8 @@ impl FileParts {
         }
     }
 
-    /// The file with the byte at an offset of the source, and the offset there.
+    /// Returns the file with the byte at `offset` of the source, and the offset of that byte in the
+    /// file.
     pub(crate) fn find(&self, offset: u64) -> Option<(PlainFile, u64)> {
         let after = self.0.partition_point(|part| part.start <= offset);
         let part = self.0.get(after.checked_sub(1)?)?;
@@ -73,12 +74,12 @@ impl FileParts {
     }
 }
 
-/// What tells a file from another one that has later taken its path.
+/// Identifies a file, even if another one later takes its path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct FileIdentity {
     /// Device and inode, if the system has such numbers.
     number: Option<(u64, u64)>,
-    /// An inode may be used again for another file.
+    /// The creation time, because an inode number may be reused for another file.
     created: Option<SystemTime>,
 }
 
@@ -89,7 +90,7 @@ pub enum ReadBackError {
     Io(io::Error),
     /// Another file has taken the path.
     Replaced,
-    /// The file is shorter than it was, or other bytes are at the place.
+    /// The file is shorter than it was, or its bytes at the offset have changed.
     Changed,
 }
 
@@ -114,15 +115,15 @@ impl From<io::Error> for ReadBackError {
 /// A line that was read back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FoundLine<'a> {
-    /// The line without its end, or the begin of it.
+    /// The line without its line end, or the beginning of it.
     pub bytes: &'a [u8],
-    /// Whether the line is longer.
+    /// Whether the line is longer than `bytes`.
     pub is_cut: bool,
 }
 
-/// A plain file that is open again, to read lines back. Lines close to each other are read at once.
+/// A reopened plain file, from which lines are read back. Nearby lines share a read.
 ///
-/// Memory: that of the longest line that was asked for, and 16 KiB.
+/// Memory: the longest line that was requested, and 16 KiB.
 #[derive(Debug)]
 pub struct LineFile {
     file: File,
@@ -132,13 +133,13 @@ pub struct LineFile {
 }
 
 impl PlainFile {
-    /// The open file at a path. `None` if its identity cannot be read.
+    /// Identifies the open file at a path. Returns `None` if its identity cannot be read.
     pub(crate) fn new(path: &Path, file: &File) -> Option<Self> {
         let identity = FileIdentity::of(&file.metadata().ok()?);
         Some(Self { path: path.to_owned(), identity })
     }
 
-    /// Opens the file again. If it was rotated, it is looked for at its path with `.1` after it.
+    /// Opens the file again. If it was rotated, opens the file at its path with `.1` appended.
     ///
     /// # Errors
     /// If it cannot be opened, or if other files are at these paths.
@@ -153,7 +154,7 @@ impl PlainFile {
     }
 
     fn open_at(&self, path: &Path) -> Result<LineFile, ReadBackError> {
-        // A pipe that has taken the path would make the caller wait.
+        // If a pipe has taken the path, opening it would block.
         if !std::fs::metadata(path)?.is_file() {
             return Err(ReadBackError::Replaced);
         }
@@ -167,29 +168,29 @@ impl PlainFile {
 
 impl FileIdentity {
     fn of(metadata: &Metadata) -> Self {
-        Self { number: number_of(metadata), created: metadata.created().ok() }
+        Self { number: file_number(metadata), created: metadata.created().ok() }
     }
 }
 
 #[cfg(unix)]
-fn number_of(metadata: &Metadata) -> Option<(u64, u64)> {
+fn file_number(metadata: &Metadata) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt;
     Some((metadata.dev(), metadata.ino()))
 }
 
 #[cfg(not(unix))]
-fn number_of(_: &Metadata) -> Option<(u64, u64)> {
+fn file_number(_: &Metadata) -> Option<(u64, u64)> {
     None
 }
 
 impl LineFile {
-    /// Reads the line that begins at an offset, up to `bytes_max` bytes of it. A file that grows
-    /// may end with a line without an end.
+    /// Reads the line that begins at an offset, up to `bytes_max` bytes of it. A growing file may
+    /// end with a line that has no line feed.
     ///
     /// # Errors
     /// If the file cannot be read, ends before the line, or has no line that begins there.
     pub fn line(&mut self, offset: u64, bytes_max: usize) -> Result<FoundLine<'_>, ReadBackError> {
-        // One byte more on both sides: the end of the line before, and that of this one.
+        // One more byte on each side: the line feed before the line, and the one that ends it.
         let first = offset.saturating_sub(1);
         let before = (offset - first) as usize;
         let mut wanted = READ_BYTES.min(before + bytes_max + 2);
@@ -208,11 +209,11 @@ impl LineFile {
         if rest.is_empty() || !self.begins_line(offset, before) {
             return Err(ReadBackError::Changed);
         }
-        Ok(line_of(rest, bytes_max))
+        Ok(first_line(rest, bytes_max))
     }
 
-    /// Has the buffer contain `wanted` bytes from an offset on, or all up to the end of the file.
-    /// Returns whether the file may have more.
+    /// Fills the buffer with `wanted` bytes from an offset on, or with all up to the end of the
+    /// file. Returns whether the file may have more.
     fn fill(&mut self, offset: u64, wanted: usize) -> io::Result<bool> {
         let end = self.start + self.buffer.len() as u64;
         if offset >= self.start && offset + wanted as u64 <= end {
@@ -226,8 +227,8 @@ impl LineFile {
         Ok(read as u64 == wanted)
     }
 
-    /// Whether a line can begin at an offset, given the byte before it. The NUL bytes that truncated
-    /// files have before their lines are no part of them.
+    /// Whether a line can begin at an offset, given the byte before it. Truncated files have NUL
+    /// bytes before their lines; they do not belong to the lines.
     fn begins_line(&self, offset: u64, before: &[u8]) -> bool {
         match before {
             [] => true,
@@ -240,8 +241,8 @@ impl LineFile {
     }
 }
 
-/// The line at the begin of these bytes.
-fn line_of(bytes: &[u8], bytes_max: usize) -> FoundLine<'_> {
+/// Returns the line at the beginning of these bytes.
+fn first_line(bytes: &[u8], bytes_max: usize) -> FoundLine<'_> {
     let end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
     let line = &bytes[..end];
     let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -255,10 +256,10 @@ mod tests {
 
     use super::{FileParts, PARTS_MAX, PlainFile, READ_BYTES, ReadBackError};
 
-    /// A file of a test, which is deleted with it.
-    struct Temporary(PathBuf);
+    /// A temporary file, deleted when it is dropped.
+    struct TemporaryFile(PathBuf);
 
-    impl Temporary {
+    impl TemporaryFile {
         fn new(name: &str, bytes: &[u8]) -> Self {
             let name = format!("weir-plain-file-{}-{name}", std::process::id());
             let path = std::env::temp_dir().join(name);
@@ -267,18 +268,18 @@ mod tests {
         }
 
         fn plain(&self) -> PlainFile {
-            let file = File::open(&self.0).expect("the file is there");
+            let file = File::open(&self.0).expect("the file exists");
             PlainFile::new(&self.0, &file).expect("its metadata")
         }
     }
 
-    impl Drop for Temporary {
+    impl Drop for TemporaryFile {
         fn drop(&mut self) {
             let _ = fs::remove_file(&self.0);
         }
     }
 
-    /// Lines of lengths around those that are read at once, and their offsets.
+    /// Lines with lengths around [`READ_BYTES`], and their offsets.
     fn lines() -> Vec<(u64, Vec<u8>)> {
         let lengths = [0, 1, 5, 200, READ_BYTES - 2, READ_BYTES - 1, READ_BYTES, READ_BYTES + 1];
         let mut offset = 0;
@@ -299,7 +300,7 @@ mod tests {
         let lines = lines();
         let text: Vec<u8> =
             lines.iter().flat_map(|(_, line)| [line, &b"\n"[..]].concat()).collect();
-        let file = Temporary::new("any-order", &text);
+        let file = TemporaryFile::new("any-order", &text);
         let mut open = file.plain().open().expect("the same file");
         let backwards = lines.iter().rev();
         for (offset, line) in lines.iter().chain(backwards) {
@@ -313,8 +314,8 @@ mod tests {
     }
 
     #[test]
-    fn only_the_begins_of_lines_are_read() {
-        let file = Temporary::new("begins", b"\xEF\xBB\xBFone\r\n\0\0two\nthree");
+    fn only_beginnings_of_lines_are_read() {
+        let file = TemporaryFile::new("begins", b"\xEF\xBB\xBFone\r\n\0\0two\nthree");
         let mut open = file.plain().open().expect("the same file");
         let mut found = |offset| open.line(offset, 100).map(|line| line.bytes.to_vec()).ok();
         assert_eq!(found(3).as_deref(), Some(&b"one"[..]));
@@ -327,9 +328,9 @@ mod tests {
 
     #[test]
     fn another_file_at_the_path_is_noticed() {
-        let file = Temporary::new("replaced", b"one\ntwo\n");
+        let file = TemporaryFile::new("replaced", b"one\ntwo\n");
         let plain = file.plain();
-        let other = Temporary::new("other", b"uno\ndos\n");
+        let other = TemporaryFile::new("other", b"uno\ndos\n");
         fs::rename(&other.0, &file.0).expect("the same folder");
         assert!(matches!(plain.open(), Err(ReadBackError::Replaced)));
         fs::remove_file(&file.0).expect("the file");
@@ -341,9 +342,9 @@ mod tests {
 
     #[test]
     fn a_rotated_file_is_found() {
-        let file = Temporary::new("rotated", b"one\ntwo\n");
+        let file = TemporaryFile::new("rotated", b"one\ntwo\n");
         let plain = file.plain();
-        let rotated = Temporary(file.0.with_extension("1"));
+        let rotated = TemporaryFile(file.0.with_extension("1"));
         assert!(plain.path.extension().is_none());
         fs::rename(&file.0, &rotated.0).expect("the same folder");
         fs::write(&file.0, b"uno\ndos\n").expect("a writable folder");
@@ -353,7 +354,8 @@ mod tests {
 
     #[test]
     fn parts_are_found_by_their_offsets() {
-        let files = ["parts-one", "parts-two"].map(|name| Temporary::new(name, name.as_bytes()));
+        let files =
+            ["parts-one", "parts-two"].map(|name| TemporaryFile::new(name, name.as_bytes()));
         let [one, two] = [files[0].plain(), files[1].plain()];
         let mut parts = FileParts::default();
         assert_eq!(parts.find(0), None);
@@ -385,7 +387,7 @@ mod tests {
 
     #[test]
     fn a_truncated_file_is_noticed() {
-        let file = Temporary::new("truncated", b"one\ntwo\n");
+        let file = TemporaryFile::new("truncated", b"one\ntwo\n");
         let plain = file.plain();
         File::options().write(true).open(&file.0).and_then(|file| file.set_len(4)).expect("a file");
         let mut open = plain.open().expect("the same file");

@@ -7,27 +7,35 @@ use std::time::Duration;
 use tokio::sync::watch;
 use weir_core::{Format, LogSource, ReadCounts, UnparsedLine};
 
-use crate::error::StopReason;
-use crate::error::{ReadError, SourceError};
+mod early_bytes;
+mod room_waits;
+mod source_end;
+
+pub use self::early_bytes::{EarlyBytes, HeldBytes};
+use self::room_waits::RoomWaits;
+pub use self::source_end::SourceEnd;
 use crate::plain_file::{FileParts, PlainFile};
 
 /// The state of one source, shared by its writer, the parsers and all observers.
 #[derive(Debug)]
 pub struct SourceProgress {
-    /// Its number in the data set, once it is there.
+    /// The number of the source in the data set, set when it is added.
     number: AtomicU32,
     name: String,
     bytes_total: Option<u64>,
-    /// Bytes read of the input. If it is compressed, these are compressed bytes.
+    /// Bytes read from the input: compressed bytes if it is compressed.
     bytes_taken: AtomicU64,
     /// The lines before this offset, in bytes, are all parsed, skipped, or dropped because the
     /// source was cancelled.
     parsed: watch::Sender<u64>,
-    /// How long it has waited for room in the queue, in nanoseconds.
-    wait_ns: AtomicU64,
+    /// The end of the last block that was cut, in bytes. Blocks before it wait, are being parsed, or are parsed.
+    cut: AtomicU64,
+    early: EarlyBytes,
+    /// The waits for room in the queue.
+    waits: RoomWaits,
     cancelled: AtomicBool,
     removed: AtomicBool,
-    /// The files with its lines, if they can be read again.
+    /// The plain files that contain its lines and can be read again.
     parts: Mutex<FileParts>,
     state: Mutex<State>,
 }
@@ -38,12 +46,13 @@ struct State {
     /// A block was dropped, so the blocks after it do not count.
     has_gap: bool,
     format: Option<(Arc<Format>, Option<f64>)>,
-    /// The records of each format that lines were read in.
+    /// The number of records in each format.
     by_format: Vec<(Arc<Format>, u64)>,
-    /// The number of those formats that the first block with records has.
+    /// The number of formats in the first block that has records. They are the first ones of
+    /// `by_format`.
     first_formats: usize,
-    /// The zone offset of its first record with a time, in seconds, and the number of the block
-    /// with that record among those of all sources.
+    /// The number of the block with its first record that has a time, counted over all sources, and
+    /// the zone offset of that record in seconds.
     first_offset: Option<(u64, i32)>,
     /// All formats that its lines were read with.
     formats: Vec<Arc<Format>>,
@@ -53,11 +62,12 @@ struct State {
     /// The end of the source, which takes effect once it is parsed up to this offset.
     ending: Option<(u64, SourceEnd)>,
     note: Option<String>,
-    /// How its format has changed.
+    /// A note on changes of its format.
     format_note: Option<String>,
+    /// The latest sentence to report to a person, until it is taken.
     news: Option<String>,
-    /// How often the file was truncated while it was followed, and the longest time in which lines
-    /// may have been written that were not read before.
+    /// The number of truncations of a followed file, and the longest time before one in which lines
+    /// may have been lost.
     truncations: Option<(u64, Duration)>,
     phase: Phase,
 }
@@ -96,7 +106,7 @@ impl Counts {
     }
 }
 
-/// What one block adds to its source.
+/// The counts that one block adds to its source.
 #[derive(Debug, Default)]
 pub(crate) struct BlockCounts {
     pub(crate) lines: u64,
@@ -108,37 +118,6 @@ pub(crate) struct BlockCounts {
     pub(crate) by_format: Vec<(Arc<Format>, u64)>,
 }
 
-/// How a source ended. Lines that were read are kept in every case.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SourceEnd {
-    /// Read to its end.
-    Done,
-    /// Failed before its end.
-    Failed(SourceError),
-    /// Ended by the user.
-    Cancelled,
-}
-
-impl From<StopReason> for SourceEnd {
-    fn from(reason: StopReason) -> Self {
-        match reason {
-            StopReason::Cancelled => Self::Cancelled,
-            StopReason::MemoryFull => Self::Failed(SourceError::MemoryFull),
-        }
-    }
-}
-
-impl From<&ReadError> for SourceEnd {
-    fn from(error: &ReadError) -> Self {
-        match error {
-            ReadError::Open(error) => Self::Failed(SourceError::Open(error.to_string())),
-            ReadError::Stream(error) => Self::Failed(SourceError::Stream(error.clone())),
-            ReadError::Refused(why) => Self::Failed(SourceError::Refused(why.clone())),
-            ReadError::Stopped(reason) => (*reason).into(),
-        }
-    }
-}
-
 /// A line that could not be parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceSample {
@@ -146,7 +125,7 @@ pub struct SourceSample {
     pub line: u64,
     /// The column of the parse failure, in bytes from 1.
     pub column: u64,
-    /// What the parser expected there.
+    /// The text that the parser expected there.
     pub reason: String,
     /// The line, truncated.
     pub text: Vec<u8>,
@@ -155,7 +134,7 @@ pub struct SourceSample {
 /// The state of a source at one moment.
 #[derive(Debug, Clone)]
 pub struct SourceSnapshot {
-    /// Its number in the data set, which no other source ever has.
+    /// Its number in the data set, which is never reused.
     pub number: u32,
     /// Its name.
     pub name: String,
@@ -190,7 +169,7 @@ pub struct SourceSnapshot {
 }
 
 impl SourceSnapshot {
-    /// The note on a source whose times are in a zone that it does not name; it is part of `note`.
+    /// Returns the note that times are in a zone that the log does not name. It is part of `note`.
     pub fn local_times_note(&self) -> Option<&'static str> {
         local_times_note(&self.by_format)
     }
@@ -236,7 +215,7 @@ impl LogSource for SourceSnapshot {
     }
 }
 
-/// The most samples kept of a source, as many as a person would read.
+/// The most samples that are kept of a source: as many as a person would read.
 const SAMPLES_MAX: usize = 20;
 
 impl SourceProgress {
@@ -247,7 +226,9 @@ impl SourceProgress {
             bytes_total,
             bytes_taken: AtomicU64::new(0),
             parsed: watch::Sender::new(0),
-            wait_ns: AtomicU64::new(0),
+            cut: AtomicU64::new(0),
+            early: EarlyBytes::default(),
+            waits: RoomWaits::default(),
             cancelled: AtomicBool::new(false),
             removed: AtomicBool::new(false),
             parts: Mutex::default(),
@@ -269,13 +250,14 @@ impl SourceProgress {
         &self.name
     }
 
-    /// The plain file that has the line at an offset of the source, and the line's offset in it.
-    /// `None` if the line comes from elsewhere or was unpacked, or if the file was truncated since.
-    pub fn place_of(&self, offset: u64) -> Option<(PlainFile, u64)> {
+    /// Returns the plain file with the line at `offset` of the source, and the offset of that line
+    /// in the file. `None` if the line comes from elsewhere or was unpacked, or if the file was
+    /// truncated since.
+    pub fn file_offset(&self, offset: u64) -> Option<(PlainFile, u64)> {
         self.lock_parts().find(offset)
     }
 
-    /// Notes that the bytes from an offset on are those of a file from another offset on.
+    /// Records that the bytes from `start` on are those of a file from `file_start` on.
     pub(crate) fn add_part(&self, start: u64, file: &PlainFile, file_start: u64) {
         self.lock_parts().add(start, file, file_start);
     }
@@ -289,7 +271,7 @@ impl SourceProgress {
         self.parts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether its bytes are unpacked, so that the offsets of its lines are not those of the bytes
+    /// Whether its input is packed, so that the offsets of its lines differ from those of the bytes
     /// that arrive.
     pub fn is_packed(&self) -> bool {
         self.lock().compressed
@@ -326,18 +308,41 @@ impl SourceProgress {
         }
     }
 
-    /// What was read of the source so far.
+    /// Returns the counts of everything read so far.
     pub fn read_counts(&self) -> ReadCounts {
         self.lock().counts.read_counts()
     }
 
-    /// How long it has waited for room in the queue so far. A wait counts when it ends.
+    /// Returns how long the source has waited for room in the queue so far. A wait counts from its
+    /// beginning.
     pub fn waited(&self) -> Duration {
-        Duration::from_nanos(self.wait_ns.load(Ordering::Relaxed))
+        self.waits.total()
     }
 
-    pub(crate) fn add_wait(&self, wait: Duration) {
-        self.wait_ns.fetch_add(wait.as_nanos() as u64, Ordering::Relaxed);
+    /// Begins to count a wait for room, until the returned value is dropped. A source waits in one place.
+    pub(crate) fn begin_wait(&self) -> impl Drop {
+        self.waits.begin()
+    }
+
+    /// Notes that all bytes before `offset` are in blocks.
+    pub(crate) fn note_cut(&self, offset: u64) {
+        self.cut.store(offset, Ordering::Relaxed);
+    }
+
+    /// The count of its bytes that wait before its writer.
+    pub fn early_bytes(&self) -> &EarlyBytes {
+        &self.early
+    }
+
+    /// Returns the number of bytes that were received and are not parsed: those of its blocks, and those that wait
+    /// before its writer. The block that is being filled does not count, which is less than one block.
+    pub fn held_bytes(&self) -> u64 {
+        if self.end().is_some() {
+            // The blocks of a cancelled source are dropped.
+            return 0;
+        }
+        let cut = self.cut.load(Ordering::Relaxed);
+        cut.saturating_sub(*self.parsed.borrow()) + self.early.bytes()
     }
 
     /// A receiver for the number of bytes of parsed lines, which can wait for more.
@@ -364,7 +369,7 @@ impl SourceProgress {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// Cancels the source for good: what was read of it leaves the data set too.
+    /// Cancels the source and marks it as removed from the data set.
     pub(crate) fn remove(&self) {
         self.removed.store(true, Ordering::Relaxed);
         self.cancel();
@@ -384,8 +389,8 @@ impl SourceProgress {
         }
     }
 
-    /// The number of the block with its first record that has a time, and the zone offset of that
-    /// record in seconds.
+    /// Returns the number of the block with its first record that has a time, and the zone offset
+    /// of that record in seconds.
     pub(crate) fn first_offset(&self) -> Option<(u64, i32)> {
         self.lock().first_offset
     }
@@ -400,8 +405,8 @@ impl SourceProgress {
         state.formats.iter().chain(counted).any(is_same)
     }
 
-    /// The formats of the records in its first block with some, in the order in which they appeared. They do
-    /// not depend on how far the source is read.
+    /// Returns the formats in its first block that has records, in the order in which they
+    /// appeared. They do not depend on how far the source is read.
     pub fn first_formats(&self) -> Vec<Arc<Format>> {
         let state = self.lock();
         let first = state.by_format.iter().take(state.first_formats);
@@ -429,7 +434,7 @@ impl SourceProgress {
         self.lock().note = note;
     }
 
-    /// Takes the sentence that should be reported to a person now, if there is a new one.
+    /// Takes the latest sentence to report to a person, if there is a new one.
     pub fn take_news(&self) -> Option<String> {
         self.lock().news.take()
     }
@@ -446,7 +451,7 @@ impl SourceProgress {
 
     /// Counts bytes read from a compressed input. From then on the progress of the source is
     /// measured in them.
-    pub fn take_compressed(&self, bytes: u64) {
+    pub fn add_compressed(&self, bytes: u64) {
         self.bytes_taken.fetch_add(bytes, Ordering::Relaxed);
         self.lock().compressed = true;
     }
@@ -471,7 +476,7 @@ impl SourceProgress {
         state.format = Some((format, Some(parsed_share)));
     }
 
-    /// Notes that the file was truncated, and that it was last read this long before.
+    /// Notes that the file was truncated, `unread` after it was last read.
     pub(crate) fn note_truncation(&self, unread: Duration) {
         let mut state = self.lock();
         let (before, longest) = state.truncations.unwrap_or_default();
@@ -484,7 +489,7 @@ impl SourceProgress {
     }
 
     /// Notes that a block was dropped.
-    pub(crate) fn drop_rest(&self) {
+    pub(crate) fn note_gap(&self) {
         self.lock().has_gap = true;
     }
 
@@ -531,7 +536,9 @@ impl SourceProgress {
         bytes
     }
 
-    pub(crate) fn parsed_to(&self, offset: u64) {
+    /// Sets the offset up to which the source is parsed. Ends the source if its end was set for
+    /// this offset.
+    pub(crate) fn set_parsed(&self, offset: u64) {
         let mut state = self.lock();
         if let Some((_, end)) = state.ending.take_if(|(ending, _)| *ending <= offset) {
             state.end.get_or_insert(end);
@@ -546,7 +553,7 @@ impl SourceProgress {
 }
 
 impl State {
-    /// A clause about truncations of a followed file.
+    /// Returns a clause about the truncations of a followed file.
     fn truncation_note(&self) -> Option<String> {
         let (count, unread) = self.truncations?;
         let times = match count {

@@ -1,15 +1,15 @@
-// What the pages with a form share: they ask for something that takes its time, and say how it went.
+// Code shared by the pages with a form, which send long requests and report their outcome.
 
 export const element = (id) => document.getElementById(id);
 
-/** Says something about what was asked for. */
+/** Shows a message about the request. */
 export function say(text, isBad = false) {
   const message = element("message");
   message.textContent = text;
   message.classList.toggle("bad", isBad);
 }
 
-/** Does something that takes these seconds. The button `start` waits for it, and `progress` shows how far it is. */
+/** Runs work of a known duration. Meanwhile the button `start` is disabled, and `progress` advances. */
 export async function during(seconds, work) {
   const [start, progress, begun] = [element("start"), element("progress"), performance.now()];
   const timer = setInterval(() => {
@@ -31,7 +31,7 @@ export async function during(seconds, work) {
   }
 }
 
-/** The answer to a question; `null` if it is a sentence why there is none, which is said. */
+/** Sends a request. Shows the message of an error response, and returns `null`. */
 export async function ask(path, options = {}) {
   const answer = await fetch(path, options);
   if (answer.ok) return answer;

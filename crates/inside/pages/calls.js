@@ -1,4 +1,4 @@
-// The page of calls: counts those of marked functions for a while, and shows who called whom.
+// The page of calls: records the calls of marked functions, and shows callers and called functions.
 
 import { ask, during, element, say } from "./asking.js";
 
@@ -11,7 +11,7 @@ function duration(seconds) {
   return `${(seconds * 1e6).toFixed(1)} µs`;
 }
 
-/** The calls of each function by all its callers. */
+/** Sums the calls of each function over its callers. */
 function byFunction(calls) {
   const functions = new Map();
   for (const { name, calls: number, own, accumulated } of calls) {
@@ -36,7 +36,7 @@ function row(first, { calls, own, accumulated }, className) {
   return line;
 }
 
-/** Who called a function, and what it called, as rows below its own. */
+/** Rows for the callers of a function and for the functions that it called. */
 function related(name) {
   const callers = state.calls.filter((it) => it.name === name);
   const called = state.calls.filter((it) => it.caller === name);
@@ -78,8 +78,9 @@ function show({ seconds, calls }) {
   state.calls = calls;
   state.functions = byFunction(calls);
   element("found").hidden = calls.length === 0;
+  element("empty").hidden = calls.length > 0;
   const number = state.functions.reduce((sum, it) => sum + it.calls, 0);
-  if (calls.length === 0) say("No marked function was called. Send it some work, and count again.");
+  if (calls.length === 0) say("No marked function was called. Give the program some work, and count again.");
   else say(`${count.format(number)} calls of ${count.format(state.functions.length)} functions in ${seconds.toFixed(1)} s`);
   draw();
 }

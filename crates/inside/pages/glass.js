@@ -1,4 +1,4 @@
-// The page of one request: waits for it, and draws its steps.
+// The page of one request: waits for the request, and draws its steps.
 
 import { ask, during, element, say } from "./asking.js";
 
@@ -6,7 +6,7 @@ const ROWS_MAX = 200;
 
 const state = { glass: null, showsAll: false, waiting: null };
 
-/** A time in the unit that suits it. */
+/** Formats a time in a suitable unit. */
 function time(seconds) {
   const size = Math.abs(seconds);
   if (size === 0) return "0";
@@ -26,7 +26,14 @@ function cell(text, className = "") {
   return made;
 }
 
-/** From when to when the steps last. */
+/** A cell with the title that it has in a narrow window, in which the table has no head. */
+function titled(text, title) {
+  const made = cell(text);
+  if (text !== "") made.dataset.title = title;
+  return made;
+}
+
+/** The start and the length of the time span that contains all steps. */
 function span(steps) {
   let [from, to] = [0, 0];
   for (const step of steps) {
@@ -50,22 +57,22 @@ function stepRow(step, { from, length }) {
   track.className = "track";
   const bar = document.createElement("div");
   bar.className = "bar";
-  // The last step stays inside.
-  bar.style.left = `min(${(100 * (step.begun - from)) / length}%, 100% - 2px)`;
+  // Keeps the bar of the last step visible.
+  bar.style.left = `min(${(100 * (step.begun - from)) / length}%, 100% - 4px)`;
   bar.style.width = `${(100 * step.duration) / length}%`;
   track.append(bar);
   when.append(track);
-  row.append(name, cell(time(step.begun)), cell(time(step.duration)));
-  row.append(cell(count(step.bytes)), when);
+  row.append(name, titled(time(step.begun), "Begins"), titled(time(step.duration), "Takes"));
+  row.append(titled(count(step.bytes), "Bytes"), when);
   return row;
 }
 
 function leftOutRow(number) {
   const row = document.createElement("tr");
   row.className = "left-out";
-  const told = cell(`${count(number)} steps between are left out`);
-  told.colSpan = 5;
-  row.append(told);
+  const message = cell(`${count(number)} steps are omitted here`);
+  message.colSpan = 5;
+  row.append(message);
   return row;
 }
 
@@ -124,19 +131,20 @@ function show(glass) {
   drawTotals();
   drawHeads();
   element("found").hidden = false;
+  element("empty").hidden = true;
   element("name").focus({ preventScroll: true });
 }
 
-/** Forgets what was shown before, so that nobody takes it for what is waited for. */
+/** Hides the previous result, which could be mistaken for the new one. */
 function clear() {
   state.glass = null;
   for (const id of ["found", "sums", "heads"]) element(id).hidden = true;
 }
 
-/** The kinds of things on which there are conditions, and how these are asked for. */
+/** The kinds that support a condition, with the label and placeholder of its field. */
 const CONDITIONS = {
   request: { label: "that meets", placeholder: "status>=500 and path^=/api" },
-  call: { label: "whose name has", placeholder: "key set" },
+  call: { label: "whose name contains", placeholder: "key set" },
 };
 
 function question() {

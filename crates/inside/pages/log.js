@@ -1,11 +1,11 @@
-// The page of the log: shows the last messages, and changes the filter.
+// The log page: shows the last messages, and changes the filter.
 
 import { element, say } from "./asking.js";
 
-/** Messages that the page keeps, as the program does. */
+/** The most messages on the page; the program keeps the same number. */
 const EVENTS_MAX = 1000;
 
-/** An answer takes no longer, or there is none. */
+/** The timeout of a request. */
 const TIMEOUT_MS = 5000;
 
 const state = { next: 0, filter: null, hasFailed: false };
@@ -18,21 +18,21 @@ function part(name, className, text) {
 }
 
 function repeats({ repeated, similar }) {
-  if (repeated !== undefined) return ` (repeated ${repeated} times)`;
+  if (repeated !== undefined) return repeated === 1 ? " (repeated once)" : ` (repeated ${repeated} times)`;
   return similar === undefined ? "" : ` (and ${similar} more of this kind)`;
 }
 
-/** Control characters, and those that reorder or break a line, by their numbers, as the terminal has them. */
-function visible(text) {
-  const number = (character) => `\\u{${character.codePointAt(0).toString(16)}}`;
-  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, number);
+/** Escapes control characters, and characters that reorder or break a line, as on the terminal. */
+function escapeInvisible(text) {
+  const codePoint = (character) => `\\u{${character.codePointAt(0).toString(16)}}`;
+  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, codePoint);
 }
 
 function line(event) {
   const item = part("li", event.level, "");
-  const fields = Object.entries(event.fields ?? {}).map(([name, value]) => visible(` ${name}=${value}`));
+  const fields = Object.entries(event.fields ?? {}).map(([name, value]) => escapeInvisible(` ${name}=${value}`));
   const message = part("p", "", "");
-  message.append(part("span", "from", `${event.target}: `), visible(event.message));
+  message.append(part("span", "from", `${event.target}: `), escapeInvisible(event.message));
   message.append(part("span", "from", fields.join("")), repeats(event));
   const time = part("time", "", event.time);
   time.dateTime = event.time;
@@ -42,7 +42,7 @@ function line(event) {
 
 function show({ filter, level_max: levelMax, next, events }) {
   const list = element("events");
-  // A program that has started again counts from the beginning.
+  // After a restart, the program numbers its messages from 0 again.
   if (next < state.next) {
     list.replaceChildren();
     state.next = 0;

@@ -1,4 +1,4 @@
-// The links from each page to the others.
+// The links between the admin pages.
 
 const PAGES = [
   ["/", "Route"],

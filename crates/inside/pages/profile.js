@@ -1,27 +1,30 @@
-// The page of a profile: takes one, and draws its folded stacks.
+// The profile page: takes a profile, and draws its folded stacks.
 
 import { ask, during, element, say } from "./asking.js";
 
 const ROW_PX = 19;
 const NARROWEST_PX = 2;
-const ROWS_MAX = 100;
+const ROWS_MAX = 50;
 
-/** A browser has begun to save a file after this time. */
+/** Functions with a smaller share, which would be shown as 0.00 %, are not listed at first. */
+const SHARE_MIN = 0.00005;
+
+/** After this time a browser has started to save a file. */
 const SAVED_MS = 60_000;
 
-/** A function as it was called from the functions above it. */
+/** A node of the call tree: a function in the context of its callers. */
 function node(name, parent) {
   return { name, parent, total: 0, own: 0, children: new Map(), depth: parent ? parent.depth + 1 : 0 };
 }
 
-/** The tree of folded stacks, those of one thread or of all. */
+/** Builds the call tree of stacks: of their threads, or of the functions of one thread. */
 function tree(stacks, thread) {
   const root = node(thread === "" ? "all threads" : thread, null);
-  for (const { functions, samples } of stacks) {
-    if (thread !== "" && functions[0] !== thread) continue;
+  for (const stack of stacks) {
+    const { functions, samples } = stack;
     let at = root;
     at.total += samples;
-    for (const name of thread === "" ? functions : functions.slice(1)) {
+    for (const name of thread === "" ? [stack.thread, ...functions] : functions) {
       let child = at.children.get(name);
       if (child === undefined) {
         child = node(name, at);
@@ -35,33 +38,40 @@ function tree(stacks, thread) {
   return root;
 }
 
+/** Reads lines of the form `STAGE;THREAD;FUNCTION;FUNCTION SAMPLES`. */
 function parse(folded) {
   const stacks = [];
   for (const line of folded.split("\n")) {
     const space = line.lastIndexOf(" ");
     if (space < 0) continue;
-    stacks.push({ functions: line.slice(0, space).split(";"), samples: Number(line.slice(space + 1)) });
+    const [stage, thread, ...functions] = line.slice(0, space).split(";");
+    stacks.push({ stage, thread, functions, samples: Number(line.slice(space + 1)) });
   }
   return stacks;
 }
 
-/** Own samples of each function, and those of all stacks that it is in. */
-function functionTimes(stacks, thread) {
+/** The stacks of the chosen stage and thread. */
+function chosen() {
+  const [stage, thread] = [element("stage").value, element("thread").value];
+  const isChosen = (choice, value) => choice === "" || choice === value;
+  return state.stacks.filter((it) => isChosen(stage, it.stage) && isChosen(thread, it.thread));
+}
+
+/** The own samples of each function, and the samples of all stacks that contain it. */
+function functionTimes(stacks) {
   const times = new Map();
   for (const { functions, samples } of stacks) {
-    if (thread !== "" && functions[0] !== thread) continue;
-    const called = functions.slice(1);
-    for (const name of new Set(called)) {
+    for (const name of new Set(functions)) {
       const time = times.get(name) ?? { name, own: 0, total: 0 };
       time.total += samples;
       times.set(name, time);
     }
-    if (called.length > 0) times.get(called[called.length - 1]).own += samples;
+    if (functions.length > 0) times.get(functions.at(-1)).own += samples;
   }
   return [...times.values()];
 }
 
-const state = { stacks: [], samples: 0, total: 0, unit: "nanoseconds", root: null, focus: null, current: null, sort: "own", nodes: new Map() };
+const state = { stacks: [], samples: 0, total: 0, unit: "nanoseconds", root: null, focus: null, current: null, sort: "own", showsAll: false, nodes: new Map() };
 
 function share(samples) {
   const of = state.root.total;
@@ -69,7 +79,7 @@ function share(samples) {
   return `${percent.toFixed(percent < 10 ? 2 : 1)} %`;
 }
 
-/** What a number of samples stands for: a time, or bytes. */
+/** Formats the time or the bytes that a number of samples represents. */
 function amount(samples) {
   const amount = (state.total * samples) / state.samples;
   if (state.unit === "bytes") {
@@ -79,12 +89,12 @@ function amount(samples) {
   return amount < 1e9 ? `${Math.round(amount / 1e6)} ms` : `${(amount / 1e9).toFixed(2)} s`;
 }
 
-/** A colour for a crate or a library: the part of a name before `::`, without what stands before it. */
-function colour(name) {
+/** The hue of a function's crate or library: the name before the first `::`, without leading punctuation. */
+function hue(name) {
   const crate = /^[<&*\s(]*([A-Za-z_0-9.]+)/.exec(name)?.[1] ?? name;
   let hash = 0;
   for (const character of crate) hash = (hash * 31 + character.codePointAt(0)) >>> 0;
-  return `hsl(${hash % 360} var(--flame-saturation) var(--flame-lightness))`;
+  return hash % 360;
 }
 
 function isFound(name) {
@@ -92,7 +102,7 @@ function isFound(name) {
   return wanted !== "" && name.toLowerCase().includes(wanted);
 }
 
-/** Draws the tree from the function that is looked at; what stands above it keeps its whole width. */
+/** Draws the tree from the focused function. Its callers above it take the whole width. */
 function draw() {
   const flame = element("flame");
   const width = flame.clientWidth;
@@ -112,7 +122,7 @@ function draw() {
     frame.style.left = `${left}px`;
     frame.style.width = `${Math.max(wide - 1, 1)}px`;
     frame.style.top = `${at.depth * ROW_PX}px`;
-    frame.style.background = colour(at.name);
+    frame.style.setProperty("--hue", hue(at.name));
     frame.classList.toggle("found", isFound(at.name));
     frame.classList.toggle("above", at !== state.focus && above.includes(at));
     flame.append(frame);
@@ -139,7 +149,7 @@ function draw() {
 }
 
 function tell(at) {
-  element("detail").textContent = at === null ? "" : `${at.name}: ${share(at.total)} (${amount(at.total)}), of it own ${share(at.own)}`;
+  element("detail").textContent = at === null ? "" : `${at.name}: ${share(at.total)} (${amount(at.total)}), own ${share(at.own)}`;
 }
 
 function lookAt(at) {
@@ -151,7 +161,7 @@ function lookAt(at) {
 }
 
 function moveTo(at) {
-  // One that is too narrow is not drawn.
+  // A frame that is too narrow is not drawn.
   if (!at?.frame?.isConnected) return;
   if (state.current?.frame) state.current.frame.tabIndex = -1;
   state.current = at;
@@ -162,12 +172,13 @@ function moveTo(at) {
 
 function drawRows() {
   const body = element("rows");
-  const thread = element("thread").value;
   const wanted = element("find").value.trim();
-  const times = functionTimes(state.stacks, thread).filter((it) => wanted === "" || isFound(it.name));
+  const times = functionTimes(chosen()).filter((it) => wanted === "" || isFound(it.name));
   times.sort((a, b) => b[state.sort] - a[state.sort] || a.name.localeCompare(b.name));
   body.replaceChildren();
-  for (const time of times.slice(0, ROWS_MAX)) {
+  const notable = times.filter((time) => time[state.sort] >= SHARE_MIN * state.root.total).slice(0, ROWS_MAX);
+  const shown = state.showsAll ? times : notable;
+  for (const time of shown) {
     const row = document.createElement("tr");
     for (const text of [share(time.own), share(time.total), time.name]) {
       const cell = document.createElement("td");
@@ -176,8 +187,9 @@ function drawRows() {
     }
     body.append(row);
   }
-  const left = times.length - ROWS_MAX;
-  element("more").textContent = left > 0 ? `and ${left} functions with less; find them by name` : "";
+  const left = times.length - shown.length;
+  element("more").textContent = left > 0 ? `${left} more functions are not listed.` : "";
+  element("all").hidden = left === 0;
   for (const button of document.querySelectorAll(".sort")) {
     const isSorted = button.dataset.key === state.sort;
     button.closest("th").setAttribute("aria-sort", isSorted ? "descending" : "none");
@@ -187,16 +199,15 @@ function drawRows() {
 function showShare() {
   const wanted = element("find").value.trim();
   let samples = 0;
-  const thread = element("thread").value;
-  for (const stack of state.stacks) {
-    const isOfThread = thread === "" || stack.functions[0] === thread;
-    if (isOfThread && stack.functions.slice(1).some(isFound)) samples += stack.samples;
+  for (const stack of chosen()) {
+    if (stack.functions.some(isFound)) samples += stack.samples;
   }
   element("share").textContent = wanted === "" ? "" : `in ${share(samples)} of the samples`;
 }
 
 function show() {
-  state.root = tree(state.stacks, element("thread").value);
+  state.root = tree(chosen(), element("thread").value);
+  element("empty").hidden = true;
   element("found").hidden = false;
   element("functions").hidden = false;
   state.current = state.root;
@@ -207,29 +218,35 @@ function show() {
   showShare();
 }
 
+/** Offers the stages or the threads of the profile for a choice, those with the most samples first. */
+function offer(key) {
+  const sums = new Map();
+  for (const stack of state.stacks) sums.set(stack[key], (sums.get(stack[key]) ?? 0) + stack.samples);
+  const sorted = [...sums].sort((a, b) => b[1] - a[1]);
+  const text = ([name, samples]) => `${name} (${Math.round((100 * samples) / state.samples)} %)`;
+  const options = sorted.map((sum) => new Option(text(sum), sum[0]));
+  element(key).replaceChildren(new Option(`all ${sums.size}`, ""), ...options);
+}
+
 function showProfile(folded, total, unit, lost) {
   state.stacks = parse(folded);
+  state.showsAll = false;
   const samples = state.stacks.reduce((sum, it) => sum + it.samples, 0);
   state.samples = samples;
   state.total = total;
   state.unit = unit;
-  const threads = new Map();
-  for (const { functions, samples } of state.stacks) {
-    threads.set(functions[0], (threads.get(functions[0]) ?? 0) + samples);
-  }
-  const choice = element("thread");
-  choice.replaceChildren(new Option(`all ${threads.size}`, ""));
-  for (const [name] of [...threads].sort((a, b) => b[1] - a[1])) choice.append(new Option(name, name));
+  for (const key of ["stage", "thread"]) offer(key);
   if (samples === 0) {
     element("found").hidden = true;
     element("functions").hidden = true;
-    say("Nothing was seen. Send it some work, and take another profile.");
+    element("empty").hidden = false;
+    say("The profile has no samples. Give the program some work, and take another profile.");
     return;
   }
   const kind = element("kind").selectedOptions[0].textContent;
   element("width").textContent = kind;
   const counted = unit === "bytes" ? "" : `${samples} samples, `;
-  const missing = lost === 0 ? "" : `; there was no room for ${lost} more samples`;
+  const missing = lost === 0 ? "" : `; ${lost} more samples were lost because the table was full`;
   say(`${counted}${amount(samples)} of ${kind}${missing}`);
   show();
 }
@@ -238,7 +255,7 @@ async function take(event) {
   event.preventDefault();
   const [time, hz] = [Number(element("seconds").value), Number(element("hz").value)];
   await during(time, async () => {
-    const answer = await ask(`/profile/folded?seconds=${time}&hz=${hz}&kind=${element("kind").value}`);
+    const answer = await ask(`/profile/folded?by=stage&seconds=${time}&hz=${hz}&kind=${element("kind").value}`);
     if (answer === null) return;
     const field = (name) => answer.headers.get(`profile-${name}`);
     link(field("id"));
@@ -246,14 +263,14 @@ async function take(event) {
   });
 }
 
-/** Leads the links to the files of the profile that is shown. */
+/** Sets the download links to the files of the shown profile. */
 function link(id) {
   for (const save of document.querySelectorAll("#found a[download]")) {
     save.href = `/profile/${save.dataset.format}?id=${id}`;
   }
 }
 
-/** Saves a file of the profile that is shown. A link alone would save the sentence that it is kept no longer. */
+/** Saves a file of the shown profile. A plain link would save the error message if the profile is not stored any more. */
 async function save(event) {
   event.preventDefault();
   const { href, download } = event.currentTarget;
@@ -289,7 +306,12 @@ function press(event) {
 
 element("take").addEventListener("submit", take);
 for (const link of document.querySelectorAll("#found a[download]")) link.addEventListener("click", save);
-element("thread").addEventListener("change", show);
+for (const key of ["stage", "thread"]) element(key).addEventListener("change", show);
+element("all").addEventListener("click", () => {
+  state.showsAll = true;
+  drawRows();
+  element("rows").closest("table").querySelector(".sort").focus({ preventScroll: true });
+});
 element("find").addEventListener("input", () => {
   draw();
   drawRows();

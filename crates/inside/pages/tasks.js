@@ -1,25 +1,12 @@
-// Lists tasks and threads each second. Names are hostile: they become text, never markup.
+// Lists tasks and threads every second. Names may be hostile: they become text, never markup.
+
+import { count, percent, size } from "./numbers.js";
 
 const INTERVAL_MS = 1000;
 const TIMEOUT_MS = 5000;
 const HISTORY_MAX = 60;
 
 const byId = (id) => document.getElementById(id);
-const number = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
-const count = (value) => number.format(value);
-const percent = (share) => `${(share * 100).toFixed(1)}%`;
-
-function size(bytes) {
-  const units = ["B", "kB", "MB", "GB", "TB"];
-  let unit = 0;
-  let value = bytes;
-  while (value >= 999.5 && unit < units.length - 1) {
-    value /= 1000;
-    unit += 1;
-  }
-  const digits = unit === 0 ? 0 : value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
-  return `${value.toFixed(digits)} ${units[unit]}`;
-}
 
 function time(seconds) {
   if (seconds < 1) return `${(seconds * 1000).toFixed(seconds < 0.01 ? 2 : 0)} ms`;
@@ -28,7 +15,7 @@ function time(seconds) {
   return `${(seconds / 3600).toFixed(0)} h`;
 }
 
-/** A column: its key, its title, the value that it shows and sorts by, and how that is written. */
+/** A column: its key, its title, the value that it shows and sorts by, and the format of the value. */
 const text = (key, title, value, options = {}) => ({ key, title, value, write: String, isText: true, ...options });
 const value = (key, title, of, write, options = {}) => ({ key, title, value: of, write, isText: false, ...options });
 const rate = (key, title, write) => value(key, title, (row) => row.rates?.[key], write);
@@ -59,12 +46,12 @@ const TABLES = {
   tasks: {
     rows: (answer) => answer.tasks,
     key: (row) => `task ${row.id}`,
-    // The server sorts these: it may have more than it sends.
+    // The server sorts the tasks, because it may have more than it sends.
     isSorted: true,
     columns: [
-      text("state", "State", (row) => row.state, { className: (row) => `is-${row.state}` }),
-      text("kind", "Kind", (row) => row.kind),
       text("name", "Name", (row) => row.name || `task ${row.id}`, { opens: true, className: () => "name" }),
+      text("kind", "Kind", (row) => row.kind),
+      text("state", "State", (row) => row.state, { className: (row) => `is-${row.state}` }),
       ...WORK,
       value("age", "Age", (row) => row.age, time),
       value("memory", "Memory", (row) => row.memory_bytes, size),
@@ -80,7 +67,7 @@ const TABLES = {
       text("state", "State", (row) => row.state ?? ""),
       rate("running", "On a processor", percent),
       rate("system", "Of that, system", percent),
-      rate("waiting", "Waits for one", percent),
+      rate("waiting", "Waits for a processor", percent),
       rate("busy", "Busy", percent),
       rate("switches", "Waits/s", count),
       rate("preemptions", "Preempted/s", count),
@@ -115,7 +102,7 @@ function make(name, className, content) {
   return made;
 }
 
-/** Sets a text only if it is another one, so that a selection stays. */
+/** Sets a text only if it differs, so that a selection is kept. */
 function setText(place, content) {
   if (place.textContent !== content) place.textContent = content;
 }
@@ -163,7 +150,7 @@ function sorted(table) {
   const order = table.isAscending ? 1 : -1;
   return rows.sort((one, other) => {
     const [a, b] = [column.value(one), column.value(other)];
-    // What is not known comes last.
+    // Unknown values come last.
     if (a === undefined || b === undefined) return (a === undefined) - (b === undefined);
     return order * (column.isText ? a.localeCompare(b) : a - b);
   });
@@ -174,6 +161,8 @@ function newRow(table, key) {
   row.dataset.key = key;
   for (const column of table.columns) {
     const cell = make("td", column.isText ? "text" : "");
+    // In a narrow window the style sheet puts the title before the value.
+    cell.dataset.title = column.title;
     if (column.opens) {
       const button = make("button", "open");
       button.type = "button";
@@ -193,10 +182,11 @@ function fillRow(table, row, item) {
     setText(place, shown === undefined ? "–" : column.write(shown));
     if (column.opens) place.title = shown;
     if (column.className) cell.className = `text ${column.className(item)}`;
+    cell.classList.toggle("is-nothing", shown === undefined || shown === 0);
   });
 }
 
-/** Draws a table with the rows that it has, so that the focus stays where it is. */
+/** Draws a table, and reuses its rows, so that the focus is kept. */
 function drawTable(name) {
   const table = TABLES[name];
   const body = byId(name).tBodies[0];
@@ -210,7 +200,7 @@ function drawTable(name) {
   });
   if (drawn.length === 0) {
     const row = make("tr");
-    const cell = make("td", "text", name === "threads" ? "This system does not tell." : "None.");
+    const cell = make("td", "text", name === "threads" ? "This system does not list threads." : "None.");
     cell.colSpan = table.columns.length;
     row.append(cell);
     drawn.push(row);
@@ -221,7 +211,7 @@ function drawTable(name) {
   if (focused !== document.activeElement && body.contains(focused)) focused.focus({ preventScroll: true });
 }
 
-/** Keeps the rates of the last minute of everything that is listed. */
+/** Keeps the rates of the last minute of all listed items. */
 function keepHistory() {
   const kept = new Map();
   for (const name of ["kinds", "tasks", "threads"]) {
@@ -232,7 +222,7 @@ function keepHistory() {
       kept.set(key, { item, rates, seen: Date.now() });
     }
   }
-  // What is not listed at the moment may come back, or has ended.
+  // An item that is not listed has ended, or may be listed again.
   for (const [key, history] of state.histories) {
     if (!kept.has(key) && (key === state.open || Date.now() - history.seen < HISTORY_MAX * INTERVAL_MS)) {
       kept.set(key, history);
@@ -242,8 +232,8 @@ function keepHistory() {
 }
 
 const BUSY_SOURCES = {
-  system: "Busy is what the system counts: on a processor, or waiting for one.",
-  program: "The system does not count how long threads are busy. Those are listed with it that count it themselves, without what they do between two tasks.",
+  system: "Busy, measured by the system, is the time on a processor or waiting for one.",
+  program: "The system does not measure how long threads are busy. Busy is only known for threads that measure it themselves, and excludes their work between two tasks.",
 };
 
 function drawBusySource() {
@@ -268,31 +258,33 @@ function openDetail(key) {
   drawDetail();
 }
 
+/** The rates with a chart: title, format, and the smallest full height, so that noise stays at the bottom. */
 const CHARTS = {
-  busy: ["Busy", percent],
-  scheduled: ["Scheduled", percent],
-  running: ["On a processor", percent],
-  waiting: ["Waits for a processor", percent],
-  polls: ["Polls/s", count],
-  requests: ["Requests/s", count],
-  bytes: ["Bytes/s", size],
-  switches: ["Waits/s", count],
+  busy: ["Busy", percent, 0.1],
+  scheduled: ["Scheduled", percent, 0.1],
+  running: ["On a processor", percent, 0.1],
+  waiting: ["Waits for a processor", percent, 0.1],
+  polls: ["Polls/s", count, 10],
+  requests: ["Requests/s", count, 10],
+  bytes: ["Bytes/s", size, 1000],
+  switches: ["Waits/s", count, 10],
 };
 
 function drawChart(name, rates) {
-  const [title, write] = CHARTS[name];
+  const [title, write, floor] = CHARTS[name];
   const values = rates.map((it) => it[name] ?? 0);
-  const top = Math.max(...values);
+  const most = Math.max(...values);
+  const top = Math.max(most, floor);
   const chart = make("div", "chart");
   const line = make("p");
-  line.append(make("span", "", title), make("span", "", `${write(values.at(-1))} now, ${write(top)} at most`));
+  line.append(make("span", "", title), make("span", "", `${write(values.at(-1))} now, ${write(most)} at most; the top is ${write(top)}`));
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   svg.setAttribute("viewBox", `0 0 ${HISTORY_MAX - 1} 100`);
   svg.setAttribute("preserveAspectRatio", "none");
   svg.setAttribute("aria-hidden", "true");
   const curve = document.createElementNS("http://www.w3.org/2000/svg", "polyline");
   const first = HISTORY_MAX - values.length;
-  const height = (it) => (top > 0 ? 98 - (96 * it) / top : 98);
+  const height = (it) => 98 - (96 * it) / top;
   curve.setAttribute("points", values.map((it, index) => `${first + index},${height(it)}`).join(" "));
   svg.append(curve);
   chart.append(line, svg);
@@ -324,7 +316,7 @@ function drawDetail() {
   const title = [item.kind, item.name].filter((part) => part).join(" · ");
   setText(byId("detail-title"), title || state.open);
   const isListed = Date.now() - history.seen < 2 * INTERVAL_MS;
-  setText(byId("detail-message"), isListed ? "" : "It is not listed any more: it has ended, or others do more.");
+  setText(byId("detail-message"), isListed ? "" : "It is not listed any more: it has ended, or others are busier.");
   const list = byId("facts");
   const drawn = facts(item).flatMap(([name, shown]) => [make("dt", "", name), make("dd", "", shown)]);
   list.replaceChildren(...drawn);
@@ -335,22 +327,22 @@ function drawDetail() {
 async function showStack() {
   const place = byId("stack-text");
   place.hidden = false;
-  place.textContent = "Asking.";
+  place.textContent = "Loading.";
   const id = Number(state.open.slice("thread ".length));
   try {
     const answer = await fetch("/threads/stacks.json", { signal: AbortSignal.timeout(TIMEOUT_MS) });
-    if (!answer.ok) throw new Error((await answer.text()) || `the answer is ${answer.status}`);
+    if (!answer.ok) throw new Error((await answer.text()) || `the response is ${answer.status}`);
     const { threads } = await answer.json();
     const thread = threads.find((it) => it.id === id);
     if (thread === undefined) throw new Error("the thread has ended");
-    // The innermost function first, as debuggers print it.
+    // Shows the innermost function first, as debuggers do.
     place.textContent = [...thread.functions].reverse().join("\n") || "Its stack is empty.";
   } catch (error) {
     place.textContent = `There is no stack: ${error.message}`;
   }
 }
 
-/** A sentence that is the same is not set again: it would be read out each second. */
+/** Shows a sentence. An unchanged one is not set again, because a screen reader would repeat it every second. */
 function say(sentence, hasFailed) {
   const place = byId("message");
   place.classList.toggle("has-failed", hasFailed);
@@ -358,21 +350,21 @@ function say(sentence, hasFailed) {
 }
 
 async function look() {
-  // A page that nobody sees costs nothing.
+  // A hidden page sends no requests.
   if (document.visibilityState === "hidden") return;
   const turn = (state.asked += 1);
   const { sort, isAscending } = TABLES.tasks;
   const query = new URLSearchParams({ sort, order: isAscending ? "ascending" : "descending", find: byId("find").value });
   try {
     const answer = await fetch(`/tasks.json?${query}`, { signal: AbortSignal.timeout(TIMEOUT_MS) });
-    if (!answer.ok) throw new Error(`its answer is ${answer.status}`);
+    if (!answer.ok) throw new Error(`the response is ${answer.status}`);
     const tasks = await answer.json();
-    // A later question may have been answered first.
+    // Ignores the response if a later request was sent.
     if (turn < state.asked) return;
     state.answer = tasks;
     keepHistory();
     drawAll();
-    say(tasks.span ? "" : "Rates are known in a second.", false);
+    say(tasks.span ? "" : "Rates will be known in a second.", false);
   } catch (error) {
     if (turn === state.asked) say(`Weir does not answer: ${error.message}. The page tries again.`, true);
   }

@@ -1,15 +1,14 @@
-//! The server of the address at which a program can be looked into.
+//! The admin server.
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use hyper::body::Incoming;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, VARY};
 use hyper::{Method, Request, Response};
 use weir_log::Log;
 use weir_net::socket::{Address, BindError, BindOptions, Listener, reserve_connections};
-use weir_net::{Body, Client, HostGuard, ServeOptions, Server};
+use weir_net::{Body, Client, HostGuard, IncomingBody, ServeOptions, Server};
 use weir_observe::task::TaskName;
 use weir_server::{AccessToken, Refusal, asset, respond};
 use weir_view::to_json;
@@ -19,23 +18,23 @@ use crate::answers::json;
 use crate::glass::{self, GlassRequest};
 use crate::inside::Inside;
 use crate::log::{set_filter, tail};
-use crate::metrics::{TextFormat, chosen_format};
+use crate::metrics::{TextFormat, negotiate_format};
 use crate::own_tasks;
 use crate::pages::page_file;
 use crate::profiles::{ProfileRequest, Profiles};
 use crate::route::History;
-use crate::tasks::{TaskWatch, TasksRequest};
+use crate::tasks::{TaskMonitor, TasksRequest};
 
-/// Connections at most. A collector has one, and so has a page; idle ones make room for new ones.
+/// The most connections. A collector and a page need one each; idle ones are closed in favour of new ones.
 const CONNECTIONS_MAX: usize = 32;
 
-/// How long a page may leave its connection idle, and how long the head of a request may take.
+/// How long a connection may be idle, and how long the head of a request may take.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Numbers are not read more often than this: what is asked for more often gets the same text again.
+/// Responses are cached for this long, which bounds how often the numbers are collected.
 const FRESH_FOR: Duration = Duration::from_millis(100);
 
-/// A server on a listening socket that does not accept connections yet.
+/// An admin server whose socket is bound, and which does not accept connections before [`Self::serve`].
 #[derive(Debug)]
 pub struct AdminServer {
     server: Server,
@@ -44,38 +43,38 @@ pub struct AdminServer {
     log: Option<Log>,
 }
 
-/// What all requests share.
+/// The state that all requests share.
 #[derive(Debug)]
 struct Shared {
     inside: Inside,
     guard: HostGuard,
     token: Option<AccessToken>,
     log: Option<Log>,
-    texts: Mutex<Texts>,
+    metrics: Mutex<MetricsCache>,
     profiles: Profiles,
-    route: Mutex<DrawnRoute>,
-    tasks: TaskWatch,
+    route: Mutex<RouteCache>,
+    tasks: TaskMonitor,
 }
 
-/// The stages of the last seconds, and the last text of the route.
+/// The stages of the last seconds, and the last JSON of the route with its time.
 #[derive(Debug, Default)]
-struct DrawnRoute {
+struct RouteCache {
     history: History,
     text: Option<(Instant, Arc<str>)>,
 }
 
-/// The last text in each format, and when its numbers were read.
+/// The last text in each format with the time of its numbers.
 #[derive(Debug, Default)]
-struct Texts {
+struct MetricsCache {
     prometheus: Option<(Instant, Arc<str>)>,
     open_metrics: Option<(Instant, Arc<str>)>,
 }
 
 impl AdminServer {
-    /// Listens at an address. With a token, only those who have it are let in.
+    /// Binds an address. With a token, requests need it.
     ///
     /// # Errors
-    /// If the address is in use.
+    /// If the address cannot be bound, for example because it is in use.
     pub async fn bind(
         address: &AdminAddress,
         token: Option<AccessToken>,
@@ -100,13 +99,13 @@ impl AdminServer {
         })
     }
 
-    /// Shows the messages of a log, and lets its filter be changed.
+    /// Adds a log, whose messages can be read and whose filter can be changed.
     #[must_use]
     pub fn with_log(self, log: Log) -> Self {
         Self { log: Some(log), ..self }
     }
 
-    /// The address, with its port.
+    /// Returns the bound address, with the port that the system chose.
     pub fn address(&self) -> &Address {
         &self.address
     }
@@ -119,27 +118,27 @@ impl AdminServer {
             guard,
             token,
             log,
-            texts: Mutex::default(),
+            metrics: Mutex::default(),
             profiles: Profiles::default(),
             route: Mutex::default(),
-            tasks: TaskWatch::default(),
+            tasks: TaskMonitor::default(),
         });
-        let watched = shared.clone();
-        let handler = move |request: Request<Incoming>, client: Client| {
-            let (asked, shared) = (shared.asked(&request), shared.clone());
+        let monitored = shared.clone();
+        let handler = move |request: Request<IncomingBody>, client: Client| {
+            let (action, shared) = (shared.dispatch(&request), shared.clone());
             async move {
-                match asked {
-                    Ok(Asked::Profile(request)) => {
+                match action {
+                    Ok(Action::Profile(request)) => {
                         respond(Ok(shared.profiles.answer(request, &client).await))
                     }
-                    Ok(Asked::Glass(request)) => {
+                    Ok(Action::Capture(request)) => {
                         respond(Ok(glass::answer(&shared.inside, request, &client).await))
                     }
-                    Ok(Asked::Tasks(request)) => respond(shared.tasks(request).await),
-                    Ok(Asked::Filter) => {
+                    Ok(Action::ListTasks(request)) => respond(shared.tasks(request).await),
+                    Ok(Action::SetFilter) => {
                         respond(Ok(set_filter(shared.log.as_ref(), request).await))
                     }
-                    Ok(Asked::Now(response)) => respond(Ok(response)),
+                    Ok(Action::Respond(response)) => respond(Ok(response)),
                     Err(refusal) => respond(Err(refusal)),
                 }
             }
@@ -147,102 +146,105 @@ impl AdminServer {
         let serving = async {
             tokio::select! {
                 () = self.server.serve(handler, shutdown) => {}
-                never = watched.tasks.forget_old_looks() => match never {},
+                never = monitored.tasks.drop_old_snapshots() => match never {},
             }
         };
         own_tasks::SERVER.observe(TaskName::Unnamed, serving).await;
     }
 }
 
-/// The answer to a page of another site that asks for tasks: times are taken more often for a while after it.
-const TASKS_OF_OTHER_SITE: &str = "a page of another site sees no tasks";
+// Refusals of requests from pages of other sites. Even a request for tasks has a cost: polls are timed more often
+// after it.
+const CROSS_SITE_TASKS: &str = "a page of another site may not list tasks";
+const CROSS_SITE_FILTER: &str = "a page of another site may not change the log filter";
+const CROSS_SITE_PROFILE: &str = "a page of another site may not take profiles";
+const CROSS_SITE_CAPTURE: &str = "a page of another site may not capture requests";
 
-/// The answer to a page of another site that sends a filter of the log.
-const FILTER_OF_OTHER_SITE: &str = "a page of another site changes no filter";
+/// Returns the methods of an address, as in `Allow`.
+fn methods_of(path: &str) -> &'static str {
+    if path == "/log/filter" { "POST" } else { "GET, HEAD" }
+}
 
-/// The answer to a page of another site that asks for a profile.
-const OTHER_SITE: &str = "a page of another site takes no profiles";
-
-/// The answer to a page of another site that asks for a request.
-const OTHER_SITE_LOOKS: &str = "a page of another site sees no requests";
-
-/// Whether a browser says that a page of another site has sent the request, with `Sec-Fetch-Site` (W3C, Fetch
-/// Metadata Request Headers). A picture or a script has no `Origin`.
-fn comes_from_another_site(headers: &HeaderMap) -> bool {
+/// Returns whether a page of another site sent the request, according to `Sec-Fetch-Site` (W3C, Fetch Metadata
+/// Request Headers). `Origin` would not suffice: requests for images and scripts have none.
+fn is_cross_site(headers: &HeaderMap) -> bool {
     let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
     site.is_some_and(|site| !matches!(site, b"same-origin" | b"none"))
 }
 
-/// What a request is for.
-enum Asked {
-    /// Something that is known now.
-    Now(Response<Body>),
-    /// Something that takes its time.
+/// How to answer a request.
+enum Action {
+    /// Send a response that is ready.
+    Respond(Response<Body>),
+    /// Take a profile, which takes seconds, or return a stored one.
     Profile(Result<ProfileRequest, String>),
-    /// Something that has to be waited for.
-    Glass(Result<GlassRequest, String>),
-    /// The tasks, which may be many.
-    Tasks(TasksRequest),
-    /// Another filter of the log, which is in the body.
-    Filter,
+    /// Wait for a capture.
+    Capture(Result<GlassRequest, String>),
+    /// List tasks on a blocking thread, because they may be many.
+    ListTasks(TasksRequest),
+    /// Replace the log filter by the request body.
+    SetFilter,
 }
 
 impl Shared {
-    fn asked(&self, request: &Request<Incoming>) -> Result<Asked, Refusal> {
+    /// Checks a request, and chooses the action that answers it.
+    fn dispatch(&self, request: &Request<IncomingBody>) -> Result<Action, Refusal> {
         self.guard.check(request)?;
         if let Some(token) = &self.token
             && let Some(response) = token.check(request, None)?
         {
-            return Ok(Asked::Now(response));
+            return Ok(Action::Respond(response));
         }
         if request.uri().path() == "/log/filter" && request.method() == Method::POST {
-            return match comes_from_another_site(request.headers()) {
-                true => Err(Refusal::BadRequest(FILTER_OF_OTHER_SITE.to_owned())),
-                false => Ok(Asked::Filter),
+            return match is_cross_site(request.headers()) {
+                true => Err(Refusal::BadRequest(CROSS_SITE_FILTER.to_owned())),
+                false => Ok(Action::SetFilter),
             };
         }
         if ![Method::GET, Method::HEAD].contains(request.method()) {
-            return Err(Refusal::MethodNotAllowed);
+            return Err(Refusal::MethodNotAllowed(methods_of(request.uri().path())));
         }
         let path = request.uri().path();
         if let Some(profile) = ProfileRequest::read(path, request.uri().query()) {
             if request.method() == Method::HEAD {
-                return Err(Refusal::MethodNotAllowed);
+                return Err(Refusal::MethodNotAllowed("GET"));
             }
-            let is_own = !comes_from_another_site(request.headers());
-            return Ok(Asked::Profile(if is_own { profile } else { Err(OTHER_SITE.to_owned()) }));
+            let is_own = !is_cross_site(request.headers());
+            let profile = if is_own { profile } else { Err(CROSS_SITE_PROFILE.to_owned()) };
+            return Ok(Action::Profile(profile));
         }
-        if let Some(asked) = TasksRequest::read(path, request.uri().query()) {
-            let asked = asked.map_err(Refusal::BadRequest)?;
-            if comes_from_another_site(request.headers()) {
-                return Err(Refusal::BadRequest(TASKS_OF_OTHER_SITE.to_owned()));
+        if let Some(tasks) = TasksRequest::read(path, request.uri().query()) {
+            let tasks = tasks.map_err(Refusal::BadRequest)?;
+            if is_cross_site(request.headers()) {
+                return Err(Refusal::BadRequest(CROSS_SITE_TASKS.to_owned()));
             }
-            return Ok(Asked::Tasks(asked));
+            return Ok(Action::ListTasks(tasks));
         }
         if let Some(glass) = GlassRequest::read(path, request.uri().query()) {
             if request.method() == Method::HEAD {
-                return Err(Refusal::MethodNotAllowed);
+                return Err(Refusal::MethodNotAllowed("GET"));
             }
-            let is_own = !comes_from_another_site(request.headers());
-            return Ok(Asked::Glass(if is_own { glass } else { Err(OTHER_SITE_LOOKS.to_owned()) }));
+            let is_own = !is_cross_site(request.headers());
+            let glass = if is_own { glass } else { Err(CROSS_SITE_CAPTURE.to_owned()) };
+            return Ok(Action::Capture(glass));
         }
-        let found = match path {
+        let response = match path {
             "/metrics" => Some(self.metrics(request)),
             "/route.json" => Some(self.route()?),
             "/log.json" => Some(tail(self.log.as_ref(), request.uri().query())),
-            "/log/filter" => return Err(Refusal::MethodNotAllowed),
-            // What leads from the link with a token to the page, and the icon.
+            "/log/filter" => return Err(Refusal::MethodNotAllowed(methods_of(path))),
+            // The script that leads from a link with a token to the page without it, and the icon.
             "/assets/enter.js" | "/favicon.svg" => asset(path, request),
             path => page_file(path),
         };
-        found.map(Asked::Now).ok_or(Refusal::NotFound)
+        response.map(Action::Respond).ok_or(Refusal::NotFound)
     }
 
-    fn metrics(&self, request: &Request<Incoming>) -> Response<Body> {
+    fn metrics(&self, request: &Request<IncomingBody>) -> Response<Body> {
         let accepted = request.headers().get_all(ACCEPT).iter();
         let accepted: Vec<&str> = accepted.filter_map(|value| value.to_str().ok()).collect();
-        let format = chosen_format(&accepted.join(","));
-        let text = self.text(format);
+        let format = negotiate_format(&accepted.join(","));
+        let text = self.metrics_text(format);
         let mut response = Response::new(Body::from(text.to_string()));
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(format.content_type()));
@@ -251,44 +253,44 @@ impl Shared {
     }
 
     fn route(&self) -> Result<Response<Body>, Refusal> {
-        let mut drawn = self.route.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut cache = self.route.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
-        let fresh = drawn.text.as_ref().filter(|(made, _)| now.duration_since(*made) < FRESH_FOR);
+        let fresh = cache.text.as_ref().filter(|(made, _)| now.duration_since(*made) < FRESH_FOR);
         let text = match fresh {
             Some((_, text)) => text.clone(),
             None => {
-                let route = drawn.history.route(now, self.inside.stages());
+                let route = cache.history.route(now, self.inside.stages());
                 let text = to_json(&route).map_err(|error| Refusal::Internal(error.to_string()))?;
                 let text: Arc<str> = text.into();
-                drawn.text = Some((now, text.clone()));
+                cache.text = Some((now, text.clone()));
                 text
             }
         };
         Ok(json(Ok(text.to_string())))
     }
 
-    /// Of a hundred thousand tasks it takes a tenth of a second to find those with a text.
-    async fn tasks(self: &Arc<Self>, asked: TasksRequest) -> Result<Response<Body>, Refusal> {
+    /// Lists tasks on a blocking thread: a text search over a hundred thousand tasks takes a tenth of a second.
+    async fn tasks(self: &Arc<Self>, request: TasksRequest) -> Result<Response<Body>, Refusal> {
         let shared = self.clone();
-        let answer = move || to_json(&shared.tasks.answer(Instant::now(), &asked));
-        let text = own_tasks::aside("tasks", answer).await;
-        text.map(json).ok_or_else(|| Refusal::Internal("the program ends".to_owned()))
+        let answer = move || to_json(&shared.tasks.answer(Instant::now(), &request));
+        let text = own_tasks::run_blocking("tasks", answer).await;
+        text.map(json).ok_or_else(|| Refusal::Internal("the program is ending".to_owned()))
     }
 
-    /// The text of the metrics, made anew if it is not fresh. One request at a time makes it, so that many
-    /// collectors cost no more than one.
-    fn text(&self, format: TextFormat) -> Arc<str> {
-        let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = match format {
-            TextFormat::Prometheus => &mut texts.prometheus,
-            TextFormat::OpenMetrics => &mut texts.open_metrics,
+    /// Returns the text of the metrics, cached for [`FRESH_FOR`]. The lock ensures that concurrent requests collect
+    /// the numbers only once.
+    fn metrics_text(&self, format: TextFormat) -> Arc<str> {
+        let mut cache = self.metrics.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = match format {
+            TextFormat::Prometheus => &mut cache.prometheus,
+            TextFormat::OpenMetrics => &mut cache.open_metrics,
         };
         let now = Instant::now();
-        match kept {
+        match entry {
             Some((made, text)) if now.duration_since(*made) < FRESH_FOR => text.clone(),
             _ => {
                 let text: Arc<str> = self.inside.scrape().text(format).into();
-                *kept = Some((now, text.clone()));
+                *entry = Some((now, text.clone()));
                 text
             }
         }

@@ -1,11 +1,11 @@
-//! Answers to what is asked for.
+//! Responses with plain text or JSON.
 
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
 use weir_net::Body;
 use weir_view::JsonError;
 
-/// A sentence for the person who asks.
+/// Makes a plain-text response with a message for a person.
 pub(crate) fn sentence(status: StatusCode, message: &str) -> Response<Body> {
     let mut response = Response::new(Body::from(format!("{message}\n")));
     *response.status_mut() = status;
@@ -14,7 +14,7 @@ pub(crate) fn sentence(status: StatusCode, message: &str) -> Response<Body> {
     response
 }
 
-/// A text of JSON, or the reason why there is none.
+/// Makes a JSON response, or a 500 response if serialization failed.
 pub(crate) fn json(text: Result<String, JsonError>) -> Response<Body> {
     let text = match text {
         Ok(text) => text,

@@ -1,4 +1,4 @@
-//! Asks the address of a look inside, for a program beside the one that runs.
+//! A client of the admin server of another process.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use http_body_util::{BodyExt, Empty, Limited};
 use hyper::body::Bytes;
 use hyper::client::conn::http1;
-use hyper::header::{AUTHORIZATION, HOST, HeaderValue};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue};
 use hyper::{Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -17,14 +17,15 @@ use weir_net::socket::Address;
 use weir_view::{JsonError, Route, Tasks, from_json};
 
 use crate::address::AdminAddress;
+use crate::tasks::TaskSortKey;
 
-/// How long an answer may take.
+/// How long a response may take.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// An answer is not read beyond this: a hundred sources and backends take a hundredth of it.
+/// The most bytes of a response. With a hundred sources and backends, it takes a hundredth of this.
 const ANSWER_BYTES_MAX: usize = 16 << 20;
 
-/// Why there is no answer. Displays as a sentence with the address.
+/// The reason why a request to an admin server failed. It is displayed with the address.
 #[derive(Debug)]
 pub struct AskError {
     address: AdminAddress,
@@ -32,21 +33,28 @@ pub struct AskError {
 }
 
 impl AdminAddress {
-    /// Asks for the route. `token` is what `--token-file` of that program holds.
+    /// Requests the route. `token` is the content of that program's `--token-file`.
     ///
     /// # Errors
-    /// If nothing answers in time, or something else than Weir.
+    /// If there is no response in time, or the response is not from this version of Weir.
     pub async fn route(&self, token: Option<&str>) -> Result<Route, AskError> {
         self.ask("/route.json", token, from_json).await
     }
 
-    /// Asks for threads, and for so many of the busiest tasks. `token` is what `--token-file` of that program
-    /// holds.
+    /// Requests the threads and the first `tasks_max` tasks in this order. `token` is the content of that
+    /// program's `--token-file`.
     ///
     /// # Errors
-    /// If nothing answers in time, or something else than Weir.
-    pub async fn tasks(&self, token: Option<&str>, tasks_max: usize) -> Result<Tasks, AskError> {
-        self.ask(&format!("/tasks.json?limit={tasks_max}"), token, from_json).await
+    /// If there is no response in time, or the response is not from this version of Weir.
+    pub async fn tasks(
+        &self,
+        token: Option<&str>,
+        (sort, is_ascending): (TaskSortKey, bool),
+        tasks_max: usize,
+    ) -> Result<Tasks, AskError> {
+        let (sort, order) = (sort.name(), if is_ascending { "ascending" } else { "descending" });
+        let path = format!("/tasks.json?sort={sort}&order={order}&limit={tasks_max}");
+        self.ask(&path, token, from_json).await
     }
 
     async fn ask<T>(
@@ -58,8 +66,9 @@ impl AdminAddress {
         let fail = |reason| AskError { address: self.clone(), reason };
         let asked = tokio::time::timeout(TIMEOUT, ask(self.socket_address(), path, token)).await;
         let answer = asked.map_err(|_| fail(format!("it did not answer within {TIMEOUT:?}")))?;
-        read(&answer.map_err(fail)?)
-            .map_err(|error| fail(format!("its answer is none of this version: {error}")))
+        read(&answer.map_err(fail)?).map_err(|error| {
+            fail(format!("its response is not from this version of weir: {error}"))
+        })
     }
 }
 
@@ -85,7 +94,7 @@ where
     let stream = connected.map_err(|error| format!("it cannot be reached: {error}"))?;
     let broken = |error: hyper::Error| format!("it does not speak HTTP: {error}");
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
-    // Who waits for the answer learns of its error.
+    // An error of the connection also fails the request below.
     tokio::spawn(connection);
     let request = request(host, path, token).map_err(|error| error.to_string())?;
     let response = sender.send_request(request).await.map_err(broken)?;
@@ -94,11 +103,24 @@ where
         StatusCode::UNAUTHORIZED => {
             return Err("it wants a token; name its file with --token-file".to_owned());
         }
+        // The paths are those of every admin server.
+        StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => return Err(not_admin()),
         status => return Err(format!("its answer is {status}")),
+    }
+    let content_type = response.headers().get(CONTENT_TYPE);
+    if content_type.is_none_or(|it| !it.as_bytes().starts_with(b"application/json")) {
+        return Err(not_admin());
     }
     let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX).collect().await;
     let body = body.map_err(|error| format!("its answer broke off: {error}"))?;
     String::from_utf8(body.to_bytes().into()).map_err(|_| "its answer is not UTF-8".to_owned())
+}
+
+/// Returns why another server than an admin server cannot be asked.
+fn not_admin() -> String {
+    "it is not an admin address: another server answers there; name the address of --admin, which the \
+     program prints when it starts"
+        .to_owned()
 }
 
 fn request(

@@ -1,12 +1,12 @@
-//! The parts of a program that can be looked into.
+//! The list of the program's parts.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use weir_view::RouteStage;
 
+use crate::capture::{GlassKind, PendingCapture, StartCaptureError};
 use crate::collect;
-use crate::look::{GlassKind, Look, LookError};
 use crate::metrics::Scrape;
 use crate::part::Part;
 use crate::threads::ThreadTotals;
@@ -27,7 +27,7 @@ impl Inside {
         self.0.parts.write().unwrap_or_else(PoisonError::into_inner).push(Box::new(part));
     }
 
-    /// The numbers of all parts, and of the process itself.
+    /// Returns the metrics of the process and of all parts.
     pub fn scrape(&self) -> Scrape {
         let mut scrape = Scrape::default();
         collect::process(&mut scrape);
@@ -41,25 +41,25 @@ impl Inside {
         scrape
     }
 
-    /// The stages of all parts in the order of the route, without rates.
+    /// Returns the stages of all parts in the order of the route, without rates.
     pub fn stages(&self) -> Vec<RouteStage> {
         let parts = self.0.parts.read().unwrap_or_else(PoisonError::into_inner);
         let mut stages: Vec<RouteStage> = parts.iter().flat_map(|part| part.stages()).collect();
-        // Stages of one kind stay in their order.
+        // The sort is stable: stages of one kind keep their order.
         stages.sort_by_key(|stage| stage.stage);
         stages
     }
 }
 
 impl Inside {
-    /// Begins to wait for something to look at, in the first part that has such things.
-    pub(crate) fn look(
+    /// Starts a capture in the first part that supports this kind; `None` if no part does.
+    pub(crate) fn start_capture(
         &self,
         kind: GlassKind,
         condition: Option<&str>,
-    ) -> Option<Result<Look, LookError>> {
+    ) -> Option<Result<PendingCapture, StartCaptureError>> {
         let parts = self.0.parts.read().unwrap_or_else(PoisonError::into_inner);
-        parts.iter().find_map(|part| part.look(kind, condition))
+        parts.iter().find_map(|part| part.start_capture(kind, condition))
     }
 }
 

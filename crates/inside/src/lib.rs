@@ -1,9 +1,9 @@
-//! A look inside a running Weir: its route with live numbers and its metrics, at an address of their own.
+//! The admin server of a running Weir: its route with live rates, metrics, tasks, profiles and log.
 //!
-//! The parts of the program, such as the gateway and the server of the page, hand out their numbers as plain
-//! data when they are asked. [`Inside`] is the list of the parts that run. An [`AdminServer`] asks them and
-//! answers `GET /metrics`, `GET /route.json`, and `GET /` with a page that draws the route. [`METRICS`] lists all
-//! metrics, and `docs/metrics.md` explains them. [`AdminAddress::route`] asks another process.
+//! The parts of the program, such as the gateway and the page's server, implement [`Part`] and return their
+//! numbers as plain data. [`Inside`] is the list of the running parts. An [`AdminServer`] serves them at its own
+//! address: `GET /metrics`, `GET /route.json`, and `GET /` with a page that draws the route. [`METRICS`] lists all
+//! metrics, and `docs/metrics.md` explains them. [`AdminAddress::route`] requests the route of another process.
 //!
 //! ```
 //! use weir_inside::{AdminServer, Inside};
@@ -11,7 +11,7 @@
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let server = AdminServer::bind(&"127.0.0.1:0".parse()?, None, Default::default()).await?;
-//! println!("a look inside at {}", server.address());
+//! println!("admin server at {}", server.address());
 //! let shutdown = async { /* for instance: wait for ctrl-c */ };
 //! server.serve(Inside::default(), shutdown).await;
 //! # Ok(())
@@ -21,17 +21,18 @@
 mod address;
 mod admin;
 mod answers;
+mod capture;
 mod client;
 mod collect;
 mod glass;
 mod inside;
-mod kept_profiles;
 mod log;
-mod look;
 mod metrics;
 mod own_tasks;
 mod pages;
 mod part;
+mod profile_stages;
+mod profile_store;
 mod profiles;
 mod route;
 mod tasks;
@@ -39,10 +40,10 @@ mod threads;
 
 pub use address::{AdminAddress, AdminAddressError};
 pub use admin::AdminServer;
+pub use capture::{GlassKind, PendingCapture, StartCaptureError};
 pub use client::AskError;
 pub use collect::{FeedPart, ListenerCounts};
-
 pub use inside::Inside;
-pub use look::{GlassKind, Look, LookError};
 pub use metrics::{Exemplar, HistogramPoint, METRICS, Metric, MetricKind, Scrape, TextFormat};
 pub use part::Part;
+pub use tasks::TaskSortKey;

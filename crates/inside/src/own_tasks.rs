@@ -1,4 +1,4 @@
-//! The tasks of a look inside itself, which are listed among the others: what it costs to look is no secret.
+//! The admin server's own tasks. They are listed like all others, so that the cost of observing is visible.
 
 use std::io;
 
@@ -11,11 +11,11 @@ pub(crate) static SERVER: TaskKind = TaskKind::new("admin");
 /// A connection to the admin address.
 pub(crate) static CONNECTION: TaskKind = TaskKind::new("admin connection");
 
-/// What takes a while, and would hold up others on a thread of a runtime.
+/// A request whose answer takes so long that it would delay others on a thread of the runtime.
 static QUESTION: TaskKind = TaskKind::new("admin question");
 
-/// Calls a function that takes a while on a thread for such functions; `None` if the program ends.
-pub(crate) async fn aside<T: Send + 'static>(
+/// Calls a function on a blocking thread; `None` if the runtime is shutting down.
+pub(crate) async fn run_blocking<T: Send + 'static>(
     name: &str,
     function: impl FnOnce() -> T + Send + 'static,
 ) -> Option<T> {
@@ -23,18 +23,18 @@ pub(crate) async fn aside<T: Send + 'static>(
     tokio::task::spawn_blocking(question).await.ok()
 }
 
-/// Calls a function on a thread that is there for nothing else, and that nobody has seen before.
+/// Calls a function on a new thread.
 ///
 /// # Errors
-/// If the system has no room for a thread.
-pub(crate) async fn alone<T: Send + 'static>(
+/// If the thread cannot be spawned, or if the function panics.
+pub(crate) async fn run_on_new_thread<T: Send + 'static>(
     name: &str,
     function: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<T> {
     let question = QUESTION.observe_call(TaskName::from(name), function);
     let (sender, answered) = oneshot::channel();
     let call = move || {
-        // The one who has asked may have gone.
+        // The send fails if the caller was cancelled.
         let _ = sender.send(question());
     };
     std::thread::Builder::new().name(format!("admin-{name}")).spawn(call)?;

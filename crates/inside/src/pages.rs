@@ -1,17 +1,17 @@
-//! The files of the pages.
+//! The embedded files of the admin pages.
 
 use hyper::Response;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use weir_net::Body;
 
-/// A file of a page: its path in addresses, its type and its text.
+/// A file of a page: its URL path, its content type and its text.
 struct PageFile(&'static str, &'static str, &'static str);
 
 const HTML: &str = "text/html; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
 
-/// A page: the head that all have, with its title, its style sheet and its script, and the body in its file.
+/// Builds a page from the common head, with its title, style sheet and script, and from the body in its file.
 macro_rules! page {
     ($name:literal, $title:literal) => {
         concat!(
@@ -50,11 +50,12 @@ const FILES: &[PageFile] = &[
     PageFile("/log.js", SCRIPT, include_str!("../pages/log.js")),
     PageFile("/log.css", STYLE, include_str!("../pages/log.css")),
     PageFile("/navigation.js", SCRIPT, include_str!("../pages/navigation.js")),
+    PageFile("/numbers.js", SCRIPT, include_str!("../pages/numbers.js")),
     PageFile("/asking.js", SCRIPT, include_str!("../pages/asking.js")),
     PageFile("/inside.css", STYLE, include_str!("../pages/inside.css")),
 ];
 
-/// The file at a path.
+/// Returns the file at a path.
 pub(crate) fn page_file(path: &str) -> Option<Response<Body>> {
     let PageFile(_, content_type, text) = FILES.iter().find(|file| file.0 == path)?;
     let mut response = Response::new(Body::from(*text));

@@ -1,14 +1,14 @@
-//! What can be looked into.
+//! The interface of the program's parts.
 
 use weir_view::RouteStage;
 
-use crate::look::{GlassKind, Look, LookError};
+use crate::capture::{GlassKind, PendingCapture, StartCaptureError};
 use crate::metrics::Scrape;
 
-/// Stages of one kind that are shown at most: the sources that the server tells of.
+/// The most stages of one kind. The server reports at most this many sources.
 pub(crate) const STAGES_OF_KIND_MAX: usize = weir_server::SOURCES_MAX;
 
-/// A part of a program that tells its numbers when it is asked.
+/// A part of the program that reports its numbers on request.
 pub trait Part: Send + Sync {
     /// Adds its metrics.
     fn collect(&self, scrape: &mut Scrape);
@@ -16,11 +16,15 @@ pub trait Part: Send + Sync {
     /// Returns its stages of the route, without rates.
     fn stages(&self) -> Vec<RouteStage>;
 
-    /// Begins to wait for something of its own that can be looked at; `None` if it has nothing of the kind.
+    /// Starts a capture of the next subject of a kind; `None` if the part does not support the kind.
     ///
     /// # Errors
-    /// If the condition is not valid, or too many wait.
-    fn look(&self, _kind: GlassKind, _condition: Option<&str>) -> Option<Result<Look, LookError>> {
+    /// If the condition is invalid, or if too many captures wait.
+    fn start_capture(
+        &self,
+        _kind: GlassKind,
+        _condition: Option<&str>,
+    ) -> Option<Result<PendingCapture, StartCaptureError>> {
         None
     }
 }

@@ -1,4 +1,4 @@
-//! What takes its time: profiles, and the stacks of threads. It is taken while the request waits.
+//! Profiles, recorded calls and stacks of threads. They are taken while the request waits.
 
 use std::io;
 use std::sync::Arc;
@@ -15,38 +15,43 @@ use weir_profile::{
 use weir_view::{CallProfile, FunctionCalls, NamedStack, ThreadStacks, to_json};
 
 use crate::answers::{json, sentence};
-use crate::kept_profiles::{KEPT_MAX, KeptProfiles};
 use crate::own_tasks;
+use crate::profile_stages::stage_of;
+use crate::profile_store::{KEPT_MAX, ProfileStore};
 
-/// The longest profile, in seconds. The samples of a minute say what an hour's would.
+/// The longest profile, in seconds. Longer ones would add samples, but hardly any information.
 const SECONDS_MAX: u64 = 60;
 
-/// How long samples are taken if the request does not say.
+/// The default duration of a profile, in seconds.
 const SECONDS: u64 = 10;
 
-/// The number of a profile, by which it is had once more; what all samples together stand for, its unit, and the
-/// samples for which there was no room: folded stacks have no place for them.
+// Headers with the metadata of a profile, because folded stacks have no room for it.
+
+/// The number by which the profile can be requested again.
 const PROFILE_ID: HeaderName = HeaderName::from_static("profile-id");
+/// The amount that all samples together represent.
 const PROFILE_TOTAL: HeaderName = HeaderName::from_static("profile-total");
+/// The unit of that amount.
 const PROFILE_UNIT: HeaderName = HeaderName::from_static("profile-unit");
+/// The number of samples lost because a table was full.
 const PROFILE_LOST: HeaderName = HeaderName::from_static("profile-lost");
 
-/// What a client asks for.
+/// A request for a profile, for recorded calls or for stacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProfileRequest {
-    /// Samples.
-    Samples(SamplesRequest),
-    /// The samples with a number once more, or without one the last, and not new ones.
-    Kept(ProfileFormat, Option<u64>),
-    /// The calls of marked functions in a time.
+    /// A new profile.
+    New(NewProfileRequest),
+    /// A stored profile by its number, or the last one.
+    Stored(ProfileFormat, Option<u64>),
+    /// A recording of the calls of marked functions, of this duration.
     Calls(Duration),
-    /// The stacks of all threads.
+    /// The current stacks of all threads.
     Stacks,
 }
 
-/// What samples a client asks for.
+/// The parameters of a new profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct SamplesRequest {
+pub(crate) struct NewProfileRequest {
     format: ProfileFormat,
     kind: ProfileKind,
     duration: Duration,
@@ -56,27 +61,30 @@ pub(crate) struct SamplesRequest {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProfileFormat {
     Folded,
+    /// With the stage before the thread.
+    FoldedByStage,
+    /// With the stage as a label.
     Pprof,
 }
 
-/// Takes profiles, and keeps the last ones.
+/// Takes profiles, and stores the last ones.
 #[derive(Debug, Default)]
 pub(crate) struct Profiles {
-    kept: KeptProfiles,
+    store: ProfileStore,
 }
 
 impl ProfileRequest {
-    /// The request for a path, with its query; `None` if the path is not one of a profile.
+    /// Parses a path with its query; `None` if the path is not one of a profile.
     ///
     /// # Errors
-    /// If a parameter has no valid value: a sentence.
+    /// If a parameter is invalid: a message for the client.
     pub(crate) fn read(path: &str, query: Option<&str>) -> Option<Result<Self, String>> {
         let query = query.unwrap_or_default();
         let format = match path {
             "/profile/calls.json" => return Some(Self::calls(query)),
             "/threads/stacks.json" => return Some(Ok(Self::Stacks)),
             "/profile/folded" => ProfileFormat::Folded,
-            // The second is where programs for Go look.
+            // The second path is the convention of Go programs.
             "/profile/pprof" | "/debug/pprof/profile" => ProfileFormat::Pprof,
             _ => return None,
         };
@@ -84,36 +92,49 @@ impl ProfileRequest {
     }
 
     fn samples(format: ProfileFormat, query: &str) -> Result<Self, String> {
-        let mut wanted = SamplesRequest {
+        let mut new = NewProfileRequest {
             format,
             kind: ProfileKind::Processor,
             duration: Duration::from_secs(SECONDS),
             sample_rate: SampleRate::default(),
         };
-        let (mut is_last, mut id) = (false, None);
+        let (mut wants_last, mut id) = (false, None);
+        let mut format = format;
         for (name, value) in parameters(query) {
             match name {
-                "last" => is_last = true,
+                "last" => wants_last = true,
                 "id" => {
                     let number = value.parse();
                     let wrong = |_| format!("id={value}: write the number of a profile");
                     id = Some(number.map_err(wrong)?);
                 }
-                "seconds" => wanted.duration = seconds(value)?,
-                "kind" => wanted.kind = kind(value)?,
+                "seconds" => new.duration = seconds(value)?,
+                "by" => match value {
+                    "thread" => {}
+                    "stage" if format == ProfileFormat::Folded => {
+                        format = ProfileFormat::FoldedByStage;
+                    }
+                    // The label is always there.
+                    "stage" => {}
+                    other => return Err(format!("by={other}: write thread or stage")),
+                },
+                "kind" => new.kind = kind(value)?,
                 "hz" => {
                     let valid = value.parse().ok().and_then(SampleRate::new);
-                    wanted.sample_rate = valid.ok_or_else(|| {
+                    new.sample_rate = valid.ok_or_else(|| {
                         format!("hz={value}: write a number from 1 to {}", SampleRate::HZ_MAX)
                     })?;
                 }
                 other => {
-                    return Err(format!("`{other}` is none of seconds, hz, kind, last and id"));
+                    return Err(format!(
+                        "unknown parameter `{other}`; use seconds, hz, kind, by, last or id"
+                    ));
                 }
             }
         }
-        let is_kept = is_last || id.is_some();
-        Ok(if is_kept { Self::Kept(format, id) } else { Self::Samples(wanted) })
+        new.format = format;
+        let wants_stored = wants_last || id.is_some();
+        Ok(if wants_stored { Self::Stored(format, id) } else { Self::New(new) })
     }
 
     fn calls(query: &str) -> Result<Self, String> {
@@ -121,14 +142,14 @@ impl ProfileRequest {
         for (name, value) in parameters(query) {
             match name {
                 "seconds" => duration = seconds(value)?,
-                other => return Err(format!("`{other}` is not seconds")),
+                other => return Err(format!("unknown parameter `{other}`; use seconds")),
             }
         }
         Ok(Self::Calls(duration))
     }
 }
 
-/// The parameters of a query, each with its value.
+/// Splits a query into parameters with their values.
 fn parameters(query: &str) -> impl Iterator<Item = (&str, &str)> {
     let parameters = query.split('&').filter(|it| !it.is_empty());
     parameters.map(|it| it.split_once('=').unwrap_or((it, "")))
@@ -151,61 +172,63 @@ fn kind(value: &str) -> Result<ProfileKind, String> {
 }
 
 impl Profiles {
-    /// Takes what a client asks for. If the client goes, it ends.
+    /// Answers a request. If the client disconnects, the profile ends.
     pub(crate) async fn answer(
         &self,
         request: Result<ProfileRequest, String>,
         client: &Client,
     ) -> Response<Body> {
         tokio::select! {
-            answer = self.taken(request) => answer,
-            // Nobody is there to read why.
-            () = client.sending_closed() => sentence(StatusCode::REQUEST_TIMEOUT, "the client has gone"),
+            answer = self.answer_connected(request) => answer,
+            // This response cannot be delivered any more.
+            () = client.sending_closed() => {
+                sentence(StatusCode::REQUEST_TIMEOUT, "the client has disconnected")
+            }
         }
     }
 
-    async fn taken(&self, request: Result<ProfileRequest, String>) -> Response<Body> {
+    async fn answer_connected(&self, request: Result<ProfileRequest, String>) -> Response<Body> {
         match request {
             Err(message) => sentence(StatusCode::BAD_REQUEST, &message),
-            Ok(ProfileRequest::Calls(duration)) => calls(duration).await,
-            Ok(ProfileRequest::Stacks) => stacks().await,
-            Ok(ProfileRequest::Kept(format, id)) => match self.kept.find(id) {
-                Some((id, profile)) => written(&profile, id, format),
-                None => sentence(StatusCode::NOT_FOUND, &not_kept(id)),
+            Ok(ProfileRequest::Calls(duration)) => record_calls(duration).await,
+            Ok(ProfileRequest::Stacks) => collect_stacks().await,
+            Ok(ProfileRequest::Stored(format, id)) => match self.store.find(id) {
+                Some((id, profile)) => profile_response(&profile, id, format),
+                None => sentence(StatusCode::NOT_FOUND, &not_stored(id)),
             },
-            Ok(ProfileRequest::Samples(wanted)) => match take(wanted).await {
+            Ok(ProfileRequest::New(request)) => match take_profile(request).await {
                 Ok(profile) => {
                     let profile = Arc::new(profile);
-                    let id = self.kept.keep(profile.clone());
-                    written(&profile, id, wanted.format)
+                    let id = self.store.add(profile.clone());
+                    profile_response(&profile, id, request.format)
                 }
-                Err(error) => refused(&error),
+                Err(error) => error_response(&error),
             },
         }
     }
 }
 
-fn not_kept(id: Option<u64>) -> String {
+fn not_stored(id: Option<u64>) -> String {
     match id {
         None => "no profile has been taken yet".to_owned(),
         Some(_) => format!(
-            "this profile is kept no longer, only the last {KEPT_MAX} are; take another one"
+            "this profile is not stored any more: only the last {KEPT_MAX} are; take another one"
         ),
     }
 }
 
-async fn take(wanted: SamplesRequest) -> Result<Profile, ProfileError> {
-    let sampling = aside(move || Sampling::start(wanted.kind, wanted.sample_rate)).await?;
-    let mut sampling = EndedAside(Some(sampling));
-    sleep(wanted.duration).await;
+async fn take_profile(request: NewProfileRequest) -> Result<Profile, ProfileError> {
+    let sampling = run_blocking(move || Sampling::start(request.kind, request.sample_rate)).await?;
+    let mut sampling = CancellableSampling(Some(sampling));
+    sleep(request.duration).await;
     let Some(sampling) = sampling.0.take() else { return Err(ProfileError::Unsupported) };
-    aside(move || Ok(sampling.finish())).await
+    run_blocking(move || Ok(sampling.finish())).await
 }
 
-/// Samples that end on a thread of their own if the client goes: this takes a while, too.
-struct EndedAside(Option<Sampling>);
+/// A sampling that may be cancelled. It is then dropped on a blocking thread, because that takes a while.
+struct CancellableSampling(Option<Sampling>);
 
-impl Drop for EndedAside {
+impl Drop for CancellableSampling {
     fn drop(&mut self) {
         if let Some(sampling) = self.0.take() {
             tokio::task::spawn_blocking(move || drop(sampling));
@@ -213,15 +236,15 @@ impl Drop for EndedAside {
     }
 }
 
-/// Calls a function that takes a while.
-async fn aside<T: Send + 'static>(
+/// Calls a function on a blocking thread.
+async fn run_blocking<T: Send + 'static>(
     function: impl FnOnce() -> Result<T, ProfileError> + Send + 'static,
 ) -> Result<T, ProfileError> {
-    let called = own_tasks::aside("profile", function).await;
-    called.unwrap_or_else(|| Err(ProfileError::Refused("the program ends".to_owned())))
+    let result = own_tasks::run_blocking("profile", function).await;
+    result.unwrap_or_else(|| Err(ProfileError::Refused("the program is ending".to_owned())))
 }
 
-fn refused(error: &ProfileError) -> Response<Body> {
+fn error_response(error: &ProfileError) -> Response<Body> {
     let status = match error {
         ProfileError::Running => StatusCode::CONFLICT,
         ProfileError::Refused(_) => StatusCode::SERVICE_UNAVAILABLE,
@@ -230,10 +253,14 @@ fn refused(error: &ProfileError) -> Response<Body> {
     sentence(status, &error.to_string())
 }
 
-fn written(profile: &Profile, id: u64, format: ProfileFormat) -> Response<Body> {
+/// The type of folded stacks.
+const TEXT: &str = "text/plain; charset=utf-8";
+
+fn profile_response(profile: &Profile, id: u64, format: ProfileFormat) -> Response<Body> {
     let (bytes, content_type) = match format {
-        ProfileFormat::Folded => (profile.folded().into_bytes(), "text/plain; charset=utf-8"),
-        ProfileFormat::Pprof => (profile.pprof(), "application/octet-stream"),
+        ProfileFormat::Folded => (profile.folded().into_bytes(), TEXT),
+        ProfileFormat::FoldedByStage => (profile.folded_by(stage_of).into_bytes(), TEXT),
+        ProfileFormat::Pprof => (profile.pprof_with("stage", stage_of), "application/octet-stream"),
     };
     let mut response = Response::new(Body::from(bytes));
     let headers = response.headers_mut();
@@ -245,8 +272,8 @@ fn written(profile: &Profile, id: u64, format: ProfileFormat) -> Response<Body> 
     response
 }
 
-/// Records the calls of marked functions for a while.
-async fn calls(duration: Duration) -> Response<Body> {
+/// Records the calls of marked functions for a duration.
+async fn record_calls(duration: Duration) -> Response<Body> {
     let recording = match Recording::start() {
         Ok(recording) => recording,
         Err(error) => return sentence(StatusCode::CONFLICT, &error.to_string()),
@@ -268,16 +295,17 @@ fn function_calls(counts: &CallCounts) -> FunctionCalls {
     }
 }
 
-/// The thread that takes the stacks has none itself, so it is not one of those that are listed.
-async fn stacks() -> Response<Body> {
-    let taken = own_tasks::alone("stacks", thread_stacks).await;
-    let refused_thread = |error: io::Error| Err(ProfileError::Refused(error.to_string()));
-    match taken.unwrap_or_else(refused_thread) {
+/// Collects the stacks of all threads. It runs on a new thread, because the calling thread's stack is missing from
+/// the result.
+async fn collect_stacks() -> Response<Body> {
+    let stacks = own_tasks::run_on_new_thread("stacks", thread_stacks).await;
+    let to_profile_error = |error: io::Error| Err(ProfileError::Refused(error.to_string()));
+    match stacks.unwrap_or_else(to_profile_error) {
         Ok(stacks) => {
             let threads = stacks.into_iter().map(named_stack).collect();
             json(to_json(&ThreadStacks { threads }))
         }
-        Err(error) => refused(&error),
+        Err(error) => error_response(&error),
     }
 }
 
@@ -297,8 +325,8 @@ mod tests {
         let samples = |format, kind, seconds, hz| {
             let (duration, sample_rate) = (Duration::from_secs(seconds), SampleRate::new(hz));
             let sample_rate = sample_rate.expect("a rate");
-            let wanted = SamplesRequest { format, kind, duration, sample_rate };
-            Some(Ok(ProfileRequest::Samples(wanted)))
+            let wanted = NewProfileRequest { format, kind, duration, sample_rate };
+            Some(Ok(ProfileRequest::New(wanted)))
         };
         let (folded, pprof) = (ProfileFormat::Folded, ProfileFormat::Pprof);
         let (processor, waiting) = (ProfileKind::Processor, ProfileKind::Waiting);
@@ -306,9 +334,14 @@ mod tests {
         let asked = read("/profile/pprof", Some("seconds=60&hz=999&kind=waiting"));
         assert_eq!(asked, samples(pprof, waiting, 60, 999));
         let asked = read("/debug/pprof/profile", Some("last&seconds=1"));
-        assert_eq!(asked, Some(Ok(ProfileRequest::Kept(pprof, None))));
+        assert_eq!(asked, Some(Ok(ProfileRequest::Stored(pprof, None))));
         let asked = read("/profile/folded", Some("id=7"));
-        assert_eq!(asked, Some(Ok(ProfileRequest::Kept(folded, Some(7)))));
+        assert_eq!(asked, Some(Ok(ProfileRequest::Stored(folded, Some(7)))));
+        let asked = read("/profile/folded", Some("by=stage&id=7"));
+        let by_stage = ProfileFormat::FoldedByStage;
+        assert_eq!(asked, Some(Ok(ProfileRequest::Stored(by_stage, Some(7)))));
+        let asked = read("/profile/folded", Some("by=stage"));
+        assert_eq!(asked, samples(by_stage, processor, 10, 99));
         let asked = read("/profile/calls.json", Some("seconds=2"));
         assert_eq!(asked, Some(Ok(ProfileRequest::Calls(Duration::from_secs(2)))));
         assert_eq!(read("/threads/stacks.json", None), Some(Ok(ProfileRequest::Stacks)));
@@ -320,6 +353,7 @@ mod tests {
             ("/profile/folded", "hz=1000"),
             ("/profile/folded", "hz=x"),
             ("/profile/folded", "second=1"),
+            ("/profile/folded", "by=name"),
             ("/profile/pprof", "kind=heap"),
             ("/profile/pprof", "id=x"),
             ("/profile/calls.json", "hz=1"),

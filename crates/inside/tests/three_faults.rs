@@ -1,4 +1,4 @@
-//! The example with three faults: each of them is found in the data of the pages, and gone when it is mended.
+//! Tests that the pages' data shows each fault of the example, and does not show it after the fault is mended.
 
 #[path = "../examples/three_faults/service/mod.rs"]
 mod service;
@@ -12,17 +12,17 @@ use tokio::time::timeout;
 use weir_inside::{AdminServer, Inside};
 use weir_view::{CallProfile, FunctionCalls};
 
-/// How long an answer may take, which has a profile of a second in it.
+/// The timeout of a request, which may take a profile of some seconds.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What the pages show of the service with these faults.
-struct Found {
+/// The data of the pages after the service has run for a while.
+struct Measurements {
     metrics: String,
     calls: CallProfile,
     folded: String,
 }
 
-async fn look_at(faults: Faults) -> Found {
+async fn measure(faults: Faults) -> Measurements {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("its address");
     let service = Service::new(faults);
@@ -41,10 +41,10 @@ async fn look_at(faults: Faults) -> Found {
     serving.abort();
     looking.abort();
     for task in [serving, looking] {
-        // It was cancelled.
+        // The result is the cancellation.
         let _ = task.await;
     }
-    Found { metrics, calls: serde_json::from_str(&calls).expect("its JSON"), folded }
+    Measurements { metrics, calls: serde_json::from_str(&calls).expect("its JSON"), folded }
 }
 
 async fn get(admin: &str, path: &str) -> String {
@@ -64,8 +64,8 @@ async fn get(admin: &str, path: &str) -> String {
     body.to_owned()
 }
 
-impl Found {
-    /// The calls of a function by all its callers.
+impl Measurements {
+    /// Returns the calls of a function by all its callers.
     fn calls_of(&self, name: &str) -> FunctionCalls {
         let mut sums = FunctionCalls { name: name.to_owned(), ..FunctionCalls::default() };
         for calls in self.calls.calls.iter().filter(|it| it.name == name) {
@@ -76,7 +76,7 @@ impl Found {
         sums
     }
 
-    /// The time of a function itself by that of all marked ones.
+    /// Returns a function's own time as a share of the own time of all marked functions.
     fn own_share(&self, name: &str) -> f64 {
         let all: f64 = self.calls.calls.iter().map(|it| it.own).sum();
         self.calls_of(name).own / all
@@ -88,7 +88,7 @@ impl Found {
         number.and_then(|number| number.parse().ok()).expect("the metric")
     }
 
-    /// The share of the samples of the service that a function is in.
+    /// Returns the share of the service's samples whose stack contains a function.
     fn sampled_share(&self, name: &str) -> f64 {
         let is_of_service = |line: &&str| line.starts_with("tokio-rt-worker;");
         let samples = |line: &str| -> f64 {
@@ -105,8 +105,8 @@ impl Found {
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[tokio::test(flavor = "multi_thread")]
 async fn each_fault_is_found_and_gone_when_it_is_mended() {
-    let faulty = look_at(Faults::ALL).await;
-    let mended = look_at(Faults { cache: false, log: false, socket: false }).await;
+    let faulty = measure(Faults::ALL).await;
+    let mended = measure(Faults { cache: false, log: false, socket: false }).await;
 
     // The cache: the metrics have no hit, and every look-up ends in a log-in.
     assert_eq!(faulty.lookups("hit"), 0);
@@ -129,7 +129,7 @@ async fn each_fault_is_found_and_gone_when_it_is_mended() {
     assert!(registered.abs_diff(faulty.calls_of("read").calls) <= 4, "{:?}", faulty.calls);
     assert!(registered > 5 * requests, "{registered} for {requests}");
     assert!(faulty.sampled_share("epoll_ctl") > 0.05, "{}", faulty.folded);
-    let requests = |found: &Found| found.calls_of("answer").calls;
+    let requests = |found: &Measurements| found.calls_of("answer").calls;
     // A connection of the faulty service may end while the calls of the mended one are counted.
     let registered = mended.calls_of("register_anew").calls;
     assert!(100 * registered < requests(&mended), "{registered}");

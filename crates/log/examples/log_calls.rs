@@ -1,10 +1,10 @@
-//! What a call of the log costs, for `cargo xtask bench inside`.
+//! Measures the cost of a log call, for `cargo xtask bench inside`.
 //!
 //!     log_calls none|disabled|counted|text|json FILE
 //!
-//! It prints the nanoseconds of a call: of none at all, of one that the filter leaves out, of one that repeats
-//! so often that it is only counted, and of one that is written into the file as text or JSON. What is written
-//! to `-` is dropped.
+//! It prints the nanoseconds per call. `none` is the empty loop, `disabled` a call that the filter rejects, and
+//! `counted` a repeated message that is only counted. `text` and `json` are calls whose message is written to
+//! FILE; the file `-` discards it.
 
 use std::fs::File;
 use std::hint::black_box;
@@ -14,16 +14,16 @@ use std::time::{Duration, Instant};
 use tracing::subscriber::with_default;
 use weir_log::{Format, Log};
 
-/// Calls that are timed together if nothing is written.
+/// The number of timed calls if nothing is written.
 const CALLS: u64 = 10_000_000;
 
-/// Calls of which each repeats the one before.
+/// The number of timed calls that repeat one message.
 const REPEATED_CALLS: u64 = 300_000;
 
-/// Different messages that one place in the code may write before the rest is counted.
+/// The number of different messages that a call site writes before the rest is counted.
 const BATCH_CALLS: u64 = 50;
 
-/// Batches of calls that write, each with a log of its own.
+/// The number of timed batches of written calls, each with its own log.
 const BATCHES: u64 = 1_000;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -44,13 +44,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         "text" => written(Format::Text, file)?,
         "json" => written(Format::Json, file)?,
-        _ => return Err(format!("`{kind}` is none of the calls that are timed").into()),
+        _ => return Err(format!("`{kind}` is not none, disabled, counted, text or json").into()),
     };
     println!("{ns}");
     Ok(())
 }
 
-/// The same loop as that of [`calls`], without the call.
+/// Runs the loop of [`calls`] without the call.
 fn no_calls(count: u64) {
     for bytes in 0..count {
         black_box((bytes, "192.0.2.1:514"));
@@ -64,14 +64,14 @@ fn calls(numbers: std::ops::Range<u64>) {
     }
 }
 
-/// Receives the events of the whole program, as `weir` does.
+/// Installs a global log, as `weir` does.
 fn install(filter: &str) -> Result<(), Box<dyn std::error::Error>> {
     let log = Log::new(filter.parse()?, Format::Text, sink());
     log.install().map_err(|_| "there is a log already")?;
     Ok(())
 }
 
-/// The time of a call that is written.
+/// Returns the nanoseconds of a call whose message is written.
 fn written(format: Format, file: &str) -> Result<f64, Box<dyn std::error::Error>> {
     let mut time = Duration::ZERO;
     for _ in 0..BATCHES {

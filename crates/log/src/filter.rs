@@ -1,4 +1,4 @@
-//! Which messages are let through.
+//! The filter of messages by level and module.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,13 +6,19 @@ use std::str::FromStr;
 use tracing::Metadata;
 use tracing::level_filters::LevelFilter;
 
-/// The longest text of a filter in bytes; the whole program has fewer modules than fit.
+use crate::log::LEVEL_MAX;
+
+/// The longest filter in bytes. It has room for every module of the program.
 const BYTES_MAX: usize = 4 << 10;
 
-/// The levels of messages that are let through: one for all, and others for single crates or modules.
+/// The crates that log, which are the first part of a message's source.
+const PARTS: [&str; 6] =
+    ["weir", "weir_feed", "weir_gateway", "weir_inside", "weir_net", "weir_server"];
+
+/// The most detailed level that is logged: one default, and overrides for crates or modules.
 ///
-/// Its text is a list such as `info,weir_net=warn,weir_gateway::backend=debug`. An entry without a name is for
-/// whatever no other entry names; without one, that is `info`. The longest name that fits counts.
+/// It is written as a list such as `info,weir_net=warn,weir_gateway::backend=debug`. The entry without a name is
+/// the default; if there is none, the default is `info`. If several names match, the longest applies.
 ///
 /// ```
 /// let filter: weir_log::Filter = "weir_net=off".parse()?;
@@ -23,21 +29,21 @@ const BYTES_MAX: usize = 4 << 10;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Filter {
     level: LevelFilter,
-    /// The longest names first, each once.
+    /// Levels by crate or module: unique names, the longest first.
     targets: Vec<(String, LevelFilter)>,
 }
 
-/// Why a text is not a filter.
+/// The reason why a text is not a valid filter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FilterError {
-    /// It is longer than 4 KiB.
+    /// The text is longer than 4 KiB.
     TooLong,
     /// An entry has no valid level.
     Level {
         /// The entry.
         entry: String,
     },
-    /// An entry has no valid name: letters of ASCII, digits and `_`, with `::` between modules.
+    /// An entry has no valid name: ASCII letters, digits and `_`, with `::` between modules.
     Name {
         /// The entry.
         entry: String,
@@ -45,21 +51,45 @@ pub enum FilterError {
 }
 
 impl Filter {
-    /// The most detailed level that it lets through anywhere.
+    /// Returns the most detailed level of any entry.
     pub fn level_max(&self) -> LevelFilter {
         let levels = self.targets.iter().map(|(_, level)| *level);
         levels.fold(self.level, std::cmp::max)
     }
 
-    /// Whether it lets the messages of a call site through.
-    pub(crate) fn lets_through(&self, metadata: &Metadata<'_>) -> bool {
+    /// Returns a sentence for each entry that has no effect: a level that is not compiled into this build, and a
+    /// name that no part of the program has.
+    pub fn notes(&self) -> Vec<String> {
+        self.notes_for(LEVEL_MAX)
+    }
+
+    fn notes_for(&self, level_max: LevelFilter) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.level_max() > level_max {
+            notes.push(format!(
+                "this build has no messages below {level_max}; a debug build has them"
+            ));
+        }
+        let part = |name: &str| name.split("::").next().unwrap_or_default().to_owned();
+        for (name, _) in
+            self.targets.iter().rev().filter(|(name, _)| !PARTS.contains(&&*part(name)))
+        {
+            let parts = PARTS.join(", ");
+            notes
+                .push(format!("no part of the program has the name {name}; the parts are {parts}"));
+        }
+        notes
+    }
+
+    /// Returns whether messages of a call site are logged.
+    pub(crate) fn allows(&self, metadata: &Metadata<'_>) -> bool {
         let target = metadata.target();
-        let is_named = |name: &str| {
+        let matches = |name: &str| {
             let rest = target.strip_prefix(name);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
         };
-        let named = self.targets.iter().find(|(name, _)| is_named(name));
-        *metadata.level() <= named.map_or(self.level, |(_, level)| *level)
+        let entry = self.targets.iter().find(|(name, _)| matches(name));
+        *metadata.level() <= entry.map_or(self.level, |(_, level)| *level)
     }
 
     fn set(&mut self, name: &str, level: LevelFilter) {
@@ -149,7 +179,11 @@ impl std::error::Error for FilterError {}
 
 #[cfg(test)]
 mod tests {
-    use super::{BYTES_MAX, Filter, FilterError};
+    use std::path::Path;
+
+    use tracing::level_filters::LevelFilter;
+
+    use super::{BYTES_MAX, Filter, FilterError, PARTS};
 
     #[test]
     fn a_filter_is_read_and_written() {
@@ -164,6 +198,50 @@ mod tests {
             assert_eq!(filter.to_string(), written);
             assert_eq!(written.parse::<Filter>(), Ok(filter));
         }
+    }
+
+    #[test]
+    fn entries_without_an_effect_are_named() {
+        let notes =
+            |text: &str, level_max| text.parse::<Filter>().expect("a filter").notes_for(level_max);
+        let (info, trace) = (LevelFilter::INFO, LevelFilter::TRACE);
+        assert!(notes("warn,weir_gateway::backend=info,weir=off", info).is_empty());
+        assert!(notes("debug,weir_net=trace", trace).is_empty());
+        for text in ["debug", "info,weir_net=debug"] {
+            let found = notes(text, info);
+            assert!(found.len() == 1 && found[0].contains("no messages below info"), "{found:?}");
+        }
+        let found = notes("info,nosuch=warn,weir_nets::a=off", trace);
+        assert_eq!(found.len(), 2, "{found:?}");
+        let expected =
+            "no part of the program has the name nosuch; the parts are weir, weir_feed, ";
+        assert!(found.iter().any(|note| note.starts_with(expected)), "{found:?}");
+    }
+
+    #[test]
+    fn all_crates_that_log_are_parts() {
+        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crates");
+        for folder in std::fs::read_dir(crates).expect("a folder").flatten() {
+            let name = folder.file_name().into_string().expect("a name");
+            let part = if name == "cli" { "weir".to_owned() } else { format!("weir_{name}") };
+            if name != "log" && logs(&folder.path().join("src")) {
+                assert!(PARTS.contains(&&*part), "{part} is missing in PARTS");
+            }
+        }
+    }
+
+    /// Returns whether a file below a folder has an event of `tracing`.
+    fn logs(folder: &Path) -> bool {
+        let events =
+            ["error", "warn", "info", "debug", "trace"].map(|it| format!("tracing::{it}!("));
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).any(|path| match path.is_dir() {
+            true => logs(&path),
+            false => {
+                let text = std::fs::read_to_string(path).unwrap_or_default();
+                events.iter().any(|event| text.contains(event))
+            }
+        })
     }
 
     #[test]

@@ -1,10 +1,10 @@
-//! How a message is written.
+//! The formats of a line.
 
 use std::fmt::Write;
 
 use weir_view::{LogEvent, LogValue, push_printable, to_json};
 
-/// The form of a line.
+/// The format of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Format {
     /// For people: time, level, target, message and fields.
@@ -15,12 +15,12 @@ pub enum Format {
 }
 
 impl Format {
-    /// The line of a message, with its end. Characters that a terminal would obey, or that hide others, are
-    /// escaped, so that a message is always one line.
+    /// Formats a message as one line, with the line feed. Control characters and invisible characters are
+    /// escaped, so they cannot break the line or control a terminal.
     pub(crate) fn line(self, event: &LogEvent) -> String {
         let mut line = match self {
             Self::Text => text(event),
-            // Text and numbers are always JSON.
+            // Text and numbers can always be serialized.
             Self::Json => to_json(event).unwrap_or_default(),
         };
         line.push('\n');
@@ -49,7 +49,7 @@ fn text(event: &LogEvent) -> String {
     line
 }
 
-/// Adds a text; in quotes if its end could not be seen without.
+/// Appends a text, in quotes if its end would be ambiguous otherwise.
 fn push_value(line: &mut String, text: &str) {
     if !text.is_empty() && !text.contains([' ', '"', '=', '\\']) {
         return push_printable(line, text);

@@ -1,4 +1,4 @@
-//! The receiver of all events.
+//! The `tracing` subscriber that writes messages.
 
 use std::fmt;
 use std::io::Write;
@@ -11,21 +11,21 @@ use tracing::level_filters::{LevelFilter, STATIC_MAX_LEVEL};
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::{Interest, set_global_default};
 use tracing::{Event, Metadata, Subscriber};
-use weir_view::{LogEvent, LogLevel};
+use weir_view::{LogEvent, LogLevel, LogValue};
 
 use crate::filter::Filter;
 use crate::format::Format;
-use crate::message::{message, now, shortened};
+use crate::message::{now, to_message, truncate};
 use crate::repeats::{Repeats, SPAN};
 use crate::ring::Ring;
 
-/// The most detailed level that this build has: `info` in release builds.
+/// The most detailed level that is compiled into this build: `info` in release builds.
 pub const LEVEL_MAX: LevelFilter = STATIC_MAX_LEVEL;
 
-/// How long the thread of the counts sleeps if nothing is to be counted; it is woken when something is.
+/// How long the counting thread sleeps if there is nothing to count. It is woken when there is.
 const IDLE: Duration = Duration::from_secs(3_600);
 
-/// Receives the events of the program, and writes them as lines. Clones share everything.
+/// A log, which receives the program's `tracing` events and writes them as lines. Clones share all state.
 #[derive(Clone)]
 pub struct Log(Arc<Inner>);
 
@@ -33,28 +33,28 @@ struct Inner {
     filter: RwLock<Filter>,
     format: Format,
     output: Mutex<Output>,
-    /// With a lock of its own, so that it can be read while nobody reads the other output.
+    /// The last messages. They have their own lock, so that they can be read while `output` is blocked.
     ring: Mutex<Ring>,
-    /// Something was left out, and is to be counted.
+    /// Notified when a message was not written and its repeats have to be counted.
     left_out: Condvar,
 }
 
 struct Output {
     sink: Box<dyn Write + Send>,
     repeats: Repeats,
-    /// Whether the thread of the counts wakes at the end of the span by itself.
-    is_awaited: bool,
+    /// Whether the counting thread will wake at the end of the span without a notification.
+    has_wake_time: bool,
 }
 
-/// The program has a receiver of events already.
+/// The error that the program already has a global `tracing` subscriber.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InstallError;
 
 impl Log {
-    /// A log that writes to `sink`, which it does while the caller of an event waits.
+    /// Makes a log that writes to `sink`. Callers wait until their event is written.
     pub fn new(filter: Filter, format: Format, sink: impl Write + Send + 'static) -> Self {
         let (sink, repeats) = (Box::new(sink), Repeats::default());
-        let output = Output { sink, repeats, is_awaited: false };
+        let output = Output { sink, repeats, has_wake_time: false };
         Self(Arc::new(Inner {
             filter: RwLock::new(filter),
             format,
@@ -64,65 +64,74 @@ impl Log {
         }))
     }
 
-    /// Receives the events of all threads from now on, and starts the thread that writes how often messages were
-    /// repeated.
+    /// Makes this the global subscriber, and starts the thread that writes how often messages were repeated.
     ///
     /// # Errors
-    /// If the program has a receiver of events already.
+    /// If the program already has a global subscriber.
     pub fn install(&self) -> Result<(), InstallError> {
         set_global_default(self.clone()).map_err(|_| InstallError)?;
         let log = self.clone();
         let counting = std::thread::Builder::new().name("log".to_owned());
-        // Without the thread, the counts are written with the next message.
+        // If the thread cannot start, the counts are written with the next message.
         let _ = counting.spawn(move || log.write_counts());
         Ok(())
     }
 
-    /// What it lets through now.
+    /// Returns the current filter.
     pub fn filter(&self) -> Filter {
         self.0.filter.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Lets other messages through from now on.
+    /// Replaces the filter.
     pub fn set_filter(&self, filter: Filter) {
         *self.0.filter.write().unwrap_or_else(PoisonError::into_inner) = filter;
-        // Each call site keeps whether somebody wants its events.
+        // Each call site caches whether it is enabled.
         rebuild_interest_cache();
     }
 
-    /// Writes a message of the command itself, which no filter leaves out. As text it is the line that the
-    /// command prints in any case.
+    /// Writes a message of the command itself, which ignores the filter. The text format writes `line` unchanged;
+    /// JSON writes an event with `message`.
     pub fn announce(&self, level: LogLevel, target: &str, message: &str, line: &str) {
-        let event = LogEvent::new(now(), level, target, shortened(message.to_owned()));
+        let event = LogEvent::new(now(), level, target, truncate(message.to_owned()));
         let written = match self.0.format {
             Format::Text => line.to_owned(),
             Format::Json => Format::Json.line(&event),
         };
         self.0.ring().push(event);
-        // If nobody reads any more, there is no place left to report that.
+        // A write error cannot be reported: this is where errors are reported.
         let _ = self.0.lock().sink.write_all(written.as_bytes());
     }
 
-    /// The number of the next message, and the last ones from number `from` on, the oldest first.
-    pub fn last(&self, from: u64) -> (u64, Vec<LogEvent>) {
-        self.0.ring().from(from)
+    /// Writes a message about the log itself, which ignores the filter.
+    pub fn report(&self, level: LogLevel, target: &str, message: &str, fields: &[(&str, &str)]) {
+        let mut event = LogEvent::new(now(), level, target, truncate(message.to_owned()));
+        for (name, text) in fields {
+            let text = LogValue::Text(truncate((*text).to_owned()));
+            event.fields.insert((*name).to_owned(), text);
+        }
+        self.0.write(&mut self.0.lock(), event);
     }
 
-    /// Writes the counts of each span at its end, for as long as the program runs.
+    /// Returns the number of the next message, and the kept messages from number `from` on, the oldest first.
+    pub fn last(&self, from: u64) -> (u64, Vec<LogEvent>) {
+        self.0.ring().since(from)
+    }
+
+    /// Writes the counts of each span at its end. It never returns.
     fn write_counts(&self) {
         let mut output = self.0.lock();
         loop {
             self.0.end_spans(&mut output, Instant::now());
             let next = output.repeats.next_end();
-            output.is_awaited = next.is_some();
+            output.has_wake_time = next.is_some();
             let wait = next.map(|end| end.saturating_duration_since(Instant::now()));
-            // A wake-up for no reason does no harm.
+            // A spurious wake-up does no harm.
             let woken = self.0.left_out.wait_timeout(output, wait.unwrap_or(IDLE));
             output = woken.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
-    /// Writes how often messages were repeated so far. Call it before the program ends.
+    /// Writes how often messages were repeated so far. Call it before the program exits.
     pub fn flush(&self) {
         self.0.end_spans(&mut self.0.lock(), Instant::now() + SPAN);
     }
@@ -140,7 +149,7 @@ impl Inner {
     fn write(&self, output: &mut Output, event: LogEvent) {
         let line = self.format.line(&event);
         self.ring().push(event);
-        // If nobody reads any more, there is no place left to report that.
+        // A write error cannot be reported: this is where errors are reported.
         let _ = output.sink.write_all(line.as_bytes());
     }
 
@@ -158,7 +167,7 @@ impl Subscriber for Log {
 
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         let filter = self.0.filter.read().unwrap_or_else(PoisonError::into_inner);
-        metadata.is_event() && filter.lets_through(metadata)
+        metadata.is_event() && filter.allows(metadata)
     }
 
     fn max_level_hint(&self) -> Option<LevelFilter> {
@@ -166,19 +175,19 @@ impl Subscriber for Log {
     }
 
     fn event(&self, event: &Event<'_>) {
-        let message = message(event);
+        let message = to_message(event);
         let mut output = self.0.lock();
         let now = Instant::now();
         self.0.end_spans(&mut output, now);
         if output.repeats.admit(event.metadata().callsite(), &message, now) {
             self.0.write(&mut output, message);
-        } else if !replace(&mut output.is_awaited, true) {
+        } else if !replace(&mut output.has_wake_time, true) {
             drop(output);
             self.0.left_out.notify_one();
         }
     }
 
-    // No span is ever enabled.
+    // Spans are never enabled, so the following methods do nothing.
     fn new_span(&self, _: &Attributes<'_>) -> Id {
         Id::from_u64(1)
     }

@@ -1,4 +1,4 @@
-//! An event of tracing becomes a message.
+//! Conversion of `tracing` events to messages.
 
 use std::fmt::Debug;
 
@@ -7,19 +7,19 @@ use tracing::field::{Field, Visit};
 use tracing::{Event, Level};
 use weir_view::{LogEvent, LogLevel, LogValue};
 
-/// The longest text of a message or a field in bytes. Some of them come from outside.
+/// The longest text of a message or a field in bytes. The limit exists because clients supply some of them.
 const TEXT_BYTES_MAX: usize = 4 << 10;
 
-/// The message of an event, with the time of now.
-pub(crate) fn message(event: &Event<'_>) -> LogEvent {
+/// Converts an event to a message with the current time.
+pub(crate) fn to_message(event: &Event<'_>) -> LogEvent {
     let metadata = event.metadata();
     let mut message =
         LogEvent::new(now(), level(*metadata.level()), metadata.target(), String::new());
-    event.record(&mut FieldsOf(&mut message));
+    event.record(&mut FieldVisitor(&mut message));
     message
 }
 
-/// The time of now by UTC, to the millisecond (RFC 3339).
+/// Returns the current UTC time in milliseconds, in RFC 3339 format.
 pub(crate) fn now() -> String {
     format!("{:.3}", Timestamp::now())
 }
@@ -34,16 +34,16 @@ fn level(level: Level) -> LogLevel {
     }
 }
 
-/// Puts the fields of an event into a message.
-struct FieldsOf<'message>(&'message mut LogEvent);
+/// Copies the fields of an event into a message.
+struct FieldVisitor<'message>(&'message mut LogEvent);
 
-impl FieldsOf<'_> {
+impl FieldVisitor<'_> {
     fn put(&mut self, field: &Field, value: LogValue) {
         self.0.fields.insert(field.name().to_owned(), value);
     }
 
     fn put_text(&mut self, field: &Field, text: String) {
-        let text = shortened(text);
+        let text = truncate(text);
         match field.name() {
             "message" => self.0.message = text,
             _ => self.put(field, LogValue::Text(text)),
@@ -51,7 +51,7 @@ impl FieldsOf<'_> {
     }
 }
 
-impl Visit for FieldsOf<'_> {
+impl Visit for FieldVisitor<'_> {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         self.put_text(field, format!("{value:?}"));
     }
@@ -77,8 +77,8 @@ impl Visit for FieldsOf<'_> {
     }
 }
 
-/// The text, or its start with an ellipsis.
-pub(crate) fn shortened(mut text: String) -> String {
+/// Truncates a text to the limit, and appends an ellipsis if it was longer.
+pub(crate) fn truncate(mut text: String) -> String {
     if text.len() > TEXT_BYTES_MAX {
         text.truncate(text.floor_char_boundary(TEXT_BYTES_MAX));
         text.push('…');
@@ -88,14 +88,14 @@ pub(crate) fn shortened(mut text: String) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{TEXT_BYTES_MAX, shortened};
+    use super::{TEXT_BYTES_MAX, truncate};
 
     #[test]
     fn a_long_text_ends_at_a_character() {
         let text = "ä".repeat(TEXT_BYTES_MAX);
-        let short = shortened(format!("a{text}"));
+        let short = truncate(format!("a{text}"));
         assert_eq!(short.len(), TEXT_BYTES_MAX - 1 + "…".len());
         assert!(short.ends_with("ä…"));
-        assert_eq!(shortened("a".to_owned()), "a");
+        assert_eq!(truncate("a".to_owned()), "a");
     }
 }

@@ -1,4 +1,4 @@
-//! Messages that repeat are written a few times, and then counted.
+//! Suppression of repeated messages: they are written a few times, and then counted.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -7,59 +7,61 @@ use std::time::{Duration, Instant};
 use tracing::callsite::Identifier;
 use weir_view::LogEvent;
 
-/// The time in which messages are counted together.
+/// The time span over which repeats are counted.
 pub(crate) const SPAN: Duration = Duration::from_secs(10);
 
-/// The same message is written this often in a span.
+/// How often the same message is written in a span.
 const SAME_MAX: u64 = 5;
 
-/// A call site writes this many messages in a span, if they differ.
+/// The number of different messages that a call site writes in a span.
 const SITE_MAX: u64 = 50;
 
-/// Different messages that are remembered. One more is only counted for its call site.
+/// The number of different messages that are counted. Further ones only count for their call site.
 const MESSAGES_MAX: usize = 1_000;
 
-/// What was written in the last span.
+/// Counts of the messages of the last span.
 #[derive(Debug, Default)]
 pub(crate) struct Repeats {
-    /// By call site and the hash of the message with its fields. Two messages with the same hash would be
-    /// counted as one.
-    messages: HashMap<(Identifier, u64), Count>,
-    /// As many as the program has call sites.
-    sites: HashMap<Identifier, Count>,
-    /// When the first of the spans ends, or before; `None` if nothing was written in one.
+    /// Counts by call site and hash of the message and its fields. Messages with the same hash count as one.
+    messages: HashMap<(Identifier, u64), SpanCount>,
+    /// Counts by call site. The code of the program bounds their number.
+    sites: HashMap<Identifier, SpanCount>,
+    /// A time not later than the first end of a span; `None` if there is no span.
     next_end: Option<Instant>,
 }
 
+/// The messages of one span.
 #[derive(Debug)]
-struct Count {
+struct SpanCount {
     begun: Instant,
     written: u64,
     left_out: u64,
-    /// The last message that was left out.
+    /// The last message that was not written.
     last: Option<LogEvent>,
 }
 
 impl Repeats {
-    /// Whether a message is written now; otherwise it is counted.
+    /// Returns whether to write a message. Otherwise counts it.
     pub(crate) fn admit(&mut self, site: Identifier, event: &LogEvent, now: Instant) -> bool {
         self.next_end.get_or_insert(now + SPAN);
         let mut hasher = DefaultHasher::new();
         (&event.message, &event.fields).hash(&mut hasher);
         let key = (site.clone(), hasher.finish());
         let has_room = self.messages.len() < MESSAGES_MAX || self.messages.contains_key(&key);
-        if has_room && !self.messages.entry(key).or_insert(Count::new(now)).admit(SAME_MAX, event) {
+        if has_room
+            && !self.messages.entry(key).or_insert(SpanCount::new(now)).admit(SAME_MAX, event)
+        {
             return false;
         }
-        self.sites.entry(site).or_insert(Count::new(now)).admit(SITE_MAX, event)
+        self.sites.entry(site).or_insert(SpanCount::new(now)).admit(SITE_MAX, event)
     }
 
-    /// Ends the spans that have passed at `now`, and returns a message for each that has left out some.
+    /// Ends the spans that are over at `now`. Returns a summary for each span with unwritten messages.
     pub(crate) fn end_spans(&mut self, now: Instant) -> Vec<LogEvent> {
         if self.next_end.is_none_or(|end| now < end) {
             return Vec::new();
         }
-        let has_passed = |count: &Count| now.saturating_duration_since(count.begun) >= SPAN;
+        let has_passed = |count: &SpanCount| now.saturating_duration_since(count.begun) >= SPAN;
         let same = self.messages.extract_if(|_, count| has_passed(count));
         let same = same.filter_map(|(_, count)| {
             let repeated = Some(count.left_out);
@@ -77,13 +79,13 @@ impl Repeats {
         summaries
     }
 
-    /// When the next span ends; `None` if nothing was written in one.
+    /// Returns when to call [`Self::end_spans`] next; `None` if there is no span.
     pub(crate) fn next_end(&self) -> Option<Instant> {
         self.next_end
     }
 }
 
-impl Count {
+impl SpanCount {
     fn new(begun: Instant) -> Self {
         Self { begun, written: 0, left_out: 0, last: None }
     }
@@ -109,7 +111,7 @@ mod tests {
 
     use super::{MESSAGES_MAX, Repeats, SAME_MAX, SITE_MAX, SPAN};
 
-    /// A place in the code.
+    /// A call site.
     struct Site;
 
     impl Callsite for Site {
@@ -124,7 +126,7 @@ mod tests {
         LogEvent::new(String::new(), LogLevel::Info, "weir", message.to_owned())
     }
 
-    /// How many of the same messages are written at `now`.
+    /// Returns how many of `times` equal messages are written at `now`.
     fn written(repeats: &mut Repeats, message: &str, times: usize, now: Instant) -> u64 {
         let admitted =
             (0..times).filter(|_| repeats.admit(Identifier(&Site), &event(message), now));

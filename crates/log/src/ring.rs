@@ -1,22 +1,22 @@
-//! The last messages, for a page that shows them.
+//! A ring buffer of the last messages, for the admin page.
 
 use std::collections::VecDeque;
 
 use weir_view::LogEvent;
 
-/// Messages that are kept.
+/// The number of messages that are kept.
 const EVENTS_MAX: usize = 1_000;
 
-/// Bytes of text that are kept, of all messages together.
+/// The total bytes of text that are kept.
 const BYTES_MAX: usize = 1 << 20;
 
-/// The last messages, within a bounded number and a bounded size.
+/// The last messages, bounded in number and in size.
 #[derive(Debug, Default)]
 pub(crate) struct Ring {
     events: VecDeque<LogEvent>,
-    /// The bytes of all of them.
+    /// The bytes of text in `events`.
     bytes: usize,
-    /// The number of all messages so far: that of the next one.
+    /// The number of the next message, which is the count of all messages so far.
     next: u64,
 }
 
@@ -31,8 +31,8 @@ impl Ring {
         }
     }
 
-    /// The number of the next message, and those that are kept from number `from` on, the oldest first.
-    pub(crate) fn from(&self, from: u64) -> (u64, Vec<LogEvent>) {
+    /// Returns the number of the next message, and the kept messages from number `from` on, the oldest first.
+    pub(crate) fn since(&self, from: u64) -> (u64, Vec<LogEvent>) {
         let first = self.next - self.events.len() as u64;
         let skipped = usize::try_from(from.saturating_sub(first)).unwrap_or(usize::MAX);
         (self.next, self.events.iter().skip(skipped).cloned().collect())
@@ -56,7 +56,7 @@ mod tests {
             ring.push(event(number.to_string()));
         }
         let messages = |from| -> (u64, Vec<String>) {
-            let (next, events) = ring.from(from);
+            let (next, events) = ring.since(from);
             (next, events.into_iter().map(|event| event.message).collect())
         };
         assert_eq!(messages(2_998), (3_000, vec!["2998".to_owned(), "2999".to_owned()]));
@@ -70,7 +70,7 @@ mod tests {
         for _ in 0..100 {
             ring.push(event("a".repeat(BYTES_MAX / 10)));
         }
-        let (next, events) = ring.from(0);
+        let (next, events) = ring.since(0);
         assert_eq!(next, 100);
         assert!((8..=10).contains(&events.len()), "{}", events.len());
     }

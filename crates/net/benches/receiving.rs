@@ -1,4 +1,4 @@
-//! Unmasking and decoding, without a socket, in bytes of payload a second:
+//! Measures unmasking and decoding without a socket, in bytes of payload a second:
 //! `cargo bench -p weir-net --bench receiving`.
 
 use divan::Bencher;
@@ -6,7 +6,7 @@ use divan::counter::BytesCount;
 use weir_net::websocket::client::encode_binary;
 use weir_net::websocket::{Decoder, Frame};
 
-/// The most that one read of a socket returns.
+/// The maximum number of bytes that one read of a socket returns.
 const READ_BYTES: usize = 256 << 10;
 const MESSAGE_BYTES: usize = 4 << 20;
 

@@ -1,34 +1,34 @@
-//! A server that sends every WebSocket message and every body back: what the suites of
-//! `cargo xtask abuse` test apart from Weir itself.
+//! A server that echoes every WebSocket message and every body. The suites of `cargo xtask abuse`
+//! test it, in addition to Weir itself.
 //!
 //!     echo ADDRESS...
 //!
 //! It prints its addresses, one a line. `/next` reads WebSockets with
 //! [`Reader::next`](weir_net::websocket::Reader::next), `/next_into` with
-//! [`Reader::next_into`](weir_net::websocket::Reader::next_into). A request is answered after the end of
-//! its body, so that h2spec finds streams that are half open. Connections may be many and idle.
+//! [`Reader::next_into`](weir_net::websocket::Reader::next_into). A request is answered after the
+//! end of its body, so that h2spec finds half-open streams. The limits allow many idle connections.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use hyper::body::Incoming;
 use hyper::{Request, Response};
 use weir_net::socket::{BindOptions, Listener, TlsFiles, reserve_connections};
 use weir_net::websocket::{
     BufferEvent, Error, Event, SocketOptions, Stream, WebSocket, Writer, accept,
 };
-use weir_net::{Body, Client, Http2Options, RequestBody, ServeOptions, Server};
+use weir_net::{Body, Client, Http2Options, IncomingBody, RequestBody, ServeOptions, Server};
 
 /// The largest message or body, in bytes: twice what the Autobahn TestSuite sends.
 const MESSAGE_BYTES_MAX: usize = 32 << 20;
 
-/// What one call of `next_into` reads at most, in bytes. Most messages take several calls.
+/// The maximum number of bytes that one call of `next_into` reads. Most messages take several
+/// calls.
 const SPACE_BYTES: usize = 4 << 10;
 
-/// More connections than a suite makes.
+/// The maximum number of connections: more than a suite opens.
 const CONNECTIONS_MAX: usize = 16_384;
 
-/// How long a connection may be idle: longer than a suite takes.
+/// The idle time limit: longer than a suite takes.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(600);
 
 #[tokio::main(flavor = "current_thread")]
@@ -55,7 +55,7 @@ fn limits() -> ServeOptions {
     }
 }
 
-async fn answer(mut request: Request<Incoming>, _client: Client) -> Response<Body> {
+async fn answer(mut request: Request<IncomingBody>, _client: Client) -> Response<Body> {
     let reads_into_space = match request.uri().path() {
         "/next" => false,
         "/next_into" => true,
@@ -77,8 +77,8 @@ async fn answer(mut request: Request<Incoming>, _client: Client) -> Response<Bod
     response
 }
 
-/// The body of a request, or a greeting if it is empty, once it has ended.
-async fn body(request: Request<Incoming>) -> Body {
+/// Reads the body of a request to its end and returns it; a greeting if it is empty.
+async fn body(request: Request<IncomingBody>) -> Body {
     let (_, mut received) = RequestBody::of(request);
     let mut bytes = Vec::new();
     while let Some(Ok(part)) = received.next().await {

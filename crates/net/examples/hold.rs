@@ -4,7 +4,7 @@
 //!     hold http1|http2 HOST CONNECTIONS            over TLS
 //!     hold plain HOST CONNECTIONS
 //!
-//! It prints `ready` when each has its answer, and ends with its standard input.
+//! It prints `ready` after each request is answered, and ends with its standard input.
 
 use std::io::Read;
 use std::path::Path;
@@ -31,7 +31,7 @@ const HTTP_1: &[u8] = b"HEAD / HTTP/1.1\r\nHost: localhost\r\n\r\n";
 const HTTP_2: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0\
     \0\0\x0e\x01\x05\0\0\0\x01\x82\x87\x84\x01\x09localhost";
 
-/// The type of the frame that begins an answer of HTTP/2.
+/// The type of the frame that begins an HTTP/2 response.
 const HEADERS: u8 = 1;
 
 #[tokio::main(flavor = "current_thread")]
@@ -67,7 +67,8 @@ async fn hold_tls(host: &str, connections: usize, is_http2: bool) -> Outcome {
     let mut held = Vec::new();
     for _ in 0..connections {
         let stream = TcpStream::connect(host).await?;
-        // The request follows the end of the handshake, which the server may be slow to acknowledge.
+        // The request follows the end of the handshake, which the server may be slow to
+        // acknowledge.
         stream.set_nodelay(true)?;
         let mut stream = connector.connect(ServerName::try_from("localhost")?, stream).await?;
         if is_http2 {
@@ -80,7 +81,7 @@ async fn hold_tls(host: &str, connections: usize, is_http2: bool) -> Outcome {
     wait()
 }
 
-/// Tells that the connections are open, and holds them until standard input ends.
+/// Prints `ready`, and holds the connections until standard input ends.
 fn wait() -> Outcome {
     println!("ready");
     std::io::stdin().read_to_end(&mut Vec::new())?;

@@ -1,4 +1,4 @@
-//! Hosts and ports as they appear in URLs and header fields, in one spelling each.
+//! Hosts and ports of URLs and header fields, normalised so that they can be compared.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use crate::scheme::Scheme;
 
-/// A host and, if it was named, a port, in one spelling, so that equal ones compare equal.
+/// A host and an optional port, normalised so that equal authorities compare equal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Authority {
     host: Host,
@@ -36,12 +36,12 @@ impl Authority {
         Some(Self { host, port: parse_port(port)? })
     }
 
-    /// The port, by default that of the scheme.
+    /// Returns the port; the default port of the scheme if there is none.
     pub(crate) fn port(&self, scheme: Scheme) -> u16 {
         self.port.unwrap_or(scheme.default_port())
     }
 
-    /// Whether both name the same host and port, if a missing port is that of the scheme.
+    /// Whether both name the same host and port. A missing port means the default of the scheme.
     pub(crate) fn is_same(&self, other: &Self, scheme: Scheme) -> bool {
         self.host == other.host && self.port(scheme) == other.port(scheme)
     }
@@ -51,7 +51,7 @@ impl Authority {
         matches!(self.host, Host::Address(_))
     }
 
-    /// Whether the host is this machine itself: `localhost`, `127.0.0.0/8` or `::1`.
+    /// Whether the host is a loopback name or address: `localhost`, `127.0.0.0/8` or `::1`.
     pub(crate) fn is_loopback(&self) -> bool {
         match &self.host {
             Host::Name(name) => name == "localhost",
@@ -71,8 +71,8 @@ impl Host {
     }
 }
 
-/// Parses the part after the host: nothing, `:` or `:8080`. A port of `None` is the default port
-/// of the scheme.
+/// Parses the part after the host: nothing, `:` or `:8080`. `Some(None)` means the default port of
+/// the scheme; `None` an invalid port.
 fn parse_port(text: &str) -> Option<Option<u16>> {
     if text.is_empty() || text == ":" {
         return Some(None);
@@ -106,7 +106,7 @@ impl PublicUrl {
         Authority::parse(host).is_some_and(|host| self.has_authority(&host))
     }
 
-    /// The host, without the port and the brackets of an IPv6 address.
+    /// Returns the host, without the port and the brackets of an IPv6 address.
     pub fn host(&self) -> String {
         match &self.authority.host {
             Host::Name(name) => name.clone(),
@@ -118,7 +118,7 @@ impl PublicUrl {
         self.authority.is_same(authority, self.scheme)
     }
 
-    /// Whether an origin (RFC 6454) is that of this URL.
+    /// Whether an origin (RFC 6454) is the origin of this URL.
     pub(crate) fn is_origin(&self, scheme: &str, authority: &Authority) -> bool {
         scheme.eq_ignore_ascii_case(self.scheme.name()) && self.has_authority(authority)
     }
@@ -130,7 +130,7 @@ impl fmt::Display for PublicUrl {
     }
 }
 
-/// Why a text is not a [`PublicUrl`].
+/// The error of a text that is not a valid [`PublicUrl`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PublicUrlError {
     /// It does not begin with `http://` or `https://`.

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 use hyper::header::{CONNECTION, HeaderValue, TRANSFER_ENCODING};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -16,12 +16,17 @@ use weir_observe::task;
 
 use crate::body::Body;
 use crate::client::Client;
-use crate::idle::{Closing, IdleEntry};
+use crate::close_reason::CloseReason;
+use crate::idle::IdleEntry;
+use crate::incoming_body::IncomingBody;
 use crate::options::{BodyRate, HEADERS_MAX_ON_STACK, ServeOptions};
-use crate::refusal::{self, LATE_HEAD, REFUSALS_MAX, TOO_MANY_OF_ONE};
+use crate::refusal::{self, LATE_HEAD, REFUSALS_MAX, TOO_MANY_FROM_ADDRESS};
 use crate::response_body::ResponseBody;
 use crate::scheme::Scheme;
-use crate::socket::{Connection, ConnectionPermit, NetworkLimit, Peer, SocketStream};
+use crate::socket::{
+    Connection, ConnectionEnd, ConnectionEnds, ConnectionPermit, NetworkLimit, OpenHttpError, Peer,
+    SocketStream,
+};
 use crate::transport::Transport;
 
 /// The configuration of hyper that all HTTP/1 connections share.
@@ -29,8 +34,9 @@ fn protocol(options: &ServeOptions) -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder
         .max_header_size(options.header_bytes_max)
-        // A client may close its sending side and still wait for the answer (`nc`,
-        // `curl -T -`); that is no reason to drop the request.
+        // A client may close its sending side and still wait for the response (`nc`,
+        // `curl -T -`). Whether the request ends then is an option of the server, and hyper would
+        // end it at once, even while a response is written.
         .half_close(true);
     if options.headers_max != HEADERS_MAX_ON_STACK {
         builder.max_headers(options.headers_max);
@@ -38,63 +44,78 @@ fn protocol(options: &ServeOptions) -> http1::Builder {
     builder
 }
 
-/// What the connections of a server share.
+/// The state that the connections of a server share, and the code that serves them.
 pub(crate) struct HttpConnection<H> {
     protocol: http1::Builder,
     pub(crate) options: ServeOptions,
     networks: NetworkLimit,
-    /// The places of clients that are told that they have too many connections.
+    /// Bounds the clients that are being told at a time that they have too many connections.
     pub(crate) refusals: Arc<Semaphore>,
+    pub(crate) ends: Arc<ConnectionEnds>,
     handler: H,
 }
 
-/// A connection on which requests may come.
-struct Opened {
+/// A connection that is ready for its first request.
+struct ReadyConnection {
     transport: Transport,
     client: Client,
     is_http2: bool,
 }
 
-/// Why no requests may come on a connection.
-enum NotOpened {
+impl ReadyConnection {
+    /// Returns the transport for hyper, and frees the box.
+    fn into_io(self: Box<Self>) -> TokioIo<Transport> {
+        TokioIo::new(self.transport)
+    }
+}
+
+/// The reason for which a connection does not become ready.
+enum OpenError {
     /// It is closed.
-    Gone,
-    /// The client that its proxy names has too many connections.
-    TooMany(Connection),
+    Closed,
+    /// The client that the PROXY header names has too many connections.
+    TooManyConnections(Connection),
 }
 
 impl<H, F> HttpConnection<H>
 where
-    H: Fn(Request<Incoming>, Client) -> F + Send + Sync + 'static,
+    H: Fn(Request<IncomingBody>, Client) -> F + Send + Sync + 'static,
     F: Future<Output = Response<Body>> + Send + 'static,
 {
-    pub(crate) fn new(options: ServeOptions, networks: NetworkLimit, handler: H) -> Self {
+    pub(crate) fn new(
+        options: ServeOptions,
+        networks: NetworkLimit,
+        ends: Arc<ConnectionEnds>,
+        handler: H,
+    ) -> Self {
         let refusals = Arc::new(Semaphore::new(REFUSALS_MAX));
-        Self { protocol: protocol(&options), options, networks, refusals, handler }
+        Self { protocol: protocol(&options), options, networks, refusals, ends, handler }
     }
 
-    /// Serves the requests of one connection until the client leaves, the connection is
-    /// upgraded, a limit is hit, or the server stops and the request in flight is answered.
+    /// Serves the requests of one connection. Ends if the client leaves, the connection is
+    /// upgraded, a limit is exceeded, or the server has stopped and the request in flight is
+    /// answered.
     ///
-    /// What only the beginning needs is in a future of its own, because most connections are idle for most of
-    /// their time, and a server may have ten thousand of them.
+    /// The state that is needed only at the beginning is in a separate future, which keeps idle
+    /// connections small. A server may have ten thousand of them.
     pub(crate) fn run(
         self: Arc<Self>,
         connection: Connection,
         permit: ConnectionPermit,
         entry: IdleEntry,
     ) -> Pin<Box<dyn Future<Output = ()> + Send>> {
-        match connection.into_open() {
+        match connection.into_plain() {
             Ok((stream, peer)) => {
-                let opened = self.opened(stream, (peer, Scheme::Http), permit, &entry);
+                let opened = self.prepare(stream, (peer, Scheme::Http), permit, &entry);
                 Box::pin(self.serve_http1(opened, entry))
             }
             Err(connection) => Box::pin(async move {
                 let opened = match Box::pin(self.open(*connection, permit, &entry)).await {
                     Ok(opened) => opened,
-                    Err(NotOpened::Gone) => return,
-                    Err(NotOpened::TooMany(connection)) => {
-                        // It makes no room, because its place is free already.
+                    Err(OpenError::Closed) => return,
+                    Err(OpenError::TooManyConnections(connection)) => {
+                        self.ends.count(ConnectionEnd::AddressFull);
+                        // Its permit is released already, so closing it would make no room.
                         drop(entry);
                         return Box::pin(self.refuse(connection)).await;
                     }
@@ -108,84 +129,106 @@ where
         }
     }
 
-    /// Learns the client of a connection, if it comes from a proxy, and runs the TLS handshake.
+    /// Reads the PROXY header of a connection if one is due, and performs the TLS handshake.
     async fn open(
         &self,
         connection: Connection,
         permit: ConnectionPermit,
         entry: &IdleEntry,
-    ) -> Result<Box<Opened>, NotOpened> {
+    ) -> Result<Box<ReadyConnection>, OpenError> {
         let (connection, permit) = match connection.is_anonymous() {
             true => self.identify(connection, permit, entry).await?,
             false => (connection, permit),
         };
         let (peer, scheme) = (connection.peer(), connection.scheme());
-        // The handshake is a part of the time until the first request, and makes room as it does.
-        let stream = tokio::select! {
-            opened = connection.open_http(self.options.header_timeout) => {
-                opened.map_err(|error| {
-                    tracing::debug!(%peer, %error, "a connection is closed: its TLS handshake failed");
-                    NotOpened::Gone
-                })?
+        // A connection in its handshake counts as one that waits for its first request: the same
+        // time limit holds, and it may be closed to make room.
+        let opened = tokio::select! {
+            opened = connection.open_http(self.options.header_timeout) => opened,
+            _reason = entry.wait_close_request() => return Err(OpenError::Closed),
+        };
+        let stream = match opened {
+            Ok(stream) => stream,
+            Err(OpenHttpError::Tls(error)) => {
+                tracing::debug!(%peer, %error, "a connection is closed: its TLS handshake failed");
+                return Err(OpenError::Closed);
             }
-            _closing = entry.asked_to_close() => return Err(NotOpened::Gone),
+            Err(OpenHttpError::Plain(stream)) => {
+                tracing::debug!(%peer, "a connection is refused: its client does not use TLS");
+                self.ends.count(ConnectionEnd::PlainHttp);
+                refusal::send_over(stream, &refusal::PLAIN_HTTP).await;
+                return Err(OpenError::Closed);
+            }
         };
         entry.activity().note_open();
-        Ok(self.opened(stream, (peer, scheme), permit, entry))
+        Ok(self.prepare(stream, (peer, scheme), permit, entry))
     }
 
-    /// Puts the limits around a stream on which requests may come.
-    fn opened(
+    /// Applies the limits to a stream that is ready for requests.
+    fn prepare(
         &self,
         stream: SocketStream,
         (peer, scheme): (Peer, Scheme),
         permit: ConnectionPermit,
         entry: &IdleEntry,
-    ) -> Box<Opened> {
+    ) -> Box<ReadyConnection> {
         let write_timeout = self.options.write_timeout;
         stream.limit_unsent(write_timeout);
         let is_http2 = stream.speaks_http2();
-        let transport = Transport::new(stream, permit, write_timeout, entry.activity());
+        let transport = Transport::new(stream, peer, permit, write_timeout, entry.activity());
         let client = Client::new(peer, scheme, transport.watch());
-        Box::new(Opened { transport, client, is_http2 })
+        Box::new(ReadyConnection { transport, client, is_http2 })
     }
 
-    /// Learns the client of a connection from its proxy. Of a client with too many connections, this one keeps
-    /// no place.
+    /// Reads the client of a connection from its PROXY header. If the client has too many
+    /// connections, the permit of this one is released.
     async fn identify(
         &self,
         connection: Connection,
         permit: ConnectionPermit,
         entry: &IdleEntry,
-    ) -> Result<(Connection, ConnectionPermit), NotOpened> {
+    ) -> Result<(Connection, ConnectionPermit), OpenError> {
         let identified = tokio::select! {
-            identified = connection.identified() => identified.ok_or(NotOpened::Gone)?,
-            _closing = entry.asked_to_close() => return Err(NotOpened::Gone),
+            identified = connection.identify() => identified.ok_or(OpenError::Closed)?,
+            _reason = entry.wait_close_request() => return Err(OpenError::Closed),
         };
         match self.networks.try_acquire(identified.peer()) {
             Some(network) => {
                 task::set_name(identified.peer().address());
                 Ok((identified, permit.with_network(network)))
             }
-            None => Err(NotOpened::TooMany(identified)),
+            None => Err(OpenError::TooManyConnections(identified)),
         }
     }
 
-    /// Tells a client that it has too many connections, unless many are being told.
+    /// Tells a client that it has too many connections, unless too many clients are being told.
     async fn refuse(&self, connection: Connection) {
         if let Ok(_place) = self.refusals.try_acquire() {
-            refusal::send(connection, &TOO_MANY_OF_ONE).await;
+            refusal::send(connection, &TOO_MANY_FROM_ADDRESS).await;
         }
     }
 
-    async fn serve_http1(self: Arc<Self>, opened: Box<Opened>, entry: IdleEntry) {
-        let (files, last_words) = (opened.transport.files(), opened.transport.last_words());
+    async fn serve_http1(self: Arc<Self>, opened: Box<ReadyConnection>, entry: IdleEntry) {
+        let (files, final_response) = (opened.transport.files(), opened.transport.final_response());
+        // A clone, so that the box is not kept while the connection is idle.
+        let client = opened.client.clone();
         let activity = entry.activity();
+        if self.options.half_closed_timeout.is_some() {
+            entry.watch_client();
+        }
+        let abandoned = async {
+            match self.options.half_closed_timeout {
+                Some(timeout) => entry.wait_abandoned(timeout).await,
+                None => std::future::pending().await,
+            }
+        };
+        let mut abandoned = pin!(abandoned);
         let service = service_fn(|request: Request<Incoming>| {
             let (in_progress, version) = (activity.begin_request(), request.version());
+            activity.set_may_send_body(!request.body().is_end_stream());
             let response = match has_known_coding(&request) {
-                true => Ok(self.call(request, &opened.client)),
-                false => Err(unknown_coding()),
+                true => Ok(self.call(request.map(IncomingBody::http1), &client)),
+                false => Err(refuse_coding()),
             };
             let (files, activity) = (&files, &activity);
             async move {
@@ -196,35 +239,43 @@ where
                 if let Some(files) = files {
                     response.body_mut().send_files_through(files);
                 }
-                if activity.is_ending() && response.status() != StatusCode::SWITCHING_PROTOCOLS {
+                if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+                    activity.note_upgrade();
+                } else if activity.is_ending() {
                     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
                 }
-                let with_owner = |body| ResponseBody::http1(body, in_progress, version);
-                Ok::<_, Infallible>(response.map(with_owner))
+                let into_response_body = |body| ResponseBody::http1(body, in_progress, version);
+                Ok::<_, Infallible>(response.map(into_response_body))
             }
         });
-        let connection = self.protocol.serve_connection(TokioIo::new(opened.transport), service);
+        let connection = self.protocol.serve_connection(opened.into_io(), service);
         let mut connection = pin!(connection.with_upgrades());
-        // An error is the client's (gone, malformed), and hyper has answered it if HTTP has an answer.
-        let closing = tokio::select! {
+        // An error is the client's (it left, or its request is malformed). hyper has already sent
+        // the response, if HTTP has one for it.
+        let reason = tokio::select! {
             biased;
             _ended = connection.as_mut() => return,
-            closing = entry.asked_to_close() => closing,
+            reason = entry.wait_close_request() => reason,
+            () = abandoned.as_mut() => return,
         };
-        match closing {
-            Closing::Late if entry.is_waiting() => return last_words.set(LATE_HEAD),
-            // Before its first request nothing can be in progress. After it, hyper closes the
-            // connection once the response is sent.
-            Closing::MakeRoom if !entry.has_served() => return,
+        match reason {
+            CloseReason::Late if entry.is_waiting() => return final_response.set(LATE_HEAD),
+            // Before the first request nothing can be in progress. Otherwise hyper closes the
+            // connection after the response is sent.
+            CloseReason::MakeRoom if !entry.has_served() => return,
             _ => {}
         }
         connection.as_mut().graceful_shutdown();
-        let _ended = connection.await;
+        tokio::select! {
+            biased;
+            _ended = connection => {}
+            () = abandoned => {}
+        }
     }
 
-    /// Calls the handler. An extension costs a hash table for each request, so there are none of what is
-    /// usual.
-    pub(crate) fn call(&self, mut request: Request<Incoming>, client: &Client) -> F {
+    /// Calls the handler. Extensions cost a hash table for each request, so default values have
+    /// none.
+    pub(crate) fn call(&self, mut request: Request<IncomingBody>, client: &Client) -> F {
         task::add_requests(1);
         if client.scheme != Scheme::default() {
             request.extensions_mut().insert(client.scheme);
@@ -232,12 +283,15 @@ where
         if self.options.body_rate != BodyRate::default() {
             request.extensions_mut().insert(self.options.body_rate);
         }
+        if !request.body().is_end_stream() {
+            request.extensions_mut().insert(self.ends.clone());
+        }
         (self.handler)(request, client.clone())
     }
 }
 
-/// Whether the body of a request has a length, or is `chunked` and nothing else (RFC 9112 section
-/// 6.1). hyper takes the last of several codings for the only one.
+/// Whether a request has no transfer coding, or `chunked` alone (RFC 9112 section 6.1). hyper
+/// regards only the last of several codings.
 fn has_known_coding<B>(request: &Request<B>) -> bool {
     let mut codings = request.headers().get_all(TRANSFER_ENCODING).iter();
     match (codings.next(), codings.next()) {
@@ -247,16 +301,16 @@ fn has_known_coding<B>(request: &Request<B>) -> bool {
     }
 }
 
-/// The response to a request with an unknown coding. The connection ends, because the end of the
-/// body is unknown too.
-fn unknown_coding() -> Response<Body> {
+/// Returns the response to a request with an unknown transfer coding. The connection ends, because
+/// the end of the body is unknown.
+fn refuse_coding() -> Response<Body> {
     let text = "the only transfer coding that this server knows is `chunked`, once\n";
     let mut response = refusal(StatusCode::NOT_IMPLEMENTED, text);
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     response
 }
 
-/// The response to a request that no handler sees.
+/// Returns the response to a request that is refused before it reaches the handler.
 pub(crate) fn refusal(status: StatusCode, text: &'static str) -> Response<Body> {
     let mut response = Response::new(Body::from(text));
     *response.status_mut() = status;

@@ -1,4 +1,4 @@
-//! Threads that serve connections, each with a runtime of its own.
+//! Threads that serve connections. Each has its own runtime.
 
 use std::cell::Cell;
 use std::convert::Infallible;
@@ -15,28 +15,30 @@ thread_local! {
     static INDEX: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-/// Which of the [threads that serve connections](crate::ServeOptions::connection_threads) this is, from 0;
-/// `None` on any other thread.
+/// Returns the index, from 0, of the current
+/// [connection thread](crate::ServeOptions::connection_threads); `None` on any other thread.
 ///
-/// What only the connections of one thread use, such as a pool of connections to a backend, needs no waking
+/// State that is kept for each thread, such as a pool of backend connections, needs no wake-ups
 /// across threads.
 pub fn connection_thread() -> Option<usize> {
     INDEX.get()
 }
 
-/// Blocking calls of all threads at a time, as many as tokio allows one runtime. Further ones wait.
+/// The maximum number of concurrent blocking calls of all threads together, which is tokio's
+/// default for one runtime. Further calls wait.
 const BLOCKING_CALLS_MAX: usize = 512;
 
-/// How long the end of the threads is waited for. It is immediate unless a task blocks its thread.
+/// The time limit of [`ConnectionThreads::end`]. The end is immediate unless a task blocks its
+/// thread.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Threads, of which each serves a part of the connections, from their first byte to their last. They end when
-/// this is dropped, and with them the tasks that are left.
+/// The threads that serve connections. A connection stays on its thread from its first byte to its
+/// last. Dropping this ends the threads and the remaining tasks.
 #[derive(Debug)]
 pub(crate) struct ConnectionThreads {
     threads: Vec<ConnectionThread>,
-    /// The thread that is asked first, so that equals take turns.
-    turn: usize,
+    /// The index of the thread that is preferred next, so that equally busy threads take turns.
+    next_index: usize,
 }
 
 #[derive(Debug)]
@@ -45,38 +47,38 @@ struct ConnectionThread {
     connections: Arc<AtomicUsize>,
     #[expect(dead_code, reason = "the thread ends when this is dropped")]
     stop: oneshot::Sender<Infallible>,
-    /// Fails when the tasks of the thread are dropped.
+    /// Resolves, with an error, when the tasks of the thread are dropped.
     ended: oneshot::Receiver<Infallible>,
 }
 
-/// A connection's place on a thread.
+/// The place of a connection on a thread. It counts the connection until it is dropped.
 #[derive(Debug)]
 pub(crate) struct ThreadPlace(Arc<AtomicUsize>);
 
 impl ConnectionThreads {
-    /// Starts threads, or fewer if the system has not so many.
+    /// Starts `count` threads, or fewer if the system cannot start more.
     pub(crate) fn start(count: usize) -> Self {
         let blocking_calls = BLOCKING_CALLS_MAX.div_ceil(count.max(1));
         let threads = (0..count).map_while(|index| ConnectionThread::start(index, blocking_calls));
-        Self { threads: threads.collect(), turn: 0 }
+        Self { threads: threads.collect(), next_index: 0 }
     }
 
-    /// A place on the thread that has the fewest connections; `None` if there are no threads.
+    /// Returns a place on the thread with the fewest connections; `None` if there are no threads.
     pub(crate) fn place(&mut self) -> Option<(Handle, ThreadPlace)> {
-        self.turn = (self.turn + 1) % self.threads.len().max(1);
-        let (before, from) = self.threads.split_at_checked(self.turn)?;
+        self.next_index = (self.next_index + 1) % self.threads.len().max(1);
+        let (before, from) = self.threads.split_at_checked(self.next_index)?;
         let in_turn = from.iter().chain(before);
         let thread = in_turn.min_by_key(|thread| thread.connections.load(Ordering::Relaxed))?;
         thread.connections.fetch_add(1, Ordering::Relaxed);
         Some((thread.runtime.clone(), ThreadPlace(thread.connections.clone())))
     }
 
-    /// Ends the threads, and waits until the tasks that were left are dropped.
+    /// Ends the threads, and waits until their remaining tasks are dropped.
     pub(crate) async fn end(self) {
         let ended: Vec<_> = self.threads.into_iter().map(|thread| thread.ended).collect();
         let all = async {
             for ended in ended {
-                // The other half is only ever dropped.
+                // The other half sends nothing; it is only dropped.
                 let _ = ended.await;
             }
         };
@@ -85,7 +87,7 @@ impl ConnectionThreads {
 }
 
 impl ConnectionThread {
-    /// Starts a thread; `None` if the system has none, or no room for its runtime.
+    /// Starts a thread. Returns `None` if the system cannot start it or its runtime.
     fn start(index: usize, blocking_calls: usize) -> Option<Self> {
         let (stop, stopped) = oneshot::channel();
         let (ends, ended) = oneshot::channel();
@@ -94,6 +96,7 @@ impl ConnectionThread {
             // A runtime must not be dropped within another one, so it is built and dropped here.
             let mut builder = Builder::new_current_thread();
             builder.enable_all().max_blocking_threads(blocking_calls);
+            builder.thread_name("blocking-calls");
             let Ok(runtime) = builder.build() else { return };
             INDEX.set(Some(index));
             let name = format!("connections-{index}");
@@ -101,7 +104,7 @@ impl ConnectionThread {
             let handle = runtime.handle().clone();
             let _thread = observe_thread(move || busy_time(&handle));
             if started.send(runtime.handle().clone()).is_ok() {
-                // The other half is only ever dropped.
+                // The other half sends nothing; it is only dropped.
                 let _ = runtime.block_on(stopped);
             }
             // This drops the tasks before it returns.

@@ -1,10 +1,10 @@
-//! Files that the kernel copies into a socket, without a way through this process.
+//! Files that the kernel copies into a socket, without copies through this process.
 //!
-//! hyper knows bodies of bytes only. So a file body hands hyper a *place-holder* of the same length,
-//! memory that is never looked at, and puts the range of the file into the queue of its connection.
-//! When hyper writes the place-holder, [`Transport`](crate::Transport) recognises its address and
-//! calls sendfile(2) instead. hyper keeps the order of what it writes, so the front of the queue
-//! always belongs to the place-holder that is written next.
+//! hyper supports only bodies of bytes. So a file body passes hyper a *placeholder* of the same
+//! length, memory that is never read, and puts the range of the file into the queue of its
+//! connection. When hyper writes the placeholder, [`Transport`](crate::Transport) recognises its
+//! address and calls sendfile(2) instead. hyper writes in order, so the front of the queue always
+//! belongs to the placeholder that is written next.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -13,11 +13,11 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
-/// The longest range that a place-holder stands for.
+/// The maximum length of a placeholder.
 pub(crate) const SPAN_BYTES_MAX: usize = 1 << 20;
 
-/// The place-holder. Zeroed memory takes no room in the process until it is written to.
-static PLACE_HOLDER: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(vec![0; SPAN_BYTES_MAX]));
+/// The placeholder. Zeroed memory takes no physical memory until it is written to.
+static PLACEHOLDER: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(vec![0; SPAN_BYTES_MAX]));
 
 /// A range of a file.
 #[derive(Clone, Debug)]
@@ -27,36 +27,35 @@ pub(crate) struct FileSpan {
     pub(crate) bytes: u64,
 }
 
-/// The ranges whose place-holders have not been written yet. Clones share the queue.
+/// The file ranges whose placeholders have not been written yet. Clones share the queue.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FileQueue(Arc<Mutex<VecDeque<FileSpan>>>);
 
-/// What a write begins with.
+/// The beginning of a write.
 #[derive(Debug)]
 pub(crate) enum WriteStart {
-    /// Bytes: all slices of the write, or so many before a file.
-    Bytes {
-        slices: usize,
-        is_before_file: bool,
-    },
+    /// Bytes: the first `slices` slices of the write. `is_before_file` tells whether a placeholder
+    /// follows them in the same write.
+    Bytes { slices: usize, is_before_file: bool },
+    /// The range of the placeholder, or the part of it that the first slice covers.
     File(FileSpan),
 }
 
 impl FileQueue {
-    /// Adds a range of at most [`SPAN_BYTES_MAX`] bytes, and returns its place-holder.
+    /// Adds a range of at most [`SPAN_BYTES_MAX`] bytes, and returns its placeholder.
     pub(crate) fn push(&self, span: FileSpan) -> Bytes {
         let bytes = span.bytes as usize;
         self.lock().push_back(span);
-        PLACE_HOLDER.slice(..bytes)
+        PLACEHOLDER.slice(..bytes)
     }
 
-    /// Tells what a write begins with.
-    pub(crate) fn start_of(&self, slices: &[IoSlice<'_>]) -> WriteStart {
+    /// Returns the beginning of a write: a file, or the bytes before one.
+    pub(crate) fn write_start(&self, slices: &[IoSlice<'_>]) -> WriteStart {
         let queue = self.lock();
         let Some(front) = queue.front() else {
             return WriteStart::Bytes { slices: slices.len(), is_before_file: false };
         };
-        match slices.iter().position(|slice| is_place_holder(slice)) {
+        match slices.iter().position(|slice| is_placeholder(slice)) {
             Some(0) => {
                 let bytes = front.bytes.min(slices[0].len() as u64);
                 WriteStart::File(FileSpan { bytes, ..front.clone() })
@@ -66,7 +65,7 @@ impl FileQueue {
         }
     }
 
-    /// Notes that so many bytes of the front were sent.
+    /// Removes the first `sent` bytes from the front of the queue, after they were sent.
     pub(crate) fn advance(&self, sent: usize) {
         let mut queue = self.lock();
         let Some(front) = queue.front_mut() else { return };
@@ -82,8 +81,8 @@ impl FileQueue {
     }
 }
 
-/// Whether a slice is what is left of a place-holder. A place-holder that is written in part ends
-/// within the same memory.
-fn is_place_holder(slice: &[u8]) -> bool {
-    !slice.is_empty() && PLACE_HOLDER.as_ptr_range().contains(&slice.as_ptr())
+/// Whether a slice is a placeholder, or the rest of one that was written in part. The rest lies in
+/// the same memory.
+fn is_placeholder(slice: &[u8]) -> bool {
+    !slice.is_empty() && PLACEHOLDER.as_ptr_range().contains(&slice.as_ptr())
 }

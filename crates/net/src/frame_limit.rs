@@ -1,8 +1,9 @@
-//! A limit on frames of HTTP/2 that ask for nothing: they are cheap, so there can be millions.
+//! A limit on HTTP/2 frames that request nothing. Such frames are cheap to send, by the million.
 //!
-//! h2 takes what a socket has at one go. A client that fills it with `PING` or `SETTINGS` (CVE-2019-9512,
-//! CVE-2019-9515) takes no memory, because each answer is written before the next frame is read, but the
-//! time of all others. hyper tells nobody of such frames, so they are counted below it.
+//! h2 reads everything that a socket has in one poll. A client that floods it with `PING` or
+//! `SETTINGS` (CVE-2019-9512, CVE-2019-9515) takes no memory, because each answer is written before
+//! the next frame is read. But it takes the processor time of all other clients. hyper does not
+//! report such frames, so they are counted below it.
 
 use std::io;
 use std::pin::Pin;
@@ -12,44 +13,44 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 
-/// The time in which [`frames_max`](crate::Http2Options::frames_max) frames may come.
+/// The period to which [`frames_max`](crate::Http2Options::frames_max) applies.
 const PERIOD: Duration = Duration::from_secs(10);
 
-/// What a request makes up for: its priority, and updates of windows.
+/// The number of frames that each request allows: its priority, and window updates.
 const FRAMES_FOR_REQUEST: u32 = 8;
 
-/// The bytes that are written, of answers and their frames, which make up for one frame: an update of a
-/// window for the least of parts.
+/// The number of written bytes, frame headers included, that allow one frame more: a window update
+/// for the smallest part of a response.
 const BYTES_FOR_FRAME: usize = 32;
 
-/// What a client sends before its first frame (RFC 9113 section 3.4).
+/// The length of the connection preface, which precedes the first frame (RFC 9113 section 3.4).
 const PREFACE_BYTES: usize = 24;
 
-/// The length of a frame's header, and where in it are its type and its flags (section 4.1).
+/// The length of a frame header, and the offsets of its type and its flags (section 4.1).
 const HEADER_BYTES: usize = 9;
 const TYPE: usize = 3;
 const FLAGS: usize = 4;
 
-/// Types of frames (section 6), and the flag at the end of a body.
+/// Frame types (section 6), and the flag that ends a body.
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 const CONTINUATION: u8 = 9;
 const END_STREAM: u8 = 1;
 
-/// A connection whose reads fail after too many frames that ask for nothing.
+/// A connection whose reads fail after too many frames that request nothing.
 #[derive(Debug)]
-pub(crate) struct FrameLimited<T> {
+pub(crate) struct FrameLimiter<T> {
     inner: T,
-    frames: Frames,
+    frames: FrameCounter,
 }
 
-impl<T> FrameLimited<T> {
+impl<T> FrameLimiter<T> {
     pub(crate) fn new(inner: T, frames_max: u32) -> Self {
-        Self { inner, frames: Frames::new(frames_max) }
+        Self { inner, frames: FrameCounter::new(frames_max) }
     }
 }
 
-impl<T: AsyncRead + Unpin> AsyncRead for FrameLimited<T> {
+impl<T: AsyncRead + Unpin> AsyncRead for FrameLimiter<T> {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -62,7 +63,7 @@ impl<T: AsyncRead + Unpin> AsyncRead for FrameLimited<T> {
     }
 }
 
-impl<T: AsyncWrite + Unpin> AsyncWrite for FrameLimited<T> {
+impl<T: AsyncWrite + Unpin> AsyncWrite for FrameLimiter<T> {
     fn poll_write(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -96,26 +97,27 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for FrameLimited<T> {
     }
 }
 
-/// The frames of a client, of which only the headers are looked at.
+/// Counts the frames of a client. It parses only their headers.
 #[derive(Clone, Debug)]
-struct Frames {
+struct FrameCounter {
     frames_max: u32,
-    /// Frames that ask for nothing in this period, less what requests and answers make up for.
+    /// The frames in this period that request nothing, less those that requests and written bytes
+    /// allow.
     count: u32,
-    period_begun: Instant,
-    /// The header of the next frame, of which `filled` bytes have come.
+    period_start: Instant,
+    /// The header of the next frame, of which `filled` bytes have arrived.
     header: [u8; HEADER_BYTES],
     filled: usize,
-    /// Bytes before that header: of a payload, and at first of the preface.
+    /// The bytes before that header that are still to be skipped: a payload, or the preface.
     skipped: usize,
 }
 
-impl Frames {
+impl FrameCounter {
     fn new(frames_max: u32) -> Self {
         Self {
             frames_max,
             count: 0,
-            period_begun: Instant::now(),
+            period_start: Instant::now(),
             header: [0; HEADER_BYTES],
             filled: 0,
             skipped: PREFACE_BYTES,
@@ -145,7 +147,7 @@ impl Frames {
     fn count_frame(&mut self) -> Result<(), TooManyFrames> {
         match self.header[TYPE] {
             HEADERS => self.count = self.count.saturating_sub(FRAMES_FOR_REQUEST),
-            // h2 bounds them itself.
+            // h2 limits them itself.
             CONTINUATION => {}
             DATA if self.skipped > 0 || self.header[FLAGS] & END_STREAM != 0 => {}
             _ => self.count += 1,
@@ -153,10 +155,10 @@ impl Frames {
         if self.count <= self.frames_max {
             return Ok(());
         }
-        if self.period_begun.elapsed() < PERIOD {
+        if self.period_start.elapsed() < PERIOD {
             return Err(TooManyFrames);
         }
-        (self.count, self.period_begun) = (0, Instant::now());
+        (self.count, self.period_start) = (0, Instant::now());
         Ok(())
     }
 
@@ -169,13 +171,13 @@ impl Frames {
     }
 }
 
-/// Too many frames ask for nothing.
+/// The error of a connection with too many frames that request nothing.
 #[derive(Debug, PartialEq, Eq)]
 struct TooManyFrames;
 
 impl std::fmt::Display for TooManyFrames {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("the client sends too many frames of HTTP/2 that ask for nothing")
+        formatter.write_str("the client sends too many HTTP/2 frames that request nothing")
     }
 }
 
@@ -187,7 +189,7 @@ mod tests {
 
     use tokio::time::advance;
 
-    use super::{CONTINUATION, DATA, END_STREAM, Frames, HEADERS, PERIOD, TooManyFrames};
+    use super::{CONTINUATION, DATA, END_STREAM, FrameCounter, HEADERS, PERIOD, TooManyFrames};
 
     const SETTINGS: u8 = 4;
     const PING: u8 = 6;
@@ -201,13 +203,13 @@ mod tests {
     }
 
     /// A connection after its preface.
-    fn frames() -> Frames {
-        let mut frames = Frames::new(MAX);
+    fn frames() -> FrameCounter {
+        let mut frames = FrameCounter::new(MAX);
         frames.receive(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").unwrap();
         frames
     }
 
-    /// The number of frames after which a connection fails that gets nothing else, of 100.
+    /// Returns the number of frames, up to 100, after which a connection fails.
     fn taken(frame: &[u8], piece_bytes: usize) -> usize {
         let mut frames = frames();
         let bytes = frame.repeat(100);

@@ -1,9 +1,9 @@
-//! Which requests a server may answer.
+//! Protection against requests that a browser was tricked into sending.
 //!
 //! Any page in a browser can send requests to a server on the same machine: to its address
 //! (WebSocket handshakes are not even subject to the same-origin policy), or to a domain of its
-//! own that resolves to 127.0.0.1 (DNS rebinding). The browser reveals both, in `Origin` and in
-//! `Host`, so both are compared with the addresses of the server.
+//! own that resolves to 127.0.0.1 (DNS rebinding). The browser reveals the page in `Origin` and the
+//! domain in `Host`, so both are compared with the addresses of the server.
 
 use std::fmt;
 
@@ -22,15 +22,15 @@ pub struct HostGuard {
 }
 
 impl HostGuard {
-    /// Allows the names of this machine itself, `localhost`, `127.0.0.0/8` and `[::1]`, each with
-    /// any port: a forwarded port (`ssh -L 9000:127.0.0.1:7878`) is another one than the server's.
-    /// No domain of another site is such a name, so DNS rebinding cannot produce one.
+    /// Creates a guard that allows only loopback names: `localhost`, `127.0.0.0/8` and `[::1]`,
+    /// each with any port. A forwarded port (`ssh -L 9000:127.0.0.1:7878`) differs from the
+    /// server's. No site can have such a name as its domain, so DNS rebinding cannot produce one.
     pub fn loopback() -> Self {
         Self::default()
     }
 
-    /// Allows one more authority, as in a URL: `logs.example:8080`; without a port, that of the
-    /// scheme by which a request came.
+    /// Allows one more authority in the form of a URL, such as `logs.example:8080`. A missing port
+    /// means the default port of the request's scheme.
     ///
     /// # Errors
     /// If the text is not a valid host or host and port.
@@ -40,16 +40,17 @@ impl HostGuard {
         Ok(self)
     }
 
-    /// Allows every IP address with any port, for a server on all addresses of its machine. The origin
-    /// must then be the host. DNS rebinding needs a name, so it cannot produce an address.
+    /// Allows every IP address with any port, for a server on all addresses of its machine. An
+    /// origin with an address must then equal the host. DNS rebinding needs a name, so it cannot
+    /// produce an address.
     #[must_use]
     pub fn allow_addresses(mut self) -> Self {
         self.allows_addresses = true;
         self
     }
 
-    /// Allows the URL of a reverse proxy, as `Host` and as `Origin`. A proxy may send its own
-    /// name to the server, or that of the server.
+    /// Allows the URL of a reverse proxy, as `Host` and as `Origin`. A proxy may send either its
+    /// own name or the server's as `Host`.
     #[must_use]
     pub fn allow_url(mut self, url: PublicUrl) -> Self {
         self.public = Some(url);
@@ -62,26 +63,26 @@ impl HostGuard {
     /// - `Host` (RFC 9110 section 7.2) must be present exactly once, be valid and be allowed.
     /// - An absolute request target (RFC 9112 section 3.2.2) must have the [`Scheme`] of the
     ///   connection and be allowed as well.
-    /// - `Origin` (RFC 6454 section 7) may be absent, because programs other than browsers do not send it.
-    ///   Otherwise it must be one allowed origin, of the same scheme. A loopback origin must have the port that `Host`
-    ///   has: other programs on this machine serve pages at other ports. `null`, which sandboxed
-    ///   pages and local files send, is refused.
+    /// - `Origin` (RFC 6454 section 7) may be absent, because programs other than browsers do not
+    ///   send it. Otherwise it must be one allowed origin, with the same scheme. A loopback origin
+    ///   must have the port of `Host`, because other programs on this machine serve pages at other
+    ///   ports. `null`, which sandboxed pages and local files send, is refused.
     ///
     /// # Errors
     /// If the request is for another server, or a page of another origin sent it.
     pub fn check<B>(&self, request: &Request<B>) -> Result<(), GuardError> {
         let scheme = Scheme::of(request);
         let host = self.own_host(request, scheme)?;
-        match values(request.headers(), ORIGIN) {
-            Values::None => Ok(()),
-            Values::One(origin) if self.is_own_origin(origin, &host, scheme) => Ok(()),
+        match field_values(request.headers(), ORIGIN) {
+            FieldValues::None => Ok(()),
+            FieldValues::One(origin) if self.is_own_origin(origin, &host, scheme) => Ok(()),
             _ => Err(GuardError::ForeignOrigin),
         }
     }
 
-    /// The host that the request names, if it is this server.
+    /// Returns the host that the request names, if it is allowed.
     fn own_host<B>(&self, request: &Request<B>, scheme: Scheme) -> Result<Authority, GuardError> {
-        let Values::One(host) = values(request.headers(), HOST) else {
+        let FieldValues::One(host) = field_values(request.headers(), HOST) else {
             return Err(GuardError::InvalidHost);
         };
         let host = host.to_str().ok().and_then(Authority::parse).ok_or(GuardError::InvalidHost)?;
@@ -129,20 +130,20 @@ impl HostGuard {
     }
 }
 
-/// Why a [`HostGuard`] refused a request.
+/// The reason for which a [`HostGuard`] refuses a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GuardError {
     /// The request names no host, several, or one that is not valid.
     InvalidHost,
-    /// The request names another host than this server's.
+    /// The request names a host that the server does not answer to.
     MisdirectedHost,
     /// The request was sent by a page of another origin.
     ForeignOrigin,
 }
 
 impl GuardError {
-    /// `400 Bad Request` (RFC 9112 section 3.2), `421 Misdirected Request` (RFC 9110 section 15.5.20) or
-    /// `403 Forbidden`.
+    /// Returns the status of the response: `400 Bad Request` (RFC 9112 section 3.2),
+    /// `421 Misdirected Request` (RFC 9110 section 15.5.20) or `403 Forbidden`.
     pub fn status(self) -> StatusCode {
         match self {
             GuardError::InvalidHost => StatusCode::BAD_REQUEST,
@@ -169,7 +170,7 @@ impl fmt::Display for GuardError {
 
 impl std::error::Error for GuardError {}
 
-/// A text that is not a valid `host` or `host:port`, from [`HostGuard::allow`].
+/// The error of [`HostGuard::allow`]: a text that is not a valid `host` or `host:port`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidAuthority(String);
 
@@ -181,18 +182,18 @@ impl fmt::Display for InvalidAuthority {
 
 impl std::error::Error for InvalidAuthority {}
 
-enum Values<'a> {
+enum FieldValues<'a> {
     None,
     One(&'a HeaderValue),
     Several,
 }
 
-fn values(headers: &HeaderMap, name: HeaderName) -> Values<'_> {
+fn field_values(headers: &HeaderMap, name: HeaderName) -> FieldValues<'_> {
     let mut all = headers.get_all(name).iter();
     match (all.next(), all.next()) {
-        (None, _) => Values::None,
-        (Some(value), None) => Values::One(value),
-        (Some(_), Some(_)) => Values::Several,
+        (None, _) => FieldValues::None,
+        (Some(value), None) => FieldValues::One(value),
+        (Some(_), Some(_)) => FieldValues::Several,
     }
 }
 

@@ -1,20 +1,20 @@
-//! What a connection has been through, for those who look at one of its requests.
+//! The history of a connection, for observations of its requests.
 
 use std::time::Instant;
 
 use weir_observe::glass::Journal;
 
-/// What came before a request on its connection.
+/// The events on a connection before one of its requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionHistory {
     /// When the connection was accepted.
     pub accepted: Instant,
-    /// When the TLS handshake was done, and the header of a proxy read; `None` if there was nothing to do.
+    /// When the TLS handshake was complete and the PROXY header read; `None` if there was neither.
     pub opened: Option<Instant>,
-    /// When the first bytes of the request came; `None` if they came with others, on a connection with HTTP/2,
-    /// or before somebody looked.
+    /// When the first bytes of the request arrived. `None` if they arrived together with earlier
+    /// bytes, over HTTP/2, or before the observation began.
     pub head_begun: Option<Instant>,
-    /// The requests before this one.
+    /// The number of earlier requests on the connection.
     pub earlier_requests: u64,
 }
 
@@ -25,16 +25,16 @@ pub(crate) struct History {
     opened: Option<Instant>,
     head_begun: Option<Instant>,
     requests: u64,
-    /// The journal of the request that is being answered, if somebody looks.
+    /// The journal of the request in progress, if it is observed.
     journal: Option<Journal>,
 }
 
-/// How much is noted of the answer to a request.
+/// The level of detail at which a response is observed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Detail {
-    /// Its end.
+    /// The end of the response.
     End,
-    /// Each part that the system takes, and its end.
+    /// Each part that the system accepts, and the end.
     Writes,
 }
 
@@ -50,7 +50,7 @@ impl History {
         self.opened = Some(Instant::now());
     }
 
-    /// The first bytes of a request have come.
+    /// Records that the first bytes of a request have arrived.
     pub(crate) fn note_head(&mut self) {
         self.head_begun.get_or_insert_with(Instant::now);
     }
@@ -59,7 +59,7 @@ impl History {
         self.requests += 1;
     }
 
-    /// All of the answer was handed to the system.
+    /// Records that the system has accepted the whole response.
     pub(crate) fn end_request(&mut self) {
         self.head_begun = None;
         if let Some(journal) = self.journal.take() {
@@ -67,7 +67,7 @@ impl History {
         }
     }
 
-    /// The system has taken a part of the answer.
+    /// Records that the system has accepted a part of the response.
     pub(crate) fn note_write(&self, bytes: usize) {
         if let Some(journal) = &self.journal {
             journal.lap_part("write", bytes);
@@ -78,8 +78,8 @@ impl History {
         self.journal = Some(journal);
     }
 
-    /// The history, as the request that arrived last sees it.
-    pub(crate) fn of_request(&self) -> ConnectionHistory {
+    /// Returns the history before the latest request.
+    pub(crate) fn before_latest_request(&self) -> ConnectionHistory {
         ConnectionHistory {
             accepted: self.accepted,
             opened: self.opened,

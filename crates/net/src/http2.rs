@@ -1,9 +1,10 @@
 //! One HTTP/2 connection (RFC 9113).
 //!
-//! hyper and h2 bound what they hold of a connection: the streams, the windows, the size of header lists
-//! and of `CONTINUATION` sequences, and the streams that are reset before they are looked at. What they
-//! lack is here: an end for idle connections, for streams that their client does not read, for clients
-//! that cancel one request after the other, and for floods of frames that ask for nothing.
+//! hyper and h2 limit the state of a connection: its streams, its windows, the size of header lists
+//! and of `CONTINUATION` sequences, and the streams that are reset before they are accepted. This
+//! module adds the limits that they lack: on idle connections, on streams that their client does
+//! not read, on clients that cancel one request after the other, and on frames that request
+//! nothing.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -20,24 +21,26 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 
 use crate::body::Body;
 use crate::client::Client;
+use crate::close_reason::CloseReason;
 use crate::connection::{HttpConnection, refusal};
-use crate::frame_limit::FrameLimited;
-use crate::idle::{Closing, IdleEntry};
+use crate::frame_limit::FrameLimiter;
+use crate::idle::IdleEntry;
+use crate::incoming_body::IncomingBody;
 use crate::options::ServeOptions;
 use crate::response_body::ResponseBody;
 use crate::stream_tasks::{Resets, Stream, StreamTasks, StreamTasksOwner};
 use crate::transport::Transport;
 
-/// What a client may send of one body before the handler reads it.
+/// The number of bytes of one body that a client may send before the handler reads them.
 const STREAM_WINDOW_BYTES: u32 = 256 << 10;
 
-/// What a client may send of all bodies together.
+/// The number of unread bytes of all bodies together.
 const CONNECTION_WINDOW_BYTES: u32 = 512 << 10;
 
-/// What waits of a response for the client, beside the part that is being sent.
+/// The number of bytes of a response that wait for the client, beside the part that is being sent.
 const SEND_BUFFER_BYTES: usize = 64 << 10;
 
-/// How long a connection that is asked to make room may take to end in good order.
+/// The time in which a connection that is to make room may end gracefully.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(250);
 
 fn protocol(options: &ServeOptions, tasks: StreamTasks) -> http2::Builder<StreamTasks> {
@@ -54,11 +57,11 @@ fn protocol(options: &ServeOptions, tasks: StreamTasks) -> http2::Builder<Stream
 
 impl<H, F> HttpConnection<H>
 where
-    H: Fn(Request<Incoming>, Client) -> F + Send + Sync + 'static,
+    H: Fn(Request<IncomingBody>, Client) -> F + Send + Sync + 'static,
     F: Future<Output = Response<Body>> + Send + 'static,
 {
-    /// Serves an HTTP/2 connection until the client leaves, a limit is hit, or the server stops and the
-    /// requests in progress are answered.
+    /// Serves an HTTP/2 connection until the client leaves, a limit is wait_exceeded, or the server
+    /// stops and the requests in progress are answered.
     pub(crate) async fn serve_http2(
         self: Arc<Self>,
         transport: Transport,
@@ -67,40 +70,41 @@ where
     ) {
         entry.set_http2();
         let options = &self.options;
-        let tasks = StreamTasksOwner::new(options.write_timeout);
+        let tasks = StreamTasksOwner::new(options.write_timeout, client.peer(), entry.activity());
         let resets = Arc::new(Resets::new(options.http2.resets_max));
         let (shared, activity, counted) = (self.clone(), entry.activity(), resets.clone());
         let service = service_fn(move |request| {
             shared.answer(request, &client, Stream::begin(&activity, &counted))
         });
         let protocol = protocol(options, tasks.0.clone());
-        let limited = FrameLimited::new(transport, options.http2.frames_max);
+        let limited = FrameLimiter::new(transport, options.http2.frames_max);
         let mut connection = pin!(protocol.serve_connection(TokioIo::new(limited), service));
-        let patience = tokio::select! {
+        let timeout = tokio::select! {
             _ended = connection.as_mut() => return,
-            () = resets.exceeded() => return,
-            closing = entry.asked_to_close() => match closing {
-                Closing::Stop => options.grace_period,
-                Closing::MakeRoom | Closing::Late => CLOSE_TIMEOUT,
+            () = resets.wait_exceeded() => return,
+            reason = entry.wait_close_request() => match reason {
+                CloseReason::Stop => options.grace_period,
+                CloseReason::MakeRoom | CloseReason::Late => CLOSE_TIMEOUT,
             },
         };
         connection.as_mut().graceful_shutdown();
         tokio::select! {
             _ended = connection => {}
-            () = resets.exceeded() => {}
-            () = entry.idle_after(patience) => {}
+            () = resets.wait_exceeded() => {}
+            () = entry.wait_quiet(timeout) => {}
         }
     }
 
-    /// The answer to a request of a stream.
+    /// Answers the request of a stream.
     fn answer(
         &self,
-        mut request: Request<Incoming>,
+        request: Request<Incoming>,
         client: &Client,
         mut stream: Stream,
     ) -> impl Future<Output = Result<Response<ResponseBody>, Infallible>> + Send + use<H, F> {
+        let mut request = request.map(IncomingBody::http2);
         let is_head = request.method() == Method::HEAD;
-        let response = match self.refusal_of(&mut request) {
+        let response = match self.check_request(&mut request) {
             None => Ok(self.call(request, client)),
             Some(refused) => Err(refused),
         };
@@ -117,13 +121,14 @@ where
         }
     }
 
-    /// Checks what hyper checks of an HTTP/1 request, and names the host as such a request does.
-    fn refusal_of(&self, request: &mut Request<Incoming>) -> Option<Response<Body>> {
+    /// Performs the checks that hyper performs for HTTP/1 requests, and sets `Host` as they have
+    /// it. Returns the refusal if a check fails.
+    fn check_request(&self, request: &mut Request<IncomingBody>) -> Option<Response<Body>> {
         if request.headers().len() > self.options.headers_max {
             let text = "the request has too many header fields\n";
             return Some(refusal(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, text));
         }
-        let HostConflict = name_host(request).err()?;
+        let HostConflict = set_host(request).err()?;
         let text = "`Host` is not the `:authority` of the request\n";
         Some(refusal(StatusCode::BAD_REQUEST, text))
     }
@@ -133,9 +138,9 @@ where
 #[derive(Debug, PartialEq, Eq)]
 struct HostConflict;
 
-/// Sets `Host` to the `:authority` of a request (RFC 9113 section 8.3.1), so that handlers find the host
-/// at one place.
-fn name_host<B>(request: &mut Request<B>) -> Result<(), HostConflict> {
+/// Sets `Host` to the `:authority` of a request (RFC 9113 section 8.3.1), so that handlers find the
+/// host in one place.
+fn set_host<B>(request: &mut Request<B>) -> Result<(), HostConflict> {
     let Some(authority) = request.uri().authority() else { return Ok(()) };
     let host = HeaderValue::from_str(authority.as_str()).map_err(|_| HostConflict)?;
     let is_same =
@@ -147,10 +152,10 @@ fn name_host<B>(request: &mut Request<B>) -> Result<(), HostConflict> {
     Ok(())
 }
 
-/// Leaves the length of a body in place of the body. For HTTP/1 hyper does so.
+/// Replaces a body by its length, for HEAD requests. For HTTP/1 hyper does this itself.
 fn remove_body(response: &mut Response<Body>) {
     let has_length = !matches!(response.status().as_u16(), 100..200 | 204 | 304);
-    // Of an answer that another server gave to HEAD, the length is in its fields or not known.
+    // If another server answered the HEAD request, the length is in its fields or unknown.
     let has_length = has_length && !response.body().is_forwarded();
     if has_length && let Some(bytes) = response.body().size_hint().exact() {
         response.headers_mut().entry(CONTENT_LENGTH).or_insert_with(|| bytes.into());
@@ -163,7 +168,7 @@ mod tests {
     use hyper::Request;
     use hyper::header::HOST;
 
-    use super::{HostConflict, name_host};
+    use super::{HostConflict, set_host};
 
     #[test]
     fn the_host_is_the_authority() {
@@ -181,7 +186,7 @@ mod tests {
                 request = request.header(HOST, *host);
             }
             let mut request = request.body(()).unwrap();
-            let host = name_host(&mut request).map(|()| request.headers()[HOST].to_str().unwrap());
+            let host = set_host(&mut request).map(|()| request.headers()[HOST].to_str().unwrap());
             assert_eq!(host, expected, "{target} {hosts:?}");
         }
     }

@@ -1,16 +1,16 @@
-//! Sockets, HTTP serving with enforced limits, and WebSocket bytes as they arrive.
+//! Sockets, an HTTP server with enforced limits, and WebSocket payload as it arrives.
 //!
-//! This crate is everything between the network and a handler. It knows nothing of logs: it
-//! binds sockets, accepts connections, bounds the cost of each, answers requests, and turns an
-//! upgraded connection into a stream of WebSocket events.
+//! This crate covers everything between the network and a handler. It binds sockets, accepts
+//! connections, limits the cost of each, serves requests, and turns an upgraded connection into a
+//! stream of WebSocket events. It is independent of logs.
 //!
 //! - [`socket`] binds and accepts: TCP, TLS, UDP and Unix sockets.
 //! - [`Server`] serves HTTP/1.1, and HTTP/2 over TLS: limits, timeouts, graceful shutdown.
 //!   [`ServeOptions`] holds every limit with its reason.
-//! - [`RequestBody`] is the body of a request, read at a minimum rate.
-//! - [`Body`] is the body of a response: one buffer, a list of parts, parts that are made as it
-//!   goes, or a file.
-//! - [`Client`] tells a handler who its client is, and that it has gone.
+//! - [`IncomingBody`] is the body of a request; [`RequestBody`] reads it at a minimum rate.
+//! - [`Body`] is the body of a response: one buffer, a list of parts, parts produced while it is
+//!   sent, or a file.
+//! - [`Client`] is the client of a request: its address, and whether it has gone.
 //! - [`HostGuard`] refuses requests that a browser was tricked into sending.
 //! - [`websocket::accept`] answers a WebSocket handshake; [`websocket::Reader`] lends out the
 //!   payload of each frame from one reused buffer, without waiting for the frame's end.
@@ -47,6 +47,7 @@
 mod authority;
 mod body;
 mod client;
+mod close_reason;
 mod connection;
 mod connection_threads;
 mod file_queue;
@@ -56,6 +57,8 @@ mod guard;
 mod history;
 mod http2;
 mod idle;
+mod incoming_body;
+mod linger;
 mod options;
 mod refusal;
 mod request_body;
@@ -66,6 +69,7 @@ mod serve;
 pub mod socket;
 mod stream_tasks;
 mod transport;
+mod wait_limits;
 pub mod websocket;
 
 pub use authority::{PublicUrl, PublicUrlError};
@@ -74,6 +78,7 @@ pub use client::Client;
 pub use connection_threads::connection_thread;
 pub use guard::{GuardError, HostGuard, InvalidAuthority};
 pub use history::ConnectionHistory;
+pub use incoming_body::IncomingBody;
 pub use options::{BodyRate, Http2Options, ServeOptions};
 pub use request_body::{RequestBody, RequestBodyError};
 pub use resource::{

@@ -1,39 +1,40 @@
-//! Connections that are refused before any request is read.
+//! Responses to connections that are refused before any request is read.
 
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::socket::Connection;
+use crate::socket::{Connection, SocketStream};
 
-/// How long a client that is refused may take to read why. A TLS handshake has as long before.
+/// The time in which a refused client must read its response. A TLS handshake before that has the
+/// same limit.
 const TIMEOUT: Duration = Duration::from_millis(500);
 
-/// The maximum number of clients that are told at a time that they have too many connections.
+/// The maximum number of clients that are being told at a time that they have too many connections.
 pub(crate) const REFUSALS_MAX: usize = 64;
 
-/// The answer to a client that is refused.
+/// The response to a refused client.
 pub(crate) struct ConnectionRefusal {
     status: &'static str,
-    retry_after_s: u32,
+    retry_after_s: Option<u32>,
     text: &'static str,
 }
 
-/// To a client that finds no room.
+/// The refusal if the server is full.
 pub(crate) const SERVER_FULL: ConnectionRefusal = ConnectionRefusal {
     status: "503 Service Unavailable",
-    retry_after_s: 1,
+    retry_after_s: Some(1),
     text: "the server has reached its limit of open connections; try again later\n",
 };
 
-/// To a client that has too many connections itself (RFC 6585 section 4).
-pub(crate) const TOO_MANY_OF_ONE: ConnectionRefusal = ConnectionRefusal {
+/// The refusal of a client that has too many connections (RFC 6585 section 4).
+pub(crate) const TOO_MANY_FROM_ADDRESS: ConnectionRefusal = ConnectionRefusal {
     status: "429 Too Many Requests",
-    retry_after_s: 1,
+    retry_after_s: Some(1),
     text: "your address has too many connections to this server open; close some, then try again\n",
 };
 
-/// The answer to a client that has begun a request, and has not sent all of its head in time (RFC 9110
+/// The response to a client that has not completed the head of its request in time (RFC 9110
 /// section 15.5.9).
 pub(crate) const LATE_HEAD: &str = "HTTP/1.1 408 Request Timeout\r\n\
     Content-Type: text/plain; charset=utf-8\r\n\
@@ -41,26 +42,42 @@ pub(crate) const LATE_HEAD: &str = "HTTP/1.1 408 Request Timeout\r\n\
     Connection: close\r\n\r\n\
     the header fields of the request did not arrive in time; retry\n";
 
+/// The refusal of a request without TLS at an address that requires it.
+pub(crate) const PLAIN_HTTP: ConnectionRefusal = ConnectionRefusal {
+    status: "400 Bad Request",
+    retry_after_s: None,
+    text: "a plain HTTP request was sent to an HTTPS port; begin the address with https://\n",
+};
+
 impl ConnectionRefusal {
-    /// The answer, in HTTP/1.1.
-    fn answer(&self) -> String {
+    /// Returns the response, in HTTP/1.1.
+    fn response(&self) -> String {
         let Self { status, retry_after_s, text } = self;
         let bytes = text.len();
+        let retry_after =
+            retry_after_s.map(|s| format!("Retry-After: {s}\r\n")).unwrap_or_default();
         format!(
             "HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {bytes}\r\n\
-             Retry-After: {retry_after_s}\r\nConnection: close\r\n\r\n{text}"
+             {retry_after}Connection: close\r\n\r\n{text}"
         )
     }
 }
 
-/// Tells a client why it is refused. Over TLS no protocol is agreed on, so it expects HTTP/1.1.
+/// Sends a refusal. Over TLS no protocol is negotiated, so the client expects HTTP/1.1.
 pub(crate) async fn send(connection: Connection, refusal: &ConnectionRefusal) {
+    let opened = tokio::time::timeout(TIMEOUT, connection.open(TIMEOUT)).await;
+    if let Ok(Ok(stream)) = opened {
+        send_over(stream, refusal).await;
+    }
+}
+
+/// Sends a refusal over an open stream.
+pub(crate) async fn send_over(mut stream: SocketStream, refusal: &ConnectionRefusal) {
     let answer = async {
-        let mut stream = connection.open(TIMEOUT).await.ok()?;
-        stream.write_all(refusal.answer().as_bytes()).await.ok()?;
+        stream.write_all(refusal.response().as_bytes()).await.ok()?;
         stream.shutdown().await.ok()?;
-        // Closing before the request was read would reset the connection, and the client might
-        // not see the answer.
+        // Closing before the request is read would reset the connection, and the client might
+        // not see the response.
         let mut request = [0; 4096];
         while stream.read(&mut request).await.ok()? > 0 {}
         Some(())

@@ -1,69 +1,80 @@
-//! The body of a request, with a minimum rate.
+//! The body of a request, which must arrive at a minimum rate.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::Request;
-use hyper::body::{Body, Incoming};
+use hyper::body::Body;
 use hyper::http::request::Parts;
 use tokio::time::Instant;
 
+use crate::incoming_body::IncomingBody;
 use crate::options::BodyRate;
+use crate::socket::{ConnectionEnd, ConnectionEnds};
 
-/// The body of a request, read part by part. A client that sends less than the
-/// [minimum rate](BodyRate) of the server is given up.
+/// The body of a request, read part by part. Reading fails if the client sends less than the
+/// [minimum rate](BodyRate) of the server.
 ///
-/// Only the time in which [`next`](Self::next) waits counts. A handler that takes long over a part, for
-/// instance because its queue is full, does not use up the client's time.
+/// Only the time in which [`next`](Self::next) waits counts. A handler that takes long to process a
+/// part, for instance because its queue is full, does not use up the client's time.
 #[derive(Debug)]
-pub struct RequestBody<B = Incoming> {
+pub struct RequestBody<B = IncomingBody> {
     body: B,
     rate: BodyRate,
     /// The time that the client may still take.
     credit: Duration,
+    /// Counts a client that is too slow.
+    ends: Option<Arc<ConnectionEnds>>,
 }
 
 impl RequestBody {
     /// Takes the body of a request that a [`Server`](crate::Server) has received.
-    pub fn of(request: Request<Incoming>) -> (Parts, Self) {
+    pub fn of(request: Request<IncomingBody>) -> (Parts, Self) {
         let (parts, body) = request.into_parts();
         let rate = parts.extensions.get().copied().unwrap_or_default();
-        (parts, Self::new(body, rate))
+        let ends = parts.extensions.get().cloned();
+        (parts, Self { ends, ..Self::new(body, rate) })
     }
 }
 
 impl<B: Body<Data = Bytes> + Unpin> RequestBody<B> {
     fn new(body: B, rate: BodyRate) -> Self {
-        Self { body, rate, credit: rate.grace }
+        Self { body, rate, credit: rate.grace, ends: None }
     }
 
-    /// The number of bytes that are left, if the request tells.
+    /// Returns the number of bytes that are left; `None` if the request does not declare its
+    /// length.
     pub fn bytes_left(&self) -> Option<u64> {
         self.body.size_hint().exact()
     }
 
-    /// Waits for the next part; `None` at the end. Dropping the future loses nothing.
+    /// Waits for the next part. Returns `None` at the end. Dropping the future loses nothing.
     ///
     /// # Errors
     /// If the client is too slow, or the connection breaks.
     pub async fn next(&mut self) -> Option<Result<Bytes, RequestBodyError>> {
         let deadline = tokio::time::sleep(self.credit);
-        let mut wait = Wait { body: self, begun: Instant::now() };
+        let mut wait = Wait { body: self, started_at: Instant::now() };
         let received = tokio::select! {
-            // A part that is there already is taken, however late it is.
+            // A part that has arrived is returned even after the deadline.
             biased;
-            received = wait.data() => received,
+            received = wait.next_data() => received,
             () = deadline => Some(Err(RequestBodyError::TooSlow(wait.body.rate))),
         };
-        if let Some(Ok(part)) = &received {
-            wait.body.earn(part.len());
+        match (&received, &wait.body.ends) {
+            (Some(Ok(part)), _) => wait.body.earn(part.len()),
+            (Some(Err(RequestBodyError::TooSlow(_))), Some(ends)) => {
+                ends.count(ConnectionEnd::SlowBody);
+            }
+            _ => {}
         }
         received
     }
 
-    /// Adds what some bytes are worth. What the wait for them took is subtracted afterwards.
+    /// Adds the credit for received bytes. The time of the wait is subtracted afterwards.
     fn earn(&mut self, bytes: usize) {
         let seconds = bytes as f64 / self.rate.bytes_per_s.max(f64::MIN_POSITIVE);
         let earned = Duration::try_from_secs_f64(seconds).unwrap_or(self.rate.grace);
@@ -74,12 +85,12 @@ impl<B: Body<Data = Bytes> + Unpin> RequestBody<B> {
 /// A wait for the client. Dropping it charges the client for its time.
 struct Wait<'a, B: Body<Data = Bytes> + Unpin> {
     body: &'a mut RequestBody<B>,
-    begun: Instant,
+    started_at: Instant,
 }
 
 impl<B: Body<Data = Bytes> + Unpin> Wait<'_, B> {
-    /// The next data. Trailer fields mean nothing here.
-    async fn data(&mut self) -> Option<Result<Bytes, RequestBodyError>> {
+    /// Waits for the next data. Trailer fields are ignored.
+    async fn next_data(&mut self) -> Option<Result<Bytes, RequestBodyError>> {
         loop {
             match self.body.body.frame().await? {
                 Ok(frame) => match frame.into_data() {
@@ -94,12 +105,12 @@ impl<B: Body<Data = Bytes> + Unpin> Wait<'_, B> {
 
 impl<B: Body<Data = Bytes> + Unpin> Drop for Wait<'_, B> {
     fn drop(&mut self) {
-        let left = self.body.credit.saturating_sub(self.begun.elapsed());
+        let left = self.body.credit.saturating_sub(self.started_at.elapsed());
         self.body.credit = left.min(self.body.rate.grace);
     }
 }
 
-/// Why the rest of a request's body cannot be read.
+/// The error of reading a request's body.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RequestBodyError {
     /// The client sends less than this rate. Answer with `408`.
@@ -139,7 +150,7 @@ mod tests {
 
     const RATE: BodyRate = BodyRate { bytes_per_s: 10.0, grace: Duration::from_secs(30) };
 
-    /// Sends parts of so many bytes, each after some seconds, counted from the one before.
+    /// Sends parts of the given sizes, each some seconds after the one before.
     struct Client {
         parts: VecDeque<(f64, usize)>,
         next: Option<Pin<Box<Sleep>>>,
@@ -180,11 +191,15 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_client_that_trickles_is_given_up_after_the_grace() {
-        let begun = Instant::now();
+        let started_at = Instant::now();
         // A byte every 5 s, which is worth 0.1 s.
         let body = Client::body(std::iter::repeat_n((5.0, 1), 100));
         assert_eq!(read(body).await, Err(RequestBodyError::TooSlow(RATE)));
-        assert_eq!(begun.elapsed(), Duration::from_secs_f64(30.6), "30 s, and 0.1 s for each of 6");
+        assert_eq!(
+            started_at.elapsed(),
+            Duration::from_secs_f64(30.6),
+            "30 s, and 0.1 s for each of 6"
+        );
     }
 
     #[tokio::test(start_paused = true)]
@@ -205,7 +220,7 @@ mod tests {
     async fn time_of_the_handler_costs_the_client_nothing() {
         let mut body = Client::body(std::iter::repeat_n((2.0, 1), 15));
         for _ in 0..14 {
-            // The handler gives up a wait, and is busy for long.
+            // The handler drops a wait, and is busy for long.
             assert!(timeout(Duration::from_secs(1), body.next()).await.is_err());
             sleep(Duration::from_secs(3_600)).await;
             assert_eq!(body.next().await, Some(Ok(Bytes::from("x"))));

@@ -1,4 +1,4 @@
-//! The body of a response on its way to the client.
+//! The body of a response while it is sent.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -11,25 +11,25 @@ use crate::body::{Batch, Body, BodyAbortError};
 use crate::idle::RequestInProgress;
 use crate::stream_tasks::Stream;
 
-/// What of a response may be in the buffers of an HTTP/2 connection at a time. hyper hands on a batch as
-/// soon as a byte of it may be sent, and then forgets about it, so a large one would leave its stream
-/// without a limit on the time that the client takes.
+/// The maximum size of a batch for an HTTP/2 connection. hyper passes a batch to h2 as soon as one
+/// byte of it may be sent, and does not track it afterwards. A large batch would evade the limit on
+/// the time in which the client must read.
 const STREAM_BYTES_MAX: usize = 64 << 10;
 
-/// A body that ends the request it belongs to when it is dropped.
+/// The body of a response. Dropping it ends its request.
 #[derive(Debug)]
 pub(crate) struct ResponseBody {
     body: Body,
     owner: Owner,
-    /// What is left of a batch that is too large for an HTTP/2 connection.
+    /// The rest of a batch that is too large for an HTTP/2 connection.
     rest: Option<Batch>,
 }
 
-/// What lasts as long as a response.
+/// The request or stream that a response belongs to. It ends with the response.
 #[derive(Debug)]
 enum Owner {
     Http1(#[expect(dead_code, reason = "ends the request when dropped")] RequestInProgress),
-    /// The end of the connection is the end of the body, if that has no length (RFC 9112 section 6.3).
+    /// HTTP/1.0: the end of the connection ends a body without a length (RFC 9112 section 6.3).
     Http10(RequestInProgress),
     Http2(Stream),
 }
@@ -48,7 +48,7 @@ impl ResponseBody {
         Self { body, owner: Owner::Http2(stream), rest: None }
     }
 
-    /// The next batch of an HTTP/2 stream: at most [`STREAM_BYTES_MAX`].
+    /// Returns the next batch of an HTTP/2 stream, of at most [`STREAM_BYTES_MAX`] bytes.
     fn poll_limited(
         &mut self,
         context: &mut Context<'_>,

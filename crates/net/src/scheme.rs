@@ -1,8 +1,8 @@
-//! The scheme of the URL by which a request came.
+//! The scheme of a request's URL.
 
-/// `http` or `https`, as the connection tells; never what a header claims.
+/// The scheme of a request, `http` or `https`, taken from the connection and never from a header.
 ///
-/// It is an extension of each request that did not come over `http`.
+/// It is an extension of each request that did not arrive over `http`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scheme {
     /// A connection without encryption.
@@ -13,12 +13,12 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    /// The scheme of a request, from its extensions.
+    /// Returns the scheme of a request, from its extensions.
     pub fn of<B>(request: &hyper::Request<B>) -> Self {
         request.extensions().get().copied().unwrap_or_default()
     }
 
-    /// The scheme in a URL.
+    /// Returns the scheme as it is written in a URL.
     pub fn name(self) -> &'static str {
         match self {
             Self::Http => "http",
@@ -26,7 +26,7 @@ impl Scheme {
         }
     }
 
-    /// The port that a URL means if it names none.
+    /// Returns the port of a URL that names none.
     pub fn default_port(self) -> u16 {
         match self {
             Self::Http => 80,

@@ -1,4 +1,4 @@
-//! The HTTP server: accepting, serving, shutting down.
+//! The HTTP server: it accepts connections, serves them and shuts down.
 
 use std::future::Future;
 use std::io;
@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use hyper::body::Incoming;
 use hyper::{Request, Response};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
@@ -21,15 +20,16 @@ use crate::client::Client;
 use crate::connection::HttpConnection;
 use crate::connection_threads::{ConnectionThreads, ThreadPlace};
 use crate::idle::IdleConnections;
+use crate::incoming_body::IncomingBody;
 use crate::options::ServeOptions;
 use crate::refusal;
 use crate::socket::{
-    Address, BindError, BindOptions, Connection, ConnectionLimit, ConnectionPermit, Listener,
-    NetworkLimit, NetworkPermit,
+    Address, BindError, BindOptions, Connection, ConnectionEnd, ConnectionLimit, ConnectionPermit,
+    Listener, NetworkLimit, NetworkPermit,
 };
 
-/// An HTTP server on any number of listening sockets, not yet accepting. It speaks HTTP/1.1, and over TLS
-/// HTTP/2 to clients that choose it.
+/// An HTTP server on any number of listening sockets, before it accepts connections. It speaks
+/// HTTP/1.1, and HTTP/2 to TLS clients that choose it.
 ///
 /// Clients that connect before [`serve`](Server::serve) runs wait in the kernel's queue.
 #[derive(Debug)]
@@ -41,7 +41,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server on sockets of any kind: TCP, TLS or Unix. The limits hold for all of them together.
+    /// Creates a server on sockets of any kind: TCP, TLS or Unix. The limits hold for all sockets
+    /// together.
     pub fn new(listeners: impl IntoIterator<Item = Listener>) -> Self {
         let listeners = listeners.into_iter().collect();
         let options = ServeOptions::default();
@@ -49,7 +50,7 @@ impl Server {
         Self { listeners, options, connections, task_kind: &CONNECTION }
     }
 
-    /// Listens on a TCP address; port 0 takes a free one.
+    /// Creates a server that listens on a TCP address. Port 0 is replaced by a free port.
     ///
     /// # Errors
     /// If the address is in use or does not belong to this machine.
@@ -68,26 +69,26 @@ impl Server {
         self
     }
 
-    /// Lists the tasks of its connections as ones of another kind than `connection`.
+    /// Sets the kind of the tasks that serve connections. Default `connection`.
     #[must_use]
     pub fn with_task_kind(self, task_kind: &'static TaskKind) -> Self {
         Self { task_kind, ..self }
     }
 
-    /// The limit of its connections, which tells how many are open while it serves.
+    /// Returns the limit of connections, which also counts the open ones.
     pub fn connections(&self) -> &ConnectionLimit {
         &self.connections
     }
 
-    /// The sockets on which it listens.
+    /// Returns the sockets on which the server listens.
     pub fn listeners(&self) -> &[Listener] {
         &self.listeners
     }
 
-    /// The IP address and port of its first socket that has one.
+    /// Returns the IP address and port of the first socket that has one.
     ///
     /// # Errors
-    /// If it has Unix sockets only.
+    /// If the server has only Unix sockets.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         let address = self.listeners.iter().find_map(|listener| listener.local_addr().ok());
         address.ok_or_else(|| io::ErrorKind::Unsupported.into())
@@ -96,24 +97,24 @@ impl Server {
     /// Accepts connections and answers each request with the response of `handler`, until
     /// `shutdown` resolves.
     ///
-    /// Then the listening socket closes, idle connections close, and requests in flight are
-    /// finished; what remains after the [grace period](ServeOptions::grace_period) is cut off.
-    /// Upgraded connections belong to the tasks that took them: the server waits for them in
-    /// the same period and then leaves them to their owners, unless they are on a
-    /// [thread](ServeOptions::connection_threads) of the server's.
+    /// Then the listening sockets and idle connections close, and requests in flight finish.
+    /// Connections that remain after the [grace period](ServeOptions::grace_period) are closed.
+    /// Upgraded connections belong to the tasks that took them over. The server waits for them in
+    /// the same period and then leaves them to their owners, unless they run on one of the server's
+    /// [threads](ServeOptions::connection_threads).
     ///
     /// At the limit of [connections](ServeOptions::connections_max), or if the system has no
     /// descriptor left, the connection that has been idle for the longest time is closed in favour
-    /// of a new one. If none is idle, the new one is refused with `503` within a second. A client at
-    /// [its own limit](ServeOptions::connections_per_address_max) is refused with `429`.
+    /// of a new one. If none is idle, the new one is refused with `503` within a second. A client
+    /// at [its own limit](ServeOptions::connections_per_address_max) is refused with `429`.
     ///
-    /// A handler reads the body of a request as a [`RequestBody`](crate::RequestBody), which keeps the
-    /// [minimum rate](ServeOptions::body_rate).
+    /// A handler reads the body of a request as a [`RequestBody`](crate::RequestBody), which
+    /// enforces the [minimum rate](ServeOptions::body_rate).
     ///
     /// A handler that panics loses only its own connection; over HTTP/2, only its own stream.
     pub async fn serve<H, F>(self, handler: H, shutdown: impl Future<Output = ()>)
     where
-        H: Fn(Request<Incoming>, Client) -> F + Send + Sync + 'static,
+        H: Fn(Request<IncomingBody>, Client) -> F + Send + Sync + 'static,
         F: Future<Output = Response<Body>> + Send + 'static,
     {
         let shutdown = async {
@@ -123,36 +124,37 @@ impl Server {
         self.serve_until(handler, shutdown, std::future::pending()).await;
     }
 
-    /// Like [`serve`](Self::serve), until a shutdown of one kind or another. After
-    /// [a hand-over](Shutdown::HandOver), `stop` ends what is left as [`Shutdown::Stop`] does.
+    /// Like [`serve`](Self::serve), with a choice of the kind of shutdown. During
+    /// [a hand-over](Shutdown::HandOver), `stop` ends the remaining connections as
+    /// [`Shutdown::Stop`] does.
     pub async fn serve_until<H, F>(
         mut self,
         handler: H,
         shutdown: impl Future<Output = Shutdown>,
         stop: impl Future<Output = ()>,
     ) where
-        H: Fn(Request<Incoming>, Client) -> F + Send + Sync + 'static,
+        H: Fn(Request<IncomingBody>, Client) -> F + Send + Sync + 'static,
         F: Future<Output = Response<Body>> + Send + 'static,
     {
         let mut shutdown = pin!(shutdown);
         let limit = self.connections.clone();
-        let mut connections = Connections::new(&self.options, self.task_kind, handler);
-        let mut reserve = Reserve::default();
+        let mut connections = Connections::new(&self.options, &limit, self.task_kind, handler);
+        let mut reserve = ReserveDescriptor::default();
         let waits = self.options.wait_limits();
-        let mut looks = tokio::time::interval(waits.interval());
-        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut checks = tokio::time::interval(waits.check_interval());
+        checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let shutdown = loop {
             tokio::select! {
                 shutdown = &mut shutdown => break shutdown,
-                _ = looks.tick() => connections.idle.close_late(&waits),
+                _ = checks.tick() => connections.idle.close_late(&waits),
                 _ = connections.tasks.join_next(), if !connections.tasks.is_empty() => {}
                 accepted = accept(&mut self.listeners), if connections.may_accept() => {
-                    reserve.keep();
+                    reserve.acquire();
                     match accepted {
                         Ok(connection) => connections.admit(connection, &limit),
-                        // The listener paces itself after an error.
+                        // The listener delays its next attempt after an error.
                         Err(_) if connections.idle.close_oldest() => {}
-                        Err(_) => reserve.free(),
+                        Err(_) => reserve.release(),
                     }
                 }
             }
@@ -161,7 +163,7 @@ impl Server {
         let ends = match shutdown {
             Shutdown::Stop => false,
             Shutdown::HandOver { grace_period } => tokio::select! {
-                () = hand_over(&connections.idle, looks, &limit, &self.options, grace_period) => true,
+                () = hand_over(&connections.idle, checks, &limit, &self.options, grace_period) => true,
                 () = stop => false,
             },
         };
@@ -170,32 +172,33 @@ impl Server {
     }
 }
 
-/// A client's connection, from its first byte to its last.
+/// The tasks that serve a connection from its first byte to its last.
 static CONNECTION: TaskKind = TaskKind::new("connection");
 
-/// A client that is told that it has too many connections.
+/// The tasks that tell a client that it has too many connections.
 static REFUSAL: TaskKind = TaskKind::new("refusal");
 
-/// How a server ends.
+/// The kind of a shutdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shutdown {
     /// Idle connections close at once.
     Stop,
-    /// Another process has the listening sockets and answers new connections. An idle connection may be used for
-    /// one more request, whose response says that it ends (RFC 9112 section 9.6), so that no client writes to a
-    /// connection just as it closes. It ends after [the time](ServeOptions::header_timeout) in which a request
-    /// has to come anyway.
+    /// Another process has the listening sockets and answers new connections. An idle connection
+    /// may be used for one more request, whose response announces its end (RFC 9112 section 9.6),
+    /// so no client writes to a connection that is just being closed. Without a request it ends
+    /// after [the usual time limit](ServeOptions::header_timeout).
     HandOver {
-        /// How long requests in progress and upgraded connections may take, in place of
+        /// The time in which requests in progress and upgraded connections must end, in place of
         /// [`ServeOptions::grace_period`].
         grace_period: Duration,
     },
 }
 
-/// Lets each connection answer once more, and waits until none is left, or the grace period has passed.
+/// Lets each connection answer one more request. Waits until no connection is left or the grace
+/// period has passed.
 async fn hand_over(
     idle: &IdleConnections,
-    mut looks: Interval,
+    mut checks: Interval,
     limit: &ConnectionLimit,
     options: &ServeOptions,
     grace_period: Duration,
@@ -204,12 +207,12 @@ async fn hand_over(
     let waits = options.wait_limits();
     let close_late = async {
         loop {
-            looks.tick().await;
+            checks.tick().await;
             idle.close_late(&waits);
         }
     };
-    // Within this time even the latest head is seen to be late. Once connections are asked to stop, one with
-    // half a head would have the whole grace period.
+    // Every late head is detected within this time. `stop` comes after that, because a connection
+    // that is asked to stop may spend the whole grace period on half a head.
     let heads = options.header_timeout.saturating_mul(3) / 2;
     tokio::select! {
         _closed_in_time = limit.wait_idle(heads) => {}
@@ -219,8 +222,8 @@ async fn hand_over(
     let _closed_in_time = limit.wait_idle(grace_period).await;
 }
 
-/// Waits for the next connection on any of the sockets. Another socket comes first each time, so that
-/// a busy one does not hold up the others.
+/// Waits for the next connection on any of the sockets. The sockets take turns in being polled
+/// first, so a busy one does not starve the others.
 async fn accept(listeners: &mut [Listener]) -> io::Result<Connection> {
     match listeners {
         [] => return std::future::pending().await,
@@ -240,41 +243,41 @@ async fn accept(listeners: &mut [Listener]) -> io::Result<Connection> {
     .await
 }
 
-/// The maximum number of connections beyond the limit that wait for an answer. Further clients
-/// wait in the kernel's queue, which is bounded and costs nothing.
+/// The maximum number of newcomers: connections beyond the limit that wait for room or for their
+/// refusal. Further clients wait in the kernel's queue, which is bounded and costs nothing.
 const NEWCOMERS_MAX: usize = 64;
 
-/// How long a newcomer waits for an idle connection to make room. Then it is refused.
+/// The time for which a newcomer waits for an idle connection to make room. Then it is refused.
 const ROOM_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// A descriptor that is given up if the system has no other, so that a client can be accepted
-/// and refused. Otherwise it would wait in the kernel's queue without an answer.
+/// A file descriptor that is released if the system has no other, so that a client can be accepted
+/// and refused. Otherwise the client would wait in the kernel's queue without an answer.
 #[derive(Debug, Default)]
-struct Reserve(Option<std::fs::File>);
+struct ReserveDescriptor(Option<std::fs::File>);
 
 /// A file that every Unix system has. Without it there is no reserve.
 const RESERVE_PATH: &str = "/dev/null";
 
-impl Reserve {
-    /// Takes a descriptor, unless it has one.
-    fn keep(&mut self) {
+impl ReserveDescriptor {
+    /// Opens the descriptor, unless it is open.
+    fn acquire(&mut self) {
         if self.0.is_none() {
             self.0 = std::fs::File::open(RESERVE_PATH).ok();
         }
     }
 
-    fn free(&mut self) {
+    fn release(&mut self) {
         self.0 = None;
     }
 }
 
-/// The tasks of all connections that speak HTTP.
+/// The open connections of a running server, and their tasks.
 struct Connections<H> {
     tasks: JoinSet<()>,
     threads: ConnectionThreads,
     shared: Arc<HttpConnection<H>>,
     idle: Arc<IdleConnections>,
-    /// The places of newcomers beyond the limit.
+    /// Bounds the newcomers beyond the limit.
     newcomers: Arc<Semaphore>,
     networks: NetworkLimit,
     task_kind: &'static TaskKind,
@@ -282,28 +285,35 @@ struct Connections<H> {
 
 impl<H, F> Connections<H>
 where
-    H: Fn(Request<Incoming>, Client) -> F + Send + Sync + 'static,
+    H: Fn(Request<IncomingBody>, Client) -> F + Send + Sync + 'static,
     F: Future<Output = Response<Body>> + Send + 'static,
 {
-    fn new(options: &ServeOptions, task_kind: &'static TaskKind, handler: H) -> Self {
+    fn new(
+        options: &ServeOptions,
+        limit: &ConnectionLimit,
+        task_kind: &'static TaskKind,
+        handler: H,
+    ) -> Self {
+        let ends = limit.end_counters().clone();
         let networks = NetworkLimit::new(
             options.connections_per_address_max,
             options.limits_loopback,
             options.unlimited_peers.clone(),
         );
-        let shared = Arc::new(HttpConnection::new(options.clone(), networks.clone(), handler));
+        let shared =
+            Arc::new(HttpConnection::new(options.clone(), networks.clone(), ends.clone(), handler));
         Self {
             tasks: JoinSet::new(),
             threads: ConnectionThreads::start(options.connection_threads),
             shared,
-            idle: Arc::default(),
+            idle: Arc::new(IdleConnections::new(ends)),
             newcomers: Arc::new(Semaphore::new(NEWCOMERS_MAX)),
             networks,
             task_kind,
         }
     }
 
-    /// Whether there is a place for one more newcomer.
+    /// Whether one more newcomer is allowed.
     fn may_accept(&self) -> bool {
         self.newcomers.available_permits() > 0
     }
@@ -312,19 +322,20 @@ where
     /// makes room; if none is idle, the newcomer is refused.
     fn admit(&mut self, connection: Connection, limit: &ConnectionLimit) {
         let network = match connection.is_anonymous() {
-            // The connection takes its permit when its client is known.
+            // The permit is acquired after the PROXY header has named the client.
             true => Some(NetworkPermit::default()),
             false => self.networks.try_acquire(connection.peer()),
         };
         let Some(network) = network else { return self.refuse(connection) };
-        // An error means that the system has no room for it.
+        // An error means that the system could not register the socket with the other runtime.
         let Ok((connection, thread)) = self.place(connection) else { return };
         if let Some(permit) = limit.try_acquire() {
             tracing::debug!(peer = %connection.peer(), "a connection is accepted");
             return self.start(connection, permit.with_network(network), thread);
         }
-        let has_room = self.idle.close_oldest();
         let Ok(place) = self.newcomers.clone().try_acquire_owned() else { return };
+        // Last, so that no connection closes for a newcomer that another limit keeps out.
+        let has_room = self.idle.close_oldest();
         let (limit, shared) = (limit.clone(), self.shared.clone());
         let idle = self.idle.clone();
         let (runtime, thread) = thread.unzip();
@@ -339,6 +350,7 @@ where
                     shared.run(connection, permit, idle.enter()).await;
                 }
                 None => {
+                    shared.ends.count(ConnectionEnd::ServerFull);
                     tracing::debug!(peer = %connection.peer(), "a connection is refused: all places are taken");
                     refusal::send(connection, &refusal::SERVER_FULL).await;
                 }
@@ -347,18 +359,19 @@ where
         self.spawn(runtime, task);
     }
 
-    /// Tells a client that it has too many connections. If many are being told, the others just see
-    /// theirs close, so that a flood of connections costs next to nothing.
+    /// Tells a client that it has too many connections. If too many clients are being told, the
+    /// connection just closes, so a flood of connections costs next to nothing.
     fn refuse(&mut self, connection: Connection) {
+        self.shared.ends.count(ConnectionEnd::AddressFull);
         tracing::debug!(peer = %connection.peer(), "a connection is refused: its client has too many");
         let Ok(place) = self.shared.refusals.clone().try_acquire_owned() else { return };
         self.tasks.spawn(REFUSAL.observe(connection.peer().address(), async move {
             let _place = place;
-            refusal::send(connection, &refusal::TOO_MANY_OF_ONE).await;
+            refusal::send(connection, &refusal::TOO_MANY_FROM_ADDRESS).await;
         }));
     }
 
-    /// The connection on the thread that is to serve it, if there are threads.
+    /// Moves a connection to the thread that will serve it, if there are connection threads.
     fn place(
         &mut self,
         connection: Connection,
@@ -366,7 +379,7 @@ where
         let Some((runtime, place)) = self.threads.place() else { return Ok((connection, None)) };
         let connection = {
             let _context = runtime.enter();
-            connection.into_this_runtime()?
+            connection.into_current_runtime()?
         };
         Ok((connection, Some((runtime, place))))
     }
@@ -385,7 +398,7 @@ where
         self.spawn(runtime, self.task_kind.observe_boxed(peer, served));
     }
 
-    /// Starts a task on the given runtime, or on this one.
+    /// Starts a task on the given runtime, or on the current one.
     fn spawn(&mut self, runtime: Option<Handle>, task: impl Future<Output = ()> + Send + 'static) {
         match runtime {
             Some(runtime) => self.tasks.spawn_on(task, &runtime),
@@ -393,7 +406,7 @@ where
         };
     }
 
-    /// Asks every connection to end, waits for the grace period, and drops the rest.
+    /// Asks every connection to close, waits for up to the grace period, and drops the rest.
     async fn finish(mut self, limit: &ConnectionLimit, grace_period: Duration) {
         self.idle.stop();
         // Every open connection holds a permit, upgraded or not.

@@ -1,6 +1,7 @@
-//! The requests of an HTTP/2 connection, each in a task of its own, with the limits of a stream.
+//! The tasks of an HTTP/2 connection, one for each stream, with the limits of a stream.
 
 use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -11,32 +12,56 @@ use tokio::time::Instant;
 use weir_observe::task::{TaskKind, TaskName};
 
 use crate::idle::{Activity, RequestInProgress};
+use crate::socket::{ConnectionEnd, Peer};
 
 tokio::task_local! {
-    /// The progress of the stream whose task is running.
+    /// The progress of the current task's stream.
     static PROGRESS: Arc<Progress>;
 }
 
-/// A request of an HTTP/2 connection.
+/// The tasks that answer a request of an HTTP/2 connection.
 static STREAM: TaskKind = TaskKind::short("stream");
 
-/// The time in which [`resets_max`](crate::ServeOptions::http2) streams may be cancelled.
+/// The period to which [`resets_max`](crate::ServeOptions::http2) applies.
 const RESET_PERIOD: Duration = Duration::from_secs(10);
 
-/// Runs the streams of a connection. A stream whose client takes nothing for too long is reset.
+/// Runs the streams of a connection. A stream is reset if its client reads nothing for too long.
 #[derive(Clone, Debug)]
 pub(crate) struct StreamTasks {
     tasks: Arc<Mutex<JoinSet<()>>>,
-    write_timeout: Duration,
+    limit: Arc<UnreadLimit>,
 }
 
-/// The streams of a connection. Dropping it ends them, so that none outlives the connection.
+/// The limit on the time for which a client may read nothing of a stream.
+#[derive(Debug)]
+struct UnreadLimit {
+    timeout: Duration,
+    peer: Peer,
+    activity: Arc<Activity>,
+    has_warned: AtomicBool,
+}
+
+impl UnreadLimit {
+    /// Counts a stream that has reached the limit, and reports the first one of the connection.
+    fn report(&self) {
+        self.activity.count_end(ConnectionEnd::UnreadStream);
+        if !self.has_warned.swap(true, Ordering::Relaxed) {
+            let timeout_s = self.timeout.as_secs_f64();
+            tracing::warn!(peer = %self.peer, timeout_s, "a stream is reset: its client does not read it");
+        }
+    }
+}
+
+/// The owner of a connection's [`StreamTasks`]. Dropping it ends the tasks, so none outlives the
+/// connection.
 #[derive(Debug)]
 pub(crate) struct StreamTasksOwner(pub(crate) StreamTasks);
 
 impl StreamTasksOwner {
-    pub(crate) fn new(write_timeout: Duration) -> Self {
-        Self(StreamTasks { tasks: Arc::default(), write_timeout })
+    pub(crate) fn new(timeout: Duration, peer: Peer, activity: Arc<Activity>) -> Self {
+        let limit =
+            Arc::new(UnreadLimit { timeout, peer, activity, has_warned: AtomicBool::new(false) });
+        Self(StreamTasks { tasks: Arc::default(), limit })
     }
 }
 
@@ -58,20 +83,20 @@ where
 {
     fn execute(&self, stream: F) {
         let progress = Arc::<Progress>::default();
-        let write_timeout = self.write_timeout;
+        let limit = self.limit.clone();
         let mut tasks = self.lock();
         while tasks.try_join_next().is_some() {}
         tasks.spawn(STREAM.observe(TaskName::Unnamed, async move {
             tokio::select! {
                 () = PROGRESS.scope(progress.clone(), stream) => {}
                 // Dropping the stream resets it.
-                () = progress.blocked_for(write_timeout) => {}
+                () = progress.wait_blocked(limit.timeout) => limit.report(),
             }
         }));
     }
 }
 
-/// Whether a stream waits for its client to take what is ready.
+/// The progress of a stream: since when, if at all, it waits for its client to read.
 #[derive(Debug, Default)]
 struct Progress {
     blocked_since: Mutex<Option<Instant>>,
@@ -82,8 +107,8 @@ impl Progress {
         self.blocked_since.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until the client has taken nothing for this long.
-    async fn blocked_for(&self, timeout: Duration) {
+    /// Waits until the client has read nothing for `timeout`.
+    async fn wait_blocked(&self, timeout: Duration) {
         loop {
             let blocked = self.lock().map_or(Duration::ZERO, |since| since.elapsed());
             match timeout.checked_sub(blocked).filter(|left| !left.is_zero()) {
@@ -112,12 +137,12 @@ impl Stream {
         Self { is_complete: false, request, activity, resets, progress: None }
     }
 
-    /// Connects the stream with the task that runs it. Call it inside that task.
+    /// Connects the stream with the current task, which must be the one that runs it.
     pub(crate) fn enter_task(&mut self) {
         self.progress = PROGRESS.try_with(Arc::clone).ok();
     }
 
-    /// Notes whether a part of the response waits for the client from now on.
+    /// Records whether a part of the response waits for the client from now on.
     pub(crate) fn set_blocked(&self, is_blocked: bool) {
         if let Some(progress) = &self.progress {
             *progress.lock() = is_blocked.then(Instant::now);
@@ -133,11 +158,11 @@ impl Drop for Stream {
         }
         // Another thread may have written the end of the response already.
         self.request = None;
-        self.activity.all_written();
+        self.activity.note_all_written();
     }
 }
 
-/// The streams that a client has cancelled.
+/// Counts the streams that a client has cancelled.
 #[derive(Debug)]
 pub(crate) struct Resets {
     resets_max: u32,
@@ -147,20 +172,20 @@ pub(crate) struct Resets {
 
 #[derive(Debug)]
 struct Period {
-    begun: Instant,
+    started_at: Instant,
     resets: u32,
 }
 
 impl Resets {
     pub(crate) fn new(resets_max: u32) -> Self {
-        let period = Mutex::new(Period { begun: Instant::now(), resets: 0 });
+        let period = Mutex::new(Period { started_at: Instant::now(), resets: 0 });
         Self { resets_max, period, exceeded: Notify::new() }
     }
 
     fn count(&self) {
         let mut period = self.period.lock().unwrap_or_else(PoisonError::into_inner);
-        if period.begun.elapsed() >= RESET_PERIOD {
-            *period = Period { begun: Instant::now(), resets: 0 };
+        if period.started_at.elapsed() >= RESET_PERIOD {
+            *period = Period { started_at: Instant::now(), resets: 0 };
         }
         period.resets = period.resets.saturating_add(1);
         if period.resets > self.resets_max {
@@ -168,8 +193,8 @@ impl Resets {
         }
     }
 
-    /// Waits until there are too many.
-    pub(crate) async fn exceeded(&self) {
+    /// Waits until there are too many resets.
+    pub(crate) async fn wait_exceeded(&self) {
         self.exceeded.notified().await;
     }
 }
@@ -184,6 +209,7 @@ mod tests {
 
     use super::{Activity, RESET_PERIOD, Resets, Stream, StreamTasksOwner};
     use crate::idle::IdleConnections;
+    use crate::socket::Peer;
 
     const TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -193,10 +219,10 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_stream_that_its_client_does_not_take_is_dropped() {
-        let owner = StreamTasksOwner::new(TIMEOUT);
+        let owner = StreamTasksOwner::new(TIMEOUT, Peer::local(), activity());
         let (activity, resets) = (activity(), Arc::new(Resets::new(0)));
         let mut stream = Stream::begin(&activity, &resets);
-        let begun = Instant::now();
+        let started_at = Instant::now();
         owner.0.execute(async move {
             stream.enter_task();
             // The handler takes long, and then the client takes each part late.
@@ -209,13 +235,13 @@ mod tests {
             stream.set_blocked(true);
             std::future::pending::<()>().await;
         });
-        resets.exceeded().await;
-        assert_eq!(begun.elapsed(), 21 * TIMEOUT - Duration::from_secs(10));
+        resets.wait_exceeded().await;
+        assert_eq!(started_at.elapsed(), 21 * TIMEOUT - Duration::from_secs(10));
     }
 
     #[tokio::test(start_paused = true)]
     async fn streams_end_with_their_connection() {
-        let owner = StreamTasksOwner::new(TIMEOUT);
+        let owner = StreamTasksOwner::new(TIMEOUT, Peer::local(), activity());
         let (activity, resets) = (activity(), Arc::new(Resets::new(0)));
         let stream = Stream::begin(&activity, &resets);
         owner.0.execute(async move {
@@ -223,14 +249,14 @@ mod tests {
             std::future::pending::<()>().await;
         });
         drop(owner);
-        resets.exceeded().await;
+        resets.wait_exceeded().await;
     }
 
     #[tokio::test(start_paused = true)]
     async fn resets_are_counted_for_a_while() {
         let (activity, resets) = (activity(), Arc::new(Resets::new(2)));
         let is_exceeded = async || {
-            tokio::time::timeout(Duration::from_millis(1), resets.exceeded()).await.is_ok()
+            tokio::time::timeout(Duration::from_millis(1), resets.wait_exceeded()).await.is_ok()
         };
         for _ in 0..3 {
             for _ in 0..2 {

@@ -1,4 +1,4 @@
-//! An open connection with its limits: a permit, and a deadline for writes.
+//! An open connection with its limits: a connection permit, and a deadline for writes.
 
 use std::future::Future;
 use std::io;
@@ -16,40 +16,46 @@ use weir_observe::task;
 use crate::client::ClientWatch;
 use crate::file_queue::{FileQueue, WriteStart};
 use crate::idle::Activity;
-use crate::socket::{ConnectionPermit, SocketStream};
+use crate::linger::Linger;
+use crate::socket::{ConnectionEnd, ConnectionPermit, Peer, SocketStream};
 
-/// One open connection of a [`Server`](crate::Server). It counts against
-/// [`connections_max`](crate::ServeOptions::connections_max) until it is dropped, also after an
-/// upgrade has taken it away from HTTP. A write fails with [`io::ErrorKind::TimedOut`] if the
-/// client takes nothing for [`write_timeout`](crate::ServeOptions::write_timeout).
+/// One open connection of a [`Server`](crate::Server). It counts towards
+/// [`connections_max`](crate::ServeOptions::connections_max) until it is dropped, even after an
+/// upgrade to another protocol. A write fails with [`io::ErrorKind::TimedOut`] if the client reads
+/// nothing for [`write_timeout`](crate::ServeOptions::write_timeout).
 #[derive(Debug)]
 pub struct Transport {
     stream: SocketStream,
+    peer: Peer,
     deadline: WriteDeadline,
     watch: ClientWatch,
     files: FileQueue,
     activity: Arc<Activity>,
-    last_words: LastWords,
-    /// Whether bytes were received after those that were sent last.
+    final_response: FinalResponse,
+    linger: Linger,
+    /// Whether bytes were received after the last bytes were sent.
     is_unanswered: bool,
+    /// Whether a write failed because the client does not read.
+    is_unread: bool,
     _permit: ConnectionPermit,
 }
 
-/// The answer to a request whose head did not become complete. hyper has none: it drops the connection.
+/// The response that is sent when the transport is dropped, to a request whose head is incomplete.
+/// hyper drops such a connection without a response.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct LastWords(Arc<OnceLock<&'static str>>);
+pub(crate) struct FinalResponse(Arc<OnceLock<&'static str>>);
 
-impl LastWords {
-    /// Sets what is sent when the transport is dropped, if the client has begun a request.
+impl FinalResponse {
+    /// Sets the response. It is sent only if the client has begun a request.
     pub(crate) fn set(&self, text: &'static str) {
         let _is_first = self.0.set(text);
     }
 }
 
-/// A deadline that passed this long ago unnoticed belongs to a write that was abandoned.
+/// If a deadline passed this long ago and its write was not polled since, the write was abandoned.
 const ABANDONED_AFTER: Duration = Duration::from_secs(1);
 
-/// How long a client may take none of the bytes that are written to it.
+/// The time limit of a write during which the client reads nothing.
 #[derive(Debug)]
 struct WriteDeadline {
     timeout: Duration,
@@ -58,7 +64,7 @@ struct WriteDeadline {
 }
 
 impl WriteDeadline {
-    /// Returns the result of a write, or the error that the deadline has passed.
+    /// Returns the result of a write, or an error if the deadline has passed.
     fn check<T>(
         &mut self,
         context: &mut Context<'_>,
@@ -68,8 +74,8 @@ impl WriteDeadline {
             self.end = None;
             return written;
         }
-        // A live write is polled when its deadline passes. If none was, the deadline is of a
-        // write whose future was dropped, and this write starts a new one.
+        // A live write is polled when its deadline passes. If it was not, the future of that write
+        // was dropped, and this write starts a new deadline.
         let is_abandoned =
             |end: &mut Pin<Box<Sleep>>| end.deadline() + ABANDONED_AFTER < Instant::now();
         self.end.take_if(is_abandoned);
@@ -82,6 +88,7 @@ impl WriteDeadline {
 impl Transport {
     pub(crate) fn new(
         stream: SocketStream,
+        peer: Peer,
         permit: ConnectionPermit,
         write_timeout: Duration,
         activity: Arc<Activity>,
@@ -90,39 +97,61 @@ impl Transport {
         let (watch, files) = (ClientWatch::new(activity.clone()), FileQueue::default());
         Self {
             stream,
+            peer,
             deadline,
             watch,
             files,
             activity,
-            last_words: LastWords::default(),
+            final_response: FinalResponse::default(),
+            linger: Linger::default(),
             is_unanswered: false,
+            is_unread: false,
             _permit: permit,
         }
     }
 
-    /// What is sent when the transport is dropped.
-    pub(crate) fn last_words(&self) -> LastWords {
-        self.last_words.clone()
+    /// Returns the response that is sent when the transport is dropped, to be set later.
+    pub(crate) fn final_response(&self) -> FinalResponse {
+        self.final_response.clone()
     }
 
-    /// What tells handlers that the client has gone.
+    /// Returns the watch that tells handlers that the client has gone.
     pub(crate) fn watch(&self) -> ClientWatch {
         self.watch.clone()
     }
 
-    /// The queue of files that the kernel copies into the socket; `None` if it cannot, because the
-    /// bytes have to be encrypted.
+    /// Returns the queue of files that the kernel copies into the socket; `None` if it cannot,
+    /// because the bytes must be encrypted.
     pub(crate) fn files(&self) -> Option<FileQueue> {
-        self.stream.takes_files().then(|| self.files.clone())
+        self.stream.supports_sendfile().then(|| self.files.clone())
     }
 
-    /// The TCP socket underneath, to read or set its options; `None` for a Unix socket.
+    /// Returns the underlying TCP socket, to read or set its options; `None` for a Unix socket.
     pub fn tcp(&self) -> Option<&TcpStream> {
         self.stream.tcp()
     }
 
-    fn stream(self: Pin<&mut Self>) -> Pin<&mut SocketStream> {
-        Pin::new(&mut self.get_mut().stream)
+    /// Applies the deadline to the result of a write, and counts a client that does not read.
+    fn check_write<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        written: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        let written = self.deadline.check(context, written);
+        self.note_timeout(&written);
+        written
+    }
+
+    /// Counts and reports a client that reads nothing. Over TLS it is the kernel that notices, also
+    /// during a read.
+    fn note_timeout<T>(&mut self, result: &Poll<io::Result<T>>) {
+        let Poll::Ready(Err(error)) = result else { return };
+        if error.kind() != io::ErrorKind::TimedOut || std::mem::replace(&mut self.is_unread, true) {
+            return;
+        }
+        self.activity.count_end(ConnectionEnd::Unread);
+        let timeout_s = self.deadline.timeout.as_secs_f64();
+        tracing::warn!(peer = %self.peer, timeout_s, "a client is cut off: it does not read");
     }
 }
 
@@ -140,6 +169,9 @@ impl AsyncRead for Transport {
             this.activity.note_head();
         }
         task::add_bytes(received);
+        if let SocketStream::Tls(_) = this.stream {
+            this.note_timeout(&read);
+        }
         read
     }
 }
@@ -157,7 +189,7 @@ impl AsyncWrite for Transport {
             this.activity.count_written(bytes);
             task::add_bytes(bytes);
         }
-        this.deadline.check(context, written)
+        this.check_write(context, written)
     }
 
     fn poll_write_vectored(
@@ -167,7 +199,7 @@ impl AsyncWrite for Transport {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         this.is_unanswered = false;
-        let written = match this.files.start_of(slices) {
+        let written = match this.files.write_start(slices) {
             WriteStart::Bytes { is_before_file: false, .. } => {
                 Pin::new(&mut this.stream).poll_write_vectored(context, slices)
             }
@@ -183,7 +215,7 @@ impl AsyncWrite for Transport {
             this.activity.count_written(bytes);
             task::add_bytes(bytes);
         }
-        this.deadline.check(context, written)
+        this.check_write(context, written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -191,18 +223,19 @@ impl AsyncWrite for Transport {
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // hyper flushes after it has polled the handler, also if there is nothing to write.
-        self.watch.look(self.tcp(), context);
+        // hyper flushes after it has polled the handler, even if there is nothing to write.
+        self.watch.check(&self.stream, context);
         let this = self.get_mut();
         let flushed = Pin::new(&mut this.stream).poll_flush(context);
         if matches!(flushed, Poll::Ready(Ok(()))) {
-            this.activity.all_written();
+            this.activity.note_all_written();
         }
         flushed
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.stream().poll_shutdown(context)
+        let this = self.get_mut();
+        this.linger.poll(context, &mut this.stream, &this.activity)
     }
 }
 
@@ -211,11 +244,13 @@ impl Drop for Transport {
         if self.activity.is_aborted() {
             self.stream.reset_on_close();
         }
-        let Some(words) = self.last_words.0.get().filter(|_| self.is_unanswered) else { return };
-        // A client that cannot take a few bytes at once sees the connection close.
+        let Some(response) = self.final_response.0.get().filter(|_| self.is_unanswered) else {
+            return;
+        };
+        // If the send buffer has no room for a few bytes, the connection just closes.
         let mut context = Context::from_waker(Waker::noop());
         let stream = &mut self.stream;
-        let _sent = Pin::new(&mut *stream).poll_write(&mut context, words.as_bytes());
+        let _sent = Pin::new(&mut *stream).poll_write(&mut context, response.as_bytes());
         let _flushed = Pin::new(&mut *stream).poll_flush(&mut context);
     }
 }

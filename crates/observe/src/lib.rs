@@ -1,8 +1,7 @@
-//! What running code notes about itself while somebody looks.
+//! Instrumentation that records what the program does: tasks, threads, calls and single requests.
 //!
-//! Code anywhere in the program may note here what it does. Nobody reads it unless the program has an admin
-//! address, and whatever nobody has asked for costs a load of an atomic and a branch.
-//! `weir-inside` reads it, and shows it.
+//! Any code of the program can use it. Without an admin address, nothing is recorded. Instrumentation that is
+//! switched off costs one atomic load and a branch. `weir-inside` reads the records and shows them.
 
 pub mod call;
 pub mod glass;

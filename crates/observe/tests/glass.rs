@@ -1,4 +1,4 @@
-//! Captures, and what they get.
+//! Tests of captures and their observations.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

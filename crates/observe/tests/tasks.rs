@@ -1,4 +1,4 @@
-//! Tasks as those see them who look.
+//! Tests of task snapshots.
 
 use std::future::poll_fn;
 use std::sync::mpsc;
@@ -6,12 +6,12 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
-use weir_observe::task::{self, Look, SeenTask, TaskKind, TaskName, TaskState, look};
+use weir_observe::task::{self, Snapshot, TaskKind, TaskName, TaskSnapshot, TaskState, snapshot};
 
 /// No test waits longer than this for anything.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Tests that compare two looks take turns, because a look is that of the whole program.
+/// Tests that compare two snapshots take turns, because a snapshot is of the whole program.
 static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
 fn turn() -> std::sync::MutexGuard<'static, ()> {
@@ -23,7 +23,7 @@ fn run(test: impl Future<Output = ()>) {
     runtime.expect("a runtime").block_on(test);
 }
 
-/// Lets other tasks run, and is woken at once.
+/// Yields once to other tasks.
 async fn step_aside() {
     let mut has_run = false;
     poll_fn(|context| {
@@ -33,8 +33,8 @@ async fn step_aside() {
     .await;
 }
 
-fn of_kind<'l>(look: &'l Look, kind: &TaskKind) -> Vec<&'l SeenTask> {
-    look.tasks.iter().filter(|task| task.kind == kind.name()).collect()
+fn of_kind<'l>(snapshot: &'l Snapshot, kind: &TaskKind) -> Vec<&'l TaskSnapshot> {
+    snapshot.tasks.iter().filter(|task| task.kind == kind.name()).collect()
 }
 
 fn compute(time: Duration) {
@@ -60,29 +60,29 @@ fn a_task_is_listed_while_it_lives() {
             task::set_name("another");
             waiting.notified().await;
         }));
-        let seen = look();
+        let seen = snapshot();
         let [seen] = of_kind(&seen, &KIND)[..] else { panic!("{seen:?}") };
         assert_eq!((seen.state, seen.work.polls), (TaskState::Scheduled, 0));
         assert_eq!(seen.place.file(), file!());
         assert_eq!((seen.place.line(), seen.name.to_string()), (line, "a <name>".to_owned()));
         assert!(seen.memory_bytes > 0);
         tokio::task::yield_now().await;
-        let seen = look();
+        let seen = snapshot();
         let [first] = of_kind(&seen, &KIND)[..] else { panic!("{seen:?}") };
         assert_eq!((first.state, first.work.polls), (TaskState::Idle, 1));
         assert_eq!((first.work.requests, first.work.bytes), (2, 10));
         go.notify_one();
-        let seen = look();
+        let seen = snapshot();
         let [second] = of_kind(&seen, &KIND)[..] else { panic!("{seen:?}") };
         assert_eq!(second.state, TaskState::Scheduled, "it was woken");
         assert_eq!(second.work_before.polls, 1);
         tokio::task::yield_now().await;
-        let seen = look();
+        let seen = snapshot();
         let [third] = of_kind(&seen, &KIND)[..] else { panic!("{seen:?}") };
         assert_eq!((third.work.polls, &third.name), (2, &TaskName::from("another")));
         spawned.abort();
         assert!(spawned.await.is_err());
-        let seen = look();
+        let seen = snapshot();
         assert!(of_kind(&seen, &KIND).is_empty());
         let kind = seen.kinds.iter().find(|kind| kind.kind == KIND.name()).expect("the kind");
         assert_eq!((kind.tasks, kind.begun, kind.work.polls), (0, 1, 2));
@@ -109,16 +109,16 @@ fn times_are_those_of_the_polls() {
         (sum, begun.elapsed())
     };
     run(async {
-        look();
+        snapshot();
         let one = tokio::spawn(KIND.observe("one", busy()));
         let other = tokio::spawn(KIND.observe("other", busy()));
         let (one, other) = (one.await.expect("no panic"), other.await.expect("no panic"));
-        let seen = look();
+        let seen = snapshot();
         let kind = seen.kinds.iter().find(|kind| kind.kind == KIND.name()).expect("the kind");
         let is_near =
             |found: Duration, expected: Duration| found.abs_diff(expected) < expected / 10;
         assert!(is_near(kind.work.busy, one.0 + other.0), "{kind:?} {one:?} {other:?}");
-        // While one runs the other waits.
+        // One task waits while the other runs.
         let waited = (one.1 - one.0) + (other.1 - other.0);
         assert!(is_near(kind.work.scheduled, waited), "{kind:?} {one:?} {other:?}");
     });
@@ -138,13 +138,13 @@ fn what_runs_for_long_is_seen_meanwhile() {
         let called = tokio::task::spawn_blocking(call);
         begun.recv_timeout(PATIENCE).expect("it begins");
         compute(Duration::from_millis(5));
-        let seen = look();
+        let seen = snapshot();
         let [running] = of_kind(&seen, &KIND)[..] else { panic!("{seen:?}") };
         assert_eq!(running.state, TaskState::Running);
         assert!(running.work.busy >= Duration::from_millis(5), "{running:?}");
         end.send(()).expect("it waits");
         assert!(called.await.expect("no panic"));
-        assert!(of_kind(&look(), &KIND).is_empty());
+        assert!(of_kind(&snapshot(), &KIND).is_empty());
     });
 }
 
@@ -156,23 +156,23 @@ fn a_panic_leaves_the_list() {
         task::enable();
         let spawned = tokio::spawn(KIND.observe("", async { panic!("on purpose") }));
         assert!(spawned.await.is_err());
-        assert!(of_kind(&look(), &KIND).is_empty());
-        // What runs on this thread now is not that task.
+        assert!(of_kind(&snapshot(), &KIND).is_empty());
+        // The task that panicked is not the current one any more.
         task::add_requests(1);
-        let seen = look();
+        let seen = snapshot();
         let kind = seen.kinds.iter().find(|kind| kind.kind == KIND.name()).expect("the kind");
         assert_eq!((kind.work.polls, kind.work.requests), (1, 0));
     });
 }
 
-/// A future that moves between tasks is woken in the one that polls it.
+/// A future that moves to another task is woken in that task.
 #[test]
 fn a_future_that_changes_its_task_goes_on() {
     let _turn = turn();
     run(async {
         static KIND: TaskKind = TaskKind::new("moves");
         task::enable();
-        look();
+        snapshot();
         let (sender, receiver) = tokio::sync::oneshot::channel();
         let mut moving = Box::pin(KIND.observe("", receiver));
         poll_fn(|context| {
@@ -200,9 +200,9 @@ fn a_hundred_thousand_tasks_are_listed() {
             let address = std::net::SocketAddr::from(([192, 0, 2, 1], number as u16));
             tasks.spawn(KIND.observe(address, std::future::pending::<()>()));
         }
-        let seen = look();
+        let seen = snapshot();
         assert_eq!(of_kind(&seen, &KIND).len(), TASKS);
         tasks.shutdown().await;
-        assert!(of_kind(&look(), &KIND).is_empty());
+        assert!(of_kind(&snapshot(), &KIND).is_empty());
     });
 }

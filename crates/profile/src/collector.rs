@@ -1,4 +1,4 @@
-//! The thread that takes the stacks which others have noted, and interrupts those that wait.
+//! The thread that collects recorded stacks and, for a profile of waiting, interrupts the waiting threads.
 
 use std::collections::HashMap;
 use std::io;
@@ -11,73 +11,73 @@ use crate::interrupt::{Interrupts, interrupt};
 use crate::sample_rate::SampleRate;
 use crate::threads::{own_thread, thread_name, threads};
 
-/// How often stacks are taken.
+/// The interval between two collections.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// In this time most threads that were interrupted have noted their stacks.
+/// Within this time most interrupted threads have recorded their stacks.
 const HANDLER_TIME: Duration = Duration::from_millis(2);
 
-/// Distinct stacks at most: some 20 MB. Further ones are lost, and counted.
+/// The most distinct stacks: about 20 MB. Further ones are lost and counted.
 const STACKS_MAX: usize = 20_000;
 
-/// Counts of stacks by the names of threads at most: some 5 MB. Further ones are lost, and counted.
-const COUNTS_MAX: usize = 10 * STACKS_MAX;
+/// The most counters of a stack in threads of one name: about 5 MB. Further ones are lost and counted.
+const COUNTERS_MAX: usize = 10 * STACKS_MAX;
 
-/// Between two rounds through all threads passes at least so many times the time of a round.
+/// The pause after a round over all threads, as a multiple of its duration: rounds take a tenth of the time.
 const ROUND_PAUSES: u32 = 9;
 
-/// How often a stack was found in the threads of each name.
-type Counts = Vec<(Arc<str>, u64)>;
+/// The samples of one stack, by thread name.
+type ThreadCounts = Vec<(Arc<str>, u64)>;
 
-/// What a collector has found.
+/// Collected stacks with their numbers of samples.
 #[derive(Debug, Default)]
-pub(crate) struct Collected {
+pub(crate) struct StackCounts {
     /// The stacks by their addresses.
-    pub(crate) stacks: HashMap<Box<[usize]>, Counts>,
-    /// The counts of all stacks.
-    counts: usize,
-    /// The names of the threads.
+    pub(crate) stacks: HashMap<Box<[usize]>, ThreadCounts>,
+    /// The number of counters in `stacks`.
+    counters: usize,
+    /// The names of the threads by number.
     names: HashMap<i32, Arc<str>>,
-    /// Stacks for which there was no room.
+    /// Samples lost because a table was full.
     pub(crate) lost: u64,
-    /// How often all threads were looked at.
+    /// How often all waiting threads were interrupted.
     pub(crate) rounds: u32,
 }
 
 /// A thread that collects stacks until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Collector {
-    is_over: Arc<AtomicBool>,
-    thread: Option<JoinHandle<Collected>>,
+    is_stopped: Arc<AtomicBool>,
+    thread: Option<JoinHandle<StackCounts>>,
 }
 
 impl Collector {
-    /// Starts the thread. With a rate, it interrupts the threads that wait so often.
+    /// Starts the thread. If `rounds` is given, it interrupts all waiting threads at that rate.
     ///
     /// # Errors
-    /// If the system has no thread.
+    /// If the thread cannot be spawned.
     pub(crate) fn start(
         interrupts: Interrupts,
         rounds: Option<SampleRate>,
     ) -> io::Result<Self> {
-        let is_over = Arc::new(AtomicBool::new(false));
-        let over = is_over.clone();
+        let is_stopped = Arc::new(AtomicBool::new(false));
+        let stopped = is_stopped.clone();
         let collect = move || match rounds {
-            None => collect_noted(&interrupts, &over),
-            Some(rate) => collect_waiting(&interrupts, &over, rate),
+            None => collect_recorded(&interrupts, &stopped),
+            Some(rate) => interrupt_and_collect(&interrupts, &stopped, rate),
         };
         let thread = thread::Builder::new().name("weir-profile".to_owned()).spawn(collect)?;
-        Ok(Self { is_over, thread: Some(thread) })
+        Ok(Self { is_stopped, thread: Some(thread) })
     }
 
-    /// Ends the thread, and returns what it has found.
-    pub(crate) fn finish(mut self) -> Collected {
-        self.end()
+    /// Stops the thread, and returns the collected stacks.
+    pub(crate) fn finish(mut self) -> StackCounts {
+        self.stop()
     }
 
-    fn end(&mut self) -> Collected {
-        let Some(thread) = self.thread.take() else { return Collected::default() };
-        self.is_over.store(true, Ordering::Relaxed);
+    fn stop(&mut self) -> StackCounts {
+        let Some(thread) = self.thread.take() else { return StackCounts::default() };
+        self.is_stopped.store(true, Ordering::Relaxed);
         thread.thread().unpark();
         thread.join().unwrap_or_default()
     }
@@ -85,28 +85,32 @@ impl Collector {
 
 impl Drop for Collector {
     fn drop(&mut self) {
-        self.end();
+        self.stop();
     }
 }
 
-/// Takes what the timer's interrupts note.
-fn collect_noted(interrupts: &Interrupts, is_over: &AtomicBool) -> Collected {
-    let mut collected = Collected::default();
-    while !is_over.load(Ordering::Relaxed) {
+/// Collects the stacks that threads record when the timer interrupts them.
+fn collect_recorded(interrupts: &Interrupts, is_stopped: &AtomicBool) -> StackCounts {
+    let mut counts = StackCounts::default();
+    while !is_stopped.load(Ordering::Relaxed) {
         thread::park_timeout(INTERVAL);
-        collected.take(interrupts);
+        counts.collect(interrupts);
     }
-    collected.take(interrupts);
-    collected
+    counts.collect(interrupts);
+    counts
 }
 
-/// Interrupts the threads that wait, again and again.
-fn collect_waiting(interrupts: &Interrupts, is_over: &AtomicBool, rate: SampleRate) -> Collected {
-    let mut collected = Collected::default();
+/// Interrupts all waiting threads at a rate, and collects their stacks.
+fn interrupt_and_collect(
+    interrupts: &Interrupts,
+    is_stopped: &AtomicBool,
+    rate: SampleRate,
+) -> StackCounts {
+    let mut counts = StackCounts::default();
     let interval = Duration::from_secs(1) / rate.hz();
     let own = own_thread();
     let mut next = Instant::now();
-    while !is_over.load(Ordering::Relaxed) {
+    while !is_stopped.load(Ordering::Relaxed) {
         let now = Instant::now();
         if now < next {
             thread::park_timeout(next - now);
@@ -115,21 +119,21 @@ fn collect_waiting(interrupts: &Interrupts, is_over: &AtomicBool, rate: SampleRa
         for thread in threads().iter().filter(|it| Some(it.id) != own && it.state != 'R') {
             interrupt(thread.id);
         }
-        collected.rounds += 1;
-        collected.take(interrupts);
+        counts.rounds += 1;
+        counts.collect(interrupts);
         next = now + interval.max(now.elapsed() * (ROUND_PAUSES + 1));
     }
-    // The stacks of the last round.
+    // Waits for the stacks of the last round.
     thread::sleep(HANDLER_TIME);
-    collected.take(interrupts);
-    collected
+    counts.collect(interrupts);
+    counts
 }
 
-impl Collected {
-    fn take(&mut self, interrupts: &Interrupts) {
+impl StackCounts {
+    fn collect(&mut self, interrupts: &Interrupts) {
         let slots = interrupts.slots();
-        slots.take_all(|stack| {
-            // Its name is asked for while the thread is there.
+        slots.drain(|stack| {
+            // The name is read now, because the thread may end before the profile does.
             let names = self.names.entry(stack.thread);
             let name = names.or_insert_with(|| thread_name(stack.thread).into()).clone();
             self.add(stack.addresses, name);
@@ -137,7 +141,7 @@ impl Collected {
         self.lost += slots.take_lost();
     }
 
-    /// Counts a stack. The same one on many threads takes one place: its addresses are what is large.
+    /// Counts a stack. Threads with the same stack share one entry, because the addresses take most memory.
     fn add(&mut self, addresses: Box<[usize]>, thread: Arc<str>) {
         let has_room = self.stacks.len() < STACKS_MAX || self.stacks.contains_key(&addresses);
         if !has_room {
@@ -147,15 +151,15 @@ impl Collected {
         let counts = self.stacks.entry(addresses).or_default();
         if let Some((_, samples)) = counts.iter_mut().find(|(name, _)| *name == thread) {
             *samples += 1;
-        } else if self.counts < COUNTS_MAX {
+        } else if self.counters < COUNTERS_MAX {
             counts.push((thread, 1));
-            self.counts += 1;
+            self.counters += 1;
         } else {
             self.lost += 1;
         }
     }
 
-    /// The number of samples.
+    /// Returns the number of samples in all stacks.
     pub(crate) fn samples(&self) -> u64 {
         self.stacks.values().flatten().map(|(_, samples)| samples).sum()
     }
@@ -165,15 +169,15 @@ impl Collected {
 mod tests {
     use std::sync::Arc;
 
-    use super::{COUNTS_MAX, Collected, STACKS_MAX};
+    use super::{COUNTERS_MAX, STACKS_MAX, StackCounts};
 
-    fn add(collected: &mut Collected, address: usize, thread: &str) {
+    fn add(collected: &mut StackCounts, address: usize, thread: &str) {
         collected.add([address, 1].into(), Arc::from(thread));
     }
 
     #[test]
-    fn a_stack_takes_one_place_on_many_threads() {
-        let mut collected = Collected::default();
+    fn threads_with_one_stack_share_an_entry() {
+        let mut collected = StackCounts::default();
         for thread in ["connections-0", "connections-1", "blocking", "blocking"] {
             add(&mut collected, 7, thread);
         }
@@ -185,19 +189,19 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_room_is_counted() {
-        let mut collected = Collected::default();
+    fn stacks_beyond_the_limit_are_counted_as_lost() {
+        let mut collected = StackCounts::default();
         for address in 0..STACKS_MAX + 3 {
             add(&mut collected, address, "one");
         }
         assert_eq!((collected.stacks.len(), collected.lost), (STACKS_MAX, 3));
         add(&mut collected, 0, "one");
         assert_eq!(collected.lost, 3, "known stacks are counted further");
-        let threads = COUNTS_MAX / STACKS_MAX;
+        let threads = COUNTERS_MAX / STACKS_MAX;
         for thread in 0..threads {
             (0..STACKS_MAX).for_each(|address| add(&mut collected, address, &thread.to_string()));
         }
-        assert_eq!(collected.counts, COUNTS_MAX);
+        assert_eq!(collected.counters, COUNTERS_MAX);
         assert_eq!(collected.lost, 3 + STACKS_MAX as u64);
         let all = STACKS_MAX + 3 + 1 + threads * STACKS_MAX;
         assert_eq!(collected.samples() + collected.lost, all as u64);

@@ -1,15 +1,15 @@
-//! Why there is no profile.
+//! Errors of taking a profile.
 
 use std::fmt;
 
-/// Why there is no profile.
+/// The reason why a profile cannot be taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProfileError {
-    /// There can be one at a time, because the handler of interrupts is the process's own.
+    /// Another profile is running. There can be one at a time, because a process has one `SIGPROF` handler.
     Running,
-    /// The system refused the timer or the signal, for this reason.
+    /// The system does not allow sampling, for this reason.
     Refused(String),
-    /// There are no profiles on this system.
+    /// Profiles are not supported on this system.
     Unsupported,
 }
 
@@ -17,12 +17,12 @@ impl fmt::Display for ProfileError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Running => formatter.write_str(
-                "another profile is being taken; there can be one at a time, so wait until that has ended",
+                "another profile is being taken; wait until it has ended, because there can be one at a time",
             ),
             Self::Refused(reason) => {
-                write!(formatter, "the system takes no samples: {reason}")
+                write!(formatter, "samples cannot be taken: {reason}")
             }
-            Self::Unsupported => formatter.write_str("there are no profiles on this system"),
+            Self::Unsupported => formatter.write_str("profiles are not supported on this system"),
         }
     }
 }

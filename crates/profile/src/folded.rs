@@ -1,21 +1,34 @@
-//! Folded stacks: a line for each, with its functions and its samples.
+//! The folded format of stacks, which flame graph programs read.
 
 use std::fmt::Write;
 
-use crate::profile::Profile;
+use crate::profile::{Profile, Stack};
 
 impl Profile {
-    /// A line for each stack: its thread and its functions with `;` between them, a space, and its samples, or its bytes of memory.
-    /// Programs that draw flame graphs read it. A `;` or a control character in a name becomes `_`.
+    /// Writes one line per stack: the thread and the functions, separated by `;`, a space, and the samples, or the
+    /// bytes in a profile of memory. A `;` or a control character in a name becomes `_`.
     pub fn folded(&self) -> String {
+        self.folded_lines(None)
+    }
+
+    /// Like [`Self::folded`], with a name for each stack before its thread, such as its stage.
+    pub fn folded_by(&self, name_of: fn(&Stack) -> &'static str) -> String {
+        self.folded_lines(Some(name_of))
+    }
+
+    fn folded_lines(&self, name_of: Option<fn(&Stack) -> &'static str>) -> String {
         let mut text = String::new();
         for stack in &self.stacks {
+            if let Some(name_of) = name_of {
+                push_name(&mut text, name_of(stack));
+                text.push(';');
+            }
             push_name(&mut text, &stack.thread);
             for function in &*stack.functions {
                 text.push(';');
                 push_name(&mut text, function);
             }
-            // Writing into memory does not fail.
+            // Writing to a string cannot fail.
             let _ = writeln!(text, " {}", stack.samples);
         }
         text
@@ -30,10 +43,9 @@ fn push_name(text: &mut String, name: &str) {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
-
     use std::time::{Duration, SystemTime};
 
-    use crate::profile::{ProfileKind, Sampled};
+    use crate::profile::{ProfileKind, ProfileMetadata};
     use crate::{Profile, Stack};
 
     #[test]
@@ -47,7 +59,7 @@ mod tests {
             stack("parse 1", &["main", "<[T; 4] as core::fmt::Debug>::fmt"], 2),
             stack("a\nb\u{1b}", &[], 1),
         ];
-        let sampled = Sampled {
+        let metadata = ProfileMetadata {
             kind: ProfileKind::Processor,
             begun: SystemTime::UNIX_EPOCH,
             duration: Duration::ZERO,
@@ -55,7 +67,14 @@ mod tests {
             total: 0,
             lost: 0,
         };
-        let folded = Profile::new(stacks, sampled).folded();
-        assert_eq!(folded, "parse 1;main;<[T_ 4] as core::fmt::Debug>::fmt 2\na_b_ 1\n");
+        let profile = Profile::new(stacks, metadata);
+        let folded = "parse 1;main;<[T_ 4] as core::fmt::Debug>::fmt 2\na_b_ 1\n";
+        assert_eq!(profile.folded(), folded);
+        let by_length = profile.folded_by(|stack| match stack.functions.len() {
+            0 => "short",
+            _ => "long",
+        });
+        let folded = "long;parse 1;main;<[T_ 4] as core::fmt::Debug>::fmt 2\nshort;a_b_ 1\n";
+        assert_eq!(by_length, folded);
     }
 }

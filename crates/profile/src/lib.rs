@@ -1,9 +1,10 @@
-//! Where a running program spends its processor time, and what its threads wait for.
+//! A sampling profiler for the running process: processor time, waiting threads and allocated memory.
 //!
-//! [`Sampling`] interrupts threads and notes their stacks: whatever thread runs, a fixed number of times for each
-//! second of processor time (`setitimer`, `ITIMER_PROF`), or all those that wait, a fixed number of times a second.
-//! What it has found is a [`Profile`], which is written as [folded stacks](Profile::folded) for flame graphs, or in
-//! [the format of pprof](Profile::pprof). [`thread_stacks`] says what every thread is in at this moment.
+//! [`Sampling`] takes the samples. For processor time, a timer interrupts running threads at a fixed rate per
+//! second of processor time (`setitimer`, `ITIMER_PROF`). For waiting, it interrupts all waiting threads at a fixed
+//! rate per second. For memory, [`SampledAllocator`] records samples of the allocations. The result is a
+//! [`Profile`], which can be written as [folded stacks](Profile::folded) for flame graphs, or in
+//! [the pprof format](Profile::pprof). [`thread_stacks`] returns the current stack of every thread.
 //!
 //! ```
 //! # fn main() -> Result<(), weir_profile::ProfileError> {
@@ -25,7 +26,7 @@ mod pprof_format;
 mod profile;
 mod sample_rate;
 
-// The system that the rest is for: the context of a signal, and the walk through its stack, depend on all three.
+// The context of a signal handler and the stack walk depend on the system, the C library and the architecture.
 cfg_select! {
     all(
         target_os = "linux",
@@ -37,21 +38,21 @@ cfg_select! {
         mod heap;
         mod interrupt;
         mod sampling;
+        mod sampling_lock;
         mod slots;
         mod thread_stacks;
         mod threads;
-        mod turn;
 
         pub use heap::SampledAllocator;
         pub use sampling::Sampling;
         pub use thread_stacks::{ThreadStack, thread_stacks};
     }
     _ => {
-        mod no_sampling;
+        mod unsupported;
 
-        // There are no profiles of memory.
+        // Profiles of memory are not supported.
         pub use std::alloc::System as SampledAllocator;
-        pub use no_sampling::{Sampling, ThreadStack, thread_stacks};
+        pub use unsupported::{Sampling, ThreadStack, thread_stacks};
     }
 }
 

@@ -1,11 +1,11 @@
-//! The format of pprof, `profile.proto` of github.com/google/pprof, in the wire format of Protocol Buffers.
+//! The pprof format: `profile.proto` of github.com/google/pprof, in the Protocol Buffers wire format.
 
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::profile::{Profile, ProfileKind};
+use crate::profile::{Profile, ProfileKind, Stack};
 
-/// The fields of the message `Profile` that are written.
+/// Field numbers of the message `Profile`.
 mod field {
     pub(super) const SAMPLE_TYPE: u32 = 1;
     pub(super) const SAMPLE: u32 = 2;
@@ -19,11 +19,20 @@ mod field {
 }
 
 impl Profile {
-    /// The profile as `go tool pprof`, Grafana and others read it: samples and nanoseconds, or bytes, for
-    /// each stack, with the label `thread`. Not compressed.
+    /// Encodes the profile for `go tool pprof`, Grafana and others, uncompressed. Each stack has the label
+    /// `thread`, and samples and nanoseconds; in a profile of memory only bytes.
     pub fn pprof(&self) -> Vec<u8> {
+        self.pprof_labelled(None)
+    }
+
+    /// Like [`Self::pprof`], with a further label of each stack: its name, and a function that returns the value.
+    pub fn pprof_with(&self, label: &'static str, value: fn(&Stack) -> &'static str) -> Vec<u8> {
+        self.pprof_labelled(Some((label, value)))
+    }
+
+    fn pprof_labelled(&self, further: Option<Label>) -> Vec<u8> {
         let mut names = Names::default();
-        // The first text has to be empty.
+        // The format requires that the first string is empty.
         names.number("");
         let (name, unit) = (names.number(self.kind.pprof_name()), names.number(self.kind.unit()));
         let (samples, count) = (names.number("samples"), names.number("count"));
@@ -36,7 +45,7 @@ impl Profile {
         }
         message.message(field::SAMPLE_TYPE, &value_type(name, unit));
         for stack in &self.stacks {
-            // The innermost function comes first; a number of 0 means none.
+            // The innermost function comes first. Ids start at 1, because 0 means none.
             let locations = stack.functions.iter().rev().map(|name| functions.number(name) + 1);
             let mut sample = Message::default();
             sample.packed(1, locations);
@@ -46,6 +55,12 @@ impl Profile {
             label.number(1, thread);
             label.number(2, names.number(&stack.thread));
             sample.message(3, &label);
+            if let Some((name, value)) = further {
+                let mut label = Message::default();
+                label.number(1, names.number(name));
+                label.number(2, names.number(value(stack)));
+                sample.message(3, &label);
+            }
             message.message(field::SAMPLE, &sample);
         }
         for (index, name) in functions.in_order.iter().enumerate() {
@@ -57,8 +72,8 @@ impl Profile {
             location.message(4, &line);
             message.message(field::LOCATION, &location);
             function.number(1, id);
+            // Without the system's name, `go tool pprof` does not strip `<...>` as the arguments of a C++ template.
             function.number(2, name);
-            function.number(3, name);
             message.message(field::FUNCTION, &function);
         }
         for name in &names.in_order {
@@ -72,8 +87,11 @@ impl Profile {
     }
 }
 
+/// A label of stacks: its name, and a function that returns the value.
+type Label = (&'static str, fn(&Stack) -> &'static str);
+
 impl ProfileKind {
-    /// The name of what it measures; that of memory is the one of Go's own profiles.
+    /// Returns the name of the sample type. Go's own profiles use the same names for memory.
     fn pprof_name(self) -> &'static str {
         match self {
             Self::Processor => "cpu",
@@ -83,7 +101,7 @@ impl ProfileKind {
         }
     }
 
-    /// Whether it counts samples. Of memory there are bytes alone.
+    /// Returns whether the profile counts samples. Profiles of memory have bytes only.
     fn has_samples(self) -> bool {
         matches!(self, Self::Processor | Self::Waiting)
     }
@@ -104,7 +122,7 @@ fn nanoseconds_of(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Texts by their numbers, from 0.
+/// A string table. Numbers start at 0.
 #[derive(Default)]
 struct Names {
     in_order: Vec<String>,
@@ -123,7 +141,7 @@ impl Names {
     }
 }
 
-/// A message in the wire format: fields one after the other, each with its number and its type.
+/// A message in the wire format: a sequence of fields, each with its number and type.
 #[derive(Default)]
 struct Message(Vec<u8>);
 
@@ -166,11 +184,11 @@ mod tests {
     use std::time::{Duration, UNIX_EPOCH};
 
     use super::Message;
-    use crate::profile::{ProfileKind, Sampled};
+    use crate::profile::{ProfileKind, ProfileMetadata};
     use crate::{Profile, Stack};
 
     #[test]
-    fn numbers_have_the_form_of_the_manual() {
+    fn fields_match_the_examples_of_the_manual() {
         // Protocol Buffers, "Encoding": field 1 with 150.
         let mut message = Message::default();
         message.number(1, 150);
@@ -186,13 +204,13 @@ mod tests {
     }
 
     #[test]
-    fn each_text_is_there_once() {
+    fn each_string_is_stored_once() {
         let stack = |samples| Stack {
             thread: "weir-parse".to_owned(),
             functions: ["start_of_thread".into(), format!("function {samples}").into()].into(),
             samples,
         };
-        let sampled = Sampled {
+        let metadata = ProfileMetadata {
             kind: ProfileKind::Processor,
             begun: UNIX_EPOCH + Duration::from_secs(1),
             duration: Duration::from_secs(2),
@@ -200,10 +218,15 @@ mod tests {
             total: 1_000_000_000,
             lost: 0,
         };
-        let profile = Profile::new(vec![stack(1), stack(2)], sampled);
+        let profile = Profile::new(vec![stack(1), stack(2)], metadata);
         let bytes = profile.pprof();
         for text in ["weir-parse", "start_of_thread", "function 1", "function 2", "nanoseconds"] {
             let found = bytes.windows(text.len()).filter(|it| *it == text.as_bytes()).count();
+            assert_eq!(found, 1, "{text}");
+        }
+        let labelled = profile.pprof_with("stage", |_| "parse a block");
+        for text in ["stage", "parse a block"] {
+            let found = labelled.windows(text.len()).filter(|it| *it == text.as_bytes()).count();
             assert_eq!(found, 1, "{text}");
         }
     }

@@ -1,23 +1,23 @@
-//! What sampling has found.
+//! The result of sampling.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// What samples are taken of.
+/// The resource that a profile measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProfileKind {
-    /// The processor time of the threads that run.
+    /// Processor time of running threads.
     Processor,
-    /// The time of the threads that wait, for whatever it is: a lock, a socket, a timer, work.
+    /// Wall-clock time of waiting threads. The cause does not matter: a lock, a socket, a timer, lack of work.
     Waiting,
-    /// The memory that is allocated, whether or not it is freed meanwhile.
+    /// Memory that was allocated during the profile, freed or not.
     Allocated,
-    /// The memory that is allocated, and not freed until the end.
+    /// Memory that was allocated during the profile and not freed before its end.
     Held,
 }
 
 impl ProfileKind {
-    /// The unit of what it measures.
+    /// Returns the unit of the measured resource: `nanoseconds` or `bytes`.
     pub fn unit(self) -> &'static str {
         match self {
             Self::Processor | Self::Waiting => "nanoseconds",
@@ -26,29 +26,29 @@ impl ProfileKind {
     }
 }
 
-/// Stacks, and how often each was found.
+/// Sampled stacks with their sample counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Profile {
-    /// What they are samples of.
+    /// The measured resource.
     pub kind: ProfileKind,
     /// The stacks, the most frequent first.
     pub stacks: Vec<Stack>,
-    /// A sample stands for so much, on average, in the unit of its kind.
+    /// The average amount that one sample represents, in the unit of the kind.
     pub period: u64,
-    /// When the first sample could come.
+    /// When sampling started.
     pub begun: SystemTime,
-    /// For how long samples were taken.
+    /// How long samples were taken.
     pub duration: Duration,
-    /// What all stacks together stand for, in the unit of its kind: the processor time of the whole process
-    /// meanwhile, the time that its threads waited, or bytes of memory.
+    /// The amount that all stacks together represent, in the unit of the kind: the processor time of the process
+    /// during the profile, the waiting time of its threads, or bytes of memory.
     pub total: u64,
-    /// Samples that are not in the stacks, for want of room.
+    /// The number of samples that are missing from `stacks` because a table was full.
     pub lost: u64,
 }
 
-/// When samples were taken, and of what.
+/// The fields of a [`Profile`] without its stacks.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Sampled {
+pub(crate) struct ProfileMetadata {
     pub(crate) kind: ProfileKind,
     pub(crate) begun: SystemTime,
     pub(crate) duration: Duration,
@@ -57,21 +57,20 @@ pub(crate) struct Sampled {
     pub(crate) lost: u64,
 }
 
-/// A stack of one thread.
+/// A call stack of threads with one name, with its number of samples.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stack {
-    /// The name of the thread; its number if it has none.
+    /// The name of the thread, or its number if it has no name.
     pub thread: String,
-    /// The functions, from the one that began the thread to the one that ran. Threads with the same stack share
-    /// them.
+    /// The functions, outermost first. Threads with the same stack share them.
     pub functions: Arc<[Arc<str>]>,
-    /// How often it was found; of memory, its bytes.
+    /// The number of samples; bytes in a profile of memory.
     pub samples: u64,
 }
 
 impl Profile {
-    /// A profile of these stacks, equal ones taken together.
-    pub(crate) fn new(mut stacks: Vec<Stack>, sampled: Sampled) -> Self {
+    /// Makes a profile, and merges equal stacks.
+    pub(crate) fn new(mut stacks: Vec<Stack>, metadata: ProfileMetadata) -> Self {
         stacks.sort_by(|one, other| {
             (&one.thread, &one.functions).cmp(&(&other.thread, &other.functions))
         });
@@ -82,19 +81,19 @@ impl Profile {
             }
             is_same
         });
-        // Stable, so that equals stay in the order of their names.
+        // The sort is stable: stacks with equal counts stay ordered by name.
         stacks.sort_by_key(|stack| std::cmp::Reverse(stack.samples));
-        let Sampled { kind, begun, duration, period, total, lost } = sampled;
+        let ProfileMetadata { kind, begun, duration, period, total, lost } = metadata;
         Self { kind, stacks, period, begun, duration, total, lost }
     }
 
-    /// The number of samples.
+    /// Returns the number of samples in all stacks.
     pub fn samples(&self) -> u64 {
         self.stacks.iter().map(|stack| stack.samples).sum()
     }
 
-    /// What a number of samples stands for, in the unit of the kind. It does not depend on the rate: the kernel's
-    /// clock may be slower than what was asked for.
+    /// Converts a number of samples into the unit of the kind. It scales [`total`](Self::total) and ignores the
+    /// requested rate, because the kernel's clock may tick more slowly.
     pub fn amount(&self, samples: u64) -> u64 {
         match self.samples() {
             0 => 0,
@@ -120,7 +119,7 @@ mod tests {
             stack("one", "b", 3),
             stack("one", "a", 4),
         ];
-        let sampled = Sampled {
+        let metadata = ProfileMetadata {
             kind: ProfileKind::Processor,
             begun: SystemTime::UNIX_EPOCH,
             duration: Duration::from_secs(10),
@@ -128,12 +127,12 @@ mod tests {
             total: 22,
             lost: 0,
         };
-        let profile = Profile::new(stacks, sampled);
+        let profile = Profile::new(stacks, metadata);
         let expected = vec![stack("one", "a", 5), stack("one", "b", 3), stack("two", "a", 3)];
         assert_eq!(profile.stacks, expected);
         assert_eq!(profile.samples(), 11);
         assert_eq!(profile.amount(5), 10);
-        let empty = Profile::new(Vec::new(), sampled);
+        let empty = Profile::new(Vec::new(), metadata);
         assert_eq!(empty.amount(1), 0);
     }
 }

@@ -1,6 +1,6 @@
-//! How often a program is interrupted.
+//! The rate of samples.
 
-/// Samples for each second of processor time.
+/// A number of samples per second: of processor time, or of wall-clock time in a profile of waiting.
 ///
 /// ```
 /// use weir_profile::SampleRate;
@@ -14,22 +14,22 @@
 pub struct SampleRate(u32);
 
 impl SampleRate {
-    /// The highest rate; the kernel's own clock is seldom faster.
+    /// The highest rate. The kernel's clock is rarely faster.
     pub const HZ_MAX: u32 = 999;
 
-    /// A rate from 1 to [`HZ_MAX`](Self::HZ_MAX).
+    /// Makes a rate; `None` unless it is from 1 to [`HZ_MAX`](Self::HZ_MAX).
     pub fn new(hz: u32) -> Option<Self> {
         (1..=Self::HZ_MAX).contains(&hz).then_some(Self(hz))
     }
 
-    /// Samples for each second.
+    /// Returns the samples per second.
     pub fn hz(self) -> u32 {
         self.0
     }
 }
 
 impl Default for SampleRate {
-    /// 99, which costs little, and does not keep step with what happens a hundred times a second.
+    /// 99 Hz, which costs little and stays out of step with work that runs 100 times a second.
     fn default() -> Self {
         Self(99)
     }

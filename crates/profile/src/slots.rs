@@ -1,22 +1,22 @@
-//! Where interrupted threads leave their stacks: a fixed table, whose parts are claimed without a lock.
+//! A fixed, lock-free table into which interrupted threads write their stacks.
 
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-/// Functions of a stack; those further out are left out.
+/// The most frames of a stack. Outer frames beyond it are dropped.
 pub(crate) const FRAMES_MAX: usize = 128;
 
-/// Stacks that can wait to be taken. They are taken some ten times a second.
+/// The capacity in stacks. The collector empties the table every 50 ms.
 const SLOTS: usize = 4_096;
 
-/// Slots that are tried before a stack is given up.
+/// How many slots a thread tries before its stack is lost.
 const TRIES: usize = 16;
 
-/// The states of a slot.
+// The states of a slot.
 const FREE: u32 = 0;
 const CLAIMED: u32 = 1;
 const FULL: u32 = 2;
 
-/// The table.
+/// A table of stacks that wait for the collector.
 #[derive(Debug)]
 pub(crate) struct Slots {
     slots: Box<[Slot]>,
@@ -32,19 +32,19 @@ struct Slot {
     addresses: [AtomicUsize; FRAMES_MAX],
 }
 
-/// A slot that a thread writes. When this is dropped, it can be taken.
+/// A slot that one thread fills. Dropping it publishes the stack.
 #[derive(Debug)]
 pub(crate) struct ClaimedSlot<'a> {
     slot: &'a Slot,
     length: usize,
 }
 
-/// The stack of a thread.
+/// The stack of a thread as addresses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RawStack {
-    /// The number by which the system knows the thread.
+    /// The thread's number in the operating system.
     pub(crate) thread: i32,
-    /// The address in the function that was interrupted, and then those to which each one returns.
+    /// The interrupted instruction's address, then the return addresses, innermost first.
     pub(crate) addresses: Box<[usize]>,
 }
 
@@ -60,13 +60,13 @@ impl Slots {
         Self { slots, next: AtomicUsize::new(0), lost: AtomicU64::new(0) }
     }
 
-    /// A slot for a stack; none if too many wait, which is counted.
+    /// Claims a free slot. Returns `None`, and counts a lost stack, if it finds none.
     pub(crate) fn claim(&self) -> Option<ClaimedSlot<'_>> {
         for _ in 0..TRIES {
             let index = self.next.fetch_add(1, Ordering::Relaxed) % SLOTS;
             let slot = self.slots.get(index)?;
-            let (free, claimed) = (Ordering::Acquire, Ordering::Relaxed);
-            if slot.state.compare_exchange(FREE, CLAIMED, free, claimed).is_ok() {
+            let (success, failure) = (Ordering::Acquire, Ordering::Relaxed);
+            if slot.state.compare_exchange(FREE, CLAIMED, success, failure).is_ok() {
                 return Some(ClaimedSlot { slot, length: 0 });
             }
         }
@@ -74,8 +74,8 @@ impl Slots {
         None
     }
 
-    /// Hands over all stacks that wait.
-    pub(crate) fn take_all(&self, mut each: impl FnMut(RawStack)) {
+    /// Removes all published stacks, and calls a function with each.
+    pub(crate) fn drain(&self, mut each: impl FnMut(RawStack)) {
         for slot in &self.slots {
             if slot.state.load(Ordering::Acquire) == FULL {
                 let stack = slot.stack();
@@ -85,7 +85,7 @@ impl Slots {
         }
     }
 
-    /// How many stacks found no slot since the last time.
+    /// Returns the number of stacks lost since the last call.
     pub(crate) fn take_lost(&self) -> u64 {
         self.lost.swap(0, Ordering::Relaxed)
     }
@@ -107,10 +107,10 @@ impl ClaimedSlot<'_> {
         self.slot.thread.store(thread, Ordering::Relaxed);
     }
 
-    /// Adds an address, and returns whether there is room for another one.
+    /// Adds an address. Returns whether there is room for another.
     pub(crate) fn push(&mut self, address: usize) -> bool {
-        let Some(place) = self.slot.addresses.get(self.length) else { return false };
-        place.store(address, Ordering::Relaxed);
+        let Some(entry) = self.slot.addresses.get(self.length) else { return false };
+        entry.store(address, Ordering::Relaxed);
         self.length += 1;
         self.length < FRAMES_MAX
     }
@@ -119,7 +119,7 @@ impl ClaimedSlot<'_> {
 impl Drop for ClaimedSlot<'_> {
     fn drop(&mut self) {
         self.slot.length.store(self.length, Ordering::Relaxed);
-        // Whoever sees that it is full sees what was written before.
+        // `Release`: a reader that sees `FULL` also sees the addresses.
         self.slot.state.store(FULL, Ordering::Release);
     }
 }
@@ -148,24 +148,24 @@ mod tests {
             assert!(push(&slots, thread, addresses));
         }
         let mut found = Vec::new();
-        slots.take_all(|stack| found.push((stack.thread, stack.addresses.len())));
+        slots.drain(|stack| found.push((stack.thread, stack.addresses.len())));
         assert_eq!(found, [(1, 3), (2, FRAMES_MAX), (3, 0)]);
-        slots.take_all(|stack| panic!("{stack:?} is taken twice"));
+        slots.drain(|stack| panic!("{stack:?} is taken twice"));
     }
 
     #[test]
-    fn what_finds_no_slot_is_counted() {
+    fn stacks_without_a_slot_are_counted_as_lost() {
         let slots = Slots::new();
         let claimed = (0..SLOTS + 10).filter(|_| push(&slots, 1, 1)).count();
         assert_eq!((claimed, slots.take_lost()), (SLOTS, 10));
         let mut taken = 0;
-        slots.take_all(|_| taken += 1);
+        slots.drain(|_| taken += 1);
         assert_eq!((taken, slots.take_lost()), (SLOTS, 0));
         assert!(push(&slots, 1, 1), "they are free again");
     }
 
     #[test]
-    fn stacks_that_are_written_meanwhile_are_whole() {
+    fn concurrent_drains_get_whole_stacks() {
         const STACKS: u64 = 20_000;
         let slots = Slots::new();
         let ended = AtomicBool::new(false);
@@ -182,7 +182,7 @@ mod tests {
                 let mut taken = 0;
                 loop {
                     let was_last = ended.load(Ordering::Acquire);
-                    slots.take_all(|stack| {
+                    slots.drain(|stack| {
                         let expected = 1..=stack.addresses.len();
                         assert!(stack.addresses.iter().copied().eq(expected), "{stack:?}");
                         taken += 1;

@@ -1,4 +1,4 @@
-//! The stacks of all threads at one moment.
+//! The current stacks of all threads.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,48 +8,47 @@ use std::time::{Duration, Instant};
 use crate::error::ProfileError;
 use crate::function_names::FunctionNames;
 use crate::interrupt::{Interrupts, check_library, interrupt};
+use crate::sampling_lock::SamplingLock;
 use crate::slots::RawStack;
 use crate::threads::{own_thread, thread_name, threads};
-use crate::turn::Turn;
 
-/// How long threads have to note their stacks. One that waits for a device cannot do so.
-const PATIENCE: Duration = Duration::from_millis(200);
+/// How long to wait for threads to record their stacks. A thread that waits for a device cannot do so.
+const TIMEOUT: Duration = Duration::from_millis(200);
 
-/// How often it is looked whether they have.
+/// The interval between two checks for recorded stacks.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// What a thread is in.
+/// The call stack of one thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadStack {
-    /// The number by which the system knows it.
+    /// The thread's number in the operating system.
     pub id: i32,
-    /// Its name; its number if it has none.
+    /// The thread's name, or its number if it has no name.
     pub name: String,
-    /// Its state as `proc(5)` writes it: `R` runs or could, `S` waits, `D` waits for a device.
+    /// The thread's state as in `proc(5)`: `R` is running or runnable, `S` waits, `D` waits for a device.
     pub state: char,
-    /// The functions, from the one that began the thread to the one that runs or waits; none if the thread did
-    /// not answer.
+    /// The functions, outermost first; empty if the thread did not record its stack in time.
     pub functions: Vec<Arc<str>>,
 }
 
-/// The stacks of all threads but the one that asks, in the order of their numbers. It takes 200 ms at most, and
-/// the names of functions a second of processor time.
+/// Returns the stacks of all threads except the caller's, ordered by thread number. It waits up to 200 ms for the
+/// threads; resolving function names may take another second of processor time.
 ///
 /// # Errors
-/// If samples are being taken, or the system does not let it.
+/// If a profile is running, or the system does not allow it.
 pub fn thread_stacks() -> Result<Vec<ThreadStack>, ProfileError> {
     let mut answers: HashMap<i32, RawStack> = HashMap::new();
-    let _turn = Turn::take()?;
+    let _lock = SamplingLock::take()?;
     check_library()?;
     let interrupts =
         Interrupts::start().map_err(|error| ProfileError::Refused(error.to_string()))?;
     let own = own_thread();
     let mut threads = threads();
     threads.retain(|thread| Some(thread.id) != own);
-    let asked = threads.iter().filter(|thread| interrupt(thread.id)).count();
+    let interrupted = threads.iter().filter(|thread| interrupt(thread.id)).count();
     let start = Instant::now();
-    while answers.len() < asked && start.elapsed() < PATIENCE {
-        interrupts.slots().take_all(|stack| {
+    while answers.len() < interrupted && start.elapsed() < TIMEOUT {
+        interrupts.slots().drain(|stack| {
             answers.insert(stack.thread, stack);
         });
         sleep(PAUSE);
@@ -63,7 +62,7 @@ pub fn thread_stacks() -> Result<Vec<ThreadStack>, ProfileError> {
             id: thread.id,
             name: thread_name(thread.id),
             state: thread.state,
-            functions: stack.map(|it| names.functions(&it.addresses)).unwrap_or_default(),
+            functions: stack.map(|it| names.resolve(&it.addresses)).unwrap_or_default(),
         }
     });
     Ok(stacks.collect())

@@ -1,4 +1,4 @@
-//! Samples of the allocations of programs whose memory is known.
+//! Profiles of memory, of functions whose allocations are known.
 #![cfg(all(
     target_os = "linux",
     target_env = "gnu",
@@ -46,7 +46,7 @@ fn profile(kind: ProfileKind) -> (Profile, Vec<Vec<u8>>) {
     assert!(Sampling::start(kind, SampleRate::default()).is_err(), "one at a time");
     allocate_and_free();
     let held = thread::spawn(allocate_and_hold).join().expect("no panic");
-    // Freed on another thread than that which allocated it.
+    // This memory is freed on another thread than the one that allocated it.
     let freed = thread::spawn(allocate_and_hold).join().expect("no panic");
     drop(freed);
     (sampling.finish(), held)
@@ -58,7 +58,7 @@ fn bytes_are_those_that_were_allocated_and_those_that_are_held() {
     let (allocated, _held) = profile(ProfileKind::Allocated);
     let (freed, kept) =
         (bytes_in(&allocated, "allocate_and_free"), bytes_in(&allocated, "allocate_and_hold"));
-    // 800 samples have a deviation of 4 %.
+    // 800 samples have a standard deviation of 4 %.
     assert!(freed.abs_diff(100 * MEGABYTE) < 25 * MEGABYTE, "{freed}: {}", allocated.folded());
     assert!(kept.abs_diff(100 * MEGABYTE) < 25 * MEGABYTE, "{kept}: {}", allocated.folded());
     let last = |name: &str| {
@@ -73,7 +73,7 @@ fn bytes_are_those_that_were_allocated_and_those_that_are_held() {
     assert_eq!(held.total, held.samples());
     drop(vectors);
 
-    // The one before has ended.
+    // The previous profile has ended.
     let again = Sampling::start(ProfileKind::Held, SampleRate::default()).expect("our allocator");
     let again = again.finish();
     assert!(again.total < 10 * MEGABYTE, "{}", again.folded());

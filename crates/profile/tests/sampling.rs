@@ -1,4 +1,4 @@
-//! Samples of programs whose time is known.
+//! Profiles of time, of functions whose time is known.
 #![cfg(all(
     target_os = "linux",
     target_env = "gnu",
@@ -30,7 +30,7 @@ fn busy_function() -> u64 {
 
 #[inline(never)]
 fn waiting_function(end: &Receiver<()>) {
-    // It ends when the other half is dropped.
+    // Returns when the sender is dropped.
     let ended = end.recv();
     black_box(&ended);
 }
@@ -73,7 +73,7 @@ fn the_function_that_computes_is_found_and_the_one_that_waits_is_not() {
     });
     assert!(busy * 10 >= total * 9, "{busy} of {total}: {}", profile.folded());
     assert_eq!(samples(&profile, |it| it.thread == "waiting"), 0, "{}", profile.folded());
-    // A stack begins where its thread did, and has nothing of the handler.
+    // A stack starts with the thread's first function, and has no frames of the handler.
     let stacks = profile.stacks.iter().filter(|it| it.thread == "busy thread");
     for functions in stacks.map(|it| &it.functions) {
         assert!(
@@ -86,7 +86,7 @@ fn the_function_that_computes_is_found_and_the_one_that_waits_is_not() {
             "{functions:?}"
         );
     }
-    // The one before has ended.
+    // The previous profile has ended.
     let again = Sampling::start(ProfileKind::Processor, rate).expect("a timer");
     let empty = again.finish();
     assert!(empty.samples() <= 2, "{}", empty.folded());
@@ -109,7 +109,7 @@ fn what_waits_is_found_with_the_time_that_it_waited() {
         stack.thread == "waiting" && is_in(&stack.functions, "waiting_function")
     });
     let (waited, duration) = (Duration::from_nanos(profile.amount(waited)), profile.duration);
-    // The thread waited all the time. A round in which it has not yet come back from the one before is missing.
+    // The thread waited the whole time. Rounds are missing in which it was still in the handler of the previous one.
     assert!(
         waited.abs_diff(duration) * 5 < duration * 2,
         "{waited:?} of {duration:?}: {}",
@@ -121,7 +121,7 @@ fn what_waits_is_found_with_the_time_that_it_waited() {
 fn every_thread_has_a_stack() {
     let _turn = turn();
     let (end, waiting) = waiting_thread();
-    // The thread may not have come to its function yet, and its state is read before its stack.
+    // The thread may not have reached its function yet, and its state is read before its stack.
     let found = (0..100).find_map(|_| {
         let stacks = thread_stacks().expect("nobody else asks");
         let is_waiting =

@@ -2,9 +2,9 @@
 //! times and the answers as JSON:
 //! `cargo run --release -p weir-query --example replay -- LOG RUNS THREADS`
 //!
-//! `replay_ms` is the time of the whole pass over the rows on one thread; `pass_ms` that over the
-//! requests, once they are put together by key; `sweep_ms` that of a thousand settings on all
-//! threads.
+//! `replay_ms` is the time of a replay over all rows on one thread. `pass_ms` is the time of a pass
+//! over the requests that are already grouped by key. `sweep_ms` is the time of a thousand settings
+//! on all threads.
 
 mod memory;
 
@@ -18,7 +18,7 @@ use weir_view::Query;
 const RULE: &str = "limit_req_zone $binary_remote_addr zone=one:10m rate=2r/s;
     limit_req zone=one burst=10;";
 
-/// The rates of the sweep, in thousandths of a request in a second: 1r/s to 25r/s.
+/// The rates of the sweep, in thousandths of a request per second: 1r/s to 25r/s.
 const RATES: usize = 25;
 
 /// The bursts of the sweep.

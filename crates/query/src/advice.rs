@@ -1,4 +1,4 @@
-//! Other rates and bursts of a limit, and the setting that the log argues for.
+//! Evaluates a grid of rates and bursts around a limit, and suggests a setting from the log.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
@@ -7,25 +7,26 @@ use weir_core::Values;
 use weir_rules::LimitSweep;
 use weir_view::{GridRate, LimitAdvice, LimitGrid, NotedClient};
 
-use crate::client_traits::{ClientLook, ClientTraits};
+use crate::client_traits::{ClientAssessment, ClientTraits};
 use crate::counter::Interruption;
-use crate::limit_curve::{suggestion, swept_grid};
+use crate::limit_curve::{suggestion, sweep_grid};
 
-/// Rates that people write, in a minute and in a second.
+/// Rates that people commonly configure, per minute and per second.
 const RATES_PER_MINUTE: [i64; 7] = [1, 3, 6, 10, 15, 20, 30];
 const RATES_PER_SECOND: [i64; 14] = [1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 200, 500, 1_000];
 
-/// The rates of a grid on each side of that of the limit itself.
-const RATES_ASIDE: usize = 7;
+/// The number of grid rates on each side of the limit's own rate.
+const RATES_PER_SIDE: usize = 7;
 
-/// The first digits of the bursts of a grid: 1, 2, 3, 5, 7, 10, 20 and so on.
+/// The first digits of the bursts in a grid: 1, 2, 3, 5, 7, 10, 20 and so on.
 const BURST_DIGITS: [u32; 5] = [1, 2, 3, 5, 7];
 
-/// The most bursts of a grid, beside those of the limit itself and of the advice.
+/// The maximum number of bursts in a grid, without the limit's own and the suggested one.
 const BURSTS_MAX: usize = 22;
 
-/// Returns what the log argues for, without a place in a grid. `key` returns the key with a number
-/// in the sweep. `None` without requests.
+/// Returns the burst that the log suggests, with the clients next to it. [`LimitAdvice::at`] is 0
+/// until a grid sets it. `key` returns the key with a number in the sweep. Returns `None` if there
+/// are no requests.
 pub(crate) fn advice<'k>(
     sweep: &LimitSweep,
     key: impl Fn(usize) -> Option<&'k [u8]>,
@@ -37,22 +38,24 @@ pub(crate) fn advice<'k>(
     let mut order: Vec<usize> = (0..peaks.len()).collect();
     order.sort_by(|one, other| peaks[*other].total_cmp(&peaks[*one]));
     let (over, within) = order.split_at(order.len().min(suggestion.keys as usize));
-    let noted = |number: &usize, is_fitting: &dyn Fn(ClientLook) -> bool| {
+    let noted_client = |number: &usize, is_fitting: &dyn Fn(ClientAssessment) -> bool| {
         let key = key(*number)?;
-        let look = traits.look(key, values).filter(|look| is_fitting(*look))?;
+        let client = traits.assess(key, values).filter(|client| is_fitting(*client))?;
         let key = String::from_utf8_lossy(key).into_owned();
-        Some(NotedClient { key, peak: peaks[*number], is_signed_in: look.is_signed_in() })
+        Some(NotedClient { key, peak: peaks[*number], is_signed_in: client.is_signed_in() })
     };
-    let is_attack = |look: ClientLook| !look.is_human() && !look.is_good();
+    let is_attack = |client: ClientAssessment| !client.is_human() && !client.is_good();
     Some(LimitAdvice {
         suggestion,
         at: 0,
-        busiest_human: within.iter().find_map(|number| noted(number, &ClientLook::is_human)),
-        slowest_attack: over.iter().rev().find_map(|number| noted(number, &is_attack)),
+        busiest_human: within
+            .iter()
+            .find_map(|number| noted_client(number, &ClientAssessment::is_human)),
+        slowest_attack: over.iter().rev().find_map(|number| noted_client(number, &is_attack)),
     })
 }
 
-/// Returns what rates and bursts around those of a limit would have caught, on up to `jobs`
+/// Returns what each rate and burst around those of a limit would have caught. Uses up to `jobs`
 /// threads.
 ///
 /// # Errors
@@ -68,7 +71,7 @@ pub(crate) fn grid(
     let peaks = sweep.peaks(0..sweep.keys(), sweep.rate());
     let highest = peaks.into_iter().fold(0.0, f64::max).ceil() as u32;
     let bursts = bursts(highest, [Some(sweep.burst()), suggested].into_iter().flatten());
-    let swept = swept_grid(sweep, &rates, &bursts, jobs, abandoned)?;
+    let swept = sweep_grid(sweep, &rates, &bursts, jobs, abandoned)?;
     let at = |burst: u32| bursts.partition_point(|other| *other < burst);
     if let Some(advice) = &mut advice {
         advice.at = at(advice.suggestion.burst);
@@ -83,33 +86,33 @@ pub(crate) fn grid(
     })
 }
 
-/// Rates around one, in thousandths of a request in a second.
+/// Returns rates around `own`, in thousandths of a request per second.
 fn rates(own: i64) -> Vec<i64> {
     let in_minute = RATES_PER_MINUTE.map(thousandths_of_rate_per_minute);
     let in_second = RATES_PER_SECOND.map(|rate| rate * 1_000);
     let all: BTreeSet<i64> = in_minute.into_iter().chain(in_second).chain([own]).collect();
     let all: Vec<i64> = all.into_iter().collect();
     let at = all.partition_point(|rate| *rate < own);
-    all[at.saturating_sub(RATES_ASIDE)..all.len().min(at + RATES_ASIDE + 1)].to_vec()
+    all[at.saturating_sub(RATES_PER_SIDE)..all.len().min(at + RATES_PER_SIDE + 1)].to_vec()
 }
 
-/// As nginx computes it.
+/// Converts a rate per minute as nginx does: the fraction of a thousandth is dropped.
 fn thousandths_of_rate_per_minute(rate: i64) -> i64 {
     rate * 1_000 / 60
 }
 
-/// A rate as nginx reads it.
+/// Returns a rate as it is written in an nginx configuration.
 fn grid_rate(thousandths: i64) -> GridRate {
     let setting = if thousandths % 1_000 == 0 {
         format!("{}r/s", thousandths / 1_000)
     } else {
-        // The lowest rate in a minute with these thousandths.
+        // The lowest rate per minute that nginx converts to these thousandths.
         format!("{}r/m", (thousandths * 60 + 999) / 1_000)
     };
     GridRate { setting, per_second: thousandths as f64 / 1_000.0 }
 }
 
-/// Bursts from 0 to the first above `highest`, and some others, in ascending order.
+/// Returns bursts from 0 to the first above `highest`, and `others`, in ascending order.
 fn bursts(highest: u32, others: impl Iterator<Item = u32>) -> Vec<u32> {
     let powers = (0..9).map(|power| 10u32.pow(power));
     let round = powers.flat_map(|power| BURST_DIGITS.map(|digit| digit * power));

@@ -1,4 +1,4 @@
-//! Cached answers, from which other answers are computed.
+//! Cached answers, which serve as starting points for other answers.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use weir_core::{
 
 use crate::counter::Interruption;
 
-/// The counts of one query, and the rows that they include.
+/// The counts of one query, and the rows that they cover.
 ///
 /// `segments` and `rows` have the same length, and `segments` is ordered by number.
 #[derive(Debug, Clone)]
@@ -41,22 +41,22 @@ pub(crate) struct AnswerCache {
     epoch: u64,
 }
 
-/// A cached answer from which another one is computed.
+/// A cached answer as the starting point of another.
 pub(crate) struct Base<'a> {
     pub(crate) evaluation: &'a Evaluation,
-    /// The segments of the snapshot in order, and then departed ones that only the base counts.
+    /// The segments of the snapshot in order, then departed ones that only the base covers.
     pub(crate) segments: Vec<Arc<Segment>>,
-    /// The rows that the base counts, of the first of these segments.
+    /// The rows that the base covers, for the first of these segments.
     pub(crate) rows: Cow<'a, [RowBits]>,
 }
 
 impl CachedAnswer {
-    /// An answer that counts nothing yet.
+    /// Creates an answer that covers no rows.
     pub(crate) fn new(evaluation: Evaluation, epoch: u64) -> Self {
         Self { evaluation, epoch, segments: Vec::new(), rows: Vec::new() }
     }
 
-    /// The answer in which these rows of these segments are counted.
+    /// Creates an answer that covers these rows of these segments.
     pub(crate) fn of(
         evaluation: Evaluation,
         epoch: u64,
@@ -71,7 +71,7 @@ impl CachedAnswer {
         &self.evaluation
     }
 
-    /// The same answer without lists and quantiles.
+    /// Returns the same answer without lists and quantiles.
     fn over_time(&self) -> Self {
         Self {
             evaluation: self.evaluation.over_time(),
@@ -81,7 +81,7 @@ impl CachedAnswer {
         }
     }
 
-    /// The rows that it counts, by segment.
+    /// Returns the rows that the answer covers, by segment.
     pub(crate) fn rows(&self) -> &[RowBits] {
         &self.rows
     }
@@ -90,11 +90,11 @@ impl CachedAnswer {
         &mut self.evaluation
     }
 
-    /// The answer with more segments, whose rows `count` adds to the evaluation.
+    /// Adds segments to the answer. `count` adds their rows to the evaluation.
     ///
     /// # Errors
     /// Fails if counting does.
-    pub(crate) fn extended(
+    pub(crate) fn extend(
         mut self,
         added: &[&SnapshotSegment],
         rows: Vec<RowBits>,
@@ -106,13 +106,13 @@ impl CachedAnswer {
         Ok(self)
     }
 
-    /// Whether it counts all rows.
+    /// Returns whether the answer covers all rows.
     fn is_broad(&self) -> bool {
         self.evaluation.filter().is_unconditional()
     }
 
-    /// Whether a snapshot begins with the segments that are counted, as they were then, so
-    /// that only the others have to be added.
+    /// Returns whether a snapshot begins with the counted segments, with the same bounds. Then only
+    /// the other segments have to be added.
     fn is_extensible<S>(&self, snapshot: &Snapshot<S>) -> bool {
         self.epoch == snapshot.epoch
             && self.segments.len() <= snapshot.segments.len()
@@ -123,7 +123,7 @@ impl CachedAnswer {
                 .all(|(counted, segment)| *counted == CountedSegment::of(segment))
     }
 
-    /// For each counted segment its index in the snapshot, if it is still there.
+    /// Returns for each counted segment its index in the snapshot, or `None` if it has left.
     fn indexes<S>(&self, snapshot: &Snapshot<S>) -> impl Iterator<Item = Option<usize>> {
         let mut segments = snapshot.segments.iter().enumerate().peekable();
         self.segments.iter().map(move |counted| {
@@ -133,8 +133,8 @@ impl CachedAnswer {
         })
     }
 
-    /// The number of rows in which it differs from `rows` of the snapshot. `None` if it counts
-    /// rows of segments that are no longer available to be subtracted.
+    /// Returns the number of rows in which the answer differs from `rows` of the snapshot. Returns
+    /// `None` if it covers rows of segments that are no longer available to be subtracted.
     fn distance<S>(&self, snapshot: &Snapshot<S>, rows: &[RowBits]) -> Option<usize> {
         let mut distance: usize = rows.iter().map(RowBits::len).sum();
         for ((index, counted), own) in self.indexes(snapshot).zip(&self.segments).zip(&self.rows) {
@@ -150,7 +150,7 @@ impl CachedAnswer {
         Some(distance)
     }
 
-    /// This answer as a base for the one over a snapshot.
+    /// Converts this answer to a base for an answer over a snapshot.
     fn base<S>(&self, snapshot: &Snapshot<S>) -> Base<'_> {
         let mut segments: Vec<Arc<Segment>> =
             snapshot.segments.iter().map(|segment| segment.segment.clone()).collect();
@@ -168,7 +168,7 @@ impl CachedAnswer {
                     segments.push(departed.clone());
                     rows.push(own.clone());
                 }
-                // None of its rows is counted, see `distance`.
+                // None of its rows is covered, see `distance`.
                 (None, None) => {}
             }
         }
@@ -191,43 +191,43 @@ impl CountedSegment {
 }
 
 impl AnswerCache {
-    /// An answer may be kept for another query if it takes at most one part in this many of the
-    /// memory of the data set.
+    /// The part of the data set's memory limit, as 1/n, that a cached answer may take.
     const MEMORY_SHARE: usize = 32;
 
-    /// The epoch of the last snapshot.
+    /// Returns the epoch of the last snapshot.
     pub(crate) fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    /// Sets the epoch. Returns whether it has changed, which makes decisions by id invalid.
+    /// Sets the epoch and returns whether it has changed. A change invalidates decisions by id.
     ///
     /// The cached counts stay valid: ids are reused only after the last row with them is gone.
     pub(crate) fn begin_epoch(&mut self, epoch: u64) -> bool {
         std::mem::replace(&mut self.epoch, epoch) != epoch
     }
 
-    /// The current answer.
+    /// Returns the current answer.
     pub(crate) fn current(&self) -> Option<&CachedAnswer> {
         self.current.as_deref()
     }
 
-    /// The current answer and the one about all rows, without their lists and quantiles.
+    /// Returns a copy with the current answer and the one about all rows, both without lists and
+    /// quantiles.
     pub(crate) fn over_time(&self) -> Self {
         let over_time = |answer: &Arc<CachedAnswer>| Arc::new(answer.over_time());
         let [current, all] = [&self.current, &self.all].map(|one| one.as_ref().map(over_time));
         Self { current, all, last: None, epoch: self.epoch }
     }
 
-    /// The number of segments that the current answer counts, if the others of the snapshot
-    /// only have to be added.
+    /// Returns the number of segments that the current answer covers, if only the others of the
+    /// snapshot have to be added.
     pub(crate) fn extensible_current<S>(&self, snapshot: &Snapshot<S>) -> Option<usize> {
         let current = self.current.as_ref().filter(|current| current.is_extensible(snapshot))?;
         Some(current.segments.len())
     }
 
-    /// Like [`Self::extensible_current`], for the answer about all rows. Also returns that answer.
-    /// `None` if it lacks no segment.
+    /// As [`Self::extensible_current`], for the answer about all rows, which is returned too.
+    /// Returns `None` if no segment is missing.
     pub(crate) fn extensible_broad<S>(
         &self,
         snapshot: &Snapshot<S>,
@@ -245,27 +245,28 @@ impl AnswerCache {
         self.current = Some(Arc::new(answer));
     }
 
-    /// Keeps the current answer as a base for other queries.
+    /// Retires the current answer, so that it can serve as a base for other queries.
     pub(crate) fn retire_current(&mut self, memory_bytes_max: usize) {
         if let Some(current) = self.current.take() {
             self.keep(current, memory_bytes_max);
         }
     }
 
-    /// Keeps an answer, unless it takes too much memory.
+    /// Keeps an answer unless it takes too much memory.
     pub(crate) fn keep(&mut self, answer: Arc<CachedAnswer>, memory_bytes_max: usize) {
         let fits = answer.memory_bytes() <= memory_bytes_max / Self::MEMORY_SHARE;
         let place = if answer.is_broad() { &mut self.all } else { &mut self.last };
         *place = fits.then_some(answer);
     }
 
-    /// The filter of the last answer to another query, if its ids are not stale.
+    /// Returns the filter of the previous answer, unless its ids are stale.
     pub(crate) fn filter(&self) -> Option<&CompiledFilter> {
         let last = self.last.as_ref().filter(|last| last.epoch == self.epoch)?;
         Some(last.evaluation.filter())
     }
 
-    /// The rows that the current answer counts of each segment, if its bounds are unchanged.
+    /// Returns for each segment the rows that the current answer covers, if the segment's bounds
+    /// are unchanged.
     pub(crate) fn known_rows(&self, segments: &[&SnapshotSegment]) -> Vec<Option<&RowBits>> {
         let Some(current) = &self.current else { return vec![None; segments.len()] };
         let mut counted = current.segments.iter().zip(&current.rows).peekable();
@@ -277,8 +278,8 @@ impl AnswerCache {
         segments.iter().map(known).collect()
     }
 
-    /// The answer that differs least from `rows` of the snapshot; `None` if it is less work to
-    /// start from nothing.
+    /// Returns the cached answer that differs least from `rows` of the snapshot. Returns `None` if
+    /// counting from nothing is less work.
     pub(crate) fn nearest<S>(&self, snapshot: &Snapshot<S>, rows: &[RowBits]) -> Option<Base<'_>> {
         let from_nothing: usize = rows.iter().map(RowBits::len).sum();
         let answers = [&self.current, &self.last, &self.all].into_iter().flatten();
@@ -288,12 +289,12 @@ impl AnswerCache {
         (distance < from_nothing).then(|| answer.base(snapshot))
     }
 
-    /// Memory of the answers that are kept for other queries, in bytes.
+    /// Returns the memory of the answers kept for other queries, in bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
         [&self.all, &self.last].into_iter().flatten().map(|answer| answer.memory_bytes()).sum()
     }
 
-    /// Memory of the current answer, in bytes.
+    /// Returns the memory of the current answer, in bytes.
     pub(crate) fn current_memory_bytes(&self) -> usize {
         self.current.as_ref().map_or(0, |answer| answer.memory_bytes())
     }

@@ -1,8 +1,8 @@
-//! What the requests of each client tell about it: whether it signed in, its agents, and whether it
-//! loads pages as browsers do.
+//! Classifies clients by their requests: whether they signed in, which agents they use, and whether
+//! they load pages as browsers do.
 //!
-//! A client is judged by all of its requests in the data set, also by those that a rule does not
-//! see. Values are classified once each, and requests are read by their ids alone.
+//! A client is judged by all of its requests in the data set, including those that a rule ignores.
+//! Each distinct value is classified once, and requests are read by their ids alone.
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -19,15 +19,15 @@ use crate::spread::spread;
 const SIGNED_IN: u8 = 1;
 const SEARCH_CRAWLER: u8 = 1 << 1;
 const MONITOR: u8 = 1 << 2;
-/// An agent that is a program and no browser.
+/// The user agent is a program other than a browser.
 const ROBOT: u8 = 1 << 3;
-/// A page that was answered, and a file that pages consist of.
+/// A page that was served, or a file that pages embed.
 const PAGE: u8 = 1 << 4;
 const ASSET: u8 = 1 << 5;
-/// A value of a request was not kept.
+/// Memory ran out, so a value of a request was not kept.
 const UNKNOWN: u8 = 1 << 6;
 
-/// Crawlers of search engines that send visitors, so that a refusal costs some.
+/// Crawlers of search engines. Rejecting them costs visitors.
 const SEARCH_CRAWLERS: [&[u8]; 10] = [
     b"googlebot",
     b"google-inspectiontool",
@@ -41,7 +41,7 @@ const SEARCH_CRAWLERS: [&[u8]; 10] = [
     b"yahoo! slurp",
 ];
 
-/// Monitors and health checks, which raise an alarm if they are refused.
+/// Monitors and health checks. Rejecting them raises an alarm.
 const MONITORS: [&[u8]; 14] = [
     b"uptimerobot",
     b"pingdom",
@@ -59,7 +59,7 @@ const MONITORS: [&[u8]; 14] = [
     b"check_http",
 ];
 
-/// Parts of the agents of programs that are no browsers.
+/// Substrings of the user agents of programs other than browsers.
 const ROBOTS: [&[u8]; 18] = [
     b"bot",
     b"crawl",
@@ -81,53 +81,54 @@ const ROBOTS: [&[u8]; 18] = [
     b"sqlmap",
 ];
 
-/// The endings of files that pages consist of.
+/// The file name extensions of files that pages embed.
 const ASSET_ENDINGS: [&[u8]; 16] = [
     b"css", b"js", b"mjs", b"png", b"jpg", b"jpeg", b"gif", b"svg", b"ico", b"webp", b"avif",
     b"woff", b"woff2", b"ttf", b"otf", b"eot",
 ];
 
-/// The endings of pages; a page may have none.
+/// The file name extensions of pages; a page may have none.
 const PAGE_ENDINGS: [&[u8]; 8] =
     [b"html", b"htm", b"xhtml", b"php", b"asp", b"aspx", b"jsp", b"cgi"];
 
-/// What is known of the clients of a data set.
+/// The classification of all clients of a data set.
 ///
 /// # Memory
 ///
-/// One byte for each distinct client, and while they are judged one for each distinct agent, user,
-/// status and path.
+/// One byte for each distinct client, and during the classification one byte for each distinct
+/// agent, user, status and path.
 pub(crate) struct ClientTraits {
-    /// By the id of the client.
+    /// By client id.
     flags: Vec<u8>,
     networks: Vec<AddressBlock>,
 }
 
-/// What is known of one client.
+/// The classification of one client.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ClientLook {
+pub(crate) struct ClientAssessment {
     flags: u8,
     is_named: bool,
 }
 
-/// The flags of the values of a column, by id.
+/// The flags of each value of a column, by id.
 struct Classes {
     field: Field,
     flags: Vec<u8>,
 }
 
 impl ClientTraits {
-    /// Judges the clients of a snapshot on up to `jobs` threads. Clients in `networks` are good.
+    /// Classifies the clients of a snapshot on up to `jobs` threads. Clients in `networks` are
+    /// good.
     ///
     /// # Errors
-    /// If ids of the snapshot stand for other values by now, or `abandoned` becomes true.
+    /// Fails if ids of the snapshot are stale, or if `abandoned` becomes true.
     pub(crate) fn of<D: Snapshots>(
         data: &D,
         snapshot: &Snapshot<D::Source>,
         networks: &[AddressBlock],
         (jobs, abandoned): (usize, &AtomicBool),
     ) -> Result<Self, Interruption> {
-        // Parsers wait while the values are read, so they are not kept for the requests.
+        // The lock on the values is released here, because parsers wait for it.
         let (tables, clients) = {
             let values = data.values();
             if values.reuses() != snapshot.epoch {
@@ -145,13 +146,13 @@ impl ClientTraits {
         Ok(Self { flags, networks: networks.to_vec() })
     }
 
-    /// Returns what is known of a key; `None` if it is not an address.
-    pub(crate) fn look(&self, key: &[u8], values: &Values) -> Option<ClientLook> {
+    /// Classifies the client with this key. Returns `None` if the key is not an address.
+    pub(crate) fn assess(&self, key: &[u8], values: &Values) -> Option<ClientAssessment> {
         std::str::from_utf8(key).ok()?.parse::<IpAddr>().ok()?;
         let id = values.dictionary(Field::Client.column()).find(key);
         let flags = id.and_then(|id| self.flags.get(id as usize)).copied();
         let is_named = AddressBlock::any_contains(&self.networks, key);
-        Some(ClientLook { flags: flags.unwrap_or(0), is_named })
+        Some(ClientAssessment { flags: flags.unwrap_or(0), is_named })
     }
 
     /// Returns whether values of some requests were not kept.
@@ -160,8 +161,8 @@ impl ClientTraits {
     }
 }
 
-impl ClientLook {
-    /// Returns why the client is good: nothing if it does not look so.
+impl ClientAssessment {
+    /// Returns why the client is good; empty if it is not.
     pub(crate) fn reasons(self) -> Vec<GoodReason> {
         let has = |reason: &GoodReason| match reason {
             GoodReason::SignedIn => self.is_signed_in(),
@@ -180,19 +181,19 @@ impl ClientLook {
         self.flags & SIGNED_IN != 0
     }
 
-    /// Returns whether no agent is a robot's, and the client signed in or loaded a page and a file
-    /// that pages consist of.
+    /// Returns whether the client looks human: it has no robot's agent, and it signed in or loaded
+    /// both a page and a file that pages embed.
     pub(crate) fn is_human(self) -> bool {
         let has_page = self.flags & PAGE != 0 && self.flags & ASSET != 0;
         self.flags & ROBOT == 0 && (has_page || self.is_signed_in())
     }
 }
 
-/// The flags of values of the columns that tell something about a client.
+/// The flags of the values in each column that says something about a client.
 struct Tables {
     agents: Classes,
     users: Classes,
-    /// Whether the status is below 400, as 1.
+    /// 1 if the status is below 400.
     statuses: Classes,
     paths: Classes,
 }
@@ -234,7 +235,7 @@ impl Tables {
     }
 }
 
-/// The flags of the value that a row has in a column.
+/// Returns the flags of the value that a row has in a column.
 fn flags_at((classes, codes): (&Classes, Option<&Codes>), row: usize) -> u8 {
     let Some(codes) = codes else { return 0 };
     match codes.get(row) as u32 {
@@ -244,7 +245,7 @@ fn flags_at((classes, codes): (&Classes, Option<&Codes>), row: usize) -> u8 {
     }
 }
 
-/// An agent that is missing is that of a program.
+/// Classifies a user agent. A missing agent counts as a program's.
 fn agent_flags(agent: &[u8]) -> u8 {
     let agent = agent.to_ascii_lowercase();
     let has_one = |parts: &[&[u8]]| {

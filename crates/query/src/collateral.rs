@@ -1,19 +1,19 @@
-//! The clients that a rule catches and that look good.
+//! Finds good clients among those that a rule catches.
 
 use weir_core::Values;
 use weir_rules::{LimitSweep, RuleReport, Trip, Verdict};
 use weir_view::{Collateral, GoodClient, GoodReason, ReasonCount};
 
-use crate::client_traits::{ClientLook, ClientTraits};
+use crate::client_traits::{ClientAssessment, ClientTraits};
 
-/// The most good clients that are listed of those that trip a rule.
+/// The maximum number of listed good clients that trip a rule.
 const LISTED_MAX: usize = 500;
 
-/// The most peaks of good clients.
+/// The maximum number of peaks of good clients.
 const PEAKS_MAX: usize = 10_000;
 
-/// Returns the good clients among the keys that trip a rule. `None` if keys of the rule are not
-/// addresses, because then it is not known whose they are.
+/// Returns the good clients among the keys that trip a rule. Returns `None` if a key is not an
+/// address, because then its client is unknown.
 pub(crate) fn collateral(
     report: &RuleReport,
     traits: &ClientTraits,
@@ -21,35 +21,36 @@ pub(crate) fn collateral(
 ) -> Option<Collateral> {
     let mut found = Collateral { is_incomplete: traits.is_incomplete(), ..Collateral::default() };
     let mut counts = GoodReason::ALL.map(|reason| ReasonCount { reason, keys: 0 });
-    for trip in first_of_each_key(&report.trips) {
-        let look = traits.look(&trip.key, values)?;
+    for trip in deciding_trips(&report.trips) {
+        let client = traits.assess(&trip.key, values)?;
         if trip.verdict != Verdict::Rejected {
-            if look.is_good() && found.clients.len() < LISTED_MAX {
-                found.clients.push(named(trip, look.reasons()));
+            if client.is_good() && found.clients.len() < LISTED_MAX {
+                found.clients.push(good_client(trip, client.reasons()));
             }
             continue;
         }
         found.judged += 1;
-        if !look.is_good() {
+        if !client.is_good() {
             continue;
         }
         found.good += 1;
-        let reasons = look.reasons();
+        let reasons = client.reasons();
         for count in &mut counts {
             count.keys += u64::from(reasons.contains(&count.reason));
         }
         if found.clients.len() < LISTED_MAX {
-            found.clients.push(named(trip, reasons));
+            found.clients.push(good_client(trip, reasons));
         }
     }
-    // A client may trip several limits of a rule, and requests of it be rejected by each.
-    let is_good = |trip: &Trip| traits.look(&trip.key, values).is_some_and(ClientLook::is_good);
+    // A client may trip several limits of a rule, and each may reject some of its requests.
+    let is_good =
+        |trip: &Trip| traits.assess(&trip.key, values).is_some_and(ClientAssessment::is_good);
     let rejected = report.trips.iter().filter(|trip| is_good(trip));
     found.requests = rejected.map(|trip| trip.requests.rejected).sum();
     for trip in &report.closest {
-        let look = traits.look(&trip.key, values)?;
-        if look.is_good() {
-            found.clients.push(named(trip, look.reasons()));
+        let client = traits.assess(&trip.key, values)?;
+        if client.is_good() {
+            found.clients.push(good_client(trip, client.reasons()));
         }
     }
     found.reasons = counts.into_iter().filter(|count| count.keys > 0).collect();
@@ -64,7 +65,9 @@ pub(crate) fn good_peaks<'k>(
     values: &Values,
 ) -> Vec<f64> {
     let is_good = |number: usize| {
-        key(number).and_then(|key| traits.look(key, values)).is_some_and(ClientLook::is_good)
+        key(number)
+            .and_then(|key| traits.assess(key, values))
+            .is_some_and(ClientAssessment::is_good)
     };
     let peaks = sweep.peaks(0..sweep.keys(), sweep.rate()).into_iter().enumerate();
     let mut peaks: Vec<f64> = peaks
@@ -76,13 +79,13 @@ pub(crate) fn good_peaks<'k>(
     peaks
 }
 
-fn named(trip: &Trip, reasons: Vec<GoodReason>) -> GoodClient {
+fn good_client(trip: &Trip, reasons: Vec<GoodReason>) -> GoodClient {
     GoodClient { key: String::from_utf8_lossy(&trip.key).into_owned(), reasons }
 }
 
-/// The entry of each key that decides whether it trips. A key of several limits has an entry for
-/// each of them.
-fn first_of_each_key(trips: &[Trip]) -> Vec<&Trip> {
+/// Returns for each key the trip that decides whether it is rejected. A key has a trip for each
+/// limit of the rule.
+fn deciding_trips(trips: &[Trip]) -> Vec<&Trip> {
     let mut trips: Vec<(usize, &Trip)> = trips.iter().enumerate().collect();
     let is_undecided = |trip: &Trip| trip.verdict != Verdict::Rejected;
     trips.sort_by(|(at, one), (other_at, other)| {

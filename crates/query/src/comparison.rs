@@ -8,8 +8,7 @@ use weir_view::{Changes, Comparison, PeriodTally, Report, TotalChanges};
 use crate::periods::Periods;
 use crate::tallies::{FieldValues, first_by, hidden_max};
 
-/// The changes between two answers. `report` is the one of the period, `report_before` that of
-/// the period before.
+/// Compares two answers. `report` covers the selected period, `report_before` the previous one.
 pub(crate) fn comparison(
     periods: &Periods,
     values: &Values,
@@ -30,8 +29,8 @@ pub(crate) fn comparison(
     }
 }
 
-/// The changes of the values of a field, with up to `top` rows of each kind. `None` if neither
-/// answer has a value of it.
+/// Returns the changes of a field's values, with up to `top` rows of each kind. Returns `None` if
+/// neither answer has a value of the field.
 fn changes(
     field: &str,
     values: &Values,
@@ -51,7 +50,7 @@ fn changes(
     for id in REMAINDER as usize..now.len() {
         match (now[id].count, before[id].count) {
             (0, 0) => {}
-            // It may have records in both.
+            // Uncounted records may exist in both periods.
             _ if uncounted_max(id) > 0 => changed.push(id),
             (_, 0) => new.push(id),
             (0, _) => gone.push(id),

@@ -12,7 +12,7 @@ use weir_view::{Query, QueryError};
 use crate::cache::{AnswerCache, CachedAnswer};
 use crate::spread::{spread, spread_with};
 
-/// Each thread should have at least this many segments to read.
+/// The minimum number of segments for each thread.
 const SEGMENTS_PER_JOB_MIN: usize = 8;
 
 /// Why an answer was not completed.
@@ -24,39 +24,39 @@ pub(crate) enum Interruption {
     StaleIds,
 }
 
-/// What a counter counts besides the totals.
+/// The aggregates that a counter computes besides the totals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CountedAggregates {
-    /// Everything that a report shows.
+    /// All aggregates of a report.
     All,
-    /// Nothing.
+    /// No others.
     Totals,
-    /// Counts over time.
+    /// The histogram.
     Histogram,
-    /// Counts over time of all records in the time of the query, whether or not they meet its
-    /// other conditions.
+    /// The histogram of all records in the time of the query, whether or not they meet its other
+    /// conditions.
     UnfilteredHistogram,
 }
 
-/// The records that one filter accepts, counted.
+/// Counts the records that one filter accepts.
 ///
-/// Counted again, it adds only the segments that are new. A counter for
-/// [another filter](Self::change) starts from the counts that differ in the fewest rows.
+/// Each count adds only the new segments. A counter for [another filter](Self::change) starts from
+/// the cached counts that differ in the fewest rows.
 #[derive(Debug)]
 pub(crate) struct Counter<D> {
     data: Arc<D>,
     query: Query,
-    /// Whether the query has other conditions than the time.
+    /// Whether the query has conditions other than on the time.
     is_filtered: bool,
     aggregates: CountedAggregates,
     jobs: usize,
-    /// An evaluation that knows the values, and has counted nothing.
+    /// An evaluation without counts, whose filter knows the values.
     blank: Evaluation,
     cache: AnswerCache,
 }
 
 impl CountedAggregates {
-    /// The question of the core that asks a query for these aggregates.
+    /// Converts a query to a question of the core about these aggregates.
     pub(crate) fn question(self, query: &Query, values: &Values) -> Result<Question, QueryError> {
         let mut question = query.question(values)?;
         match self {
@@ -73,7 +73,7 @@ impl CountedAggregates {
     }
 }
 
-/// A copy shares the cached answers. It can be made although the data set cannot be copied.
+/// A copy shares the cached answers. Implemented by hand, because the data set is not `Clone`.
 impl<D> Clone for Counter<D> {
     fn clone(&self) -> Self {
         Self {
@@ -89,7 +89,7 @@ impl<D> Clone for Counter<D> {
 }
 
 impl<D: Snapshots> Counter<D> {
-    /// A counter that has counted nothing. It uses up to `jobs` threads.
+    /// Creates a counter that has counted nothing and uses up to `jobs` threads.
     ///
     /// # Errors
     /// Fails if the query is not valid for this data.
@@ -97,7 +97,7 @@ impl<D: Snapshots> Counter<D> {
         Self::with_aggregates(data, query, CountedAggregates::All, jobs)
     }
 
-    /// As [`Self::new`], but counts only these aggregates.
+    /// As [`Self::new`], with only these aggregates.
     ///
     /// # Errors
     /// Fails if the query is not valid for this data.
@@ -113,7 +113,7 @@ impl<D: Snapshots> Counter<D> {
         Ok(Self { data, query, is_filtered, aggregates, jobs: jobs.max(1), blank, cache })
     }
 
-    /// A counter for another query about the same data set.
+    /// Creates a counter for another query about the same data set.
     ///
     /// # Errors
     /// Fails if the query is not valid for this data.
@@ -121,11 +121,12 @@ impl<D: Snapshots> Counter<D> {
         self.change_to(query, self.aggregates)
     }
 
-    /// A counter of other aggregates, for a query of which no answer of this one is a part.
+    /// Creates a counter with an empty cache, for a query to which no answer of this counter is
+    /// near.
     ///
     /// # Errors
     /// Fails if the query is not valid for this data.
-    pub(crate) fn apart(
+    pub(crate) fn change_without_cache(
         &self,
         query: Query,
         aggregates: CountedAggregates,
@@ -133,7 +134,8 @@ impl<D: Snapshots> Counter<D> {
         Self::with_aggregates(self.data.clone(), query, aggregates, self.jobs)
     }
 
-    /// A counter of other aggregates, for another query about the same data set.
+    /// Creates a counter of other aggregates for another query, which starts from the same cached
+    /// answers.
     ///
     /// # Errors
     /// Fails if the query is not valid for this data.
@@ -148,13 +150,13 @@ impl<D: Snapshots> Counter<D> {
         if let Some(known) = next.cache.filter() {
             next.blank.filter_mut().adopt(known);
         }
-        // Last, because this filter knows the most values.
+        // Adopted last, because this filter knows the most values.
         next.blank.filter_mut().adopt(self.blank.filter());
         Ok(next)
     }
 
-    /// The counter of unfiltered records for `query`, if this one has counted them: its own query
-    /// has no condition but the time.
+    /// Returns the counter of unfiltered records for `query`, if this counter already has them: its
+    /// own query has no condition other than on the time.
     pub(crate) fn unfiltered(&self, query: Query) -> Option<Self> {
         let has_counted = !self.is_filtered && self.query.stack == query.stack;
         has_counted.then(|| Self {
@@ -168,38 +170,38 @@ impl<D: Snapshots> Counter<D> {
         })
     }
 
-    /// The query.
+    /// Returns the query.
     pub(crate) fn query(&self) -> &Query {
         &self.query
     }
 
-    /// Whether the query has other conditions than the time.
+    /// Returns whether the query has conditions other than on the time.
     pub(crate) fn is_filtered(&self) -> bool {
         self.is_filtered
     }
 
-    /// Whether the counts are those of this query.
+    /// Returns whether the counts belong to this query.
     pub(crate) fn is_for(&self, query: &Query) -> bool {
         self.query == *query
     }
 
-    /// Whether the counts of unfiltered records are those of this query, which differs from the
-    /// query of `filtered` in nothing but what is shown of the records.
+    /// Returns whether these counts of unfiltered records belong to this query, which may differ
+    /// from the query of `filtered` only in how records are shown.
     pub(crate) fn is_for_time_of(&self, filtered: &Self, query: &Query) -> bool {
         let [own, other] = [self, filtered].map(|counter| counter.evaluation().filter());
         own.time_range_ns() == other.time_range_ns()
             && self.query == Query { clauses: self.query.clauses.clone(), ..query.clone() }
     }
 
-    /// The counts of the last snapshot.
+    /// Returns the counts of the last snapshot.
     pub(crate) fn evaluation(&self) -> &Evaluation {
         self.cache.current().map_or(&self.blank, CachedAnswer::evaluation)
     }
 
-    /// Number of rows of the last snapshot, whether or not they pass the filter.
+    /// Returns the number of rows in the last snapshot, whether or not they pass the filter.
     pub(crate) fn rows_kept(&self, segments: &SegmentList) -> u64 {
         let Some(current) = self.cache.current() else { return 0 };
-        // The number of rows is known without looking at the segments, unless some expired.
+        // Row bits store the number of rows, so a segment is read only if some of its rows expired.
         let rows = |(segment, counted): (&SnapshotSegment, &RowBits)| match segment.bounds {
             TimeBounds::ALL => counted.rows(),
             _ => segment.rows(),
@@ -207,12 +209,12 @@ impl<D: Snapshots> Counter<D> {
         segments.iter().zip(current.rows()).map(|segment| rows(segment) as u64).sum()
     }
 
-    /// Memory of answers that are kept for other queries, in bytes.
+    /// Returns the memory of the answers kept for other queries, in bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.cache.memory_bytes()
     }
 
-    /// Memory of all answers, in bytes: the current one and those kept for other queries.
+    /// Returns the memory of all answers, current and kept, in bytes.
     pub(crate) fn total_memory_bytes(&self) -> usize {
         self.cache.memory_bytes() + self.cache.current_memory_bytes() + self.blank.memory_bytes()
     }
@@ -220,7 +222,7 @@ impl<D: Snapshots> Counter<D> {
     /// Counts the records of a snapshot.
     ///
     /// # Errors
-    /// Fails if the answer is abandoned, or if ids were reused since the snapshot was taken.
+    /// Fails if the answer is abandoned, or if ids were reused since the snapshot.
     pub(crate) fn count(
         &mut self,
         snapshot: &Snapshot<D::Source>,
@@ -243,8 +245,8 @@ impl<D: Snapshots> Counter<D> {
         Ok(())
     }
 
-    /// Refreshes the evaluation with all values of the snapshot. The data set adds values before the
-    /// segments with their ids.
+    /// Refreshes the evaluation with all values of the snapshot. They are complete, because the
+    /// data set adds values before the segments that use their ids.
     fn refresh(&mut self, abandoned: &AtomicBool) -> Result<(), Interruption> {
         let guard = self.data.values();
         let values: &Values = &guard;
@@ -269,7 +271,8 @@ impl<D: Snapshots> Counter<D> {
         let added: Vec<&SnapshotSegment> = snapshot.segments.iter_from(start).collect();
         let rows = self.rows_of(&added, abandoned)?;
         let mut answer = self.cache.take_current().unwrap_or_else(|| self.new_answer());
-        // The filter of the blank evaluation knows all values, so it need not decide them twice.
+        // The filter of the blank evaluation has already decided all values, so this avoids a
+        // second time.
         std::mem::swap(answer.evaluation_mut().filter_mut(), self.blank.filter_mut());
         answer.evaluation_mut().refresh(&self.data.values());
         std::mem::swap(answer.evaluation_mut().filter_mut(), self.blank.filter_mut());
@@ -280,7 +283,7 @@ impl<D: Snapshots> Counter<D> {
         CachedAnswer::new(self.blank.clone(), self.cache.epoch())
     }
 
-    /// Adds segments to an answer, given the rows of them that pass its filter.
+    /// Adds segments to an answer, given their rows that pass its filter.
     fn extend(
         &self,
         answer: CachedAnswer,
@@ -290,7 +293,7 @@ impl<D: Snapshots> Counter<D> {
     ) -> Result<CachedAnswer, Interruption> {
         let segments: Vec<Arc<Segment>> =
             added.iter().map(|segment| segment.segment.clone()).collect();
-        answer.extended(added, rows, |evaluation, rows| {
+        answer.extend(added, rows, |evaluation, rows| {
             let recount = Recount::more(evaluation, &segments, rows);
             self.recount(recount, segments.len(), abandoned)
         })
@@ -325,8 +328,8 @@ impl<D: Snapshots> Counter<D> {
         Ok(CachedAnswer::of(evaluation, self.cache.epoch(), &segments, rows))
     }
 
-    /// Adds the missing segments to the cached answer about all rows, if most of their rows
-    /// pass: the next query may be as broad as this one.
+    /// Adds the missing segments to the cached answer about all rows if most of their rows pass,
+    /// because the next query may be as broad.
     fn extend_broad(
         &mut self,
         snapshot: &Snapshot<D::Source>,
@@ -351,7 +354,7 @@ impl<D: Snapshots> Counter<D> {
         Ok(())
     }
 
-    /// The rows of each segment that have not expired and pass the filter.
+    /// Returns for each segment the rows that pass the filter and have not expired.
     fn rows_of(
         &self,
         segments: &[&SnapshotSegment],
@@ -379,7 +382,7 @@ impl<D: Snapshots> Counter<D> {
         let parts = spread_with(jobs, 0..segments, abandoned, || recount.new_part(), read)?;
         let mut lists = recount.take_lists();
         let mut columns: Vec<_> = lists.iter_mut().enumerate().collect();
-        // The largest first, so that no thread works alone on a large one at the end.
+        // The largest first, so that no thread works alone on a large column at the end.
         columns.sort_by_key(|(column, _)| std::cmp::Reverse(recount.weight(*column)));
         let count = |(column, list): (usize, &mut TopList)| recount.count(column, list, &parts);
         spread(jobs, columns.into_iter(), abandoned, count)?;

@@ -1,4 +1,4 @@
-//! Answers queries about a data set that grows.
+//! Answers queries about a growing data set.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -14,24 +14,24 @@ use crate::overlay::Overlay;
 use crate::periods::{Bounds, PeriodError, Periods};
 use crate::report::{axis_ns, incomplete, plain_report, unfiltered_query};
 
-/// Answers one query about a data set repeatedly, while the data set grows.
+/// Answers one query about a data set repeatedly while the data set grows.
 ///
-/// The second answer adds only the segments that are new. An evaluator for
-/// [another query](Self::change) starts from previous answers, if that is less work.
+/// Each further answer adds only the new segments. An evaluator for [another query](Self::change)
+/// starts from previous answers if that is less work.
 #[derive(Debug)]
 pub struct Evaluator<D> {
     data: Arc<D>,
     query: Query,
     /// The bounds of the comparison, if two periods are compared.
     bounds: Option<Bounds>,
-    /// Counts all records, or those of the period that is compared with the one before.
+    /// Counts all records, or those of the selected period if two periods are compared.
     now: Counter<D>,
-    /// Counts the records of the period before.
+    /// Counts the records of the previous period.
     before: Option<Counter<D>>,
     /// Counts the records that the query overlays.
     overlay: Option<Overlay<D>>,
-    /// Counts all records of the kind in the time of the query, over time. `None` if the query has
-    /// no condition but the time.
+    /// Counts all records of the kind over the time of the query. `None` if the query has no
+    /// condition other than on the time.
     unfiltered: Option<Counter<D>>,
     extents: Extents,
     /// The kind of records that is counted: the query's, or the main kind of the last snapshot.
@@ -43,20 +43,19 @@ pub struct Evaluator<D> {
 pub struct Answer<S> {
     /// The report.
     pub report: Report,
-    /// The sources at the moment of the report.
+    /// The sources at the time of the report.
     pub sources: Vec<S>,
-    /// Different offsets from UTC of time stamps, in seconds: of the first and the last record
-    /// of each segment.
+    /// The distinct offsets from UTC of the first and last time stamp of each segment, in seconds.
     pub offsets_s: Vec<i32>,
-    /// Records that have not expired, whether or not they pass the filter.
+    /// The number of records that have not expired, whether or not they pass the filter.
     pub rows_kept: u64,
     /// The first and the last time of all records of the report's kind, in nanoseconds since 1970.
     pub log_ns: Option<(i64, i64)>,
-    /// Why the periods of the query could not be compared. The report is about all records then.
+    /// Why the periods could not be compared. In that case the report covers all records.
     pub period_error: Option<PeriodError>,
 }
 
-/// The report about the current records of a data set. It uses up to `jobs` threads.
+/// Reports on the current records of a data set, on up to `jobs` threads.
 ///
 /// # Errors
 /// Fails if the query is not valid for this data.
@@ -70,8 +69,8 @@ pub fn report<D: Snapshots>(
     Ok(answer.map(|answer| answer.report).unwrap_or_default())
 }
 
-/// The query with its times as instants, see [`Query::settled`]. If the query has no zone, dates
-/// are in that of the first record with a time, or in UTC before there is one.
+/// Returns the query with its times as instants, see [`Query::settled`]. If the query has no zone,
+/// dates are in the zone of the first record with a time, or in UTC if there is none.
 ///
 /// # Errors
 /// Fails if a time or the zone of the query is not valid.
@@ -81,8 +80,8 @@ pub fn settled<D: Snapshots>(query: &Query, data: &D, now: &Now) -> Result<Query
 }
 
 impl<D: Snapshots> Evaluator<D> {
-    /// An evaluator that has counted nothing. It uses up to `jobs` threads. Times in the query
-    /// are RFC 3339, see [`settled`].
+    /// Creates an evaluator that has counted nothing and uses up to `jobs` threads. Times in the
+    /// query are RFC 3339, see [`settled`].
     ///
     /// # Errors
     /// Fails if the query is not valid for this data.
@@ -95,7 +94,7 @@ impl<D: Snapshots> Evaluator<D> {
         Ok(Self { data, query, bounds, now, before, overlay, unfiltered, extents, kind })
     }
 
-    /// An evaluator for another query about the same data set.
+    /// Creates an evaluator for another query about the same data set.
     ///
     /// # Errors
     /// Fails if the query is not valid for this data.
@@ -119,23 +118,23 @@ impl<D: Snapshots> Evaluator<D> {
         &self.query
     }
 
-    /// Memory of answers that are kept as a base for others, in bytes.
+    /// Returns the memory of the answers kept as a base for others, in bytes.
     pub fn memory_bytes(&self) -> usize {
         let others = [&self.before, &self.unfiltered].into_iter().flatten();
         let overlay = self.overlay.as_ref().map_or(0, Overlay::memory_bytes);
         self.now.memory_bytes() + overlay + others.map(Counter::memory_bytes).sum::<usize>()
     }
 
-    /// Memory of all answers, in bytes: those that are kept as a base for others, and the current
-    /// one. Answers that several evaluators share are counted for each.
+    /// Returns the memory of all answers, current and kept, in bytes. An answer that several
+    /// evaluators share counts for each of them.
     pub fn total_memory_bytes(&self) -> usize {
         let before = self.before.as_ref().map_or(0, Counter::total_memory_bytes);
         let overlay = self.overlay.as_ref().map_or(0, Overlay::total_memory_bytes);
         self.now.total_memory_bytes() + before + overlay
     }
 
-    /// Counts the records that are new, and answers. `None` if `abandoned` became true
-    /// meanwhile; the counts of this query may be lost then.
+    /// Counts the new records and answers. Returns `None` if `abandoned` became true; the counts of
+    /// this query may be lost in that case.
     pub fn answer(&mut self, abandoned: &AtomicBool) -> Option<Answer<D::Source>> {
         loop {
             let snapshot = self.data.snapshot();
@@ -158,7 +157,7 @@ impl<D: Snapshots> Evaluator<D> {
         let range_ns = || self.extents.time_range_ns(&snapshot, self.kind);
         let periods = self.bounds.map(|bounds| bounds.periods(range_ns()));
         self.set_periods(periods.and_then(Result::ok))?;
-        // First, while the previous answer is still known: it often is about the same time.
+        // First, while the previous answer is still known: it is often about the same time.
         self.set_unfiltered()?;
         self.now.count(&snapshot, abandoned)?;
         self.set_overlay(periods.and_then(Result::ok))?;
@@ -185,18 +184,18 @@ impl<D: Snapshots> Evaluator<D> {
         })
     }
 
-    /// Points the counters at the periods that are compared, if there are any.
+    /// Sets the counters to the compared periods, if there are any.
     fn set_periods(&mut self, periods: Option<Periods>) -> Result<(), Interruption> {
         let mut query = filter_of(&self.query, self.kind);
         let Some(Periods { now, before }) = periods else {
             self.before = None;
-            return point(&mut self.now, query);
+            return retarget(&mut self.now, query);
         };
         let plain = query.clauses.clone();
         query.clauses.extend(before.clauses());
         let counter = match self.before.take() {
             Some(mut counter) => {
-                point(&mut counter, query.clone())?;
+                retarget(&mut counter, query.clone())?;
                 counter
             }
             None => self.now.change(query.clone()).map_err(|_| Interruption::Abandoned)?,
@@ -204,10 +203,10 @@ impl<D: Snapshots> Evaluator<D> {
         self.before = Some(counter);
         query.clauses = plain;
         query.clauses.extend(now.clauses());
-        point(&mut self.now, query)
+        retarget(&mut self.now, query)
     }
 
-    /// Points the overlay at the period of the report, if the query asks for one.
+    /// Sets the overlay to the period of the report, if the query has an overlay.
     fn set_overlay(&mut self, periods: Option<Periods>) -> Result<(), Interruption> {
         let is_outdated = |overlay: &Overlay<D>| overlay.lacks_blocks(&self.data, &self.query);
         if self.overlay.as_ref().is_none_or(is_outdated) {
@@ -215,12 +214,12 @@ impl<D: Snapshots> Evaluator<D> {
             self.overlay = overlay.map_err(|_| Interruption::Abandoned)?;
         }
         match &mut self.overlay {
-            Some(overlay) => overlay.point(&self.query, periods),
+            Some(overlay) => overlay.retarget(&self.query, periods),
             None => Ok(()),
         }
     }
 
-    /// Points the counter of unfiltered records at the time of the report, if the query has other
+    /// Sets the counter of unfiltered records to the time of the report, if the query has other
     /// conditions.
     fn set_unfiltered(&mut self) -> Result<(), Interruption> {
         if !self.now.is_filtered() {
@@ -230,9 +229,9 @@ impl<D: Snapshots> Evaluator<D> {
         }
         let query = unfiltered_query(self.now.query());
         match &mut self.unfiltered {
-            // Most changes of a filter leave the time as it is.
+            // Most changes of a filter keep the time.
             Some(unfiltered) if unfiltered.is_for_time_of(&self.now, &query) => Ok(()),
-            Some(unfiltered) => point(unfiltered, query),
+            Some(unfiltered) => retarget(unfiltered, query),
             None => {
                 let counter = self.now.change_to(query, CountedAggregates::UnfilteredHistogram);
                 self.unfiltered = Some(counter.map_err(|_| Interruption::Abandoned)?);
@@ -241,7 +240,7 @@ impl<D: Snapshots> Evaluator<D> {
         }
     }
 
-    /// The first and the last time of the log, for the records that the chart shows.
+    /// Returns the first and the last time of the records that the chart shows.
     fn log_ns(&self, snapshot: &Snapshot<D::Source>) -> Option<(i64, i64)> {
         let own = self.extents.time_range_ns(snapshot, self.kind);
         let overlaid = self.overlay.as_ref().zip(self.query.overlay).and_then(|(overlay, kind)| {
@@ -287,13 +286,14 @@ impl<D: Snapshots> Evaluator<D> {
     }
 }
 
-/// The part of a query that decides what is counted, about records of a kind.
+/// Returns the query about one kind of records, without the id and the comparison, which the counts
+/// do not depend on.
 pub(crate) fn filter_of(query: &Query, kind: RecordKind) -> Query {
     Query { id: 0, compare: None, kind: Some(kind), ..query.clone() }
 }
 
 /// Makes a counter count the records of a query.
-pub(crate) fn point<D: Snapshots>(
+pub(crate) fn retarget<D: Snapshots>(
     counter: &mut Counter<D>,
     query: Query,
 ) -> Result<(), Interruption> {

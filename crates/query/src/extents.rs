@@ -1,12 +1,12 @@
-//! Times of the segments of a data set.
+//! The kinds and times of the segments of a data set.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use weir_core::{Segment, Snapshot, SnapshotSegment, TimeBounds};
 use weir_view::{KindCount, RecordKind};
 
-/// The kind and the times of each segment of the last snapshot, so that only new segments are
-/// read.
+/// The kind and the times of each segment of the last snapshot. It is kept, so that an update reads
+/// only new segments.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Extents(Vec<Extent>);
 
@@ -20,7 +20,7 @@ struct Extent {
 }
 
 impl Extents {
-    /// Forgets the segments that left, and adds the new ones.
+    /// Removes the segments that left, and adds the new ones.
     pub(crate) fn update<S>(&mut self, snapshot: &Snapshot<S>) {
         let mut numbers = snapshot.segments.iter().map(|segment| segment.number).peekable();
         self.0.retain(|extent| {
@@ -31,7 +31,8 @@ impl Extents {
         self.0.extend(snapshot.segments.iter_from(self.0.len()).map(Extent::of));
     }
 
-    /// The offsets from UTC of the first and the last record of each segment, in seconds.
+    /// Returns the distinct offsets from UTC of the first and last record of each segment, in
+    /// seconds.
     pub(crate) fn offsets_s(&self) -> Vec<i32> {
         let mut offsets_s: Vec<[Option<i32>; 2]> =
             self.0.iter().map(|extent| extent.offsets_s).collect();
@@ -40,7 +41,7 @@ impl Extents {
         distinct.into_iter().collect()
     }
 
-    /// The number of rows of each kind that have not expired.
+    /// Returns the number of unexpired rows of each kind.
     pub(crate) fn kinds<S>(&self, snapshot: &Snapshot<S>) -> Vec<KindCount> {
         let mut records = BTreeMap::<RecordKind, u64>::new();
         for (extent, segment) in self.0.iter().zip(snapshot.segments.iter()) {
@@ -50,8 +51,8 @@ impl Extents {
         records.into_iter().map(count).filter(|count| count.records > 0).collect()
     }
 
-    /// The first and the last time of the rows of a kind that have not expired, in nanoseconds
-    /// since 1970.
+    /// Returns the first and the last time of the unexpired rows of a kind, in nanoseconds since
+    /// 1970.
     pub(crate) fn time_range_ns<S>(
         &self,
         snapshot: &Snapshot<S>,

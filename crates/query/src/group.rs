@@ -1,4 +1,4 @@
-//! The records of each value of a field.
+//! Groups records by the values of a field.
 
 use std::cmp::Reverse;
 
@@ -7,8 +7,8 @@ use weir_view::{Group, GroupRest, PeriodTally, Tally};
 
 use crate::tallies::{FieldValues, first_by, hidden_max, sum};
 
-/// The `top` most frequent values of a field in an answer, compared with an answer about the
-/// period before if there is one. `None` if the data set has no such field.
+/// Returns the `top` most frequent values of a field in an answer, compared with the answer about
+/// the previous period if there is one. Returns `None` if the data set has no such field.
 pub(crate) fn group(
     field: &str,
     values: &Values,

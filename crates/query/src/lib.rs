@@ -53,7 +53,9 @@ pub use blocks::{
     filter_and_zone,
 };
 pub use evaluator::{Answer, Evaluator, report, settled};
-pub use export::{ExportCounts, ExportError, ExportFormat, RowExport, SegmentExport};
+pub use export::{
+    ExportCounts, ExportError, ExportFormat, LinePlace, LinePlaces, RowExport, SegmentExport,
+};
 pub use limit_curve::{limit_curve, limit_grid, suggestion};
 pub use lines::LineFinder;
 pub use periods::PeriodError;

@@ -1,4 +1,4 @@
-//! What each burst of a limit would have caught.
+//! Computes what each burst of a limit would have caught.
 
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
@@ -8,20 +8,20 @@ use crate::spread::spread;
 use weir_rules::{LimitSweep, SweptSetting};
 use weir_view::{CurvePoint, LimitCurve, Suggestion};
 
-/// The parts that the keys are divided into, for each thread: one with many requests should not be
-/// the last.
+/// The number of key ranges for each thread. Several, so that a key with many requests does not
+/// keep one thread busy alone at the end.
 const PARTS_PER_JOB: usize = 4;
 
-/// The most bursts on a curve.
+/// The maximum number of bursts on a curve.
 const POINTS_MAX: usize = 96;
 
-/// Up to this burst a curve has every one.
+/// A curve has every burst up to this one.
 const DENSE_BURSTS: u32 = 32;
 
-/// The most peaks with a curve.
+/// The maximum number of peaks with a curve.
 const PEAKS_MAX: usize = 100_000;
 
-/// Returns what each burst catches, at the rate of the limit itself.
+/// Returns what each burst catches at the limit's own rate.
 pub fn limit_curve(sweep: &LimitSweep) -> LimitCurve {
     let mut peaks = sweep.peaks(0..sweep.keys(), sweep.rate());
     peaks.retain(|peak| *peak > 0.0);
@@ -39,7 +39,7 @@ pub fn limit_curve(sweep: &LimitSweep) -> LimitCurve {
     LimitCurve { rate: sweep.rate() as f64 / 1_000.0, burst: sweep.burst(), points, peaks }
 }
 
-/// Returns the burst that the peaks argue for, at the rate of the limit itself; `None` without
+/// Suggests a burst from the peaks, at the limit's own rate. Returns `None` if there are no
 /// requests.
 pub fn suggestion(sweep: &LimitSweep) -> Option<Suggestion> {
     let mut peaks = sweep.peaks(0..sweep.keys(), sweep.rate());
@@ -55,11 +55,11 @@ pub fn suggestion(sweep: &LimitSweep) -> Option<Suggestion> {
     })
 }
 
-/// The work of [`limit_grid`], which can be interrupted.
+/// As [`limit_grid`], but interruptible.
 ///
 /// # Errors
-/// If `abandoned` becomes true.
-pub(crate) fn swept_grid(
+/// Fails if `abandoned` becomes true.
+pub(crate) fn sweep_grid(
     sweep: &LimitSweep,
     rates: &[i64],
     bursts: &[u32],
@@ -84,18 +84,18 @@ pub(crate) fn swept_grid(
     Ok(grid)
 }
 
-/// Returns what every burst does at every rate, a list for each rate, on up to `jobs` threads. Rates
-/// are in thousandths of a request in a second, bursts in requests.
+/// Returns what each burst catches at each rate: a list for each rate. Rates are in thousandths of
+/// a request per second, bursts in requests. Uses up to `jobs` threads.
 pub fn limit_grid(
     sweep: &LimitSweep,
     rates: &[i64],
     bursts: &[u32],
     jobs: usize,
 ) -> Vec<Vec<SweptSetting>> {
-    swept_grid(sweep, rates, bursts, jobs, &AtomicBool::new(false)).unwrap_or_default()
+    sweep_grid(sweep, rates, bursts, jobs, &AtomicBool::new(false)).unwrap_or_default()
 }
 
-/// Bursts from 0 to `last`: each one at first, then with growing distances.
+/// Returns bursts from 0 to `last`: every one at first, then at growing distances.
 fn bursts(last: u32) -> Vec<u32> {
     let mut bursts: Vec<u32> = (0..=last.min(DENSE_BURSTS)).collect();
     let steps = POINTS_MAX - bursts.len();

@@ -1,15 +1,15 @@
-//! The order of the lines of a data set: that of the sources, and of each source that of its lines.
+//! The order of the lines of a data set: by source, and by offset within a source.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use weir_core::{RowBits, Segment, SnapshotSegment};
 
-/// Segments of one source whose lines lie between each other's; usually only one, and never more
-/// than those of one block.
+/// Segments of one source whose lines interleave. Usually there is only one, and never more than
+/// one block's segments.
 pub(crate) type SegmentGroup<'a> = Vec<&'a SnapshotSegment>;
 
-/// Puts segments in the order of their lines.
+/// Groups segments and puts the groups in line order.
 pub(crate) fn in_line_order<'a>(
     segments: impl IntoIterator<Item = &'a SnapshotSegment>,
 ) -> Vec<SegmentGroup<'a>> {
@@ -30,8 +30,8 @@ pub(crate) fn in_line_order<'a>(
     groups
 }
 
-/// The selected rows of a group with these numbers, in the order of their lines. A row is stated by
-/// the index of its segment in the group, and its number there.
+/// Returns the selected rows of a group with these numbers, in line order. Each row is given as the
+/// index of its segment in the group and its row number there.
 pub(crate) fn rows_in_line_order(
     group: &[(&Segment, Arc<RowBits>)],
     numbers: Range<usize>,
@@ -41,7 +41,7 @@ pub(crate) fn rows_in_line_order(
     for (index, (_, rows)) in group.iter().enumerate() {
         let mut number = 0;
         rows.selection().for_each(|row| {
-            // All of them have to be put in order, unless there is only one segment.
+            // All rows have to be sorted, unless there is only one segment.
             if !alone || numbers.contains(&number) {
                 places.push((index, row));
             }

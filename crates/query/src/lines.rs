@@ -1,4 +1,4 @@
-//! The places of the lines of the records that a query selects.
+//! Finds the lines of the records that a query selects.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -16,29 +16,29 @@ use crate::extents::Extents;
 use crate::line_order::{SegmentGroup, in_line_order, rows_in_line_order};
 use crate::spread::spread;
 
-/// The most sources that are listed: no command names more.
+/// The maximum number of listed sources: no command names more.
 const SOURCES_MAX: usize = 1_000;
 
 /// Finds the lines of the records that a query selects, part by part.
 ///
-/// The order is that of the sources, and of each source that of its lines. A part is found by the
-/// number of its first line without reading the lines before it.
+/// Lines are ordered by source and by offset. A part is found by the number of its first line,
+/// without reading the lines before it.
 ///
 /// # Memory
-/// One bit for each record of the kind, kept for the next part of the same query, and no more than
-/// that between two parts: segments that expire meanwhile are freed. If blocks have lines of
-/// several formats, a part of them takes 16 bytes for each of their selected lines meanwhile.
+/// Between two parts, one bit for each record of the kind, kept for the next part of the same
+/// query. It does not keep segments: those that expire are freed. During a call, blocks with lines
+/// of several formats take another 16 bytes for each of their selected lines.
 #[derive(Debug, Default)]
 pub struct LineFinder {
-    /// The query that `passing` belongs to.
+    /// The query of `passing`.
     query: Query,
     epoch: u64,
-    /// The rows that the query selects, by the number of the segment.
+    /// The rows that the query selects, by segment number.
     passing: HashMap<u64, (TimeBounds, Arc<RowBits>)>,
     is_estimated: bool,
 }
 
-/// Segments of one source whose lines lie between each other's; usually only one.
+/// Segments of one source whose lines interleave; usually only one.
 struct Run<'a> {
     segments: Vec<(&'a Segment, Arc<RowBits>)>,
     /// The number of selected lines.
@@ -46,11 +46,11 @@ struct Run<'a> {
 }
 
 impl LineFinder {
-    /// Finds up to `count` lines after the first `from` of them, on up to `jobs` threads. Beyond the
-    /// last line there are none, but the total is counted all the same. Times in the query are RFC
-    /// 3339, see [`settled`](crate::settled). `None` if `abandoned` became true meanwhile.
+    /// Finds up to `count` lines after the first `from` ones, on up to `jobs` threads. If `from` is
+    /// past the end, the answer has no lines, but still the total. Times in the query are RFC 3339,
+    /// see [`settled`](crate::settled). Returns `None` if `abandoned` became true.
     ///
-    /// The texts of the lines and their sources are left for the caller to add.
+    /// The caller adds the texts of the lines and their sources.
     ///
     /// # Errors
     /// Fails if the query is not valid for this data.
@@ -83,7 +83,7 @@ impl LineFinder {
         let mut extents = Extents::default();
         extents.update(snapshot);
         let kind = query.kind.unwrap_or_else(|| main_kind(&extents.kinds(snapshot)));
-        // Only what selects records, so that a change of anything else keeps the rows.
+        // Without the parts that do not select records, so that changes to them keep the rows.
         let query = Query {
             clauses: query.clauses.clone(),
             conditions: query.conditions.clone(),
@@ -115,7 +115,7 @@ impl LineFinder {
         Ok(Ok(LinesAnswer { kind, total, from, lines, sources, source_numbers, estimated }))
     }
 
-    /// Learns the rows of the segments that the query selects, and forgets those of all others.
+    /// Determines the selected rows of new segments, and drops the rows of segments that have left.
     fn select<D: Snapshots>(
         &mut self,
         data: &D,
@@ -162,7 +162,7 @@ impl LineFinder {
         Ok(Ok(()))
     }
 
-    /// The segments with selected rows, in the order of their lines.
+    /// Returns the segments with selected rows, in line order.
     fn runs<'a>(&self, segments: &[&'a SnapshotSegment]) -> Vec<Run<'a>> {
         let rows = |segment: &SnapshotSegment| {
             let (_, rows) = self.passing.get(&segment.number)?;
@@ -181,14 +181,14 @@ impl LineFinder {
 }
 
 impl<'a> Run<'a> {
-    /// The selected lines with these numbers among those of the run.
+    /// Returns the lines of the run with these numbers, counted among its selected lines.
     fn places(&self, numbers: Range<usize>) -> impl Iterator<Item = (&'a Segment, usize)> {
         let rows = rows_in_line_order(&self.segments, numbers).into_iter();
         rows.map(|(index, row)| (self.segments[index].0, row))
     }
 }
 
-/// The numbers of the sources, each once.
+/// Returns the number of each source once.
 fn source_numbers(runs: &[Run<'_>]) -> Vec<u32> {
     let sources = runs.iter().filter_map(|run| run.segments.first());
     let mut numbers: Vec<u32> = sources.map(|(segment, _)| segment.source()).collect();
@@ -197,7 +197,7 @@ fn source_numbers(runs: &[Run<'_>]) -> Vec<u32> {
     numbers
 }
 
-/// The segments and rows of up to `count` lines after the first `from`.
+/// Returns the segments and rows of up to `count` lines after the first `from` ones.
 fn places<'a>(runs: &[Run<'a>], from: u64, count: usize) -> Vec<(&'a Segment, usize)> {
     let mut places = Vec::new();
     let mut before = 0;

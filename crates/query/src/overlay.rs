@@ -1,4 +1,4 @@
-//! The records that are laid over those of a report.
+//! Counts the records that a chart overlays on those of a report.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -8,24 +8,26 @@ use weir_view::{Clause, Layer, Operator, Query, QueryError, RecordKind};
 
 use crate::blocks::BLOCK_MESSAGES;
 use crate::counter::{CountedAggregates, Counter, Interruption};
-use crate::evaluator::{filter_of, point};
+use crate::evaluator::{filter_of, retarget};
 use crate::periods::Periods;
 
-/// Counts the records that a query overlays, over time: those of a kind, and beside firewall
-/// events the blocks that error logs state, by what they did.
+/// Counts the overlaid records over time. An overlay of firewall events also counts the blocks in
+/// error logs, by what was done to the request.
 #[derive(Debug)]
 pub(crate) struct Overlay<D> {
     events: Counter<D>,
-    /// The clauses of each label in [`block_clauses`], with their counts.
+    /// The blocks in error logs: the label and the clause from [`block_clauses`], and their
+    /// counter.
     blocks: Vec<(&'static str, Clause, Counter<D>)>,
     ahead_s: i64,
 }
 
 impl<D: Snapshots> Overlay<D> {
-    /// The overlay of a query, if it has one. `own` counts the records of the report.
+    /// Creates the overlay of a query, if the query has one. `own` counts the records of the
+    /// report.
     ///
     /// # Errors
-    /// If the query is not valid for this data.
+    /// Fails if the query is not valid for this data.
     pub(crate) fn new(
         data: &Arc<D>,
         own: &Counter<D>,
@@ -36,9 +38,10 @@ impl<D: Snapshots> Overlay<D> {
         let mut blocks = Vec::new();
         if query.overlay == Some(RecordKind::FirewallEvent) && has_messages {
             for (label, clause) in block_clauses() {
-                // Answers about requests are no base for these, and would count as memory of each.
+                // Separate caches: answers about requests are useless here, and would count as
+                // memory of each.
                 let query = blocks_query(&events_query, &clause);
-                let counter = own.apart(query, CountedAggregates::Histogram)?;
+                let counter = own.change_without_cache(query, CountedAggregates::Histogram)?;
                 blocks.push((label, clause, counter));
             }
         }
@@ -47,10 +50,10 @@ impl<D: Snapshots> Overlay<D> {
         Ok(Some(Self { events, blocks, ahead_s }))
     }
 
-    /// The overlay of another query about the same data set, if it has one.
+    /// Creates the overlay of another query about the same data set, if that query has one.
     ///
     /// # Errors
-    /// If the query is not valid for this data.
+    /// Fails if the query is not valid for this data.
     pub(crate) fn change(&self, query: &Query) -> Result<Option<Self>, QueryError> {
         let Some(events) = overlay_of(query)? else { return Ok(None) };
         let mut blocks = Vec::new();
@@ -67,15 +70,15 @@ impl<D: Snapshots> Overlay<D> {
         }))
     }
 
-    /// Whether the data has got messages that this overlay does not count.
+    /// Returns whether the data now has error messages that this overlay does not count.
     pub(crate) fn lacks_blocks(&self, data: &D, query: &Query) -> bool {
         let is_of_events = query.overlay == Some(RecordKind::FirewallEvent);
         let has_messages = || data.values().schema().text_column_by_name(MESSAGE).is_some();
         is_of_events && self.blocks.is_empty() && has_messages()
     }
 
-    /// Points the counters at the period of a report.
-    pub(crate) fn point(
+    /// Sets the counters to the period of a report.
+    pub(crate) fn retarget(
         &mut self,
         query: &Query,
         periods: Option<Periods>,
@@ -85,9 +88,9 @@ impl<D: Snapshots> Overlay<D> {
         // The query was valid when it was asked.
         let events = overlay_of(&query).ok().flatten().ok_or(Interruption::Abandoned)?;
         for (_, clause, counter) in &mut self.blocks {
-            point(counter, blocks_query(&events, clause))?;
+            retarget(counter, blocks_query(&events, clause))?;
         }
-        point(&mut self.events, events)
+        retarget(&mut self.events, events)
     }
 
     /// Counts the records of a snapshot.
@@ -103,7 +106,7 @@ impl<D: Snapshots> Overlay<D> {
         self.blocks.iter_mut().try_for_each(|(_, _, counter)| counter.count(snapshot, abandoned))
     }
 
-    /// What was counted: the events first, without a label.
+    /// Returns the counts: the events first, without a label, then the blocks.
     pub(crate) fn layers(&self) -> Vec<Layer<'_>> {
         let ahead_s = self.ahead_s;
         let events = Layer { label: None, evaluation: self.events.evaluation(), ahead_s };
@@ -115,7 +118,7 @@ impl<D: Snapshots> Overlay<D> {
         std::iter::once(events).chain(blocks).collect()
     }
 
-    /// The first and the last time of the blocks in error logs, by the clock of the report.
+    /// Returns the first and the last time of the blocks in error logs, by the report's clock.
     pub(crate) fn blocks_ns(&self) -> Option<(i64, i64)> {
         let range =
             |(_, _, counter): &(_, _, Counter<D>)| counter.evaluation().totals().time_range_ns;
@@ -124,18 +127,18 @@ impl<D: Snapshots> Overlay<D> {
         all.map(|range_ns| self.by_own_clock(range_ns))
     }
 
-    /// A range of times of the overlaid records, by the clock of the report.
+    /// Converts a range of times of the overlaid records to the report's clock.
     pub(crate) fn by_own_clock(&self, (first_ns, last_ns): (i64, i64)) -> (i64, i64) {
         let ahead_ns = self.ahead_s.saturating_mul(SECOND_NS);
         (first_ns.saturating_sub(ahead_ns), last_ns.saturating_sub(ahead_ns))
     }
 
-    /// Memory of answers that are kept as a base for others, in bytes.
+    /// Returns the memory of the answers kept as a base for others, in bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.counters().map(Counter::memory_bytes).sum()
     }
 
-    /// Memory of all answers, in bytes.
+    /// Returns the memory of all answers, in bytes.
     pub(crate) fn total_memory_bytes(&self) -> usize {
         self.counters().map(Counter::total_memory_bytes).sum()
     }
@@ -147,11 +150,10 @@ impl<D: Snapshots> Overlay<D> {
 
 const SECOND_NS: i64 = 1_000_000_000;
 
-/// The field of the messages of error logs.
+/// The field with the messages of error logs.
 const MESSAGE: &str = "message";
 
-/// The query about the records that a query overlays: they are stacked by the leading field of
-/// their kind.
+/// Returns the query for the overlaid records, stacked by the leading field of their kind.
 fn overlay_of(query: &Query) -> Result<Option<Query>, QueryError> {
     let Some(kind) = query.overlay else { return Ok(None) };
     let overlay = Query { stack: STATUS_CLASS.to_owned(), group: None, ..query.clone() };
@@ -159,14 +161,15 @@ fn overlay_of(query: &Query) -> Result<Option<Query>, QueryError> {
     Ok(Some(filter_of(&overlay, kind)))
 }
 
-/// The query about error-log lines that a clause selects, in place of firewall events.
+/// Returns the query for the error-log lines that a clause selects, under the same conditions as
+/// `events`.
 fn blocks_query(events: &Query, clause: &Clause) -> Query {
     let mut query = filter_of(events, RecordKind::ErrorLogLine);
     query.clauses.push(clause.clone());
     query
 }
 
-/// The clauses that select the blocks in error logs, by what these did to a request.
+/// Returns the clauses that select blocks in error logs, by what was done to the request.
 fn block_clauses() -> Vec<(&'static str, Clause)> {
     let mut clauses: Vec<(&'static str, Clause)> = Vec::new();
     for message in &BLOCK_MESSAGES {

@@ -7,28 +7,28 @@ use weir_view::{Clause, Compare, Operator, Period, QueryError};
 
 const SECOND_NS: i64 = 1_000_000_000;
 
-/// A period of time: from an instant up to another one, in nanoseconds since 1970.
+/// A half-open period of time, in nanoseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PeriodNs {
     pub(crate) since_ns: i64,
     pub(crate) until_ns: i64,
 }
 
-/// A period, and the one of the same length before it.
+/// A period, and the previous one of the same length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Periods {
     pub(crate) now: PeriodNs,
     pub(crate) before: PeriodNs,
 }
 
-/// Why there is no period to compare with another one.
+/// Why two periods cannot be compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PeriodError {
     /// No record has a time.
     NoTime,
     /// The period begins after the last record, or ends before it begins.
     Empty,
-    /// The log covers too short a time to be halved.
+    /// The log covers too short a time to be divided into two periods.
     TooShort,
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// Reads the bounds, which are RFC 3339.
+    /// Parses the bounds, which are RFC 3339.
     ///
     /// # Errors
     /// Fails if one of them is not a time.
@@ -67,10 +67,10 @@ impl Bounds {
         Ok(Self { since_ns: instant(&compare.since)?, until_ns: instant(&compare.until)? })
     }
 
-    /// The periods in a log whose first and last time are given.
+    /// Returns the two periods, given the first and the last time of the log.
     ///
-    /// A period without an end ends with the log, in whole seconds. Without a start, the time
-    /// of the log up to its end is halved.
+    /// Without an end, the period ends with the log, rounded up to whole seconds. Without a start,
+    /// the time of the log up to the end is halved.
     ///
     /// # Errors
     /// Fails if a period would be empty.
@@ -92,7 +92,7 @@ impl Bounds {
 }
 
 impl Periods {
-    /// The two halves of a time, in whole seconds.
+    /// Halves a time, in whole seconds.
     fn halves(first_ns: i64, end_ns: i64) -> Result<Self, PeriodError> {
         let first_ns = first_ns.div_euclid(SECOND_NS).saturating_mul(SECOND_NS);
         let length_s = end_ns.saturating_sub(first_ns) / SECOND_NS;
@@ -106,7 +106,7 @@ impl Periods {
 }
 
 impl PeriodNs {
-    /// The conditions on the time of its records.
+    /// Returns the conditions on the time of the period's records.
     pub(crate) fn clauses(self) -> [Clause; 2] {
         let clause = |op, unix_ns| Clause {
             field: "time".to_owned(),
@@ -116,7 +116,7 @@ impl PeriodNs {
         [clause(Operator::GreaterOrEqual, self.since_ns), clause(Operator::Less, self.until_ns)]
     }
 
-    /// Its bounds as text, in a zone.
+    /// Returns the bounds as text in a zone.
     pub(crate) fn in_zone(self, zone: &Zone) -> Period {
         let stamp = |unix_ns: i64| {
             let offset_s = zone.offset_s(unix_ns.div_euclid(SECOND_NS));
@@ -132,7 +132,7 @@ mod tests {
 
     const S: i64 = super::SECOND_NS;
 
-    /// In seconds, of a log from 100.5 to 199.5.
+    /// In seconds; the log runs from 100.5 to 199.5.
     fn periods(since: Option<i64>, until: Option<i64>) -> Option<[(i64, i64); 2]> {
         let [since_ns, until_ns] = [since, until].map(|bound| bound.map(|bound| bound * S));
         let log_ns = Some((100 * S + S / 2, 199 * S + S / 2));

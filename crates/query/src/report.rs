@@ -12,11 +12,11 @@ use weir_view::{
 use crate::counter::CountedAggregates;
 use crate::group::group;
 
-/// The evaluations that [`report_of_fold`] takes: one question about each kind of records, or
-/// about the one kind that the query names.
+/// Creates the evaluations that [`report_of_fold`] takes: one for each kind of records, or only for
+/// the kind that the query names.
 ///
 /// # Errors
-/// If the query is not valid for these values.
+/// Fails if the query is not valid for these values.
 pub fn evaluation_by_kind(
     query: &Query,
     values: &Values,
@@ -47,16 +47,16 @@ fn of_each_kind(
     })
 }
 
-/// The query whose unfiltered records are shown behind those of another query.
+/// Returns the query for the unfiltered records that a chart shows in the background.
 pub(crate) fn unfiltered_query(query: &Query) -> Query {
     let stack = STATUS_CLASS.to_owned();
     Query { stack, group: None, overlay: None, overlay_ahead_s: 0, ..query.clone() }
 }
 
-/// The report of counts that were made while the sources were read. `query` is the query that
-/// was counted; a comparison in it is ignored, because it needs the records.
+/// Builds the report of a fold over the sources. `query` is the query that was counted. A
+/// comparison in it is ignored, because it needs the records.
 ///
-/// If the query names no kind, the report is about the [main kind](main_kind), and has reports
+/// If the query names no kind, the report is about the [main kind](main_kind), and contains reports
 /// about the others.
 pub fn report_of_fold<S: LogSource>(
     evaluations: &EvaluationByKind,
@@ -74,7 +74,7 @@ pub fn report_of_fold<S: LogSource>(
     let top = query.top as usize;
     let of_kind = |kind: RecordKind| {
         let counted = evaluations.of(kind.into()).map(Cow::Borrowed);
-        // There may be no record of the kind that the query names.
+        // The data may have no record of the kind that the query names.
         let evaluation = counted.unwrap_or_else(|| Cow::Owned(evaluations.blank(kind.into())));
         let range_ns = axis_ns(&evaluation, evaluations.time_range_ns(kind.into()));
         let unfiltered = evaluations.unfiltered(kind.into());
@@ -93,10 +93,10 @@ pub fn report_of_fold<S: LogSource>(
     report
 }
 
-/// The time axis of an evaluation: the time that its conditions name. A start or an end that they
-/// do not name is that of the log. `None` if the log has no time.
+/// Returns the time axis of an evaluation: the time range of its conditions. A missing start or end
+/// is taken from the log. Returns `None` if the log has no time.
 ///
-/// A single bound outside the log does not lengthen the axis: there is nothing to see.
+/// A single bound outside the log does not lengthen the axis, because there is nothing to see.
 pub(crate) fn axis_ns(evaluation: &Evaluation, log_ns: Option<(i64, i64)>) -> Option<(i64, i64)> {
     let (since_ns, until_ns) = evaluation.filter().time_range_ns();
     let (first_ns, last_ns) = log_ns?;
@@ -108,7 +108,8 @@ pub(crate) fn axis_ns(evaluation: &Evaluation, log_ns: Option<(i64, i64)>) -> Op
     (range_ns.0 <= range_ns.1).then_some(range_ns)
 }
 
-/// The report about one kind, without a group. `kinds` are the records of each kind.
+/// Builds the report about one kind, without a group. `kinds` are the numbers of records of each
+/// kind.
 pub(crate) fn plain_report<S: LogSource>(
     timeline: &Timeline<'_>,
     values: &Values,
@@ -126,7 +127,7 @@ pub(crate) fn plain_report<S: LogSource>(
         .of_formats(&snapshot.formats, query.field_names())
 }
 
-/// The sources that were not read whole.
+/// Returns the sources that were not read completely.
 pub(crate) fn incomplete<S: LogSource>(sources: &[S]) -> Vec<IncompleteSource> {
     let incomplete = |source: &S| {
         let reason = source.defect()?;

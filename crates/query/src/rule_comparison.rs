@@ -1,4 +1,4 @@
-//! The keys that two rules catch.
+//! Compares the keys that two rules catch.
 
 use std::collections::HashSet;
 
@@ -7,21 +7,20 @@ use weir_view::{KeySet, RuleComparison, RuleSide};
 
 use crate::rules::RuleAnswer;
 
-/// The most keys in a list.
+/// The maximum number of keys in a list.
 const LISTED_MAX: usize = 500;
 
-/// Returns the keys of which a report has a rejected request, those farthest over the limit first.
-/// A key of several limits may be there several times.
+/// Returns the keys with a rejected request, those farthest over the limit first. A key may occur
+/// once for each limit of the rule.
 pub(crate) fn caught(report: &RuleReport) -> Vec<Box<[u8]>> {
     let trips = report.trips.iter().filter(|trip| trip.verdict == Verdict::Rejected);
     trips.map(|trip| trip.key.clone().into_boxed_slice()).collect()
 }
 
-/// Compares the keys that the rules of two texts catch. They must have been replayed over the same
+/// Compares the keys that the rules of two texts catch. Both must have been replayed over the same
 /// records, with [`RuleOptions::has_caught`](crate::RuleOptions::has_caught).
 ///
-/// The counts are exact as long as a rule catches at most a million keys, which is the most that a
-/// report has.
+/// The counts are exact if each rule catches at most a million keys, the limit of a report.
 pub fn compare_rules(first: &[RuleAnswer], second: &[RuleAnswer]) -> RuleComparison {
     let keys = |answers: &'_ [RuleAnswer]| -> HashSet<Box<[u8]>> {
         answers.iter().flat_map(|answer| answer.caught.iter().cloned()).collect()

@@ -19,41 +19,42 @@ use crate::limit_curve::limit_curve;
 use crate::rule_comparison::caught;
 use crate::spread::spread;
 
-/// The segments that are observed at once, before their events are replayed.
+/// The number of segments that are observed before their events are replayed.
 const SEGMENTS_AT_ONCE: usize = 64;
 
-/// What a rule would have done with the records of a data set.
+/// The replay of a rule over the records of a data set.
 ///
 /// The line of a request is its byte offset in its source.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RuleAnswer {
     /// The report.
     pub rule: ReplayedRule,
-    /// What other bursts would have caught, if the rule is a single limit of nginx.
+    /// The requests that other bursts would have caught, if the rule is a single limit of nginx.
     pub curve: Option<LimitCurve>,
-    /// The requests for other settings, if the rule is a single limit of nginx.
+    /// The requests in the form that other settings are tried on, if the rule is a single limit of
+    /// nginx.
     pub sweep: Option<LimitSweep>,
-    /// What other rates and bursts would have caught, if [`RuleOptions::has_grid`].
+    /// The requests that other rates and bursts would have caught, if [`RuleOptions::has_grid`].
     pub grid: Option<LimitGrid>,
-    /// The good clients among the keys that trip it, if [`RuleOptions::has_collateral`].
+    /// The good clients among the keys that trip the rule, if [`RuleOptions::has_collateral`].
     pub collateral: Option<Collateral>,
-    /// The keys that trip it, if [`RuleOptions::has_caught`]. One of several limits may be there
-    /// several times. At most a million.
+    /// The keys that trip the rule, if [`RuleOptions::has_caught`]: at most a million. A key may
+    /// occur once for each limit of the rule.
     pub caught: Vec<Box<[u8]>>,
-    /// The records with values that were not kept, which were left out.
+    /// The number of records that were left out, because a value of theirs was not kept.
     pub unknown_records: u64,
 }
 
-/// What is found out beyond the replay itself.
+/// Options of a replay.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RuleOptions {
-    /// Whether other rates and bursts are tried, if the rule is a single limit of nginx.
+    /// Whether to try other rates and bursts, if the rule is a single limit of nginx.
     pub has_grid: bool,
-    /// Whether the good clients among the keys are found.
+    /// Whether to find the good clients among the keys.
     pub has_collateral: bool,
-    /// The networks whose clients are good.
+    /// Networks whose clients are good.
     pub good_networks: Vec<AddressBlock>,
-    /// Whether all keys that trip are kept, for [`compare_rules`](crate::compare_rules).
+    /// Whether to keep all keys that trip the rule, for [`compare_rules`](crate::compare_rules).
     pub has_caught: bool,
 }
 
@@ -89,8 +90,8 @@ impl From<QueryError> for RuleQueryError {
 }
 
 /// Replays a rule over the current records of a data set that a query selects, on up to `jobs`
-/// threads. Times in the query are RFC 3339, see [`settled`](crate::settled). `None` if `abandoned`
-/// became true meanwhile.
+/// threads. Times in the query are RFC 3339, see [`settled`](crate::settled). Returns `None` if
+/// `abandoned` became true.
 ///
 /// # Errors
 /// Fails if the query is not valid for this data, or the data lacks a field of the rule.
@@ -106,7 +107,7 @@ pub fn replay_rule<D: Snapshots>(
     Ok(answers.and_then(|answers| answers.into_iter().next()))
 }
 
-/// Replays some rules over the same records, as [`replay_rule`] does.
+/// Replays several rules over the same records, as [`replay_rule`] does.
 ///
 /// # Errors
 /// Fails if the query is not valid for this data, or the data lacks a field of a rule.
@@ -206,8 +207,8 @@ impl<D: Snapshots> RowReplay<'_, D> {
         Ok(self.answer(rule, replay, unknown_records, traits))
     }
 
-    /// Passes the selected rows of some segments on. Returns the number of those with values that
-    /// are not known.
+    /// Passes the selected rows of some segments to the replay. Returns the number of rows with
+    /// unknown values.
     fn take_rows(
         &self,
         filter: &CompiledFilter,
@@ -223,8 +224,8 @@ impl<D: Snapshots> RowReplay<'_, D> {
         })
     }
 
-    /// Observes the selected rows of some segments, and passes the events on. Returns the number of
-    /// rows with values that are not known.
+    /// Observes the selected rows of some segments, and passes the events to the replay. Returns
+    /// the number of rows with unknown values.
     fn observe(
         &self,
         filter: &CompiledFilter,
@@ -232,7 +233,7 @@ impl<D: Snapshots> RowReplay<'_, D> {
         segments: &[&SnapshotSegment],
         replay: &mut dyn Replay,
     ) -> Result<u64, Interruption> {
-        // Parsers wait while the values are read, so they are not kept from chunk to chunk.
+        // The lock on the values is released between chunks, because parsers wait for it.
         let observed = self.with_values(|values| {
             let observe = |segment: &&SnapshotSegment| {
                 let selection = filter.pass_within(&segment.segment, &segment.bounds).selection();
@@ -286,7 +287,7 @@ impl<D: Snapshots> RowReplay<'_, D> {
         })
     }
 
-    /// The advice about a limit, and the peaks of its good clients.
+    /// Returns the advice about a limit, and the peaks of its good clients.
     fn judge_keys(
         &self,
         replay: &dyn Replay,
@@ -302,7 +303,7 @@ impl<D: Snapshots> RowReplay<'_, D> {
         })
     }
 
-    /// Looks something up in the values of the snapshot.
+    /// Calls `look_up` with the values of the snapshot.
     fn with_values<T>(&self, look_up: impl FnOnce(&Values) -> T) -> Result<T, Interruption> {
         let values = self.data.values();
         if values.reuses() != self.snapshot.epoch {
@@ -312,7 +313,7 @@ impl<D: Snapshots> RowReplay<'_, D> {
     }
 }
 
-/// The events of some rows of a segment, and the number of rows with values that are not known.
+/// Returns the events of some rows of a segment, and the number of rows with unknown values.
 fn observe(
     rule: &dyn Rule,
     (rows, values): (&RowReader, &Values),

@@ -10,8 +10,8 @@ use crate::counter::{CountedAggregates, Counter, Interruption};
 use crate::extents::Extents;
 
 /// Counts the current records of a data set that a query selects, on up to `jobs` threads. Times in
-/// the query are RFC 3339, see [`settled`](crate::settled). `None` if `abandoned` became true
-/// meanwhile.
+/// the query are RFC 3339, see [`settled`](crate::settled). Returns `None` if `abandoned` became
+/// true.
 ///
 /// # Errors
 /// Fails if the query is not valid for this data.

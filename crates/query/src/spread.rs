@@ -1,12 +1,12 @@
-//! Spreads work over threads.
+//! Distributes work over threads.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::counter::Interruption;
 
-/// Does `work` for every item on up to `jobs` threads, each of which takes the next item when
-/// it is free. Each thread has its own state, which `begin` creates. Returns the states.
+/// Does `work` for each item on up to `jobs` threads. Each thread takes the next item when it is
+/// free, and has its own state from `begin`. Returns the states.
 ///
 /// # Errors
 /// Fails if `abandoned` becomes true.
@@ -44,8 +44,8 @@ where
     })
 }
 
-/// Does `work` for every item on up to `jobs` threads, and returns the results in the order of
-/// the items.
+/// Does `work` for each item on up to `jobs` threads. Returns the results in the order of the
+/// items.
 ///
 /// # Errors
 /// Fails if `abandoned` becomes true.

@@ -6,10 +6,10 @@ use weir_core::{
 };
 use weir_view::{GroupRow, NO_VALUE, PeriodTally, REMAINDER_VALUE, RowValue, Tally};
 
-/// The first id of a value, in a dictionary and among the status classes.
+/// The first id of a value, both in a dictionary and among the status classes.
 const FIRST_ID: usize = REMAINDER as usize + 1;
 
-/// The values of a field, by id: first *absent* and the remainder, then the others.
+/// The values of a field by id: *absent* and the remainder come first.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum FieldValues<'a> {
     /// The values of a text column.
@@ -19,7 +19,7 @@ pub(crate) enum FieldValues<'a> {
 }
 
 impl<'a> FieldValues<'a> {
-    /// The values of the field of that name, if there is one.
+    /// Returns the values of the field with this name, if there is one.
     pub(crate) fn of(field: &str, values: &'a Values) -> Option<Self> {
         if field == STATUS_CLASS {
             return Some(Self::StatusClasses(values.dictionary(Field::Status.column())));
@@ -28,7 +28,7 @@ impl<'a> FieldValues<'a> {
         Some(Self::Column(column, values.dictionary(column)))
     }
 
-    /// The value of an id.
+    /// Returns the value of an id.
     pub(crate) fn value(&self, id: usize) -> &'a [u8] {
         let value = match (self, id as u32) {
             (_, ABSENT) => Some(NO_VALUE.as_bytes()),
@@ -41,13 +41,13 @@ impl<'a> FieldValues<'a> {
         value.unwrap_or(REMAINDER_VALUE.as_bytes())
     }
 
-    /// The counts of an answer by id. Records without the field count as *absent*.
+    /// Returns the counts of an answer by id. Records without the field count as *absent*.
     pub(crate) fn tallies(&self, answer: &Evaluation) -> Vec<Tally> {
         let (column, dictionary) = match self {
             Self::Column(column, dictionary) => (*column, dictionary),
             Self::StatusClasses(statuses) => (Field::Status.column(), statuses),
         };
-        // A merged list has all counts in one place.
+        // Merging into an empty list puts all counts in one place.
         let mut list = TopList::default();
         if let Some(counted) = answer.top_list(column) {
             list.merge(counted);
@@ -69,9 +69,8 @@ impl<'a> FieldValues<'a> {
         tallies
     }
 
-    /// The largest number of records of a value that are counted in the remainder instead.
-    /// `hidden_max` is the number of records that may be missing in all values together, see
-    /// [`hidden_max`].
+    /// Returns how many records of a value may be counted in the remainder instead. `hidden_max` is
+    /// the number of records that may be missing in all values together, see [`hidden_max`].
     pub(crate) fn uncounted_max(&self, id: usize, hidden_max: u64) -> u64 {
         match self {
             Self::Column(_, dictionary) => dictionary.uncounted_max(id as u32).min(hidden_max),
@@ -79,7 +78,7 @@ impl<'a> FieldValues<'a> {
         }
     }
 
-    /// The row of a value, of which at most `uncounted_max` records are not counted.
+    /// Returns the row of a value. At most `uncounted_max` of its records are not counted.
     pub(crate) fn row(&self, id: usize, tally: PeriodTally, uncounted_max: u64) -> GroupRow {
         let value = match id as u32 {
             ABSENT => RowValue::absent(),
@@ -89,14 +88,14 @@ impl<'a> FieldValues<'a> {
     }
 }
 
-/// The largest number of records that may be missing in the counts by value of an answer, given
-/// its [tallies](FieldValues::tallies): those in the remainder, or if the filter could not be
-/// decided for some records, an unknown number.
+/// Returns how many records may be missing in the counts by value of an answer, given its
+/// [tallies](FieldValues::tallies). This is the remainder, or unknown (`u64::MAX`) if the filter
+/// could not be decided for some records.
 pub(crate) fn hidden_max(answer: &Evaluation, tallies: &[Tally], values: &Values) -> u64 {
     if answer.is_filter_estimated(values) { u64::MAX } else { tallies[REMAINDER as usize].count }
 }
 
-/// The counts of the classes of the status, given those of each status.
+/// Adds up the counts of statuses by status class.
 fn by_class(by_id: &[Tally], statuses: &Dictionary) -> Vec<Tally> {
     let mut classes = vec![Tally::default(); FIRST_ID + STATUS_CLASSES.len()];
     for (id, tally) in by_id.iter().enumerate().skip(REMAINDER as usize) {
@@ -106,12 +105,12 @@ fn by_class(by_id: &[Tally], statuses: &Dictionary) -> Vec<Tally> {
     classes
 }
 
-/// The sum of some counts.
+/// Returns the sum of some counts.
 pub(crate) fn sum<'a>(tallies: impl IntoIterator<Item = &'a Tally>) -> Tally {
     tallies.into_iter().fold(Tally::default(), |sum, tally| plus(sum, *tally))
 }
 
-/// The sum of two counts. One that does not fit is cut to the largest number.
+/// Adds two counts, and saturates.
 fn plus(one: Tally, other: Tally) -> Tally {
     Tally {
         count: one.count.saturating_add(other.count),
@@ -120,13 +119,13 @@ fn plus(one: Tally, other: Tally) -> Tally {
     }
 }
 
-/// The first `top` of some ids by a key, in order, and the others in any order.
+/// Returns the first `top` ids in the order of a key, and the others in any order.
 pub(crate) fn first_by<K: Ord>(
     mut ids: Vec<usize>,
     top: usize,
     key: impl Fn(usize) -> K,
 ) -> (Vec<usize>, Vec<usize>) {
-    // Millions of values need not be sorted for the first ten.
+    // A partial sort: millions of values need not be sorted for the first ten.
     if ids.len() > top && top > 0 {
         ids.select_nth_unstable_by_key(top - 1, |id| key(*id));
     }

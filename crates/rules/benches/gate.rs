@@ -26,7 +26,7 @@ fn main() {
     divan::main();
 }
 
-/// Requests of clients that come in any order, of which each has been here before.
+/// Requests in mixed order from clients that the gate already knows.
 #[divan::bench(args = 0..RULES.len())]
 fn known_keys(bencher: Bencher<'_, '_>, rule: usize) {
     let lines = lines(KEYS);
@@ -35,7 +35,7 @@ fn known_keys(bencher: Bencher<'_, '_>, rule: usize) {
     let mut at = 0;
     bencher.counter(ItemsCount::new(DECISIONS)).bench_local(|| {
         for _ in 0..DECISIONS {
-            // A step that meets all of them, far from each other.
+            // A stride that visits every line, far from the one before.
             at = (at + 38_177) % lines.len();
             traffic.decide(&lines[at]);
         }
@@ -43,7 +43,7 @@ fn known_keys(bencher: Bencher<'_, '_>, rule: usize) {
     assert!(traffic.gate.usage().keys <= KEYS as usize);
 }
 
-/// Requests of clients of which none was here before, in a gate that is full.
+/// Requests from clients that are all new to the gate, which is full.
 #[divan::bench(args = 0..RULES.len())]
 fn new_keys(bencher: Bencher<'_, '_>, rule: usize) {
     let lines = lines(4 * KEYS);
@@ -58,7 +58,7 @@ fn new_keys(bencher: Bencher<'_, '_>, rule: usize) {
     assert!(traffic.gate.usage().keys <= KEYS as usize);
 }
 
-/// The records alone, whose time is part of the other numbers.
+/// Parsing of the records alone, whose time is part of the other numbers.
 #[divan::bench]
 fn records_alone(bencher: Bencher<'_, '_>) {
     let lines = lines(KEYS);

@@ -13,11 +13,11 @@ pub(crate) struct RuleCondition {
     /// The normal form.
     text: String,
     filter: Filter,
-    /// Names the columns of the filter; holds no values.
+    /// Names the columns of the filter; contains no values.
     columns: Values,
     /// The fields that the condition names.
     fields: Vec<String>,
-    /// Whether a part of it looks at all fields.
+    /// Whether a clause searches all fields.
     searches_all: bool,
 }
 
@@ -52,15 +52,15 @@ impl RuleCondition {
         &self.text
     }
 
-    /// The names of the fields that it names.
+    /// The names of the fields that the condition uses.
     pub(crate) fn fields(&self) -> impl Iterator<Item = &str> {
         self.fields.iter().map(String::as_str)
     }
 
-    /// Checks that it can be decided when a request arrives.
+    /// Checks that the condition can be evaluated when a request arrives.
     ///
     /// # Errors
-    /// If it is about a field of the answer, or one that requests do not have.
+    /// If it names a field of the response, or one that requests do not have.
     pub(crate) fn check_arrival(&self, fields: &RecordFields) -> Result<(), CannotEnforce> {
         check_fields(self.fields(), fields)?;
         match self.searches_all {
@@ -85,7 +85,7 @@ impl RuleCondition {
     }
 }
 
-/// Whether a part of a clause looks at all fields.
+/// Whether a clause, or a part of one, searches all fields.
 fn searches_all(clause: &Clause) -> bool {
     match clause {
         Clause::AnyText(_) => true,

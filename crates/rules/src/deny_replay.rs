@@ -1,4 +1,4 @@
-//! Counts what the entries of a list deny, whose verdicts depend on one request alone.
+//! Replays a list of entries, where each verdict depends on one request alone.
 
 use std::fmt;
 
@@ -16,11 +16,11 @@ pub(crate) trait Entries: fmt::Debug + Send + Sync {
     /// Whether an entry denies a request that it matches.
     fn denies(&self, entry: u32) -> bool;
 
-    /// What each entry is, by its number.
+    /// The text of each entry, by its number.
     fn texts(&self) -> Vec<Option<String>>;
 
-    /// What limits the verdicts, and what else is known from the numbers of requests that each
-    /// entry matches.
+    /// Notes for the report: the limits of the verdicts, and statements about the number of
+    /// requests that each entry matched.
     fn notes(&self, matches: &[u64]) -> Vec<String>;
 
     /// How far the verdicts can be relied on.
@@ -36,7 +36,7 @@ struct Request {
     is_denied: bool,
 }
 
-/// What is known of a client.
+/// The summary of a client.
 #[derive(Debug, Clone, Copy, Default)]
 struct Client {
     passed: u64,
@@ -45,21 +45,21 @@ struct Client {
     first: Option<(i64, u32, u64, u32)>,
 }
 
-/// The replay of a list. An event has the client as its text, and then the numbers of other entries
-/// that match, each in four bytes from the lowest on.
+/// The replay of a list. An event's first text is the client. Its further texts are the numbers of
+/// other matching entries, each as four little-endian bytes.
 ///
 /// # Memory
 ///
-/// 24 bytes for each request, and 60 with the text for each distinct client.
+/// 24 bytes for each request; 60 bytes and the text for each distinct client.
 #[derive(Debug)]
 pub(crate) struct DenyReplay<'r> {
     entries: &'r dyn Entries,
     requests: Vec<Request>,
     keys: Interner,
     clients: Vec<Client>,
-    /// By entry.
+    /// The number of matching requests, by entry.
     matches: Vec<u64>,
-    /// Requests of clients over the most that have a number.
+    /// Requests that were not counted because there are too many distinct clients.
     not_held: u64,
 }
 

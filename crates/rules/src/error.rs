@@ -1,21 +1,21 @@
-//! Why a text is not a rule.
+//! The error of a text that is not a rule.
 
 use std::fmt;
 use std::ops::Range;
 
 use weir_core::excerpt;
 
-/// Why a text is not a rule, and at which place of the text.
+/// The reason why a text is not a rule, and the position in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleError {
-    /// The position of what is wrong in the text, in bytes. It may be empty, at the end.
+    /// The range of the mistake in the text, in bytes. It may be empty, at the end.
     pub range: Range<usize>,
-    /// What is wrong and what to write in its place.
+    /// A sentence: the mistake, and what to write instead.
     pub message: String,
 }
 
 impl RuleError {
-    /// An error at a place of the text.
+    /// Makes an error at a range of the text.
     pub(crate) fn new(range: Range<usize>, message: impl fmt::Display) -> Self {
         Self { range, message: message.to_string() }
     }
@@ -26,7 +26,7 @@ impl RuleError {
         1 + text.as_bytes()[..end].iter().filter(|byte| **byte == b'\n').count()
     }
 
-    /// Returns the line, and below it a mark under what is wrong.
+    /// Returns the line of the mistake, and below it a line that marks the mistake.
     pub fn excerpt(&self, text: &str) -> String {
         let start = (self.range.start.min(text.len())..=text.len())
             .find(|at| text.is_char_boundary(*at))
@@ -46,16 +46,16 @@ impl fmt::Display for RuleError {
 
 impl std::error::Error for RuleError {}
 
-/// Why the rules of a text cannot be replayed.
+/// The error of a text whose rules cannot be replayed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ParseError {
     /// The text is not a rule.
     Rule(RuleError),
-    /// The text has more rules than are wanted.
+    /// The text has more rules than allowed.
     TooMany {
         /// The number of rules in the text.
         found: usize,
-        /// The most that are wanted.
+        /// The most rules allowed.
         max: usize,
     },
 }

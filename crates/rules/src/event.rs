@@ -1,10 +1,10 @@
-//! What rules count: the events that observers find in the lines of a log.
+//! The events that observers extract from the lines of a log, and that rules count.
 
 /// Events in the order of the lines, packed.
 ///
 /// # Memory
 ///
-/// 40 bytes for each event, and its texts with 4 bytes more for each.
+/// 40 bytes for each event, plus the length of each of its texts and 4 bytes.
 #[derive(Debug, Clone, Default)]
 pub struct Events {
     entries: Vec<Entry>,
@@ -28,10 +28,10 @@ pub struct Event<'a> {
     pub line: u64,
     /// The time stamp of the line, in nanoseconds since 1970; `None` if it has none.
     pub time_ns: Option<i64>,
-    /// How long before the stamp the event was, in nanoseconds: the time that the request took,
-    /// if the log has it and its stamp is that of the end.
+    /// The time by which the event precedes the stamp, in nanoseconds. It is the request time, if
+    /// the log has it and the stamp is that of the end of the request.
     pub duration_ns: u64,
-    /// What the observer and the replay of the rule agree on.
+    /// A number whose meaning is private to the rule's observer and replay.
     pub tag: u32,
     /// The texts of the event, such as its keys.
     pub texts: Texts<'a>,
@@ -45,8 +45,8 @@ impl Events {
     /// The most bytes of texts that fit.
     pub const TEXT_BYTES_MAX: usize = u32::MAX as usize;
 
-    /// Puts an event, with texts in this order. Returns whether its texts fit; if not, nothing was
-    /// put. Empty the events long before that.
+    /// Appends an event with texts in this order. Returns false, and appends nothing, if the texts
+    /// do not fit. Callers should empty the events long before that.
     pub fn put<'t>(
         &mut self,
         (line, tag): (u64, u32),
@@ -66,8 +66,8 @@ impl Events {
         true
     }
 
-    /// Adds bytes to the text of the last event, if it has exactly one. Returns whether they were
-    /// added; not if they do not fit.
+    /// Appends bytes to the text of the last event, if it has exactly one text. Returns whether
+    /// they were appended; false also if they do not fit.
     pub fn extend_last(&mut self, bytes: &[u8]) -> bool {
         let start = match &self.entries[..] {
             [] => return false,

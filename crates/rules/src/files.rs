@@ -8,12 +8,12 @@ use crate::shared_data::SharedData;
 #[derive(Debug, Default)]
 pub struct RuleFiles {
     texts: BTreeMap<String, String>,
-    /// What scenarios have read of them.
+    /// The data that scenarios have parsed from the files.
     scenario_data: SharedData,
 }
 
 impl RuleFiles {
-    /// Adds a file; one of the same name is replaced.
+    /// Adds a file, or replaces the one of the same name.
     pub fn add(&mut self, name: String, text: String) {
         self.texts.insert(name, text);
         self.scenario_data = SharedData::default();

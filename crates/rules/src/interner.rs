@@ -5,7 +5,7 @@ use std::hash::BuildHasher;
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 
-/// Gives each distinct text a number, from 0 in the order in which they come.
+/// Assigns each distinct text a number, from 0 in the order of first use.
 #[derive(Debug, Default)]
 pub(crate) struct Interner {
     numbers: HashTable<u32>,
@@ -15,7 +15,8 @@ pub(crate) struct Interner {
 }
 
 impl Interner {
-    /// The number of a text, a new one if the text is new; `None` if there are 2^32 - 2 texts.
+    /// Returns the number of a text, after adding it if it is new; `None` if there are 2^32 - 2
+    /// texts.
     pub(crate) fn number(&mut self, text: &[u8]) -> Option<u32> {
         let Self { numbers, hasher, bytes, ends } = self;
         let hash = hasher.hash_one(text);
@@ -31,7 +32,7 @@ impl Interner {
         Some(number)
     }
 
-    /// The text with a number that was given.
+    /// Returns the text with a number that [`Self::number`] returned.
     pub(crate) fn text(&self, number: u32) -> &[u8] {
         text_at(&self.bytes, &self.ends, number)
     }

@@ -8,7 +8,7 @@ pub(crate) const CLOSEST_MAX: usize = 100;
 /// The most keys over the limit that are listed; the others are only counted.
 pub(crate) const TRIPS_MAX: usize = 1_000_000;
 
-/// The keys of a replay, as they are added.
+/// Collects the keys of a replay for its report.
 #[derive(Debug, Default)]
 pub(crate) struct KeyLists {
     counts: KeyCounts,
@@ -17,7 +17,7 @@ pub(crate) struct KeyLists {
 }
 
 impl KeyLists {
-    /// Adds a key with its verdict, and its entry in a list if it has one.
+    /// Adds a key with its verdict, and its list entry if it has one.
     pub(crate) fn put(&mut self, verdict: Verdict, entry: Option<Trip>) {
         self.counts.seen += 1;
         self.counts.tripped += u64::from(verdict == Verdict::Rejected);
@@ -32,7 +32,7 @@ impl KeyLists {
         }
     }
 
-    /// The report. Exactness and notes are added by the replay.
+    /// Makes the report. The caller sets exactness and notes.
     pub(crate) fn into_report(mut self, requests: RequestCounts, steps: Vec<Step>) -> RuleReport {
         sort_by_margin(&mut self.trips, TRIPS_MAX);
         sort_by_margin(&mut self.closest, CLOSEST_MAX);
@@ -50,7 +50,7 @@ impl KeyLists {
     }
 }
 
-/// Sorts keys by margin, the highest first, and then by key, and keeps the first of them.
+/// Sorts keys by margin, the highest first, then by key, and keeps the first `max`.
 pub(crate) fn sort_by_margin(trips: &mut Vec<Trip>, max: usize) {
     trips.sort_by(|one, other| {
         other.margin.total_cmp(&one.margin).then_with(|| one.key.cmp(&other.key))

@@ -1,13 +1,13 @@
-//! What firewall rules would have done with the traffic of a log.
+//! Replays firewall rules over the traffic of a log, and enforces them.
 //!
-//! A [`Rule`] is read from the text that its own software reads: lines of an nginx configuration,
-//! for instance. Its replay has two steps, because the first runs on all cores and the second
+//! A [`Rule`] is read from the configuration of its own software, such as lines of an nginx
+//! configuration. Its replay has two steps, because the first runs on all cores and the second
 //! depends on the order of the log:
 //!
-//! 1. An [`Observer`], made by [`Rule::bind`] for the records of one format, looks at one record at
-//!    a time and puts what the rule counts into [`Events`]: a time, and the texts that the rule
-//!    groups by.
-//! 2. A [`Replay`], made by [`Rule::replay`], takes the events in the order of the log, and ends in
+//! 1. An [`Observer`], made by [`Rule::bind`] for the records of one format, reads one record at a
+//!    time and appends what the rule counts to [`Events`]: a time, and the texts that the rule groups
+//!    by.
+//! 2. A [`Replay`], made by [`Rule::replay`], takes the events in the order of the log, and returns
 //!    a [`RuleReport`] and a [`Decision`] for each request.
 //!
 //! A rule that decides when a request arrives can also be enforced: [`Rule::gate`] makes a [`Gate`],

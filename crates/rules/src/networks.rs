@@ -1,4 +1,4 @@
-//! Networks, found by an address.
+//! Networks, with lookup by address.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -106,18 +106,20 @@ impl Networks {
         self.tables.is_empty()
     }
 
-    /// The first entry whose network has an address; `None` for a text that is not an address.
+    /// The first entry whose network contains an address; `None` for a text that is not an address.
     pub(crate) fn first(&self, address: &[u8]) -> Option<u32> {
         self.matching(address)?.min().copied()
     }
 
-    /// The entry of the longest network that has an address; `None` for a text that is not one.
+    /// The entry of the longest network that contains an address; `None` if the text is not an
+    /// address.
     pub(crate) fn longest(&self, address: &[u8]) -> Option<u32> {
         // The tables of a family are in the order of their lengths.
         self.matching(address)?.last().copied()
     }
 
-    /// The entries of the networks that have an address, from the shortest to the longest.
+    /// The entries of the networks that contain an address, from the shortest to the longest
+    /// prefix.
     fn matching(&self, address: &[u8]) -> Option<impl DoubleEndedIterator<Item = &u32>> {
         let address: IpAddr = std::str::from_utf8(address).ok()?.parse().ok()?;
         let (bits, all) = bits(address.to_canonical());

@@ -1,4 +1,4 @@
-//! From a text to rules: recognises the family, and lets it read the text.
+//! Recognises the family of a text, and parses its rules.
 
 use crate::crowdsec::CrowdSec;
 use crate::error::{ParseError, RuleError};
@@ -12,7 +12,7 @@ use crate::presets;
 use crate::rule::{Family, Rule};
 use crate::windows::{self, WindowRule};
 
-/// How much of a text is looked at to tell whether it is a log.
+/// The number of bytes that are examined to decide whether a text is a log.
 const LOG_BYTES: usize = 64 << 10;
 
 /// Reads the rules of a text, which may refer to `files`. `name` is used for rules that have none of

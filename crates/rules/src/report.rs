@@ -1,6 +1,6 @@
-//! What came of a replay, as plain data.
+//! The report of a replay, as plain data.
 
-/// How far the verdicts of a replay can be relied on.
+/// The reliability of a replay's verdicts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exactness {
     /// Every verdict is that of the software.
@@ -11,20 +11,20 @@ pub enum Exactness {
     Band,
 }
 
-/// What happened to a request.
+/// The verdict about a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Verdict {
-    /// It was let through at once.
+    /// The request passed immediately.
     Passed,
-    /// It was let through later.
+    /// The request passed after a delay.
     Delayed,
-    /// It was refused.
+    /// The request was rejected.
     Rejected,
-    /// It cannot be told from the log.
+    /// The log does not determine the verdict.
     Unknown,
 }
 
-/// What happened to one request.
+/// The decision about one request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decision<'a> {
     /// The number of the source.
@@ -33,7 +33,7 @@ pub struct Decision<'a> {
     pub line: u64,
     /// The key of the limit that decided.
     pub key: &'a [u8],
-    /// What happened.
+    /// The verdict.
     pub verdict: Verdict,
     /// How long the request waited, in milliseconds, if that is known.
     pub delay_ms: Option<u64>,
@@ -44,11 +44,11 @@ pub struct Decision<'a> {
 /// The numbers of keys.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct KeyCounts {
-    /// Keys that the rule saw.
+    /// Keys of the requests that the rule applied to.
     pub seen: u64,
     /// Keys of which a request was rejected.
     pub tripped: u64,
-    /// Keys for which that cannot be told.
+    /// Keys for which the log does not determine that.
     pub undecided: u64,
 }
 
@@ -61,11 +61,11 @@ pub struct RequestCounts {
     pub delayed: u64,
     /// Refused.
     pub rejected: u64,
-    /// Cannot be told.
+    /// Undecided.
     pub undecided: u64,
 }
 
-/// A key, how close it came to the limit of a rule, and what happened to its requests.
+/// A key, how close it came to the limit of a rule, and the verdicts about its requests.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trip {
     /// The key, as the rule has it.
@@ -84,11 +84,11 @@ pub struct Trip {
     pub line: u64,
     /// The highest count that the key would have reached without a limit, in requests.
     pub peak: f64,
-    /// The highest and the lowest that the peak can be.
+    /// The lowest and the highest possible value of the peak.
     pub peak_range: (f64, f64),
     /// The peak less the limit: positive if the limit was exceeded.
     pub margin: f64,
-    /// What happened to the key's requests.
+    /// The numbers of the key's requests by verdict.
     pub requests: RequestCounts,
 }
 
@@ -128,23 +128,23 @@ pub struct Alert {
     pub line: u64,
 }
 
-/// What another setting of a rule would have caught.
+/// The keys that another setting of a rule would have caught.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// The setting, as it is written in the rule.
     pub setting: String,
     /// The keys of which a request would have been rejected.
     pub tripped: u64,
-    /// The keys for which that cannot be told.
+    /// The keys for which the log does not determine that.
     pub undecided: u64,
 }
 
-/// What a rule would have done with a log.
+/// The result of replaying a rule over a log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RuleReport {
     /// How far the verdicts can be relied on.
     pub exactness: Exactness,
-    /// What limits them, each a sentence.
+    /// The limits of the verdicts, each a sentence.
     pub notes: Vec<String>,
     /// The keys.
     pub keys: KeyCounts,
@@ -154,7 +154,7 @@ pub struct RuleReport {
     pub trips: Vec<Trip>,
     /// Some of the other keys, those closest to the limit.
     pub closest: Vec<Trip>,
-    /// What other settings would have caught, if that follows from the same replay.
+    /// The keys that other settings would have caught, if that follows from the same replay.
     pub steps: Vec<Step>,
     /// Bans in their order.
     pub bans: Vec<Ban>,

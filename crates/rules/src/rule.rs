@@ -89,10 +89,11 @@ pub trait Rule: fmt::Debug + Send + Sync {
     /// The family.
     fn family(&self) -> Family;
 
-    /// What the rule is, in the words of its software.
+    /// A description of the rule, in the terms of its software.
     fn description(&self) -> String;
 
-    /// What of the text was not understood, each with its place. The rule is replayed without it.
+    /// The parts of the text that were not understood, each with its position. The replay ignores
+    /// them.
     fn notes(&self) -> &[RuleError];
 
     /// Whether it looks at records of a kind: by default at requests only.
@@ -159,12 +160,12 @@ pub struct Line<'a> {
     pub record: Option<&'a Record<'a>>,
 }
 
-/// Finds what a rule counts in records with the same fields.
+/// Extracts the events that a rule counts from records with the same fields.
 ///
-/// What it finds in a line does not depend on other lines, so that parts of a log can be observed
-/// at the same time.
+/// The events of a line do not depend on other lines, so that parts of a log can be observed in
+/// parallel.
 pub trait Observer: Send {
-    /// Looks at one line, and puts what the rule counts into `events`.
+    /// Observes one line, and appends the events that the rule counts to `events`.
     fn observe(&mut self, line: &Line<'_>, events: &mut Events);
 
     /// Looks at the lines of a block, of which the first has a number, as [`Observer::observe`] does
@@ -180,7 +181,7 @@ pub trait Observer: Send {
     }
 }
 
-/// What a rule does with the events of a log, one after another.
+/// The state of a rule as it processes the events of a log in order.
 pub trait Replay: Send {
     /// Takes the next event of the log. `line` is the number of its line in the source, from 1.
     fn take(&mut self, source: u32, line: u64, event: &Event<'_>);
@@ -220,7 +221,7 @@ pub trait Replay: Send {
 /// A field that a rule needs and a format lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingField {
-    /// Its name; `None` if what is missing is not a field.
+    /// Its name; `None` if the missing thing is not a field.
     pub field: Option<String>,
     /// A sentence that names it, and says what to add to the log.
     pub message: String,

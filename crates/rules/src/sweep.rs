@@ -1,8 +1,8 @@
-//! What other rates and bursts of nginx's `limit_req` would have done, for thousands of settings at once.
+//! Evaluates other rates and bursts of nginx's `limit_req`, for thousands of settings at once.
 //!
-//! The requests are put together by key, once, as the times between them. A rate then needs one pass
-//! to find the peak of each key, which tells for every burst whether the key trips; and for the
-//! number of rejected requests a pass over the keys that trip, for [`LANES`] bursts at a time.
+//! The requests are grouped by key once, as the times between them. A rate then needs one pass to
+//! find the peak of each key, which decides for every burst whether the key trips. Counting the
+//! rejected requests takes a pass over the keys that trip, for [`LANES`] bursts at a time.
 
 use std::ops::Range;
 
@@ -29,7 +29,7 @@ pub struct LimitSweep {
     gaps_ms: Vec<u32>,
 }
 
-/// What a setting would have done.
+/// The effect of a setting.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SweptSetting {
     /// The keys of which a request is rejected.
@@ -104,7 +104,8 @@ impl LimitSweep {
         keys.map(|key| self.peak(key, rate) as f64 / REQUEST as f64).collect()
     }
 
-    /// Returns what each burst does at a rate, over some of the keys. Sums over all parts of the
+    /// Returns the effect of each burst at a rate, over some of the keys. Sums over all parts of
+    /// the
     /// keys are those of the log. Bursts are in requests, the rate in thousandths of a request in a
     /// second.
     pub fn settings(&self, keys: Range<usize>, rate: i64, bursts: &[u32]) -> Vec<SweptSetting> {

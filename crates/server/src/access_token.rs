@@ -1,4 +1,4 @@
-//! The access token of a server that other machines can reach.
+//! The access token that protects a server from other machines.
 
 use std::fmt;
 
@@ -9,58 +9,63 @@ use weir_net::{Body, PublicUrl, Scheme};
 use crate::page::ENTER;
 use crate::query_string::decode;
 use crate::random_id::random_id;
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, TokenOrigin};
 use crate::response;
 
-/// The fewest bytes of a token. Those of [`AccessToken::random`] have 32.
+/// The minimum length of a token in bytes. [`AccessToken::random`] has 32.
 const BYTES_MIN: usize = 16;
 
-/// The most bytes of a token; a cookie may have 4,096 (RFC 6265 section 6.1).
+/// The maximum length of a token in bytes; a cookie may have 4,096 (RFC 6265 section 6.1).
 const BYTES_MAX: usize = 1024;
 
-/// The parameter of the link.
+/// The query parameter of the login link.
 const PARAMETER: &str = "token=";
 
-/// What a client must present. A browser gets it as a cookie from the link that the server prints, with
-/// the parameter `token`; a program sends `Authorization: Bearer TOKEN` (RFC 6750 section 2.1).
+/// The secret that a client must present. The server prints a login link with the parameter
+/// `token`, and the link gives a browser a cookie. A program sends `Authorization: Bearer TOKEN`
+/// (RFC 6750 section 2.1).
 ///
-/// Not shown by `Debug`.
+/// `Debug` does not print it.
 #[derive(Clone, PartialEq, Eq)]
-pub struct AccessToken(String);
+pub struct AccessToken {
+    text: String,
+    origin: TokenOrigin,
+}
 
 impl AccessToken {
-    /// A token of 128 random bits.
+    /// Creates a token of 128 random bits.
     ///
     /// # Errors
-    /// If the system has no random numbers.
+    /// Fails if the system has no random numbers.
     pub fn random() -> Result<Self, Refusal> {
-        random_id().map(Self)
+        random_id().map(|text| Self { text, origin: TokenOrigin::Random })
     }
 
-    /// A token that somebody has chosen: 16 to 1,024 letters, digits and `-._~+/=`, as in a
-    /// `Bearer` field.
+    /// Creates a token from the text of a file: 16 to 1,024 letters, digits and `-._~+/=`, as in a `Bearer`
+    /// field.
     ///
     /// # Errors
-    /// If the text is shorter or longer, or has other characters.
+    /// Fails if the length is outside this range, or the text has other characters.
     pub fn new(text: &str) -> Result<Self, InvalidToken> {
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte);
         match (BYTES_MIN..=BYTES_MAX).contains(&text.len()) && text.bytes().all(is_allowed) {
-            true => Ok(Self(text.to_owned())),
+            true => Ok(Self { text: text.to_owned(), origin: TokenOrigin::File }),
             false => Err(InvalidToken),
         }
     }
 
-    /// The query of the link that lets a browser in.
+    /// Returns the query string of the login link.
     pub fn query(&self) -> String {
-        let encoded = self.0.replace('+', "%2B");
+        let encoded = self.text.replace('+', "%2B");
         format!("?{PARAMETER}{encoded}")
     }
 
-    /// Lets a request pass that has the token. The answer to the link is a page that leads to its
-    /// address without the token, so that the token stays in no history, bookmark or log.
+    /// Checks the token of a request. Returns the response to the login link: a page that sets the
+    /// cookie and opens the same address without the token. This keeps the token out of history,
+    /// bookmarks and logs.
     ///
     /// # Errors
-    /// If the request has no token or another one.
+    /// Fails if the request has no token or another one.
     pub fn check<B>(
         &self,
         request: &Request<B>,
@@ -74,21 +79,21 @@ impl AccessToken {
                 parameters.filter(|text| !text.starts_with(PARAMETER)).collect();
             let query =
                 if others.is_empty() { String::new() } else { format!("?{}", others.join("&")) };
-            // A path of two slashes would be the name of another host.
+            // `//` at the start would make the path the name of another host.
             let path = request.uri().path().trim_start_matches(['/', '\\']);
-            return self.let_in(request, public_url, &format!("/{path}{query}")).map(Some);
+            return self.login_page(request, public_url, &format!("/{path}{query}")).map(Some);
         }
         match self.is_in_headers(request) {
             true => Ok(None),
-            false => Err(Refusal::NoToken),
+            false => Err(Refusal::NoToken(self.origin)),
         }
     }
 
-    /// A page that sets the cookie and leads to an address of the server. A redirection would not do:
-    /// if the link was opened from a page of another site, such as a web mail, the browser would follow
-    /// the redirection without a `SameSite=Strict` cookie. A script leads there, because the `#` part of the
-    /// link would otherwise be lost.
-    fn let_in<B>(
+    /// Returns a page that sets the cookie and opens an address of the server. A redirection would
+    /// fail: if a page of another site, such as web mail, opened the link, the browser would follow
+    /// the redirection without the `SameSite=Strict` cookie. A script opens the address, because
+    /// the `#` part of the link would otherwise be lost.
+    fn login_page<B>(
         &self,
         request: &Request<B>,
         public_url: Option<&PublicUrl>,
@@ -96,7 +101,7 @@ impl AccessToken {
     ) -> Result<Response<Body>, Refusal> {
         let secure = if is_https(request, public_url) { "; Secure" } else { "" };
         let name = cookie_name(request);
-        let cookie = format!("{name}={}; Path=/; HttpOnly; SameSite=Strict{secure}", self.0);
+        let cookie = format!("{name}={}; Path=/; HttpOnly; SameSite=Strict{secure}", self.text);
         let address = response::html_escaped(address);
         let page = format!(
             "<!doctype html><meta charset=\"utf-8\"><title>Weir</title>\
@@ -125,23 +130,23 @@ impl AccessToken {
         bearers.any(|token| self.is_same(token)) || cookies.any(|token| self.is_same(token))
     }
 
-    /// Compares in a time that depends on the lengths alone.
+    /// Compares in a time that depends only on the lengths.
     fn is_same(&self, other: &[u8]) -> bool {
-        let own = self.0.as_bytes();
+        let own = self.text.as_bytes();
         let differences = own.iter().zip(other).fold(0, |all, (own, other)| all | (own ^ other));
         own.len() == other.len() && std::hint::black_box(differences) == 0
     }
 }
 
-/// The cookie of a browser that has opened the link. Cookies are shared by all ports of a host, so the
-/// name has the port.
+/// Returns the name of a browser's cookie. It contains the port, because all ports of a host share
+/// cookies.
 fn cookie_name<B>(request: &Request<B>) -> String {
     let host = request.headers().get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let port = host.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
     format!("weir-token-{}", port.unwrap_or(Scheme::of(request).default_port()))
 }
 
-/// Whether the browser uses `https`, to this server or to the proxy before it.
+/// Returns whether the browser uses `https`, to this server or to a proxy before it.
 fn is_https<B>(request: &Request<B>, public_url: Option<&PublicUrl>) -> bool {
     let host = request.headers().get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let is_public =
@@ -160,7 +165,7 @@ impl fmt::Debug for AccessToken {
     }
 }
 
-/// A text that is not a valid [`AccessToken`].
+/// The error for a text that is not a valid [`AccessToken`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InvalidToken;
 
@@ -182,7 +187,7 @@ mod tests {
     use weir_net::Scheme;
 
     use super::AccessToken;
-    use crate::refusal::Refusal;
+    use crate::refusal::{Refusal, TokenOrigin};
 
     const TOKEN: &str = "0123456789abcdef";
 
@@ -195,7 +200,7 @@ mod tests {
         match token.check(&request.body(()).expect("a request"), None) {
             Ok(answer) => answer.is_none(),
             Err(refusal) => {
-                assert_eq!(refusal, Refusal::NoToken);
+                assert_eq!(refusal, Refusal::NoToken(TokenOrigin::File));
                 false
             }
         }
@@ -242,7 +247,7 @@ mod tests {
                 let joint = if path.contains('?') { "&" } else { "?" };
                 let link = format!("{path}{joint}{}", token.query().trim_start_matches('?'));
                 let request = Request::builder().uri(&link[..]).extension(scheme);
-                // The link loses the token also if the browser has the cookie already.
+                // The link removes the token even if the browser already has the cookie.
                 let request = request.header("host", host).header("cookie", "weir-token-80=x");
                 let request = request.body(()).expect("a request");
                 let answer = token.check(&request, Some(&url)).expect("let in").expect("an answer");
@@ -272,7 +277,7 @@ mod tests {
             assert!(AccessToken::new(text).is_err(), "{text}");
         }
         let [one, other] = [AccessToken::random(), AccessToken::random()].map(Result::unwrap);
-        assert!(one != other && one.0.len() == 32);
-        assert!(!format!("{one:?}").contains(&one.0), "it is not printed");
+        assert!(one != other && one.text.len() == 32);
+        assert!(!format!("{one:?}").contains(&one.text), "it is not printed");
     }
 }

@@ -1,4 +1,4 @@
-//! Reports, made on a thread for blocking work.
+//! Computes reports on blocking threads.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,13 +13,14 @@ use crate::refusal::Refusal;
 use crate::session::Session;
 use crate::turns::{CancelOnDrop, Effort};
 
-/// Checks a query, and returns it with its filter in the normal form. Compiles its expressions,
-/// which may take long.
+/// Checks a query, and returns it with its filter in the normal form. This compiles the query's
+/// regular expressions, which may take long.
 ///
 /// # Errors
-/// If the query is not valid for this data, or the log has no field of the filter.
-pub(crate) fn checked(query: Query, data: &DataSet, now: &Now) -> Result<Query, Refusal> {
-    // First, because the sentence about an unknown field lists the fields of the log.
+/// Fails if the query is not valid for this data, or no format of the log has a field of the
+/// filter.
+pub(crate) fn check(query: Query, data: &DataSet, now: &Now) -> Result<Query, Refusal> {
+    // Fields first, because the message about an unknown field lists the fields of the log.
     let formats = data.formats();
     query.check_fields(formats.iter().map(Arc::as_ref))?;
     query.check_conditions(&data.values())?;
@@ -27,12 +28,12 @@ pub(crate) fn checked(query: Query, data: &DataSet, now: &Now) -> Result<Query, 
     Ok(query.normalized())
 }
 
-/// Makes the report of all records that a data set holds now, as JSON. Dropping the future
-/// cancels the work.
+/// Computes the report of all current records of a data set, as JSON. Dropping the future cancels
+/// the work.
 ///
 /// # Errors
-/// Fails if the query is not valid for this data, or names no period that can be compared, and
-/// if the answer takes too long or too much memory.
+/// Fails if the query is not valid for this data, if its periods cannot be compared, or if the
+/// answer takes too long or too much memory.
 pub(crate) async fn report(
     session: &Arc<Session>,
     data: Arc<DataSet>,
@@ -41,12 +42,12 @@ pub(crate) async fn report(
     let guard = CancelOnDrop::default();
     let (jobs, memory) = (session.jobs(), session.view_memory().clone());
     let effort = Effort::of(query.expressions());
-    // Clients that do not read hold the room of others.
+    // The room may be occupied by texts for clients that do not read.
     let room = memory.free_room().ok_or(Refusal::Busy)?;
     let room = Mutex::new(Some(room));
     let make = move |should_stop: &AtomicBool| {
         let now = Now::read();
-        let query = settled(&checked(query.clone(), &data, &now)?, &*data, &now)?;
+        let query = settled(&check(query.clone(), &data, &now)?, &*data, &now)?;
         if should_stop.load(Ordering::Relaxed) {
             return Ok(None);
         }
@@ -68,7 +69,7 @@ pub(crate) async fn report(
         if memory.is_crowded() { Err(Refusal::Busy) } else { Ok(Some(text)) }
     };
     let work = move |should_stop: &AtomicBool| make(should_stop).transpose();
-    // Only the end of the session cancels it while this future is awaited.
+    // While this future is awaited, only the end of the session cancels the work.
     let made = session.turns().answer(effort, &guard.cancellation(), work).await?;
     made.unwrap_or(Err(Refusal::SessionEnded))
 }

@@ -1,57 +1,68 @@
-//! What a running server tells of itself, as plain data.
+//! The statistics of a running server, as plain data.
 
 use std::time::Duration;
 
 use weir_core::ReadCounts;
 use weir_ingest::StageTimes;
-use weir_net::socket::ConnectionLimit;
+use weir_net::socket::{ConnectionEndCounts, ConnectionLimit};
 
 use crate::hub::Hub;
+use crate::server_views::SessionViewCounts;
 use crate::session::Session;
 
-/// Sources that are listed at most. A directory may hold thousands of logs.
+/// The maximum number of listed sources. A directory may hold thousands of logs.
 pub const SOURCES_MAX: usize = 100;
 
-/// The numbers of a server at one moment.
+/// The statistics of a server at one moment.
 #[derive(Debug, Clone, Default)]
 pub struct ServerCounts {
-    /// Open connections to the page.
+    /// The number of open connections.
     pub connections: usize,
-    /// Data sets in memory.
+    /// The number of connections that were refused, or closed before their clients did.
+    pub connection_ends: ConnectionEndCounts,
+    /// The number of data sets in memory.
     pub sessions: usize,
-    /// Pages and uploads that use them.
+    /// The number of pages and uploads that use the data sets.
     pub users: usize,
-    /// Memory of all data sets, in bytes.
+    /// The memory of all data sets, in bytes.
     pub memory_bytes: usize,
-    /// Memory that they may take together, in bytes.
+    /// The memory limit of all data sets together, in bytes.
     pub memory_bytes_max: usize,
-    /// Memory of the blocks that wait or are being parsed, of all data sets, in bytes.
+    /// The memory of all blocks that are queued or being parsed, in bytes.
     pub queue_bytes: usize,
-    /// Memory that these blocks may take, in bytes.
+    /// The limit of this memory, in bytes.
     pub queue_bytes_max: usize,
-    /// What all data sets have read since the start, those included that have ended.
+    /// The read counts of all data sets since the start, including those that have ended.
     pub reads: ReadCounts,
-    /// Where the time of the parsers went, of the data sets that there are.
+    /// The time that parsers spent in each stage, for the current data sets.
     pub times: StageTimes,
-    /// Parser threads of all data sets.
+    /// The same limit, of the data sets with an open source.
+    pub running_queue_bytes_max: usize,
+    /// The number of parser threads of the data sets with an open source.
     pub threads: usize,
-    /// A hundred sources, those first that the program itself has opened.
+    /// The work on answers and live views: of each data set that has some, and then of all others together.
+    pub views: Vec<SessionViewCounts>,
+    /// Up to [`SOURCES_MAX`] sources, those opened by the program itself first.
     pub sources: Vec<SourceCounts>,
 }
 
-/// What was read of a source.
+/// The read counts of one source.
 #[derive(Debug, Clone)]
 pub struct SourceCounts {
     /// The number of its data set, from 0.
     pub session: u64,
-    /// Whether the program itself has opened it, and not a page.
+    /// Whether the program itself opened the source, not a page.
     pub is_own: bool,
     /// Its number in its data set, from 0.
     pub number: u32,
     /// Its name.
     pub name: String,
-    /// What was read of it.
+    /// Its read counts.
     pub reads: ReadCounts,
+    /// Whether it has ended.
+    pub has_ended: bool,
+    /// The number of bytes that were received and are not parsed.
+    pub held_bytes: u64,
     /// How long it has waited for the parsers.
     pub waited: Duration,
 }
@@ -62,10 +73,12 @@ impl ServerCounts {
         sessions.sort_by_key(|session| (!session.is_pinned(), session.number()));
         let mut counts = Self {
             connections: connections.open(),
+            connection_ends: connections.ends(),
             sessions: sessions.len(),
             memory_bytes: hub.memory.bytes(),
             memory_bytes_max: hub.memory.bytes_max(),
             reads: hub.reads.read_counts(),
+            views: hub.turns.views.counts(),
             ..Self::default()
         };
         for session in &sessions {
@@ -77,7 +90,7 @@ impl ServerCounts {
 
     fn add(&mut self, session: &Session) {
         self.users += session.users();
-        // An ended session has none.
+        // An ended session has no pipeline.
         let Some(pipeline) = session.pipeline() else { return };
         let (bytes, bytes_max) = pipeline.queue_bytes();
         self.queue_bytes += bytes;
@@ -92,14 +105,19 @@ impl ServerCounts {
         ] {
             *sum += time;
         }
-        self.threads += pipeline.threads();
         let sources = pipeline.data().sources();
+        if sources.iter().any(|source| source.end().is_none()) {
+            self.running_queue_bytes_max += bytes_max;
+            self.threads += pipeline.threads();
+        }
         self.sources.extend(sources.iter().take(SOURCES_MAX).map(|source| SourceCounts {
             session: session.number(),
             is_own: session.is_pinned(),
             number: source.number(),
             name: source.name().to_owned(),
             reads: source.read_counts(),
+            has_ended: source.end().is_some(),
+            held_bytes: source.held_bytes(),
             waited: source.waited(),
         }));
     }

@@ -14,7 +14,7 @@ use crate::refusal::Refusal;
 use crate::session::{EndCause, Lifetime, Session};
 use crate::turns::ServerTurns;
 
-/// The maximum number of ids that are remembered of sessions that made room for others.
+/// The maximum number of remembered ids of displaced sessions.
 const DISPLACED_MAX: usize = 1_024;
 
 /// All sessions, and the settings they share.
@@ -22,12 +22,12 @@ const DISPLACED_MAX: usize = 1_024;
 pub(crate) struct Hub {
     pub(crate) options: Options,
     pub(crate) guard: HostGuard,
-    turns: ServerTurns,
+    pub(crate) turns: ServerTurns,
     pub(crate) memory: TotalMemory,
     pub(crate) reads: ReadTotals,
-    /// Those who wait to look at an upload.
+    /// The captures that wait for an upload.
     pub(crate) uploads: Arc<UploadCaptures>,
-    /// Those who wait to look at a request.
+    /// The captures that wait for a request.
     pub(crate) requests: Arc<PageCaptures>,
     sessions: Mutex<Sessions>,
 }
@@ -35,20 +35,19 @@ pub(crate) struct Hub {
 #[derive(Debug, Default)]
 struct Sessions {
     by_id: HashMap<String, Arc<Session>>,
-    /// The ids of the last sessions that made room for others, so that their users learn why
-    /// they ended.
+    /// The ids of the last displaced sessions, so that their users learn why they ended.
     displaced: VecDeque<String>,
 }
 
-/// A session that was created.
+/// A new session.
 #[derive(Debug)]
-pub(crate) struct Created {
+pub(crate) struct NewSession {
     pub(crate) session: Arc<Session>,
-    /// The session that made room for it.
+    /// The session that it displaced.
     pub(crate) displaced: Option<DisplacedSession>,
 }
 
-/// A session that made room for another one.
+/// A session that was ended to make room for another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DisplacedSession {
     pub(crate) id: String,
@@ -57,11 +56,12 @@ pub(crate) struct DisplacedSession {
 }
 
 impl Sessions {
-    /// Removes the session that has had no user for the longest time; `None` if all have users or
-    /// are pinned.
-    fn displace(&mut self) -> Option<Arc<Session>> {
-        let unused =
-            self.by_id.values().filter_map(|session| Some((session.unused_since()?, session)));
+    /// Removes the session that has been unused for the longest time, of those that `may_go`.
+    /// Returns `None` if all have users or are pinned. The memory of the session, which the caller
+    /// must end, no longer counts.
+    fn displace(&mut self, may_go: impl Fn(&Session) -> bool) -> Option<Arc<Session>> {
+        let sessions = self.by_id.values().filter(|session| may_go(session));
+        let unused = sessions.filter_map(|session| Some((session.unused_since()?, session)));
         let (_, session) = unused.min_by_key(|(since, _)| *since)?;
         let oldest = session.id().to_owned();
         let session = self.by_id.remove(&oldest)?;
@@ -69,17 +69,21 @@ impl Sessions {
             self.displaced.pop_front();
         }
         self.displaced.push_back(session.id().to_owned());
+        if let Ok(data) = session.data() {
+            data.leave_total();
+        }
+        tracing::info!(session = session.number(), "a data set that no page shows made room");
         Some(session)
     }
 }
 
-/// Waits until nobody uses a session.
+/// Waits until a session has no users.
 static SESSION_END: TaskKind = TaskKind::new("end of a session");
 
 impl Hub {
-    pub(crate) fn new(options: Options, guard: HostGuard) -> Self {
+    pub(crate) fn new(options: Options, guard: HostGuard) -> Arc<Self> {
         let memory = options.total_memory();
-        Self {
+        let hub = Arc::new(Self {
             options,
             guard,
             turns: ServerTurns::default(),
@@ -88,26 +92,46 @@ impl Hub {
             uploads: Arc::default(),
             requests: Arc::default(),
             sessions: Mutex::default(),
-        }
+        });
+        let owner = Arc::downgrade(&hub);
+        hub.memory.make_room_with(move || owner.upgrade().is_some_and(|hub| hub.make_room()));
+        hub
     }
 
-    /// Creates a session. Unless it is pinned, this starts the task that ends it once it is
-    /// unused, and so needs a runtime. At the limit of sessions or of memory, the session that has been
-    /// without users for the longest time makes room.
-    pub(crate) fn create(self: &Arc<Self>, lifetime: Lifetime) -> Result<Created, Refusal> {
+    /// Displaces a session so that an upload in progress can continue. Returns false if no session
+    /// can go.
+    fn make_room(&self) -> bool {
+        let mut sessions = self.lock();
+        // Another upload may have made room meanwhile.
+        if !self.memory.is_full() {
+            return true;
+        }
+        // An empty session would make none, and its page is about to send a file.
+        let has_sources =
+            |session: &Session| session.data().is_ok_and(|data| !data.sources().is_empty());
+        let Some(displaced) = sessions.displace(has_sources) else { return false };
+        drop(sessions);
+        displaced.end(EndCause::Request);
+        true
+    }
+
+    /// Creates a session. Unless it is pinned, this spawns the task that ends it after disuse, so
+    /// it needs a runtime. At the limit of sessions or of memory, the session unused for the
+    /// longest time is displaced.
+    pub(crate) fn create(self: &Arc<Self>, lifetime: Lifetime) -> Result<NewSession, Refusal> {
         self.create_with(&self.options, lifetime)
     }
 
-    /// As [`Self::create`], with other options than the server's.
+    /// As [`Self::create`], with options other than the server's.
     pub(crate) fn create_with(
         self: &Arc<Self>,
         options: &Options,
         lifetime: Lifetime,
-    ) -> Result<Created, Refusal> {
+    ) -> Result<NewSession, Refusal> {
         let id = random_id()?;
         let mut sessions = self.lock();
         let displaced = match self.limit_reached(&sessions) {
-            Some(limit) => Some(sessions.displace().ok_or(limit)?),
+            Some(limit) => Some(sessions.displace(|_| true).ok_or(limit)?),
             None => None,
         };
         let (turns, memory, reads) = (&self.turns, &self.memory, &self.reads);
@@ -123,10 +147,10 @@ impl Hub {
             let end = end_when_unused(self.clone(), session.clone());
             tokio::spawn(SESSION_END.observe(TaskName::Unnamed, end));
         }
-        Ok(Created { session, displaced })
+        Ok(NewSession { session, displaced })
     }
 
-    /// The limit at which a session has to make room for a new one.
+    /// Returns the limit that a new session would exceed.
     fn limit_reached(&self, sessions: &Sessions) -> Option<Refusal> {
         let sessions_max = self.options.sessions_max;
         match sessions.by_id.len() >= sessions_max {
@@ -150,7 +174,7 @@ impl Hub {
         }
     }
 
-    /// All sessions, in no order.
+    /// Returns all sessions, in no particular order.
     pub(crate) fn sessions(&self) -> Vec<Arc<Session>> {
         self.lock().by_id.values().cloned().collect()
     }
@@ -162,7 +186,7 @@ impl Hub {
         Ok(())
     }
 
-    /// Ends every session, because the server is being stopped.
+    /// Ends all sessions, because the server is being stopped.
     pub(crate) fn end_all(&self) {
         let sessions: Vec<_> = self.lock().by_id.drain().collect();
         for (_, session) in sessions {
@@ -175,10 +199,10 @@ impl Hub {
     }
 }
 
-/// Ends a session once it has had no user for the grace time.
+/// Ends a session after it has had no user for the grace time.
 async fn end_when_unused(hub: Arc<Hub>, session: Arc<Session>) {
     session.unused_for(hub.options.grace).await;
-    // An error means that the session has ended already.
+    // An error means that the session has already ended.
     let _ = hub.end(session.id());
 }
 
@@ -189,24 +213,24 @@ pub struct SessionHandle {
 }
 
 impl SessionHandle {
-    /// The session's id: 128 random bits in hexadecimal.
+    /// Returns the session's id: 128 random bits in hexadecimal.
     pub fn id(&self) -> &str {
         self.session.id()
     }
 
-    /// The path of the session's page on the server: `/s/ID`.
+    /// Returns the path of the session's page on the server: `/s/ID`.
     pub fn path(&self) -> String {
         format!("/s/{}", self.id())
     }
 
-    /// The pipeline that opens sources and holds the data set ([`Pipeline::data`]). Returns
-    /// `None` once the session was ended by `DELETE` or with the server. The pipeline is then
-    /// cancelled and accepts no more; drop it to free its memory.
+    /// Returns the pipeline, which opens sources and holds the data set ([`Pipeline::data`]).
+    /// Returns `None` after the session was ended by `DELETE` or with the server. The pipeline is
+    /// then cancelled and accepts no more data; drop it to free its memory.
     pub fn pipeline(&self) -> Option<Arc<Pipeline>> {
         self.session.pipeline()
     }
 
-    /// Waits until the session was ended by `DELETE` or with the server.
+    /// Waits until the session is ended by `DELETE` or with the server.
     pub async fn ended(&self) {
         self.session.ended().await;
     }

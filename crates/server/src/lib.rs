@@ -1,8 +1,8 @@
 //! The server: sessions, uploads, live views and the embedded page, over HTTP and WebSocket.
 //!
-//! A session is one data set in memory, with an address. A page creates sessions and uploads
-//! files to them; `curl -T` does both with one request; a program fills a session of its own
-//! through [`Server::new_session`]. `docs/protocol.md` describes every address.
+//! A session is one data set in memory, with an address. A page creates sessions and uploads files
+//! to them. `curl -T` does both with one request. A program fills a session through
+//! [`Server::new_session`]. `docs/protocol.md` describes every address.
 //!
 //! ```
 //! use weir_server::{Options, Server};
@@ -20,11 +20,13 @@
 //! # }
 //! ```
 
+mod accept;
 mod access_token;
 mod answer;
 mod captures;
 mod counts;
 mod export;
+mod export_form;
 mod file;
 mod hub;
 mod lines;
@@ -42,10 +44,12 @@ mod routes;
 mod rules;
 mod selection;
 mod server;
+mod server_views;
 mod session;
 mod turns;
 mod upload;
 mod view;
+mod view_work;
 
 pub use access_token::{AccessToken, InvalidToken};
 pub use captures::{PageCaptures, UploadCaptures};
@@ -57,13 +61,15 @@ pub use query_string::parameters as query_parameters;
 pub use refusal::Refusal;
 pub use response::respond;
 pub use server::{Server, ServerHandle};
+pub use server_views::SessionViewCounts;
+pub use view_work::ViewCounts;
 pub use weir_net::socket::{
     Address, AddressError, BindError, BindOptions, CertificateNotice, CertificateNotices,
     ConnectionBudget, SelfSignedCertificate, SelfSignedError, SocketMode, TlsFiles,
     outward_address, reserve_connections,
 };
 #[cfg(target_os = "linux")]
-pub use weir_net::socket::{Handover, ListeningSockets, say_ready, take_over};
+pub use weir_net::socket::{Handover, ListeningSockets, report_ready, take_over};
 #[cfg(unix)]
 pub use weir_net::socket::{PassedSockets, SocketOwner};
 pub use weir_net::{PublicUrl, PublicUrlError, ServeOptions};

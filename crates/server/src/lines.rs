@@ -1,7 +1,7 @@
-//! Answers the questions of pages for the lines of a selection.
+//! Answers questions about the lines of a selection.
 //!
-//! A data set keeps no lines, only their places. Lines of a file on the server's disk are read back
-//! from it; those of an uploaded file are read by the page that has it.
+//! A data set stores only the positions of lines. The server reads lines of local files back from
+//! disk. The page reads lines of the files it uploaded.
 
 use std::pin::Pin;
 use std::sync::atomic::AtomicBool;
@@ -22,22 +22,22 @@ use crate::refusal::Refusal;
 use crate::session::Session;
 use crate::turns::{CancelOnDrop, Cancellation, Effort};
 
-/// The number of panels of lines of a connection. Each keeps a bit for each record.
+/// The number of line panels of a connection. Each keeps one bit per record.
 pub(crate) const LINE_PANELS_MAX: usize = 5;
 
-/// The most lines in one answer: several screens.
+/// The maximum number of lines in one answer: several screens.
 const LINES_MAX: usize = 500;
 
-/// The most bytes of one line. A person does not read more of it.
+/// The maximum length of a line in bytes. Nobody reads more of it.
 const LINE_BYTES_MAX: usize = 64 << 10;
 
-/// An answer with more bytes of text than this has fewer lines than were asked for.
+/// The size of the text, in bytes, after which an answer gets no more lines.
 const TEXT_BYTES_MAX: usize = 1 << 20;
 
-/// The newest message of each panel of lines.
+/// The newest message of each line panel.
 pub(crate) type LineMessages = [watch::Sender<String>; LINE_PANELS_MAX];
 
-/// Answers the newest message of each panel. The future runs until the connection ends.
+/// Answers the newest message of each panel until the connection ends.
 pub(crate) fn answer_lines<'a>(
     session: &'a Arc<Session>,
     data: &'a Arc<DataSet>,
@@ -57,7 +57,7 @@ pub(crate) fn answer_lines<'a>(
     })
 }
 
-/// Answers a question about a panel that the server does not have.
+/// Refuses a question for a panel number that does not exist.
 pub(crate) async fn refuse_line_panel(panel: u32, writer: &Writer<Stream>) {
     let last = LINE_PANELS_MAX - 1;
     let why = format!("panel {panel} is too high: a connection has panels of lines 0 to {last}");
@@ -65,7 +65,7 @@ pub(crate) async fn refuse_line_panel(panel: u32, writer: &Writer<Stream>) {
     send_reply(writer, &LiveReply::Lines { panel, query: None, answer: None, error }).await;
 }
 
-/// A panel of lines of a connection.
+/// A line panel of a connection.
 struct LinePanel<'a> {
     number: u32,
     session: &'a Arc<Session>,
@@ -101,7 +101,7 @@ impl LinePanel<'_> {
         }
     }
 
-    /// The answer to a message; `None` if the message only ends the question before.
+    /// Answers a message. Returns `None` if the message only cancels the previous question.
     async fn reply(&self, text: String, cancellation: &Arc<Cancellation>) -> Option<LiveReply> {
         let panel = self.number;
         let refused = |query, refusal: &Refusal| {
@@ -130,7 +130,7 @@ impl LinePanel<'_> {
         }
     }
 
-    /// Finds and reads the lines. `None` if it was cancelled.
+    /// Finds and reads the lines. Returns `None` if cancelled.
     async fn answer(
         &self,
         question: Question,
@@ -147,8 +147,8 @@ impl LinePanel<'_> {
     }
 }
 
-/// Finds the lines of a question, and reads those that are on this machine. `None` if `should_stop`
-/// became true meanwhile.
+/// Finds the lines of a question, and reads those in local files. Returns `None` if `should_stop`
+/// became true.
 fn find(
     finder: &mut LineFinder,
     session: &Session,
@@ -157,14 +157,14 @@ fn find(
     should_stop: &AtomicBool,
 ) -> Result<Option<LinesAnswer>, Refusal> {
     let now = Now::read();
-    let query = settled(&answer::checked(query.clone(), data, &now)?, &**data, &now)?;
+    let query = settled(&answer::check(query.clone(), data, &now)?, &**data, &now)?;
     let found = finder.find(data, &query, (*from, *count), session.jobs(), should_stop)?;
     let Some(mut answer) = found else { return Ok(None) };
     add_texts(&mut answer, session, data);
     Ok(Some(answer))
 }
 
-/// Adds the texts of the lines, as far as they are in files on this machine, and their sources.
+/// Adds the texts of lines in local files, and the sources of all lines.
 fn add_texts(answer: &mut LinesAnswer, session: &Session, data: &DataSet) {
     let mut sources: Vec<ReadSource> = Vec::new();
     let mut bytes = 0;
@@ -173,7 +173,7 @@ fn add_texts(answer: &mut LinesAnswer, session: &Session, data: &DataSet) {
         if bytes > TEXT_BYTES_MAX {
             break;
         }
-        if sources.last().is_none_or(|last| last.of.number != line.source) {
+        if sources.last().is_none_or(|last| last.source.number != line.source) {
             sources.push(ReadSource::open(line.source, session, data));
         }
         if let Some(source) = sources.last_mut() {
@@ -182,14 +182,14 @@ fn add_texts(answer: &mut LinesAnswer, session: &Session, data: &DataSet) {
         lines_read += 1;
     }
     answer.lines.truncate(lines_read);
-    answer.sources = sources.into_iter().map(|source| source.of).collect();
+    answer.sources = sources.into_iter().map(|read| read.source).collect();
 }
 
 /// A source whose lines are being read.
 struct ReadSource {
-    of: LineSource,
+    source: LineSource,
     progress: Option<Arc<SourceProgress>>,
-    /// The file on this machine with the last line, open if it is still the same.
+    /// The local file of the last line; open if it is unchanged since it was parsed.
     file: Option<(PlainFile, Option<LineFile>)>,
 }
 
@@ -197,30 +197,31 @@ impl ReadSource {
     fn open(number: u32, session: &Session, data: &DataSet) -> Self {
         let progress = data.source(number);
         let name = progress.as_ref().map_or_else(String::new, |source| source.name().to_owned());
-        let of = LineSource {
+        let line_source = LineSource {
             number,
             name,
             file: String::new(),
             access: LineAccess::None,
             message: None,
         };
-        let mut source = Self { of, progress, file: None };
-        let Some(progress) = &source.progress else { return source };
-        source.of.file = file_of(session, number);
-        if !source.of.file.is_empty() && !progress.is_packed() {
-            source.of.access = LineAccess::Page;
+        let mut read = Self { source: line_source, progress, file: None };
+        let Some(progress) = &read.progress else { return read };
+        read.source.file = file_of(session, number);
+        if !read.source.file.is_empty() && !progress.is_packed() {
+            read.source.access = LineAccess::Page;
         }
-        source
+        read
     }
 
-    /// Adds the text to a line of this source, if it is on this machine. Returns its length in bytes.
+    /// Adds its text to a line of this source if it is in a local file. Returns the length in
+    /// bytes.
     fn read(&mut self, line: &mut SelectedLine) -> usize {
         let Some(progress) = &self.progress else { return 0 };
-        if self.of.access == LineAccess::Page {
+        if self.source.access == LineAccess::Page {
             return 0;
         }
-        let Some((plain, offset)) = progress.place_of(line.offset) else {
-            self.of.message = Some(why_none(progress));
+        let Some((plain, offset)) = progress.file_offset(line.offset) else {
+            self.source.message = Some(unreadable_reason(progress));
             return 0;
         };
         if self.file.as_ref().is_none_or(|(file, _)| *file != plain) {
@@ -228,7 +229,7 @@ impl ReadSource {
         }
         let Some((_, Some(file))) = &mut self.file else { return 0 };
         match file.line(offset, LINE_BYTES_MAX) {
-            Ok(found) if shows(line.client.as_deref(), found.bytes) || found.is_cut => {
+            Ok(found) if may_belong_to(line.client.as_deref(), found.bytes) || found.is_cut => {
                 line.set_text(found.bytes, found.is_cut);
                 return found.bytes.len();
             }
@@ -241,7 +242,7 @@ impl ReadSource {
     fn open_file(&mut self, plain: PlainFile) {
         match plain.open() {
             Ok(file) => {
-                self.of.access = LineAccess::Server;
+                self.source.access = LineAccess::Server;
                 self.file = Some((plain, Some(file)));
             }
             Err(error) => {
@@ -251,25 +252,25 @@ impl ReadSource {
         }
     }
 
-    /// Gives up: other lines than those that were parsed must not be shown.
+    /// Stops reading, because lines other than the parsed ones must not be shown.
     fn fail(&mut self, error: &ReadBackError) {
         if let Some((_, open)) = &mut self.file {
             *open = None;
         }
-        self.of.access = LineAccess::None;
-        self.of.message = Some(format!("{} cannot be read again: {error}", self.of.name));
+        self.source.access = LineAccess::None;
+        self.source.message = Some(format!("{} cannot be read again: {error}", self.source.name));
     }
 }
 
-/// The page's id of the file that is the source of this number; empty if there is none.
+/// Returns the page's id of the file that is the source with this number; empty if there is none.
 fn file_of(session: &Session, number: u32) -> String {
     let files = session.files();
     let file = files.iter().find(|file| file.progress().number() == number);
     file.map(|file| file.id().to_owned()).unwrap_or_default()
 }
 
-/// Why the lines of a source cannot be read again.
-fn why_none(source: &SourceProgress) -> String {
+/// Returns why the lines of a source cannot be read again.
+pub(crate) fn unreadable_reason(source: &SourceProgress) -> String {
     let name = source.name();
     match source.is_packed() {
         true => format!("{name} was unpacked while it was read, and its lines were not kept"),
@@ -277,9 +278,9 @@ fn why_none(source: &SourceProgress) -> String {
     }
 }
 
-/// Whether a line can be that of a client: an address is in the line as the log writes it. Other
-/// names may be written in several ways, so they show nothing.
-fn shows(client: Option<&str>, line: &[u8]) -> bool {
+/// Returns whether a line may belong to a client: it must contain the client's address. Host names
+/// can be spelled in several ways, so for them it returns true.
+pub(crate) fn may_belong_to(client: Option<&str>, line: &[u8]) -> bool {
     let Some(client) = client.filter(|client| client.parse::<std::net::IpAddr>().is_ok()) else {
         return true;
     };

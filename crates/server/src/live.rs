@@ -1,4 +1,4 @@
-//! Live views: the WebSocket that sends a page the report whenever its session changes.
+//! Live views: a WebSocket that sends the page a report whenever the session changes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,48 +19,48 @@ use crate::selection::answer_counts;
 use crate::session::{MadeView, Session, SharedAnswer};
 use crate::turns::{CancelOnDrop, Effort};
 
-/// The minimum time between two views. Neither eyes nor browsers can follow more than 20 a
+/// The minimum time between two views. Neither people nor browsers can follow more than 20 a
 /// second.
 const VIEW_INTERVAL: Duration = Duration::from_millis(50);
 
-/// The maximum time between two views of data that keeps growing. Each view of large data
-/// differs little from the previous one, and takes time from reading and sending the data.
+/// The maximum time between two views of growing data. Views of large data differ little, and each
+/// takes time from reading and sending the data.
 const VIEW_INTERVAL_MAX: Duration = Duration::from_millis(400);
 
-/// The time between two views is the time for which the data has been growing, divided by this,
-/// within the two limits above.
+/// The time between two views is the time for which the data has been growing, divided by this, and
+/// kept within the two limits above.
 const GROWTH_SHARE: u32 = 3;
 
-/// If the data has not changed for this long, the next change starts a new period of growth.
+/// If the data does not change for this long, the next change starts a new period of growth.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// A smaller growth than this between two views means that the source is a feed or a file that
-/// is followed, not a file that is read. Each of its lines should appear at once.
+/// If the data grows by at most this much between two views, the source is a live feed or a
+/// followed file. Each of its lines should appear at once.
 const TRICKLE_BYTES: u64 = 256 << 10;
 
-/// Parsers wait while an answer reads the values, so answers take at most one part in this many
-/// of the time, however large the data is.
+/// Answers take at most 1/n of the time, however large the data is, because parsers wait while an
+/// answer reads the values.
 const WORK_SHARE: u32 = 4;
 
-/// A page that has not taken a view after this time counts as gone.
+/// The time after which a page that does not receive a view counts as disconnected.
 const SEND_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The same while views that wait for their pages take too much memory.
+/// The same while unsent views take too much memory.
 const CROWDED_SEND_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How long the server waits until a page has taken the end of the session.
+/// How long the server waits for a page to receive the end of the session.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The longest query, in bytes of JSON.
+/// The maximum length of a query, in bytes of JSON.
 pub(crate) const QUERY_BYTES_MAX: usize = 64 << 10;
 
 /// The query of a connection.
 #[derive(Debug)]
 struct LiveQuery {
     query: Query,
-    /// Whether the query had conditions, which are answered in their normal form.
+    /// Whether the query had typed conditions. Its answers contain their normal form.
     is_typed: bool,
-    /// When the query arrived: relative times such as `2h ago` are resolved against it.
+    /// The arrival time of the query. Relative times such as `2h ago` are resolved against it.
     now: Now,
     /// Cancels the answer when a newer query replaces this one.
     cancel: CancelOnDrop,
@@ -72,7 +72,7 @@ impl LiveQuery {
     }
 }
 
-/// The newest messages of a connection: of each type, only the newest matters.
+/// The newest message of each type. Older ones no longer matter.
 #[derive(Debug, Default)]
 struct Messages {
     query: watch::Sender<String>,
@@ -85,6 +85,7 @@ struct Messages {
 pub(crate) async fn run(session: Arc<Session>, socket: WebSocket<Stream>) {
     let (mut reader, writer) = socket.split();
     let Ok(data) = session.data() else { return };
+    let _connection = session.turns().view_work().connect();
     let query = Query { zone: session.zone().cloned(), ..Query::default() };
     let current = watch::Sender::new(Arc::new(LiveQuery::new(query, false, Now::read())));
     let newest = Messages::default();
@@ -114,8 +115,8 @@ pub(crate) async fn run(session: Arc<Session>, socket: WebSocket<Stream>) {
     }
 }
 
-/// Reads messages until the page disconnects. It goes on while a query is checked, so that a page
-/// that has gone leaves its place in the queue.
+/// Reads messages until the page disconnects. It also runs while a query is checked, so that a page
+/// that disconnects leaves the queue.
 async fn read_messages(reader: &mut Reader<Stream>, newest: &Messages, writer: &Writer<Stream>) {
     while let Ok(Some(event)) = reader.next().await {
         let Event::Text(text) = event else { continue };
@@ -147,7 +148,7 @@ async fn read_messages(reader: &mut Reader<Stream>, newest: &Messages, writer: &
     }
 }
 
-/// Checks the newest message for as long as there is none that is newer.
+/// Checks queries. A newer message cancels the check of the previous one.
 async fn check_queries(
     session: &Arc<Session>,
     data: &Arc<DataSet>,
@@ -173,8 +174,8 @@ async fn check_queries(
     }
 }
 
-/// Reads a query from a message, and checks it. An error comes with the id of the query, if the
-/// message has one.
+/// Reads and checks the query of a message. An error includes the id of the query, if the message
+/// has one.
 async fn read_query(
     session: &Arc<Session>,
     data: &Arc<DataSet>,
@@ -182,7 +183,7 @@ async fn read_query(
 ) -> Result<LiveQuery, (Option<u64>, Refusal)> {
     let parse = move || {
         let request: LiveRequest = weir_view::from_json(&text)?;
-        // Only a `count` can be without one, and is answered elsewhere.
+        // Only a `count` can lack a query, and those are answered elsewhere.
         let query = request.into_query().unwrap_or_default();
         let effort = Effort::of(query.expressions());
         Ok::<_, JsonError>((query, effort))
@@ -199,30 +200,30 @@ async fn read_query(
     checked.map_err(|refusal| (Some(id), refusal))
 }
 
-/// Checks that a query is valid for the data. Compiles its expressions, which may take long.
+/// Checks that a query is valid for the data. This compiles its expressions, which may take long.
 fn check_query(session: &Session, data: &DataSet, mut query: Query) -> Result<LiveQuery, Refusal> {
     query.zone = query.zone.or_else(|| session.zone().cloned());
     query.top = query.top.min(TOP_MAX);
     let now = Now::read();
     let is_typed = !query.conditions.is_empty();
-    let query = answer::checked(query, data, &now)?;
+    let query = answer::check(query, data, &now)?;
     Ok(LiveQuery::new(query, is_typed, now))
 }
 
-/// Sends why the query with this id is refused, or the connection ends.
+/// Sends the reason why the query with this id is refused, or why the connection ends.
 async fn send_failure(writer: &Writer<Stream>, query: Option<u64>, refusal: &Refusal) {
     send_reply(writer, &LiveReply::Error { query, error: refusal.failure(None) }).await;
 }
 
-/// Sends a short reply, unless the page does not take it in time.
+/// Sends a short reply, and gives up if the page does not receive it in time.
 pub(crate) async fn send_reply(writer: &Writer<Stream>, reply: &LiveReply) {
     let sending = message::send(writer, weir_view::to_json(reply));
     // If this fails, reading from the connection fails too and ends it.
     let _ = tokio::time::timeout(SEND_TIMEOUT, sending).await;
 }
 
-/// Sends views for as long as the page takes them: one at once, and the newest one whenever the
-/// data or the query has changed. Changes during the work on a view are merged into the next.
+/// Sends a view at once, and then the newest one whenever the data or the query has changed, until
+/// the page no longer receives them. Changes during the work on a view are merged into the next.
 async fn publish(
     session: &Arc<Session>,
     data: &Arc<DataSet>,
@@ -230,7 +231,7 @@ async fn publish(
     mut current: watch::Receiver<Arc<LiveQuery>>,
 ) {
     let mut version = data.version();
-    let mut asked = AskedAnswer::default();
+    let mut subscription = AnswerSubscription::default();
     let mut growing_since = Instant::now();
     let mut bytes_before = 0;
     loop {
@@ -241,7 +242,7 @@ async fn publish(
         }
         bytes_before = bytes;
         let has_open_source = has_open_source(data);
-        let made = asked.next_view(session, data, &mut current).await;
+        let made = subscription.next_view(session, data, &mut current).await;
         match made {
             Ok(Some((head, view))) => {
                 let work_time = started.elapsed();
@@ -267,12 +268,12 @@ async fn publish(
                     }
                 }
             }
-            // There is a newer query.
+            // A newer query has arrived.
             Ok(None) => {}
             Err(Refusal::SessionEnded) => return,
             Err(refusal) => {
-                send_failure(writer, asked.query, &refusal).await;
-                asked.give_up();
+                send_failure(writer, subscription.query, &refusal).await;
+                subscription.give_up();
             }
         }
         let quiet_since = Instant::now();
@@ -284,7 +285,7 @@ async fn publish(
                 current.mark_changed();
             }
             // This cannot fail, because the sender lives as long as the data.
-            _ = version.wait_for(|version| asked.is_outdated(*version)) => {}
+            _ = version.wait_for(|version| subscription.is_outdated(*version)) => {}
         }
         if quiet_since.elapsed() > QUIET {
             growing_since = Instant::now();
@@ -292,26 +293,26 @@ async fn publish(
     }
 }
 
-/// The answer that a connection asks for, and the last view of it that it has sent.
+/// The answer that a connection follows, and the last view that it has sent.
 #[derive(Debug, Default)]
-struct AskedAnswer {
+struct AnswerSubscription {
     answer: Option<Arc<SharedAnswer>>,
     /// The id of its query; `None` before the first.
     query: Option<u64>,
-    /// The answer to the query before, from which the first view is computed.
+    /// The answer to the previous query, from which the first view is computed.
     previous: Option<Arc<SharedAnswer>>,
-    /// The version of the data in the last view; `None` before the first.
+    /// The data version of the last view; `None` before the first.
     seen: Option<u64>,
-    /// Whether a view was refused or abandoned, so that only another query helps.
+    /// Whether a view was refused or abandoned, so that only a new query can continue.
     has_given_up: bool,
 }
 
-impl AskedAnswer {
-    /// The next view, with the beginning of its JSON. Returns `None` if the query was replaced
-    /// meanwhile.
+impl AnswerSubscription {
+    /// Computes the next view. Returns it with the beginning of its JSON, or `None` if the query
+    /// was replaced.
     ///
     /// # Errors
-    /// If the answer takes too long.
+    /// Fails if the answer takes too long.
     async fn next_view(
         &mut self,
         session: &Arc<Session>,
@@ -321,8 +322,8 @@ impl AskedAnswer {
         // An error means that the connection ends.
         let is_new = self.answer.is_none() || current.has_changed().unwrap_or(true);
         let (query, is_typed, now, cancellation) = {
-            // The reference must end with this block: only `current` may keep the query alive,
-            // so that replacing the query cancels the answer.
+            // The reference must end with this block. Only `current` may keep the query alive, so
+            // that replacing the query cancels the answer.
             let live = current.borrow_and_update();
             (live.query.clone(), live.is_typed, live.now.clone(), live.cancel.cancellation())
         };
@@ -350,43 +351,48 @@ impl AskedAnswer {
         self.has_given_up = true;
     }
 
-    /// Whether this version of the data is to be shown.
+    /// Returns whether this version of the data has not been shown yet.
     fn is_outdated(&self, version: u64) -> bool {
         !self.has_given_up && self.seen != Some(version)
     }
 }
 
-/// Sends a view. Returns false if the page does not take it in time. The time is shorter if views
-/// that wait take too much memory.
+/// Sends a view. Returns false if the page does not receive it in time, which is shorter while
+/// unsent views take too much memory.
 async fn send_view(
     session: &Session,
     writer: &Writer<Stream>,
     head: &str,
     view: &MadeView,
 ) -> bool {
-    let sending = writer.send_shared_text(head, view.tail());
+    let (view_work, tail) = (session.turns().view_work(), view.tail());
+    let (_timed, bytes) = (view_work.send(), head.len() + tail.len());
+    let sending = writer.send_shared_text(head, tail);
     let crowded_out = async {
         tokio::time::sleep(CROWDED_SEND_TIMEOUT).await;
         session.view_memory().crowded().await;
     };
-    tokio::select! {
+    let is_sent = tokio::select! {
         sent = tokio::time::timeout(SEND_TIMEOUT, sending) => matches!(sent, Ok(Ok(()))),
         () = crowded_out => false,
+    };
+    if is_sent {
+        view_work.add_view(bytes);
     }
+    is_sent
 }
 
-/// The number of bytes of all sources that are parsed.
+/// Returns the number of parsed bytes of all sources.
 fn bytes_parsed(data: &DataSet) -> u64 {
     data.sources().iter().map(|source| *source.parsed().borrow()).sum()
 }
 
-/// The time from the start of one view to that of the next, by the time for which the data has
-/// been growing.
+/// Returns the time between the starts of two views, given how long the data has been growing.
 fn interval(growing: Duration) -> Duration {
     (growing / GROWTH_SHARE).clamp(VIEW_INTERVAL, VIEW_INTERVAL_MAX)
 }
 
-/// Waits for a change that is shown after [`VIEW_INTERVAL`] instead of the longer interval: a new
+/// Waits for a change that is shown after [`VIEW_INTERVAL`], not after the longer interval: a new
 /// query, or the end of the last open source.
 async fn wait_for_urgent(
     started: Instant,
@@ -414,7 +420,7 @@ pub(crate) async fn wait_for_ends(data: &DataSet) {
     }
 }
 
-/// Whether some source has not ended.
+/// Returns whether any source has not ended.
 pub(crate) fn has_open_source(data: &DataSet) -> bool {
     data.sources().iter().any(|source| source.end().is_none())
 }

@@ -1,14 +1,14 @@
-//! How much memory the machine has.
+//! The memory of the machine.
 
 use std::fs;
 
-/// The memory that a container may use, for control groups of version 2 and 1, and that of the machine.
+/// The files with the memory limit of a container, for control groups version 2 and 1.
 const CONTROL_GROUPS: [&str; 2] =
     ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
 const MACHINE: &str = "/proc/meminfo";
 
-/// The memory that this process may use, in bytes: that of the machine or of its container. `None` if the
-/// system does not tell in one of the files of Linux.
+/// Returns the memory that this process may use, in bytes: the container's limit or the machine's
+/// memory. Returns `None` if Linux's files do not state it.
 pub(crate) fn memory_bytes() -> Option<u64> {
     let read = |path| fs::read_to_string(path).ok();
     let machine = read(MACHINE).and_then(|text| total_of(&text));
@@ -16,7 +16,7 @@ pub(crate) fn memory_bytes() -> Option<u64> {
     groups.filter_map(|text| text.trim().parse().ok()).chain(machine).min()
 }
 
-/// The total of `/proc/meminfo`, in bytes.
+/// Returns the total memory in `/proc/meminfo`, in bytes.
 fn total_of(text: &str) -> Option<u64> {
     let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     total.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1_024)

@@ -1,10 +1,10 @@
-//! Sending JSON messages over a WebSocket.
+//! Sends JSON messages over a WebSocket.
 
 use weir_net::websocket::{CloseCode, Error, Stream, Writer};
 use weir_view::JsonError;
 
-/// Sends an encoded message. If the encoding failed, which is a defect of the server, closes the
-/// connection with code 1011 and the encoder's reason.
+/// Sends an encoded message. A failed encoding is a defect of the server, and closes the connection
+/// with code 1011 and the encoder's reason.
 pub(crate) async fn send(
     writer: &Writer<Stream>,
     encoded: Result<String, JsonError>,

@@ -1,4 +1,4 @@
-//! One request to the page's server under the glass.
+//! Captures one request to the page's server.
 
 use std::sync::Arc;
 
@@ -7,14 +7,10 @@ use weir_net::glass::{note_arrival, response_head, shown_target};
 use weir_net::{Body, Client};
 use weir_observe::glass::Journal;
 
-use crate::captures::PageCaptures;
+use crate::captures::{FROM_CLIENT, PageCaptures, TO_CLIENT};
 
-/// The names of the heads.
-const FROM_CLIENT: &str = "client to server";
-const TO_CLIENT: &str = "server to client";
-
-/// A request that is being answered while somebody waits for one. A clone of its journal stays with the connection,
-/// which notes the parts of the answer that the system takes.
+/// A request that is answered while a capture waits. The connection holds a clone of the journal,
+/// and records when the system accepts parts of the response.
 pub(crate) struct ObservedRequest {
     captures: Arc<PageCaptures>,
     journal: Journal,
@@ -22,7 +18,7 @@ pub(crate) struct ObservedRequest {
 }
 
 impl ObservedRequest {
-    /// Begins to note the steps of a request, if somebody waits for one.
+    /// Starts recording the steps of a request, if a capture waits.
     #[inline]
     pub(crate) fn begin<B>(
         captures: &Arc<PageCaptures>,
@@ -45,7 +41,8 @@ impl ObservedRequest {
         Some(Self { captures: captures.clone(), journal, is_answered: false })
     }
 
-    /// Notes the answer, whose head is known. `reason` is the name of the refusal, if it is one.
+    /// Records the response, whose head is known. `reason` is the name of the refusal, if there is
+    /// one.
     pub(crate) fn answer(mut self, answer: &Response<Body>, reason: Option<&'static str>) {
         let reason = reason.map(|reason| format!(", {reason}")).unwrap_or_default();
         self.journal.lap("answer", format!("{}{reason}", answer.status()));

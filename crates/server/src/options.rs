@@ -1,4 +1,4 @@
-//! The options of a server, and why it may not start.
+//! The options of a server, and the errors that prevent its start.
 
 use std::fmt;
 use std::time::Duration;
@@ -14,15 +14,16 @@ use crate::machine;
 /// The settings and limits of a server.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The addresses to listen on: TCP, TLS and Unix sockets; port 0 chooses a free port. Default: a
-    /// free port of 127.0.0.1.
+    /// The addresses to listen on: TCP, TLS and Unix sockets. Port 0 chooses a free port. Default:
+    /// a free port of 127.0.0.1.
     pub listen: Vec<Address>,
-    /// The certificate of TLS and the permissions of Unix sockets.
+    /// The TLS certificate and the permissions of Unix sockets.
     pub bind: BindOptions,
-    /// What clients must present, at every address. Needed for addresses that other machines can reach.
-    /// Default: none.
+    /// The token that clients must present at every address. Required if other machines can reach
+    /// an address. Default: none.
     pub token: Option<AccessToken>,
-    /// The [`token`](Self::token) if there is no other and other machines can reach an address.
+    /// The token to use if [`token`](Self::token) is `None` and other machines can reach an
+    /// address.
     pub public_token: Option<AccessToken>,
     /// Whether other machines may connect without TLS. Default: false.
     pub allows_insecure_http: bool,
@@ -31,16 +32,17 @@ pub struct Options {
     pub public_url: Option<PublicUrl>,
     /// The memory limit of each session's data set, in bytes. Default: 4 GiB.
     pub memory_bytes_max: usize,
-    /// The memory that the data sets of all sessions may take together, in bytes. At this limit uploads end
-    /// with what was read, and new sessions are refused; feeds go on, because each drops its oldest
-    /// records at its own limit. Default: half of the memory of the machine or of its container, or
-    /// [`memory_bytes_max`](Self::memory_bytes_max) if that is more or the system does not tell.
+    /// The memory limit of all sessions' data sets together, in bytes. At this limit, uploads end
+    /// with the lines read so far, and new sessions are refused. Feeds continue, because each drops
+    /// its oldest records at its own limit. Default: half of the memory of the machine or
+    /// container, or [`memory_bytes_max`](Self::memory_bytes_max) if that is more or the memory is
+    /// unknown.
     pub total_memory_bytes_max: Option<usize>,
     /// Which records each session keeps. Default: all.
     pub retention: Retention,
     /// The maximum number of sessions at a time, including those of
-    /// [`Server::new_session`](crate::Server::new_session). Each has its own parser threads and
-    /// up to [`memory_bytes_max`](Self::memory_bytes_max). Default: 16.
+    /// [`Server::new_session`](crate::Server::new_session). Each has its own parser threads and up
+    /// to [`memory_bytes_max`](Self::memory_bytes_max). Default: 16.
     pub sessions_max: usize,
     /// The number of parser threads of each session, and of threads that answer one query.
     pub jobs: usize,
@@ -48,29 +50,30 @@ pub struct Options {
     pub format: FormatChoice,
     /// The time zone of queries that name none; `None` for the log's own offset.
     pub zone: Option<String>,
-    /// How long a session without users, or a file whose connection is lost, is kept.
-    /// Default: 60 s.
+    /// How long a session without users, or a file whose connection was lost, is kept. Default: 60
+    /// s.
     pub grace: Duration,
-    /// How long an upload may send no byte while it is allowed to. Default: 60 s.
+    /// How long an upload may send no byte although the window allows it. Default: 60 s.
     pub stall: Duration,
-    /// How long the work on one answer may take; beyond it the query is refused. 4 million records
-    /// take a tenth of a second. Default: 20 s.
+    /// The maximum time for one answer. Above it the query is refused. 4 million records take a
+    /// tenth of a second. Default: 20 s.
     pub answer_time_max: Duration,
-    /// Open connections at most, at least 1; fewer if the limit of open files allows no more. Default: 1,024.
+    /// The maximum number of open connections, at least 1. The limit of open files may lower it.
+    /// Default: 1,024.
     pub connections_max: usize,
-    /// What a user can do about the limits of a report.
+    /// Advice for users about the limits of a report.
     pub remedies: Remedies,
     /// Whether to serve the addresses that measure the speed of uploads. Default: false.
     pub bench: bool,
 }
 
-/// Sentences that end the notes on a report's limits. Only the program that runs the server knows
-/// the names of its own options. By default they name none.
+/// Sentences appended to the notes on a report's limits. Only the program that runs the server
+/// knows the names of its options; by default they name none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remedies {
-    /// After the note that no line of a source has a known format.
+    /// Follows the note that no line of a source has a known format.
     pub unknown_format: String,
-    /// After the notes that the memory limit is reached.
+    /// Follows the notes that the memory limit is reached.
     pub memory_limit: String,
 }
 
@@ -113,14 +116,14 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The limit on the memory of all sessions together.
+    /// Returns the memory limit of all sessions together.
     pub(crate) fn total_memory(&self) -> TotalMemory {
         let half = machine::memory_bytes().map_or(0, |bytes| bytes / 2);
         let default = usize::try_from(half).unwrap_or(usize::MAX).max(self.memory_bytes_max);
         TotalMemory::new(self.total_memory_bytes_max.unwrap_or(default))
     }
 
-    /// The options of each session's pipeline.
+    /// Returns the options of each session's pipeline.
     pub(crate) fn pipeline(&self) -> PipelineOptions {
         let options = PipelineOptions::new(self.jobs, self.retention);
         PipelineOptions { memory_bytes_max: self.memory_bytes_max, ..options }
@@ -142,7 +145,7 @@ pub enum StartError {
 }
 
 impl StartError {
-    /// Whether another program listens at the address.
+    /// Returns whether another program listens at the address.
     pub fn is_address_in_use(&self) -> bool {
         matches!(self, Self::Bind(BindError::InUse(_)))
     }

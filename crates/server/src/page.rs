@@ -1,4 +1,4 @@
-//! The page, embedded from `web/dist`, which is committed.
+//! The page, embedded from the committed `web/dist`.
 
 use std::io::{self, Write};
 use std::sync::LazyLock;
@@ -19,10 +19,10 @@ struct Asset {
     bytes: &'static [u8],
 }
 
-/// The page itself. It is not an asset because it has several addresses, one for each session.
+/// The page itself. It is not an asset, because each session has its own address for it.
 static INDEX: &[u8] = include_bytes!("../../../web/dist/index.html");
 
-/// The script that leads from the link with a token to the page.
+/// The script that opens the page from the login link.
 pub(crate) const ENTER: &str = "/assets/enter.js";
 
 static ASSETS: [Asset; 5] = [
@@ -53,13 +53,13 @@ static ASSETS: [Asset; 5] = [
     },
 ];
 
-/// The response with the page. It is not cached: it is small, and names the files to load.
+/// Returns the page. It is not cached: it is small, and names the files to load.
 pub(crate) fn index(status: StatusCode) -> Response<Body> {
     response::content(status, "text/html; charset=utf-8", INDEX)
 }
 
-/// The response with the file at this path. The names are the same in every version of the page, so a
-/// browser has to ask each time whether it has the file already.
+/// Returns the file at this path. File names are the same in every version of the page, so a
+/// browser must revalidate its copy each time.
 pub fn asset<B>(path: &str, request: &Request<B>) -> Option<Response<Body>> {
     let (_, resource) = ASSETS.iter().zip(RESOURCES.iter()).find(|(one, _)| one.path == path)?;
     let mut response = resource.respond(request);
@@ -67,7 +67,7 @@ pub fn asset<B>(path: &str, request: &Request<B>) -> Option<Response<Body>> {
     Some(response)
 }
 
-/// The assets as they are and compressed, which takes some milliseconds once.
+/// The assets, plain and compressed. Compressing them once takes some milliseconds.
 static RESOURCES: LazyLock<[Resource; 5]> = LazyLock::new(|| ASSETS.each_ref().map(resource));
 
 fn resource(asset: &Asset) -> Resource {

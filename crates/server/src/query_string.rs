@@ -1,18 +1,18 @@
-//! The query string of an address, and percent encoding.
+//! Parses the query string of an address, and percent encoding.
 
-use weir_query::ExportFormat;
 use weir_view::{Compare, Query, RecordKind};
 
+use crate::export_form::Form;
 use crate::refusal::Refusal;
 
-/// The maximum number of rows of a top list.
+/// The maximum number of rows in a top list.
 pub(crate) const TOP_MAX: u32 = 10_000;
 
 /// Reads a query from `where=CONDITION` (any number of times), `top=N`, `zone=NAME`,
 /// `stack=FIELD`, `buckets=N`, `kind=KIND`, `group=FIELD` and `compare=SINCE/UNTIL`.
 pub(crate) fn query(text: Option<&str>) -> Result<Query, Refusal> {
     let mut query = Query::default();
-    for (name, value) in parameters(text) {
+    for (name, value) in checked_parameters(text)? {
         match name.as_str() {
             "top" => query.top = number(&name, &value)?.min(TOP_MAX),
             "buckets" => query.buckets = number(&name, &value)?,
@@ -31,15 +31,15 @@ pub(crate) fn query(text: Option<&str>) -> Result<Query, Refusal> {
     Ok(query)
 }
 
-/// Reads the query and the format of an export from `format=NAME` ([`ExportFormat::name`]), and the
-/// parameters of [`query`] that select records: `where`, `zone` and `kind`.
-pub(crate) fn export(text: Option<&str>) -> Result<(Query, ExportFormat), Refusal> {
-    let (mut query, mut format) = (Query::default(), None);
-    for (name, value) in parameters(text) {
+/// Reads the query and the form of an export from `format=NAME` ([`Form::name`]), which may be
+/// missing, and the parameters of [`query`] that select records: `where`, `zone` and `kind`.
+pub(crate) fn export(text: Option<&str>) -> Result<(Query, Option<Form>), Refusal> {
+    let (mut query, mut form) = (Query::default(), None);
+    for (name, value) in checked_parameters(text)? {
         match (name.as_str(), value.as_str()) {
             ("format", _) => {
-                let named = ExportFormat::by_name(&value);
-                format = Some(named.ok_or_else(|| Refusal::BadRequest(invalid_format(&value)))?);
+                let named = Form::by_name(&value);
+                form = Some(named.ok_or_else(|| Refusal::BadRequest(invalid_format(&value)))?);
             }
             _ if select(&mut query, &name, &value)? => {}
             _ => {
@@ -49,28 +49,44 @@ pub(crate) fn export(text: Option<&str>) -> Result<(Query, ExportFormat), Refusa
             }
         }
     }
-    let missing =
-        || Refusal::BadRequest("the format is missing; add format=csv or another one".to_owned());
-    Ok((query, format.ok_or_else(missing)?))
+    Ok((query, form))
 }
 
 fn invalid_format(name: &str) -> String {
-    format!(
-        "`{name}` is not a valid format; write {}",
-        ExportFormat::ALL.map(ExportFormat::name).join(" or ")
-    )
+    format!("`{name}` is not a valid format; write {}", Form::ALL.map(Form::name).join(" or "))
 }
 
-/// The names and the values of the parameters of a query, decoded.
-pub fn parameters(text: Option<&str>) -> impl Iterator<Item = (String, String)> {
+/// Returns the decoded names and values of a query string's parameters. Only `where` may be
+/// repeated, because no value of another one would be the one that is meant.
+fn checked_parameters(text: Option<&str>) -> Result<Vec<(String, String)>, Refusal> {
+    let mut read: Vec<(String, String)> = Vec::new();
+    for pair in parameters(text).zip(pairs(text)) {
+        let ((name, value), (raw_name, raw_value)) = pair;
+        if [raw_name, raw_value].iter().any(|raw| String::from_utf8(bytes_of(raw, true)).is_err()) {
+            let why = format!("the value of `{name}` is not UTF-8; percent-encode its UTF-8 bytes");
+            return Err(Refusal::BadRequest(why));
+        }
+        if name != "where" && read.iter().any(|(known, _)| *known == name) {
+            let why = format!("`{name}` is given twice; give it once");
+            return Err(Refusal::BadRequest(why));
+        }
+        read.push((name, value));
+    }
+    Ok(read)
+}
+
+/// Returns the names and values of a query string's parameters, as they are encoded.
+fn pairs(text: Option<&str>) -> impl Iterator<Item = (&str, &str)> {
     let pairs = text.unwrap_or_default().split('&').filter(|pair| !pair.is_empty());
-    pairs.map(|pair| {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        (decode(name, true), decode(value, true))
-    })
+    pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")))
 }
 
-/// Reads a parameter that selects records. Returns false if it is another one.
+/// Returns the decoded names and values of a query string's parameters.
+pub fn parameters(text: Option<&str>) -> impl Iterator<Item = (String, String)> {
+    pairs(text).map(|(name, value)| (decode(name, true), decode(value, true)))
+}
+
+/// Reads a parameter that selects records. Returns false if it is another parameter.
 fn select(query: &mut Query, name: &str, value: &str) -> Result<bool, Refusal> {
     match name {
         "where" => query.conditions.push(value.to_owned()),
@@ -112,6 +128,12 @@ fn number(name: &str, value: &str) -> Result<u32, Refusal> {
 /// Decodes percent encoding (RFC 3986 section 2.1), and plus signs as spaces if
 /// `plus_is_space`. Bytes that are not valid UTF-8 become U+FFFD.
 pub(crate) fn decode(text: &str, plus_is_space: bool) -> String {
+    String::from_utf8(bytes_of(text, plus_is_space))
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+/// Returns the bytes of a text with percent encoding, as [`decode`].
+fn bytes_of(text: &str, plus_is_space: bool) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let [first, tail @ ..] = rest {
@@ -126,8 +148,7 @@ pub(crate) fn decode(text: &str, plus_is_space: bool) -> String {
             None => *first,
         });
     }
-    String::from_utf8(bytes)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+    bytes
 }
 
 fn hex([high, low]: [u8; 2]) -> Option<u8> {
@@ -141,6 +162,7 @@ mod tests {
     use weir_view::{Compare, Query, RecordKind};
 
     use super::{decode, export, query};
+    use crate::export_form::Form;
 
     #[test]
     fn decodes_percent_encoding() {
@@ -162,21 +184,31 @@ mod tests {
         for kind in ["kind=error_log_line", "kind=error-log-line"] {
             assert_eq!(query(Some(kind)), Ok(of_kind.clone()), "{kind}");
         }
-        for wrong in ["top=x", "nothing=1", "kind=errors"] {
+        for wrong in [
+            "top=x",
+            "nothing=1",
+            "kind=errors",
+            "top=3&top=3",
+            "zone=UTC&where=a&zone=%2B01:00",
+            "where=path%3D%FF",
+            "%FF=1",
+            "stack=%C3",
+        ] {
             assert!(query(Some(wrong)).is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn an_export_names_its_format_and_what_selects_records() {
-        let (read, format) =
+        let (read, form) =
             export(Some("where=a&format=jsonl&kind=request&zone=UTC")).expect("valid");
         let (kind, zone) = (Some(RecordKind::Request), Some("UTC".to_owned()));
         let conditions = vec!["a".to_owned()];
         assert_eq!(read, Query { conditions, kind, zone, ..Query::default() });
-        assert_eq!(format, ExportFormat::JsonLines);
-        for wrong in [None, Some("where=a"), Some("format=xml"), Some("format=csv&top=3")] {
-            assert!(export(wrong).is_err(), "{wrong:?}");
+        assert_eq!(form, Some(Form::Fields(ExportFormat::JsonLines)));
+        assert_eq!(export(Some("where=a&where=b")).map(|(_, form)| form), Ok(None));
+        for wrong in ["format=xml", "format=csv&top=3", "format=csv&format=jsonl"] {
+            assert!(export(Some(wrong)).is_err(), "{wrong}");
         }
     }
 

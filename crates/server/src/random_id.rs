@@ -1,8 +1,8 @@
-//! Numbers that cannot be guessed.
+//! Unguessable ids.
 
 use crate::refusal::Refusal;
 
-/// 128 random bits in hexadecimal. The id of a session may be all that protects it, so it must be
+/// Returns 128 random bits in hexadecimal. A session may be protected only by its id, so it must be
 /// impossible to guess.
 pub(crate) fn random_id() -> Result<String, Refusal> {
     let mut bytes = [0; 16];

@@ -1,4 +1,4 @@
-//! Every reason for which the server refuses a request, in one table: name, status, message.
+//! All refusals of the server in one table: name, status, message.
 
 use std::fmt;
 
@@ -14,17 +14,23 @@ pub enum Refusal {
     /// The request names another host, or was sent by a page of another site.
     Guard(weir_net::GuardError),
     /// The request has no access token, or another one.
-    NoToken,
+    NoToken(TokenOrigin),
     /// The address does not exist.
     NotFound,
-    /// The address exists, but not for this method.
-    MethodNotAllowed,
+    /// The address exists, but only for these methods, separated as in `Allow`.
+    MethodNotAllowed(&'static str),
+    /// The client does not accept these media types, of which the answer would have one.
+    NotAcceptable(String),
+    /// The export has this number of bytes, and the requested range begins after them.
+    RangeNotSatisfiable(u64),
+    /// Lines of a source cannot be read again. The text says of which, and why.
+    NoLines(String),
     /// The address is for WebSockets only.
     Handshake(weir_net::websocket::HandshakeError),
     /// No session has this id; it may have ended.
     UnknownSession,
-    /// The session has ended to make room for another one, because nothing used it and the limit
-    /// of this number of sessions was reached.
+    /// The session was ended to make room for another one. Nothing used it, and the limit of this
+    /// number of sessions, or the memory limit, was reached.
     SessionDisplaced(usize),
     /// The session has no source of this number; it may have been removed.
     UnknownSource,
@@ -36,9 +42,9 @@ pub enum Refusal {
     BadQuery(String),
     /// The answer took longer than this number of seconds.
     TooSlow(u64),
-    /// Answers to clients that do not read them take too much memory.
+    /// Answers that clients do not read take too much memory.
     Busy,
-    /// The client closed its sending side, and the answer took long after that.
+    /// The client closed its sending side, and the answer took too long after that.
     ClientGone,
     /// A text is not a rule, or the rule cannot be replayed over the data. The text is the message.
     BadRule(String),
@@ -73,9 +79,9 @@ pub enum Refusal {
     WindowExceeded,
     /// No byte arrived for this number of seconds.
     Stalled(u64),
-    /// The body of a request came too slowly. The text says how slowly.
+    /// The body of a request arrived too slowly. The text says how slowly.
     SlowUpload(String),
-    /// The connection was lost, and the file not resumed for this number of seconds.
+    /// The connection was lost, and the file was not resumed for this number of seconds.
     Abandoned(u64),
     /// The connection of a request broke after this number of bytes.
     Broken(u64),
@@ -85,7 +91,7 @@ pub enum Refusal {
     TotalMemoryFull(usize),
     /// The compressed data is damaged or cut short, or needs too much memory to unpack.
     Damaged(StreamError),
-    /// Parts of an upload were not read whole. The text says which, and why.
+    /// Parts of an upload were not read completely. The text says which, and why.
     Incomplete(String),
     /// The session was ended.
     SessionEnded,
@@ -95,18 +101,27 @@ pub enum Refusal {
     Internal(String),
 }
 
+/// Where an access token comes from, which decides how a person finds it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenOrigin {
+    /// The server made it, and printed a link with it.
+    Random,
+    /// A file of the user has it. The server prints it nowhere.
+    File,
+}
+
 impl Refusal {
-    /// The name for programs, which never changes.
+    /// Returns the name for programs, which never changes.
     pub fn name(&self) -> &'static str {
         self.row().0
     }
 
-    /// The HTTP status. A refusal that is only sent over WebSockets has a status too.
+    /// Returns the HTTP status. Refusals that are only sent over WebSockets have one too.
     pub fn status(&self) -> StatusCode {
         self.row().1
     }
 
-    /// The refusal as a message over a WebSocket.
+    /// Returns the refusal as a WebSocket message.
     pub(crate) fn failure(&self, file: Option<&str>) -> Failure {
         let file = file.map(str::to_owned);
         let (message, place) = match self {
@@ -116,12 +131,12 @@ impl Refusal {
         Failure { name: self.name().to_owned(), message, file, place }
     }
 
-    /// The refusal of a message that does not follow the protocol.
+    /// Returns the refusal of a message that does not follow the protocol.
     pub(crate) fn unreadable(error: weir_view::JsonError) -> Self {
         Self::BadQuery(format!("the message cannot be read: {error}"))
     }
 
-    /// The refusal for a defect of the server.
+    /// Returns the refusal for a defect of the server.
     pub(crate) fn internal(error: impl fmt::Display) -> Self {
         Self::Internal(error.to_string())
     }
@@ -137,9 +152,14 @@ impl Refusal {
             Self::Guard(weir_net::GuardError::ForeignOrigin) => {
                 ("foreign_origin", StatusCode::FORBIDDEN)
             }
-            Self::NoToken => ("no_token", StatusCode::UNAUTHORIZED),
+            Self::NoToken(_) => ("no_token", StatusCode::UNAUTHORIZED),
             Self::NotFound => ("not_found", StatusCode::NOT_FOUND),
-            Self::MethodNotAllowed => ("method_not_allowed", StatusCode::METHOD_NOT_ALLOWED),
+            Self::MethodNotAllowed(_) => ("method_not_allowed", StatusCode::METHOD_NOT_ALLOWED),
+            Self::NotAcceptable(_) => ("not_acceptable", StatusCode::NOT_ACCEPTABLE),
+            Self::RangeNotSatisfiable(_) => {
+                ("range_not_satisfiable", StatusCode::RANGE_NOT_SATISFIABLE)
+            }
+            Self::NoLines(_) => ("no_lines", StatusCode::CONFLICT),
             Self::Handshake(error) => ("not_a_websocket", error.status()),
             Self::UnknownSession => ("unknown_session", StatusCode::NOT_FOUND),
             Self::SessionDisplaced(_) => ("session_displaced", StatusCode::NOT_FOUND),
@@ -184,14 +204,35 @@ impl fmt::Display for Refusal {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Guard(error) => error.fmt(formatter),
-            Self::NoToken => formatter.write_str(
+            Self::NoToken(TokenOrigin::File) => formatter.write_str(
+                "this server lets only those in who have its token: append `?token=TOKEN` to the \
+                 address, with the token of the server's token file, or send the token as \
+                 `Authorization: Bearer TOKEN`",
+            ),
+            Self::NoToken(TokenOrigin::Random) => formatter.write_str(
                 "this server lets only those in who have its token: open the link that it printed \
                  when it started, or send the token as `Authorization: Bearer TOKEN`",
             ),
             Self::NotFound => formatter.write_str("this address does not exist"),
-            Self::MethodNotAllowed => {
-                formatter.write_str("this address does not support the method")
+            Self::MethodNotAllowed(methods) => {
+                write!(formatter, "this address does not support the method; use {methods}")
             }
+            Self::NotAcceptable(types) => write!(
+                formatter,
+                "the `Accept` field of the request excludes {types}; name one of them there, or \
+                 leave the field out"
+            ),
+            Self::RangeNotSatisfiable(bytes) => write!(
+                formatter,
+                "the export has {bytes} bytes, and the range begins after them; ask for bytes \
+                 before the end"
+            ),
+            Self::NoLines(why) => write!(
+                formatter,
+                "the lines cannot be exported: {why}. Write them with `weir export --to lines` \
+                 from the log, or, if a page sent the log, with the page; the other formats need \
+                 no lines"
+            ),
             Self::Handshake(error) => error.fmt(formatter),
             Self::UnknownSession => formatter.write_str(
                 "the session does not exist; it was ended, or was not used for a while. Open the \
@@ -202,8 +243,9 @@ impl fmt::Display for Refusal {
             ),
             Self::SessionDisplaced(limit) => write!(
                 formatter,
-                "this data set was dropped to make room for a newer one: the limit is {limit} \
-                 data sets, and no page showed this one. Open the log again"
+                "this data set was dropped to make room for a newer one: the limit of {limit} \
+                 data sets or that of their memory was reached, and no page showed this one. Open \
+                 the log again"
             ),
             Self::TooManySessions(limit) => write!(
                 formatter,
@@ -343,12 +385,12 @@ mod tests {
 
     use weir_view::InvalidCondition;
 
-    use super::Refusal;
+    use super::{Refusal, TokenOrigin};
 
     const FIRST: Refusal = Refusal::Guard(GuardError::InvalidHost);
 
-    /// The refusal after this one, in the order of the variants. The match has no wildcard, so
-    /// that a new variant does not compile until it is added here and documented.
+    /// Returns the next refusal in the order of the variants. The match has no wildcard, so a new
+    /// variant does not compile until it is added here and documented.
     fn next(refusal: &Refusal) -> Option<Refusal> {
         use HandshakeError::{InvalidKey, NotGet, NotHttp11, NotUpgrade, UnsupportedVersion};
         Some(match refusal {
@@ -356,10 +398,13 @@ mod tests {
             Refusal::Guard(GuardError::MisdirectedHost) => {
                 Refusal::Guard(GuardError::ForeignOrigin)
             }
-            Refusal::Guard(GuardError::ForeignOrigin) => Refusal::NoToken,
-            Refusal::NoToken => Refusal::NotFound,
-            Refusal::NotFound => Refusal::MethodNotAllowed,
-            Refusal::MethodNotAllowed => Refusal::Handshake(NotGet),
+            Refusal::Guard(GuardError::ForeignOrigin) => Refusal::NoToken(TokenOrigin::File),
+            Refusal::NoToken(_) => Refusal::NotFound,
+            Refusal::NotFound => Refusal::MethodNotAllowed("GET"),
+            Refusal::MethodNotAllowed(_) => Refusal::NotAcceptable(String::new()),
+            Refusal::NotAcceptable(_) => Refusal::RangeNotSatisfiable(1),
+            Refusal::RangeNotSatisfiable(_) => Refusal::NoLines(String::new()),
+            Refusal::NoLines(_) => Refusal::Handshake(NotGet),
             Refusal::Handshake(NotGet) => Refusal::Handshake(NotHttp11),
             Refusal::Handshake(NotHttp11) => Refusal::Handshake(NotUpgrade),
             Refusal::Handshake(NotUpgrade) => Refusal::Handshake(UnsupportedVersion),

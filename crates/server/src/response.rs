@@ -1,8 +1,8 @@
-//! Responses, and the header fields of every response.
+//! Responses, and the header fields that all of them have.
 
 use hyper::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue, REFERRER_POLICY,
-    WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+    ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue,
+    REFERRER_POLICY, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::{Response, StatusCode};
 use weir_net::Body;
@@ -24,8 +24,8 @@ const SECURITY: [(HeaderName, &str); 5] = [
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
-/// The response of another server of this program: with the header fields of every response, and for a
-/// refusal `{"error":"NAME","message":"SENTENCE"}`.
+/// Converts a result to a response, for other servers of this program. It has the header fields of
+/// every response. The body of a refusal is `{"error":"NAME","message":"SENTENCE"}`.
 pub fn respond(result: Result<Response<Body>, Refusal>) -> Response<Body> {
     secure(result.unwrap_or_else(|refused| refusal(&refused)))
 }
@@ -40,7 +40,7 @@ pub(crate) fn secure(mut response: Response<Body>) -> Response<Body> {
     response
 }
 
-/// A response with a body.
+/// Creates a response with a body.
 pub(crate) fn content(
     status: StatusCode,
     content_type: &'static str,
@@ -52,24 +52,24 @@ pub(crate) fn content(
     response
 }
 
-/// A JSON response.
+/// Creates a JSON response.
 pub(crate) fn json(status: StatusCode, text: impl Into<bytes::Bytes>) -> Response<Body> {
     content(status, "application/json", text)
 }
 
-/// A response without a body.
+/// Creates a response without a body.
 pub(crate) fn empty(status: StatusCode) -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = status;
     response
 }
 
-/// The response to a request that is refused: `{"error":"NAME","message":"SENTENCE"}`.
+/// Creates the response to a refused request: `{"error":"NAME","message":"SENTENCE"}`.
 pub(crate) fn refusal(refusal: &Refusal) -> Response<Body> {
     refusal_of(refusal, refusal.to_string())
 }
 
-/// The response to a request that is refused, for a person: the sentence on a page.
+/// Creates the response to a refused request for a person: a page with the sentence.
 pub(crate) fn refusal_page(refusal: &Refusal) -> Response<Body> {
     let mut response = self::refusal(refusal);
     let page = format!(
@@ -83,24 +83,27 @@ pub(crate) fn refusal_page(refusal: &Refusal) -> Response<Body> {
     response
 }
 
-/// A text that stands for itself in HTML, also in a value in double quotes.
+/// Escapes a text for HTML, including values in double quotes.
 pub(crate) fn html_escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;")
 }
 
-/// As [`refusal`], with more that the client should know after the message.
+/// As [`refusal`], with `more` appended to the message.
 pub(crate) fn refusal_with(refusal: &Refusal, more: &str) -> Response<Body> {
     refusal_of(refusal, format!("{refusal}. {more}"))
 }
 
 fn refusal_of(refusal: &Refusal, message: String) -> Response<Body> {
     let body = RefusalBody { error: refusal.name().to_owned(), message };
-    // Two strings can always be written as JSON.
+    // Serialising two strings cannot fail.
     let text = weir_view::to_json(&body).unwrap_or_default();
     let mut response = json(refusal.status(), text + "\n");
     match refusal {
         Refusal::Handshake(error) => error.set_on(&mut response),
-        Refusal::NoToken => {
+        Refusal::MethodNotAllowed(methods) => {
+            response.headers_mut().insert(ALLOW, HeaderValue::from_static(methods));
+        }
+        Refusal::NoToken(_) => {
             let challenge = HeaderValue::from_static("Bearer");
             response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
         }

@@ -1,13 +1,12 @@
-//! The addresses of the server, and the handler of each.
+//! The addresses of the server, and their handlers.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::body::Incoming;
 use hyper::header::ACCEPT;
 use hyper::{Method, Request, Response, StatusCode};
 use weir_net::websocket::{self, SocketOptions, Upgrade};
-use weir_net::{Body, Client};
+use weir_net::{Body, Client, IncomingBody};
 use weir_observe::task::{TaskKind, TaskName};
 use weir_view::SessionCreated;
 
@@ -16,12 +15,12 @@ use crate::hub::Hub;
 use crate::observed_request::ObservedRequest;
 use crate::refusal::Refusal;
 use crate::session::{Access, Lifetime, Session};
-use crate::{answer, export, live, page, query_string, response, rules, upload};
+use crate::{accept, answer, export, live, page, query_string, response, rules, upload};
 
 /// Responds to any request.
 pub(crate) async fn answer(
     hub: Arc<Hub>,
-    request: Request<Incoming>,
+    request: Request<IncomingBody>,
     client: Client,
 ) -> Response<Body> {
     let is_for_person = is_for_person(&request);
@@ -42,16 +41,15 @@ pub(crate) async fn answer(
     response
 }
 
-/// Whether a browser asks for a page to show, by a link or a typed address. What the page itself asks for,
-/// and what programs ask for, is not named as HTML.
-fn is_for_person(request: &Request<Incoming>) -> bool {
+/// Returns whether a browser navigates to a page, by a link or a typed address. Scripts and
+/// programs do not ask for HTML.
+fn is_for_person(request: &Request<IncomingBody>) -> bool {
     let accepted = request.headers().get(ACCEPT).and_then(|accepted| accepted.to_str().ok());
     *request.method() == Method::GET && accepted.is_some_and(|text| text.contains("text/html"))
 }
 
-/// Checks that a request is for this server and may come in. The link with the access token has an
-/// answer of its own.
-fn admit(hub: &Hub, request: &Request<Incoming>) -> Result<Option<Response<Body>>, Refusal> {
+/// Checks that a request is for this server and is allowed. Returns the response to the login link.
+fn admit(hub: &Hub, request: &Request<IncomingBody>) -> Result<Option<Response<Body>>, Refusal> {
     hub.guard.check(request)?;
     match &hub.options.token {
         Some(token) => token.check(request, hub.options.public_url.as_ref()),
@@ -61,7 +59,7 @@ fn admit(hub: &Hub, request: &Request<Incoming>) -> Result<Option<Response<Body>
 
 async fn route(
     hub: &Arc<Hub>,
-    request: Request<Incoming>,
+    request: Request<IncomingBody>,
     client: &Client,
 ) -> Result<Response<Body>, Refusal> {
     let path = request.uri().path().to_owned();
@@ -94,7 +92,7 @@ async fn route(
             Ok(response)
         }
         ["bench", "upload"] if hub.options.bench => {
-            allow(&request, &[Method::GET, Method::HEAD])?;
+            allow(&request, "GET, HEAD")?;
             Ok(page::index(StatusCode::OK))
         }
         ["api", ..] => Err(Refusal::NotFound),
@@ -103,13 +101,16 @@ async fn route(
             Method::PUT | Method::POST => upload::receive(hub, request).await,
             Method::GET | Method::HEAD if path == "/" => Ok(page::index(StatusCode::OK)),
             Method::GET | Method::HEAD => page::asset(&path, &request).ok_or(Refusal::NotFound),
-            _ => Err(Refusal::MethodNotAllowed),
+            _ => Err(Refusal::MethodNotAllowed("GET, HEAD, PUT, POST")),
         },
     }
 }
 
-fn create_session(hub: &Arc<Hub>, request: &Request<Incoming>) -> Result<Response<Body>, Refusal> {
-    allow(request, &[Method::POST])?;
+fn create_session(
+    hub: &Arc<Hub>,
+    request: &Request<IncomingBody>,
+) -> Result<Response<Body>, Refusal> {
+    allow(request, "POST")?;
     let created = hub.create(Lifetime::Grace)?;
     let id = created.session.id().to_owned();
     let displaced = created.displaced.map(|displaced| displaced.id);
@@ -120,48 +121,49 @@ fn create_session(hub: &Arc<Hub>, request: &Request<Incoming>) -> Result<Respons
 
 fn end_session(
     hub: &Arc<Hub>,
-    request: &Request<Incoming>,
+    request: &Request<IncomingBody>,
     id: &str,
 ) -> Result<Response<Body>, Refusal> {
-    allow(request, &[Method::DELETE])?;
+    allow(request, "DELETE")?;
     hub.end(id)?;
     Ok(response::empty(StatusCode::NO_CONTENT))
 }
 
 fn remove_source(
     hub: &Arc<Hub>,
-    request: &Request<Incoming>,
+    request: &Request<IncomingBody>,
     id: &str,
     number: &str,
 ) -> Result<Response<Body>, Refusal> {
-    allow(request, &[Method::DELETE])?;
+    allow(request, "DELETE")?;
     let number = number.parse().map_err(|_| Refusal::UnknownSource)?;
     hub.find(id)?.remove_source(number)?;
     Ok(response::empty(StatusCode::NO_CONTENT))
 }
 
-/// The page is the same for every id, and finds out itself that a session is unknown. The
-/// status tells other clients.
+/// Returns the page. It is the same for every id, and detects an unknown session itself. The status
+/// informs other clients.
 fn session_page(
     hub: &Arc<Hub>,
-    request: &Request<Incoming>,
+    request: &Request<IncomingBody>,
     id: &str,
 ) -> Result<Response<Body>, Refusal> {
-    allow(request, &[Method::GET, Method::HEAD])?;
+    allow(request, "GET, HEAD")?;
     let status = hub.find(id).map_or(StatusCode::NOT_FOUND, |_| StatusCode::OK);
     Ok(page::index(status))
 }
 
 async fn report(
     hub: &Arc<Hub>,
-    request: &Request<Incoming>,
+    request: &Request<IncomingBody>,
     client: &Client,
     id: &str,
 ) -> Result<Response<Body>, Refusal> {
-    allow(request, &[Method::GET, Method::HEAD])?;
+    allow(request, "GET, HEAD")?;
     let session = hub.find(id)?;
     let _user = session.enter(Access::View);
     let mut query = query_string::query(request.uri().query())?;
+    accept::check_json(request.headers())?;
     query.zone = query.zone.or_else(|| session.zone().cloned());
     let data = session.data()?;
     let text = tokio::select! {
@@ -173,24 +175,25 @@ async fn report(
 
 async fn export_rows(
     hub: &Arc<Hub>,
-    request: &Request<Incoming>,
+    request: &Request<IncomingBody>,
     client: &Client,
     id: &str,
 ) -> Result<Response<Body>, Refusal> {
-    allow(request, &[Method::GET, Method::HEAD])?;
+    allow(request, "GET, HEAD")?;
     let session = hub.find(id)?;
     let _user = session.enter(Access::View);
-    let (mut query, format) = query_string::export(request.uri().query())?;
+    let (mut query, named) = query_string::export(request.uri().query())?;
+    let form = accept::choose_form(request.headers(), named)?;
     query.zone = query.zone.or_else(|| session.zone().cloned());
     let data = session.data()?;
     tokio::select! {
-        response = export::respond(&session, data, (query, format), request) => response,
+        response = export::respond(&session, data, (query, form), request) => response,
         () = gone(client) => Err(Refusal::ClientGone),
     }
 }
 
-/// How long work goes on for a client that has closed its sending side. Such a client may still
-/// wait for the answer; most answers take a tenth of this time.
+/// How long work continues for a client that closed its sending side. It may still wait for the
+/// answer; most answers take a tenth of this time.
 const GONE_GRACE: Duration = Duration::from_secs(1);
 
 /// Waits until the client has probably gone.
@@ -199,13 +202,17 @@ async fn gone(client: &Client) {
     tokio::time::sleep(GONE_GRACE).await;
 }
 
-fn allow(request: &Request<Incoming>, methods: &[Method]) -> Result<(), Refusal> {
-    if methods.contains(request.method()) { Ok(()) } else { Err(Refusal::MethodNotAllowed) }
+/// Checks that the method of a request is one of these, which are separated as in `Allow`.
+fn allow(request: &Request<IncomingBody>, methods: &'static str) -> Result<(), Refusal> {
+    match methods.split(", ").any(|method| method == request.method().as_str()) {
+        true => Ok(()),
+        false => Err(Refusal::MethodNotAllowed(methods)),
+    }
 }
 
 fn connect(
     hub: &Arc<Hub>,
-    mut request: Request<Incoming>,
+    mut request: Request<IncomingBody>,
     id: &str,
 ) -> Result<(Response<Body>, Arc<Session>, Upgrade), Refusal> {
     let session = hub.find(id)?;
@@ -219,7 +226,7 @@ const LIVE_READ_BUFFER_BYTES: usize = 16 << 10;
 /// A page that shows a session.
 static LIVE_VIEW: TaskKind = TaskKind::new("live view");
 
-/// A page that sends files. Its name is that of the file.
+/// A page that sends files. The task has the name of the file.
 static UPLOAD: TaskKind = TaskKind::new("upload");
 
 fn spawn_live(session: Arc<Session>, upgrade: Upgrade) {

@@ -1,7 +1,7 @@
-//! Answers the panels of a page: the rules that people try, and the blocks that the logs have.
+//! Answers the panels of a page: rules that a user tries, and blocks found in the logs.
 //!
-//! Each panel has a question of its own, and a query that selects the records. Its newest question
-//! is answered, and answered again while the data grows.
+//! Each panel has its own question and a query that selects the records. The server answers the
+//! newest question of each panel, and again while the data grows.
 
 use std::collections::HashSet;
 use std::pin::Pin;
@@ -28,43 +28,44 @@ use crate::refusal::Refusal;
 use crate::session::Session;
 use crate::turns::{CancelOnDrop, Cancellation, Effort};
 
-/// The number of panels of a connection. Each holds one message and the rules made from it.
+/// The number of panels of a connection. Each holds one message and its parsed rules.
 pub(crate) const PANELS_MAX: usize = 8;
 
-/// The longest text of rules, in bytes.
+/// The maximum length of a text of rules, in bytes.
 const RULE_BYTES_MAX: usize = 512 << 10;
 
-/// The longest message, in bytes: in JSON, each character of a text may be escaped by another one.
-/// A message has two texts if rules are compared.
+/// The maximum length of a message, in bytes. In JSON, an escape may double each character, and a
+/// message has two texts if rules are compared.
 pub(crate) const MESSAGE_BYTES_MAX: usize =
     2 * 2 * RULE_BYTES_MAX + QUERY_BYTES_MAX + NETWORKS_MAX * NETWORK_BYTES_MAX;
 
-/// The most networks of good clients. Each is compared with each key.
+/// The maximum number of networks of good clients. Each is compared with each key.
 const NETWORKS_MAX: usize = 256;
 
-/// The longest network in a message: 43 characters of IPv6 with its prefix, and JSON around it.
+/// The maximum length of a network in a message: 43 characters of an IPv6 prefix, and JSON around
+/// it.
 const NETWORK_BYTES_MAX: usize = 64;
 
-/// The most rules in one text. Each is replayed over all records.
+/// The maximum number of rules in one text. Each is replayed over all records.
 const RULES_MAX: usize = 32;
 
-/// The most keys, bans and alerts of a rule in an answer: a page cannot show more.
+/// The maximum number of keys, bans and alerts of a rule in an answer: a page cannot show more.
 const KEYS_MAX: usize = 500;
 
 /// The minimum time between two answers of a panel.
 const ANSWER_INTERVAL: Duration = Duration::from_secs(1);
 
-/// While the data grows, a panel takes at most one part in this many of the time.
+/// While the data grows, a panel takes at most 1/n of the time.
 const WORK_SHARE: u32 = 8;
 
-/// The name of a rule without one of its own.
+/// The name of a rule that has none.
 const UNNAMED: &str = "rule";
 
 /// The newest message of each panel.
 pub(crate) type PanelMessages = [watch::Sender<String>; PANELS_MAX];
 
-/// Answers the newest message of each panel. The future runs until the connection ends. Messages
-/// that arrive before it is polled are answered too: the panels subscribe to them here.
+/// Answers the newest message of each panel until the connection ends. Messages that arrive before
+/// the future is polled are answered too, because the panels subscribe in this call.
 pub(crate) fn answer_panels<'a>(
     session: &'a Arc<Session>,
     data: &'a Arc<DataSet>,
@@ -83,7 +84,7 @@ pub(crate) fn answer_panels<'a>(
     })
 }
 
-/// Answers a question about a panel that the server does not have.
+/// Refuses a question for a panel number that does not exist.
 pub(crate) async fn refuse_panel(panel: u32, writer: &Writer<Stream>) {
     let why = format!("panel {panel} is too high: a connection has panels 0 to {}", PANELS_MAX - 1);
     let error = Some(Refusal::BadRequest(why).failure(None));
@@ -91,7 +92,7 @@ pub(crate) async fn refuse_panel(panel: u32, writer: &Writer<Stream>) {
     send_reply(writer, &reply).await;
 }
 
-/// The rules of a text, in its order.
+/// The rules of a text, in order.
 type Rules = Vec<Box<dyn Rule>>;
 
 /// A panel of a connection.
@@ -102,7 +103,7 @@ struct Panel<'a> {
     writer: &'a Writer<Stream>,
 }
 
-/// The question of a panel, checked.
+/// A validated question of a panel.
 struct Question {
     query: Query,
     /// Relative times of the query are resolved against it.
@@ -110,20 +111,20 @@ struct Question {
     subject: Subject,
 }
 
-/// What a panel is about.
+/// The subject of a question.
 enum Subject {
-    Rules(AskedRules),
+    Rules(RulesQuestion),
     Blocks(BlocksQuestion),
 }
 
-/// Rules, and what else is asked about them.
-struct AskedRules {
+/// Validated rules, and the options of their question.
+struct RulesQuestion {
     rules: Rules,
-    /// The rules to compare with; none if their text was refused.
+    /// The rules to compare with; empty if their text was refused.
     against: Rules,
-    /// What is asked beyond the replay.
+    /// The options of the replay.
     options: RuleOptions,
-    /// What of the text was not understood.
+    /// The parts of the text that were not understood.
     notes: Vec<RuleNote>,
 }
 
@@ -133,13 +134,13 @@ enum PanelAnswer {
     Blocks(BlocksAnswer),
 }
 
-/// What a message asks a panel, before it is checked.
-enum Asked {
+/// A request for a panel, before it is validated.
+enum PanelRequest {
     Rules(RuleText, RuleDetails),
     Blocks(BlocksQuestion),
 }
 
-/// Why a panel has no answer. A message that cannot be read is taken for one about rules.
+/// The refusal of a panel's question. A message that cannot be read counts as one about rules.
 struct PanelRefusal {
     refusal: Refusal,
     place: Option<Box<RulePlace>>,
@@ -171,8 +172,8 @@ impl Panel<'_> {
         }
     }
 
-    /// Reads a message, and its rules. `None` if it only ends the question before. An error comes
-    /// with the id of the query, if there is one.
+    /// Reads a message and its rules. Returns `None` if it only cancels the previous question. An
+    /// error includes the id of the query, if there is one.
     async fn read(
         &self,
         text: String,
@@ -186,17 +187,17 @@ impl Panel<'_> {
         };
         let (mut query, asked) = match request {
             LiveRequest::Rules { query, rule: Some(rule), details, .. } => {
-                (query, Asked::Rules(rule, details))
+                (query, PanelRequest::Rules(rule, details))
             }
             LiveRequest::Blocks { query, question: Some(question), .. } => {
-                (query, Asked::Blocks(question))
+                (query, PanelRequest::Blocks(question))
             }
             _ => return Ok(None),
         };
         query.zone = query.zone.or_else(|| self.session.zone().cloned());
         let id = query.id;
         let data = self.data.clone();
-        let is_about_blocks = matches!(asked, Asked::Blocks(_));
+        let is_about_blocks = matches!(asked, PanelRequest::Blocks(_));
         let check = move || check(query, &asked, &data);
         match turns.check(Effort::Long, check).await {
             Ok(Ok(question)) => Ok(Some((id, question))),
@@ -205,7 +206,7 @@ impl Panel<'_> {
         }
     }
 
-    /// Answers a question, and again while the data grows, until there is a newer message.
+    /// Answers a question, and repeats this while the data grows, until a newer message arrives.
     async fn follow(&self, id: u64, question: Question, newest: &mut watch::Receiver<String>) {
         let question = Arc::new(question);
         let mut version = self.data.version();
@@ -250,8 +251,7 @@ impl Panel<'_> {
         newest.mark_changed();
     }
 
-    /// Replays the rules in the turns of long answers, so that no view waits for them. `None` if it
-    /// was cancelled.
+    /// Answers in a long turn, so that views do not wait for it. Returns `None` if cancelled.
     async fn answer(
         &self,
         question: &Arc<Question>,
@@ -291,14 +291,14 @@ impl Panel<'_> {
     }
 }
 
-/// Checks the question of a panel. Compiles its expressions, which may take long.
-fn check(query: Query, asked: &Asked, data: &DataSet) -> Result<Question, PanelRefusal> {
+/// Validates a panel's question. This compiles its expressions, which may take long.
+fn check(query: Query, asked: &PanelRequest, data: &DataSet) -> Result<Question, PanelRefusal> {
     let too_long = |what: &str, max: usize| {
         Refusal::BadRequest(format!("the {what} is too long: it can have {} KiB", max >> 10))
     };
     let texts = match asked {
-        Asked::Rules(rule, details) => [Some(rule), details.against.as_ref()],
-        Asked::Blocks(_) => [None, None],
+        PanelRequest::Rules(rule, details) => [Some(rule), details.against.as_ref()],
+        PanelRequest::Blocks(_) => [None, None],
     };
     if texts.into_iter().flatten().any(|rule| rule.text.len() > RULE_BYTES_MAX) {
         return Err(too_long("text of the rule", RULE_BYTES_MAX).into());
@@ -307,15 +307,15 @@ fn check(query: Query, asked: &Asked, data: &DataSet) -> Result<Question, PanelR
         return Err(too_long("query", QUERY_BYTES_MAX).into());
     }
     let subject = match asked {
-        Asked::Rules(rule, details) => Subject::Rules(checked_rules(rule, details)?),
-        Asked::Blocks(question) => Subject::Blocks(checked_blocks(*question)?),
+        PanelRequest::Rules(rule, details) => Subject::Rules(parse_rules_question(rule, details)?),
+        PanelRequest::Blocks(question) => Subject::Blocks(check_blocks_question(*question)?),
     };
     let now = Now::read();
-    let query = answer::checked(query, data, &now)?;
+    let query = answer::check(query, data, &now)?;
     Ok(Question { query, now, subject })
 }
 
-fn checked_blocks(question: BlocksQuestion) -> Result<BlocksQuestion, Refusal> {
+fn check_blocks_question(question: BlocksQuestion) -> Result<BlocksQuestion, Refusal> {
     let (window_max, offset_max) =
         (BlocksQuestion::WINDOW_S_MAX, BlocksQuestion::CLOCK_OFFSET_S_MAX);
     let offset_s = question.clock_offset_s.unwrap_or(0);
@@ -330,8 +330,11 @@ fn checked_blocks(question: BlocksQuestion) -> Result<BlocksQuestion, Refusal> {
     Ok(question)
 }
 
-/// Reads the text of a question about rules, and what else it asks.
-fn checked_rules(rule: &RuleText, details: &RuleDetails) -> Result<AskedRules, PanelRefusal> {
+/// Parses the rules of a question, and validates its options.
+fn parse_rules_question(
+    rule: &RuleText,
+    details: &RuleDetails,
+) -> Result<RulesQuestion, PanelRefusal> {
     let options = RuleOptions {
         has_grid: details.grid,
         has_collateral: true,
@@ -339,13 +342,13 @@ fn checked_rules(rule: &RuleText, details: &RuleDetails) -> Result<AskedRules, P
         has_caught: details.against.is_some(),
     };
     let (rules, notes) = parse(rule)?;
-    // The panel that asks about the other text answers what is wrong with it.
+    // The errors of the other text are reported by the panel that shows it.
     let against = details.against.as_ref().and_then(|against| parse(against).ok());
     let against = against.map(|(rules, _)| rules).unwrap_or_default();
-    Ok(AskedRules { rules, against, options, notes })
+    Ok(RulesQuestion { rules, against, options, notes })
 }
 
-/// The networks of good clients.
+/// Parses the networks of good clients.
 fn good_networks(texts: &[String]) -> Result<Vec<AddressBlock>, Refusal> {
     if texts.len() > NETWORKS_MAX {
         let found = texts.len();
@@ -366,7 +369,7 @@ fn good_networks(texts: &[String]) -> Result<Vec<AddressBlock>, Refusal> {
     texts.iter().map(network).collect()
 }
 
-/// The rules of a text, and what of it was not understood.
+/// Parses the rules of a text. Returns them with notes on the parts that were not understood.
 fn parse(rule: &RuleText) -> Result<(Rules, Vec<RuleNote>), PanelRefusal> {
     let family = rule.family.as_deref().map(family_named).transpose()?;
     let name = rule.name.as_deref().unwrap_or(UNNAMED);
@@ -386,7 +389,7 @@ fn parse(rule: &RuleText) -> Result<(Rules, Vec<RuleNote>), PanelRefusal> {
         message: error.to_string(),
         place: RulePlace::new(error, text),
     };
-    // Rules of one text may have the same notes.
+    // Several rules of one text may have the same note.
     let mut places = HashSet::new();
     let is_new = |note: &&RuleError| places.insert((note.range.start, note.message.clone()));
     let notes = rules.iter().flat_map(|rule| rule.notes()).filter(is_new);
@@ -401,7 +404,7 @@ fn family_named(name: &str) -> Result<Family, Refusal> {
     })
 }
 
-/// Answers a question. `None` if `should_stop` became true meanwhile.
+/// Answers a question. Returns `None` if `should_stop` became true.
 fn answer_question(
     question: &Question,
     data: &Arc<DataSet>,
@@ -427,33 +430,33 @@ fn answer_question(
     }
 }
 
-/// Replays rules. `None` if `should_stop` became true meanwhile.
+/// Replays rules. Returns `None` if `should_stop` became true.
 fn replay(
-    asked: &AskedRules,
+    asked: &RulesQuestion,
     query: &Query,
     (data, jobs, complete): (&Arc<DataSet>, usize, bool),
     should_stop: &AtomicBool,
 ) -> Result<Option<RulesAnswer>, Refusal> {
-    let AskedRules { rules, against, options, notes } = asked;
+    let RulesQuestion { rules, against, options, notes } = asked;
     let run = |against: &Rules| {
         let all: Vec<&dyn Rule> = rules.iter().chain(against).map(|rule| &**rule).collect();
         replay_rules(data, query, &all, options, jobs, should_stop)
     };
-    // All over the same records, so that a comparison is one of the rules alone.
+    // Both texts together over the same records, so that the comparison matches the answer.
     let answers = match run(against) {
-        // The rules of the other text may need what the data lacks.
+        // The rules of the other text may need fields that the data lacks.
         Err(_) if !against.is_empty() => run(&Rules::new()),
         answers => answers,
     };
     let Some(mut answers) = answers.map_err(refusal_of)? else { return Ok(None) };
     let others = answers.split_off(rules.len());
     let comparison = (!others.is_empty()).then(|| compare_rules(&others, &answers));
-    let rules = answers.into_iter().map(shown).collect();
+    let rules = answers.into_iter().map(page_answer).collect();
     Ok(Some(RulesAnswer { rules, notes: notes.clone(), comparison, complete }))
 }
 
-/// The part of an answer that a page shows.
-fn shown(answered: weir_query::RuleAnswer) -> RuleAnswer {
+/// Returns the part of an answer that a page shows.
+fn page_answer(answered: weir_query::RuleAnswer) -> RuleAnswer {
     let weir_query::RuleAnswer { rule, curve, grid, collateral, unknown_records, .. } = answered;
     let mut answer = RuleAnswer { rule, curve, grid, collateral, unknown_records };
     answer.truncate(KEYS_MAX);

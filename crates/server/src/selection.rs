@@ -1,4 +1,4 @@
-//! Counts what a condition selects while a person types it.
+//! Counts the records that a condition selects while the user types it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,12 +20,12 @@ use crate::turns::{CancelOnDrop, Cancellation, Effort};
 /// The minimum time between two counts of one connection: people do not type faster.
 const COUNT_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Counts take at most one part in this many of a connection's time, because parsers wait while a
-/// count reads the values.
+/// Counts take at most 1/n of a connection's time, because parsers wait while a count reads the
+/// values.
 const WORK_SHARE: u32 = 4;
 
-/// Answers the newest `count` message for as long as there is none that is newer. Runs until the
-/// connection ends.
+/// Answers `count` messages until the connection ends. A newer message cancels the count for the
+/// previous one.
 pub(crate) async fn answer_counts(
     session: &Arc<Session>,
     data: &Arc<DataSet>,
@@ -51,7 +51,7 @@ pub(crate) async fn answer_counts(
     }
 }
 
-/// The answer to a message; `None` if the message has no query.
+/// Answers a message. Returns `None` if the message has no query.
 async fn reply(
     session: &Arc<Session>,
     data: &Arc<DataSet>,
@@ -75,8 +75,7 @@ async fn reply(
     }
 }
 
-/// Counts in the turns of long answers, so that the others do not wait for a count. `None` if it
-/// was cancelled.
+/// Counts in a long turn, so that other answers do not wait for it. Returns `None` if cancelled.
 async fn count(
     session: &Arc<Session>,
     data: &Arc<DataSet>,
@@ -87,7 +86,7 @@ async fn count(
     let (data, jobs) = (data.clone(), session.jobs());
     let count = move |should_stop: &AtomicBool| {
         let now = Now::read();
-        let query = settled(&answer::checked(query.clone(), &data, &now)?, &*data, &now)?;
+        let query = settled(&answer::check(query.clone(), &data, &now)?, &*data, &now)?;
         if should_stop.load(Ordering::Relaxed) {
             return Ok(None);
         }

@@ -19,7 +19,7 @@ use crate::refusal::Refusal;
 use crate::routes;
 use crate::session::Lifetime;
 
-/// A server on listening sockets that does not accept connections yet.
+/// A server that listens on its sockets but does not accept connections yet.
 #[derive(Debug)]
 pub struct Server {
     net: weir_net::Server,
@@ -27,7 +27,7 @@ pub struct Server {
     budget: ConnectionBudget,
 }
 
-/// Tells what a running server does.
+/// Access to the state of a running server.
 #[derive(Debug, Clone)]
 pub struct ServerHandle {
     hub: Arc<Hub>,
@@ -35,19 +35,19 @@ pub struct ServerHandle {
 }
 
 impl ServerHandle {
-    /// What was read so far, and what is going on.
+    /// Returns the current statistics.
     pub fn counts(&self) -> ServerCounts {
         ServerCounts::read(&self.hub, &self.connections)
     }
 
-    /// Those who wait to look at an upload: at the next one that ends, or the one that has been looked at for the
-    /// longest time when the wait is over.
+    /// Returns the captures of uploads. A capture ends with the next finished upload, or with the
+    /// longest observed one when its time is over.
     pub fn uploads(&self) -> &Arc<UploadCaptures> {
         &self.hub.uploads
     }
 
-    /// Those who wait to look at a request: at the next one that ends, or the oldest one in progress when the wait
-    /// is over.
+    /// Returns the captures of requests. A capture ends with the next finished request, or with the
+    /// oldest unfinished one when its time is over.
     pub fn requests(&self) -> &Arc<PageCaptures> {
         &self.hub.requests
     }
@@ -57,8 +57,9 @@ impl Server {
     /// Listens on the addresses of the options.
     ///
     /// # Errors
-    /// If an address is in use or does not belong to this machine, if other machines can reach it and
-    /// the options do not protect it, or if the time zone of the options does not exist.
+    /// Fails if an address is in use or does not belong to this machine, if other machines can
+    /// reach it without the protection that the options require, or if the time zone does not
+    /// exist.
     pub async fn bind(mut options: Options) -> Result<Self, StartError> {
         if let Some(zone) = &options.zone {
             find_zone(zone).map_err(StartError::Zone)?;
@@ -69,49 +70,51 @@ impl Server {
         let limits =
             ServeOptions { connections_max: budget.connections_max, ..ServeOptions::default() };
         let net = weir_net::Server::new(listeners).with_options(limits);
-        let hub = Arc::new(Hub::new(options, guard));
+        let hub = Hub::new(options, guard);
         Ok(Self { net, hub, budget })
     }
 
-    /// The addresses that the server listens on, with the actual ports, in the order of the options.
+    /// Returns the addresses that the server listens on, with the actual ports, in the order of the
+    /// options.
     pub fn addresses(&self) -> impl Iterator<Item = &Address> {
         self.net.listeners().iter().map(Listener::address)
     }
 
-    /// The IP address and port of its first TCP or TLS socket.
+    /// Returns the IP address and port of the first TCP or TLS socket.
     ///
     /// # Errors
-    /// If it listens on Unix sockets only.
+    /// Fails if the server listens only on Unix sockets.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.net.local_addr()
     }
 
-    /// The connections that it can have, which may be fewer than [`Options::connections_max`].
+    /// Returns the number of possible connections, which may be lower than
+    /// [`Options::connections_max`].
     pub fn connection_budget(&self) -> ConnectionBudget {
         self.budget
     }
 
-    /// The token that lets a client in; `None` if all are let in.
+    /// Returns the token that clients must present; `None` if none is required.
     pub fn token(&self) -> Option<&AccessToken> {
         self.hub.options.token.as_ref()
     }
 
-    /// Tells what the server does while it serves.
+    /// Returns access to the state of the server while it runs.
     pub fn handle(&self) -> ServerHandle {
         ServerHandle { hub: self.hub.clone(), connections: self.net.connections().clone() }
     }
 
-    /// The memory of all sessions together. It can be watched while the server serves.
+    /// Returns the memory of all sessions together, which can be watched while the server runs.
     pub fn total_memory(&self) -> TotalMemory {
         self.hub.memory.clone()
     }
 
-    /// Creates a session for a program to fill. A pinned session is kept until it is ended by
-    /// `DELETE` or with the server. Any other ends like those of a page, once it is unused; it
-    /// must be created inside a tokio runtime.
+    /// Creates a session for a program to fill. A pinned session lasts until `DELETE` or the end of
+    /// the server. Any other session ends after disuse, like those of a page; it must be created
+    /// inside a tokio runtime.
     ///
     /// # Errors
-    /// If [`Options::sessions_max`] sessions exist, or the system has no random numbers.
+    /// Fails if [`Options::sessions_max`] sessions exist, or the system has no random numbers.
     pub fn new_session(&self, pinned: bool) -> Result<SessionHandle, Refusal> {
         let lifetime = if pinned { Lifetime::Pinned } else { Lifetime::Grace };
         let session = self.hub.create(lifetime)?.session;
@@ -148,8 +151,8 @@ impl Server {
     }
 }
 
-/// Listens on all addresses. Nothing is accepted yet, so an address that turns out to need a token
-/// lets nobody in.
+/// Listens on all addresses. Connections are not accepted yet, so an address that turns out to need
+/// a token is not exposed.
 async fn listen(options: &mut Options) -> Result<Vec<Listener>, StartError> {
     let mut listeners = Vec::new();
     for address in &options.listen {
@@ -171,9 +174,10 @@ async fn listen(options: &mut Options) -> Result<Vec<Listener>, StartError> {
     Ok(listeners)
 }
 
-/// Allows requests whose `Host` is a loopback name of this machine, an address the server listens
-/// on, or the public URL. If the server listens on all addresses of the machine, `Host` may be any
-/// address: a page of another site can make a name resolve to this machine, but not an address.
+/// Returns the guard of `Host` and `Origin`. `Host` must be a loopback name of this machine, an
+/// address the server listens on, or the public URL. If the server listens on all addresses of the
+/// machine, any IP address is allowed: another site can make a name resolve to this machine, but
+/// not an address.
 fn guard(listeners: &[Listener], public_url: Option<PublicUrl>) -> HostGuard {
     let mut guard = HostGuard::loopback();
     for address in listeners.iter().filter_map(|listener| listener.local_addr().ok()) {

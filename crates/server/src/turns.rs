@@ -1,7 +1,7 @@
-//! Turns: how many answers are computed at once, and for how long.
+//! Limits how many answers are computed at once, and for how long.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
@@ -10,35 +10,37 @@ use tokio::time::Instant;
 use weir_observe::task::{TaskKind, TaskName};
 
 use crate::refusal::Refusal;
+use crate::server_views::ServerViews;
+use crate::view_work::ViewWork;
 
-/// The maximum number of answers that are computed at once for all sessions in short and in long
-/// turns. A question may hold about 100 MiB of compiled expressions while it is answered.
+/// The maximum number of answers of all sessions that are computed at once, in short and in long
+/// turns. Each may hold about 100 MiB of compiled expressions.
 const SHORT_ANSWERS_MAX: usize = 3;
 const LONG_ANSWERS_MAX: usize = 2;
 
-/// The same for one session, so that it leaves turns to the others.
+/// The same limits for one session, so that it leaves turns to the others.
 const SESSION_SHORT_ANSWERS_MAX: usize = 2;
 const SESSION_LONG_ANSWERS_MAX: usize = 1;
 
-/// The length of a short turn. 4 million records take half of it. An answer that takes longer goes
-/// on in a long turn, so that other questions need not wait for it.
+/// The length of a short turn. 4 million records take half of it. A longer answer continues in a
+/// long turn, so that other questions need not wait for it.
 pub(crate) const SHORT_TURN: Duration = Duration::from_millis(250);
 
-/// A question with more regular expressions than this has no short turn, because compiling them
+/// A question with more regular expressions than this gets no short turn, because compiling them
 /// takes long and cannot be interrupted.
 const SHORT_EXPRESSIONS_MAX: usize = 4;
 
-/// The maximum number of questions that are checked at once, for all sessions and for one. Apart
-/// from answers, so that a new question can replace one that takes long.
+/// The maximum number of questions that are checked at once, for all sessions and for one. Checks
+/// are separate from answers, so that a new question can replace one that takes long.
 const CHECKS_MAX: usize = 2;
 const SESSION_CHECKS_MAX: usize = 1;
 
-/// The maximum number of exports that are sent at once, for all sessions and for one. An export waits
-/// for its client most of the time, and holds a snapshot of the data.
+/// The maximum number of exports that are sent at once, for all sessions and for one. An export
+/// mostly waits for its client, and holds a snapshot of the data.
 const EXPORTS_MAX: usize = 16;
 const SESSION_EXPORTS_MAX: usize = 1;
 
-/// How long work will take, as far as is known before it is done.
+/// The expected duration of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effort {
     Short,
@@ -46,35 +48,35 @@ pub(crate) enum Effort {
 }
 
 impl Effort {
-    /// The effort for a question with this number of regular expressions.
+    /// Returns the effort for a question with this number of regular expressions.
     pub(crate) fn of(expressions: usize) -> Self {
         if expressions > SHORT_EXPRESSIONS_MAX { Self::Long } else { Self::Short }
     }
 }
 
-/// Work of one kind that may be done at once, in all sessions and in this one.
+/// The limits of one kind of work: in all sessions, and in this one.
 #[derive(Debug)]
-struct Lane {
+struct TurnLimit {
     server: Arc<Semaphore>,
     session: Arc<Semaphore>,
 }
 
-/// The permission to work in a lane, until it is dropped.
+/// The permission for one piece of work, until it is dropped.
 pub(crate) type Turn = [Option<OwnedSemaphorePermit>; 2];
 
-impl Lane {
+impl TurnLimit {
     fn new(server: &Arc<Semaphore>, session_max: usize) -> Self {
         Self { server: server.clone(), session: Arc::new(Semaphore::new(session_max)) }
     }
 
-    /// Waits for a turn, in order of arrival. The semaphores are never closed, so there always is
-    /// one.
+    /// Waits for a turn, in order of arrival. It always gets one, because the semaphores are never
+    /// closed.
     async fn turn(&self) -> Turn {
         let own = self.session.clone().acquire_owned().await.ok();
         [own, self.server.clone().acquire_owned().await.ok()]
     }
 
-    /// A turn if one is free.
+    /// Returns a turn if one is free.
     fn free_turn(&self) -> Option<Turn> {
         let own = self.session.clone().try_acquire_owned().ok()?;
         Some([Some(own), Some(self.server.clone().try_acquire_owned().ok()?)])
@@ -89,6 +91,7 @@ pub(crate) struct ServerTurns {
     short_checks: Arc<Semaphore>,
     long_checks: Arc<Semaphore>,
     exports: Arc<Semaphore>,
+    pub(crate) views: ServerViews,
 }
 
 impl Default for ServerTurns {
@@ -100,28 +103,34 @@ impl Default for ServerTurns {
             short_checks: turns(CHECKS_MAX),
             long_checks: turns(CHECKS_MAX),
             exports: turns(EXPORTS_MAX),
+            views: ServerViews::default(),
         }
     }
 }
 
-/// The turns of one session. Work waits for its turn in order of arrival, and runs on a thread
-/// for blocking work, never on those that serve connections.
+/// The turns of one session. Work waits for its turn in order of arrival, and runs on a blocking
+/// thread, never on the threads that serve connections.
 #[derive(Debug)]
 pub(crate) struct SessionTurns {
-    short: Lane,
-    long: Lane,
-    short_checks: Lane,
-    long_checks: Lane,
-    exports: Lane,
+    short: TurnLimit,
+    long: TurnLimit,
+    short_checks: TurnLimit,
+    long_checks: TurnLimit,
+    exports: TurnLimit,
+    /// The number of the session.
+    number: u64,
+    views: ServerViews,
+    /// Absent until it is used, because only data sets that somebody looks at are counted.
+    view_work: OnceLock<Arc<ViewWork>>,
     answer_time_max: Duration,
 }
 
 /// Stops the work on an answer.
 #[derive(Debug, Default)]
 pub(crate) struct Cancellation {
-    /// The flag that the work watches.
+    /// The flag that the work checks.
     should_stop: AtomicBool,
-    /// Whether the answer is no longer wanted. Otherwise the work was stopped to start again.
+    /// True if the answer is no longer wanted. If it is false, the work was stopped to start again.
     is_final: watch::Sender<bool>,
 }
 
@@ -131,7 +140,7 @@ impl Cancellation {
         self.should_stop.store(true, Ordering::SeqCst);
     }
 
-    /// Waits for something, unless the answer is cancelled.
+    /// Awaits a future, unless the answer is cancelled.
     pub(crate) async fn unless_cancelled<T>(&self, future: impl Future<Output = T>) -> Option<T> {
         let mut is_final = self.is_final.subscribe();
         tokio::select! {
@@ -147,7 +156,7 @@ impl Cancellation {
 
     /// Lets the work start again. Returns false if the answer is no longer wanted.
     fn restart(&self) -> bool {
-        // In this order: if `cancel` comes between the two, its flag is set last.
+        // The order matters: if `cancel` comes between the two, its flag is set last.
         self.should_stop.store(false, Ordering::SeqCst);
         let is_wanted = !*self.is_final.borrow();
         if !is_wanted {
@@ -162,7 +171,7 @@ impl Cancellation {
 pub(crate) struct CancelOnDrop(Arc<Cancellation>);
 
 impl CancelOnDrop {
-    /// What the work has to watch.
+    /// Returns the cancellation, which the work must check.
     pub(crate) fn cancellation(&self) -> Arc<Cancellation> {
         self.0.clone()
     }
@@ -174,41 +183,47 @@ impl Drop for CancelOnDrop {
     }
 }
 
-/// Work in progress, with the turn that it holds until it ends.
-struct Running<T> {
+/// RunningWork work, with the turn that it holds until it ends.
+struct RunningWork<T> {
     task: JoinHandle<Option<T>>,
     turn: Arc<Mutex<Turn>>,
     started: Instant,
 }
 
-impl<T: Send + 'static> Running<T> {
-    fn start<F>(turn: Turn, cancellation: &Arc<Cancellation>, work: &Arc<F>) -> Self
+impl<T: Send + 'static> RunningWork<T> {
+    fn start<F>(
+        turns: &SessionTurns,
+        turn: Turn,
+        cancellation: &Arc<Cancellation>,
+        work: &Arc<F>,
+    ) -> Self
     where
         F: Fn(&AtomicBool) -> Option<T> + Send + Sync + 'static,
     {
         let turn = Arc::new(Mutex::new(turn));
         let (held, cancellation, work) = (turn.clone(), cancellation.clone(), work.clone());
+        let view_work = turns.view_work().clone();
         let call = move || {
-            let _held = held;
+            let (_held, _timed) = (held, view_work.evaluate());
             work(&cancellation.should_stop)
         };
         let task = tokio::task::spawn_blocking(ANSWER.observe_call(TaskName::Unnamed, call));
         Self { task, turn, started: Instant::now() }
     }
 
-    /// Waits for the end of the work, for this time since its start. Returns `None` if it goes on.
+    /// Waits for the work to end, up to this time after its start. Returns `None` if it still runs.
     async fn wait(&mut self, time_max: Duration) -> Option<Result<Option<T>, Refusal>> {
         let done = tokio::time::timeout_at(self.started + time_max, &mut self.task).await.ok()?;
-        // This fails only if the work panics, or the server ends meanwhile.
+        // This fails only if the work panics, or the server ends.
         Some(done.map_err(|_| Refusal::SessionEnded))
     }
 
-    /// Waits for the end of work that was stopped. It may have been done before it noticed.
+    /// Waits for stopped work to end. Returns its result if it was complete before it noticed.
     async fn wait_for_stop(self) -> Option<T> {
         self.task.await.unwrap_or_default()
     }
 
-    /// Goes on in another turn, and returns the one before.
+    /// Replaces the turn, which frees the previous one.
     fn exchange(&self, turn: Turn) {
         *self.turn.lock().unwrap_or_else(PoisonError::into_inner) = turn;
     }
@@ -221,24 +236,27 @@ static ANSWER: TaskKind = TaskKind::new("answer");
 static CHECK: TaskKind = TaskKind::new("check of a question");
 
 impl SessionTurns {
-    pub(crate) fn new(server: &ServerTurns, answer_time_max: Duration) -> Self {
+    pub(crate) fn new(server: &ServerTurns, number: u64, answer_time_max: Duration) -> Self {
         Self {
-            short: Lane::new(&server.short, SESSION_SHORT_ANSWERS_MAX),
-            long: Lane::new(&server.long, SESSION_LONG_ANSWERS_MAX),
-            short_checks: Lane::new(&server.short_checks, SESSION_CHECKS_MAX),
-            long_checks: Lane::new(&server.long_checks, SESSION_CHECKS_MAX),
-            exports: Lane::new(&server.exports, SESSION_EXPORTS_MAX),
+            short: TurnLimit::new(&server.short, SESSION_SHORT_ANSWERS_MAX),
+            long: TurnLimit::new(&server.long, SESSION_LONG_ANSWERS_MAX),
+            short_checks: TurnLimit::new(&server.short_checks, SESSION_CHECKS_MAX),
+            long_checks: TurnLimit::new(&server.long_checks, SESSION_CHECKS_MAX),
+            exports: TurnLimit::new(&server.exports, SESSION_EXPORTS_MAX),
+            number,
+            views: server.views.clone(),
+            view_work: OnceLock::new(),
             answer_time_max,
         }
     }
 
-    /// Computes an answer: in a short turn, and if it takes longer than that, in a long one. If no
-    /// long turn is free then, the work is stopped and starts again when it has one. Returns `None`
-    /// if the answer was cancelled; the work should return `None` if the flag is set. Dropping the
-    /// future does not free the turn before the work ends, so the caller should also cancel it.
+    /// Computes an answer: first in a short turn, then in a long one. If no long turn is free, the
+    /// work is stopped, and starts again when it gets one. Returns `None` if the answer was
+    /// cancelled. The work should return `None` when the flag is set. Dropping the future does not
+    /// free the turn before the work ends, so the caller should also cancel it.
     ///
     /// # Errors
-    /// If the work takes longer than the session's limit; it has ended then.
+    /// Fails if the work takes longer than the session's limit. The work has then ended.
     pub(crate) async fn answer<T: Send + 'static>(
         &self,
         effort: Effort,
@@ -249,7 +267,7 @@ impl SessionTurns {
         if effort == Effort::Short {
             let turn = cancellation.unless_cancelled(self.short.turn()).await;
             let Some(turn) = turn else { return Ok(None) };
-            let mut running = Running::start(turn, cancellation, &work);
+            let mut running = RunningWork::start(self, turn, cancellation, &work);
             if let Some(done) = running.wait(SHORT_TURN).await {
                 return done;
             }
@@ -264,13 +282,13 @@ impl SessionTurns {
         }
         let turn = cancellation.unless_cancelled(self.long.turn()).await;
         let Some(turn) = turn.filter(|_| cancellation.restart()) else { return Ok(None) };
-        let running = Running::start(turn, cancellation, &work);
+        let running = RunningWork::start(self, turn, cancellation, &work);
         self.wait_for_long(running, cancellation).await
     }
 
     async fn wait_for_long<T: Send + 'static>(
         &self,
-        mut running: Running<T>,
+        mut running: RunningWork<T>,
         cancellation: &Cancellation,
     ) -> Result<Option<T>, Refusal> {
         if let Some(done) = running.wait(self.answer_time_max).await {
@@ -281,7 +299,12 @@ impl SessionTurns {
         Err(Refusal::TooSlow(self.answer_time_max.as_secs()))
     }
 
-    /// Waits for the turn of an export.
+    /// Returns the counts of the session's answers and views.
+    pub(crate) fn view_work(&self) -> &Arc<ViewWork> {
+        self.view_work.get_or_init(|| self.views.join(self.number))
+    }
+
+    /// Waits for a turn for an export.
     pub(crate) async fn export_turn(&self) -> Turn {
         self.exports.turn().await
     }
@@ -290,17 +313,17 @@ impl SessionTurns {
     /// ones.
     ///
     /// # Errors
-    /// If the server ends meanwhile.
+    /// Fails if the server ends.
     pub(crate) async fn check<T: Send + 'static>(
         &self,
         effort: Effort,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Refusal> {
-        let lane = match effort {
+        let checks = match effort {
             Effort::Short => &self.short_checks,
             Effort::Long => &self.long_checks,
         };
-        let turn = lane.turn().await;
+        let turn = checks.turn().await;
         let work = move || {
             let _turn = turn;
             work()
@@ -324,7 +347,7 @@ mod tests {
 
     const TIME_MAX: Duration = Duration::from_secs(20);
 
-    /// Work that goes on until it is stopped. Counts how often it has begun.
+    /// Returns work that runs until it is stopped, and counts its starts.
     fn endless(begun: &Arc<AtomicUsize>) -> impl Fn(&AtomicBool) -> Option<()> + use<> {
         let begun = begun.clone();
         move |should_stop| {
@@ -346,7 +369,7 @@ mod tests {
     async fn answers_at_once_are_limited_also_when_their_clients_go() {
         let server = ServerTurns::default();
         let sessions: Vec<_> =
-            (0..4).map(|_| Arc::new(SessionTurns::new(&server, TIME_MAX))).collect();
+            (0..4).map(|_| Arc::new(SessionTurns::new(&server, 0, TIME_MAX))).collect();
         let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let mut tasks = Vec::new();
         for number in 0..200 {
@@ -386,7 +409,7 @@ mod tests {
     /// Compiling an expression can take a second.
     #[tokio::test]
     async fn questions_are_checked_and_answered_apart_from_connections() {
-        let turns = SessionTurns::new(&ServerTurns::default(), TIME_MAX);
+        let turns = SessionTurns::new(&ServerTurns::default(), 0, TIME_MAX);
         let own = std::thread::current().id();
         for effort in [Effort::Short, Effort::Long] {
             let checked_on = turns.check(effort, || std::thread::current().id()).await;
@@ -398,7 +421,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_answer_that_takes_too_long_is_refused_and_ended() {
-        let turns = SessionTurns::new(&ServerTurns::default(), TIME_MAX);
+        let turns = SessionTurns::new(&ServerTurns::default(), 0, TIME_MAX);
         for effort in [Effort::Short, Effort::Long] {
             let begun = Arc::new(AtomicUsize::new(0));
             let advance = async {
@@ -415,7 +438,7 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread")]
     async fn short_answers_do_not_wait_for_long_ones() {
-        let turns = Arc::new(SessionTurns::new(&ServerTurns::default(), TIME_MAX));
+        let turns = Arc::new(SessionTurns::new(&ServerTurns::default(), 0, TIME_MAX));
         let mut long = Vec::new();
         let begun = Arc::new(AtomicUsize::new(0));
         for _ in 0..10 {
@@ -425,7 +448,7 @@ mod tests {
             let answer = async move { turns.answer(Effort::Short, &cancellation, work).await };
             long.push((guard, tokio::spawn(answer)));
         }
-        // The first one goes on in its long turn, the others wait to start again.
+        // The first continues in its long turn, the others wait to start again.
         wait_until(|| begun.load(Ordering::SeqCst) == 10).await;
         let work = |_: &AtomicBool| Some(7);
         assert_eq!(turns.answer(Effort::Short, &Arc::default(), work).await, Ok(Some(7)));

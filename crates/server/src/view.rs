@@ -1,4 +1,4 @@
-//! Live views: a report with the state of its sources.
+//! Builds live views: a report with the state of its sources.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::options::Remedies;
 /// The maximum number of samples of all sources together.
 const SAMPLES_MAX: usize = 100;
 
-/// Makes the view of an answer to the query with this id.
+/// Builds the view of an answer to the query with this id.
 pub(crate) fn view(
     query: u64,
     answer: Answer<SourceSnapshot>,
@@ -76,7 +76,7 @@ fn source(snapshot: &SourceSnapshot, file: Option<&&Arc<UploadedFile>>) -> Sourc
     }
 }
 
-/// The state of a source that has not ended.
+/// Returns the state of a source that has not ended.
 fn state(phase: Phase) -> SourceState {
     match phase {
         Phase::Reading => SourceState::Reading,
@@ -95,7 +95,7 @@ fn samples(source: &SourceSnapshot) -> impl Iterator<Item = Sample> {
     })
 }
 
-/// Sentences on limits of the report that its readers should know.
+/// Returns notes on limits of the report that its readers should know.
 fn notes(
     answer: &Answer<SourceSnapshot>,
     complete: bool,
@@ -103,7 +103,7 @@ fn notes(
     remedies: &Remedies,
 ) -> Vec<String> {
     let mut notes = Vec::new();
-    // While more is read, it would change with every view.
+    // While more data is read, the note would change with every view.
     let no_match = answer.report.no_match_note(answer.log_ns).filter(|_| complete);
     notes.extend(no_match.map(|note| sentence(&note)));
     if answer.offsets_s.len() > 1 {
@@ -141,21 +141,21 @@ fn notes(
     notes
 }
 
-/// A clause as a sentence.
+/// Formats a clause as a sentence.
 fn sentence(clause: &str) -> String {
     let mut letters = clause.chars();
     let first = letters.next().into_iter().flat_map(char::to_uppercase);
     format!("{}{}.", first.collect::<String>(), letters.as_str())
 }
 
-/// An offset as `+02:00`.
+/// Formats an offset as `+02:00`.
 fn offset_text(offset_s: i32) -> String {
     let sign = if offset_s < 0 { '-' } else { '+' };
     let minutes = offset_s.abs() / 60;
     format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60)
 }
 
-/// The names as a phrase: the first three, and the number of the others.
+/// Joins the names: the first three, and the number of the others.
 fn enumerate(names: &[&str]) -> String {
     const NAMED_MAX: usize = 3;
     let named = names[..names.len().min(NAMED_MAX)].join(", ");

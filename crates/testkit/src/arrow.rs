@@ -1,5 +1,5 @@
 //! A naive reader of [Arrow streams](https://arrow.apache.org/docs/format/Columnar.html), for the
-//! types that Weir writes. It checks what the format demands, and panics at the first difference.
+//! types that Weir writes. It checks what the format requires, and panics at the first difference.
 
 use std::collections::HashMap;
 
@@ -236,7 +236,7 @@ struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// Where a field is; `None` if it is absent.
+    /// The position of a field; `None` if it is absent.
     fn field(self, number: usize) -> Option<usize> {
         let positions = self.at - int(self.buffer, self.at) as usize;
         let position = 4 + 2 * number;
@@ -270,7 +270,7 @@ impl<'a> Table<'a> {
         String::from_utf8(self.buffer[at + 4..][..length].to_vec()).expect("UTF-8")
     }
 
-    /// Where each element of a vector is.
+    /// The position of each element of a vector.
     fn elements(self, number: usize, bytes: usize) -> impl Iterator<Item = usize> {
         let vector = self.reference(number);
         let count = vector.map_or(0, |at| int(self.buffer, at) as usize);

@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value};
 
-/// Keywords that say nothing about a value.
+/// Keywords that do not constrain a value.
 const ANNOTATIONS: [&str; 4] = ["$schema", "$defs", "title", "description"];
 
 /// Checks a value against a schema. `Err` has the path of the first member that does not fit, and

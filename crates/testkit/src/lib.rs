@@ -8,7 +8,7 @@
 //! - [`lines`]: single lines of a few formats.
 //! - [`fixtures`]: paths of real logs.
 //! - [`json_schema`]: a naive validator of JSON schemas.
-//! - [`numbers`]: numbers that look random.
+//! - [`numbers`]: pseudo-random numbers.
 //! - `tables`, a feature: the rows of exported tables.
 //!
 //! ```

@@ -15,7 +15,7 @@ use weir_view::{
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::args().nth(1).ok_or("name the folder to write to")?;
-    // Counts of lines and bytes stay below 2^53, so they fit a number of TypeScript.
+    // Counts of lines and bytes stay below 2^53, so they fit TypeScript's `number`.
     let config = Config::new().with_large_int("number").with_out_dir(&folder);
     // The messages of the protocol, each with all types that it contains.
     SessionCreated::export_all(&config)?;
@@ -76,7 +76,7 @@ fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     format!("[\n{lines}]")
 }
 
-/// A string of TypeScript. The words contain nothing that would have to be escaped.
+/// Formats a TypeScript string. The words contain no characters that need an escape.
 fn quoted(word: &str) -> String {
     format!("\"{word}\"")
 }

@@ -1,23 +1,23 @@
-//! What tripped the rules that were in force: a block log beside an access log.
+//! Blocks: what the rules in force did, as a block log beside an access log shows it.
 //!
-//! A *block* is a record of an error log or of a firewall that states that an address was refused,
-//! delayed or banned. [`BlocksReport`] lists the addresses with the most blocks, with what they
-//! had requested before.
+//! A *block* is a record of an error log or a firewall which states that an address was refused,
+//! delayed or banned. [`BlocksReport`] lists the addresses with the most blocks, and what they
+//! requested before.
 
 use serde::{Deserialize, Serialize};
 
-use crate::bytes::{hex_if_needed, shown};
+use crate::bytes::{hex_if_needed, lossy_text};
 use crate::number::{rounded, separated, share, span};
 
-/// Longer names and paths are cut in sentences, in characters.
+/// The maximum length of names and paths in sentences, in characters.
 const SENTENCE_TEXT_MAX: usize = 60;
 
-/// What is asked about blocks.
+/// A question about blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct BlocksQuestion {
-    /// The time before the first block of an address in which its requests count, in seconds, up
-    /// to an hour.
+    /// The window before the first block of an address in which its requests count, in seconds; at
+    /// most an hour.
     #[serde(default = "window_s")]
     pub window_s: u64,
     /// How far the clock of the block log is ahead of that of the access log, in seconds; null to
@@ -31,10 +31,10 @@ fn window_s() -> u64 {
 }
 
 impl BlocksQuestion {
-    /// The longest window: the requests in each second of it are counted for each listed address.
+    /// The maximum window. The requests in each of its seconds are counted for each listed address.
     pub const WINDOW_S_MAX: u64 = 3_600;
 
-    /// The largest offset: two days, more than that between any two zones.
+    /// The maximum offset: two days, more than that between any two zones.
     pub const CLOCK_OFFSET_S_MAX: i64 = 172_800;
 }
 
@@ -44,38 +44,38 @@ impl Default for BlocksQuestion {
     }
 }
 
-/// The answer to a panel about blocks.
+/// The answer to a question about blocks.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct BlocksAnswer {
-    /// The report; null without blocks beside requests.
+    /// The report; null if the log has no blocks, or no requests beside them.
     pub report: Option<BlocksReport>,
     /// Whether all sources had ended, so that the answer is the last one.
     pub complete: bool,
 }
 
-/// The addresses that were blocked, and what they had done before.
+/// The blocked addresses, and what they did before.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct BlocksReport {
-    /// All blocks, also of addresses that are not listed.
+    /// All blocks, including those of unlisted addresses.
     pub blocks: u64,
-    /// Blocks without an address that is known: the log lacks it, or memory ran out.
+    /// The number of blocks whose address is unknown: the log lacks it, or memory ran out.
     pub unknown: u64,
-    /// The addresses that were blocked.
+    /// The number of blocked addresses.
     pub addresses: u64,
-    /// The time before the first block of an address in which its requests count, in seconds.
+    /// The window before the first block of an address in which its requests count, in seconds.
     pub window_s: u64,
     /// The clocks of the two logs.
     pub clock: BlockClock,
-    /// The blocks by what they are, the most frequent first.
+    /// The number of blocks of each kind, the most frequent first.
     pub causes: Vec<CauseBlocks>,
-    /// Whether a part of the blocks is from a log that has only a sample, as that of UFW, which
-    /// logs 3 packets in a minute.
+    /// Whether some blocks are from a log that is only a sample, such as that of UFW, which logs 3
+    /// packets a minute.
     pub sampled: bool,
-    /// What the logs of the blocks leave out, a sentence for each kind of log.
+    /// The facts that the block logs leave out, a sentence for each kind of log.
     pub omissions: Vec<String>,
-    /// The addresses with the most blocks, by number of blocks and then by address.
+    /// The addresses with the most blocks, in descending order of blocks and then by address.
     pub clients: Vec<BlockedClient>,
 }
 
@@ -83,19 +83,19 @@ pub struct BlocksReport {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct BlockClock {
-    /// The offset that was used, in seconds: that of the question, or the estimate, or 0.
+    /// The offset that was used, in seconds: from the question, or the estimate, or 0.
     pub offset_s: i64,
-    /// The estimate; null if it cannot be told from the logs.
+    /// The estimate; null if the logs do not allow one.
     pub estimate: Option<ClockEstimate>,
 }
 
-/// An estimate of the offset of two clocks, and what it rests on.
+/// An estimate of the offset between two clocks, with its evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct ClockEstimate {
     /// The offset in seconds.
     pub offset_s: i64,
-    /// What was compared.
+    /// The kind of evidence.
     pub by: ClockEvidence,
     /// The number of pairs that were compared.
     pub pairs: u64,
@@ -103,18 +103,19 @@ pub struct ClockEstimate {
     pub agreeing: u64,
 }
 
-/// What an estimate of clocks rests on.
+/// The evidence for an offset between clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum ClockEvidence {
-    /// Rejections in the error log, and requests of the same client with status 429 or 503.
+    /// Rejections in the error log, matched with requests of the same client with status 429 or
+    /// 503.
     Rejections,
-    /// The last ban of an address, and its last request.
+    /// The last ban of each address, and its last request.
     Bans,
 }
 
-/// What blocked an address.
+/// The kind of rule that blocked an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -141,11 +142,11 @@ pub enum BlockCause {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct CauseBlocks {
-    /// What kind of rule blocked.
+    /// The kind of rule.
     pub cause: BlockCause,
-    /// Its blocks.
+    /// The number of its blocks.
     pub blocks: u64,
-    /// Those of them that are from a log of UFW, which has only a sample.
+    /// How many of them are from a log of UFW, which is only a sample.
     pub sampled: u64,
 }
 
@@ -159,20 +160,21 @@ pub struct BlockedClient {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub client_hex: Option<String>,
-    /// How often it was blocked.
+    /// The number of its blocks.
     pub blocks: u64,
-    /// The first block, RFC 3339, by the clock of the block log; null if no block has a time.
+    /// The time of the first block, RFC 3339, by the clock of the block log; null if no block has a
+    /// time.
     pub first: Option<String>,
-    /// The last block.
+    /// The time of the last block.
     pub last: Option<String>,
-    /// The rules that blocked it, the one with the most blocks first, 5 at most.
+    /// The rules that blocked it, in descending order of blocks, 5 at most.
     pub rules: Vec<BlockRule>,
-    /// The requests up to the first block, in the window. If its time is in whole seconds, the
-    /// requests of its second are among them.
+    /// The requests in the window up to the first block. If the block's time is in whole seconds,
+    /// the requests of the same second count too.
     pub before: BlockedActivity,
-    /// The requests after that.
+    /// The requests after the first block.
     pub after: BlockedActivity,
-    /// All of this in a sentence. It has text of the log.
+    /// A summary as a sentence, with texts from the log.
     pub sentence: String,
 }
 
@@ -180,37 +182,37 @@ pub struct BlockedClient {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct BlockRule {
-    /// What kind of rule it is.
+    /// The kind of rule.
     pub cause: BlockCause,
-    /// Its name; null if the log does not have it.
+    /// The name of the rule; null if the log lacks it.
     pub name: Option<String>,
-    /// How often it blocked the address.
+    /// The number of blocks of the address by the rule.
     pub blocks: u64,
-    /// The lowest and the highest excess in requests, if the log has it: by how much the client was
-    /// over the rate. The burst is below the lowest.
+    /// The lowest and the highest excess in requests, if the log has it. The excess is how far the
+    /// client was over the rate. The configured burst is below the lowest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub excess: Option<[f64; 2]>,
 }
 
-/// What an address requested in some time.
+/// The requests of an address in a period.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct BlockedActivity {
     /// The number of requests.
     pub requests: u64,
-    /// The most requests in a second of the clock; only of those before the first block.
+    /// The most requests in one second of the clock. Only before the first block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub peak_per_second: Option<u64>,
-    /// The statuses, the most frequent first, 5 at most.
+    /// The statuses in descending order of requests, 5 at most.
     pub statuses: Vec<ValueShare>,
-    /// The most frequent method and path; null if there are none, or too many to count. Only of
-    /// the requests before the first block, as is the agent.
+    /// The most frequent method and path; null if there are none, or too many to count. Only before
+    /// the first block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub target: Option<ValueShare>,
-    /// The most frequent user agent.
+    /// The most frequent user agent, under the same conditions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub user_agent: Option<ValueShare>,
@@ -222,18 +224,18 @@ pub struct BlockedActivity {
 pub struct ValueShare {
     /// The value, with U+FFFD for bytes that are not UTF-8.
     pub value: String,
-    /// The requests.
+    /// The number of requests.
     pub requests: u64,
 }
 
 impl BlockedClient {
-    /// An address, given as its bytes.
+    /// Creates the entry of an address from its bytes.
     pub fn new(address: &[u8], blocks: u64) -> Self {
-        let (client, client_hex) = (shown(address), hex_if_needed(address));
+        let (client, client_hex) = (lossy_text(address), hex_if_needed(address));
         Self { client, client_hex, blocks, ..Self::default() }
     }
 
-    /// Adds the sentence. `span_s` is the time from the first to the last block.
+    /// Adds the sentence. `span_s` is the time from the first to the last block, in seconds.
     #[must_use]
     pub fn with_sentence(mut self, window_s: u64, span_s: Option<u64>, is_sampled: bool) -> Self {
         let mut sentence = format!("{} was ", self.client);
@@ -267,9 +269,9 @@ impl BlockedClient {
 }
 
 impl BlockRule {
-    /// Its name and what is known of it: `zone "one" (excess 4.0 to 5.1)`.
+    /// Returns the rule's name and excess, as in `zone "one" (excess 4.0 to 5.1)`.
     pub fn text(&self) -> String {
-        let name = self.name.as_deref().map(cut);
+        let name = self.name.as_deref().map(shorten);
         let mut text = match (self.cause, name) {
             (BlockCause::Jail, Some(name)) => format!("jail {name}"),
             (BlockCause::Scenario, Some(name)) => format!("scenario {name}"),
@@ -291,8 +293,8 @@ impl BlockRule {
 }
 
 impl CauseBlocks {
-    /// What the logs of these blocks leave out, a sentence for each kind of log. UFW's limit is
-    /// that of its `user.rules`: `--limit 3/min --limit-burst 10`.
+    /// Returns what the logs of these blocks leave out, a sentence for each kind of log. UFW's
+    /// limit is from its `user.rules`: `--limit 3/min --limit-burst 10`.
     pub fn omissions(all: &[Self]) -> Vec<String> {
         let count = |cause| all.iter().find(|it: &&Self| it.cause == cause);
         let mut sentences: Vec<&str> = Vec::new();
@@ -315,7 +317,7 @@ impl CauseBlocks {
 }
 
 impl BlockCause {
-    /// What happened to the address: `rejected`.
+    /// Returns what was done to the address, such as `rejected`.
     pub fn participle(self) -> &'static str {
         match self {
             Self::RequestLimit | Self::ConnectionLimit => "rejected",
@@ -329,7 +331,8 @@ impl BlockCause {
 }
 
 impl BlockedActivity {
-    /// `in the 10 min up to the first, it sent 9 requests, at most 9 a second, all of them GET /`.
+    /// Returns `in the 10 min up to the first, it sent 9 requests, at most 9 a second, all of them
+    /// GET /`.
     fn text(&self, window_s: u64) -> String {
         let window = span(window_s);
         if self.requests == 0 {
@@ -337,9 +340,9 @@ impl BlockedActivity {
         }
         let (target, status) = (self.target.as_ref(), self.statuses.first());
         if self.requests == 1 {
-            let target = target.map_or_else(|| "1 request".to_owned(), |it| cut(&it.value));
-            let status =
-                status.map_or_else(String::new, |it| format!(" with status {}", cut(&it.value)));
+            let target = target.map_or_else(|| "1 request".to_owned(), |it| shorten(&it.value));
+            let status = status
+                .map_or_else(String::new, |it| format!(" with status {}", shorten(&it.value)));
             return format!("in the {window} up to the first, it sent only {target}{status}");
         }
         let mut text = format!(
@@ -354,25 +357,25 @@ impl BlockedActivity {
             false => share(requests, self.requests),
         };
         match target {
-            // None of its targets stands out.
+            // No target stands out.
             Some(target) if target.requests * 5 < self.requests => {
                 text.push_str(", to many targets");
             }
             Some(target) => {
                 let share = of_all(target.requests);
-                text.push_str(&format!(", {share} of them {}", cut(&target.value)));
+                text.push_str(&format!(", {share} of them {}", shorten(&target.value)));
             }
             None => {}
         }
         if let Some(status) = status {
-            let (share, value) = (of_all(status.requests), cut(&status.value));
+            let (share, value) = (of_all(status.requests), shorten(&status.value));
             text.push_str(&format!(", {share} with status {value}"));
         }
         text
     }
 }
 
-/// `once`, `twice`, `1,204 times`.
+/// Returns `once`, `twice` or `1,204 times`.
 fn times(count: u64) -> String {
     match count {
         1 => "once".to_owned(),
@@ -381,8 +384,8 @@ fn times(count: u64) -> String {
     }
 }
 
-/// The beginning of a long text, followed by `…`.
-fn cut(text: &str) -> String {
+/// Cuts a long text and adds `…`.
+fn shorten(text: &str) -> String {
     match text.char_indices().nth(SENTENCE_TEXT_MAX) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

@@ -9,14 +9,14 @@ use weir_core::{
     Timestamp, TopList, Values, Zone, format_rfc3339,
 };
 
-use crate::bytes::shown;
+use crate::bytes::lossy_text;
 use crate::kind::{KindCount, RecordKind};
 use crate::report::{Bucket, Format, FormatCount, Histogram, Quantiles, Report, TimeRange, TopRow};
 use crate::row_value::RowValue;
 use crate::words::{NO_VALUE, REMAINDER_VALUE};
 
 impl Report {
-    /// The report of an evaluation, with up to `top` rows in each top list.
+    /// Creates the report of an evaluation, with up to `top` rows in each top list.
     pub fn new(
         evaluation: &Evaluation,
         values: &Values,
@@ -78,7 +78,7 @@ impl Report {
         report
     }
 
-    /// Sets the histograms, all with the same buckets: those of [`Timeline::range_ns`].
+    /// Sets the histograms, which have the same buckets: those of [`Timeline::range_ns`].
     #[must_use]
     pub fn with_timeline(mut self, timeline: &Timeline<'_>, values: &Values) -> Self {
         let Timeline { own, overlay, unfiltered, range_ns } = *timeline;
@@ -95,14 +95,14 @@ impl Report {
         for other in layers.iter_mut().flatten().chain(&mut all) {
             *other = other.aligned(&histogram).0;
         }
-        let shown = shown_histogram(&histogram, own.stack(), values);
+        let shown = histogram_view(&histogram, own.stack(), values);
         self.histogram = shown.map(|shown| Histogram {
             unfiltered: all
                 .map(|all| all.buckets().map(|bucket| bucket.counts.iter().sum()).collect()),
             ..shown
         });
         let shown = self.histogram.as_ref().filter(|_| layers.iter().any(Option::is_some));
-        self.overlay = shown.map(|shown| overlaid(shown, (overlay, &layers), values));
+        self.overlay = shown.map(|shown| overlay_histogram(shown, (overlay, &layers), values));
         self
     }
 
@@ -120,8 +120,8 @@ impl Report {
         self
     }
 
-    /// Lists what none of the formats of the report's kind has: as absent the sums of such
-    /// fields, and as missing the fields among those of the conditions.
+    /// Sets the fields that no format of the report's kind has: among the sums as absent, and among
+    /// the fields of the conditions as missing.
     #[must_use]
     pub fn of_formats(mut self, formats: &[Arc<weir_core::Format>], fields: Vec<String>) -> Self {
         let own = |format: &&Arc<weir_core::Format>| RecordKind::from(format.kind()) == self.kind;
@@ -145,33 +145,33 @@ impl Report {
     }
 }
 
-/// What the chart of a report shows.
+/// The data of a report's chart.
 #[derive(Debug, Clone, Copy)]
 pub struct Timeline<'a> {
     /// The records of the report.
     pub own: &'a Evaluation,
-    /// The records that are laid over them: first those of a kind, without a label.
+    /// The overlaid records: first those of the overlaid kind, without a label.
     pub overlay: &'a [Layer<'a>],
     /// All records of the kind in the same time, whether or not they match the other conditions.
     pub unfiltered: Option<&'a Evaluation>,
-    /// The first and the last instant of the time axis, in nanoseconds since 1970. If there is
-    /// none, the axis has the range of the records.
+    /// The first and the last instant of the time axis, in nanoseconds since 1970. If `None`, the
+    /// axis has the range of the records.
     pub range_ns: Option<(i64, i64)>,
 }
 
-/// Records that are laid over those of a report.
+/// Records that a chart overlays on those of the report.
 #[derive(Debug, Clone, Copy)]
 pub struct Layer<'a> {
-    /// The name of the group that they form; `None` if they are stacked by a field.
+    /// The name of their group; `None` if they are stacked by a field.
     pub label: Option<&'a str>,
     /// The records.
     pub evaluation: &'a Evaluation,
-    /// How far their clock is ahead of that of the report, in seconds.
+    /// How far their clock is ahead of the report's, in seconds.
     pub ahead_s: i64,
 }
 
 impl<'a> Timeline<'a> {
-    /// These records alone, over their own time.
+    /// Creates a timeline of only these records, over their own time range.
     pub fn of(own: &'a Evaluation) -> Self {
         Self { own, overlay: &[], unfiltered: None, range_ns: None }
     }
@@ -207,7 +207,7 @@ fn stamp_s(unix_s: i64, zone: &Zone) -> String {
     stamp(unix_s.saturating_mul(1_000_000_000), zone)
 }
 
-fn shown_histogram(
+fn histogram_view(
     histogram: &weir_core::Histogram,
     stack: Stack,
     values: &Values,
@@ -248,8 +248,8 @@ fn field_name(stack: Stack, values: &Values) -> String {
     }
 }
 
-/// The histogram of all layers, with the buckets of `under`, which their counts have as well.
-fn overlaid(
+/// Combines all layers into a histogram with the buckets of `under`, which the layers share.
+fn overlay_histogram(
     under: &Histogram,
     (layers, counts): (&[Layer<'_>], &[Option<weir_core::Histogram>]),
     values: &Values,
@@ -267,14 +267,14 @@ fn overlaid(
         match (layer.label, counts) {
             (_, None) => {}
             (Some(label), Some(counts)) => all = with_group(all, label, counts),
-            (None, Some(counts)) => all = shown_histogram(counts, stack, values).unwrap_or(all),
+            (None, Some(counts)) => all = histogram_view(counts, stack, values).unwrap_or(all),
         }
     }
     all
 }
 
-/// A histogram with one more group, which has all of these counts in the same buckets. Without
-/// counts the group is left out.
+/// Adds a group with these counts to a histogram with the same buckets. Without counts there is no
+/// new group.
 fn with_group(mut shown: Histogram, label: &str, counts: &weir_core::Histogram) -> Histogram {
     let mut total = 0;
     for (bucket, more) in shown.buckets.iter_mut().zip(counts.buckets()) {
@@ -291,15 +291,15 @@ fn with_group(mut shown: Histogram, label: &str, counts: &weir_core::Histogram) 
     shown
 }
 
-/// The classes that occur, in their own order; records without one come last in the stack.
+/// Returns the classes that occur, in their own order. Records without a class come last.
 fn class_order(totals: &BTreeMap<&str, u64>) -> Vec<String> {
     let [none, classes @ ..] = &STATUS_CLASSES;
     let order = classes.iter().chain([none]);
     order.filter(|name| totals.contains_key(*name)).map(|name| (*name).to_owned()).collect()
 }
 
-/// The groups, the largest first as in a top list. Records without a value and those of values
-/// that have no group of their own come last in the stack.
+/// Returns the groups in descending order of size, as in a top list. Last come records without a
+/// value, and values without their own group.
 fn by_size(totals: BTreeMap<&str, u64>) -> Vec<String> {
     let mut groups: Vec<(&str, u64)> = totals.into_iter().collect();
     let is_value = |name: &str| name != NO_VALUE && name != REMAINDER_VALUE;
@@ -307,7 +307,7 @@ fn by_size(totals: BTreeMap<&str, u64>) -> Vec<String> {
     groups.into_iter().map(|(name, _)| name.to_owned()).collect()
 }
 
-/// The names of the groups of a stack, by group number.
+/// Returns the names of a stack's groups, by group number.
 fn group_names(stack: Stack, values: &Values) -> Vec<String> {
     match stack {
         Stack::StatusClass => STATUS_CLASSES.iter().map(|name| (*name).to_owned()).collect(),
@@ -318,15 +318,15 @@ fn group_names(stack: Stack, values: &Values) -> Vec<String> {
                 _ if id == REMAINDER as usize || id == Stack::GROUPS_MAX - 1 => {
                     REMAINDER_VALUE.to_owned()
                 }
-                _ => shown(dictionary.value(id as u32).unwrap_or_default()),
+                _ => lossy_text(dictionary.value(id as u32).unwrap_or_default()),
             };
             (0..Stack::GROUPS_MAX).map(name).collect()
         }
     }
 }
 
-/// The `top` most frequent values of a list, of which at most `uncounted_max` records are not
-/// counted.
+/// Returns the `top` most frequent values of a list. At most `uncounted_max` records of each are
+/// not counted.
 fn top_rows(
     list: &TopList,
     dictionary: &Dictionary,
@@ -360,7 +360,7 @@ mod tests {
     use super::Report;
     use crate::query::{Clause, Query};
 
-    /// The estimated fields of a log, with memory for only a few of its paths.
+    /// Returns the estimated fields of a log, with memory for only a few of its paths.
     fn estimated(clause: &str) -> Vec<String> {
         let format = Format::parse("$remote_addr $request_uri $request_time").expect("a format");
         let mut values = Values::new(1_000);

@@ -1,21 +1,21 @@
-//! Bytes of a log as text, and as hexadecimal if they are not UTF-8.
+//! Converts bytes of a log to text, and to hexadecimal if they are not UTF-8.
 
-/// The bytes as text, with U+FFFD for those that are not UTF-8.
-pub(crate) fn shown(bytes: &[u8]) -> String {
+/// Returns the bytes as text, with U+FFFD for those that are not UTF-8.
+pub(crate) fn lossy_text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The bytes in hexadecimal, if [`shown`] replaces some of them.
+/// Returns the bytes in hexadecimal if [`lossy_text`] would replace some.
 pub(crate) fn hex_if_needed(bytes: &[u8]) -> Option<String> {
     std::str::from_utf8(bytes).is_err().then(|| to_hex(bytes))
 }
 
-/// The bytes in hexadecimal.
+/// Returns the bytes in hexadecimal.
 pub(crate) fn to_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The bytes that are written in hexadecimal; `None` if it is not valid.
+/// Decodes hexadecimal. Returns `None` if the text is not valid.
 pub(crate) fn from_hex(text: &str) -> Option<Vec<u8>> {
     if !text.len().is_multiple_of(2) || !text.is_ascii() {
         return None;

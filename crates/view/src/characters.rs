@@ -1,9 +1,9 @@
-//! Characters that are not safe to show.
+//! Recognises and escapes characters that are not safe to show.
 
 use std::fmt::Write;
 
-/// Whether a character is invisible but changes how others are shown: marks and overrides of
-/// direction, joiners and spaces without width, line separators, tags.
+/// Returns whether a character is invisible but changes how others are shown: direction marks and
+/// overrides, zero-width joiners and spaces, line separators, tags.
 pub fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{AD}' | '\u{61C}' | '\u{115F}' | '\u{1160}' | '\u{180E}'
@@ -12,7 +12,7 @@ pub fn is_invisible(c: char) -> bool {
         | '\u{E0000}'..='\u{E0FFF}')
 }
 
-/// Whether a terminal would obey a character, or not show it.
+/// Returns whether a terminal would interpret a character, or not show it.
 pub(crate) fn is_unsafe(c: char) -> bool {
     match c {
         ' '..='~' => false,
@@ -20,7 +20,7 @@ pub(crate) fn is_unsafe(c: char) -> bool {
     }
 }
 
-/// Adds a text with escapes for control characters, which a terminal would obey, and for invisible ones
+/// Appends a text. Escapes control characters, which a terminal would interpret, and invisible ones
 /// ([`is_invisible`]), which hide or reorder the text around them.
 ///
 /// ```

@@ -1,4 +1,4 @@
-//! The comparison of a period with the previous one.
+//! Compares a period with the previous one.
 
 use serde::{Deserialize, Serialize};
 use weir_core::parse_rfc3339;
@@ -6,17 +6,17 @@ use weir_core::parse_rfc3339;
 use crate::group::{GroupRow, difference, percent};
 use crate::report::Report;
 
-/// Which period to compare with the one of the same length before it.
+/// The period to compare with the one of the same length before it.
 ///
-/// Without `since`, the time of the log up to `until` is halved. Without `until`, the period
-/// ends with the log.
+/// Without `since`, the time of the log up to `until` is halved. Without `until`, the period ends
+/// with the log.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(default)]
 pub struct Compare {
     /// The start of the period: a date, a time, or how long ago.
     pub since: Option<String>,
-    /// Its end, which it does not include; a date includes its day.
+    /// The end of the period, exclusive. A date includes its whole day.
     pub until: Option<String>,
 }
 
@@ -42,9 +42,9 @@ pub struct Comparison {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Period {
-    /// Its first instant, RFC 3339.
+    /// The first instant, RFC 3339.
     pub since: String,
-    /// The instant after it, RFC 3339.
+    /// The first instant after the period, RFC 3339.
     pub until: String,
 }
 
@@ -52,13 +52,13 @@ pub struct Period {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct TotalChanges {
-    /// Records that match the filter.
+    /// The number of records that match the filter.
     pub matching: TotalChange,
-    /// Those of them with a status of 400 to 599.
+    /// The number of these with a status of 400 to 599.
     pub errors: TotalChange,
-    /// Sum of their response sizes, in bytes.
+    /// The sum of their response sizes, in bytes.
     pub bytes_sent: TotalChange,
-    /// Number of distinct clients; lower bounds if the list of clients is estimated.
+    /// The number of distinct clients; a lower bound if the list of clients is estimated.
     pub clients: TotalChange,
 }
 
@@ -76,7 +76,7 @@ pub struct TotalChange {
     pub percent: Option<f64>,
 }
 
-/// How the values of a field have changed. Each list begins with the largest change.
+/// The changes of a field's values. Each list begins with the largest change.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Changes {
@@ -88,23 +88,22 @@ pub struct Changes {
     #[serde(rename = "estimated", default, skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(feature = "typescript", ts(optional, as = "Option<bool>"))]
     pub is_estimated: bool,
-    /// Values of both periods, including those with equal counts, and those that may have records
-    /// in both.
+    /// Values of both periods, even with equal counts, and values that may have records in both.
     pub changed: Vec<GroupRow>,
-    /// Number of values of both periods.
+    /// The number of values of both periods.
     pub changed_values: u64,
     /// Values of only the selected period.
     pub new: Vec<GroupRow>,
-    /// Number of these.
+    /// The number of values of only the selected period.
     pub new_values: u64,
     /// Values of only the previous period.
     pub gone: Vec<GroupRow>,
-    /// Number of these.
+    /// The number of values of only the previous period.
     pub gone_values: u64,
 }
 
 impl Period {
-    /// Its length in whole seconds.
+    /// Returns the length in whole seconds.
     pub fn length_s(&self) -> u64 {
         let unix_ns = |stamp: &str| parse_rfc3339(stamp.as_bytes()).map(|time| time.unix_ns);
         let (Some(since), Some(until)) = (unix_ns(&self.since), unix_ns(&self.until)) else {
@@ -115,7 +114,7 @@ impl Period {
 }
 
 impl TotalChanges {
-    /// The changes from one report to the other.
+    /// Computes the changes from one report to another.
     pub fn between(previous: &Report, selected: &Report) -> Self {
         let clients = |report: &Report| report.distinct.get("client").copied().unwrap_or(0);
         let change =
@@ -128,7 +127,7 @@ impl TotalChanges {
         }
     }
 
-    /// The changes by the names of the sums.
+    /// Returns the changes with the names of the sums.
     pub fn by_name(&self) -> [(&'static str, TotalChange); 4] {
         [
             ("matching", self.matching),
@@ -150,7 +149,7 @@ impl TotalChange {
     }
 }
 
-/// A list of changes as an object with a member for each field, in the order of the list.
+/// Serialises changes as an object with a member for each field, in list order.
 mod by_field {
     use std::collections::BTreeMap;
 

@@ -7,14 +7,14 @@ use crate::number::is_zero;
 use crate::row_value::RowValue;
 use crate::sources::{CountedSources, IncompleteSource};
 
-/// The numbers of lines of some files.
+/// The numbers of lines of several files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LineCounts {
     /// The files, in the order in which they were named.
     pub files: Vec<FileLines>,
-    /// The lines of all files.
+    /// The number of lines of all files.
     pub lines: u64,
-    /// The files that were not read whole. Left out if all were.
+    /// The files that were not read completely. Left out if all were.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub incomplete: Vec<IncompleteSource>,
 }
@@ -24,7 +24,7 @@ pub struct LineCounts {
 pub struct FileLines {
     /// The file's name.
     pub file: String,
-    /// Its lines.
+    /// The number of lines.
     pub lines: u64,
 }
 
@@ -33,7 +33,7 @@ pub struct FileLines {
 pub struct RecordCount {
     /// The kind of the records.
     pub kind: RecordKind,
-    /// Their number.
+    /// The number of records.
     pub count: u64,
     /// The sources.
     #[serde(flatten)]
@@ -47,13 +47,13 @@ pub struct ValueCounts {
     pub kind: RecordKind,
     /// The field's name.
     pub field: String,
-    /// The records that are only counted together, because their values came after the memory was
-    /// used up.
+    /// The number of records that are only counted together, because memory ran out before their
+    /// values appeared.
     pub remainder: u64,
-    /// The largest number of records that a value without a count can have.
+    /// The maximum number of records of a value without a count.
     #[serde(skip_serializing_if = "is_zero")]
     pub unlisted_max: u64,
-    /// All records.
+    /// The number of all records.
     pub count: u64,
     /// The values, the most frequent first.
     pub values: Vec<ValueCount>,
@@ -65,15 +65,15 @@ pub struct ValueCounts {
 /// The number of records with a value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ValueCount {
-    /// The records.
+    /// The number of records.
     pub count: u64,
     /// The value.
     #[serde(flatten)]
     pub value: RowValue,
 }
 
-/// The numbers of records of a kind by the values of two fields. If there is a remainder, they are
-/// lower bounds, except `remainder` and `count`.
+/// The numbers of records of a kind by the values of two fields. If there is a remainder, all
+/// numbers except `remainder` and `count` are lower bounds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CountTable {
     /// The kind of the records.
@@ -82,13 +82,13 @@ pub struct CountTable {
     pub columns: Vec<ColumnTotal>,
     /// The name of the second field.
     pub columns_field: String,
-    /// The records that are only counted together, because their values came after the memory was
-    /// used up.
+    /// The number of records that are only counted together, because memory ran out before their
+    /// values appeared.
     pub remainder: u64,
-    /// The largest number of records that a pair of values without a count can have.
+    /// The maximum number of records of a pair of values without a count.
     #[serde(skip_serializing_if = "is_zero")]
     pub unlisted_max: u64,
-    /// All records.
+    /// The number of all records.
     pub count: u64,
     /// The values of the first field, the most frequent first.
     pub rows: Vec<TableRow>,
@@ -102,7 +102,7 @@ pub struct CountTable {
 /// A column of a [`CountTable`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ColumnTotal {
-    /// The records with the value.
+    /// The number of records with the value.
     pub total: u64,
     /// The value.
     #[serde(flatten)]
@@ -112,9 +112,9 @@ pub struct ColumnTotal {
 /// A row of a [`CountTable`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TableRow {
-    /// The records by column.
+    /// The number of records in each column.
     pub counts: Vec<u64>,
-    /// The records in all columns, shown or not.
+    /// The number of records in all columns, listed or not.
     pub total: u64,
     /// The row's value.
     #[serde(flatten)]

@@ -1,8 +1,8 @@
-//! CSV (RFC 4180) that is safe to open in a spreadsheet.
+//! Writes CSV (RFC 4180) that is safe to open in a spreadsheet.
 
-/// Adds a value to a row of CSV as a cell (RFC 4180, section 2). It is quoted if necessary, and prefixed
-/// with an apostrophe if a spreadsheet would take it for a formula. Bytes that are not UTF-8 become
-/// U+FFFD.
+/// Appends a value to a row of CSV as a cell (RFC 4180, section 2). It is quoted if necessary. It
+/// gets an apostrophe as prefix if a spreadsheet would interpret it as a formula. Bytes that are
+/// not UTF-8 become U+FFFD.
 ///
 /// A formula begins with `=`, `+`, `-`, `@`, tab or carriage return (OWASP, CSV Injection). A
 /// number such as `-5` is not a formula, nor is `-` alone, which logs write for a missing value.
@@ -36,14 +36,14 @@ pub fn push_csv_value(row: &mut Vec<u8>, value: &[u8]) {
     row.push(b'"');
 }
 
-/// A byte that is a separator or quote to some program. All are ASCII.
+/// The byte is a separator or quote in some program. All of these are ASCII.
 const RESERVED: u8 = 1;
-/// A byte that is not ASCII.
+/// The byte is not ASCII.
 const NOT_ASCII: u8 = 2;
 
-/// The marks of all bytes of a value.
+/// Returns the marks of all bytes of a value.
 ///
-/// Whole chunks are looked at without a branch, which the compiler makes vector instructions of.
+/// It has no branches for each byte, so that the compiler generates vector instructions.
 fn marks_of(value: &[u8]) -> u8 {
     let (chunks, rest) = value.as_chunks::<16>();
     let of_chunk = |chunk: &[u8; 16]| chunk.iter().fold(0, |all, byte| all | mark(*byte));
@@ -73,9 +73,10 @@ const MARKS: [u8; 256] = {
     marks
 };
 
-/// A row of values, with the line end that RFC 4180 requires. Bytes that are not UTF-8 become U+FFFD.
+/// Returns a row of values, with the line end that RFC 4180 requires. Bytes that are not UTF-8
+/// become U+FFFD.
 ///
-/// A program that shows it in a terminal has to remove control characters.
+/// Control characters are kept. A program that prints the row on a terminal has to remove them.
 ///
 /// ```
 /// let row = weir_view::csv_row([b"/a,b".as_slice(), b"=1+1"]);
@@ -94,7 +95,7 @@ pub fn csv_row<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> String {
     String::from_utf8(row).unwrap_or_default()
 }
 
-/// Most rows of a log have fewer bytes.
+/// The initial capacity. Most rows of a log are shorter.
 const ROW_BYTES: usize = 512;
 
 fn is_formula(value: &[u8]) -> bool {

@@ -1,17 +1,17 @@
-//! Joins the conditions for equality with one column: no value equals two others, so several of them
-//! mean either.
+//! Joins conditions for equality with one column by *or*. No value equals two others, so joining
+//! them by *and* would match nothing.
 
 use weir_core::{Clause as CoreClause, Condition, ConditionError, Field, STATUS_CLASS};
 
 use crate::query::{Clause, Operator};
 
-/// Equalities of a filter by column. One of those on the same column has to hold, because a record
-/// has one value of it.
+/// The equalities of a filter, by column. One of those on the same column has to match, because a
+/// record has one value of it.
 #[derive(Default)]
 pub(crate) struct Equalities(Vec<(String, Vec<CoreClause>)>);
 
 impl Equalities {
-    /// Adds the equalities of one clause, one of which has to hold.
+    /// Adds the equalities of one clause, one of which has to match.
     pub(crate) fn add(&mut self, column: &str, mut clauses: Vec<CoreClause>) {
         match self.0.iter_mut().find(|(known, _)| known == column) {
             Some((_, all)) => all.append(&mut clauses),
@@ -19,7 +19,7 @@ impl Equalities {
         }
     }
 
-    /// The clauses, one for each column.
+    /// Returns the clauses, one for each column.
     pub(crate) fn into_clauses(self) -> impl Iterator<Item = CoreClause> {
         self.0.into_iter().filter_map(|(_, mut clauses)| match clauses.len() {
             0 | 1 => clauses.pop(),
@@ -28,13 +28,13 @@ impl Equalities {
     }
 }
 
-/// The column that a clause for equality compares.
+/// Returns the column that an equality clause compares.
 pub(crate) fn equal_column(clause: &Clause) -> Option<&str> {
     let is_equality = matches!(clause.op, Operator::Equal | Operator::EqualHex);
     (is_equality && !clause.is_time()).then(|| column(&clause.field))
 }
 
-/// The name of the column that a field is read from.
+/// Returns the name of the column that a field is read from.
 pub(crate) fn column(field: &str) -> &str {
     match Field::by_name(field) {
         _ if field == STATUS_CLASS => Field::Status.name(),
@@ -43,8 +43,9 @@ pub(crate) fn column(field: &str) -> &str {
     }
 }
 
-/// The texts of conditions with what they parse to; those for equality with one column are joined.
-pub(crate) fn joined_equalities(
+/// Returns the texts of conditions and what they parse to. Conditions for equality with one column
+/// are joined.
+pub(crate) fn join_equalities(
     texts: Vec<String>,
 ) -> Vec<(String, Result<Condition, ConditionError>)> {
     let mut joined: Vec<(String, Result<Condition, ConditionError>)> = Vec::new();
@@ -53,7 +54,7 @@ pub(crate) fn joined_equalities(
         let either = condition.as_ref().ok().and_then(|condition| {
             joined.iter().enumerate().find_map(|(number, (_, other))| {
                 let either = other.as_ref().ok()?.joined_equality(condition)?;
-                // The joined condition has to be short enough to be parsed again.
+                // The joined condition must be short enough to be parsed again.
                 Some((number, Condition::parse(&either.to_string()).ok()?))
             })
         });
@@ -65,8 +66,8 @@ pub(crate) fn joined_equalities(
     joined
 }
 
-/// Joins the clauses for equality on one field with *or*: no value equals two others.
-pub(crate) fn merged(clauses: &[Clause]) -> Vec<Clause> {
+/// Joins the equality clauses on one field by *or*, because no value equals two others.
+pub(crate) fn merge_equalities(clauses: &[Clause]) -> Vec<Clause> {
     let mut merged: Vec<Clause> = Vec::new();
     for clause in clauses {
         let same = merged.iter_mut().find(|other| {

@@ -1,4 +1,4 @@
-//! Sentences on numbers that are not exact.
+//! Notes on numbers that are not exact.
 
 use weir_core::Field;
 
@@ -7,14 +7,14 @@ use crate::report::Report;
 use crate::words::REMAINDER_VALUE;
 
 impl Report {
-    /// Whether a field's list or quantiles are estimates, so that its number of distinct values is
-    /// a lower bound.
+    /// Returns whether a field's list or quantiles are estimates. If so, its number of distinct
+    /// values is a lower bound.
     pub fn is_estimated(&self, field: &str) -> bool {
         self.estimated.iter().any(|name| name == field)
     }
 
-    /// Why numbers of the report are not exact if memory ran out, and how far they may be off: a
-    /// clause without the remedy. The same words stand wherever a report is shown.
+    /// Returns a clause about the effects of the memory limit: which numbers are not exact, and how
+    /// far they may be off. It does not include advice. All reports use the same words.
     pub fn memory_note(&self) -> Option<String> {
         if self.unlisted_max.is_empty() && !self.filter_estimated {
             return None;
@@ -40,7 +40,7 @@ impl Report {
         Some(note)
     }
 
-    /// That durations are rounded, if there are too many different ones.
+    /// Returns a clause stating that durations are rounded, if there are too many distinct ones.
     pub fn rounding_note(&self) -> Option<String> {
         let is_rounded = |field: &&Field| self.is_estimated(field.name());
         let rounded = Field::NUMBERS.iter().filter(is_rounded);

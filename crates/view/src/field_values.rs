@@ -1,4 +1,4 @@
-//! The fields of a record, as they are written.
+//! The fields of a record as text.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use weir_core::{Field, FieldAccessor, Record, Timestamp, Zone, format_rfc3339};
 use crate::csv::csv_row;
 use crate::log_line::{FieldValue, LineText};
 
-/// The value of a field. Times are in the zone, or else as the log has them.
+/// Returns the value of a field. Times are in `zone`, or as logged if it is `None`.
 pub fn value_in<'a>(
     zone: Option<&Zone>,
     field: FieldAccessor,
@@ -29,12 +29,13 @@ pub struct FieldValues<'a> {
     pub columns: &'a [(String, FieldAccessor)],
     /// The record.
     pub record: &'a Record<'a>,
-    /// The zone of times; by default that of the log.
+    /// The zone of times; `None` keeps the offset of the log.
     pub zone: Option<&'a Zone>,
 }
 
 impl<'a> FieldValues<'a> {
-    /// The fields that the record has, by name, as [`LogLine`](crate::LogLine) writes them.
+    /// Returns the fields that the record has, with their names, as [`LogLine`](crate::LogLine)
+    /// writes them.
     pub fn named(&self) -> Vec<(&'a str, FieldValue<'a>)> {
         let named = |(name, field): &'a (String, FieldAccessor)| {
             let value = self.value(*field)?;
@@ -52,14 +53,14 @@ impl<'a> FieldValues<'a> {
     }
 }
 
-/// The fields that have a column in CSV: those that every format may have, because the header is
+/// Returns the fields with a column in CSV: those that every format may have, because the header is
 /// written before all formats are known.
 pub fn csv_fields() -> impl Iterator<Item = Field> {
     [Field::Time].into_iter().chain(Field::TEXT).chain(Field::NUMBERS)
 }
 
-/// The names of the columns of [`line_csv_row`], as a row of CSV. Without `has_texts`, those of records
-/// whose lines are not known: without the number and the text of the line.
+/// Returns the header of [`line_csv_row`] as a row of CSV. Without `has_texts`, it omits the number
+/// and the text of the line, for records whose lines are unknown.
 pub fn line_csv_header(has_texts: bool) -> String {
     let names = csv_fields().map(Field::name);
     match has_texts {
@@ -70,7 +71,7 @@ pub fn line_csv_header(has_texts: bool) -> String {
     }
 }
 
-/// A line of a file as a row of CSV. Fields that the record lacks are empty.
+/// Returns a line of a file as a row of CSV. Fields that the record lacks are empty.
 pub fn line_csv_row(file: &str, text: LineText<'_>, fields: Option<FieldValues<'_>>) -> String {
     let value = |field| fields?.value(FieldAccessor::Field(field));
     let values: Vec<Option<Cow<'_, [u8]>>> = csv_fields().map(value).collect();

@@ -1,4 +1,4 @@
-//! The name and the definition of a format, as they are shown.
+//! The name and the definition of a format for display.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use weir_core::LogSource;
 use crate::report::{Format, FormatCount};
 
 impl Format {
-    /// The one format of some sources: `mixed` with a line for each if they have several, and
-    /// empty if none is known.
+    /// Returns the common format of some sources. If they have several, the name is `mixed`, and
+    /// the definition has a line for each. Both are empty if no format is known.
     pub fn of_all<'a>(formats: impl IntoIterator<Item = &'a weir_core::Format>) -> Self {
         let mut distinct: Vec<Self> = Vec::new();
         for format in formats.into_iter().map(Self::from) {
@@ -26,15 +26,15 @@ impl Format {
 }
 
 impl Format {
-    /// The format of the records of some sources. A source without records counts with the format
-    /// that it is read in.
+    /// Returns the common format of the records of some sources. A source without records counts
+    /// with the format in which it is read.
     pub fn of_sources<S: LogSource>(sources: &[S]) -> Self {
         Self::of_all(sources.iter().flat_map(formats_of).map(Arc::as_ref))
     }
 }
 
-/// The formats of a source's records: its newest one if all have the same name, as the lists of
-/// fields of a W3C log do.
+/// Returns the formats of a source's records. If all have the same name, as for the field lists of
+/// a W3C log, only the newest one.
 fn formats_of<S: LogSource>(source: &S) -> Vec<&Arc<weir_core::Format>> {
     let formats: Vec<_> = source.records_by_format().iter().map(|(format, _)| format).collect();
     let has_one_name = formats.windows(2).all(|pair| pair[0].name() == pair[1].name());
@@ -42,7 +42,7 @@ fn formats_of<S: LogSource>(source: &S) -> Vec<&Arc<weir_core::Format>> {
 }
 
 impl FormatCount {
-    /// The records of each format in some sources, the format with the most records first.
+    /// Returns the number of records in each format, in descending order.
     pub fn of_sources<S: LogSource>(sources: &[S]) -> Vec<Self> {
         let mut counts: Vec<Self> = Vec::new();
         for (format, records) in sources.iter().flat_map(LogSource::records_by_format) {

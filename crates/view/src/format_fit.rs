@@ -1,4 +1,4 @@
-//! The known formats, and how well they fit a file.
+//! The known formats, and how well they match a file.
 
 use serde::Serialize;
 use weir_core::{
@@ -12,7 +12,7 @@ use crate::kind::RecordKind;
 pub struct KnownFormats {
     /// The formats, the most specific first.
     pub formats: Vec<KnownFormat>,
-    /// The names of the wrappers that may stand around the lines of most formats.
+    /// The names of the wrappers that may surround the lines of most formats.
     pub wrappers: Vec<&'static str>,
 }
 
@@ -21,57 +21,57 @@ pub struct KnownFormats {
 pub struct KnownFormat {
     /// Its name.
     pub name: &'static str,
-    /// What its records are about.
+    /// The kind of its records.
     pub kind: RecordKind,
-    /// What writes it, in a few sentences.
+    /// A description of what writes it, in a few sentences.
     pub about: &'static str,
-    /// The address of the manual that defines it.
+    /// The URL of the manual that defines it.
     pub manual: &'static str,
     /// The definition, or the shape of the lines.
     pub definition: &'static str,
-    /// Whether `definition` is a shape, which does not compile.
+    /// Whether `definition` is a shape, which cannot be compiled.
     pub is_shape: bool,
-    /// Whether it is detected. If not, it is only taken by its name.
+    /// Whether it is detected automatically. If not, it must be named.
     pub is_detected: bool,
-    /// The names of its fields. Empty if the log names them.
+    /// The names of its fields; empty if the log names them.
     pub fields: Vec<String>,
 }
 
-/// How well formats fit the first lines of a file.
+/// How well formats match the first lines of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FormatFits {
     /// The name of the file.
     pub file: String,
-    /// The formats, the best first.
+    /// The formats, the best match first.
     pub formats: Vec<FormatFit>,
 }
 
-/// How well a format fits the first lines of a file.
+/// How well a format matches the first lines of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FormatFit {
     /// The format's name.
     pub name: String,
-    /// The lines that were tried, without empty lines and directives.
+    /// The number of lines that were tried, without empty lines and directives.
     pub lines: u64,
-    /// Those that fit.
+    /// The number of lines that match.
     pub parsed_lines: u64,
-    /// The first lines that do not fit, five at most.
+    /// The first lines that do not match, five at most.
     pub mismatches: Vec<FormatMismatch>,
 }
 
-/// A line that does not fit a format, and why.
+/// A line that does not match a format, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FormatMismatch {
     /// The number of the line, from 1.
     pub line: u64,
-    /// Where it stops to fit, in bytes from 1.
+    /// The first position that does not match, in bytes from 1.
     pub column: usize,
-    /// What the format expects there.
+    /// The text that the format expects there.
     pub reason: String,
 }
 
 impl KnownFormats {
-    /// All known formats.
+    /// Returns all known formats.
     pub fn all() -> Self {
         let formats = format_notes().iter().map(KnownFormat::of).collect();
         Self { formats, wrappers: Wrapper::ALL.iter().map(|wrapper| wrapper.name()).collect() }
@@ -97,7 +97,7 @@ impl KnownFormat {
 }
 
 impl FormatFits {
-    /// The fits of the candidates for a file.
+    /// Creates the result for a file from the candidates.
     pub fn new(file: &str, candidates: &[Candidate]) -> Self {
         let fit = |candidate: &Candidate| FormatFit {
             name: candidate.format.name().to_owned(),

@@ -1,72 +1,72 @@
-//! One request, upload or feed with its steps, which `GET /glass.json` of `--admin` answers with.
+//! A captured request, upload or feed with its steps: the answer to `GET /glass.json` of `--admin`.
 
 use serde::{Deserialize, Serialize};
 
-/// One request, upload or feed that was looked at.
+/// A captured request, upload or feed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Glass {
-    /// What it is, such as `GET /a`. It may hold any character.
+    /// Its name, such as `GET /a`, which may contain any character.
     pub name: String,
-    /// When it began, in seconds since 1970.
+    /// The start time, in seconds since 1970.
     pub begun: f64,
-    /// How long it took, in seconds; so far, if it has not ended.
+    /// Its duration in seconds; so far, if it has not ended.
     pub duration: f64,
-    /// Whether it has ended. What has not ended is shown when the one who waited has waited for long enough.
+    /// Whether it has ended. An unfinished one is returned if the wait of the capture ends first.
     pub has_ended: bool,
     /// A sentence about its parts, if it has many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// Its steps, in the order in which they ended: the first and the last ones.
+    /// The steps in the order in which they ended: the first and the last ones.
     pub steps: Vec<GlassStep>,
-    /// How many of the steps came before those that are left out.
+    /// How many of `steps` came before the omitted ones.
     pub first_steps: u64,
-    /// The number of steps that are left out.
+    /// The number of omitted steps.
     pub steps_left_out: u64,
-    /// All steps by their names, also those that are left out.
+    /// The totals of all steps by name, including omitted ones.
     pub totals: Vec<GlassTotal>,
-    /// The heads that passed, without secrets.
+    /// The captured heads, without secrets.
     pub heads: Vec<GlassHead>,
 }
 
-/// Something that was done or waited for.
+/// A step: something that was done or waited for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GlassStep {
-    /// What it was.
+    /// The name of the step.
     pub name: String,
-    /// When it began, in seconds since the beginning; negative if it was before.
+    /// The start time in seconds after the start of the capture; negative if earlier.
     pub begun: f64,
-    /// How long it took, in seconds.
+    /// The duration in seconds.
     pub duration: f64,
-    /// The bytes that it moved, if it is a step that moves some.
+    /// The number of bytes that the step moved, if it moves bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// More about it. It may hold any character.
+    /// Details, which may contain any character.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub detail: String,
 }
 
-/// All steps of one name.
+/// The totals of all steps with one name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GlassTotal {
-    /// What they were.
+    /// The name of the steps.
     pub name: String,
-    /// How many.
+    /// The number of steps.
     pub count: u64,
-    /// How long they took together, in seconds.
+    /// Their total duration in seconds.
     pub duration: f64,
-    /// The bytes that they moved together, if they move some.
+    /// The number of bytes that they moved, if they move bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// The bytes of the one in the middle, to about 3 %.
+    /// The median number of bytes of a step, accurate to about 3 %.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes_median: Option<u64>,
 }
 
-/// The head of a request or an answer, at one place of its way.
+/// The head of a request or a response at one point of its route.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GlassHead {
-    /// Between whom it passed.
+    /// The sender and the receiver.
     pub title: String,
-    /// A line for each field. It may hold any character.
+    /// The text, with a line for each field. It may contain any character.
     pub text: String,
 }

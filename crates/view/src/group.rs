@@ -1,4 +1,4 @@
-//! The records of each value of a field, and how they compare with the previous period.
+//! The records of each value of a field, and their changes from the previous period.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,15 +8,15 @@ use crate::row_value::RowValue;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Tally {
-    /// Number of records.
+    /// The number of records.
     pub count: u64,
-    /// Sum of their response sizes in bytes.
+    /// The sum of their response sizes, in bytes.
     pub bytes_sent: u64,
-    /// How many of them have a status of 400 to 599.
+    /// The number of records with a status of 400 to 599.
     pub errors: u64,
 }
 
-/// Sums over the records of the selected period and, if two are compared, of the previous one.
+/// Sums over the records of the selected period and, in a comparison, of the previous one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct PeriodTally {
@@ -27,7 +27,7 @@ pub struct PeriodTally {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub previous: Option<Tally>,
-    /// `count` minus that of the previous period; missing if nothing is compared.
+    /// `count` minus the previous count; missing if nothing is compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub difference: Option<i64>,
@@ -50,11 +50,11 @@ pub struct GroupRow {
     pub tally: PeriodTally,
 }
 
-/// The values of a group that have no row of their own, together.
+/// The sums over all values of a group without their own row.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct GroupRest {
-    /// Number of values.
+    /// The number of values.
     pub values: u64,
     /// Their records.
     #[serde(flatten)]
@@ -67,15 +67,15 @@ pub struct GroupRest {
 pub struct Group {
     /// The field: `status_class` or a field's name.
     pub field: String,
-    /// The most frequent values, by count and then by value. Records without the field have a
-    /// value, too.
+    /// The most frequent values, by count and then by value. Records without the field form a value
+    /// too.
     pub rows: Vec<GroupRow>,
     /// All other values.
     pub rest: GroupRest,
 }
 
 impl PeriodTally {
-    /// The sums of the selected period, and of the previous one if two are compared.
+    /// Creates the sums of the selected period and, in a comparison, of the previous one.
     pub fn new(selected: Tally, previous: Option<Tally>) -> Self {
         Self {
             selected,
@@ -85,7 +85,7 @@ impl PeriodTally {
         }
     }
 
-    /// The sums of the previous period, which are 0 if nothing is compared.
+    /// Returns the sums of the previous period; 0 if nothing is compared.
     pub fn previous(&self) -> Tally {
         self.previous.unwrap_or_default()
     }
@@ -98,13 +98,13 @@ impl From<weir_core::Tally> for Tally {
     }
 }
 
-/// The difference of two counts. One that does not fit is cut to the limits of its type.
+/// Subtracts two counts. The result saturates at the limits of its type.
 pub fn difference(selected: u64, previous: u64) -> i64 {
     let difference = i128::from(selected) - i128::from(previous);
     i64::try_from(difference).unwrap_or(if difference < 0 { i64::MIN } else { i64::MAX })
 }
 
-/// A difference in percent of the number before; `None` if that is 0.
+/// Returns a difference in percent of the previous number; `None` if that is 0.
 pub fn percent(selected: u64, previous: u64) -> Option<f64> {
     let difference = i128::from(selected) - i128::from(previous);
     (previous > 0).then(|| difference as f64 * 100.0 / previous as f64)

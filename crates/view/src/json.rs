@@ -1,4 +1,4 @@
-//! JSON text of the types of this crate.
+//! Converts the types of this crate to and from JSON.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use serde_json::ser::{CompactFormatter, Formatter};
 
 use crate::characters::is_unsafe;
 
-/// A value could not be written as JSON, or a text is not the JSON of the expected type.
+/// A value could not be serialised, or a text is not the JSON of the expected type.
 #[derive(Debug)]
 pub struct JsonError(serde_json::Error);
 
@@ -26,14 +26,14 @@ pub struct JsonError(serde_json::Error);
 /// ```
 ///
 /// # Errors
-/// If the value cannot be represented in JSON, such as a map with keys that are not text.
+/// Fails if the value cannot be represented in JSON, such as a map with keys other than strings.
 pub fn to_json<T: Serialize + ?Sized>(value: &T) -> Result<String, JsonError> {
     let mut text = Vec::new();
     write_json(&mut text, value).map_err(JsonError)?;
     String::from_utf8(text).map_err(|error| JsonError(serde_json::Error::custom(error)))
 }
 
-/// Adds a value to a text as a string of JSON, as [`to_json`] writes it. Bytes that are not UTF-8 become
+/// Appends a value as a JSON string, as [`to_json`] writes it. Bytes that are not UTF-8 become
 /// U+FFFD.
 ///
 /// ```
@@ -47,15 +47,15 @@ pub fn push_json_string(output: &mut Vec<u8>, value: &[u8]) {
         output.extend_from_slice(value);
         output.push(b'"');
     } else {
-        // Memory takes all, and text is always JSON.
+        // Writing to memory and serialising a string cannot fail.
         let _ = write_json(output, &String::from_utf8_lossy(value));
     }
 }
 
-/// Whether a value has only printable characters of ASCII that need no escape, as nearly all values of a
-/// log.
+/// Returns whether a value has only printable ASCII characters that need no escape. Nearly all
+/// values of a log do.
 ///
-/// Whole chunks are looked at without a branch, which the compiler makes vector instructions of.
+/// It has no branches for each byte, so that the compiler generates vector instructions.
 fn stands_for_itself(value: &[u8]) -> bool {
     let is_plain =
         |byte: &u8| (*byte >= b' ') & (*byte <= b'~') & (*byte != b'"') & (*byte != b'\\');
@@ -64,7 +64,7 @@ fn stands_for_itself(value: &[u8]) -> bool {
     chunks.iter().fold(true, |is_plain, chunk| is_plain & all(chunk)) & all(rest)
 }
 
-/// Writes what [`to_json`] returns.
+/// Writes the same text as [`to_json`] returns.
 pub(crate) fn write_json<T: Serialize + ?Sized>(
     output: &mut impl Write,
     value: &T,
@@ -72,8 +72,8 @@ pub(crate) fn write_json<T: Serialize + ?Sized>(
     value.serialize(&mut Serializer::with_formatter(output, SafeFormatter(CompactFormatter)))
 }
 
-/// Writes compact JSON and escapes characters that are not safe to show, which JSON allows to stand
-/// for themselves (RFC 8259 section 7).
+/// Writes compact JSON, and escapes characters that are not safe to show. JSON allows this (RFC
+/// 8259 section 7).
 struct SafeFormatter(CompactFormatter);
 
 impl Formatter for SafeFormatter {
@@ -103,7 +103,7 @@ impl Formatter for SafeFormatter {
 /// ```
 ///
 /// # Errors
-/// If the text is not valid JSON, or is the JSON of another type.
+/// Fails if the text is not valid JSON, or not the JSON of this type.
 pub fn from_json<T: DeserializeOwned>(text: &str) -> Result<T, JsonError> {
     serde_json::from_str(text).map_err(JsonError)
 }

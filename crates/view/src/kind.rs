@@ -1,8 +1,8 @@
-//! Kinds of records, which are counted apart.
+//! The kinds of records, which are counted separately.
 
 use serde::{Deserialize, Serialize};
 
-/// What a record is about.
+/// The kind of a record.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -24,12 +24,12 @@ pub enum RecordKind {
 pub struct KindCount {
     /// The kind.
     pub kind: RecordKind,
-    /// Its records, whether or not they match the filter.
+    /// The number of its records, whether or not they match the filter.
     pub records: u64,
 }
 
 impl RecordKind {
-    /// The name in JSON and CSV.
+    /// Returns the name in JSON and CSV.
     pub fn name(self) -> &'static str {
         match self {
             Self::Request => "request",
@@ -38,14 +38,14 @@ impl RecordKind {
         }
     }
 
-    /// The kind of that [name](Self::name), in which hyphens may stand for the underscores, as on the
-    /// command line.
+    /// Returns the kind with this [name](Self::name). Hyphens may replace the underscores, as on
+    /// the command line.
     pub fn by_name(name: &str) -> Option<Self> {
         let name = name.replace('-', "_");
         weir_core::RecordKind::ALL.into_iter().map(Self::from).find(|kind| kind.name() == name)
     }
 
-    /// The noun for a number of records of this kind, in lower case.
+    /// Returns the noun for this number of records, in lower case.
     pub fn noun(self, count: u64) -> &'static str {
         match (self, count) {
             (Self::Request, 1) => "request",
@@ -57,7 +57,7 @@ impl RecordKind {
         }
     }
 
-    /// The head of a column that counts records of this kind.
+    /// Returns the heading of a column with the number of records.
     pub fn column(self) -> &'static str {
         match self {
             Self::Request => "requests",
@@ -66,7 +66,7 @@ impl RecordKind {
         }
     }
 
-    /// The fields that say most about such records, whose lists come first.
+    /// Returns the most informative fields of such records, whose lists come first.
     pub fn leading_fields(self) -> &'static [&'static str] {
         match self {
             Self::Request => &[],
@@ -75,7 +75,7 @@ impl RecordKind {
         }
     }
 
-    /// The noun for several records, as a title.
+    /// Returns the plural noun for the records, as a title.
     pub fn title(self) -> &'static str {
         match self {
             Self::Request => "Requests",
@@ -105,8 +105,8 @@ impl From<RecordKind> for weir_core::RecordKind {
     }
 }
 
-/// The kind that a report is about if its query names none: requests if there are any, otherwise
-/// the kind with the most records.
+/// Returns the kind that a report is about if its query names none: requests if there are any,
+/// otherwise the kind with the most records.
 pub fn main_kind(counts: &[KindCount]) -> RecordKind {
     let with_records = || counts.iter().filter(|count| count.records > 0);
     if with_records().any(|count| count.kind == RecordKind::Request) {

@@ -1,8 +1,8 @@
 //! Reports and queries as plain data that can be serialised.
 //!
-//! [`Report`] is the answer to a [`Query`]. [`View`] is a report with the state of its sources, which
-//! the page draws. The TypeScript declarations of the
-//! page are generated from these types (feature `typescript`).
+//! [`Report`] is the answer to a [`Query`]. [`View`] is a report with the state of its sources,
+//! which the page draws. The page's TypeScript declarations are generated from these types (feature
+//! `typescript`).
 
 mod blocks;
 mod build;

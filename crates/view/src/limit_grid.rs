@@ -1,11 +1,11 @@
-//! What other rates and bursts of a limit would have caught, as a picture, and the setting that
-//! the log argues for.
+//! What other rates and bursts of a limit would have caught, for a chart, and the setting that the
+//! log suggests.
 
 use serde::{Deserialize, Serialize};
 
 use crate::limit_curve::Suggestion;
 
-/// How many keys and requests each rate and burst of a limit catches.
+/// The number of keys and requests that each rate and burst of a limit catches.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct LimitGrid {
@@ -13,13 +13,14 @@ pub struct LimitGrid {
     pub rates: Vec<GridRate>,
     /// The bursts, in ascending order.
     pub bursts: Vec<u32>,
-    /// The keys of which a request is rejected: a list for each rate, with a number for each burst.
+    /// The number of keys with a rejected request: a list for each rate, with a number for each
+    /// burst.
     pub keys: Vec<Vec<u64>>,
-    /// The rejected requests, in the same order.
+    /// The number of rejected requests, in the same form.
     pub requests: Vec<Vec<u64>>,
     /// The positions of the limit's own rate and burst in `rates` and `bursts`.
     pub own: [usize; 2],
-    /// What the log argues for; null without requests.
+    /// The setting that the log suggests; null if there are no requests.
     pub advice: Option<LimitAdvice>,
 }
 
@@ -27,13 +28,13 @@ pub struct LimitGrid {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct GridRate {
-    /// As it is written in a rule, such as `5r/s`.
+    /// The rate as it is written in a rule, such as `5r/s`.
     pub setting: String,
-    /// In requests in a second.
+    /// The rate in requests per second.
     pub per_second: f64,
 }
 
-/// The burst that the log argues for, at the rate of the limit itself, and who is next to it.
+/// The burst that the log suggests at the limit's own rate, and the clients next to it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct LimitAdvice {
@@ -41,13 +42,14 @@ pub struct LimitAdvice {
     pub suggestion: Suggestion,
     /// Its position in the bursts of the grid.
     pub at: usize,
-    /// Of the clients that look human, the one with the highest peak within the burst.
+    /// The client with the highest peak within the burst, among those that look human.
     pub busiest_human: Option<NotedClient>,
-    /// Of the clients over the burst that look neither human nor good, the one with the lowest peak.
+    /// The client with the lowest peak above the burst, among those that look neither human nor
+    /// good.
     pub slowest_attack: Option<NotedClient>,
 }
 
-/// A client next to a limit.
+/// A client close to a limit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct NotedClient {

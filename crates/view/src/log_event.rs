@@ -1,4 +1,4 @@
-//! A message of a running program to its operator: a line of `--log-as json`.
+//! The operator's log messages: a line of `--log-as json`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,42 +6,43 @@ use std::hash::{Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
 
-/// A message.
+/// A log message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LogEvent {
-    /// When it was written, by UTC (RFC 3339).
+    /// The time when it was written, in UTC (RFC 3339).
     pub time: String,
-    /// How much it matters.
+    /// The level.
     pub level: LogLevel,
-    /// The crate and the module that it comes from, such as `weir_gateway::backend`.
+    /// The crate and module that wrote it, such as `weir_gateway::backend`.
     pub target: String,
-    /// A sentence. It may hold any character, as may texts among the fields.
+    /// A sentence. It may contain any character, as may texts in the fields.
     pub message: String,
-    /// What it is about, by name.
+    /// The fields by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub fields: BTreeMap<String, LogValue>,
-    /// Absent for a message that was just written. Otherwise the message was written before, and came this many
-    /// more times in the last ten seconds.
+    /// Absent for a new message. Otherwise the message was written before, and this is how many
+    /// more times it occurred in the last ten seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeated: Option<u64>,
-    /// The same for different messages of one place in the code, of which this is the last.
+    /// As `repeated`, for different messages from one place in the code. This message is the last
+    /// of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub similar: Option<u64>,
 }
 
-/// How much a message matters.
+/// The level of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LogLevel {
-    /// Something was not done.
+    /// An operation failed.
     Error,
-    /// Something is not as it should be.
+    /// Something needs attention.
     Warn,
-    /// Something that happens now and then.
+    /// An event that happens occasionally.
     Info,
-    /// Something that happens for each request or connection.
+    /// An event of each request or connection.
     Debug,
-    /// The same in detail.
+    /// The details of such an event.
     Trace,
 }
 
@@ -49,11 +50,11 @@ pub enum LogLevel {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum LogValue {
-    /// Yes or no.
+    /// A boolean.
     Flag(bool),
-    /// A number that is not negative.
+    /// A non-negative integer.
     Unsigned(u64),
-    /// A negative number.
+    /// A negative integer.
     Signed(i64),
     /// A number with a fraction.
     Fraction(f64),
@@ -61,27 +62,28 @@ pub enum LogValue {
     Text(String),
 }
 
-/// The filter of a running program and its last messages, which `GET /log.json` of `--admin` answers with.
+/// The log filter of a running program and its last messages: the answer to `GET /log.json` of
+/// `--admin`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LogTail {
     /// The filter, as `--log` takes it.
     pub filter: String,
     /// The most detailed level that is compiled into the program.
     pub level_max: String,
-    /// The number of the next message; what comes next is asked for by `?from=` with it.
+    /// The number of the next message, for a request of later messages with `?from=`.
     pub next: u64,
     /// The messages, the oldest first.
     pub events: Vec<LogEvent>,
 }
 
 impl LogEvent {
-    /// A message without fields.
+    /// Creates a message without fields.
     pub fn new(time: String, level: LogLevel, target: &str, message: String) -> Self {
         let (target, fields) = (target.to_owned(), BTreeMap::new());
         Self { time, level, target, message, fields, repeated: None, similar: None }
     }
 
-    /// The bytes of its texts.
+    /// Returns the total length of its texts, in bytes.
     pub fn text_bytes(&self) -> usize {
         let value = |value: &LogValue| match value {
             LogValue::Text(text) => text.len(),
@@ -93,7 +95,7 @@ impl LogEvent {
 }
 
 impl LogLevel {
-    /// The word for it, as filters have it.
+    /// Returns the word for the level, as filters use it.
     pub fn word(self) -> &'static str {
         match self {
             Self::Error => "error",
@@ -119,7 +121,7 @@ impl From<i64> for LogValue {
 
 impl From<f64> for LogValue {
     fn from(number: f64) -> Self {
-        // JSON has no other numbers (RFC 8259 section 6).
+        // JSON has only finite numbers (RFC 8259 section 6).
         if number.is_finite() { Self::Fraction(number) } else { Self::Text(number.to_string()) }
     }
 }

@@ -9,11 +9,11 @@ use serde_json::value::RawValue;
 
 use crate::json::write_json;
 
-/// A line of a log with its fields, as one object.
+/// A line of a log with its fields, as one JSON object.
 ///
-/// The object has the keys `file` and `line`, the fields by their names, `raw`, and `raw_hex` if
-/// the line is not UTF-8: `raw` has replacement characters then. A field whose name is one of these
-/// keys has the key of [`field_key`].
+/// The object has the keys `file` and `line`, the fields by their names, and `raw`. If the line is
+/// not UTF-8, `raw` has replacement characters, and `raw_hex` is added. If a field has the name of
+/// one of these keys, [`field_key`] returns its key.
 #[derive(Debug)]
 pub struct LogLine<'a> {
     /// The name of the file.
@@ -24,12 +24,12 @@ pub struct LogLine<'a> {
     pub fields: Vec<(&'a str, FieldValue<'a>)>,
 }
 
-/// A line as it is logged.
+/// A line as logged.
 #[derive(Debug, Clone, Copy)]
 pub struct LineText<'a> {
     /// The number of the line, from 1.
     pub number: u64,
-    /// Its bytes, without its line end.
+    /// The bytes, without the line end.
     pub bytes: &'a [u8],
 }
 
@@ -38,15 +38,15 @@ pub struct LineText<'a> {
 pub enum FieldValue<'a> {
     /// The log's own bytes.
     Text(Cow<'a, [u8]>),
-    /// A decimal number. Its digits are kept: a binary fraction would round durations.
+    /// A decimal number. Its digits are kept, because a binary fraction would round durations.
     Number(Cow<'a, [u8]>),
 }
 
-/// Keys of the object that a format's own field may be named as.
+/// The object's own keys, which a format's field may have as its name.
 const OWN_KEYS: [&str; 4] = ["file", "line", "raw", "raw_hex"];
 
-/// The key of a field in the object of a line. `log_` stands before a name that is a key of the object
-/// itself, because readers keep only one of two equal keys.
+/// Returns the key of a field in the object of a line. A name that is one of the object's own keys
+/// gets the prefix `log_`, because readers keep only one of two equal keys.
 ///
 /// ```
 /// assert_eq!(weir_view::field_key("path"), "path");
@@ -60,10 +60,10 @@ pub fn field_key(name: &str) -> Cow<'_, str> {
 }
 
 impl LogLine<'_> {
-    /// Writes the line as a JSON object on a line of its own.
+    /// Writes the line as a JSON object, followed by a line feed.
     ///
     /// # Errors
-    /// If `output` cannot be written.
+    /// Fails if `output` cannot be written.
     pub fn write_json(&self, output: &mut impl Write) -> io::Result<()> {
         write_json(output, self)?;
         output.write_all(b"\n")
@@ -91,7 +91,7 @@ impl Serialize for LogLine<'_> {
 impl Serialize for FieldValue<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            // Checking a whole text is faster than looking for its first byte that is not UTF-8.
+            // Checking a whole text is faster than searching its first byte that is not UTF-8.
             Self::Text(bytes) => match std::str::from_utf8(bytes) {
                 Ok(text) => text.serialize(serializer),
                 Err(_) => String::from_utf8_lossy(bytes).serialize(serializer),

@@ -16,7 +16,7 @@ use crate::view::View;
 pub struct SessionCreated {
     /// The session's id; its page is `/s/ID`.
     pub id: String,
-    /// The id of the session that made room for it, if the limit of sessions was reached.
+    /// The id of the session that was ended to make room, if the limit of sessions was reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub displaced: Option<String>,
@@ -41,50 +41,50 @@ pub enum LiveRequest {
         /// The query.
         query: Query,
     },
-    /// Asks for the number of records that a query selects, while its conditions are typed. It
-    /// replaces the one before, and leaves the query of the views as it is.
+    /// Asks for the number of records that a query selects, while the user types its conditions. It
+    /// replaces the previous `count`, and does not affect the query of the views.
     Count {
-        /// The query; null ends the work on the one before.
+        /// The query; null cancels the previous one.
         query: Option<Query>,
     },
     /// Asks what rules would have done with the records that a query selects. It replaces the
-    /// question of the same panel, and leaves everything else as it is. It is answered again while
-    /// the data grows.
+    /// question of the same panel, and affects nothing else. It is answered again while the data
+    /// grows.
     Rules {
         /// The number of the panel, which the answer repeats.
         panel: u32,
         /// The query.
         #[serde(default)]
         query: Query,
-        /// The rules; null ends the work on the question before.
+        /// The rules; null cancels the previous question.
         rule: Option<RuleText>,
-        /// What else is asked.
+        /// Further parts of the question.
         #[serde(default)]
         #[cfg_attr(feature = "typescript", ts(optional, as = "Option<RuleDetails>"))]
         details: RuleDetails,
     },
     /// Asks for some of the lines of the records that a query selects. It replaces the question of
-    /// the same panel, and leaves everything else as it is. It is answered once.
+    /// the same panel, and affects nothing else. It is answered once.
     Lines {
         /// The number of the panel of lines, which the answer repeats.
         panel: u32,
-        /// The query; null ends the work on the question before.
+        /// The query; null cancels the previous question.
         query: Option<Query>,
-        /// The number of lines before the first one.
+        /// The number of lines to skip.
         #[serde(default)]
         from: u64,
-        /// The most lines to return.
+        /// The maximum number of lines to return.
         #[serde(default)]
         count: u32,
     },
-    /// Asks what tripped the rules that were in force, in a panel as for `rules`.
+    /// Asks for the blocks in the logs, in a panel as for `rules`.
     Blocks {
         /// The number of the panel, which the answer repeats.
         panel: u32,
         /// The query.
         #[serde(default)]
         query: Query,
-        /// What is asked; null ends the work on the question before.
+        /// The question; null cancels the previous one.
         question: Option<BlocksQuestion>,
     },
 }
@@ -103,7 +103,7 @@ pub enum LiveTopic {
 }
 
 impl LiveRequest {
-    /// Returns the question that a message replaces. Does not check the rest of it.
+    /// Returns the question that a message replaces. The rest of the message is not checked.
     pub fn topic(text: &str) -> LiveTopic {
         match from_json::<Tag>(text) {
             Ok(Tag { name, .. }) if name == "count" => LiveTopic::Count,
@@ -115,7 +115,7 @@ impl LiveRequest {
         }
     }
 
-    /// The query of the message, if it has one.
+    /// Returns the query of the message, if it has one.
     pub fn into_query(self) -> Option<Query> {
         match self {
             Self::Query { query } | Self::Rules { query, .. } | Self::Blocks { query, .. } => {
@@ -126,7 +126,7 @@ impl LiveRequest {
     }
 }
 
-/// The members of a message that tell what it is about.
+/// The members of a message that identify its question.
 #[derive(Deserialize)]
 struct Tag {
     #[serde(rename = "type")]
@@ -149,10 +149,10 @@ pub enum LiveReply {
     Error {
         /// The id of the query; null if the message had none, or if the session has ended.
         query: Option<u64>,
-        /// What went wrong.
+        /// The problem.
         error: Failure,
     },
-    /// The answer to a `count`: either the numbers or why there are none.
+    /// The answer to a `count`: the numbers, or why there are none.
     Count {
         /// The id of the query; null if the message had none.
         query: Option<u64>,
@@ -165,7 +165,7 @@ pub enum LiveReply {
         #[cfg_attr(feature = "typescript", ts(optional))]
         error: Option<Failure>,
     },
-    /// The answer to `rules`: either what the rules would have done or why that is not known.
+    /// The answer to `rules`: what the rules would have done, or why that is unknown.
     Rules {
         /// The number of the panel.
         panel: u32,
@@ -179,12 +179,12 @@ pub enum LiveReply {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "typescript", ts(optional))]
         error: Option<Failure>,
-        /// The part of the text of the rule that the error is about.
+        /// The part of the rule's text that caused the error.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "typescript", ts(optional))]
         place: Option<RulePlace>,
     },
-    /// The answer to `lines`: either the lines or why there are none.
+    /// The answer to `lines`: the lines, or why there are none.
     Lines {
         /// The number of the panel of lines.
         panel: u32,
@@ -199,7 +199,7 @@ pub enum LiveReply {
         #[cfg_attr(feature = "typescript", ts(optional))]
         error: Option<Failure>,
     },
-    /// The answer to `blocks`: either what tripped the rules or why that is not known.
+    /// The answer to `blocks`: the report, or why there is none.
     Blocks {
         /// The number of the panel.
         panel: u32,
@@ -216,15 +216,15 @@ pub enum LiveReply {
     },
 }
 
-/// The number of records that a query selects, at one moment.
+/// The number of records that a query selects at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct SelectionCount {
     /// The kind of records, as in a report of the same query.
     pub kind: RecordKind,
-    /// The records of the kind that match the filter.
+    /// The number of records of the kind that match the filter.
     pub matching: u64,
-    /// All records of the kind.
+    /// The number of all records of the kind.
     pub records: u64,
     /// Whether `matching` is an estimate, because memory ran out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -241,41 +241,41 @@ pub enum UploadRequest {
     Begin {
         /// The page's id of the file, unique in the session.
         file: String,
-        /// The file's name, to show.
+        /// The file's name, for display.
         name: String,
-        /// Its size in bytes; null if the file is growing, until `end` gives its size.
+        /// Its size in bytes; null if the file is growing, until `end` states its size.
         bytes_total: Option<u64>,
         /// The file that this one continues. Its lines have the same format, even if it does not
         /// begin with the lines that describe the format.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "typescript", ts(optional))]
         continues: Option<String>,
-        /// A short text made of the file's first and last bytes, by which the page recognises the
-        /// file later: at most 64 bytes. It is returned in [`crate::Source`].
+        /// A short text computed from the file's first and last bytes, by which the page recognises
+        /// the file later: at most 64 bytes. It is returned in [`crate::Source`].
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "typescript", ts(optional))]
         fingerprint: Option<String>,
     },
     /// Blocks of the file are also sent on this connection.
     Join {
-        /// Which file; another connection has started it.
+        /// The file, which another connection has begun.
         file: String,
     },
-    /// Gives the position of the bytes that follow on this connection.
+    /// States the position of the bytes that follow on this connection.
     Block {
-        /// Which file.
+        /// The file.
         file: String,
         /// The offset of the next byte in the file. It never decreases on one connection.
         offset: u64,
     },
     /// All bytes of the file are sent.
     End {
-        /// Which file.
+        /// The file.
         file: String,
     },
     /// The user cancelled the file.
     Cancel {
-        /// Which file.
+        /// The file.
         file: String,
     },
 }
@@ -287,7 +287,7 @@ pub enum UploadRequest {
 pub enum UploadReply {
     /// The file can be sent from `offset` on.
     Ready {
-        /// Which file.
+        /// The file.
         file: String,
         /// Where to start, in bytes.
         offset: u64,
@@ -296,26 +296,26 @@ pub enum UploadReply {
     },
     /// Blocks of the file may also be sent on this connection.
     Joined {
-        /// Which file.
+        /// The file.
         file: String,
     },
     /// Every byte before `offset` is parsed.
     Ack {
-        /// Which file.
+        /// The file.
         file: String,
-        /// In bytes.
+        /// The offset in bytes.
         offset: u64,
     },
     /// The whole file is parsed.
     Done {
-        /// Which file.
+        /// The file.
         file: String,
         /// The file's size in bytes.
         offset: u64,
     },
-    /// The upload of the file has failed; of the whole connection, if `file` is null.
+    /// The upload of the file failed; the whole connection, if `file` is null.
     Error {
-        /// What went wrong.
+        /// The error.
         error: Failure,
     },
 }
@@ -326,9 +326,9 @@ pub enum UploadReply {
 pub struct Failure {
     /// A fixed name in snake case.
     pub name: String,
-    /// What went wrong and what to do.
+    /// The problem, and what to do about it.
     pub message: String,
-    /// The file it concerns.
+    /// The file that it concerns.
     pub file: Option<String>,
     /// The part of a condition that it concerns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -344,6 +344,6 @@ pub struct ConditionPlace {
     pub condition: usize,
     /// The part's first character in the text, counted in Unicode characters from 0.
     pub start: usize,
-    /// The character after the part. It is `start` if something is missing there.
+    /// The position after the part. It equals `start` if something is missing there.
     pub end: usize,
 }

@@ -1,4 +1,4 @@
-//! The sentence about a report whose conditions no record meets.
+//! The note on a report whose conditions no record meets.
 
 use weir_core::{Timestamp, Zone, format_rfc3339};
 
@@ -7,9 +7,10 @@ use crate::report::Report;
 use crate::zone::find_zone;
 
 impl Report {
-    /// That no record of the kind meets the conditions, and over which time the records reach: a
-    /// clause. `None` if one does, or if there is no record of the kind. `log_ns` are the first and
-    /// the last time of the records of the kind, in nanoseconds since 1970.
+    /// Returns a clause which states that no record of the kind meets the conditions, and the time
+    /// range of the records. Returns `None` if a record does, or if the kind has no records.
+    /// `log_ns` are the first and the last time of the records of the kind, in nanoseconds since
+    /// 1970.
     pub fn no_match_note(&self, log_ns: Option<(i64, i64)>) -> Option<String> {
         let records = self.records_of_kind();
         if self.matching > 0 || records == 0 {
@@ -31,14 +32,14 @@ impl Report {
     }
 }
 
-/// A period in words: `from 2025-12-17 09:03:01 to 2025-12-17 09:03:02, times in UTC`. Its ends are in
-/// nanoseconds since 1970.
+/// Formats a period: `from 2025-12-17 09:03:01 to 2025-12-17 09:03:02, times in UTC`. Its ends are
+/// in nanoseconds since 1970.
 pub fn period_text((first_ns, last_ns): (i64, i64), zone: &Zone) -> String {
     let [first, last] = [first_ns, last_ns].map(|unix_ns| local_time(unix_ns, zone));
     format!("from {first} to {last}, times in {}", zone.name())
 }
 
-/// A time as `2025-12-17 09:03:01`.
+/// Formats a time as `2025-12-17 09:03:01`.
 fn local_time(unix_ns: i64, zone: &Zone) -> String {
     let offset_s = zone.offset_s(unix_ns.div_euclid(1_000_000_000));
     let stamp = format_rfc3339(Timestamp { unix_ns, offset_s });

@@ -1,6 +1,6 @@
-//! Numbers and lengths of time for people, and what JSON leaves out.
+//! Formats numbers and durations for people.
 
-/// A number with its digits grouped: `1,234,567`.
+/// Returns a number with grouped digits: `1,234,567`.
 pub fn separated(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -13,8 +13,8 @@ pub fn separated(number: u64) -> String {
     text
 }
 
-/// A share of a whole in percent, with one decimal. Only nothing is `0%`, and only the whole is
-/// `100%`. A share of nothing is `–`.
+/// Returns a share in percent, with one decimal. Only an empty part is `0%`, and only the whole is
+/// `100%`. A share of zero is `–`.
 pub fn share(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "–".to_owned();
@@ -29,8 +29,8 @@ pub fn share(part: u64, whole: u64) -> String {
     }
 }
 
-/// A number with this many decimals. A number in the middle of two is rounded up, as the page's
-/// `toFixed` does, and not to the even digit, as `format!` does: 87.25 is `87.3`.
+/// Rounds a number to this many decimals. Ties are rounded up, as by the page's `toFixed`, not to
+/// the even digit as by `format!`: 87.25 becomes `87.3`.
 pub fn rounded(number: f64, decimals: usize) -> String {
     let scale = 10_f64.powi(decimals as i32);
     let scaled = number * scale;
@@ -41,7 +41,7 @@ pub fn rounded(number: f64, decimals: usize) -> String {
     format!("{number:.decimals$}")
 }
 
-/// The length of a time range in its two largest units: `17 days 3 h`, `5 min 2 s`.
+/// Formats a duration in its two largest units: `17 days 3 h`, `5 min 2 s`.
 pub fn span(seconds: u64) -> String {
     const UNITS: [(u64, &str, &str); 4] =
         [(86_400, "day", "days"), (3_600, "h", "h"), (60, "min", "min"), (1, "s", "s")];
@@ -60,7 +60,7 @@ pub fn span(seconds: u64) -> String {
     if words.is_empty() { "0 s".to_owned() } else { words.join(" ") }
 }
 
-// The signature is that of serde.
+// serde determines the signature.
 #[expect(clippy::trivially_copy_pass_by_ref)]
 pub(crate) fn is_zero(number: &u64) -> bool {
     *number == 0

@@ -8,7 +8,7 @@ use weir_core::STATUS_CLASS;
 
 use crate::words::{NO_VALUE, REMAINDER_VALUE};
 
-/// A colour by its use, for a light and for a dark background, as `#rrggbb`.
+/// A colour for light and for dark backgrounds, as `#rrggbb`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ThemedColour {
     /// On a light background.
@@ -30,7 +30,7 @@ pub const STATUS_COLOURS: [ThemedColour; 5] = [
     themed("#b5123e", "#ff5c7a"),
 ];
 
-/// The colour of records without a value, and of values that share a group.
+/// The colour of records without a value, and of values without their own group.
 pub const OTHER_COLOUR: ThemedColour = themed("#6b7280", "#7d8793");
 
 /// The colours of the values of other fields, in the order of their groups.
@@ -45,7 +45,7 @@ pub const SERIES_COLOURS: [ThemedColour; 8] = [
     themed("#a8623a", "#d9946c"),
 ];
 
-/// Levels of error logs (syslog's, RFC 5424) and actions of firewalls, by the digit of the status
+/// Levels of error logs (syslog's, RFC 5424) and actions of firewalls, with the digit of the status
 /// class that they resemble.
 pub const OUTCOMES: [(u8, &[&str]); 5] = [
     (1, &["debug"]),
@@ -55,16 +55,15 @@ pub const OUTCOMES: [(u8, &[&str]); 5] = [
     (5, &["emerg", "alert", "crit", "error", "block", "drop", "reject", "deny"]),
 ];
 
-/// How far each further value of a colour fades towards the background, in percent, and the most
-/// that a value fades.
+/// How much each further value with the same colour fades towards the background, in percent.
 pub const FADE_PERCENT: u8 = 22;
-/// See [`FADE_PERCENT`].
+/// The maximum that a value fades, in percent.
 pub const FADE_PERCENT_MAX: u8 = 66;
 
 /// The colour of a group in a stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Hue {
-    /// That of a status class, by its digit: 1 to 5.
+    /// The colour of a status class, by its digit: 1 to 5.
     Status(u8),
     /// An index into [`SERIES_COLOURS`].
     Series(usize),
@@ -72,8 +71,8 @@ pub enum Hue {
     Other,
 }
 
-/// The colours of the groups of a stack by `field`, in the groups' order: the hue, and how far it
-/// fades towards the background, in percent.
+/// Returns the colours of a stack's groups, in group order: the hue, and how far it fades towards
+/// the background, in percent.
 ///
 /// ```
 /// use weir_view::{Hue, group_hues};
@@ -103,7 +102,7 @@ pub fn group_hues(field: &str, groups: &[String]) -> Vec<(Hue, u8)> {
     hues.iter().enumerate().map(fade).collect()
 }
 
-/// The colour of a status code, or of a class such as `4xx`.
+/// Returns the colour of a status code, or of a class such as `4xx`.
 fn status_hue(status: &str) -> Hue {
     let digit = status.as_bytes().first().map_or(0, |digit| digit.wrapping_sub(b'0'));
     let rest = status.as_bytes().get(1..).unwrap_or_default();
@@ -112,7 +111,7 @@ fn status_hue(status: &str) -> Hue {
     if is_status && (1..=5).contains(&digit) { Hue::Status(digit) } else { Hue::Other }
 }
 
-/// The colours of levels or actions; unknown ones take those of the list that are left over.
+/// Returns the colours of levels or actions. Unknown ones take the remaining colours of the list.
 fn outcome_hues(groups: &[String]) -> Vec<Hue> {
     let known = |group: &str| {
         let resembles =

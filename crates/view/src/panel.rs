@@ -1,4 +1,4 @@
-//! Rules on the page: what a person pastes into a panel, and the answer.
+//! Rules on the page: the text that a user pastes into a panel, and the answer.
 
 use serde::{Deserialize, Serialize};
 use weir_rules::RuleError;
@@ -13,19 +13,19 @@ use crate::rules::ReplayedRule;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct RuleText {
-    /// The text, as the rule's own software reads it.
+    /// The text, in the notation of the rule's own software.
     pub text: String,
-    /// The name of a rule whose text has none.
+    /// The name for a rule whose text has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub name: Option<String>,
-    /// The name of the family; recognised by the text if it is left out.
+    /// The name of the family. If left out, the text determines it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub family: Option<String>,
 }
 
-/// What a question about rules asks beyond the replay.
+/// The parts of a question about rules beyond the replay.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(default)]
@@ -36,21 +36,20 @@ pub struct RuleDetails {
     /// Addresses and networks, such as `192.0.2.0/24`, whose clients are good.
     #[cfg_attr(feature = "typescript", ts(optional, as = "Option<Vec<String>>"))]
     pub good_networks: Vec<String>,
-    /// Another text of rules, to compare with.
+    /// Another text of rules to compare with.
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub against: Option<RuleText>,
 }
 
-/// The answer to a panel: what each rule of its text would have done.
+/// The answer to a question about rules: what each rule would have done.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct RulesAnswer {
     /// The rules, in the order of the text.
     pub rules: Vec<RuleAnswer>,
-    /// What of the text was not understood. The rules are replayed without it.
+    /// The parts of the text that were not understood. The rules are replayed without them.
     pub notes: Vec<RuleNote>,
-    /// The keys that the rules catch beside those of another text, if the question names one that
-    /// can be replayed.
+    /// The comparison with the keys of another text, if the question has one that can be replayed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub comparison: Option<RuleComparison>,
@@ -70,8 +69,8 @@ pub struct RuleAnswer {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub curve: Option<LimitCurve>,
-    /// What other rates and bursts would have caught, if it was asked for and the rule is a single
-    /// limit of nginx.
+    /// What other rates and bursts would have caught, if the question asks for it and the rule is a
+    /// single limit of nginx.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub grid: Option<LimitGrid>,
@@ -79,12 +78,12 @@ pub struct RuleAnswer {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub collateral: Option<Collateral>,
-    /// The records with values that were not kept, which were left out.
+    /// The number of records that were left out, because a value of theirs was not kept.
     pub unknown_records: u64,
 }
 
 impl RuleAnswer {
-    /// Keeps the first `max` trips, other keys, bans and alerts each. The counts stay as they are.
+    /// Truncates the trips, other keys, bans and alerts to `max` each. The counts are unchanged.
     pub fn truncate(&mut self, max: usize) {
         self.rule.trips.truncate(max);
         self.rule.closest.truncate(max);
@@ -93,13 +92,13 @@ impl RuleAnswer {
     }
 }
 
-/// A remark on a place in the text of a rule.
+/// A note on a part of a rule's text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct RuleNote {
     /// A sentence.
     pub message: String,
-    /// The place that it is about.
+    /// The part of the text.
     pub place: RulePlace,
 }
 
@@ -111,16 +110,16 @@ pub struct RulePlace {
     pub line: usize,
     /// Its first character in the line, from 1.
     pub column: usize,
-    /// Its first character in the text, counted in Unicode characters from 0.
+    /// The position of its first character in the text, counted in Unicode characters from 0.
     pub start: usize,
-    /// The character after it. It is `start` if something is missing there.
+    /// The position after its last character. It equals `start` if something is missing there.
     pub end: usize,
-    /// The line, or the part of it around the place, and below it a mark at the place.
+    /// The line, or the part of it around the place, and below it a marker.
     pub excerpt: String,
 }
 
 impl RulePlace {
-    /// The place that an error in a text is about.
+    /// Returns the place of an error in a text.
     pub fn new(error: &RuleError, text: &str) -> Self {
         let characters = |end: usize| text.char_indices().take_while(|(at, _)| *at < end).count();
         let (start, end) = (characters(error.range.start), characters(error.range.end));

@@ -1,17 +1,17 @@
-//! What a running program does, as `--admin` shows it: calls of marked functions, and the stacks of threads.
+//! The calls of marked functions and the stacks of threads in a running program, for `--admin`.
 
 use serde::{Deserialize, Serialize};
 
-/// The calls of marked functions in a time: the answer to `GET /profile/calls.json`.
+/// The calls of marked functions in a period: the answer to `GET /profile/calls.json`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CallProfile {
-    /// The length of that time in seconds.
+    /// The length of the period in seconds.
     pub seconds: f64,
-    /// The calls by function and caller, those with the longest time by themselves first.
+    /// The calls by function and caller, in descending order of their own time.
     pub calls: Vec<FunctionCalls>,
 }
 
-/// The calls of one function by another. Times are in seconds.
+/// The calls of one function from another. Times are in seconds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FunctionCalls {
     /// The marked function that called it, directly or through others; absent if there was none.
@@ -19,32 +19,30 @@ pub struct FunctionCalls {
     pub caller: Option<String>,
     /// The function.
     pub name: String,
-    /// How often it was called.
+    /// The number of calls.
     pub calls: u64,
-    /// The time of the calls without that of marked functions which they called.
+    /// The time of the calls, without that of the marked functions that they called.
     pub own: f64,
-    /// The time of the calls with everything that they called; a call within another one of the same function
-    /// adds nothing.
+    /// The time of the calls, including everything that they called. A recursive call adds nothing.
     pub accumulated: f64,
 }
 
-/// What every thread is in: the answer to `GET /threads/stacks.json`.
+/// The stacks of all threads: the answer to `GET /threads/stacks.json`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ThreadStacks {
-    /// The threads, in the order of their numbers.
+    /// The threads, in order of their numbers.
     pub threads: Vec<NamedStack>,
 }
 
 /// The stack of a thread.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct NamedStack {
-    /// The number by which the system knows the thread.
+    /// The thread id of the system.
     pub id: i32,
     /// Its name.
     pub name: String,
-    /// Its state as `proc(5)` writes it: `R` runs or could, `S` waits, `D` waits for a device.
+    /// The state as in `proc(5)`: `R` running or runnable, `S` sleeping, `D` waiting for a device.
     pub state: String,
-    /// The functions, from the one that began the thread to the one that runs or waits; none if the thread did
-    /// not answer.
+    /// The functions, from the outermost to the innermost; empty if the thread did not respond.
     pub functions: Vec<String>,
 }

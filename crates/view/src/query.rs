@@ -6,26 +6,25 @@ use weir_core::Field;
 use crate::comparison::Compare;
 use crate::kind::RecordKind;
 
-/// A filter, and how to show the records that match it.
+/// A filter, and how to show the matching records.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(default)]
 pub struct Query {
-    /// Chosen by the client, and returned in the answer.
+    /// An id chosen by the client, and returned in the answer.
     pub id: u64,
-    /// Joined by *and*; none means every record.
+    /// Clauses joined by *and*; without any, every record matches.
     pub clauses: Vec<Clause>,
-    /// Conditions as a person writes them, see `docs/conditions.md`. They are joined with the
-    /// clauses by *and*.
+    /// Typed conditions, see `docs/conditions.md`. They are joined with the clauses by *and*.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "typescript", ts(optional, as = "Option<Vec<String>>"))]
     pub conditions: Vec<String>,
     /// An IANA name, `UTC` or an offset; `null` for the log's own offset.
     pub zone: Option<String>,
-    /// Rows of each top list.
+    /// The number of rows in each top list.
     pub top: u32,
-    /// The field by which the histogram is stacked. In its place, `status_class` stands for the
-    /// level of error-log lines and the action of firewall events.
+    /// The field by which the histogram is stacked. For error-log lines, `status_class` means the
+    /// level, and for firewall events the action.
     pub stack: String,
     /// The maximum number of buckets in the histogram.
     pub buckets: u32,
@@ -34,17 +33,16 @@ pub struct Query {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub kind: Option<RecordKind>,
-    /// A kind of records whose histogram is laid over that of the report. With firewall events come
-    /// the lines of error logs that are blocks, each in a group for what was done to the request.
+    /// A kind of records whose histogram is laid over the report's. Firewall events also bring the
+    /// blocks in error logs, with a group for each effect on the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub overlay: Option<RecordKind>,
-    /// How far the clock of the overlaid records is ahead of that of the report, in seconds.
+    /// How far the clock of the overlaid records is ahead of the report's, in seconds.
     #[serde(skip_serializing_if = "is_zero")]
     #[cfg_attr(feature = "typescript", ts(optional, as = "Option<i64>"))]
     pub overlay_ahead_s: i64,
-    /// The field whose values are to be grouped: `status_class` or a field's name, but neither
-    /// the time nor a number.
+    /// The field to group by: `status_class` or a field's name, but neither the time nor a number.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub group: Option<String>,
@@ -81,29 +79,29 @@ fn is_zero(number: &i64) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Clause {
-    /// The name of a field, which may be `time` or `status_class`.
+    /// The name of a field; also `time` or `status_class`.
     pub field: String,
     /// How to compare.
     pub op: Operator,
-    /// The values to compare with. One of them has to match; with a negative operator, none. Of
-    /// `time` all have to match, and each is a date, a time, or a time ago.
+    /// The values to compare with. One has to match; with a negative operator, none may match. For
+    /// `time`, all have to match, and each is a date, a time, or a time ago.
     pub values: Vec<String>,
 }
 
 impl Clause {
-    /// Whether it is a condition on the time.
+    /// Returns whether it is a condition on the time.
     pub(crate) fn is_time(&self) -> bool {
         Field::by_name(&self.field) == Some(Field::Time)
     }
 }
 
-/// The filter of a query whose conditions were typed, in its normal form.
+/// The filter of a query with typed conditions, in its normal form.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct NormalFilter {
-    /// The clauses, with those that conditions of the query state.
+    /// The clauses, including those converted from conditions.
     pub clauses: Vec<Clause>,
-    /// The conditions that clauses cannot state.
+    /// The conditions without an equivalent clause.
     pub conditions: Vec<String>,
 }
 

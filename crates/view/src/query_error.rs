@@ -15,7 +15,7 @@ pub enum QueryError {
     Clause(ClauseError),
     /// A condition is not valid.
     Condition(InvalidCondition),
-    /// The log has no field of a clause; the sentence names those that it has.
+    /// The log has no such field. The message lists the fields that it has.
     MissingField(String),
     /// A number was expected.
     NotANumber(String),
@@ -27,14 +27,14 @@ pub enum QueryError {
     Operator {
         /// The field.
         field: String,
-        /// The operators that are.
+        /// The operators that are defined for it.
         usable: &'static str,
     },
     /// There are more regular expressions than one query may have.
     TooManyExpressions(usize),
     /// There are more comparisons than one query may have.
     TooManyComparisons(usize),
-    /// A class of the status was expected.
+    /// A status class was expected.
     NotAStatusClass(String),
     /// The zone does not exist.
     Zone(UnknownZone),
@@ -111,19 +111,19 @@ impl From<ClauseError> for QueryError {
     }
 }
 
-/// What is wrong in a condition, and in which one of a query.
+/// An invalid condition of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidCondition {
     /// The condition's number in [`Query::conditions`](crate::Query::conditions).
     pub number: usize,
     /// The condition.
     pub text: String,
-    /// What is wrong, and at which place of the text.
+    /// The error, with its position in the text.
     pub error: ConditionError,
 }
 
 impl InvalidCondition {
-    /// What is wrong, in characters instead of bytes.
+    /// Returns the position of the error, in characters.
     pub fn place(&self) -> ConditionPlace {
         let range = self.error.char_range(&self.text);
         ConditionPlace { condition: self.number, start: range.start, end: range.end }

@@ -10,15 +10,15 @@ use crate::query::{Clause, Operator, Query};
 use crate::query_error::QueryError;
 use crate::zone::find_zone;
 
-/// The limit of buckets in a histogram: more than any screen can show.
+/// The maximum number of buckets in a histogram: more than any screen can show.
 const BUCKETS_MAX: usize = 10_000;
 
 impl Query {
-    /// The query with each [`Moment`] in its conditions replaced by an instant, RFC 3339. Dates and
-    /// local times are in the zone of the query, or in that of the log if the query has none.
+    /// Returns the query with each [`Moment`] in its conditions replaced by an instant, RFC 3339.
+    /// Dates and local times are in the zone of the query, or of the log if the query has none.
     ///
     /// # Errors
-    /// If a time or the zone is not valid.
+    /// Fails if a time or the zone is not valid.
     pub fn settled(&self, now: &Now, log_zone: &dyn Fn() -> Zone) -> Result<Self, QueryError> {
         let is_time = |clause: &Clause| Field::by_name(&clause.field) == Some(Field::Time);
         let mut settled = self.clone();
@@ -66,11 +66,11 @@ impl Query {
         Ok(settled)
     }
 
-    /// The query whose times are `by_s` seconds later, for records of a clock that is ahead by that.
-    /// Times have to be RFC 3339, see [`Self::settled`].
+    /// Returns the query with its times `by_s` seconds later, for records of a clock that is ahead
+    /// by that. Times must be RFC 3339, see [`Self::settled`].
     ///
     /// # Errors
-    /// If a time is not valid.
+    /// Fails if a time is not valid.
     pub fn with_times_later(&self, by_s: i64) -> Result<Self, QueryError> {
         let mut later = self.clone();
         if by_s == 0 {
@@ -98,11 +98,11 @@ impl Query {
         Ok(later)
     }
 
-    /// The question of the core for a data set with these columns. Times have to be RFC 3339, see
+    /// Translates the query for a data set with these columns. Times must be RFC 3339, see
     /// [`Self::settled`].
     ///
     /// # Errors
-    /// If the query is not valid for these columns.
+    /// Fails if the query is not valid for these columns.
     pub fn question(&self, values: &Values) -> Result<Question, QueryError> {
         let filter = self.filter(values)?;
         if let Some(group) = &self.group {
@@ -118,7 +118,7 @@ impl Query {
         })
     }
 
-    /// The text columns that the query names, except known fields.
+    /// Returns the text columns that the query names, except known fields.
     pub fn extra_columns(&self) -> Vec<String> {
         let fields = self.field_names().into_iter().chain([self.stack.clone()]);
         fields.filter(|name| *name != STATUS_CLASS && Field::by_name(name).is_none()).collect()
@@ -145,12 +145,12 @@ fn check_group(field: &str) -> Result<(), QueryError> {
     }
 }
 
-/// An instant as text, RFC 3339 in UTC.
+/// Formats an instant as RFC 3339 in UTC.
 pub(crate) fn instant_stamp(unix_ns: i64) -> String {
     format_rfc3339(Timestamp { unix_ns, offset_s: 0 })
 }
 
-/// The clauses that compare a time with a range, given its first and last instant.
+/// Returns the clauses that compare a time with a range, given its first and last instant.
 fn instant_clauses(
     field: &str,
     op: Operator,
@@ -231,7 +231,8 @@ mod tests {
         assert!(question(&["path=x"; 1_000]).is_ok(), "only expressions");
     }
 
-    /// The range of time that clauses accept, in seconds from the start of 2025-12-17 at +01:00.
+    /// Returns the time range that clauses accept, in seconds from the start of 2025-12-17 at
+    /// +01:00.
     fn range_s(clauses: &[&str]) -> (Option<i64>, Option<i64>) {
         let clauses = clauses.iter().map(|text| Clause::parse(text).unwrap()).collect();
         let query = Query { clauses, ..Query::default() };

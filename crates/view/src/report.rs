@@ -13,56 +13,55 @@ use crate::row_value::RowValue;
 use crate::sources::{IncompleteSource, ReportSource};
 use crate::words::DURATION_TITLES;
 
-/// Everything that is known about the records that pass a filter.
+/// The statistics of the records that match a filter.
 ///
 /// `lines = records + unparsed_lines + too_long_lines + directive_lines` always holds. `records`
-/// counts the lines that were parsed, of all kinds. A report is about the records of one `kind`:
-/// `matching` counts those of them that match the filter, and all members after `bytes_read` are
-/// about these only.
+/// counts the parsed lines of all kinds. A report is about the records of one `kind`. `matching`
+/// counts those of them that match the filter, and all members after `bytes_read` are only about
+/// these.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Report {
-    /// Lines of all kinds.
+    /// The number of lines of all kinds.
     pub lines: u64,
-    /// Lines that were parsed.
+    /// The number of parsed lines.
     pub records: u64,
     /// The kind of records that the report is about.
     #[serde(default)]
     pub kind: RecordKind,
-    /// The records of each kind that the data set has.
+    /// The number of records of each kind in the data set.
     #[serde(default)]
     pub kinds: Vec<KindCount>,
-    /// Records of the kind that match the filter.
+    /// The number of records of the kind that match the filter.
     pub matching: u64,
-    /// Lines that do not match the format.
+    /// The number of lines that do not match the format.
     pub unparsed_lines: u64,
-    /// Lines over the length limit, which are skipped.
+    /// The number of lines over the length limit, which are skipped.
     pub too_long_lines: u64,
-    /// Lines that describe others, such as `#Fields:` of W3C.
+    /// The number of lines that describe others, such as `#Fields:` of W3C.
     #[serde(default)]
     pub directive_lines: u64,
-    /// Bytes read from the sources, after decompression.
+    /// The number of bytes read from the sources, after decompression.
     pub bytes_read: u64,
-    /// Sum of the response sizes of the matching records, in bytes.
+    /// The sum of the response sizes of the matching records, in bytes.
     pub bytes_sent: u64,
-    /// Matching records with a status of 400 to 599.
+    /// The number of matching records with a status of 400 to 599.
     pub errors: u64,
-    /// The format the lines were read with.
+    /// The format of the lines.
     pub format: Format,
-    /// The records of each format, the format with the most records first. `records` is their sum.
+    /// The number of records in each format, in descending order. `records` is their sum.
     #[serde(default)]
     pub formats: Vec<FormatCount>,
     /// The time range of the matching records.
     pub time: TimeRange,
     /// Matching records over time; `null` if the format has no time or nothing matches.
     pub histogram: Option<Histogram>,
-    /// The records that the query overlays, with the same buckets as `histogram`; `null`
-    /// if the query overlays none, or if one of the kinds has no matching record.
+    /// The overlaid records, with the same buckets as `histogram`; `null` if the query has no
+    /// overlay, or if one of the kinds has no matching record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub overlay: Option<Histogram>,
-    /// Number of distinct values by field. If the field is in `estimated`, there are at least as
-    /// many.
+    /// The number of distinct values of each field. A lower bound if the field is in `estimated`.
     pub distinct: BTreeMap<String, u64>,
     /// The most frequent values by field, by count and then by value.
     pub top: BTreeMap<String, Vec<TopRow>>,
@@ -86,65 +85,64 @@ pub struct Report {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub body_time: Option<Quantiles>,
-    /// Fields whose lists or quantiles are estimates, because memory ran out for them. All fields
-    /// if `filter_estimated`.
+    /// The fields whose lists or quantiles are estimates, because memory ran out for them. All
+    /// fields if `filter_estimated`.
     pub estimated: Vec<String>,
-    /// For each list with a remainder: the largest number of records that a value without an own
-    /// count can have.
+    /// For each list with a remainder, the maximum number of records of a value without its own
+    /// count.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[cfg_attr(feature = "typescript", ts(optional, as = "Option<BTreeMap<String, u64>>"))]
     pub unlisted_max: BTreeMap<String, u64>,
-    /// Whether the filter could not be decided for values that came after memory ran out, so that
-    /// all numbers are estimates.
+    /// Whether memory ran out for values that the filter depends on, so that all numbers are
+    /// estimates.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(feature = "typescript", ts(optional, as = "Option<bool>"))]
     pub filter_estimated: bool,
-    /// Sums that say nothing, as no format of the log has their field: `bytes_sent`, `errors`.
-    /// They are 0 here and in every list, and are left out where people read them.
+    /// The sums without meaning, because no format of the log has their field: `bytes_sent`,
+    /// `errors`. They are 0 here and in all lists, and are not shown to people.
     #[serde(default)]
     pub absent: Vec<String>,
-    /// Fields in the conditions that no format of this kind has, so that no record of the kind
-    /// has a value of them.
+    /// The fields of the conditions that no format of this kind has, so that no record of the kind
+    /// has a value.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "typescript", ts(optional, as = "Option<Vec<String>>"))]
     pub missing_fields: Vec<String>,
-    /// The sources; not in a view, which has its own.
+    /// The sources. Not in a view, which has its own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "typescript", ts(skip))]
     pub sources: Vec<ReportSource>,
-    /// Sources that were not read whole, so that the numbers lack the rest of them. Left out if
+    /// The sources that were not read completely, so that the numbers lack the rest. Left out if
     /// all were, or are still being read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "typescript", ts(optional, as = "Option<Vec<IncompleteSource>>"))]
     pub incomplete: Vec<IncompleteSource>,
-    /// The records of each value of the field that the query groups by.
+    /// The records of each value of the field to group by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub group: Option<Group>,
-    /// What has changed since the period before, if the query compares two.
+    /// The changes since the previous period, if the query compares periods.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub compare: Option<Comparison>,
-    /// What tripped the rules in force: in `weir report --json`, if the log has blocks beside
-    /// requests.
+    /// The blocks in the logs, in `weir report --json`, if there are blocks beside requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(skip))]
     pub blocks: Option<BlocksReport>,
-    /// Reports about the other kinds of records, where all kinds are answered at once: in
-    /// `weir report --json`.
+    /// The reports about the other kinds of records, in `weir report --json`, which answers for all
+    /// kinds at once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "typescript", ts(skip))]
     pub other_kinds: Vec<Report>,
 }
 
 impl Report {
-    /// The records of the report's kind, whether or not they match the filter.
+    /// Returns the number of records of the report's kind, whether or not they match the filter.
     pub fn records_of_kind(&self) -> u64 {
         let own = self.kinds.iter().filter(|count| count.kind == self.kind);
         own.map(|count| count.records).sum()
     }
 
-    /// The durations that the records have, with their titles.
+    /// Returns the durations that the records have, with their titles.
     pub fn durations(&self) -> impl Iterator<Item = (Field, &'static str, &Quantiles)> {
         DURATION_TITLES.into_iter().filter_map(|(field, title)| {
             let quantiles = match field {
@@ -160,21 +158,21 @@ impl Report {
         })
     }
 
-    /// Whether a sum of the records is known: `bytes_sent` or `errors`.
+    /// Returns whether the records have a sum: `bytes_sent` or `errors`.
     pub fn has_sum(&self, name: &str) -> bool {
         !self.absent.iter().any(|absent| absent == name)
     }
 }
 
-/// A log format: its name and what it was compiled from.
+/// A log format: its name and its definition.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Format {
     /// A known name such as `COMBINED`, `custom` for a pasted definition, or `mixed` if the
     /// sources of a data set have different formats.
     pub name: String,
-    /// The definition in nginx's or Apache's own notation, or the JSON keys read. Of mixed
-    /// formats, a line with the name and the definition of each.
+    /// The definition in nginx's or Apache's own notation, or the JSON keys that are read. For
+    /// mixed formats, a line with the name and the definition of each.
     pub definition: String,
 }
 
@@ -184,7 +182,7 @@ pub struct Format {
 pub struct FormatCount {
     /// The format's name.
     pub name: String,
-    /// The records in it, whatever the filter.
+    /// The number of records in it, regardless of the filter.
     pub records: u64,
 }
 
@@ -204,21 +202,21 @@ pub struct TimeRange {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Histogram {
-    /// Length of a bucket in seconds of local time. A calendar month counts as 30 days and a
+    /// The length of a bucket in seconds of local time. A calendar month counts as 30 days and a
     /// calendar year as 365.
     pub step_s: u64,
     /// The field by which the buckets are stacked: `status_class` or a field's name.
     pub field: String,
     /// The values of `field` that occur, in stacking order: status classes in their own order,
-    /// other values the largest first.
+    /// other values in descending order.
     pub groups: Vec<String>,
     /// The end of the last bucket, RFC 3339.
     pub until: String,
-    /// Every bucket of the time that the conditions name, including empty ones. If they name no
-    /// start or no end, it is that of all records of the kind, whether or not they match.
+    /// All buckets of the time range of the conditions, including empty ones. A missing start or
+    /// end is that of all records of the kind, whether or not they match.
     pub buckets: Vec<Bucket>,
-    /// All records of the kind in each bucket, matching or not; left out if the query has no
-    /// condition but the time.
+    /// The number of all records of the kind in each bucket, matching or not; left out if the query
+    /// has no condition other than on the time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub unfiltered: Option<Vec<u64>>,
@@ -230,9 +228,9 @@ pub struct Histogram {
 pub struct Bucket {
     /// The bucket's first instant, RFC 3339.
     pub start: String,
-    /// Matching records in the bucket.
+    /// The number of matching records in the bucket.
     pub count: u64,
-    /// The same, by value of the histogram's field; values that do not occur are left out.
+    /// The same, by value of the histogram's field. Values that do not occur are left out.
     pub by: BTreeMap<String, u64>,
 }
 
@@ -243,7 +241,7 @@ pub struct TopRow {
     /// The value.
     #[serde(flatten)]
     pub value: RowValue,
-    /// The matching records with this value.
+    /// The sums of the matching records with this value.
     #[serde(flatten)]
     pub tally: Tally,
 }

@@ -1,88 +1,97 @@
-//! The route of a running program with live numbers, which `GET /route.json` of `--admin` answers with.
+//! The route of bytes through a running program with live numbers: the answer to `GET /route.json`
+//! of `--admin`.
+
+use std::ops::Add;
 
 use serde::{Deserialize, Serialize};
 
-/// What flows through a running program, stage by stage, and how fast.
+/// What flows through a running program in each stage, and how fast.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Route {
-    /// The length in seconds of the time that the rates are of; absent before there are two moments to
-    /// compare.
+    /// The length of the period of the rates, in seconds; absent before there are two measurements.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub span: Option<f64>,
     /// The stages, in the order in which bytes and requests pass them.
     pub stages: Vec<RouteStage>,
-    /// What the rest waits for.
+    /// The stage that limits the rest.
     pub slowest: SlowestStage,
 }
 
-/// The stage that the rest waits for, and why.
+/// The stage that limits the rest, and why.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SlowestStage {
-    /// Its index among the stages; absent if nothing waits.
+    /// Its index among the stages; absent if no stage limits the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage: Option<usize>,
-    /// A sentence.
+    /// The reason as a sentence.
     pub reason: String,
 }
 
 /// A stage of the route.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RouteStage {
-    /// What it is.
+    /// The kind of the stage.
     pub stage: RouteStageKind,
-    /// Its name among those of its kind: of a source, a listener, a backend; otherwise empty. It may hold any
+    /// The name of the source, listener, backend or data set; empty for other kinds. It may contain any
     /// character.
     pub name: String,
-    /// Tells stages of one kind and one name apart.
+    /// Distinguishes stages of the same kind and name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub number: Option<String>,
-    /// What has passed since the start.
+    /// The totals since the start.
     #[serde(flatten)]
     pub passed: Passed,
-    /// The same for a second, of the last seconds.
+    /// The rates of the last second or so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rates: Option<PassedRates>,
-    /// The threads that work on it, which also work on other stages.
+    /// Whether the source has ended: all of it is in the data set.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_ended: bool,
+    /// The number of threads that work on the stage for data sets with an open source. They also work on
+    /// other stages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<u64>,
-    /// Bytes that wait in it, or are kept.
+    /// The number of requests, views or questions that are in the stage at this moment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_flight: Option<u64>,
+    /// The number of bytes that wait in the stage, or are stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_bytes: Option<u64>,
-    /// Bytes that may.
+    /// The limit of `held_bytes`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_bytes_max: Option<u64>,
 }
 
-/// What has passed a stage. What does not apply is absent.
+/// The totals of a stage. Values that do not apply are absent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Passed {
-    /// Bytes.
+    /// The number of bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// Records; of the gateway, requests.
+    /// The number of records; for the gateway, of requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub records: Option<u64>,
-    /// Seconds of work, of all threads or requests together.
+    /// The seconds of work of all threads or requests together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy: Option<f64>,
-    /// Seconds of waiting for the next stage, of all threads or requests together.
+    /// The seconds that all threads or requests together waited for the next stage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting: Option<f64>,
 }
 
-/// What passes a stage in a second. What does not apply is absent.
+/// The rates of a stage. Values that do not apply are absent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct PassedRates {
-    /// Bytes a second.
+    /// Bytes per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<f64>,
-    /// Records or requests a second.
+    /// Records or requests per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub records: Option<f64>,
-    /// Seconds of work in a second: threads that are busy, or requests that are worked on.
+    /// Seconds of work per second: the number of busy threads, or of requests being processed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy: Option<f64>,
-    /// Seconds of waiting in a second.
+    /// Seconds of waiting per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting: Option<f64>,
 }
@@ -91,13 +100,13 @@ pub struct PassedRates {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RouteStageKind {
-    /// A socket for lines.
+    /// A socket that receives lines.
     Listener,
-    /// The time of requests in the gateway itself, to a backend.
+    /// The gateway's own part of a request, up to the backend.
     Gateway,
-    /// A backend of the gateway, until the head of its answer.
+    /// A backend of the gateway, until the head of its response.
     Backend,
-    /// The clients of the gateway that take an answer.
+    /// The clients of the gateway that receive a response.
     Client,
     /// A source of lines or records: a file, an upload, a listener, the gateway.
     Source,
@@ -107,14 +116,16 @@ pub enum RouteStageKind {
     Queue,
     /// The parsers.
     Parse,
-    /// The parsers, while they append what they have parsed in its order.
+    /// The parsers, while they append parsed records in order.
     Append,
     /// The data sets.
     Data,
+    /// The answers to questions, and the live views of pages.
+    View,
 }
 
 impl RouteStageKind {
-    /// The word for people.
+    /// Returns the name for people.
     pub fn word(self) -> &'static str {
         match self {
             Self::Listener => "listener",
@@ -127,12 +138,13 @@ impl RouteStageKind {
             Self::Parse => "parse",
             Self::Append => "append",
             Self::Data => "data",
+            Self::View => "views",
         }
     }
 }
 
 impl RouteStage {
-    /// A stage that nothing has passed.
+    /// Creates a stage with no totals.
     pub fn new(stage: RouteStageKind, name: &str) -> Self {
         Self {
             stage,
@@ -140,20 +152,49 @@ impl RouteStage {
             number: None,
             passed: Passed::default(),
             rates: None,
+            has_ended: false,
             threads: None,
+            in_flight: None,
             held_bytes: None,
             held_bytes_max: None,
         }
     }
 
-    /// Whether it is the same stage at another moment.
+    /// Returns whether both are the same stage at different times. The name of a data set appears only while
+    /// there are others.
     pub fn is_same(&self, other: &Self) -> bool {
-        self.stage == other.stage && self.number == other.number && self.name == other.name
+        let is_same_name = self.name == other.name || self.stage == RouteStageKind::View;
+        self.stage == other.stage && self.number == other.number && is_same_name
+    }
+
+    /// Returns whether it has the views of all data sets that have no stage of their own. The totals of a data
+    /// set move to it when the data set ends.
+    pub fn is_of_other_views(&self) -> bool {
+        self.stage == RouteStageKind::View && self.number.is_none()
+    }
+}
+
+impl Add for Passed {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        fn sum<T: Add<Output = T>>(one: Option<T>, other: Option<T>) -> Option<T> {
+            match (one, other) {
+                (Some(one), Some(other)) => Some(one + other),
+                (one, other) => one.or(other),
+            }
+        }
+        Self {
+            bytes: sum(self.bytes, other.bytes),
+            records: sum(self.records, other.records),
+            busy: sum(self.busy, other.busy),
+            waiting: sum(self.waiting, other.waiting),
+        }
     }
 }
 
 impl Passed {
-    /// What passes in a second, from what had passed `seconds` before.
+    /// Computes the rates, given the totals `seconds` ago.
     pub fn rates_since(&self, before: &Self, seconds: f64) -> PassedRates {
         let count = |now: Option<u64>, before: Option<u64>| {
             Some(now?.saturating_sub(before.unwrap_or_default()) as f64 / seconds)

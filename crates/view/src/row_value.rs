@@ -1,34 +1,35 @@
-//! A value of a field, as a row of a list shows it.
+//! A value of a field in a row of a list.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::bytes::{from_hex, hex_if_needed, shown};
+use crate::bytes::{from_hex, hex_if_needed, lossy_text};
 use crate::number::is_zero;
 use crate::words::NO_VALUE;
 
-/// A value of a field, as a row of a list shows it. Rows flatten it in their JSON.
+/// A value of a field in a row of a list. Its members are flattened into the JSON of the row.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct RowValue {
-    /// The value as the log has it; bytes that are not UTF-8 are shown as U+FFFD.
+    /// The value as logged. Bytes that are not UTF-8 are shown as U+FFFD.
     #[serde(rename = "value")]
     pub text: String,
-    /// The bytes of the value in hexadecimal, if `value` had to replace some.
+    /// The bytes of the value in hexadecimal, if some are not UTF-8.
     #[serde(rename = "value_hex", default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub hex: Option<String>,
-    /// Whether this is the remainder: the values that came after memory ran out.
+    /// Whether this is the remainder: all values that came after memory ran out.
     #[serde(rename = "remainder", default, skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(feature = "typescript", ts(optional, as = "Option<bool>"))]
     pub is_remainder: bool,
-    /// Whether this stands for the records without the field; `value` is [`crate::NO_VALUE`] then.
+    /// Whether this stands for the records without the field. If so, `value` is
+    /// [`crate::NO_VALUE`].
     #[serde(rename = "absent", default, skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(feature = "typescript", ts(optional, as = "Option<bool>"))]
     pub is_absent: bool,
-    /// The largest number of records that have this value but are counted in the remainder: they
-    /// came after memory ran out, before the value turned out to be frequent. Missing if the
+    /// The maximum number of records with this value that are counted in the remainder instead.
+    /// They came after memory ran out, before the value turned out to be frequent. Missing if the
     /// count is exact.
     #[serde(default, skip_serializing_if = "is_zero")]
     #[cfg_attr(feature = "typescript", ts(optional, as = "Option<u64>"))]
@@ -36,10 +37,10 @@ pub struct RowValue {
 }
 
 impl RowValue {
-    /// A value, given as its bytes.
+    /// Creates a value from its bytes.
     pub fn new(value: &[u8], is_remainder: bool) -> Self {
         Self {
-            text: shown(value),
+            text: lossy_text(value),
             hex: hex_if_needed(value),
             is_remainder,
             is_absent: false,
@@ -47,18 +48,18 @@ impl RowValue {
         }
     }
 
-    /// The records without the field.
+    /// Creates the value for records without the field.
     pub fn absent() -> Self {
         Self { is_absent: true, ..Self::new(NO_VALUE.as_bytes(), false) }
     }
 
-    /// The value with [`Self::uncounted_max`].
+    /// Sets [`Self::uncounted_max`].
     #[must_use]
     pub fn with_uncounted_max(self, uncounted_max: u64) -> Self {
         Self { uncounted_max, ..self }
     }
 
-    /// The value as the log has it, byte for byte.
+    /// Returns the value as logged, byte for byte.
     pub fn bytes(&self) -> Cow<'_, [u8]> {
         match self.hex.as_deref().and_then(from_hex) {
             Some(bytes) => Cow::Owned(bytes),

@@ -1,8 +1,8 @@
-//! Two rules over the same records.
+//! The comparison of two rules over the same records.
 
 use serde::{Deserialize, Serialize};
 
-/// The keys that two rules catch. The counts are those of all keys; lists have the first 500.
+/// The keys that two rules catch. The counts include all keys; the lists have the first 500.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct RuleComparison {
@@ -18,25 +18,26 @@ pub struct RuleComparison {
     pub second_only: KeySet,
 }
 
-/// What one of two rules does. Several rules in one text are replayed each alone and added up.
+/// The effect of one of the two rules. If a text has several rules, each is replayed alone, and the
+/// numbers are added.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct RuleSide {
-    /// The requests that it rejects.
+    /// The number of requests that it rejects.
     pub rejected: u64,
-    /// The requests for which it cannot be told.
+    /// The number of requests whose outcome is unknown.
     pub undecided: u64,
-    /// The keys for which it cannot be told; they count as not caught.
+    /// The number of keys whose outcome is unknown. They count as not caught.
     pub undecided_keys: u64,
 }
 
-/// Some keys.
+/// A set of keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct KeySet {
-    /// Their number.
+    /// The number of keys.
     pub keys: u64,
-    /// The first of them, those farthest over the limit first, with U+FFFD for bytes that are not
+    /// The first keys, those farthest over the limit first, with U+FFFD for bytes that are not
     /// UTF-8.
     pub list: Vec<String>,
 }

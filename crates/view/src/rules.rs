@@ -1,17 +1,17 @@
-//! What rules would have done with the traffic of a log.
+//! The results of rules on the traffic of a log.
 
 use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 use weir_rules::{Decision, Rule, RuleReport};
 
-use crate::bytes::{hex_if_needed, shown};
+use crate::bytes::{hex_if_needed, lossy_text};
 use crate::json::write_json;
 use crate::limit_curve::{LimitCurve, Suggestion};
 use crate::question::instant_stamp;
 use crate::sources::CountedSources;
 
-/// The replays of some rules.
+/// The replays of several rules.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RulesReport {
     /// The rules, in the order in which they were named.
@@ -21,7 +21,7 @@ pub struct RulesReport {
     pub read: CountedSources,
 }
 
-/// What a rule would have done.
+/// The result of a rule.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct ReplayedRule {
@@ -29,60 +29,60 @@ pub struct ReplayedRule {
     pub name: String,
     /// Its family.
     pub family: String,
-    /// What it is, in the words of its software.
+    /// The action of the rule, in the terms of its software.
     pub description: String,
-    /// How far the verdicts can be relied on.
+    /// How reliable the verdicts are.
     pub exactness: Exactness,
-    /// What limits them, each a sentence. Left out if nothing does.
+    /// The limits of the verdicts, each a sentence. Left out if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "typescript", ts(optional, as = "Option<Vec<String>>"))]
     pub notes: Vec<String>,
-    /// The parts of the rule that were not followed, each a sentence. Left out if there are none.
+    /// The parts of the rule that the replay ignored, each a sentence. Left out if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "typescript", ts(optional, as = "Option<Vec<String>>"))]
     pub not_followed: Vec<String>,
     /// The numbers of keys, such as clients.
     pub keys: KeyCounts,
-    /// The numbers of requests that the rule saw.
+    /// The numbers of requests that the rule evaluated.
     pub requests: RequestCounts,
-    /// The keys that tripped it or may have, the highest margin first.
+    /// The keys that tripped the rule or may have, in descending order of margin.
     pub trips: Vec<ReplayedKey>,
     /// Other keys, those closest to the limit first.
     pub closest: Vec<ReplayedKey>,
-    /// What other settings would have caught. Left out if that is not known.
+    /// The requests that other settings would have caught. Left out if unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "typescript", ts(optional, as = "Option<Vec<Step>>"))]
     pub steps: Vec<Step>,
-    /// What every burst would have caught, if it was asked for.
+    /// What every burst would have caught, if requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub curve: Option<LimitCurve>,
-    /// The burst that the peaks argue for, if it was asked for.
+    /// The burst that the peaks suggest, if requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub suggestion: Option<Suggestion>,
-    /// Bans, in their order.
+    /// The bans, in order.
     pub bans: Vec<Ban>,
-    /// Alerts, in their order.
+    /// The alerts, in order.
     pub alerts: Vec<Alert>,
 }
 
-/// How far verdicts can be relied on.
+/// How reliable verdicts are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Exactness {
-    /// They are those of the software.
+    /// The same verdicts as the software's.
     Exact,
-    /// They are those of the software, except what is undecided, or depends on parts of the rule
-    /// that were not followed.
+    /// The same verdicts as the software's, except those that are undecided or depend on ignored
+    /// parts of the rule.
     Bounded,
     /// A range, because the software's algorithm is not published.
     Band,
 }
 
 impl Exactness {
-    /// What it means, as a sentence.
+    /// Returns the meaning as a phrase.
     pub fn sentence(self) -> &'static str {
         match self {
             Self::Exact => "exact, decision for decision",
@@ -92,7 +92,7 @@ impl Exactness {
     }
 }
 
-/// What happened to a request, or to the worst of a key.
+/// What happened to a request, or the worst that happened to a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
@@ -103,7 +103,7 @@ pub enum Verdict {
     Delayed,
     /// Refused.
     Rejected,
-    /// Cannot be told.
+    /// Unknown.
     Unknown,
 }
 
@@ -111,15 +111,15 @@ pub enum Verdict {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct KeyCounts {
-    /// Those that the rule saw.
+    /// The number of keys that the rule evaluated.
     pub seen: u64,
-    /// Those of which a request was rejected.
+    /// The number of keys with a rejected request.
     pub tripped: u64,
-    /// Those for which it cannot be told.
+    /// The number of keys whose outcome is unknown.
     pub undecided: u64,
 }
 
-/// Numbers of requests by what happened to them.
+/// The number of requests for each outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct RequestCounts {
@@ -129,7 +129,7 @@ pub struct RequestCounts {
     pub delayed: u64,
     /// Refused.
     pub rejected: u64,
-    /// Cannot be told.
+    /// Unknown.
     pub undecided: u64,
 }
 
@@ -139,7 +139,7 @@ pub struct RequestCounts {
 pub struct ReplayedKey {
     /// The key, with U+FFFD for bytes that are not UTF-8.
     pub key: String,
-    /// All of its bytes in hexadecimal, if some are not UTF-8.
+    /// All bytes of the key in hexadecimal, if some are not UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub key_hex: Option<String>,
@@ -147,7 +147,7 @@ pub struct ReplayedKey {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub limit: Option<String>,
-    /// `rejected` if one of its requests was, `passed` if none, or `unknown`.
+    /// `rejected` if one of its requests was, `passed` if none was, otherwise `unknown`.
     pub verdict: Verdict,
     /// The time of its first rejected request, or of its peak.
     pub time: String,
@@ -155,15 +155,15 @@ pub struct ReplayedKey {
     pub source: String,
     /// The line of that request, from 1.
     pub line: u64,
-    /// The highest count without a limit, in requests.
+    /// The highest count that it reached without a limit, in requests.
     pub peak: f64,
-    /// The lowest and highest that the peak can be, if it is not known exactly.
+    /// The minimum and maximum of the peak, if it is not known exactly.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub peak_range: Option<[f64; 2]>,
-    /// The peak less the limit; positive if it is over.
+    /// The peak minus the limit; positive if it is over.
     pub margin: f64,
-    /// What happened to its requests.
+    /// The number of its requests for each outcome.
     #[serde(flatten)]
     pub requests: RequestCounts,
 }
@@ -174,9 +174,9 @@ pub struct ReplayedKey {
 pub struct Step {
     /// The setting, as it is written in the rule.
     pub setting: String,
-    /// The keys that would have tripped the rule.
+    /// The number of keys that would have tripped the rule.
     pub tripped: u64,
-    /// The keys for which it cannot be told.
+    /// The number of keys whose outcome is unknown.
     pub undecided: u64,
 }
 
@@ -184,23 +184,23 @@ pub struct Step {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Ban {
-    /// Who was banned.
+    /// The banned key.
     pub key: String,
     /// When it began.
     pub time: String,
-    /// When it ended; null if never.
+    /// When it ended; null if it never ends.
     pub until: Option<String>,
-    /// The source of the line that led to it.
+    /// The source of the line that caused the ban.
     pub source: String,
     /// The line, from 1.
     pub line: u64,
-    /// The lines that led to it.
+    /// The lines that contributed to it.
     pub matches: Vec<LinePlace>,
-    /// Whether the key was banned already.
+    /// Whether the key was already banned.
     pub already_banned: bool,
 }
 
-/// The place of a line.
+/// The position of a line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct LinePlace {
@@ -216,24 +216,24 @@ pub struct LinePlace {
 pub struct Alert {
     /// The scenario.
     pub scenario: String,
-    /// Whom it is about.
+    /// The key that it is about, such as an address.
     pub source: String,
     /// When it was raised.
     pub time: String,
-    /// The events that led to it.
+    /// The number of events that led to it.
     pub events: u64,
-    /// The file with the last of them.
+    /// The file with the last event.
     pub file: String,
-    /// Its line, from 1.
+    /// The line of the last event, from 1.
     pub line: u64,
 }
 
 impl ReplayedRule {
-    /// The report of a rule. `sources` are the names by number.
+    /// Creates the report of a rule. `sources` are the source names by number.
     pub fn new(rule: &dyn Rule, report: RuleReport, sources: &[String]) -> Self {
         let name = |source: u32| sources.get(source as usize).cloned().unwrap_or_default();
         let key = |trip: weir_rules::Trip| ReplayedKey {
-            key: shown(&trip.key),
+            key: lossy_text(&trip.key),
             key_hex: hex_if_needed(&trip.key),
             limit: trip.limit,
             verdict: trip.verdict.into(),
@@ -247,7 +247,7 @@ impl ReplayedRule {
             requests: trip.requests.into(),
         };
         let ban = |ban: weir_rules::Ban| Ban {
-            key: shown(&ban.key),
+            key: lossy_text(&ban.key),
             time: instant_stamp(ban.time_ns),
             until: ban.until_ns.map(instant_stamp),
             source: name(ban.source),
@@ -261,7 +261,7 @@ impl ReplayedRule {
         };
         let alert = |alert: weir_rules::Alert| Alert {
             scenario: alert.scenario,
-            source: shown(&alert.subject),
+            source: lossy_text(&alert.subject),
             time: instant_stamp(alert.time_ns),
             events: alert.events,
             file: name(alert.source),
@@ -298,7 +298,7 @@ impl ReplayedRule {
     }
 }
 
-/// A count without the traces of binary fractions: 2.6, not 2.5999999999999996.
+/// Rounds a count to millionths, to hide traces of binary fractions: 2.6, not 2.5999999999999996.
 fn millionths(count: f64) -> f64 {
     (count * 1e6).round() / 1e6
 }
@@ -321,7 +321,7 @@ impl From<weir_rules::RequestCounts> for RequestCounts {
     }
 }
 
-/// A decision about a request.
+/// The decision about a request, for JSON.
 #[derive(Debug, Serialize)]
 struct DecisionLine<'a> {
     source: &'a str,
@@ -335,11 +335,11 @@ struct DecisionLine<'a> {
     excess: Option<f64>,
 }
 
-/// Writes a decision of a rule as a JSON object on a line of its own. `sources` are the names by
-/// number.
+/// Writes a decision of a rule as a JSON object on a line of its own. `sources` are the source
+/// names by number.
 ///
 /// # Errors
-/// If `output` cannot be written.
+/// Fails if `output` cannot be written.
 pub fn write_decision(
     output: &mut impl Write,
     rule: &str,
@@ -350,7 +350,7 @@ pub fn write_decision(
         source: sources.get(decision.source as usize).map_or("", String::as_str),
         line: decision.line,
         rule,
-        key: shown(decision.key),
+        key: lossy_text(decision.key),
         key_hex: hex_if_needed(decision.key),
         verdict: decision.verdict.into(),
         delay_ms: decision.delay_ms,

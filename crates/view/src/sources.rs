@@ -1,4 +1,4 @@
-//! The sources of an answer, and whether they were read whole.
+//! The sources of an answer, and whether they were read completely.
 
 use serde::{Deserialize, Serialize};
 use weir_core::LogSource;
@@ -10,26 +10,26 @@ use crate::report::FormatCount;
 pub struct ReportSource {
     /// Its name.
     pub name: String,
-    /// The records of each format in it.
+    /// The number of records in each format.
     pub formats: Vec<FormatCount>,
-    /// Bytes read of it, after decompression.
+    /// The number of bytes read, after decompression.
     pub bytes_read: u64,
-    /// Lines read of it.
+    /// The number of lines read.
     pub lines: u64,
-    /// Lines that were parsed.
+    /// The number of parsed lines.
     pub records: u64,
-    /// Lines that do not match the format.
+    /// The number of lines that do not match the format.
     pub unparsed_lines: u64,
-    /// Lines over the length limit, which are skipped.
+    /// The number of lines over the length limit, which are skipped.
     pub too_long_lines: u64,
-    /// Whether it was read whole. If not, [`Report::incomplete`](crate::Report::incomplete) has
-    /// the reason, or it is still being read.
+    /// Whether it was read completely. If not, [`Report::incomplete`](crate::Report::incomplete)
+    /// has the reason, or it is still being read.
     #[serde(rename = "complete")]
     pub is_complete: bool,
 }
 
 impl ReportSource {
-    /// What was read of a source.
+    /// Creates the entry of a source.
     pub fn of<S: LogSource>(source: &S, is_complete: bool) -> Self {
         let counts = source.read_counts();
         Self {
@@ -45,22 +45,22 @@ impl ReportSource {
     }
 }
 
-/// A source that ended before it was read whole, or that could not be opened.
+/// A source that ended before it was read completely, or that could not be opened.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct IncompleteSource {
     /// Its name.
     pub source: String,
-    /// What is wrong with it, as a sentence.
+    /// The problem with it, as a sentence.
     pub reason: String,
 }
 
 /// The sources of a count.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct CountedSources {
-    /// Those that could be opened.
+    /// The sources that could be opened.
     pub sources: Vec<CountedSource>,
-    /// Those that were not read whole. Left out if all were.
+    /// The sources that were not read completely. Left out if all were.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub incomplete: Vec<IncompleteSource>,
 }
@@ -70,7 +70,7 @@ pub struct CountedSources {
 pub struct CountedSource {
     /// Its name.
     pub name: String,
-    /// Whether it was read whole.
+    /// Whether it was read completely.
     #[serde(rename = "complete")]
     pub is_complete: bool,
 }

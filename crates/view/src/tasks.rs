@@ -1,33 +1,32 @@
-//! The tasks and threads of a running program, which `GET /tasks.json` of `--admin` answers with.
+//! The tasks and threads of a running program: the answer to `GET /tasks.json` of `--admin`.
 
 use serde::{Deserialize, Serialize};
 
-/// What a program runs. Times are in seconds.
+/// The tasks and threads of a program. Times are in seconds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tasks {
-    /// The length in seconds of the time that the rates are of; absent before there are two moments to
-    /// compare.
+    /// The length of the period of the rates, in seconds; absent before there are two measurements.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub span: Option<f64>,
     /// The kinds of tasks, the busiest first.
     pub kinds: Vec<TaskKindSums>,
-    /// The tasks, in the order that was asked for.
+    /// The tasks, in the requested order.
     pub tasks: Vec<Task>,
-    /// Further tasks that would have to be listed.
+    /// The number of tasks that were omitted.
     pub tasks_left_out: u64,
     /// The runtimes that run the tasks.
     pub runtimes: Vec<TaskRuntime>,
-    /// The threads, in the order of the system; none if it does not tell.
+    /// The threads, in the system's order; empty if the system does not list them.
     pub threads: Vec<Thread>,
 }
 
-/// What a task does.
+/// The state of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskState {
-    /// A thread runs it.
+    /// A thread is running it.
     Running,
-    /// It could run, and waits for a thread.
+    /// It is ready to run, and waits for a thread.
     Scheduled,
     /// It waits for something else.
     Idle,
@@ -40,20 +39,20 @@ pub struct Task {
     pub id: u64,
     /// The name of its kind.
     pub kind: String,
-    /// Its name; may be empty, and may hold any character.
+    /// Its name, which may be empty or contain any character.
     pub name: String,
-    /// What it does.
+    /// The state.
     pub state: TaskState,
-    /// The file and the line where it was spawned.
+    /// The file and line where it was spawned.
     pub place: String,
     /// The time since it began.
     pub age: f64,
-    /// Bytes of its future, without what that has on the heap.
+    /// The size of its future in bytes, without memory on the heap.
     pub memory_bytes: u64,
-    /// What it has done.
+    /// The totals since its start.
     #[serde(flatten)]
     pub work: TaskWork,
-    /// The same for a second, of the last seconds.
+    /// The rates of the last seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rates: Option<TaskRates>,
 }
@@ -63,51 +62,51 @@ pub struct Task {
 pub struct TaskKindSums {
     /// The name of the kind.
     pub kind: String,
-    /// Tasks that have not ended.
+    /// The number of tasks that have not ended.
     pub tasks: u64,
-    /// Those of them that run.
+    /// The number of these that are running.
     pub tasks_running: u64,
-    /// Those of them that could run.
+    /// The number of these that are ready to run.
     pub tasks_scheduled: u64,
-    /// Tasks that have begun so far.
+    /// The number of tasks started so far.
     pub begun: u64,
-    /// Bytes of the futures of those that have not ended.
+    /// The size of the unfinished tasks' futures, in bytes.
     pub memory_bytes: u64,
-    /// What all have done, also those that have ended.
+    /// The totals of all tasks, including those that have ended.
     #[serde(flatten)]
     pub work: TaskWork,
-    /// The same for a second, of the last seconds.
+    /// The rates of the last seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rates: Option<TaskRates>,
 }
 
-/// What was done by a task, or by those of a kind.
+/// The totals of a task, or of all tasks of a kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct TaskWork {
-    /// How often it ran until it had to wait.
+    /// The number of polls: how often it ran until it had to wait.
     pub polls: u64,
-    /// Seconds in which it ran, estimated from some of its polls.
+    /// The seconds that it ran, estimated from some of its polls.
     pub busy: f64,
-    /// Seconds in which it could have run, and another did, estimated likewise.
+    /// The seconds that it was ready but not running, estimated likewise.
     pub scheduled: f64,
-    /// Requests that it has answered.
+    /// The number of requests that it answered.
     pub requests: u64,
-    /// Bytes that it has received and sent.
+    /// The number of bytes received and sent.
     pub bytes: u64,
 }
 
-/// What is done in a second.
+/// The rates of a task, or of all tasks of a kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct TaskRates {
-    /// Polls a second.
+    /// Polls per second.
     pub polls: f64,
-    /// The part of the time in which it ran; of a kind, that of all its tasks together.
+    /// The fraction of the time that it ran; for a kind, the sum over its tasks.
     pub busy: f64,
-    /// The part of the time in which it could have run.
+    /// The fraction of the time that it was ready but not running.
     pub scheduled: f64,
-    /// Requests a second.
+    /// Requests per second.
     pub requests: f64,
-    /// Bytes a second.
+    /// Bytes per second.
     pub bytes: f64,
 }
 
@@ -116,77 +115,77 @@ pub struct TaskRates {
 pub struct TaskRuntime {
     /// Its name.
     pub name: String,
-    /// Its threads that run tasks.
+    /// The number of its threads that run tasks.
     pub workers: u64,
-    /// Its tasks that have not ended.
+    /// The number of its tasks that have not ended.
     pub tasks: u64,
-    /// Tasks that were woken from outside and wait for one of its threads.
+    /// The number of tasks that were woken from outside and wait for one of its threads.
     pub queued: u64,
-    /// Seconds in which its threads ran tasks, all of them together.
+    /// The seconds that its threads ran tasks, all together.
     pub busy: f64,
-    /// How often one of its threads had nothing to do, and slept.
+    /// How often one of its threads had nothing to do and slept.
     pub parks: u64,
 }
 
-/// A thread. What the system does not tell is absent.
+/// A thread. Values that the system does not provide are absent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Thread {
-    /// Its number in the system; if that does not tell, one that no other thread of the program has.
+    /// The thread id of the system; if unknown, a number that no other thread of the program has.
     pub id: u64,
-    /// Its name, which may hold any character.
+    /// Its name, which may contain any character.
     pub name: String,
-    /// Its state in the system: `R` runs or could run, `S` sleeps, `D` waits for a disk.
+    /// Its state in the system as a word, such as `running` (or ready to run), `sleeping`, `waiting for a disk`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
-    /// The processor on which it ran last.
+    /// The processor on which it last ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processor: Option<u64>,
-    /// Who tells how long it was busy; absent if that is not known.
+    /// The origin of the busy time; absent if the time is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy_source: Option<BusySource>,
-    /// What it has done.
+    /// The totals since its start.
     #[serde(flatten)]
     pub work: ThreadWork,
-    /// The same for a second, of the last seconds.
+    /// The rates of the last seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rates: Option<ThreadWork>,
 }
 
-/// Who tells how long a thread was busy.
+/// The origin of a thread's busy time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BusySource {
-    /// The scheduler of the system.
+    /// The system's scheduler.
     System,
-    /// The program, for those of its threads that know; without what they do between two tasks.
+    /// The program itself, for threads that measure it. Excludes what they do between two tasks.
     Program,
 }
 
-/// What a thread has done since its start, or in a second. What is not known is absent.
+/// The work of a thread since its start, or per second. Unknown values are absent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct ThreadWork {
-    /// Seconds on a processor, as the system counts them.
+    /// The seconds on a processor, as counted by the system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running: Option<f64>,
-    /// Those of them in the system, for the thread; to a hundredth of a second.
+    /// The seconds of these in the kernel, in steps of a hundredth of a second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system: Option<f64>,
-    /// Seconds in which it could have run, and waited for a processor.
+    /// The seconds that it was ready but waited for a processor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting: Option<f64>,
-    /// Seconds in which it worked: on a processor, or waiting for one.
+    /// The seconds that it worked: on a processor, or waiting for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy: Option<f64>,
-    /// How often it gave up its processor, to wait.
+    /// The number of voluntary context switches, to wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switches: Option<f64>,
-    /// How often its processor was taken from it.
+    /// The number of involuntary context switches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preemptions: Option<f64>,
 }
 
 impl TaskState {
-    /// The word for people.
+    /// Returns the name for people.
     pub fn word(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -197,7 +196,7 @@ impl TaskState {
 }
 
 impl TaskWork {
-    /// What is done in a second, from what had been done `seconds` before.
+    /// Computes the rates, given the totals `seconds` ago.
     pub fn rates_since(&self, before: &Self, seconds: f64) -> TaskRates {
         let count = |now: u64, before: u64| now.saturating_sub(before) as f64 / seconds;
         let time = |now: f64, before: f64| (now - before).max(0.0) / seconds;
@@ -212,7 +211,7 @@ impl TaskWork {
 }
 
 impl ThreadWork {
-    /// What is done in a second, from what had been done `seconds` before.
+    /// Computes the rates, given the totals `seconds` ago.
     pub fn rates_since(&self, before: &Self, seconds: f64) -> Self {
         let rate = |now: Option<f64>, before: Option<f64>| {
             Some((now? - before.unwrap_or_default()).max(0.0) / seconds)

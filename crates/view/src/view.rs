@@ -5,42 +5,43 @@ use serde::{Deserialize, Serialize};
 use crate::query::NormalFilter;
 use crate::report::{Format, FormatCount, Report};
 
-/// One snapshot of a session.
+/// A snapshot of a session.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct View {
-    /// The id of the query that this answers; 0 before any was asked.
+    /// The id of the query that this answers; 0 before the first query.
     pub query: u64,
     /// The filter of the query in its normal form, if the query has conditions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub filter: Option<NormalFilter>,
-    /// True when every source has ended, so that nothing more will change by itself.
+    /// Whether every source has ended, so that nothing more changes by itself.
     pub complete: bool,
-    /// The sources in the order they were begun.
+    /// The sources, in the order in which they were begun.
     pub sources: Vec<Source>,
-    /// The answer over all that was parsed so far.
+    /// The report on everything parsed so far.
     pub report: Report,
     /// Samples of unparsed lines, the first few of each source.
     pub samples: Vec<Sample>,
-    /// Bytes that the data set occupies in memory.
+    /// The memory of the data set, in bytes.
     pub memory_bytes: u64,
-    /// The ceiling the user set for them.
+    /// The memory limit that the user set, in bytes.
     pub memory_bytes_max: u64,
     /// The window of a live feed; `null` if all records are kept.
     pub window: Option<Window>,
-    /// Sentences the reader of the numbers should know, such as mixed time offsets.
+    /// Notes for readers of the numbers, such as mixed time offsets.
     pub notes: Vec<String>,
 }
 
-/// What is kept of a feed that goes on. The report is about these records alone; its
-/// `records`, as what the sources count, are all that were ever read.
+/// The records that a live feed keeps. The report is only about these records. Its `records`, like
+/// the counts of the sources, includes all records that were ever read.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Window {
-    /// How far back from the newest record, in seconds; `null` if only the memory limits it.
+    /// How far the window reaches back from the newest record, in seconds; `null` if only the
+    /// memory limits it.
     pub width_s: Option<f64>,
-    /// Number of records in the window, including those that do not match the filter.
+    /// The number of records in the window, including those that do not match the filter.
     pub records: u64,
 }
 
@@ -48,63 +49,64 @@ pub struct Window {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Source {
-    /// Its number in the session, by which it can be removed. No other source ever has it.
+    /// Its number in the session, by which it can be removed. Numbers are never reused.
     #[serde(default)]
     pub number: u32,
     /// The page's own id of an uploaded file; empty for other sources.
     pub file: String,
-    /// What the page has made of the first and the last bytes of an uploaded file, to recognise it;
-    /// `null` for other sources.
+    /// The text that the page computed from an uploaded file's first and last bytes, to recognise
+    /// it; `null` for other sources.
     #[serde(default)]
     pub fingerprint: Option<String>,
     /// The file's name as given.
     pub name: String,
-    /// How far it is.
+    /// How far it has been read.
     pub state: SourceState,
-    /// Bytes of the source that are parsed. For a compressed source, compressed bytes.
+    /// The number of parsed bytes of the source; for a compressed source, of compressed bytes.
     pub bytes_done: u64,
     /// The size of the source if it is known, in the same unit as `bytes_done`.
     pub bytes_total: Option<u64>,
-    /// Lines read.
+    /// The number of lines read.
     pub lines: u64,
-    /// Lines that were parsed.
+    /// The number of parsed lines.
     pub records: u64,
-    /// Whether its records were never lines, as those of a gateway; `lines` counts the records then.
+    /// Whether its records never were lines, such as those of a gateway. If so, `lines` counts the
+    /// records.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(feature = "typescript", ts(optional, as = "Option<bool>"))]
     pub records_only: bool,
-    /// Lines that do not match the format.
+    /// The number of lines that do not match the format.
     pub unparsed_lines: u64,
-    /// Lines over the length limit.
+    /// The number of lines over the length limit.
     pub too_long_lines: u64,
-    /// The format its lines are read with, once that is known.
+    /// The format of its lines, if it is known.
     pub format: Option<Format>,
-    /// The records of each format, the format with the most records first; usually there is one.
+    /// The number of records in each format, in descending order; usually there is one.
     #[serde(default)]
     pub formats: Vec<FormatCount>,
-    /// Share of the first lines that match that format, 0 to 1.
+    /// The fraction of the first lines that match the format, 0 to 1.
     pub format_share: Option<f64>,
-    /// Why it failed or what is odd about it.
+    /// Why it failed, or what is unusual about it.
     pub message: Option<String>,
 }
 
-/// How far a source is.
+/// The state of a source.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum SourceState {
-    /// Begun, and not at its end.
+    /// Being read.
     #[default]
     Reading,
-    /// Read to its end for now, and on as it grows.
+    /// Read to its current end, and followed as it grows.
     Following,
-    /// Waits for what others send; it has no end.
+    /// Waiting for data from senders, without an end.
     Listening,
-    /// Its connection broke; it can still be taken up again.
+    /// Its connection was lost, and can be resumed.
     Interrupted,
     /// Read to its end.
     Done,
-    /// Ended early; `message` says why. The lines read so far are kept.
+    /// Ended early; `message` has the reason. The lines read so far are kept.
     Failed,
     /// Ended by the user. The lines read so far are kept.
     Cancelled,
@@ -118,10 +120,10 @@ pub struct Sample {
     pub source: String,
     /// Line number in it, from 1.
     pub line: u64,
-    /// The column at which the line differs from the format, in bytes from 1.
+    /// The first column at which the line does not match the format, in bytes from 1.
     pub column: u64,
-    /// Why, as a phrase: what was expected there.
+    /// The text that the format expects there, as a phrase.
     pub reason: String,
-    /// The line, cut to 1 KiB, with U+FFFD for bytes that are no UTF-8.
+    /// The line, cut to 1 KiB, with U+FFFD for bytes that are not UTF-8.
     pub text: String,
 }

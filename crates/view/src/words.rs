@@ -1,14 +1,14 @@
-//! The words in place of values and names, the same on the page, on the terminal and in files.
+//! Display texts for values and names, shared by the page, the terminal and files.
 
 use weir_core::Field;
 
-/// The value that is shown for records without a field. Conditions call it by this word, too.
+/// The displayed value of records without a field. Conditions use this word too.
 pub const NO_VALUE: &str = "(none)";
 
-/// What is shown in place of an empty value. Conditions call it by this word, too.
+/// The displayed form of an empty value. Conditions use this word too.
 pub const EMPTY_VALUE: &str = "(empty)";
 
-/// The value that is shown for the remainder: the values that came after memory ran out.
+/// The displayed value of the remainder: the values that came after memory ran out.
 pub const REMAINDER_VALUE: &str = "(all other values)";
 
 /// The titles of the durations, in the order in which a report shows them.
@@ -21,8 +21,9 @@ pub const DURATION_TITLES: [(Field, &str); Field::DURATIONS.len()] = [
     (Field::BodyTime, "Body time"),
 ];
 
-/// The titles of the top lists by the names of their fields, in the order in which a report shows
-/// them; the leading fields of a kind come first. The list of any other field has the field's name for its title, unchanged.
+/// The titles of the top lists by field name, in the order in which a report shows them; the
+/// leading fields of a kind come first. The list of any other field has the field's name as its
+/// title.
 pub const LIST_TITLES: [(&str, &str); 14] = [
     ("path", "Paths"),
     ("client", "Clients"),

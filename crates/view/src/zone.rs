@@ -31,10 +31,10 @@ const FIRST_YEAR_S: i64 = 0;
 /// Offsets are looked up until the year 2200. Today's rules are unlikely to last longer.
 const LAST_YEAR_S: i64 = 7_258_118_400;
 
-/// The zone of an IANA name, `UTC`, `local` for the machine's own, or an offset `+hh:mm`.
+/// Returns the zone of an IANA name, `UTC`, `local` for the machine's own, or an offset `+hh:mm`.
 ///
 /// # Errors
-/// If there is no zone of that name.
+/// Fails if there is no zone with this name.
 pub fn find_zone(name: &str) -> Result<Zone, UnknownZone> {
     let unknown = || UnknownZone { name: name.to_owned() };
     if name.eq_ignore_ascii_case("utc") || name == "Z" {

@@ -1,4 +1,4 @@
-//! What a client sends, from bytes that the fuzzer chooses.
+//! The frames that a client sends, from bytes that the fuzzer chooses.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ pub(super) const ACK: u8 = 1;
 pub(super) const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
 
-/// What a client sends first (section 3.4).
+/// The connection preface of a client (section 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// The payload of the `PING` that a client sends last.
@@ -25,10 +25,13 @@ pub(super) const GREETING: &str = "hello";
 /// Requests that a client may make within the server's limit of 100 at a time.
 const REQUESTS_MAX: usize = 90;
 
-/// Frames that ask for nothing, within the server's limit of 1,000.
+/// Frames that request nothing, within the server's limit of 1,000.
 const IDLE_FRAMES_MAX: usize = 900;
 
-/// Frames, and what the answers have to be.
+/// `DATA` frames without bytes that do not end a body: h2 closes a connection after more of them.
+const EMPTY_DATA_MAX: usize = 100;
+
+/// Frames, and the expected answers.
 pub(super) struct Script {
     pub(super) frames: Vec<u8>,
     /// Whether a client may send all of it.
@@ -41,6 +44,7 @@ pub(super) struct Script {
     pub(super) streams_max: u32,
     requests: usize,
     idle_frames: usize,
+    empty_data: usize,
     next_stream: u32,
     /// The request whose body has not ended, and the bytes of that body.
     open: Option<(u32, usize)>,
@@ -57,6 +61,7 @@ impl Script {
             streams_max: 0,
             requests: 0,
             idle_frames: 0,
+            empty_data: 0,
             next_stream: 1,
             open: None,
         };
@@ -68,10 +73,11 @@ impl Script {
         script.push(PING, 0, 0, &LAST_PING);
         script.is_legal &= script.requests <= REQUESTS_MAX;
         script.is_legal &= script.idle_frames <= IDLE_FRAMES_MAX;
+        script.is_legal &= script.empty_data <= EMPTY_DATA_MAX;
         script
     }
 
-    /// Takes a step, and returns the bytes that it leaves.
+    /// Carries out a step, and returns the bytes that are left.
     fn take<'bytes>(&mut self, step: u8, rest: &'bytes [u8]) -> &'bytes [u8] {
         match step & 7 {
             0 | 1 => {
@@ -112,6 +118,7 @@ impl Script {
         let flags = if is_end { END_STREAM } else { 0 };
         self.push(DATA, flags, stream, &vec![b'.'; bytes]);
         self.idle_frames += usize::from(bytes == 0);
+        self.empty_data += usize::from(bytes == 0 && !is_end);
         self.open = (!is_end).then_some((stream, before + bytes));
         if is_end {
             self.answers.insert(stream, (before + bytes).to_string());

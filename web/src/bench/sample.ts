@@ -1,4 +1,4 @@
-/** A log out of nothing, to measure without a file. */
+/** A synthetic log, to measure without a file. */
 
 import { MIB } from "../upload/plan";
 

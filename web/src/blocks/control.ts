@@ -1,4 +1,4 @@
-/** The question of the blocks panel: asked by itself where a log may have blocks beside requests. */
+/** The question of the blocks panel, asked unprompted if a log may have blocks beside requests. */
 
 import { effect } from "@preact/signals";
 import { askBlocks } from "../control/live";
@@ -28,7 +28,7 @@ export function followBlocks(): void {
   });
 }
 
-/** Asks for the chart again whenever the blocks that are laid over it turn out to be elsewhere. */
+/** Asks for the chart again whenever another clock offset moves the blocks that are laid over it. */
 export function followClock(): void {
   let last = 0;
   effect(() => {

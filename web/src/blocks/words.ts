@@ -27,7 +27,7 @@ const ERROR_LOG_CAUSES: ReadonlySet<BlockCause> = new Set<BlockCause>([
   "access_rule",
 ]);
 
-/** What the sentence of a client says after its address. */
+/** The sentence about a client, without the address at its beginning. */
 export function restOfSentence({ client, sentence }: BlockedClient): string {
   const rest = sentence.startsWith(client) ? sentence.slice(client.length) : ` ${sentence}`;
   return `${rest}.`;
@@ -73,7 +73,7 @@ export function durationText(seconds: number): string {
 const OFFSET_S_MAX = 172_800;
 const DURATION = /^([+−-]?)\s*(?:(\d+)\s*h)?\s*(?:(\d+)\s*m(?:in)?)?\s*(?:(\d+)\s*s)?$/;
 
-/** The seconds of `2h`, `-1h 30min` or `90s`; `null` if the text is no such offset. */
+/** The seconds of `2h`, `-1h 30min` or `90s`; `null` if the text is not an offset. */
 export function parseOffset(text: string): number | null {
   const match = DURATION.exec(text.trim());
   if (!match) return text.trim() === "0" ? 0 : null;

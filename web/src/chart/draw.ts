@@ -1,6 +1,6 @@
 /**
- * Draws a layout with rectangles and texts, which is all that a surface has to know. One long path is
- * many times slower on a canvas.
+ * Draws a layout with rectangles and texts, which is all that a surface has to support. On a canvas,
+ * one long path would be many times slower.
  */
 
 import { compact } from "../format/number";
@@ -94,7 +94,7 @@ function drawGrid(surface: Surface, layout: Layout, ink: Ink, ratio: number): vo
   }
 }
 
-/** How much of the text's colour the shape of all records has. */
+/** The opacity of the shape of all records, which has the colour of the text. */
 const BACKDROP_ALPHA = 0.13;
 
 /** Draws the shape of all records behind those that match the filter, to a scale of its own. */

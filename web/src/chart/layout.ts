@@ -21,7 +21,7 @@ export interface Column {
   width: number;
   /** The bucket that the column shows: the fullest of those it covers. */
   bucket: Bucket;
-  /** All records in that time, filtered or not, as a share of the most: 0 to 1. */
+  /** All records in that time, filtered or not, divided by the largest such count: 0 to 1. */
   backdrop: number;
 }
 

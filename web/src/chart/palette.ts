@@ -45,7 +45,7 @@ export function groupColors(field: string, groups: string[], theme: Theme): stri
   );
 }
 
-/** The colour of a level or an action; other values take those of the list that are left over. */
+/** The colour of a level or an action; other values have unused colours of the list. */
 function outcomeColor(groups: string[], theme: Theme): (group: string) => string {
   const colors = PALETTE[theme].status;
   const known = (group: string) => {

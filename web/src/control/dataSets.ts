@@ -12,7 +12,7 @@ const KEY = "weir-data-sets";
 /** More than a server holds. */
 const KEPT = 64;
 
-/** What waits for room. */
+/** The action that waits for room on the server. */
 let retry: () => Promise<void> = async () => {};
 
 /** Remembers a data set, and its name once its sources are known. */
@@ -25,7 +25,7 @@ export function noteDataSet(session: string, sources: readonly Source[] | null):
   store([...others, { session, name }].slice(-KEPT));
 }
 
-/** Offers the data sets of this browser, of which one has to go before `again` can be done. */
+/** Offers to free a data set of this browser, and keeps `again`, which needs the room. */
 export async function offerRoom(again: () => Promise<void>): Promise<void> {
   retry = again;
   const existing = await Promise.all(
@@ -36,7 +36,7 @@ export async function offerRoom(again: () => Promise<void>): Promise<void> {
   dispatch({ type: "freeable", freeable });
 }
 
-/** Ends a data set, and tries again what needed the room. */
+/** Ends a data set, and retries the action that needed the room. */
 export async function free(session: string): Promise<void> {
   try {
     await endSession(session);

@@ -42,7 +42,7 @@ export async function sorted(files: readonly NamedFile[]): Promise<NamedFile[]> 
   return ready;
 }
 
-/** Does with the files of the question what the person has chosen. */
+/** Applies the person's choice to the files of the question. */
 export async function decide(choice: DuplicateChoice): Promise<void> {
   const { session, view } = state.value;
   const files = waiting;

@@ -24,7 +24,7 @@ export function pushQuestion(session: string | null, question: Question, steps: 
   history.pushState(entry, "", address);
 }
 
-/** Makes the current entry that of a question. */
+/** Replaces the current entry by that of a question. */
 export function replaceQuestion(session: string | null, question: Question): void {
   const { entry, address } = entryOf(session, question, depth());
   history.replaceState(entry, "", address);
@@ -40,9 +40,9 @@ function entryOf(session: string | null, question: Question, steps: number) {
 
 /** The rules in the fragment of the address, which is not sent to the server. */
 export interface AddressRules {
-  /** That of the panel; empty if there is none. */
+  /** The rule of the panel; empty if there is none. */
   rule: string;
-  /** The one that it is compared with; empty if there is none. */
+  /** The rule that it is compared with; empty if there is none. */
   other: string;
 }
 
@@ -91,7 +91,7 @@ export function pushStory(client: string): void {
   history.pushState({ ...entry(), depth: depth() + 1, isStory: true }, "", addressWith(client));
 }
 
-/** Leaves the entry with a story. One that came with the address stays without the story. */
+/** Goes back if this page opened the story; otherwise removes it from the current address. */
 export function leaveStory(): void {
   if (entry().isStory) history.back();
   else history.replaceState(history.state, "", addressWith(null));

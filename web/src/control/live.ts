@@ -59,7 +59,7 @@ const counter = new SelectionCounter(
   },
 );
 
-/** Counts what a question selects that is being typed; `null` counts nothing. */
+/** Counts what a question selects while it is typed; `null` counts nothing. */
 export function countTyped(question: Question | null): void {
   const isCounted = question !== null && canAsk(state.value) && refusalOfLength(question) === null;
   counter.count(isCounted ? queryOf(0, question) : null);
@@ -102,7 +102,7 @@ export function askBlocks(
   socket?.askBlocks(panel, queryOf(id, question), blocks);
 }
 
-/** Takes the answer to a count. */
+/** Handles the answer to a count. */
 export function showCount(count: SelectionCount | null, query: number | null): void {
   counter.answer(count, query);
 }

@@ -42,8 +42,8 @@ export function filterBy(
 
 /**
  * Changes the question, as one step that Back undoes. Returns false and changes nothing if the
- * server does not answer: the numbers on the screen would not be those of the new question. It
- * does the same with a question that is too long.
+ * server does not answer: the numbers on the screen would not be those of the new question. The
+ * same holds for a question that is too long.
  */
 export function change(part: Partial<Question>): boolean {
   if (!isAnswering()) return false;
@@ -59,7 +59,7 @@ export function change(part: Partial<Question>): boolean {
   return true;
 }
 
-/** Whether the server answers. If not, it says so. */
+/** Whether the server answers. If it does not, a notice is shown. */
 function isAnswering(): boolean {
   if (canAsk(state.value)) return true;
   dispatch({ type: "notice", message: UNANSWERED });
@@ -127,7 +127,7 @@ export function acceptTrial(view: View): void {
   endTrial(ACCEPTED);
 }
 
-/** Handles the server's refusal of a question. One that was replaced meanwhile is of no interest. */
+/** Handles the server's refusal of a question, unless the question was replaced meanwhile. */
 export function refuse({ message, place: found }: Refusal, query: number | null): void {
   if (query !== null && query !== state.value.asked) return;
   const place = found ?? null;

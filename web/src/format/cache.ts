@@ -1,9 +1,9 @@
-/** How often the caches of a gateway knew the answer. */
+/** The hit rates of a gateway's caches. */
 
 import type { Report } from "../generated/Report";
 import { count, plural, share } from "./number";
 
-/** The fields in which a gateway records what its caches said, with their titles. */
+/** The fields in which a gateway records the results of its caches, with their titles. */
 const CACHES = [
   ["token_cache", "Token cache"],
   ["lookup_cache", "Look-up cache"],
@@ -11,8 +11,8 @@ const CACHES = [
 ] as const;
 
 /**
- * Questions after which a cache that never knew an answer is more than new. A session check that never
- * hit, which nobody saw, is why this is shown at all.
+ * Look-ups after which a cache without a hit is no longer just new. The page shows this because of a
+ * session cache that never hit, which nobody noticed.
  */
 const COLD_MAX = 100;
 
@@ -21,16 +21,16 @@ export interface CacheFigure {
   field: string;
   title: string;
   hits: number;
-  /** How often it was asked. */
+  /** The number of look-ups. */
   asked: number;
   /** The share of hits. */
   rate: string;
   note: string;
-  /** Whether it is of no use. */
+  /** Whether it has had many look-ups and no hit. */
   isUseless: boolean;
 }
 
-/** The caches that the records of a report asked. */
+/** The caches that were used for the records of a report. */
 export function cachesOf({ kind, top }: Pick<Report, "kind" | "top">): CacheFigure[] {
   if (kind !== "request") return [];
   return CACHES.flatMap(([field, title]) => {

@@ -2,7 +2,7 @@
 
 import { LIST_TITLES, STATUS_CLASS } from "../generated/words";
 
-/** The fields of any log whose name is not what a sentence calls them. */
+/** Labels of the fields of any log whose name cannot be used in a sentence. */
 const LABELS: Record<string, string> = {
   [STATUS_CLASS]: "status class",
   user_agent: "user agent",

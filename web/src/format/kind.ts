@@ -58,7 +58,7 @@ export function firewallEvents({ kind, kinds }: Report): number {
   return kinds.find((other) => other.kind === "firewall_event")?.records ?? 0;
 }
 
-/** The word for what is laid over the requests: so many firewall events, and blocks of error logs. */
+/** The word for the records laid over the requests, given the numbers of events and of blocks. */
 export function overlayNoun(events: number, blocks: number): Noun {
   if (events === 0) return { one: "block", many: "blocks" };
   if (blocks === 0) return KIND_WORDS.firewall_event;

@@ -92,7 +92,7 @@ const NAME_END = 18;
 /** The fewest characters before them that are worth a cut. */
 const NAME_START_MIN = 6;
 
-/** A name in two parts, of which the first may be cut. That of a short name is empty. */
+/** A name in two parts. The first may be cut, and is empty if the name is short. */
 export function nameParts(name: string): { start: string; end: string } {
   const characters = [...name];
   const isLong = characters.length >= NAME_START_MIN + NAME_END;

@@ -9,7 +9,7 @@ export type Alert = {
  */
 scenario: string, 
 /**
- * Whom it is about.
+ * The key that it is about, such as an address.
  */
 source: string, 
 /**
@@ -17,14 +17,14 @@ source: string,
  */
 time: string, 
 /**
- * The events that led to it.
+ * The number of events that led to it.
  */
 events: number, 
 /**
- * The file with the last of them.
+ * The file with the last event.
  */
 file: string, 
 /**
- * Its line, from 1.
+ * The line of the last event, from 1.
  */
 line: number, };

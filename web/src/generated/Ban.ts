@@ -6,7 +6,7 @@ import type { LinePlace } from "./LinePlace";
  */
 export type Ban = { 
 /**
- * Who was banned.
+ * The banned key.
  */
 key: string, 
 /**
@@ -14,11 +14,11 @@ key: string,
  */
 time: string, 
 /**
- * When it ended; null if never.
+ * When it ended; null if it never ends.
  */
 until: string | null, 
 /**
- * The source of the line that led to it.
+ * The source of the line that caused the ban.
  */
 source: string, 
 /**
@@ -26,10 +26,10 @@ source: string,
  */
 line: number, 
 /**
- * The lines that led to it.
+ * The lines that contributed to it.
  */
 matches: Array<LinePlace>, 
 /**
- * Whether the key was banned already.
+ * Whether the key was already banned.
  */
 already_banned: boolean, };

@@ -6,10 +6,10 @@ import type { ClockEstimate } from "./ClockEstimate";
  */
 export type BlockClock = { 
 /**
- * The offset that was used, in seconds: that of the question, or the estimate, or 0.
+ * The offset that was used, in seconds: from the question, or the estimate, or 0.
  */
 offset_s: number, 
 /**
- * The estimate; null if it cannot be told from the logs.
+ * The estimate; null if the logs do not allow one.
  */
 estimate: ClockEstimate | null, };

@@ -6,19 +6,19 @@ import type { BlockCause } from "./BlockCause";
  */
 export type BlockRule = { 
 /**
- * What kind of rule it is.
+ * The kind of rule.
  */
 cause: BlockCause, 
 /**
- * Its name; null if the log does not have it.
+ * The name of the rule; null if the log lacks it.
  */
 name: string | null, 
 /**
- * How often it blocked the address.
+ * The number of blocks of the address by the rule.
  */
 blocks: number, 
 /**
- * The lowest and the highest excess in requests, if the log has it: by how much the client was
- * over the rate. The burst is below the lowest.
+ * The lowest and the highest excess in requests, if the log has it. The excess is how far the
+ * client was over the rate. The configured burst is below the lowest.
  */
 excess?: [number, number], };

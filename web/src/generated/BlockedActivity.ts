@@ -2,7 +2,7 @@
 import type { ValueShare } from "./ValueShare";
 
 /**
- * What an address requested in some time.
+ * The requests of an address in a period.
  */
 export type BlockedActivity = { 
 /**
@@ -10,19 +10,19 @@ export type BlockedActivity = {
  */
 requests: number, 
 /**
- * The most requests in a second of the clock; only of those before the first block.
+ * The most requests in one second of the clock. Only before the first block.
  */
 peak_per_second?: number, 
 /**
- * The statuses, the most frequent first, 5 at most.
+ * The statuses in descending order of requests, 5 at most.
  */
 statuses: Array<ValueShare>, 
 /**
- * The most frequent method and path; null if there are none, or too many to count. Only of
- * the requests before the first block, as is the agent.
+ * The most frequent method and path; null if there are none, or too many to count. Only before
+ * the first block.
  */
 target?: ValueShare, 
 /**
- * The most frequent user agent.
+ * The most frequent user agent, under the same conditions.
  */
 user_agent?: ValueShare, };

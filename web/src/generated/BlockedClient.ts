@@ -15,31 +15,32 @@ client: string,
  */
 client_hex?: string, 
 /**
- * How often it was blocked.
+ * The number of its blocks.
  */
 blocks: number, 
 /**
- * The first block, RFC 3339, by the clock of the block log; null if no block has a time.
+ * The time of the first block, RFC 3339, by the clock of the block log; null if no block has a
+ * time.
  */
 first: string | null, 
 /**
- * The last block.
+ * The time of the last block.
  */
 last: string | null, 
 /**
- * The rules that blocked it, the one with the most blocks first, 5 at most.
+ * The rules that blocked it, in descending order of blocks, 5 at most.
  */
 rules: Array<BlockRule>, 
 /**
- * The requests up to the first block, in the window. If its time is in whole seconds, the
- * requests of its second are among them.
+ * The requests in the window up to the first block. If the block's time is in whole seconds,
+ * the requests of the same second count too.
  */
 before: BlockedActivity, 
 /**
- * The requests after that.
+ * The requests after the first block.
  */
 after: BlockedActivity, 
 /**
- * All of this in a sentence. It has text of the log.
+ * A summary as a sentence, with texts from the log.
  */
 sentence: string, };

@@ -2,11 +2,11 @@
 import type { BlocksReport } from "./BlocksReport";
 
 /**
- * The answer to a panel about blocks.
+ * The answer to a question about blocks.
  */
 export type BlocksAnswer = { 
 /**
- * The report; null without blocks beside requests.
+ * The report; null if the log has no blocks, or no requests beside them.
  */
 report: BlocksReport | null, 
 /**

@@ -4,23 +4,23 @@ import type { BlockedClient } from "./BlockedClient";
 import type { CauseBlocks } from "./CauseBlocks";
 
 /**
- * The addresses that were blocked, and what they had done before.
+ * The blocked addresses, and what they did before.
  */
 export type BlocksReport = { 
 /**
- * All blocks, also of addresses that are not listed.
+ * All blocks, including those of unlisted addresses.
  */
 blocks: number, 
 /**
- * Blocks without an address that is known: the log lacks it, or memory ran out.
+ * The number of blocks whose address is unknown: the log lacks it, or memory ran out.
  */
 unknown: number, 
 /**
- * The addresses that were blocked.
+ * The number of blocked addresses.
  */
 addresses: number, 
 /**
- * The time before the first block of an address in which its requests count, in seconds.
+ * The window before the first block of an address in which its requests count, in seconds.
  */
 window_s: number, 
 /**
@@ -28,19 +28,19 @@ window_s: number,
  */
 clock: BlockClock, 
 /**
- * The blocks by what they are, the most frequent first.
+ * The number of blocks of each kind, the most frequent first.
  */
 causes: Array<CauseBlocks>, 
 /**
- * Whether a part of the blocks is from a log that has only a sample, as that of UFW, which
- * logs 3 packets in a minute.
+ * Whether some blocks are from a log that is only a sample, such as that of UFW, which logs 3
+ * packets a minute.
  */
 sampled: boolean, 
 /**
- * What the logs of the blocks leave out, a sentence for each kind of log.
+ * The facts that the block logs leave out, a sentence for each kind of log.
  */
 omissions: Array<string>, 
 /**
- * The addresses with the most blocks, by number of blocks and then by address.
+ * The addresses with the most blocks, in descending order of blocks and then by address.
  */
 clients: Array<BlockedClient>, };

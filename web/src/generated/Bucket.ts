@@ -9,10 +9,10 @@ export type Bucket = {
  */
 start: string, 
 /**
- * Matching records in the bucket.
+ * The number of matching records in the bucket.
  */
 count: number, 
 /**
- * The same, by value of the histogram's field; values that do not occur are left out.
+ * The same, by value of the histogram's field. Values that do not occur are left out.
  */
 by: { [key in string]: number }, };

@@ -6,14 +6,14 @@ import type { BlockCause } from "./BlockCause";
  */
 export type CauseBlocks = { 
 /**
- * What kind of rule blocked.
+ * The kind of rule.
  */
 cause: BlockCause, 
 /**
- * Its blocks.
+ * The number of its blocks.
  */
 blocks: number, 
 /**
- * Those of them that are from a log of UFW, which has only a sample.
+ * How many of them are from a log of UFW, which is only a sample.
  */
 sampled: number, };

@@ -2,7 +2,7 @@
 import type { GroupRow } from "./GroupRow";
 
 /**
- * How the values of a field have changed. Each list begins with the largest change.
+ * The changes of a field's values. Each list begins with the largest change.
  */
 export type Changes = { 
 /**
@@ -10,12 +10,11 @@ export type Changes = {
  */
 estimated?: boolean, 
 /**
- * Values of both periods, including those with equal counts, and those that may have records
- * in both.
+ * Values of both periods, even with equal counts, and values that may have records in both.
  */
 changed: Array<GroupRow>, 
 /**
- * Number of values of both periods.
+ * The number of values of both periods.
  */
 changed_values: number, 
 /**
@@ -23,7 +22,7 @@ changed_values: number,
  */
 new: Array<GroupRow>, 
 /**
- * Number of these.
+ * The number of values of only the selected period.
  */
 new_values: number, 
 /**
@@ -31,6 +30,6 @@ new_values: number,
  */
 gone: Array<GroupRow>, 
 /**
- * Number of these.
+ * The number of values of only the previous period.
  */
 gone_values: number, };

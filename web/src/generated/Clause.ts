@@ -6,7 +6,7 @@ import type { Operator } from "./Operator";
  */
 export type Clause = { 
 /**
- * The name of a field, which may be `time` or `status_class`.
+ * The name of a field; also `time` or `status_class`.
  */
 field: string, 
 /**
@@ -14,7 +14,7 @@ field: string,
  */
 op: Operator, 
 /**
- * The values to compare with. One of them has to match; with a negative operator, none. Of
- * `time` all have to match, and each is a date, a time, or a time ago.
+ * The values to compare with. One has to match; with a negative operator, none may match. For
+ * `time`, all have to match, and each is a date, a time, or a time ago.
  */
 values: Array<string>, };

@@ -2,7 +2,7 @@
 import type { ClockEvidence } from "./ClockEvidence";
 
 /**
- * An estimate of the offset of two clocks, and what it rests on.
+ * An estimate of the offset between two clocks, with its evidence.
  */
 export type ClockEstimate = { 
 /**
@@ -10,7 +10,7 @@ export type ClockEstimate = {
  */
 offset_s: number, 
 /**
- * What was compared.
+ * The kind of evidence.
  */
 by: ClockEvidence, 
 /**

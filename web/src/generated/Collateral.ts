@@ -3,36 +3,37 @@ import type { GoodClient } from "./GoodClient";
 import type { ReasonCount } from "./ReasonCount";
 
 /**
- * The clients that a rule catches and that look good. Only keys that are addresses are judged.
+ * The good clients that a rule catches. Only keys that are addresses are judged.
  */
 export type Collateral = { 
 /**
- * The keys that trip the rule and are addresses.
+ * The number of keys that trip the rule and are addresses.
  */
 judged: number, 
 /**
- * Those of them that look good.
+ * The number of good clients among them.
  */
 good: number, 
 /**
- * The rejected requests of the good ones.
+ * The number of rejected requests of these good clients.
  */
 requests: number, 
 /**
- * The good ones by reason, of which a client may have several. Reasons of none are left out.
+ * The number of good clients for each reason. A client may have several. Reasons without
+ * clients are left out.
  */
 reasons: Array<ReasonCount>, 
 /**
- * The good clients that are listed: those that trip the rule, the highest margin first, and
+ * The listed good clients: first those that trip the rule, in descending order of margin, then
  * those that came close.
  */
 clients: Array<GoodClient>, 
 /**
- * The peaks of all good clients in descending order, if the rule has a curve: a burst catches
- * those above it. The highest 10,000.
+ * The peaks of all good clients in descending order, if the rule has a curve; at most 10,000.
+ * A burst catches those above it.
  */
 peaks: Array<number>, 
 /**
- * Whether some values were not kept, because memory ran out, so that more may be good.
+ * Whether memory ran out, so that some values are missing and more clients may be good.
  */
 is_incomplete: boolean, };

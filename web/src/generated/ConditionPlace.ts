@@ -13,6 +13,6 @@ condition: number,
  */
 start: number, 
 /**
- * The character after the part. It is `start` if something is missing there.
+ * The position after the part. It equals `start` if something is missing there.
  */
 end: number, };

@@ -10,11 +10,11 @@ export type Failure = {
  */
 name: string, 
 /**
- * What went wrong and what to do.
+ * The problem, and what to do about it.
  */
 message: string, 
 /**
- * The file it concerns.
+ * The file that it concerns.
  */
 file: string | null, 
 /**

@@ -9,6 +9,6 @@ export type FormatCount = {
  */
 name: string, 
 /**
- * The records in it, whatever the filter.
+ * The number of records in it, regardless of the filter.
  */
 records: number, };

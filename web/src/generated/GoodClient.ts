@@ -2,7 +2,7 @@
 import type { GoodReason } from "./GoodReason";
 
 /**
- * A client that looks good.
+ * A good client.
  */
 export type GoodClient = { 
 /**
@@ -10,6 +10,6 @@ export type GoodClient = {
  */
 key: string, 
 /**
- * Why.
+ * Why it is good.
  */
 reasons: Array<GoodReason>, };

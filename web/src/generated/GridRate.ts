@@ -5,10 +5,10 @@
  */
 export type GridRate = { 
 /**
- * As it is written in a rule, such as `5r/s`.
+ * The rate as it is written in a rule, such as `5r/s`.
  */
 setting: string, 
 /**
- * In requests in a second.
+ * The rate in requests per second.
  */
 per_second: number, };

@@ -11,8 +11,8 @@ export type Group = {
  */
 field: string, 
 /**
- * The most frequent values, by count and then by value. Records without the field have a
- * value, too.
+ * The most frequent values, by count and then by value. Records without the field form a value
+ * too.
  */
 rows: Array<GroupRow>, 
 /**

@@ -2,11 +2,11 @@
 import type { Tally } from "./Tally";
 
 /**
- * The values of a group that have no row of their own, together.
+ * The sums over all values of a group without their own row.
  */
 export type GroupRest = { 
 /**
- * Number of values.
+ * The number of values.
  */
 values: number, 
 /**
@@ -14,7 +14,7 @@ values: number,
  */
 previous?: Tally, 
 /**
- * `count` minus that of the previous period; missing if nothing is compared.
+ * `count` minus the previous count; missing if nothing is compared.
  */
 difference?: number, 
 /**
@@ -23,14 +23,14 @@ difference?: number,
  */
 percent?: number | null, 
 /**
- * Number of records.
+ * The number of records.
  */
 count: number, 
 /**
- * Sum of their response sizes in bytes.
+ * The sum of their response sizes, in bytes.
  */
 bytes_sent: number, 
 /**
- * How many of them have a status of 400 to 599.
+ * The number of records with a status of 400 to 599.
  */
 errors: number, };

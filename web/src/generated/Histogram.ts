@@ -6,7 +6,7 @@ import type { Bucket } from "./Bucket";
  */
 export type Histogram = { 
 /**
- * Length of a bucket in seconds of local time. A calendar month counts as 30 days and a
+ * The length of a bucket in seconds of local time. A calendar month counts as 30 days and a
  * calendar year as 365.
  */
 step_s: number, 
@@ -16,7 +16,7 @@ step_s: number,
 field: string, 
 /**
  * The values of `field` that occur, in stacking order: status classes in their own order,
- * other values the largest first.
+ * other values in descending order.
  */
 groups: Array<string>, 
 /**
@@ -24,12 +24,12 @@ groups: Array<string>,
  */
 until: string, 
 /**
- * Every bucket of the time that the conditions name, including empty ones. If they name no
- * start or no end, it is that of all records of the kind, whether or not they match.
+ * All buckets of the time range of the conditions, including empty ones. A missing start or
+ * end is that of all records of the kind, whether or not they match.
  */
 buckets: Array<Bucket>, 
 /**
- * All records of the kind in each bucket, matching or not; left out if the query has no
- * condition but the time.
+ * The number of all records of the kind in each bucket, matching or not; left out if the query
+ * has no condition other than on the time.
  */
 unfiltered?: Array<number>, };

@@ -5,14 +5,14 @@
  */
 export type KeyCounts = { 
 /**
- * Those that the rule saw.
+ * The number of keys that the rule evaluated.
  */
 seen: number, 
 /**
- * Those of which a request was rejected.
+ * The number of keys with a rejected request.
  */
 tripped: number, 
 /**
- * Those for which it cannot be told.
+ * The number of keys whose outcome is unknown.
  */
 undecided: number, };

@@ -10,6 +10,6 @@ export type KindCount = {
  */
 kind: RecordKind, 
 /**
- * Its records, whether or not they match the filter.
+ * The number of its records, whether or not they match the filter.
  */
 records: number, };

@@ -3,7 +3,7 @@ import type { NotedClient } from "./NotedClient";
 import type { Suggestion } from "./Suggestion";
 
 /**
- * The burst that the log argues for, at the rate of the limit itself, and who is next to it.
+ * The burst that the log suggests at the limit's own rate, and the clients next to it.
  */
 export type LimitAdvice = { 
 /**
@@ -15,10 +15,11 @@ suggestion: Suggestion,
  */
 at: number, 
 /**
- * Of the clients that look human, the one with the highest peak within the burst.
+ * The client with the highest peak within the burst, among those that look human.
  */
 busiest_human: NotedClient | null, 
 /**
- * Of the clients over the burst that look neither human nor good, the one with the lowest peak.
+ * The client with the lowest peak above the burst, among those that look neither human nor
+ * good.
  */
 slowest_attack: NotedClient | null, };

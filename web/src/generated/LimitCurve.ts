@@ -2,15 +2,15 @@
 import type { CurvePoint } from "./CurvePoint";
 
 /**
- * How many clients and requests each burst of a limit catches, at its rate.
+ * The number of clients and requests that each burst of a limit catches, at the limit's rate.
  */
 export type LimitCurve = { 
 /**
- * The rate, in requests in a second.
+ * The rate, in requests per second.
  */
 rate: number, 
 /**
- * The burst of the limit itself.
+ * The limit's own burst.
  */
 burst: number, 
 /**
@@ -18,6 +18,6 @@ burst: number,
  */
 points: Array<CurvePoint>, 
 /**
- * The highest peaks, in descending order: a burst catches those above it.
+ * The highest peaks in descending order. A burst catches those above it.
  */
 peaks: Array<number>, };

@@ -3,7 +3,7 @@ import type { GridRate } from "./GridRate";
 import type { LimitAdvice } from "./LimitAdvice";
 
 /**
- * How many keys and requests each rate and burst of a limit catches.
+ * The number of keys and requests that each rate and burst of a limit catches.
  */
 export type LimitGrid = { 
 /**
@@ -15,11 +15,12 @@ rates: Array<GridRate>,
  */
 bursts: Array<number>, 
 /**
- * The keys of which a request is rejected: a list for each rate, with a number for each burst.
+ * The number of keys with a rejected request: a list for each rate, with a number for each
+ * burst.
  */
 keys: Array<Array<number>>, 
 /**
- * The rejected requests, in the same order.
+ * The number of rejected requests, in the same form.
  */
 requests: Array<Array<number>>, 
 /**
@@ -27,6 +28,6 @@ requests: Array<Array<number>>,
  */
 own: [number, number], 
 /**
- * What the log argues for; null without requests.
+ * The setting that the log suggests; null if there are no requests.
  */
 advice: LimitAdvice | null, };

@@ -6,8 +6,7 @@ import type { SelectedLine } from "./SelectedLine";
 /**
  * A part of the lines of the records that a query selects.
  *
- * The lines are in the order of the sources, and of each source in the order of its lines: as
- * `weir grep` prints them.
+ * Lines are ordered by source and by position in the source, as `weir grep` prints them.
  */
 export type LinesAnswer = { 
 /**
@@ -15,15 +14,15 @@ export type LinesAnswer = {
  */
 kind: RecordKind, 
 /**
- * The number of lines of the whole selection.
+ * The number of lines in the whole selection.
  */
 total: number, 
 /**
- * The number of lines before the first one of `lines`.
+ * The number of lines before the first of `lines`.
  */
 from: number, 
 /**
- * The lines. If they are long, these are fewer than were asked for, but at least one.
+ * The lines. If lines are long, these are fewer than requested, but at least one.
  */
 lines: Array<SelectedLine>, 
 /**
@@ -31,10 +30,10 @@ lines: Array<SelectedLine>,
  */
 sources: Array<LineSource>, 
 /**
- * The numbers of all sources with lines of the selection, the first 1,000 of them.
+ * The numbers of the first 1,000 sources with lines of the selection.
  */
 source_numbers: Array<number>, 
 /**
- * Whether some records may be missing or too many, because memory ran out.
+ * Whether memory ran out, so that some records may be missing or wrongly included.
  */
 estimated?: boolean, };

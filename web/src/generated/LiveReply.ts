@@ -20,7 +20,7 @@ view: View, } | { "type": "error",
  */
 query: number | null, 
 /**
- * What went wrong.
+ * The problem.
  */
 error: Failure, } | { "type": "count", 
 /**
@@ -52,7 +52,7 @@ answer?: RulesAnswer,
  */
 error?: Failure, 
 /**
- * The part of the text of the rule that the error is about.
+ * The part of the rule's text that caused the error.
  */
 place?: RulePlace, } | { "type": "lines", 
 /**

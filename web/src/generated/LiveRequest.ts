@@ -13,7 +13,7 @@ export type LiveRequest = { "type": "query",
  */
 query: Query, } | { "type": "count", 
 /**
- * The query; null ends the work on the one before.
+ * The query; null cancels the previous one.
  */
 query: Query | null, } | { "type": "rules", 
 /**
@@ -25,11 +25,11 @@ panel: number,
  */
 query: Query, 
 /**
- * The rules; null ends the work on the question before.
+ * The rules; null cancels the previous question.
  */
 rule: RuleText | null, 
 /**
- * What else is asked.
+ * Further parts of the question.
  */
 details?: RuleDetails, } | { "type": "lines", 
 /**
@@ -37,15 +37,15 @@ details?: RuleDetails, } | { "type": "lines",
  */
 panel: number, 
 /**
- * The query; null ends the work on the question before.
+ * The query; null cancels the previous question.
  */
 query: Query | null, 
 /**
- * The number of lines before the first one.
+ * The number of lines to skip.
  */
 from: number, 
 /**
- * The most lines to return.
+ * The maximum number of lines to return.
  */
 count: number, } | { "type": "blocks", 
 /**
@@ -57,6 +57,6 @@ panel: number,
  */
 query: Query, 
 /**
- * What is asked; null ends the work on the question before.
+ * The question; null cancels the previous one.
  */
 question: BlocksQuestion | null, };

@@ -2,14 +2,14 @@
 import type { Clause } from "./Clause";
 
 /**
- * The filter of a query whose conditions were typed, in its normal form.
+ * The filter of a query with typed conditions, in its normal form.
  */
 export type NormalFilter = { 
 /**
- * The clauses, with those that conditions of the query state.
+ * The clauses, including those converted from conditions.
  */
 clauses: Array<Clause>, 
 /**
- * The conditions that clauses cannot state.
+ * The conditions without an equivalent clause.
  */
 conditions: Array<string>, };

@@ -5,10 +5,10 @@
  */
 export type Period = { 
 /**
- * Its first instant, RFC 3339.
+ * The first instant, RFC 3339.
  */
 since: string, 
 /**
- * The instant after it, RFC 3339.
+ * The first instant after the period, RFC 3339.
  */
 until: string, };

@@ -4,20 +4,19 @@ import type { Compare } from "./Compare";
 import type { RecordKind } from "./RecordKind";
 
 /**
- * A filter, and how to show the records that match it.
+ * A filter, and how to show the matching records.
  */
 export type Query = { 
 /**
- * Chosen by the client, and returned in the answer.
+ * An id chosen by the client, and returned in the answer.
  */
 id: number, 
 /**
- * Joined by *and*; none means every record.
+ * Clauses joined by *and*; without any, every record matches.
  */
 clauses: Array<Clause>, 
 /**
- * Conditions as a person writes them, see `docs/conditions.md`. They are joined with the
- * clauses by *and*.
+ * Typed conditions, see `docs/conditions.md`. They are joined with the clauses by *and*.
  */
 conditions?: Array<string>, 
 /**
@@ -25,12 +24,12 @@ conditions?: Array<string>,
  */
 zone: string | null, 
 /**
- * Rows of each top list.
+ * The number of rows in each top list.
  */
 top: number, 
 /**
- * The field by which the histogram is stacked. In its place, `status_class` stands for the
- * level of error-log lines and the action of firewall events.
+ * The field by which the histogram is stacked. For error-log lines, `status_class` means the
+ * level, and for firewall events the action.
  */
 stack: string, 
 /**
@@ -43,17 +42,16 @@ buckets: number,
  */
 kind?: RecordKind, 
 /**
- * A kind of records whose histogram is laid over that of the report. With firewall events come
- * the lines of error logs that are blocks, each in a group for what was done to the request.
+ * A kind of records whose histogram is laid over the report's. Firewall events also bring the
+ * blocks in error logs, with a group for each effect on the request.
  */
 overlay?: RecordKind, 
 /**
- * How far the clock of the overlaid records is ahead of that of the report, in seconds.
+ * How far the clock of the overlaid records is ahead of the report's, in seconds.
  */
 overlay_ahead_s?: number, 
 /**
- * The field whose values are to be grouped: `status_class` or a field's name, but neither
- * the time nor a number.
+ * The field to group by: `status_class` or a field's name, but neither the time nor a number.
  */
 group?: string, 
 /**

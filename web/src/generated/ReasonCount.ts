@@ -2,7 +2,7 @@
 import type { GoodReason } from "./GoodReason";
 
 /**
- * A number of clients with a reason.
+ * The number of clients with a reason.
  */
 export type ReasonCount = { 
 /**
@@ -10,6 +10,6 @@ export type ReasonCount = {
  */
 reason: GoodReason, 
 /**
- * The clients.
+ * The number of clients.
  */
 keys: number, };

@@ -10,7 +10,7 @@ export type ReplayedKey = {
  */
 key: string, 
 /**
- * All of its bytes in hexadecimal, if some are not UTF-8.
+ * All bytes of the key in hexadecimal, if some are not UTF-8.
  */
 key_hex?: string, 
 /**
@@ -18,7 +18,7 @@ key_hex?: string,
  */
 limit?: string, 
 /**
- * `rejected` if one of its requests was, `passed` if none, or `unknown`.
+ * `rejected` if one of its requests was, `passed` if none was, otherwise `unknown`.
  */
 verdict: Verdict, 
 /**
@@ -34,15 +34,15 @@ source: string,
  */
 line: number, 
 /**
- * The highest count without a limit, in requests.
+ * The highest count that it reached without a limit, in requests.
  */
 peak: number, 
 /**
- * The lowest and highest that the peak can be, if it is not known exactly.
+ * The minimum and maximum of the peak, if it is not known exactly.
  */
 peak_range?: [number, number], 
 /**
- * The peak less the limit; positive if it is over.
+ * The peak minus the limit; positive if it is over.
  */
 margin: number, 
 /**
@@ -58,6 +58,6 @@ delayed: number,
  */
 rejected: number, 
 /**
- * Cannot be told.
+ * Unknown.
  */
 undecided: number, };

@@ -10,7 +10,7 @@ import type { Step } from "./Step";
 import type { Suggestion } from "./Suggestion";
 
 /**
- * What a rule would have done.
+ * The result of a rule.
  */
 export type ReplayedRule = { 
 /**
@@ -22,19 +22,19 @@ name: string,
  */
 family: string, 
 /**
- * What it is, in the words of its software.
+ * The action of the rule, in the terms of its software.
  */
 description: string, 
 /**
- * How far the verdicts can be relied on.
+ * How reliable the verdicts are.
  */
 exactness: Exactness, 
 /**
- * What limits them, each a sentence. Left out if nothing does.
+ * The limits of the verdicts, each a sentence. Left out if there are none.
  */
 notes?: Array<string>, 
 /**
- * The parts of the rule that were not followed, each a sentence. Left out if there are none.
+ * The parts of the rule that the replay ignored, each a sentence. Left out if there are none.
  */
 not_followed?: Array<string>, 
 /**
@@ -42,11 +42,11 @@ not_followed?: Array<string>,
  */
 keys: KeyCounts, 
 /**
- * The numbers of requests that the rule saw.
+ * The numbers of requests that the rule evaluated.
  */
 requests: RequestCounts, 
 /**
- * The keys that tripped it or may have, the highest margin first.
+ * The keys that tripped the rule or may have, in descending order of margin.
  */
 trips: Array<ReplayedKey>, 
 /**
@@ -54,22 +54,22 @@ trips: Array<ReplayedKey>,
  */
 closest: Array<ReplayedKey>, 
 /**
- * What other settings would have caught. Left out if that is not known.
+ * The requests that other settings would have caught. Left out if unknown.
  */
 steps?: Array<Step>, 
 /**
- * What every burst would have caught, if it was asked for.
+ * What every burst would have caught, if requested.
  */
 curve?: LimitCurve, 
 /**
- * The burst that the peaks argue for, if it was asked for.
+ * The burst that the peaks suggest, if requested.
  */
 suggestion?: Suggestion, 
 /**
- * Bans, in their order.
+ * The bans, in order.
  */
 bans: Array<Ban>, 
 /**
- * Alerts, in their order.
+ * The alerts, in order.
  */
 alerts: Array<Alert>, };

@@ -12,20 +12,20 @@ import type { TimeRange } from "./TimeRange";
 import type { TopRow } from "./TopRow";
 
 /**
- * Everything that is known about the records that pass a filter.
+ * The statistics of the records that match a filter.
  *
  * `lines = records + unparsed_lines + too_long_lines + directive_lines` always holds. `records`
- * counts the lines that were parsed, of all kinds. A report is about the records of one `kind`:
- * `matching` counts those of them that match the filter, and all members after `bytes_read` are
- * about these only.
+ * counts the parsed lines of all kinds. A report is about the records of one `kind`. `matching`
+ * counts those of them that match the filter, and all members after `bytes_read` are only about
+ * these.
  */
 export type Report = { 
 /**
- * Lines of all kinds.
+ * The number of lines of all kinds.
  */
 lines: number, 
 /**
- * Lines that were parsed.
+ * The number of parsed lines.
  */
 records: number, 
 /**
@@ -33,43 +33,43 @@ records: number,
  */
 kind: RecordKind, 
 /**
- * The records of each kind that the data set has.
+ * The number of records of each kind in the data set.
  */
 kinds: Array<KindCount>, 
 /**
- * Records of the kind that match the filter.
+ * The number of records of the kind that match the filter.
  */
 matching: number, 
 /**
- * Lines that do not match the format.
+ * The number of lines that do not match the format.
  */
 unparsed_lines: number, 
 /**
- * Lines over the length limit, which are skipped.
+ * The number of lines over the length limit, which are skipped.
  */
 too_long_lines: number, 
 /**
- * Lines that describe others, such as `#Fields:` of W3C.
+ * The number of lines that describe others, such as `#Fields:` of W3C.
  */
 directive_lines: number, 
 /**
- * Bytes read from the sources, after decompression.
+ * The number of bytes read from the sources, after decompression.
  */
 bytes_read: number, 
 /**
- * Sum of the response sizes of the matching records, in bytes.
+ * The sum of the response sizes of the matching records, in bytes.
  */
 bytes_sent: number, 
 /**
- * Matching records with a status of 400 to 599.
+ * The number of matching records with a status of 400 to 599.
  */
 errors: number, 
 /**
- * The format the lines were read with.
+ * The format of the lines.
  */
 format: Format, 
 /**
- * The records of each format, the format with the most records first. `records` is their sum.
+ * The number of records in each format, in descending order. `records` is their sum.
  */
 formats: Array<FormatCount>, 
 /**
@@ -81,13 +81,12 @@ time: TimeRange,
  */
 histogram: Histogram | null, 
 /**
- * The records that the query overlays, with the same buckets as `histogram`; `null`
- * if the query overlays none, or if one of the kinds has no matching record.
+ * The overlaid records, with the same buckets as `histogram`; `null` if the query has no
+ * overlay, or if one of the kinds has no matching record.
  */
 overlay?: Histogram, 
 /**
- * Number of distinct values by field. If the field is in `estimated`, there are at least as
- * many.
+ * The number of distinct values of each field. A lower bound if the field is in `estimated`.
  */
 distinct: { [key in string]: number }, 
 /**
@@ -119,40 +118,40 @@ wait_time?: Quantiles,
  */
 body_time?: Quantiles, 
 /**
- * Fields whose lists or quantiles are estimates, because memory ran out for them. All fields
- * if `filter_estimated`.
+ * The fields whose lists or quantiles are estimates, because memory ran out for them. All
+ * fields if `filter_estimated`.
  */
 estimated: Array<string>, 
 /**
- * For each list with a remainder: the largest number of records that a value without an own
- * count can have.
+ * For each list with a remainder, the maximum number of records of a value without its own
+ * count.
  */
 unlisted_max?: { [key in string]: number }, 
 /**
- * Whether the filter could not be decided for values that came after memory ran out, so that
- * all numbers are estimates.
+ * Whether memory ran out for values that the filter depends on, so that all numbers are
+ * estimates.
  */
 filter_estimated?: boolean, 
 /**
- * Sums that say nothing, as no format of the log has their field: `bytes_sent`, `errors`.
- * They are 0 here and in every list, and are left out where people read them.
+ * The sums without meaning, because no format of the log has their field: `bytes_sent`,
+ * `errors`. They are 0 here and in all lists, and are not shown to people.
  */
 absent: Array<string>, 
 /**
- * Fields in the conditions that no format of this kind has, so that no record of the kind
- * has a value of them.
+ * The fields of the conditions that no format of this kind has, so that no record of the kind
+ * has a value.
  */
 missing_fields?: Array<string>, 
 /**
- * Sources that were not read whole, so that the numbers lack the rest of them. Left out if
+ * The sources that were not read completely, so that the numbers lack the rest. Left out if
  * all were, or are still being read.
  */
 incomplete?: Array<IncompleteSource>, 
 /**
- * The records of each value of the field that the query groups by.
+ * The records of each value of the field to group by.
  */
 group?: Group, 
 /**
- * What has changed since the period before, if the query compares two.
+ * The changes since the previous period, if the query compares periods.
  */
 compare?: Comparison, };

@@ -19,8 +19,8 @@ rule: ReplayedRule,
  */
 curve?: LimitCurve, 
 /**
- * What other rates and bursts would have caught, if it was asked for and the rule is a single
- * limit of nginx.
+ * What other rates and bursts would have caught, if the question asks for it and the rule is a
+ * single limit of nginx.
  */
 grid?: LimitGrid, 
 /**
@@ -28,6 +28,6 @@ grid?: LimitGrid,
  */
 collateral?: Collateral, 
 /**
- * The records with values that were not kept, which were left out.
+ * The number of records that were left out, because a value of theirs was not kept.
  */
 unknown_records: number, };

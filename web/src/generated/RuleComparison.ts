@@ -3,7 +3,7 @@ import type { KeySet } from "./KeySet";
 import type { RuleSide } from "./RuleSide";
 
 /**
- * The keys that two rules catch. The counts are those of all keys; lists have the first 500.
+ * The keys that two rules catch. The counts include all keys; the lists have the first 500.
  */
 export type RuleComparison = { 
 /**

@@ -2,7 +2,7 @@
 import type { RuleText } from "./RuleText";
 
 /**
- * What a question about rules asks beyond the replay.
+ * The parts of a question about rules beyond the replay.
  */
 export type RuleDetails = { 
 /**
@@ -14,6 +14,6 @@ grid?: boolean,
  */
 good_networks?: Array<string>, 
 /**
- * Another text of rules, to compare with.
+ * Another text of rules to compare with.
  */
 against?: RuleText, };

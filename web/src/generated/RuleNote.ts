@@ -2,7 +2,7 @@
 import type { RulePlace } from "./RulePlace";
 
 /**
- * A remark on a place in the text of a rule.
+ * A note on a part of a rule's text.
  */
 export type RuleNote = { 
 /**
@@ -10,6 +10,6 @@ export type RuleNote = {
  */
 message: string, 
 /**
- * The place that it is about.
+ * The part of the text.
  */
 place: RulePlace, };

@@ -13,14 +13,14 @@ line: number,
  */
 column: number, 
 /**
- * Its first character in the text, counted in Unicode characters from 0.
+ * The position of its first character in the text, counted in Unicode characters from 0.
  */
 start: number, 
 /**
- * The character after it. It is `start` if something is missing there.
+ * The position after its last character. It equals `start` if something is missing there.
  */
 end: number, 
 /**
- * The line, or the part of it around the place, and below it a mark at the place.
+ * The line, or the part of it around the place, and below it a marker.
  */
 excerpt: string, };

@@ -5,14 +5,14 @@
  */
 export type RuleText = { 
 /**
- * The text, as the rule's own software reads it.
+ * The text, in the notation of the rule's own software.
  */
 text: string, 
 /**
- * The name of a rule whose text has none.
+ * The name for a rule whose text has none.
  */
 name?: string, 
 /**
- * The name of the family; recognised by the text if it is left out.
+ * The name of the family. If left out, the text determines it.
  */
 family?: string, };

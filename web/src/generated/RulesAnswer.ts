@@ -4,7 +4,7 @@ import type { RuleComparison } from "./RuleComparison";
 import type { RuleNote } from "./RuleNote";
 
 /**
- * The answer to a panel: what each rule of its text would have done.
+ * The answer to a question about rules: what each rule would have done.
  */
 export type RulesAnswer = { 
 /**
@@ -12,12 +12,11 @@ export type RulesAnswer = {
  */
 rules: Array<RuleAnswer>, 
 /**
- * What of the text was not understood. The rules are replayed without it.
+ * The parts of the text that were not understood. The rules are replayed without them.
  */
 notes: Array<RuleNote>, 
 /**
- * The keys that the rules catch beside those of another text, if the question names one that
- * can be replayed.
+ * The comparison with the keys of another text, if the question has one that can be replayed.
  */
 comparison?: RuleComparison, 
 /**

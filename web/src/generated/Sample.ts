@@ -13,14 +13,14 @@ source: string,
  */
 line: number, 
 /**
- * The column at which the line differs from the format, in bytes from 1.
+ * The first column at which the line does not match the format, in bytes from 1.
  */
 column: number, 
 /**
- * Why, as a phrase: what was expected there.
+ * The text that the format expects there, as a phrase.
  */
 reason: string, 
 /**
- * The line, cut to 1 KiB, with U+FFFD for bytes that are no UTF-8.
+ * The line, cut to 1 KiB, with U+FFFD for bytes that are not UTF-8.
  */
 text: string, };

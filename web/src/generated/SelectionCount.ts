@@ -2,7 +2,7 @@
 import type { RecordKind } from "./RecordKind";
 
 /**
- * The number of records that a query selects, at one moment.
+ * The number of records that a query selects at one moment.
  */
 export type SelectionCount = { 
 /**
@@ -10,11 +10,11 @@ export type SelectionCount = {
  */
 kind: RecordKind, 
 /**
- * The records of the kind that match the filter.
+ * The number of records of the kind that match the filter.
  */
 matching: number, 
 /**
- * All records of the kind.
+ * The number of all records of the kind.
  */
 records: number, 
 /**

@@ -9,6 +9,6 @@ export type SessionCreated = {
  */
 id: string, 
 /**
- * The id of the session that made room for it, if the limit of sessions was reached.
+ * The id of the session that was ended to make room, if the limit of sessions was reached.
  */
 displaced?: string, };

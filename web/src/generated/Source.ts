@@ -8,7 +8,7 @@ import type { SourceState } from "./SourceState";
  */
 export type Source = { 
 /**
- * Its number in the session, by which it can be removed. No other source ever has it.
+ * Its number in the session, by which it can be removed. Numbers are never reused.
  */
 number: number, 
 /**
@@ -16,8 +16,8 @@ number: number,
  */
 file: string, 
 /**
- * What the page has made of the first and the last bytes of an uploaded file, to recognise it;
- * `null` for other sources.
+ * The text that the page computed from an uploaded file's first and last bytes, to recognise
+ * it; `null` for other sources.
  */
 fingerprint: string | null, 
 /**
@@ -25,11 +25,11 @@ fingerprint: string | null,
  */
 name: string, 
 /**
- * How far it is.
+ * How far it has been read.
  */
 state: SourceState, 
 /**
- * Bytes of the source that are parsed. For a compressed source, compressed bytes.
+ * The number of parsed bytes of the source; for a compressed source, of compressed bytes.
  */
 bytes_done: number, 
 /**
@@ -37,38 +37,39 @@ bytes_done: number,
  */
 bytes_total: number | null, 
 /**
- * Lines read.
+ * The number of lines read.
  */
 lines: number, 
 /**
- * Lines that were parsed.
+ * The number of parsed lines.
  */
 records: number, 
 /**
- * Whether its records were never lines, as those of a gateway; `lines` counts the records then.
+ * Whether its records never were lines, such as those of a gateway. If so, `lines` counts the
+ * records.
  */
 records_only?: boolean, 
 /**
- * Lines that do not match the format.
+ * The number of lines that do not match the format.
  */
 unparsed_lines: number, 
 /**
- * Lines over the length limit.
+ * The number of lines over the length limit.
  */
 too_long_lines: number, 
 /**
- * The format its lines are read with, once that is known.
+ * The format of its lines, if it is known.
  */
 format: Format | null, 
 /**
- * The records of each format, the format with the most records first; usually there is one.
+ * The number of records in each format, in descending order; usually there is one.
  */
 formats: Array<FormatCount>, 
 /**
- * Share of the first lines that match that format, 0 to 1.
+ * The fraction of the first lines that match the format, 0 to 1.
  */
 format_share: number | null, 
 /**
- * Why it failed or what is odd about it.
+ * Why it failed, or what is unusual about it.
  */
 message: string | null, };

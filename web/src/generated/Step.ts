@@ -9,10 +9,10 @@ export type Step = {
  */
 setting: string, 
 /**
- * The keys that would have tripped the rule.
+ * The number of keys that would have tripped the rule.
  */
 tripped: number, 
 /**
- * The keys for which it cannot be told.
+ * The number of keys whose outcome is unknown.
  */
 undecided: number, };

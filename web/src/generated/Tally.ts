@@ -5,14 +5,14 @@
  */
 export type Tally = { 
 /**
- * Number of records.
+ * The number of records.
  */
 count: number, 
 /**
- * Sum of their response sizes in bytes.
+ * The sum of their response sizes, in bytes.
  */
 bytes_sent: number, 
 /**
- * How many of them have a status of 400 to 599.
+ * The number of records with a status of 400 to 599.
  */
 errors: number, };

@@ -5,36 +5,37 @@
  */
 export type TopRow = { 
 /**
- * The value as the log has it; bytes that are not UTF-8 are shown as U+FFFD.
+ * The value as logged. Bytes that are not UTF-8 are shown as U+FFFD.
  */
 value: string, 
 /**
- * The bytes of the value in hexadecimal, if `value` had to replace some.
+ * The bytes of the value in hexadecimal, if some are not UTF-8.
  */
 value_hex?: string, 
 /**
- * Whether this is the remainder: the values that came after memory ran out.
+ * Whether this is the remainder: all values that came after memory ran out.
  */
 remainder?: boolean, 
 /**
- * Whether this stands for the records without the field; `value` is [`crate::NO_VALUE`] then.
+ * Whether this stands for the records without the field. If so, `value` is
+ * [`crate::NO_VALUE`].
  */
 absent?: boolean, 
 /**
- * The largest number of records that have this value but are counted in the remainder: they
- * came after memory ran out, before the value turned out to be frequent. Missing if the
+ * The maximum number of records with this value that are counted in the remainder instead.
+ * They came after memory ran out, before the value turned out to be frequent. Missing if the
  * count is exact.
  */
 uncounted_max?: number, 
 /**
- * Number of records.
+ * The number of records.
  */
 count: number, 
 /**
- * Sum of their response sizes in bytes.
+ * The sum of their response sizes, in bytes.
  */
 bytes_sent: number, 
 /**
- * How many of them have a status of 400 to 599.
+ * The number of records with a status of 400 to 599.
  */
 errors: number, };

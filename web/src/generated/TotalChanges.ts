@@ -6,18 +6,18 @@ import type { TotalChange } from "./TotalChange";
  */
 export type TotalChanges = { 
 /**
- * Records that match the filter.
+ * The number of records that match the filter.
  */
 matching: TotalChange, 
 /**
- * Those of them with a status of 400 to 599.
+ * The number of these with a status of 400 to 599.
  */
 errors: TotalChange, 
 /**
- * Sum of their response sizes, in bytes.
+ * The sum of their response sizes, in bytes.
  */
 bytes_sent: TotalChange, 
 /**
- * Number of distinct clients; lower bounds if the list of clients is estimated.
+ * The number of distinct clients; a lower bound if the list of clients is estimated.
  */
 clients: TotalChange, };

@@ -6,7 +6,7 @@ import type { Failure } from "./Failure";
  */
 export type UploadReply = { "type": "ready", 
 /**
- * Which file.
+ * The file.
  */
 file: string, 
 /**
@@ -18,19 +18,19 @@ offset: number,
  */
 window_bytes: number, } | { "type": "joined", 
 /**
- * Which file.
+ * The file.
  */
 file: string, } | { "type": "ack", 
 /**
- * Which file.
+ * The file.
  */
 file: string, 
 /**
- * In bytes.
+ * The offset in bytes.
  */
 offset: number, } | { "type": "done", 
 /**
- * Which file.
+ * The file.
  */
 file: string, 
 /**
@@ -38,6 +38,6 @@ file: string,
  */
 offset: number, } | { "type": "error", 
 /**
- * What went wrong.
+ * The error.
  */
 error: Failure, };

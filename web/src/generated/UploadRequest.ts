@@ -9,11 +9,11 @@ export type UploadRequest = { "type": "begin",
  */
 file: string, 
 /**
- * The file's name, to show.
+ * The file's name, for display.
  */
 name: string, 
 /**
- * Its size in bytes; null if the file is growing, until `end` gives its size.
+ * Its size in bytes; null if the file is growing, until `end` states its size.
  */
 bytes_total: number | null, 
 /**
@@ -22,16 +22,16 @@ bytes_total: number | null,
  */
 continues?: string, 
 /**
- * A short text made of the file's first and last bytes, by which the page recognises the
- * file later: at most 64 bytes. It is returned in [`crate::Source`].
+ * A short text computed from the file's first and last bytes, by which the page recognises
+ * the file later: at most 64 bytes. It is returned in [`crate::Source`].
  */
 fingerprint?: string, } | { "type": "join", 
 /**
- * Which file; another connection has started it.
+ * The file, which another connection has begun.
  */
 file: string, } | { "type": "block", 
 /**
- * Which file.
+ * The file.
  */
 file: string, 
 /**
@@ -39,10 +39,10 @@ file: string,
  */
 offset: number, } | { "type": "end", 
 /**
- * Which file.
+ * The file.
  */
 file: string, } | { "type": "cancel", 
 /**
- * Which file.
+ * The file.
  */
 file: string, };

@@ -9,6 +9,6 @@ export type ValueShare = {
  */
 value: string, 
 /**
- * The requests.
+ * The number of requests.
  */
 requests: number, };

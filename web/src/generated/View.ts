@@ -6,11 +6,11 @@ import type { Source } from "./Source";
 import type { Window } from "./Window";
 
 /**
- * One snapshot of a session.
+ * A snapshot of a session.
  */
 export type View = { 
 /**
- * The id of the query that this answers; 0 before any was asked.
+ * The id of the query that this answers; 0 before the first query.
  */
 query: number, 
 /**
@@ -18,15 +18,15 @@ query: number,
  */
 filter?: NormalFilter, 
 /**
- * True when every source has ended, so that nothing more will change by itself.
+ * Whether every source has ended, so that nothing more changes by itself.
  */
 complete: boolean, 
 /**
- * The sources in the order they were begun.
+ * The sources, in the order in which they were begun.
  */
 sources: Array<Source>, 
 /**
- * The answer over all that was parsed so far.
+ * The report on everything parsed so far.
  */
 report: Report, 
 /**
@@ -34,11 +34,11 @@ report: Report,
  */
 samples: Array<Sample>, 
 /**
- * Bytes that the data set occupies in memory.
+ * The memory of the data set, in bytes.
  */
 memory_bytes: number, 
 /**
- * The ceiling the user set for them.
+ * The memory limit that the user set, in bytes.
  */
 memory_bytes_max: number, 
 /**
@@ -46,6 +46,6 @@ memory_bytes_max: number,
  */
 window: Window | null, 
 /**
- * Sentences the reader of the numbers should know, such as mixed time offsets.
+ * Notes for readers of the numbers, such as mixed time offsets.
  */
 notes: Array<string>, };

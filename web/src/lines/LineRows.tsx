@@ -21,7 +21,7 @@ interface Props {
   list: LineList;
   /** The id of the element, which tells its rows from those of other lists. */
   id: string;
-  /** The number of the line that is looked at. */
+  /** The number of the active line. */
   active: number;
   onActivate: (line: number) => void;
 }
@@ -32,7 +32,7 @@ export function LineRows({ list, id, active, onActivate }: Props) {
   const frame = useRef<HTMLDivElement>(null);
   const size = useSize(frame);
   const [top, setTop] = useState(0);
-  /** The position of the scrollbar that was set here, which is no gesture. */
+  /** The scroll position that `moveTo` has set, whose event is not a gesture of the person. */
   const own = useRef(0);
   const of = { total: total ?? 0, viewport: size?.height ?? 0 };
   const shownTop = Math.min(top, lastTop(of));

@@ -8,10 +8,10 @@ import { LineRows } from "./LineRows";
 import { LineText } from "./LineText";
 import type { ShownLine } from "./shown";
 
-/** How long a button says what it has done. */
+/** How long a button shows what it has done. */
 const DONE_MS = 2_500;
 
-/** The most characters of the line that is looked at. */
+/** The most characters of the active line. */
 const WHOLE_MAX = 1 << 16;
 
 interface Props {
@@ -22,7 +22,7 @@ interface Props {
   hasStories?: boolean;
 }
 
-/** The lines of a selection, with what can be done with them. */
+/** The lines of a selection, and the actions on them. */
 export function LinesView({ of: panel, id, hasStories = false }: Props) {
   const [active, setActive] = useState(0);
   const { total, shown, messages, refusal, isEstimated, selection } = panel.list.lines.value;
@@ -49,7 +49,7 @@ export function LinesView({ of: panel, id, hasStories = false }: Props) {
   );
 }
 
-/** The line that is looked at, in full. */
+/** The active line, in full. */
 function Whole({ of: line, hasStory }: { of: ShownLine; hasStory: boolean }) {
   return (
     <p class="line-whole" data-testid="line-whole">

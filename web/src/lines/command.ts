@@ -1,13 +1,14 @@
-/** The command that prints the lines of a selection. */
+/** The commands that print what is on the screen. */
 
+import type { RecordKind } from "../generated/RecordKind";
 import type { Source } from "../generated/Source";
 import { conditionsOf } from "../state/conditionText";
 import { DEFAULT_QUESTION, type Question } from "../state/state";
 
-/** A member of an archive, which is named behind it. */
+/** The name of a member of an archive: the path of the archive, a slash, and that of the member. */
 const MEMBER = /^(.*\.(?:zip|tar|tgz|txz|tbz2?|tar\.[a-z0-9]+))\/./i;
 
-/** The name of standard input, and how a command names it. */
+/** The name of a source that was read from standard input, which a command calls `-`. */
 const STDIN = "standard input";
 
 /** The part of a question that selects records. */
@@ -18,13 +19,27 @@ export function grepCommand(selection: Selection, sources: readonly Source[]): s
   const files = filesOf(sources);
   const wheres = conditionsOf(selection);
   const hasUnparsed = sources.some((source) => source.unparsed_lines + source.too_long_lines > 0);
-  // Without a condition it would print the lines that are no records too.
-  if (wheres.length === 0 && hasUnparsed) wheres.push(ANY_RECORD);
+  // Without a condition `weir grep` would print the lines that are not records too.
+  if (wheres.length === 0 && hasUnparsed)
+    return ["weir export --to lines", ...operandsOf(files)].join(" ");
   const parts = ["weir grep"];
   if (files.length > 1) parts.push("--no-filename");
   parts.push(...selecting(selection.zone, wheres));
-  // A pattern, so that the first file is not taken for one.
-  parts.push("-e ''", "--", ...files.map(shellQuoted));
+  // An empty pattern, so that the first file is not taken for the pattern.
+  parts.push("''", ...operandsOf(files));
+  return parts.join(" ");
+}
+
+/** The command that writes the fields of the records that a question selects to the file `output`. */
+export function exportCommand(
+  selection: Selection,
+  kind: RecordKind,
+  sources: readonly Source[],
+  output: string,
+): string {
+  const parts = [`weir export --output ${shellQuoted(output)}`, kindOption(kind)];
+  parts.push(...selecting(selection.zone, conditionsOf(selection)));
+  parts.push(...operandsOf(filesOf(sources)));
   return parts.join(" ");
 }
 
@@ -32,11 +47,11 @@ export function grepCommand(selection: Selection, sources: readonly Source[]): s
 export function reportCommand(question: Question, sources: readonly Source[]): string {
   const { zone, kind, stack, top } = question;
   const parts = ["weir report"];
-  if (kind !== null) parts.push(`--kind ${kind.replaceAll("_", "-")}`);
+  if (kind !== null) parts.push(kindOption(kind));
   if (stack !== DEFAULT_QUESTION.stack) parts.push(`--stack ${shellQuoted(stack)}`);
   if (top !== DEFAULT_QUESTION.top) parts.push(`--top ${top}`);
   parts.push(...selecting(zone, conditionsOf(question)));
-  parts.push("--", ...filesOf(sources).map(shellQuoted));
+  parts.push(...operandsOf(filesOf(sources)));
   return parts.join(" ");
 }
 
@@ -46,8 +61,15 @@ function selecting(zone: string | null, wheres: readonly string[]): string[] {
   return zone === null ? options : [`--tz ${shellQuoted(zone)}`, ...options];
 }
 
-/** A condition that every record meets. */
-const ANY_RECORD = "status=(none) or status!=(none)";
+function kindOption(kind: RecordKind): string {
+  return `--kind ${kind.replaceAll("_", "-")}`;
+}
+
+/** The files as the last words of a command, after `--` if one of them looks like an option. */
+function operandsOf(files: readonly string[]): string[] {
+  const isOption = (file: string) => file.startsWith("-") && file !== "-";
+  return [...(files.some(isOption) ? ["--"] : []), ...files.map(shellQuoted)];
+}
 
 /** The files to name, each once. */
 function filesOf(sources: readonly Source[]): string[] {

@@ -23,7 +23,7 @@ const REFRESH_MS = 1_000;
 /** The part of the data set whose lines are listed. */
 type QuestionOf = () => Question | null;
 
-/** A list of lines, and what can be done with it. */
+/** A list of lines, and the actions on it. */
 export class LinePanel {
   readonly list: LineList;
   private readonly reader: LineReader;
@@ -72,7 +72,7 @@ export class LinePanel {
     });
   }
 
-  /** Takes a reply to one of the questions. */
+  /** Handles a reply to one of the questions. */
   take(reply: LinesReply): void {
     this.reader.take(reply);
     this.copier.take(reply);

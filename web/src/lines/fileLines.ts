@@ -59,7 +59,7 @@ function hasLine(bytes: Uint8Array, from: number): boolean {
 }
 
 function lineAt(bytes: Uint8Array<ArrayBuffer>, before: number, from: number): FileLine | null {
-  // NUL bytes before a line, and the mark of UTF-8, are no part of it.
+  // NUL bytes before a line, and the mark of UTF-8, are not part of it.
   const mayFollow = before === from || [LINE_FEED, 0, 0xbf].includes(bytes[before] ?? -1);
   if (!mayFollow || from >= bytes.length) return null;
   const end = endOf(bytes, from) ?? bytes.length;

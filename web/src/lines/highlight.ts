@@ -66,7 +66,7 @@ function time(text: string): Span | null {
   return match && { start: match.index, end: match.index + match[0].length, mark: "time" };
 }
 
-/** The method with the path behind it, or the path alone. */
+/** The method and the path after it, or the path alone. */
 function request(text: string, { method, path }: SelectedLine): Span | null {
   if (method && path) {
     const both = literal(text, `${method} ${path}`, "request", 0);

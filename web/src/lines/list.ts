@@ -76,7 +76,7 @@ export class LineList {
     void this.fetch(first - (first % WINDOW), true);
   }
 
-  /** Gives up everything. */
+  /** Cancels the current question and forgets all lines. */
   close(): void {
     this.reader.stop();
     this.current.value = { ...NO_LINES, selection: this.current.value.selection };
@@ -99,7 +99,7 @@ export class LineList {
   private async fetch(from: number, isNew: boolean): Promise<void> {
     this.isReading = true;
     const read = await this.reader.read(from, WINDOW);
-    // Another question goes on.
+    // A newer question has replaced this one.
     if (read === null) return;
     this.isReading = false;
     if (read.answer === null) {
@@ -190,7 +190,7 @@ async function linesOf(
   return found;
 }
 
-/** Whether a text can be the line of a record: an address is in it as it is. */
+/** Whether a text can be the line of a record: it has to contain the client's address, if any. */
 function shows({ client }: SelectedLine, text: string): boolean {
   return !client || !/^[\d.]+$|^[\da-f:.]*:[\da-f:.]+$/i.test(client) || text.includes(client);
 }

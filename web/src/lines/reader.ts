@@ -33,13 +33,13 @@ export class LineReader {
     });
   }
 
-  /** Gives up the question. */
+  /** Cancels the question. */
   stop(): void {
     this.settle?.(null);
     this.settle = null;
   }
 
-  /** Takes a reply, unless it is to an earlier question. */
+  /** Handles a reply, unless it is to an earlier question. */
   take({ panel, query, answer, error }: LinesReply): void {
     if (panel !== this.panel || (query !== null && query !== this.asked)) return;
     const settle = this.settle;

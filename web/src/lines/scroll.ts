@@ -27,7 +27,7 @@ export function isScaled({ total }: List): boolean {
   return total * LINE_HEIGHT > HEIGHT_MAX;
 }
 
-/** The line at the top, with a fraction, of a list that is scrolled to the top at most `lastTop`. */
+/** The line at the top, with a fraction, of a list that is scrolled to its end. */
 export function lastTop({ total, viewport }: List): number {
   return Math.max(0, total - viewport / LINE_HEIGHT);
 }

@@ -4,11 +4,11 @@ import type { SelectedLine } from "../generated/SelectedLine";
 
 /** A line of the selection. */
 export interface ShownLine {
-  /** Where it is and what it says. */
+  /** Its place and its fields. */
   line: SelectedLine;
   /** The line itself; `null` if it was not kept, or is still being read. */
   text: string | null;
-  /** Whether `text` is only the begin of it. */
+  /** Whether `text` is only the beginning of the line. */
   isCut: boolean;
   /** The bytes of `text`, if it had to replace some that are not UTF-8. */
   bytes?: Uint8Array<ArrayBuffer>;

@@ -120,7 +120,7 @@ function stepOf(key: string, at: number, stops: number): number | null {
   }
 }
 
-/** The curve takes the times as they are written, so that it is an estimate if they are coarse. */
+/** The curve uses the times as they are logged, so it is an estimate if they are coarse. */
 function stopText(stop: Stop, { one, many }: Props["noun"], isExact: boolean): string {
   const about = isExact ? "" : "about ";
   const keys = plural(stop.keys, one, many);

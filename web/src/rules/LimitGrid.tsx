@@ -16,7 +16,7 @@ interface Props {
   noun: { one: string; many: string };
 }
 
-/** What every burst would catch at every rate, and what the log argues for. */
+/** The keys or requests that each rate and burst would catch, and the setting that is suggested. */
 export function LimitGrid({ grid, noun }: Props) {
   const [measure, setMeasure] = useState<Measure>("keys");
   const [active, setActive] = useState<[number, number]>(grid.own);
@@ -103,7 +103,7 @@ interface SwitchProps {
   onChange: (measure: Measure) => void;
 }
 
-/** What the colour stands for. */
+/** Chooses the number that the colour stands for. */
 function MeasureSwitch({ measure, many, onChange }: SwitchProps) {
   const option = (value: Measure, label: string) => (
     <label>
@@ -128,7 +128,7 @@ interface AdviceProps extends Props {
   advice: LimitAdvice;
 }
 
-/** The setting that the log argues for, and who is next to it. */
+/** The suggested setting, the busiest human within it, and the slowest attack over it. */
 function Advice({ advice, grid, noun }: AdviceProps) {
   const rate = grid.rates[grid.own[0]]!.setting;
   const { suggestion, busiest_human, slowest_attack } = advice;

@@ -24,7 +24,7 @@ interface Props {
   slot: Slot;
 }
 
-/** What one rule would have done. */
+/** The effect that one rule would have had. */
 export function RuleResult({ answer, hasName, slot }: Props) {
   const { rule, curve, collateral, unknown_records } = answer;
   const limit = useLimit(answer, slot);
@@ -97,7 +97,7 @@ function useLimit({ curve }: RuleAnswer, slot: Slot) {
   const [moved, setMoved] = useState<{ burst: number; from: number } | null>(null);
   // A line that was moved stays until the rule has its burst.
   const burst = moved !== null && moved.from === own ? moved.burst : own;
-  // Or it would stand there again once the rule is changed back.
+  // Otherwise the line would return to its old place once the rule is changed back.
   // biome-ignore lint/correctness/useExhaustiveDependencies: it is about the change of the rule
   useLayoutEffect(() => setMoved(null), [own]);
   return {

@@ -13,7 +13,7 @@ import { RuleResult } from "./RuleResult";
 import { PANEL_ID } from "./RulesLine";
 import { CAVEAT, keyWords } from "./words";
 
-/** What a rule of a firewall would have done with the requests. */
+/** The panel that replays the requests through a rule. */
 export function RulesPanel() {
   const [isOpen, setOpen] = useState(false);
   const { text, answer, isAnswered } = panel.value;
@@ -116,7 +116,7 @@ function FilterSwitch() {
   );
 }
 
-/** What of the text was not understood. */
+/** Notes on the parts of the text that were not understood. */
 function Notes({ notes }: { notes: RuleNote[] }) {
   if (notes.length === 0) return null;
   return (

@@ -39,7 +39,7 @@ export function filterRules(isFiltered: boolean): void {
   askAll();
 }
 
-/** Tries other rates and bursts, or no longer. */
+/** Starts or stops trying other rates and bursts. */
 export function showGrid(hasGrid: boolean): void {
   setLab({ hasGrid });
   ask(OWN);
@@ -51,7 +51,7 @@ export function applySetting(rate: string, burst: number): void {
   if (text !== null) tryRule(withBurst(withRate(text, rate), burst));
 }
 
-/** Opens the place of another rule, with this text in it. */
+/** Shows another rule beside that of the panel, with this text. */
 export function compareWith(text: string): void {
   setLab({ hasOther: true });
   if (text !== "") tryRule(text, OTHER);

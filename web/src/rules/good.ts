@@ -39,8 +39,8 @@ export function goodAbove({ peaks }: Collateral, burst: number): number {
 }
 
 /**
- * `It would catch 14 clients, 3 of them good: 1 signed in, 2 search crawlers.` With `burst`, what
- * that one would catch, as the times are written.
+ * `It would catch 14 clients, 3 of them good: 1 signed in, 2 search crawlers.` With `burst`, the
+ * sentence is about that burst, and the times are taken as they are logged.
  */
 export function collateralText(
   answer: RuleAnswer,

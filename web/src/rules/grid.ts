@@ -4,7 +4,7 @@ import { count, plural, trimmed } from "../format/number";
 import type { LimitGrid } from "../generated/LimitGrid";
 import type { Suggestion } from "../generated/Suggestion";
 
-/** What the colour of a cell stands for. */
+/** The number that the colour of a cell stands for. */
 export type Measure = "keys" | "requests";
 
 interface Noun {
@@ -12,7 +12,7 @@ interface Noun {
   many: string;
 }
 
-/** How dark a cell is, from 0 to 1: none is 0, and one is told from none. */
+/** The darkness of a cell, from 0 to 1. Only none is 0, so that one can be told from none. */
 export function shareOf(value: number, most: number): number {
   if (value === 0) return 0;
   return 0.12 + (0.88 * Math.log1p(value)) / Math.log1p(most);
@@ -60,7 +60,7 @@ export function cellAfter(
   }
 }
 
-/** Why the log argues for a burst. */
+/** Why a burst is suggested. */
 export function suggestionText(
   { keys, requests, highest_below, lowest_above }: Suggestion,
   { one, many }: Noun,

@@ -5,7 +5,7 @@ import type { ReplayedKey } from "../generated/ReplayedKey";
 import type { RuleAnswer } from "../generated/RuleAnswer";
 import type { Verdict } from "../generated/Verdict";
 
-/** What a burst catches. */
+/** A burst, and the numbers of keys and requests that it catches. */
 export interface Stop {
   burst: number;
   keys: number;
@@ -23,7 +23,7 @@ export function stopsOf({ rule, curve }: RuleAnswer): Stop[] {
   return at < 0 ? [...points, own] : [...points.slice(0, at), own, ...points.slice(at)];
 }
 
-/** The number of keys with a peak above a burst; at least that, if the curve has not all peaks. */
+/** The number of keys with a peak above a burst; at least that, if the curve lacks some peaks. */
 export function keysOver({ peaks }: LimitCurve, burst: number): number {
   let low = 0;
   let high = peaks.length;
@@ -53,7 +53,7 @@ export function burstAt(position: number): number {
   return Math.expm1(position);
 }
 
-/** What a burst would do with a key, whose peak may be known only as a range. */
+/** The verdict of a burst on a key, whose peak may be known only as a range. */
 export function verdictAt({ peak, peak_range }: ReplayedKey, burst: number): Verdict {
   const [lowest, highest] = peak_range ?? [peak, peak];
   if (lowest > burst) return "rejected";

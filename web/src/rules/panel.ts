@@ -60,7 +60,7 @@ export function showReply(reply: RulesReply): void {
   if (current) current.value = withReply(current.value, reply);
 }
 
-/** What a person asks of the panel beyond the replay. */
+/** The lab: what a person asks of the panel beyond the replay. */
 export interface Lab {
   /** Whether other rates and bursts are tried. */
   hasGrid: boolean;
@@ -75,7 +75,7 @@ const currentLab = signal<Lab>({ hasGrid: false, hasOther: false, networks: "" }
 /** What is asked beyond the replay, read-only. */
 export const lab: ReadonlySignal<Lab> = currentLab;
 
-/** Changes a part of it. */
+/** Changes a part of the lab. */
 export function setLab(part: Partial<Lab>): void {
   currentLab.value = { ...currentLab.value, ...part };
 }

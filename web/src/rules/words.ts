@@ -22,7 +22,7 @@ export const VERDICTS: Record<Verdict, string> = {
   unknown: "cannot be told",
 };
 
-/** What such a rule does not see. */
+/** The caveat of every replay. */
 export const CAVEAT = "Recorded traffic already reflects the limits that were in force.";
 
 const ADDRESS = /^(\d{1,3}(\.\d{1,3}){3}|[0-9a-fA-F:]*:[0-9a-fA-F:.]*)$/;

@@ -7,6 +7,9 @@ import { canAsk } from "../state/state";
 import { question, state } from "../state/store";
 import { withoutLines } from "../state/withoutLines";
 import {
+  COMMANDS,
+  type CommandName,
+  chosenFormat,
   commandOf,
   copyCommand,
   outcome,
@@ -21,6 +24,8 @@ import { type RowFormat, rowsAddress } from "./rows";
 import { useMenu } from "./useMenu";
 
 const MENU_ID = "save-menu";
+
+const TOO_LONG = "the filter is too long for an address: copy the command";
 
 /** Saves what is on the screen: its rows, its lines, its chart, or the command that prints it. */
 export function SaveMenu({ report }: { report: Report }) {
@@ -142,17 +147,26 @@ function Menu({ report, close }: MenuProps) {
         choose={() => void savePicture(report, "svg")}
       />
       <Separator />
-      {(["report", "grep"] as const).map((command) => (
-        <Item
-          key={command}
-          id={`save-${command}`}
-          label={`Copy as weir ${command}`}
-          hint={visible(commandOf(command))}
-          problem={null}
-          choose={() => void copyCommand(command)}
-        />
+      {COMMANDS.map((name) => (
+        <Command key={name} name={name} report={report} />
       ))}
     </div>
+  );
+}
+
+/** A command to copy: the report, its lines, or its rows in the format that was chosen last. */
+function Command({ name, report }: { name: CommandName; report: Report }) {
+  const command = commandOf(name, report);
+  const program = name === "curl" ? "curl" : /^weir \w+/.exec(command ?? "")?.[0];
+  const subject = { report: "", grep: " of the lines", export: "", curl: "" }[name];
+  return (
+    <Item
+      id={`save-${name}`}
+      label={`Copy as ${program}${subject}`}
+      hint={visible(command ?? "")}
+      problem={command === null ? TOO_LONG : null}
+      choose={() => command !== null && void copyCommand(command)}
+    />
   );
 }
 
@@ -169,13 +183,21 @@ function Rows({ report, format, label, hint }: RowsProps) {
   const id = `save-${format}`;
   const address =
     session === null ? null : rowsAddress(session, question.value, report.kind, format);
-  const problem = canAsk(state.value)
-    ? "the filter is too long for an address: copy the command"
-    : "Weir does not answer";
+  const problem = canAsk(state.value) ? TOO_LONG : "Weir does not answer";
   if (address === null || !canAsk(state.value))
     return <Item id={id} label={label} hint={hint} problem={problem} choose={() => {}} />;
   return (
-    <a role="menuitem" class="save-item" tabIndex={-1} href={address} download data-testid={id}>
+    <a
+      role="menuitem"
+      class="save-item"
+      tabIndex={-1}
+      href={address}
+      download
+      data-testid={id}
+      onClick={() => {
+        chosenFormat.value = format;
+      }}
+    >
       <Words label={label} hint={hint} />
     </a>
   );

@@ -10,7 +10,7 @@ import { plural, share } from "../format/number";
 import { visible } from "../format/text";
 import type { Report } from "../generated/Report";
 import type { Source } from "../generated/Source";
-import { grepCommand, reportCommand } from "../lines/command";
+import { exportCommand, grepCommand, reportCommand } from "../lines/command";
 import { LineReader, type LinesReply } from "../lines/reader";
 import { question, state } from "../state/store";
 import { copyText } from "../views/copy";
@@ -19,6 +19,7 @@ import { fileName } from "./fileName";
 import { LineSaver, type Probe } from "./lines";
 import { captionOf } from "./picture";
 import { pngOf, svgOf } from "./pictureFile";
+import { curlCommand, ROW_ENDINGS, type RowFormat, rowsAddress } from "./rows";
 
 /** The number of the panel on the connection that reads the lines. */
 const LINE_PANEL = 4;
@@ -36,7 +37,7 @@ const UNKNOWN: Probe = { problem: null, sources: null };
 const current = signal<Outcome>(NOTHING);
 const probed = signal<Probe>(UNKNOWN);
 
-/** What the last choice has done. */
+/** The outcome of the last choice. */
 export const outcome: ReadonlySignal<Outcome> = current;
 
 /** What is known of the lines of the question on the screen. */
@@ -50,7 +51,7 @@ const reader = new LineReader(LINE_PANEL, (panel, id, from, count) =>
 );
 const saver = new LineSaver(reader, fileOf);
 
-/** Takes a reply to a question about the lines. */
+/** Handles a reply to a question about the lines. */
 export function takeSavedLines(reply: LinesReply): void {
   reader.take(reply);
 }
@@ -110,15 +111,36 @@ export async function savePicture(report: Report, format: "png" | "svg"): Promis
   tell(`Saved the chart as ${name}`);
 }
 
-/** Copies the command that prints the lines, or that reports what is on the screen. */
-export async function copyCommand(command: "grep" | "report"): Promise<void> {
-  const isCopied = await copyText(commandOf(command));
+/** The format of rows that was chosen last. */
+export const chosenFormat = signal<RowFormat>("csv");
+
+/** The commands that can be copied. */
+export const COMMANDS = ["report", "grep", "export", "curl"] as const;
+export type CommandName = (typeof COMMANDS)[number];
+
+/** Copies a command. */
+export async function copyCommand(command: string): Promise<void> {
+  const isCopied = await copyText(command);
   tell(isCopied ? "Copied" : "The browser does not allow to copy");
 }
 
-/** The command that prints the lines, or that reports what is on the screen. */
-export function commandOf(command: "grep" | "report"): string {
+/**
+ * The command that reports what is on the screen, prints its lines, or writes its rows in the chosen
+ * format; `null` if the filter is too long for the address of the rows.
+ */
+export function commandOf(command: CommandName, report: Report): string | null {
+  const format = chosenFormat.value;
   if (command === "report") return reportCommand(question.value, sources());
+  if (command === "export") {
+    const output = nameOf(ROW_ENDINGS[format]);
+    return exportCommand(question.value, report.kind, sources(), output);
+  }
+  if (command === "curl") {
+    const { session } = state.value;
+    const address =
+      session === null ? null : rowsAddress(session, question.value, report.kind, format);
+    return address === null ? null : curlCommand(location.origin, address);
+  }
   const { sources: numbers } = probed.value;
   const isNamed = ({ number }: Source) => numbers === null || numbers.includes(number);
   return grepCommand(question.value, sources().filter(isNamed));

@@ -36,15 +36,15 @@ const CHANGING = "The lines change while they are read: copy the command instead
 const STOPPED = "Stopped: nothing was saved";
 const LOST = "The connection was lost: nothing was saved";
 
-/** What the first line tells of all. */
+/** What is known of all lines once the first one is read. */
 export interface Probe {
-  /** Why the lines cannot be read; `null` if nothing speaks against it. */
+  /** Why the lines cannot be read; `null` if no reason is known. */
   problem: string | null;
   /** The numbers of the sources that have lines of the selection; `null` if that is not known. */
   sources: readonly number[] | null;
 }
 
-/** Reads lines, in the order of the sources and of each source in that of its lines. */
+/** Reads lines, source by source, those of each source in their own order. */
 export class LineSaver {
   private isStopped = false;
 
@@ -64,7 +64,7 @@ export class LineSaver {
     return { problem, sources };
   }
 
-  /** Reads all lines. `progress` is told the share of them that has been read. */
+  /** Reads all lines. `progress` receives the share of them that has been read. */
   async read(progress: (share: number) => void): Promise<SavedLines> {
     this.isStopped = false;
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {

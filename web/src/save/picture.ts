@@ -18,7 +18,7 @@ import type { Question } from "../state/state";
 /** The width of a picture, in CSS pixels. */
 export const WIDTH = 960;
 
-/** Device pixels of a picture of pixels for each CSS pixel: sharp in print and on dense screens. */
+/** Pixels of a PNG image for each CSS pixel: sharp in print and on dense screens. */
 export const RATIO = 2;
 
 const CHART_HEIGHT = 340;
@@ -30,13 +30,13 @@ const FONTS = {
   text: `13px ${FAMILY}`,
   axis: `12px ${FAMILY}`,
 };
-/** Those of the light theme. */
+/** The colours of the light theme. */
 const COLORS = { ground: "#ffffff", strong: "#17212b", text: "#566473", grid: "#dde3e9" };
 const SWATCH = 10;
 /** The opacity of the shape of all records in the legend: a little more than in the chart. */
 const BACKDROP_ALPHA = 0.25;
 
-/** What a picture states beside its bars. */
+/** The text of a picture beside its bars. */
 export interface Caption {
   title: string;
   /** The sources, the filter and the period, a line each. */

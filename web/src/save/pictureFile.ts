@@ -12,7 +12,7 @@ export interface Picture {
   report: Report;
 }
 
-/** The picture of pixels; `null` if the browser cannot draw it. */
+/** The picture as PNG; `null` if the browser cannot draw it. */
 export async function pngOf({ drawing, caption, report }: Picture): Promise<Blob | null> {
   const canvas = document.createElement("canvas");
   const context = canvas.getContext("2d");

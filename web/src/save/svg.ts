@@ -70,7 +70,7 @@ function short(value: number): string {
 
 const ENTITIES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 
-/** Text of the log as XML can hold it, which has no control characters. */
+/** Text of the log, escaped for XML, which cannot contain control characters. */
 function escaped(text: string): string {
   return visible(text).replace(/[&<>"]/g, (character) => ENTITIES[character]!);
 }

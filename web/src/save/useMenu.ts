@@ -1,7 +1,7 @@
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 
-/** What a menu needs: the element around its button and its items, and its keys. */
+/** The element around the button and the items of a menu, and the handler of its keys. */
 interface MenuHandles {
   frame: RefObject<HTMLDivElement | null>;
   onKeyDown: (event: KeyboardEvent) => void;

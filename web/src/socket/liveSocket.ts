@@ -53,12 +53,12 @@ export class LiveSocket {
     if (this.isOpen) this.send({ type: "query", query });
   }
 
-  /** Asks what a query selects, instead of the one before; `null` only ends the work on that. */
+  /** Asks what a query selects, which replaces the previous count; `null` only cancels that. */
   count(query: Query | null): void {
     if (this.isOpen) this.send({ type: "count", query });
   }
 
-  /** Asks about rules, instead of those before in the panel; `null` only ends the work on them. */
+  /** Asks about rules, which replace the previous ones of the panel; `null` only cancels those. */
   askRules(panel: number, query: Query, rule: RuleText | null, details: RuleDetails = {}): void {
     const request: LiveRequest = { type: "rules", panel, query, rule, details };
     if (rule === null) this.panels.delete(panel);

@@ -39,7 +39,7 @@ export class SelectionCounter {
     this.isAsked = false;
   }
 
-  /** Takes an answer; one to an earlier query is of no interest. */
+  /** Handles an answer, unless it is to an earlier query. */
   answer(count: SelectionCount | null, query: number | null): void {
     if (query !== this.id || !this.isAsked) return;
     this.isAsked = false;

@@ -17,12 +17,12 @@ export async function createSession(): Promise<string> {
   return ((await response.json()) as SessionCreated).id;
 }
 
-/** Ends a session and frees its memory. One that is gone already is no error. */
+/** Ends a session and frees its memory. One that is already gone is not an error. */
 export async function endSession(session: string): Promise<void> {
   await requestedIfThere(`/api/sessions/${session}`);
 }
 
-/** Removes a source from a session. One that is gone already is no error. */
+/** Removes a source from a session. One that is already gone is not an error. */
 export async function removeSource(session: string, number: number): Promise<void> {
   await requestedIfThere(`/api/sessions/${session}/sources/${number}`);
 }

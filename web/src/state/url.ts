@@ -1,9 +1,9 @@
 /**
  * The question in the address, so that it can be shared and Back works.
  *
- * Each condition is a parameter `where`, and each clause a parameter `f`: `f=status~eq~404~500`. Tildes separate its parts; a tilde or an
- * exclamation mark inside of a part is preceded by `!`. Operators are words, because their signs
- * would be percent-escaped.
+ * Each condition is a parameter `where`, and each clause a parameter `f`: `f=status~eq~404~500`.
+ * Tildes separate the parts of a clause; a tilde or an exclamation mark inside of a part is preceded
+ * by `!`. Operators are words, because their signs would be percent-escaped.
  */
 
 import { kindNamed } from "../format/kind";

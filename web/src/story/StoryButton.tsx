@@ -3,7 +3,7 @@ import { tellStory } from "./story";
 
 interface Props {
   client: string;
-  /** Whether it has words in place of a sign. */
+  /** Whether the button has words instead of a symbol. */
   hasWords?: boolean;
 }
 

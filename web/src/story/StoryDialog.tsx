@@ -16,7 +16,7 @@ import { Timeline } from "./Timeline";
 /** The lists of a story. */
 const FIELDS = ["status", "path", "user_agent"];
 
-/** What one client did: its requests over time, what they were, and which rules it crossed. */
+/** The story of one client: its requests over time, what they were, and which rules it crossed. */
 export function StoryDialog() {
   const client = storyClient.value;
   return client !== null && <Story key={client} client={client} />;

@@ -1,4 +1,4 @@
-/** What the story of a client tells, from its report and from the rules that it crossed. */
+/** The facts in the story of a client, from its report and from the rules that it crossed. */
 
 import { duration, span } from "../format/duration";
 import { count, plural, share, trimmed } from "../format/number";
@@ -19,9 +19,9 @@ const REFUSALS = new Set(["403", "429", "444", "503"]);
 
 /** A time without a request. */
 export interface Gap {
-  /** The begin of the first step without a request. */
+  /** The start of the first step without a request. */
   from: string;
-  /** The begin of the next step with one. */
+  /** The start of the next step with one. */
   to: string;
   seconds: number;
 }

@@ -50,10 +50,10 @@ let asked = 0;
 /** The client whose story is shown; `null` if none is. */
 export const storyClient: ReadonlySignal<string | null> = client;
 
-/** What is known of it. */
+/** What is known of that client. */
 export const story: ReadonlySignal<Story> = current;
 
-/** Its lines. */
+/** The lines of that client. */
 export const storyLines = new LinePanel(LINE_PANEL, () =>
   client.value === null ? null : questionOf(client.value),
 );
@@ -81,14 +81,14 @@ export function followStory(): void {
   client.value = storyOfAddress();
 }
 
-/** Takes what the rules would have done. */
+/** Handles the answer about the rules. */
 export function showStoryRules({ query, answer, error }: RulesReply): void {
   if (query !== asked) return;
   current.value = { ...current.value, rules: answer ?? null };
   if (error) current.value = { ...current.value, refusal: error.message };
 }
 
-/** Takes what blocked the client. */
+/** Handles the answer about the blocks of the client. */
 export function showStoryBlocks({ query, answer, error }: BlocksReply): void {
   if (query !== asked) return;
   if (error) current.value = { ...current.value, refusal: error.message };

@@ -1,4 +1,4 @@
-/** Bytes at each end of a file that are looked at. */
+/** Bytes at each end of a file that are hashed. */
 const END_BYTES = 4096;
 /** Offset basis and prime of FNV-1a, and another basis for the second half of the text. */
 const BASES = [0x811c9dc5, 0x5bd1e995];

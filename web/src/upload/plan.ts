@@ -28,8 +28,8 @@ export const PLANS: readonly Plan[] = [
 export const CONNECTIONS = 2;
 
 /**
- * At most this many seconds of data are in flight, beyond two small messages: data that the
- * socket has taken cannot be called back.
+ * At most this many seconds of data are in flight, beyond two small messages: data that was
+ * handed to the socket cannot be withdrawn.
  */
 const QUEUE_S = 1;
 /** Bytes in flight while the speed is unknown. */

@@ -43,7 +43,7 @@ export class FileTransfer implements Transfer {
   plan: Plan | null = null;
   /** Whether `end` was sent on the current connection. */
   isEndSent = false;
-  /** Returns the file as it is later; `null` until the browser provides it, or if it does not. */
+  /** The handle, which returns the file as it is later; `null` unless the browser has provided it. */
   handle: FileHandle | null = null;
   /** Whether a `Follower` has taken over at the file's end. */
   isFollowed = false;
@@ -53,7 +53,7 @@ export class FileTransfer implements Transfer {
     readonly file: string,
     readonly name: string,
     readonly blob: Blob,
-    /** By which it is recognised later, if it could be read. */
+    /** The text by which the file is recognised later; `null` if it could not be read. */
     readonly fingerprint: string | null = null,
   ) {}
 

@@ -15,7 +15,7 @@ export interface NamedFile {
   blob: Blob;
   /** Returns the file as it is later, if the browser supports that. */
   handle?: FileHandlePromise;
-  /** By which it is recognised later. */
+  /** The text by which the file is recognised later. */
   fingerprint?: string | null;
   /** The id of the broken upload that it resumes. */
   resumes?: string;

@@ -2,7 +2,7 @@ import { free, keepAll } from "../control/dataSets";
 import { state } from "../state/store";
 import { LogText } from "./LogText";
 
-/** The data sets of this browser, of which one has to go before the server takes another. */
+/** The data sets of this browser, one of which has to be freed before the server accepts another. */
 export function Freeable() {
   const { freeable, session } = state.value;
   if (freeable === null) return null;

@@ -162,7 +162,7 @@ function Row({ field, row, most, report, color }: RowProps) {
   );
 }
 
-/** How long a button says that it has copied. */
+/** How long a button shows that it has copied. */
 const COPIED_MS = 1500;
 
 /** Copies the value of a row. It exists only while the row is pointed at or has the focus. */

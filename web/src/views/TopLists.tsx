@@ -33,7 +33,7 @@ export function TopLists({ report }: { report: Report }) {
   );
 }
 
-/** Whether a list says nothing: it has no value, or only one that stands for a missing value. */
+/** Whether a list has nothing to show: no value, or only one that stands for a missing value. */
 function isEmptyList(rows: TopRow[]): boolean {
   return rows.length < 2 && rows.every((row) => ["-", ""].includes(row.value) && !row.remainder);
 }

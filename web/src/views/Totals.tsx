@@ -127,7 +127,7 @@ function totalName(report: Report): string {
   return report.matching === recordsOfKind(report) ? title : `Matching ${many}`;
 }
 
-/** The word for what a number of bytes was sent with. */
+/** The noun for one of the things whose bytes are counted. */
 function unitOf(report: Report): string {
   return report.kind === "request" ? "response" : wordsOf(report).one;
 }
@@ -166,7 +166,7 @@ function TimeSpan({ report }: { report: Report }) {
   );
 }
 
-/** How often a cache of a gateway knew the answer. */
+/** The hit rate of a cache of a gateway. */
 function Cache({ cache }: { cache: CacheFigure }) {
   return (
     <Figure

@@ -1,4 +1,4 @@
-/** What is in the filter box. */
+/** The draft in the filter box. */
 
 import { signal } from "@preact/signals";
 import type { ConditionPlace } from "../generated/ConditionPlace";

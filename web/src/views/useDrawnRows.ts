@@ -8,7 +8,8 @@ const PER_FRAME = 50;
 
 /**
  * The number of rows of a list that are drawn now. Those that are seen only by scrolling follow after
- * the frame that shows the answer: "Show 50" adds rows to every list, and they took half of its time.
+ * the frame that shows the answer: "Show 50" adds rows to every list, and drawing all of them at once
+ * took half of the time of that frame.
  */
 export function useDrawnRows(total: number): number {
   const [most, setMost] = useState(AT_ONCE);

@@ -9,7 +9,7 @@ const LOG = fixture("apache-combined/elastic-first-2000.log");
 const MANY = [21, 22, 25, 30, 31].map((day) =>
   fixture(`nginx-combined/meatlabel.app.access.log-202512${day}`),
 );
-/** Above it a page is said to jump. */
+/** A page with a larger layout shift counts as one that jumps. */
 const SHIFT_MAX = 0.1;
 
 const focused = (page) =>

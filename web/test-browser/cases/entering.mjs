@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { byId, until } from "../support/page.mjs";
 
 export function entering(define) {
-  // A link has a token if other machines can reach an address, and that of the demo has a rule too.
+  // A link has a token if other machines can reach the server, and the link of the demo has a rule too.
   const options = { command: ["demo"], args: ["--listen", "0.0.0.0:0", "--insecure-http"] };
   define(
     "the link with the token leads to its rule",

@@ -1,4 +1,4 @@
-// One request under the glass, on the page of the admin address.
+// One request with its steps, on the page `/glass` of the admin address.
 
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
@@ -9,7 +9,7 @@ import { Server } from "../support/weir.mjs";
 
 const SLOW_MS = 150;
 const SECRET = "qZ7secret";
-/** Browsers report answers that say what is wrong; the admin address is not that of the server. */
+/** Browsers log the answers 400 and 404, which are expected; the admin address is another origin. */
 const ALLOWED = { allowed: [/40[04]/, /^request: http:\/\/127\.0\.0\.1:\d+\//] };
 
 export function glass(define) {
@@ -137,7 +137,7 @@ backend = "one"
   }
 }
 
-/** What a server says. */
+/** Waits until the messages of a server match a pattern, and returns the first group. */
 async function said(server, pattern) {
   for (let tries = 0; tries < 200; tries += 1) {
     const found = pattern.exec(server.stderr);

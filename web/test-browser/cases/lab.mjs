@@ -10,7 +10,7 @@ import { answered, lineOf, opened, placeOf, ruleOf, textOf, tryRule } from "./tr
 const LOG = fixture("apache-combined/elastic-first-2000.log");
 const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 
-/** What `weir rules` says about a rule over a log. */
+/** Returns the result of `weir rules` for a rule over a log. */
 async function replay(world, text, log = LOG) {
   const path = world.path("rule.conf");
   await writeFile(path, text);
@@ -64,7 +64,7 @@ export function lab(define) {
     const after = await replay(world, ruleOf(burst));
     await answered(page, after.keys.tripped);
     assert.equal(await boxText(page), ruleOf(burst));
-    // The page argues for the same burst as the command.
+    // The page suggests the same burst as the command.
     await page.click(byId("use-suggestion"));
     const { suggestion } = before;
     await answered(page, (await replay(world, ruleOf(suggestion.burst))).keys.tripped);
@@ -112,7 +112,7 @@ export function lab(define) {
       ["192.0.2.2", "192.0.2.3"],
     );
     assert.match(marked[1][1], /only a claim/);
-    // It follows the line without a round trip.
+    // The sentence follows the line without a round trip.
     await page.mouse.move(...(await placeOf(page, 0.999)));
     await page.mouse.down();
     assert.match(
@@ -124,8 +124,8 @@ export function lab(define) {
     const over = [39, 29].filter((peak) => peak > burst).length;
     assert.equal(await page.$eval(byId("collateral"), ({ dataset }) => dataset.good), `${over}`);
     await page.mouse.up();
-    // The line has put its limit into the box, and its answer is there: until then it might come later than
-    // that to the next rule, or be taken for it.
+    // Waits until the burst of the line is in the box and its answer is there. Otherwise that answer might
+    // arrive after the next rule is tried, or be mistaken for the next one.
     await until(
       page,
       (text) =>

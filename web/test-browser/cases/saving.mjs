@@ -23,9 +23,19 @@ const LOG = fixture("apache-combined/elastic-first-2000.log");
 const NAME = "elastic-first-2000.log";
 const HOSTILE = `<img src=x onerror=window.__pwned=1>\u202e & "quoted".log`;
 const HOSTILE_FILE = "_img_src_x_onerror_window.__pwned_1______quoted_.log";
-const ITEMS = ["csv", "jsonl", "parquet", "arrow", "lines", "png", "svg", "report", "grep"].map(
-  (it) => `save-${it}`,
-);
+const ITEMS = [
+  "csv",
+  "jsonl",
+  "parquet",
+  "arrow",
+  "lines",
+  "png",
+  "svg",
+  "report",
+  "grep",
+  "export",
+  "curl",
+].map((it) => `save-${it}`);
 
 async function opened({ page, server }, file = LOG) {
   await page.goto(server.url);
@@ -280,6 +290,29 @@ export function saving(define, { browserName }) {
     const command = await lastCopy(page, 2);
     const printed = JSON.parse(await shell(`${command.replace("report", "report --json")}`));
     assert.deepEqual(printed.top, (await report(LOG, "--where", "status=404")).top);
+    await save(page, "save-export");
+    const exported = await lastCopy(page, 3);
+    assert.match(exported, /^weir export --output \S+-status_404\.csv --kind request /);
+    const rows = await shell(exported.replace(/--output \S+/, "--to csv"));
+    assert.equal(rows.trimEnd().split("\n").length, 1 + printed.matching);
+    await save(page, "save-curl");
+    const fetched = await lastCopy(page, 4);
+    assert.match(fetched, /^curl -OJ 'http:\/\/[^']+\/export\?format=csv&kind=request&where=/);
+    assert.equal(await shell(fetched.replace("-OJ", "-s")), rows);
+  });
+
+  define("the command without a filter prints the records alone", async (world) => {
+    const { page } = world;
+    await catchCopies(page);
+    const log = world.path("dirty.log");
+    const lines = (await readFile(LOG, "utf8")).split("\n").slice(0, 20);
+    const records = lines.map((line) => `${line}\n`).join("");
+    await writeFile(log, `${records}no record\n`);
+    await opened(world, log);
+    await save(page, "save-grep");
+    const command = await lastCopy(page, 1);
+    assert.equal(command, "weir export --to lines dirty.log");
+    assert.equal(await shell(command.replace("dirty.log", log)), records);
   });
 
   define("a hostile name of a log is harmless in every file", async (world) => {

@@ -13,7 +13,7 @@ const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 export const ruleOf = (burst) =>
   `limit_req_zone $binary_remote_addr zone=one:10m rate=6r/m;\nlimit_req zone=one burst=${burst};`;
 
-/** What `weir rules` says about a rule. */
+/** Returns the result of `weir rules` for a rule. */
 async function replay(world, text) {
   const path = world.path("rule.conf");
   await writeFile(path, text);
@@ -100,7 +100,7 @@ export function trying(define) {
       await keysOf(page),
       first.map(({ key, verdict }) => [key, verdict]),
     );
-    // Without a round trip: the server hears of it when the line is let go.
+    // Without a round trip: the server is asked when the line is released.
     const before = await lineOf(page);
     assert.equal(before.burst, 10);
     await page.mouse.move(...(await placeOf(page, 0.9)));

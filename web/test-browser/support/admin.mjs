@@ -41,17 +41,18 @@ export async function fits(page) {
   }
 }
 
-/** Answers the questions of the next page at a path with this, in place of the program. */
-export async function answer(page, path, data) {
+/** Answers the questions of the next page at a path with a text or with data, in place of the program. */
+export async function answer(page, path, data, headers = {}) {
   await page.evaluateOnNewDocument(
-    (path, text) => {
+    (path, text, headers) => {
       const ask = window.fetch;
       window.fetch = (asked, ...options) =>
         String(asked).startsWith(path)
-          ? Promise.resolve(new Response(text))
+          ? Promise.resolve(new Response(text, { headers }))
           : ask(asked, ...options);
     },
     path,
-    JSON.stringify(data),
+    typeof data === "string" ? data : JSON.stringify(data),
+    headers,
   );
 }

@@ -1,5 +1,5 @@
-// A page whose frames and timers are late, as on a machine that is busy. It shows the tests that read
-// what is drawn a frame later than their action.
+// A page whose frames and timers are late, as on a machine that is busy. It exposes tests that read
+// too early what is drawn a frame after their action.
 
 /** How late each frame is, in milliseconds. The variable `WEIR_SLOW_FRAMES` of the suite. */
 const LATE_MS = Number(process.env.WEIR_SLOW_FRAMES ?? 0);
@@ -8,7 +8,7 @@ const TIMER_SHARE = 0.25;
 /** How much slower Chromium runs the page. */
 const CPU_SLOWDOWN = 6;
 
-/** Makes a page slow if the suite is to be run so. Only Chromium can slow its processor down. */
+/** Makes a page slow if the variable is set. Only Chromium can slow its processor down. */
 export async function slowDown(page, browserName) {
   if (LATE_MS === 0) return;
   await page.evaluateOnNewDocument(delayFrames, LATE_MS, LATE_MS * TIMER_SHARE);

@@ -22,7 +22,7 @@ const BOMBS: [(&str, &[&str], &str); 10] = [
     ("zip in zip", &["zip"], "head -c 2G /dev/zero | zip -q -1 - - | zip -q - -"),
 ];
 
-/// The most memory that the server may have had, in MiB, and the longest time for one of them.
+/// The limit for the server's peak memory, in MiB, and for the time that one bomb takes.
 const PEAK_MIB_MAX: u64 = 256;
 const TIME_MAX: Duration = Duration::from_secs(120);
 

@@ -1,4 +1,4 @@
-//! A client that means no harm, and how long it waits during an attack.
+//! A well-behaved client, and how long it waits for answers during an attack.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -41,7 +41,7 @@ impl Bystander {
         Self { should_end, waits }
     }
 
-    /// Asks for some time while nothing else happens, and states the waits.
+    /// Sends requests for some time, and returns a summary of the waits.
     ///
     /// # Errors
     /// If they are above the bound.
@@ -51,7 +51,7 @@ impl Bystander {
         bystander.end()
     }
 
-    /// Ends, and states the waits.
+    /// Ends, and returns a summary of the waits.
     ///
     /// # Errors
     /// If they are above the bound.

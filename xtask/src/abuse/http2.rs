@@ -150,13 +150,13 @@ fn send(mut client: Child, round: Round, end: Instant) -> u32 {
             rounds += ROUNDS_AT_ONCE;
         }
     }
-    // It is of no more use, whether or not it has ended by itself.
+    // The client is no longer needed. It may have ended already.
     let _ = client.kill();
     let _ = client.wait();
     rounds
 }
 
-/// Sets another window for all streams, so that the server has to look at each of them.
+/// Sets another window for all streams, so that the server has to update each of them.
 fn change_windows(round: u32, bytes: &mut Vec<u8>) {
     if round == 0 {
         for stream in 0..90 {

@@ -1,5 +1,5 @@
-//! Idle connections: ten thousand at Weir itself, of which most have to make room, and as many that stay
-//! at a server with higher limits, which tell what each costs.
+//! Idle connections: ten thousand to Weir itself, which closes most of them to make room, and as many to a
+//! server with higher limits, which keeps them and shows what each costs.
 
 use std::process::Command;
 use std::time::Duration;
@@ -15,12 +15,12 @@ const CONNECTIONS: usize = 10_000;
 /// The most memory that Weir may have had, in MiB.
 const PEAK_MIB_MAX: u64 = 128;
 
-/// How connections are made: a name, the word of the example `hold`, and which address of the example
-/// `echo` they are made to.
+/// The kinds of connections: a name, the argument of the example `hold`, and the index of the address of
+/// the example `echo`.
 const KINDS: [(&str, &str, usize); 3] =
     [("TCP", "plain", 0), ("TLS, HTTP/1.1", "http1", 1), ("TLS, HTTP/2", "http2", 1)];
 
-/// How long the bystander asks: half of the time after which Weir closes idle connections.
+/// How long the bystander sends requests: half of the time after which Weir closes idle connections.
 const TIME: Duration = Duration::from_secs(5);
 
 pub(super) fn run(setting: &Setting) -> Outcome<Verdict> {
@@ -32,7 +32,7 @@ pub(super) fn run(setting: &Setting) -> Outcome<Verdict> {
     Ok(Verdict::Passed(lines))
 }
 
-/// More connections than Weir allows.
+/// Opens more connections than Weir allows.
 fn make_room(setting: &Setting) -> Outcome<String> {
     let server = Server::start(&setting.weir)?;
     let held = hold("plain", server.host())?;
@@ -45,7 +45,7 @@ fn make_room(setting: &Setting) -> Outcome<String> {
     if peak > PEAK_MIB_MAX { Err(text.into()) } else { Ok(text) }
 }
 
-/// As many as there may be.
+/// Opens connections that the server keeps, and measures the memory of each.
 fn stay((name, word, address): (&str, &str, usize)) -> Outcome<String> {
     let mut echo = Command::new(super::example("echo"));
     let server = Server::start_program(echo.args(["tcp://127.0.0.1:0", "tls://127.0.0.1:0"]), 2)?;
@@ -57,7 +57,7 @@ fn stay((name, word, address): (&str, &str, usize)) -> Outcome<String> {
     Ok(format!("{CONNECTIONS} idle connections over {name}: {each:.1} KiB each, {waits}"))
 }
 
-/// Opens connections that end with the returned value.
+/// Opens connections that are closed when the returned value is dropped.
 fn hold(kind: &str, host: &str) -> Outcome<HeldConnections> {
     let program = super::example("hold");
     HeldConnections::open(&program.to_string_lossy(), (kind, host), CONNECTIONS)

@@ -16,14 +16,14 @@ use weir_tools::packages;
 
 use crate::shell::{Outcome, build_workspace, command, execute, is_installed, root, target_folder};
 
-/// What a suite found, as lines for a person. An error says what is above its bound.
+/// The result of a suite, as lines for a person. An error states what is above its bound.
 enum Verdict {
     Passed(Vec<String>),
     /// A tool is missing.
     Skipped(String),
 }
 
-/// What a suite has to know.
+/// The settings of all suites.
 struct Setting {
     /// The program under attack.
     weir: PathBuf,
@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome {
             name if SUITES.iter().any(|(suite, _)| *suite == name) => named.push(name),
             name => {
                 let names = SUITES.map(|(suite, _)| suite).join(", ");
-                return Err(format!("abuse: `{name}` is not a suite; choose of {names}").into());
+                return Err(format!("abuse: `{name}` is not a suite; choose one of {names}").into());
             }
         }
     }
@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome {
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n").into()) }
 }
 
-/// Runs h2spec against a debug build. Returns its sum, or why it was not run.
+/// Runs h2spec against a debug build. Returns its summary, or why it was not run.
 ///
 /// # Errors
 /// If a case fails or is skipped.

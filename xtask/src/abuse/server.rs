@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use crate::shell::Outcome;
 
-/// The unit in which Linux tells the time of a process.
+/// The unit in which Linux reports the processor time of a process.
 const TICK_MS: u64 = 10;
 
-/// A server that ends with this value.
+/// A server that is ended when this value is dropped.
 pub(super) struct Server {
     process: Child,
     /// The host and port of each address.
@@ -47,21 +47,21 @@ impl Server {
         &self.hosts[0]
     }
 
-    /// The time that it has had of all processors.
+    /// The processor time that it has used so far.
     pub(super) fn processor_time(&self) -> Outcome<Duration> {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.process.id()))?;
-        // What follows its name: proc(5), fields 14 and 15.
+        // After the name, which may have spaces, come the fields 14 and 15 of proc(5), `stat`.
         let fields = stat.rsplit(") ").next().unwrap_or_default().split(' ').skip(11).take(2);
         let ticks = fields.map(str::parse::<u64>).sum::<Result<u64, _>>()?;
         Ok(Duration::from_millis(ticks * TICK_MS))
     }
 
-    /// The most memory that it has had, in MiB.
+    /// The peak of its resident memory, in MiB.
     pub(super) fn peak_mib(&self) -> Outcome<u64> {
         Ok(self.status_kib("VmHWM:")? >> 10)
     }
 
-    /// The memory that it has, in KiB.
+    /// Its resident memory now, in KiB.
     pub(super) fn memory_kib(&self) -> Outcome<u64> {
         self.status_kib("VmRSS:")
     }
@@ -71,7 +71,7 @@ impl Server {
         let status = fs::read_to_string(format!("/proc/{}/status", self.process.id()))?;
         let value = status.lines().find_map(|line| line.strip_prefix(name));
         let value = value.and_then(|text| text.trim().strip_suffix(" kB"));
-        Ok(value.ok_or("the system does not tell the memory of a process")?.parse()?)
+        Ok(value.ok_or("the system does not report the memory of a process")?.parse()?)
     }
 }
 

@@ -24,7 +24,8 @@ const SECTIONS: [&str; 9] = ["1.*", "2.*", "3.*", "4.*", "5.*", "6.*", "7.*", "9
 /// The paths of the echo server, one for each way of reading.
 const READ_PATHS: [&str; 2] = ["next", "next_into"];
 
-/// What a case or the end of its connection may be. Informational is what the standard leaves open.
+/// The results of a case, and of the end of its connection, that pass. The standard leaves cases open whose
+/// result is informational.
 const GOOD: [&str; 2] = ["OK", "INFORMATIONAL"];
 
 pub(super) fn run(_: &Setting) -> Outcome<Verdict> {
@@ -63,7 +64,7 @@ fn python() -> Option<PathBuf> {
     })
 }
 
-/// Those that pyenv has built.
+/// The paths at which pyenv may have a Python 2.7.
 fn pyenv() -> Vec<PathBuf> {
     let Some(root) = std::env::var_os("PYENV_ROOT")
         .map(PathBuf::from)

@@ -1,15 +1,21 @@
 //! Checks which crates of the workspace depend on one another.
 
+use std::fs;
+
 use serde_json::Value;
 
 use super::layers::LAYERS;
-use crate::shell::{Outcome, command, output_of};
+use super::used_by;
+use crate::shell::{Outcome, command, output_of, root};
 
-/// Reports every dependency that a crate's layer does not allow. Those of tests are free.
+/// Reports every dependency that a crate's layer does not allow, except those of tests, and every
+/// dependency whose users docs/decisions.md names wrongly.
 pub(super) fn check(faults: &mut Vec<String>) -> Outcome {
     let arguments = ["metadata", "--no-deps", "--format-version", "1"];
     let metadata: Value = serde_json::from_str(&output_of(&mut command("cargo", &arguments))?)?;
     check_metadata(&metadata, &LAYERS, faults);
+    let decisions = fs::read_to_string(root().join("docs/decisions.md"))?;
+    used_by::check(&decisions, &metadata, faults);
     Ok(())
 }
 

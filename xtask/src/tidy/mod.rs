@@ -1,13 +1,14 @@
-//! Checks that the crates are what ARCHITECTURE.md says. Most checks are of something that must
-//! not be there. Each message says what to do.
+//! Checks that the crates follow ARCHITECTURE.md. Most checks look for something that must not be
+//! there. Each message states what to do.
 
-mod circles;
+mod cycles;
 mod dependencies;
 mod forbidden;
 mod layers;
 mod sources;
 mod syntax;
 mod text;
+mod used_by;
 
 use std::fs;
 use std::path::PathBuf;
@@ -31,7 +32,7 @@ pub(crate) fn run() -> Outcome {
                 format!("{file}:{line}: re-export by name, so that a reader sees what there is")
             }));
         }
-        circles::check(&name, &sources.modules, &mut faults);
+        cycles::check(&name, &sources.modules, &mut faults);
     }
     forbidden.finish(&mut faults);
     if faults.is_empty() {

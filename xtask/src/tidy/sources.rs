@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::circles::ModulePath;
+use super::cycles::ModulePath;
 use super::syntax::Syntax;
 use crate::shell::{Outcome, root};
 

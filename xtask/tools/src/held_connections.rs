@@ -5,12 +5,12 @@ use std::process::{Child, Stdio};
 
 use crate::shell::{Outcome, command};
 
-/// Idle connections, each of which has had an answer, until this value is dropped.
+/// Idle connections, each of which has received an answer. They end when this value is dropped.
 pub struct HeldConnections(Child);
 
 impl HeldConnections {
-    /// Opens `count` connections to a host, which has a port. `program` is the path of the example, and `kind`
-    /// its word for what the connections speak.
+    /// Opens `count` connections to `host`, which includes a port. `program` is the path of the example, and
+    /// `kind` its argument for the protocol of the connections.
     ///
     /// # Errors
     /// If the example cannot be started, or some connection gets no answer.

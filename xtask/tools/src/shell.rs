@@ -35,11 +35,13 @@ pub fn command(program: &str, arguments: &[&str]) -> Command {
     command
 }
 
-/// The run of a package's ignored integration tests whose names contain `filter`: those that need
-/// another program.
-pub fn ignored_tests(package: &str, filter: &str) -> Command {
-    let suite = ["test", "--quiet", "--package", package, "--test", "integration"];
-    command("cargo", &[&suite[..], &["--", "--ignored", filter]].concat())
+/// The command that runs the ignored tests whose names contain `filter`, in all suites of this name.
+/// They are the tests that need another program. For `--workspace` see [`build_workspace`].
+pub fn ignored_tests(suite: &str, filter: &str) -> Command {
+    command(
+        "cargo",
+        &["test", "--quiet", "--workspace", "--test", suite, "--", "--ignored", filter],
+    )
 }
 
 /// Runs a command and shows its output. Fails if the command fails.

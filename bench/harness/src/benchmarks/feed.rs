@@ -38,7 +38,7 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
     Ok(tables)
 }
 
-/// The results of one mode, a run each.
+/// The results of one mode, one for each run.
 type Runs = Vec<Value>;
 
 fn flood(

@@ -40,7 +40,7 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
     Ok(vec![table])
 }
 
-/// The peak of resident memory of a server that receives the log, by the bytes of the log.
+/// The peak of resident memory of a server that receives the log, divided by the bytes of the log.
 fn peak(settings: &Settings, log: &Log) -> Outcome<f64> {
     let (mut server, address) = serve(settings, &[])?;
     let result = upload_and_measure(&server, &address, log);

@@ -15,7 +15,7 @@ use weir_tools::shell::{Outcome, command, output_of};
 const MEDIAN_MS_MAX: f64 = 50.0;
 const MOST_MS_MAX: f64 = 80.0;
 
-/// The goal for how much the page jumps while a log is read; above it web.dev calls a page poor.
+/// The goal for how much the page jumps while a log is read; web.dev rates a page above it as poor.
 const SHIFT_MAX: f64 = 0.1;
 
 /// Measures each gesture until its answer is on the screen, and what the page does while a log is

@@ -28,8 +28,8 @@ struct BrowserRuns {
     picture_ms: Vec<f64>,
 }
 
-/// Measures the time until a whole log is title, beside a page and a server that do nothing with
-/// it, and the time to the first picture.
+/// Measures the time until a whole log is uploaded and parsed, beside a page and a server that do
+/// nothing with it, and the time to the first picture.
 pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
     if let Some(missing) = missing(settings)? {
         let mut table = Table::new("upload", "a log given to the page", Vec::new());

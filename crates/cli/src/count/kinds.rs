@@ -1,4 +1,4 @@
-//! Counts of each kind of records, which are not added up.
+//! Separate counts for each kind of records.
 
 use weir_core::RecordKind;
 use weir_ingest::{MemoryBudget, TallyChunk, ValueTally};
@@ -11,7 +11,7 @@ use crate::scan::RecordPeriod;
 pub(super) struct KindTallies {
     kinds: [KindTally; RecordKind::ALL.len()],
     budget: MemoryBudget,
-    /// Whether only requests are wanted if there are any.
+    /// Whether other kinds are ignored once there is a request.
     prefers_requests: bool,
 }
 
@@ -19,11 +19,11 @@ pub(super) struct KindTallies {
 #[derive(Debug, Default)]
 pub(super) struct KindTally {
     pub(super) tally: ValueTally,
-    /// The records of the kind, whether or not they meet the conditions.
+    /// The number of records of the kind, whether or not they meet the conditions.
     pub(super) records: u64,
-    /// Their time, if it is noted.
+    /// The period of the records, if it is recorded.
     pub(super) period: RecordPeriod,
-    /// Why some of the records could not be counted: their format lacks a field. A sentence.
+    /// The reason why some records could not be counted: their format lacks a field. A sentence.
     pub(super) error: Option<String>,
 }
 
@@ -68,7 +68,7 @@ impl KindChunks {
 }
 
 impl KindTallies {
-    /// Tallies without records. If `prefers_requests`, other kinds are not counted by value when
+    /// Creates empty tallies. If `prefers_requests`, other kinds are not counted by value once
     /// there is a request.
     pub(super) fn new(budget: MemoryBudget, prefers_requests: bool) -> Self {
         Self { kinds: Default::default(), budget, prefers_requests }
@@ -97,7 +97,7 @@ impl KindTallies {
         }
     }
 
-    /// The number of records of each kind that there is.
+    /// Returns the number of records of each kind that occurs.
     pub(super) fn counts(&self) -> Vec<KindCount> {
         let kinds = RecordKind::ALL.into_iter().zip(&self.kinds);
         let count = |(kind, tally): (RecordKind, &KindTally)| KindCount {
@@ -107,7 +107,7 @@ impl KindTallies {
         kinds.map(count).filter(|count| count.records > 0).collect()
     }
 
-    /// The kind to print if none is asked for.
+    /// Returns the kind to print if the arguments name none.
     pub(super) fn main_kind(&self) -> weir_view::RecordKind {
         main_kind(&self.counts())
     }

@@ -26,7 +26,7 @@ pub(super) fn count(input: &Input, threads: usize) -> InputCount<u64> {
         result.count += lines.finish();
         read
     });
-    // Nothing is written, so only reading can fail, and that is in the list.
+    // Nothing is written, so only reading can fail; those errors are in the list.
     result.complaints = complaints.unwrap_or_default();
     result
 }
@@ -37,21 +37,28 @@ fn count_ranges(ranges: &FileRanges, threads: usize, count: &mut u64) -> Result<
         let read = lines.read(ranges.bytes(index));
         Ok((lines, read))
     });
+    let (lines, read) = sum(counted.unwrap_or_default());
+    *count += lines;
+    read.map_err(ScanError::Input)
+}
+
+/// The lines of consecutive ranges, and the first error of reading them. Ranges after one with an error
+/// count too.
+fn sum(ranges: Vec<(LineCount, io::Result<()>)>) -> (u64, io::Result<()>) {
     let mut all = LineCount::default();
-    let read = counted.unwrap_or_default().into_iter().try_for_each(|(lines, read)| {
+    let mut read = Ok(());
+    for (lines, result) in ranges {
         all.append(&lines);
-        read.map_err(ScanError::Input)
-    });
-    *count += all.finish();
-    read
+        read = read.and(result);
+    }
+    (all.finish(), read)
 }
 
 /// The line feeds of some bytes, and whether a line begins after the last one.
 #[derive(Debug, Default)]
 struct LineCount {
     line_feeds: u64,
-    /// Whether bytes other than NULs stand after the last line feed; `None` if there were only
-    /// NULs.
+    /// Whether bytes other than NULs follow the last line feed; `None` if there were only NULs.
     has_begun: Option<bool>,
 }
 
@@ -70,7 +77,8 @@ impl LineCount {
 
     fn add(&mut self, bytes: &[u8]) {
         self.line_feeds += memchr_iter(b'\n', bytes).count() as u64;
-        // Searched from the end, which is near; a run of NULs is searched a vector at a time.
+        // The search begins at the end, because the last byte that is not NUL is usually near. A
+        // run of NULs is searched a vector at a time.
         let is_some = |chunk: &&[u8]| chunk.iter().fold(0, |any, byte| any | byte) != 0;
         let chunk = bytes.rchunks(64).find(is_some).unwrap_or_default();
         let last = chunk.iter().rev().find(|byte| **byte != 0);
@@ -80,7 +88,7 @@ impl LineCount {
         };
     }
 
-    /// Adds the count of the bytes that follow.
+    /// Adds the count of the following bytes.
     fn append(&mut self, other: &Self) {
         self.line_feeds += other.line_feeds;
         self.has_begun = other.has_begun.or(self.has_begun);
@@ -96,7 +104,22 @@ mod tests {
     use proptest::prelude::*;
     use weir_core::Lines;
 
-    use super::LineCount;
+    use super::{LineCount, sum};
+
+    #[test]
+    fn ranges_after_an_error_count() {
+        let range = |bytes: &[u8], result| {
+            let mut lines = LineCount::default();
+            lines.add(bytes);
+            (lines, result)
+        };
+        let failed = |text: &str| Err(std::io::Error::other(text));
+        let ranges =
+            vec![range(b"a\n", Ok(())), range(b"b\n", failed("one")), range(b"c", failed("two"))];
+        let (lines, read) = sum(ranges);
+        assert_eq!(lines, 3);
+        assert_eq!(read.expect_err("the second range failed").to_string(), "one");
+    }
 
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]

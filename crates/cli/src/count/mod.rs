@@ -23,10 +23,10 @@ use crate::sources::{self, Complaint};
 use kinds::{KindTallies, KindTally};
 use records::{Merge, RecordCounter};
 
-/// The part of the memory that is for counts which wait to be merged: an eighth.
+/// The divisor of the memory for counts that wait to be merged: an eighth.
 const WAITING_SHARE: usize = 8;
 
-/// The part of the memory that each thread has for the counts of its lines before they are merged.
+/// The divisor of the memory for the counts of each thread that are not merged yet.
 const CHUNK_SHARE: usize = 64;
 
 /// The largest number of fields: those of a table.
@@ -44,7 +44,7 @@ struct InputCount<T> {
 }
 
 impl<T> InputCount<T> {
-    /// Whether the count is one: an input that could not be opened has none, not even 0.
+    /// Whether the input has a count. An input that could not be opened has none, not even 0.
     fn has_result(&self) -> bool {
         self.was_read || self.complaints.is_empty()
     }
@@ -87,7 +87,7 @@ pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
         conditions: &conditions,
         logs: &logs,
         zone: zone.as_ref(),
-        notes_period: conditions.name_time(),
+        tracks_period: conditions.has_time_condition(),
         kind: arguments.kind.map(|kind| RecordKind::from(kind).into()),
         format: &format,
         merge: &merge,
@@ -128,8 +128,8 @@ pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
     Ok(finish(&counted, has_failed, tally.records() > 0))
 }
 
-/// Over which time the records reach, if none of them is in the period that was asked for: the note
-/// of a report.
+/// Returns the note of a report on the period of the records, if none of them is in the requested
+/// period.
 fn no_match_note(
     kind: RecordKind,
     kinds: Vec<KindCount>,
@@ -142,7 +142,7 @@ fn no_match_note(
     report.no_match_note(Some(range_ns))
 }
 
-/// What is not exact because of the memory limit, and how far it may be off.
+/// Describes which counts are inexact because of the memory limit, and by how much.
 fn memory_note(tally: &ValueTally, kind: RecordKind, arguments: &CountArguments) -> String {
     let value = if arguments.by.len() == FIELDS_MAX { "pair of values" } else { "value" };
     let sums =
@@ -157,7 +157,7 @@ fn memory_note(tally: &ValueTally, kind: RecordKind, arguments: &CountArguments)
     )
 }
 
-/// Notes that there are records of a kind that is not counted.
+/// Prints that there are records of a kind that is not counted.
 fn say_not_counted(count: KindCount) {
     let KindCount { kind, records } = count;
     let (number, noun) = (separated(records), kind.noun(records));

@@ -18,7 +18,7 @@ use crate::outcome::Failure;
 use crate::sources::Complaint;
 use crate::terminal::width;
 
-/// The sources of a count. `complaints` are those about files that are not among the inputs.
+/// Returns the sources of a count. `complaints` are about files that are not among the inputs.
 pub(super) fn sources<T>(
     inputs: &[Input],
     counted: &[InputCount<T>],
@@ -40,7 +40,8 @@ pub(super) fn sources<T>(
     }
 }
 
-/// The numbers of lines: of one input the number alone, of several a row each and the total.
+/// Formats the numbers of lines. One input has only its number; several have a row each, and a
+/// total.
 pub(super) fn lines(
     output: OutputKind,
     inputs: &[Input],
@@ -72,7 +73,7 @@ pub(super) fn lines(
     })
 }
 
-/// The counts of the records of a kind.
+/// Formats the counts of the records of a kind.
 pub(super) fn tally(
     arguments: &CountArguments,
     kind: RecordKind,
@@ -116,18 +117,18 @@ fn values(
     Ok(match output {
         OutputKind::Text => {
             let cells = |entry: &TallyEntry| {
-                (marked(entry.count, entry.uncounted_max), shown(&entry.value))
+                (bounded_count(entry.count, entry.uncounted_max), display_value(&entry.value))
             };
             columns(rows.iter().chain(&rest).map(cells).collect())
         }
         OutputKind::Csv => {
-            // Only then counts may be lower bounds.
+            // Counts may be lower bounds only if there is a remainder.
             let columns = if rest.is_some() { 3 } else { 2 };
             let mut text =
                 csv_row([field.as_bytes(), b"count", b"uncounted_max"].into_iter().take(columns));
             for TallyEntry { value, count, uncounted_max } in rows.iter().chain(&rest) {
                 let [count, uncounted_max] = [count, uncounted_max].map(u64::to_string);
-                let cells = [cell(value), count.as_bytes(), uncounted_max.as_bytes()];
+                let cells = [csv_cell(value), count.as_bytes(), uncounted_max.as_bytes()];
                 text += &csv_row(cells.into_iter().take(columns));
             }
             text
@@ -150,8 +151,8 @@ fn values(
     })
 }
 
-/// A row for each value of the first field, a column for each of the second. The totals include
-/// the values that `--top` leaves out.
+/// Formats a table with a row for each value of the first field and a column for each of the
+/// second. The totals include the values that `--top` leaves out.
 fn table(
     (output, read): (OutputKind, CountedSources),
     kind: RecordKind,
@@ -183,10 +184,10 @@ fn table(
         }));
     }
     let number = |count: u64, uncounted_max: u64| match output {
-        OutputKind::Text => marked(count, uncounted_max).into_bytes(),
+        OutputKind::Text => bounded_count(count, uncounted_max).into_bytes(),
         _ => count.to_string().into_bytes(),
     };
-    // A total may lack any record of the remainder.
+    // A total may lack any of the records in the remainder.
     let total = |entry: &TallyEntry| number(entry.count, tally.remainder());
     let name = format!("{} by {}", fields[0], fields[1]);
     let head = [name.into_bytes()].into_iter().chain(heads.iter().map(|head| head.value.clone()));
@@ -208,21 +209,21 @@ fn table(
     cells.push(last.chain([number(tally.records(), 0)]).collect());
     Ok(match output {
         OutputKind::Csv => {
-            cells.iter().map(|cells| csv_row(cells.iter().map(|key| cell(key)))).collect()
+            cells.iter().map(|cells| csv_row(cells.iter().map(|key| csv_cell(key)))).collect()
         }
-        _ => aligned(&cells),
+        _ => align(&cells),
     })
 }
 
-/// A count, marked if it may be too low.
-fn marked(count: u64, uncounted_max: u64) -> String {
+/// Formats a count, with a mark if it may be too low.
+fn bounded_count(count: u64, uncounted_max: u64) -> String {
     if uncounted_max > 0 { format!("≥{count}") } else { count.to_string() }
 }
 
 /// Aligns the first column to the left and numbers to the right.
-fn aligned(cells: &[Vec<Vec<u8>>]) -> String {
+fn align(cells: &[Vec<Vec<u8>>]) -> String {
     let cells: Vec<Vec<String>> =
-        cells.iter().map(|row| row.iter().map(|cell| shown(cell)).collect()).collect();
+        cells.iter().map(|row| row.iter().map(|cell| display_value(cell)).collect()).collect();
     let columns = cells.first().map_or(0, Vec::len);
     let widest = |column: usize| cells.iter().map(|row| width(&row[column])).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns).map(widest).collect();
@@ -252,8 +253,8 @@ fn first(mut entries: Vec<TallyEntry>, top: usize) -> Vec<TallyEntry> {
     entries
 }
 
-/// A key of a tally as a value for people.
-fn shown(key: &[u8]) -> String {
+/// Formats a key of a tally as a value for people.
+fn display_value(key: &[u8]) -> String {
     match value_of_key(key) {
         None => NO_VALUE.to_owned(),
         Some(b"") => EMPTY_VALUE.to_owned(),
@@ -261,12 +262,12 @@ fn shown(key: &[u8]) -> String {
     }
 }
 
-/// A key of a tally as a value in CSV.
-fn cell(key: &[u8]) -> &[u8] {
+/// Returns a key of a tally as a value in CSV.
+fn csv_cell(key: &[u8]) -> &[u8] {
     value_of_key(key).unwrap_or(NO_VALUE.as_bytes())
 }
 
-/// A key of a tally as a value in JSON.
+/// Returns a key of a tally as a value in JSON.
 fn row_value(key: &[u8]) -> RowValue {
     match value_of_key(key) {
         None => RowValue::absent(),

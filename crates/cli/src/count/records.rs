@@ -21,8 +21,8 @@ const ABSENT_KEY: &[u8] = b"";
 /// The key of a tally for empty values.
 const EMPTY_KEY: &[u8] = b"\n";
 
-/// The key of a tally for a value. One that begins with a line feed, which is rare, gets another one
-/// before it, so that it is not equal to [`EMPTY_KEY`].
+/// Returns the key of a tally for a value. A value that begins with a line feed, which is rare,
+/// gets another one before it, so that it never equals [`EMPTY_KEY`].
 fn key_of(value: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
     match value.first() {
         None => Cow::Borrowed(EMPTY_KEY),
@@ -31,7 +31,7 @@ fn key_of(value: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
     }
 }
 
-/// The value of a key of a tally; `None` for records without the field.
+/// Returns the value of a key of a tally; `None` for records without the field.
 pub(super) fn value_of_key(key: &[u8]) -> Option<&[u8]> {
     match key {
         ABSENT_KEY => None,
@@ -39,8 +39,8 @@ pub(super) fn value_of_key(key: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Counts are merged in the order of the log, so that those of a log with too many values do not
-/// depend on the number of threads.
+/// The merge of the counts, in the order of the log: if a log has too many values, its counts must
+/// not depend on the number of threads.
 pub(super) type Merge = OrderedMerge<KindTallies, KindChunks>;
 
 /// Counts records by the values of their fields.
@@ -52,9 +52,9 @@ pub(super) struct RecordCounter<'a> {
     pub(super) logs: &'a LogFields,
     /// The zone of times that are counted.
     pub(super) zone: Option<&'a Zone>,
-    /// Whether the time of the records is noted, since a period was asked for.
-    pub(super) notes_period: bool,
-    /// The kind of records that is asked for.
+    /// Whether the period of the records is recorded, because the arguments name a period.
+    pub(super) tracks_period: bool,
+    /// The requested kind of records.
     pub(super) kind: Option<RecordKind>,
     pub(super) format: &'a FormatChoice,
     pub(super) merge: &'a Merge,
@@ -72,33 +72,33 @@ struct RecordKey<'a> {
     zone: Option<&'a Zone>,
     /// `None` if records of the kind are not counted.
     predicate: Option<RecordPredicate<'a>>,
-    /// See [`RecordCounter::notes_period`].
-    notes_period: bool,
+    /// See [`RecordCounter::tracks_period`].
+    tracks_period: bool,
 }
 
-/// Whether a field is missing in a text whose format may change.
+/// Whether a text whose format may change lacks a field.
 enum MissingField {
-    /// No format was seen.
+    /// No format has been bound yet.
     None,
-    /// In all formats so far. The error is a sentence.
-    Yet(String),
-    /// A format has all of the fields.
+    /// All formats so far lack a field. The error is a sentence.
+    MissingSoFar(String),
+    /// Some format has all of the fields.
     Found,
 }
 
-/// Which of the parts that are merged in order a text belongs to.
+/// How a text maps to the parts of the merge.
 enum Parts<'a, 'm> {
-    /// Each part of the text is one, from this number on.
+    /// Each part of the text is a part of the merge. They are numbered from `first` on.
     Many { first: u64 },
-    /// All of its input is one, whose threads take turns.
+    /// The whole input is one part of the merge, which the threads lock in turn.
     One(&'a Mutex<PartCounts<'m>>),
 }
 
-/// The part of an input whose counts are put in chunks of a limited size.
+/// A part of the merge, whose counts are added in chunks of a limited size.
 struct PartCounts<'a> {
     part: Part<'a, KindTallies, KindChunks>,
     chunk: KindChunks,
-    /// The records of a text so far, while it is not known whether any of them has the fields.
+    /// The counts of a text so far, while it is unknown whether any of its records has the fields.
     undecided: KindChunks,
     missing: MissingField,
 }
@@ -130,7 +130,7 @@ impl<'a> PartCounts<'a> {
 
     fn of_mut(&mut self, kind: RecordKind) -> &mut KindChunk {
         match self.missing {
-            MissingField::Yet(_) => self.undecided.of_mut(kind),
+            MissingField::MissingSoFar(_) => self.undecided.of_mut(kind),
             MissingField::None | MissingField::Found => self.chunk.of_mut(kind),
         }
     }
@@ -171,12 +171,12 @@ impl RecordCounter<'_> {
     ) -> InputCount<()> {
         let mut result = InputCount::default();
         let complaints = for_each_text(input, |text| count(text, &mut result));
-        // Nothing is written, so only reading can fail, and that is in the list.
+        // Nothing is written, so only reading can fail; those errors are in the list.
         result.complaints = complaints.unwrap_or_default();
         result
     }
 
-    /// Counts the records of a text. Returns the number of its parts, too.
+    /// Counts the records of a text. Also returns the number of its parts.
     fn count_text(
         &self,
         input: &Input,
@@ -190,7 +190,7 @@ impl RecordCounter<'_> {
             is_divisible: true,
             reads_records: true,
             format: self.format,
-            has_fields: &|format| self.is_asked(format) && self.check_fields(format).is_ok(),
+            has_fields: &|format| self.is_requested(format) && self.check_fields(format).is_ok(),
         };
         let mut sink = io::sink();
         let scanned = scan.run(input, text, &mut OrderedOutput::direct(&mut sink), |part, _| {
@@ -213,13 +213,12 @@ impl RecordCounter<'_> {
             Err(error) => return (0, Err(ScanError::Output(error))),
         };
         let parts = scanned.parts.len() as u64;
+        let unparsed = UnparsedLines::of_records(&name, &scanned);
         let counted: Result<(), ScanError> = scanned.parts.into_iter().collect();
         // A text without the fields has no count, not even 0.
         let was_read = !matches!(counted, Err(ScanError::Field(_)));
-        let is_format_known = scanned.is_format_known;
-        if (was_read || !is_format_known) && scanned.unparsed_lines > 0 {
-            let lines = scanned.unparsed_lines;
-            result.unparsed.push(UnparsedLines { text: name, lines, is_format_known });
+        if was_read || !scanned.is_format_known {
+            result.unparsed.extend(unparsed);
         }
         result.was_read |= was_read;
         (parts, counted)
@@ -233,7 +232,7 @@ impl RecordCounter<'_> {
     ) -> Result<(), ScanError> {
         let counted = self.count_lines(part, name, counts);
         match (counted, std::mem::replace(&mut counts.missing, MissingField::None)) {
-            (Ok(()), MissingField::Yet(error)) => {
+            (Ok(()), MissingField::MissingSoFar(error)) => {
                 counts.undecided = KindChunks::default();
                 Err(ScanError::Field(error))
             }
@@ -282,8 +281,8 @@ impl RecordCounter<'_> {
         Ok(())
     }
 
-    /// Resolves the fields in the format of the next line, if that is another one. A format that is
-    /// not known has no fields that could be missing.
+    /// Resolves the fields in the format of the next line, if the format has changed. A format that
+    /// is not known has no fields that could be missing.
     fn bind_next<'a>(
         &'a self,
         binding: &mut FormatBinding<RecordKey<'a>>,
@@ -292,7 +291,7 @@ impl RecordCounter<'_> {
         counts: &mut PartCounts<'_>,
     ) -> Result<(), ScanError> {
         let has_fields =
-            |format: &Arc<Format>| self.is_asked(format) && self.check_fields(format).is_ok();
+            |format: &Arc<Format>| self.is_requested(format) && self.check_fields(format).is_ok();
         let bound = binding.update(records, |format, is_only| {
             if !records.is_format_known() {
                 return Ok(self.key(format));
@@ -303,9 +302,9 @@ impl RecordCounter<'_> {
         bound.map_err(ScanError::Field)
     }
 
-    /// Resolves the fields in a format. The error is a sentence. Records of another kind than
-    /// the one that is asked for may lack fields; that is noted in the counts of their kind. A field
-    /// that is missing in a log of several formats may come later, or has been there.
+    /// Resolves the fields in a format. The error is a sentence. Records of another kind than the
+    /// requested one may lack fields; the counts of their kind note that. If a log has several
+    /// formats, a field that one lacks may occur in another.
     fn bind(
         &self,
         format: &Format,
@@ -319,11 +318,11 @@ impl RecordCounter<'_> {
             fields: Vec::new(),
             zone: None,
             predicate: None,
-            notes_period: false,
+            tracks_period: false,
         };
-        // Requests come first, so with a request it is known that the others are left out.
+        // Requests take precedence: once there is a request, records of other kinds are left out.
         let is_left_out = match self.kind {
-            Some(asked) => kind != asked,
+            Some(requested) => kind != requested,
             None => kind != RecordKind::Request && counts.has_requests(),
         };
         if is_left_out {
@@ -331,15 +330,16 @@ impl RecordCounter<'_> {
         }
         let error = match self.check_fields(format) {
             Ok(()) => {
-                // Records of another kind do not decide whether those that are asked for have it.
-                if self.is_asked(format) {
+                // Records of another kind do not decide whether those of the requested kind have
+                // the fields.
+                if self.is_requested(format) {
                     counts.missing = MissingField::Found;
                 }
                 return Ok(self.key(format));
             }
             Err(error) => error,
         };
-        if !self.is_asked(format) {
+        if !self.is_requested(format) {
             counts.chunk.of_mut(kind).error = Some(format!("{name}: {error}"));
             return Ok(not_counted);
         }
@@ -347,13 +347,13 @@ impl RecordCounter<'_> {
             return Err(error);
         }
         if matches!(counts.missing, MissingField::None) {
-            counts.missing = MissingField::Yet(error);
+            counts.missing = MissingField::MissingSoFar(error);
         }
         Ok(self.key(format))
     }
 
-    /// Whether the records of a format are of the kind that is asked for, or else requests.
-    fn is_asked(&self, format: &Format) -> bool {
+    /// Whether the records of a format are of the requested kind; requests if none is named.
+    fn is_requested(&self, format: &Format) -> bool {
         format.kind() == self.kind.unwrap_or_default()
     }
 
@@ -365,14 +365,14 @@ impl RecordCounter<'_> {
         self.conditions.check_fields(format, self.logs)
     }
 
-    /// The fields and conditions in a format, which may lack some of them.
+    /// Resolves the fields and conditions in a format, which may lack some of them.
     fn key(&self, format: &Format) -> RecordKey<'_> {
         RecordKey {
             kind: format.kind(),
             fields: self.by.iter().map(|name| format.accessor(name).ok()).collect(),
             zone: self.zone,
             predicate: Some(self.conditions.predicate(format)),
-            notes_period: self.notes_period,
+            tracks_period: self.tracks_period,
         }
     }
 }
@@ -380,7 +380,7 @@ impl RecordCounter<'_> {
 impl RecordKey<'_> {
     fn count(&self, record: &Record<'_>, kind: &mut KindChunk) {
         kind.records += 1;
-        if self.notes_period
+        if self.tracks_period
             && let Some(time) = record.time
         {
             kind.period.add(time);

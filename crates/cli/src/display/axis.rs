@@ -42,7 +42,7 @@ const DISTANCES: [Span; 29] = [
 ];
 
 /// A distance longer than every other.
-const FARTHEST: Span = Months(1_200);
+const DISTANCE_MAX: Span = Months(1_200);
 
 /// The widths on an axis, all in the same unit.
 #[derive(Debug, Clone, Copy)]
@@ -55,8 +55,8 @@ pub(crate) struct AxisWidths {
     pub(crate) gap: f64,
 }
 
-/// The labels, with the index of their bucket, at the shortest distance at which they do not
-/// touch. No two are the same.
+/// Returns the labels, each with the index of its bucket, at the shortest distance at which they do
+/// not touch. No two labels are equal.
 pub(crate) fn axis_labels(
     buckets: &[Bucket],
     step_s: u64,
@@ -72,7 +72,7 @@ pub(crate) fn axis_labels(
             let room = label_characters(*distance, step) as f64 * widths.character + widths.gap;
             distance.nominal_s() as f64 / step_s.max(1) as f64 * widths.bucket >= room
         })
-        .unwrap_or(FARTHEST);
+        .unwrap_or(DISTANCE_MAX);
     let end = times.len() as f64 * widths.bucket;
     let mut labels: Vec<(usize, String)> = Vec::new();
     let mut free_from = 0.0;
@@ -100,7 +100,7 @@ fn begins(times: &[Option<LocalTime>], index: usize, distance: Span, step: Span)
     let Some(time) = &times[index] else { return false };
     match index.checked_sub(1).and_then(|index| times[index].as_ref()) {
         Some(before) => distance.number(before) != distance.number(time),
-        // The first of long buckets has a label, although it may begin within an interval.
+        // The first of long buckets has a label, even if it begins within an interval.
         None => distance.begins_at(time) || step.nominal_s() >= 7 * DAY_S,
     }
 }

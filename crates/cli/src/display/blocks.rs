@@ -1,4 +1,4 @@
-//! What tripped the rules in force, around the sentences of the addresses.
+//! The text around the blocks of a report: the requests that tripped the rules in force.
 
 use weir_view::{BlockClock, BlocksReport, ClockEstimate, ClockEvidence, span};
 
@@ -12,7 +12,7 @@ pub(crate) fn blocks_counts(blocks: &BlocksReport) -> String {
     format!("{all} {blocks_noun} of {addresses} {addresses_noun}")
 }
 
-/// What the list does not show, and what is known of the logs of the blocks.
+/// Returns what the list does not show, and what is known of the logs of the blocks.
 pub(crate) fn blocks_remarks(blocks: &BlocksReport) -> Vec<String> {
     let rest = blocks.addresses.saturating_sub(blocks.clients.len() as u64);
     let mut remarks = Vec::new();
@@ -27,7 +27,7 @@ pub(crate) fn blocks_remarks(blocks: &BlocksReport) -> Vec<String> {
     remarks
 }
 
-/// What is known of the clocks of the two logs.
+/// Describes what is known of the clocks of the two logs.
 fn clock_text(clock: &BlockClock) -> String {
     let ahead = |offset_s: i64| match offset_s {
         0 => "agrees with that of the requests".to_owned(),
@@ -41,14 +41,14 @@ fn clock_text(clock: &BlockClock) -> String {
                 ClockEvidence::Bans => "bans",
             };
             let (agreeing, pairs) = (separated(agreeing), separated(pairs));
-            let told = format!(
+            let text = format!(
                 "The clock of the blocks {}: {agreeing} of {pairs} {noun} agree.",
                 ahead(offset_s)
             );
             match clock.offset_s == offset_s {
-                true => told,
+                true => text,
                 false => {
-                    format!("{told} Here it {}, as --clock-offset says.", ahead(clock.offset_s))
+                    format!("{text} Here it {}, as --clock-offset says.", ahead(clock.offset_s))
                 }
             }
         }

@@ -1,7 +1,8 @@
 //! The colours of a histogram.
 
-/// The number of the colour of group number `index`, of `colours` colours. Status classes, the
-/// levels of error logs (syslog's, RFC 5424) and the actions of firewalls have fixed colours.
+/// Returns the number of the colour of group number `index`, out of `colours` colours. Status
+/// classes, the levels of error logs (syslog's, RFC 5424) and the actions of firewalls have fixed
+/// colours.
 pub(crate) fn colour_number(index: usize, name: &str, colours: usize) -> usize {
     match name {
         "2xx" => 0,

@@ -1,19 +1,19 @@
-//! Text of a log with escapes for characters that are not safe to show.
+//! Escapes characters of a log that are not safe to show.
 
 use std::fmt::Write;
 
 use weir_view::push_printable;
 
-/// The text with control characters and invisible format characters shown as escapes. A terminal
-/// would obey the former; the latter hide or reorder the text around them.
+/// Escapes control characters and invisible format characters. A terminal would obey the former;
+/// the latter hide or reorder the text around them.
 pub(crate) fn safe(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     push_printable(&mut safe, text);
     safe
 }
 
-/// Escapes rows of CSV as [`safe`] does, but keeps the line ends between them. Those inside a quoted
-/// value are escaped.
+/// Escapes rows of CSV as [`safe`] does, but keeps the line ends between them. Line ends inside a
+/// quoted value are escaped.
 pub(crate) fn safe_rows(rows: &str) -> String {
     let mut safe = String::with_capacity(rows.len());
     let mut is_quoted = false;

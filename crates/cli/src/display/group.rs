@@ -31,7 +31,7 @@ impl GroupColumn {
         Self::PreviousErrors,
     ];
 
-    /// The columns of a report's group: none for sums that its kind of records lacks.
+    /// Returns the columns of a report's group, without sums that its kind of records lacks.
     pub(crate) fn of(report: &Report) -> Vec<Self> {
         let columns: &[Self] =
             if report.compare.is_some() { &Self::COMPARED } else { &Self::PLAIN };
@@ -43,7 +43,7 @@ impl GroupColumn {
         columns.iter().copied().filter(has_sum).collect()
     }
 
-    /// The head of the column.
+    /// Returns the head of the column.
     pub(crate) fn head(self, kind: RecordKind) -> &'static str {
         match self {
             Self::Count => kind.column(),
@@ -56,8 +56,8 @@ impl GroupColumn {
         }
     }
 
-    /// The number of a value. `matching` is the number of all records, and `change` writes a
-    /// difference.
+    /// Formats the number of a value. `matching` is the number of all records, and `change` formats
+    /// a difference.
     pub(crate) fn cell(
         self,
         tally: &PeriodTally,
@@ -79,7 +79,7 @@ impl GroupColumn {
     }
 }
 
-/// Marks the numbers of a value that are lower bounds. `cells` are those of [`GroupColumn::cell`].
+/// Marks the numbers of a value that are lower bounds. `cells` come from [`GroupColumn::cell`].
 pub(crate) fn mark_lower_bound(columns: &[GroupColumn], cells: &mut [String], value: &RowValue) {
     for (column, cell) in columns.iter().zip(cells).filter(|_| value.uncounted_max > 0) {
         if !matches!(column, GroupColumn::Change | GroupColumn::ErrorRate) {

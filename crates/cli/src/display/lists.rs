@@ -2,13 +2,13 @@
 
 use weir_view::{LIST_TITLES, RecordKind, Report};
 
-/// The title of a field's list: the field's name if it has no other.
+/// Returns the title of a field's list, or the name of the field if it has no title.
 pub(crate) fn title_of(field: &str) -> &str {
     LIST_TITLES.iter().find(|(name, _)| *name == field).map_or(field, |(_, title)| title)
 }
 
-/// The position of a field's list in a report about records of a kind: the kind's leading fields
-/// come first, fields without a title last.
+/// Returns the position of a field's list in a report about records of a kind: the leading fields
+/// of the kind come first, fields without a title last.
 pub(crate) fn list_order(field: &str, kind: RecordKind) -> usize {
     let leading = kind.leading_fields();
     let titled =
@@ -17,7 +17,7 @@ pub(crate) fn list_order(field: &str, kind: RecordKind) -> usize {
     position.unwrap_or_else(|| leading.len() + titled())
 }
 
-/// The fields of a report that have values, in the order of their lists.
+/// Returns the fields of a report that have values, in the order of their lists.
 pub(crate) fn fields_with_values(report: &Report) -> Vec<&str> {
     let fields = report.top.keys().map(String::as_str);
     let mut fields: Vec<&str> = fields.filter(|field| has_values(report, field)).collect();
@@ -25,7 +25,7 @@ pub(crate) fn fields_with_values(report: &Report) -> Vec<&str> {
     fields
 }
 
-/// Whether the list of a field says anything. A log writes `-` for a missing value.
+/// Whether the list of a field is worth showing. A log writes `-` for a missing value.
 fn has_values(report: &Report, field: &str) -> bool {
     match report.top.get(field).map_or(&[][..], Vec::as_slice) {
         [] => false,

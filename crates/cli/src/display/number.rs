@@ -1,4 +1,4 @@
-//! Numbers for people, in the form that docs/vocabulary.md describes and the page uses too.
+//! Formats numbers for people, in the form that docs/vocabulary.md describes and the page uses too.
 
 use weir_view::{percent, rounded};
 pub(crate) use weir_view::{separated, share};
@@ -22,7 +22,7 @@ pub(crate) fn bytes(number: u64) -> String {
     const UNITS: [&str; 6] = ["B", "kB", "MB", "GB", "TB", "PB"];
     let mut scaled = number as f64;
     let mut unit = 0;
-    // 999.5 and more would be printed as 1000 of the smaller unit.
+    // 999.5 and more would be rounded to 1000 of the smaller unit.
     while scaled >= 999.5 && unit + 1 < UNITS.len() {
         scaled /= 1000.0;
         unit += 1;

@@ -5,14 +5,14 @@ use super::LocalTime;
 const DAY_S: u64 = 86_400;
 const WEEK_S: u64 = 7 * DAY_S;
 
-/// From Monday, on which weeks begin, to Thursday, on which 1970 began.
+/// The time from Monday, on which weeks begin, to Thursday, on which 1970 began.
 const THURSDAY_S: i64 = 3 * DAY_S as i64;
 
 /// The nominal lengths of a calendar month and of a calendar year, as a report counts them.
 const MONTH_S: u64 = 30 * DAY_S;
 const YEAR_S: u64 = 365 * DAY_S;
 
-/// The length of a bucket, or the distance of two labels.
+/// The length of a bucket, or the distance between two labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Span {
     /// Seconds of the local clock. Weeks begin on Monday.
@@ -35,7 +35,8 @@ impl Span {
         }
     }
 
-    /// Its length in seconds, by which spans are compared. It is the `step_s` of a histogram.
+    /// Returns the nominal length in seconds, by which spans are compared. It equals the `step_s`
+    /// of a histogram.
     pub(crate) fn nominal_s(self) -> u64 {
         match self {
             Self::Seconds(seconds) => seconds,
@@ -44,7 +45,7 @@ impl Span {
         }
     }
 
-    /// Whether every span of this length is made of whole ones of another length.
+    /// Whether every span of this length consists of whole spans of another length.
     pub(crate) fn is_made_of(self, part: Self) -> bool {
         match (self, part) {
             (Self::Seconds(own), Self::Seconds(part)) => own > part && own.is_multiple_of(part),
@@ -54,7 +55,7 @@ impl Span {
         }
     }
 
-    /// The number of the span that contains a time, counted from a fixed one.
+    /// Returns the number of the span that contains a time, counted from a fixed one.
     pub(crate) fn number(self, time: &LocalTime) -> i64 {
         match self {
             Self::Seconds(seconds) => self.number_of(time.local_s(), seconds),

@@ -13,7 +13,7 @@ impl LocalTime {
         Some(Self(stamp.get(..19)?.parse().ok()?))
     }
 
-    /// Seconds since 1970 of the local clock.
+    /// Returns the seconds since 1970 by the local clock.
     pub(crate) fn local_s(&self) -> i64 {
         self.0.to_zoned(jiff::tz::TimeZone::UTC).map_or(0, |zoned| zoned.timestamp().as_second())
     }
@@ -59,7 +59,7 @@ impl LocalTime {
     }
 }
 
-/// The length of a histogram's step after "per": `5 minutes`, `day`.
+/// Formats the length of a histogram's step, to follow "per": `5 minutes`, `day`.
 pub(crate) fn step(step_s: u64) -> String {
     const UNITS: [(u64, &str); 7] = [
         (31_536_000, "year"),

@@ -15,7 +15,8 @@ use crate::scan::LogArguments;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ExportArguments {
-    /// The file to write; `-` is standard output. It is complete or as it was before
+    /// The file to write; `-` is standard output. It is complete or as it was before: if a log
+    /// cannot be read to its end, only standard output has what can be read
     #[arg(long, value_name = "FILE", default_value = "-")]
     pub(crate) output: PathBuf,
 
@@ -55,6 +56,16 @@ enum FormatArgument {
     Lines,
 }
 
+impl Form {
+    /// Returns the name as an argument.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Fields(format) => format.name(),
+            Self::Lines => "lines",
+        }
+    }
+}
+
 const EXAMPLES: &str = "\
 Examples:
   weir export --output access.parquet access.log access.log.*.gz
@@ -66,10 +77,10 @@ Examples:
 Memory does not grow with the logs. docs/exports.md describes the columns. Lines that do not
 match the format are counted and left out.
 Exit codes: 0 something was read; 1 no line matched the format; 2 wrong usage, or a file could
-not be read to its end.";
+not be read to its end. FILE is written only with 0, or if the logs have no lines.";
 
 impl ExportArguments {
-    /// The form that the arguments name.
+    /// Returns the form of the output that the arguments name.
     ///
     /// # Errors
     /// If they name none, or one that a terminal cannot show.
@@ -80,7 +91,7 @@ impl ExportArguments {
             Some(FormatArgument::Csv) => Form::Fields(ExportFormat::Csv),
             Some(FormatArgument::Jsonl) => Form::Fields(ExportFormat::JsonLines),
             Some(FormatArgument::Lines) => Form::Lines,
-            None => self.form_of_ending()?,
+            None => self.form_of_output()?,
         };
         match form {
             Form::Fields(format) if self.is_terminal() && !format.is_text() => Err(Failure::new(
@@ -100,25 +111,27 @@ impl ExportArguments {
         self.output.as_os_str() == "-"
     }
 
-    fn form_of_ending(&self) -> Result<Form, Failure> {
+    fn form_of_output(&self) -> Result<Form, Failure> {
         if self.is_stdout() {
             return Err(Failure::new(
                 "name the form of the output with --to, or a file such as access.parquet with \
                  --output",
             ));
         }
-        form_of(&self.output).ok_or_else(|| {
+        form_of_path(&self.output).ok_or_else(|| {
+            let nearest = nearest_of(&self.output);
+            let nearest = nearest.map_or_else(String::new, |form| format!(", such as --to {form}"));
             Failure::new(format_args!(
-                "--output: the ending of `{}` is not one of .parquet, .arrows, .csv, .jsonl, \
-                 .log and .txt; name the form of the output with --to",
+                "--output: the ending of `{}` is not one of .parquet, .arrows, .arrow, .csv, \
+                 .jsonl, .ndjson, .log and .txt; name the form of the output with --to{nearest}",
                 safe(&self.output.to_string_lossy())
             ))
         })
     }
 }
 
-/// The form that the ending of a file stands for.
-fn form_of(path: &Path) -> Option<Form> {
+/// Returns the form for the extension of a file name.
+fn form_of_path(path: &Path) -> Option<Form> {
     let ending = path.extension()?.to_str()?.to_ascii_lowercase();
     match ending.as_str() {
         "log" | "txt" => Some(Form::Lines),
@@ -128,13 +141,47 @@ fn form_of(path: &Path) -> Option<Form> {
     }
 }
 
+/// Returns the form that is nearest to an ending without a form.
+fn nearest_of(path: &Path) -> Option<&'static str> {
+    let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+    let name =
+        [".gz", ".zst", ".xz", ".bz2"].iter().find_map(|it| name.strip_suffix(it)).unwrap_or(&name);
+    if let Some(form) = form_of_path(Path::new(name)) {
+        return Some(form.name());
+    }
+    match Path::new(name).extension()?.to_str()? {
+        "json" | "jsonlines" => Some("jsonl"),
+        "tsv" | "xlsx" | "xls" | "ods" => Some("csv"),
+        "feather" | "ipc" => Some("arrow"),
+        "pq" | "parq" | "orc" => Some("parquet"),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::Path;
 
     use weir_query::ExportFormat;
 
-    use super::{Form, form_of};
+    use super::{Form, form_of_path, nearest_of};
+
+    #[test]
+    fn another_ending_is_near_to_a_form() {
+        for (path, form) in [
+            ("a.json", Some("jsonl")),
+            ("a.tsv", Some("csv")),
+            ("a.csv.gz", Some("csv")),
+            ("a.LOG.GZ", Some("lines")),
+            ("a.feather", Some("arrow")),
+            ("a.pq", Some("parquet")),
+            ("a.gz", None),
+            ("a.pdf", None),
+            ("a", None),
+        ] {
+            assert_eq!(nearest_of(Path::new(path)), form, "{path}");
+        }
+    }
 
     #[test]
     fn the_ending_of_a_file_names_its_form() {
@@ -152,7 +199,7 @@ mod tests {
             ("parquet", None),
             (".csv", None),
         ] {
-            assert_eq!(form_of(Path::new(path)), form, "{path}");
+            assert_eq!(form_of_path(Path::new(path)), form, "{path}");
         }
     }
 }

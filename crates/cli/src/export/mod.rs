@@ -29,19 +29,21 @@ use crate::scan::{
 };
 use crate::sources::{self, Complaint};
 use crate::terminal::Progress;
+use crate::unmatched::without_records;
+use crate::withheld::Withheld;
 use crate::zone;
 
-/// Memory for the distinct values of the last records, in bytes. All of a window of a few million
-/// records fit.
+/// The memory for the distinct values of the most recent records, in bytes: enough for all values
+/// of a few million records.
 const MEMORY_BYTES_MAX: usize = 256 << 20;
 
-/// The parsers pause while more segments than this wait to be encoded.
+/// The parsers pause while more segments than this wait for the encoder.
 const SEGMENTS_WAITING_MAX: usize = 16;
 
-/// Lines are gathered up to this size before they are written.
+/// The number of bytes of lines that are buffered before they are written.
 const OUTPUT_BYTES: usize = 64 << 10;
 
-/// The request, as it is known before the first line is read.
+/// The request, before the first line is read.
 struct Request {
     query: Query,
     kind: Option<RecordKind>,
@@ -52,15 +54,18 @@ struct Request {
     jobs: usize,
 }
 
-/// Where the output goes.
+/// The destination of the output.
 enum Output {
     Stdout(io::Stdout),
     File(OutputFile),
 }
 
 /// The result of an export.
-struct Exported {
+struct ExportOutcome {
+    /// About inputs that were not read to their end.
     complaints: Vec<Complaint>,
+    /// About values that the output lacks.
+    missing: Option<Complaint>,
     sources: Vec<SourceSnapshot>,
 }
 
@@ -86,9 +91,12 @@ pub(crate) fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
     };
     let request = Request::new(arguments, &mut inputs, &choice, format)?;
     let mut exported = export(arguments, &request, (&inputs, &choice), &mut output)?;
-    output.finish().map_err(|error| arguments.output_failure(&error))?;
     exported.complaints.splice(0..0, complaints);
-    Ok(exported.say())
+    let withheld = output.finish_unless(exported.withheld());
+    let withheld = withheld.map_err(|error| arguments.output_failure(&error))?;
+    let exit = exported.say();
+    arguments.say_withheld(withheld)?;
+    Ok(exit)
 }
 
 /// Writes the lines of the records, as `weir grep` does.
@@ -103,10 +111,13 @@ fn export_lines(
     let mut buffered = io::BufWriter::with_capacity(OUTPUT_BYTES, output);
     let written = write_record_lines(records, &mut inputs, (&arguments.name(), &mut buffered))?;
     let finished = buffered.into_inner().map_err(io::IntoInnerError::into_error);
-    let finished = finished.and_then(Output::finish);
-    finished.map_err(|error| arguments.output_failure(&error))?;
+    let withheld = written.withheld(!complaints.is_empty());
+    let withheld = finished.and_then(|output| output.finish_unless(withheld));
+    let withheld = withheld.map_err(|error| arguments.output_failure(&error))?;
     say_all(complaints);
-    Ok(written.say(!complaints.is_empty()))
+    let exit = written.say(!complaints.is_empty());
+    arguments.say_withheld(withheld)?;
+    Ok(exit)
 }
 
 impl ExportArguments {
@@ -120,6 +131,15 @@ impl ExportArguments {
 
     fn output_failure(&self, error: &io::Error) -> Failure {
         Failure::output(&self.name(), error)
+    }
+
+    /// Prints why the output was not written.
+    fn say_withheld(&self, withheld: Option<Withheld>) -> Result<(), Failure> {
+        if let Some(withheld) = withheld {
+            let form = self.form()?.name();
+            withheld.say(&self.name(), &format!("--output - --to {form}"));
+        }
+        Ok(())
     }
 }
 
@@ -142,9 +162,10 @@ impl Request {
         Ok(Self { query, kind, zone, format, logs, jobs })
     }
 
-    /// The export of a data set whose first records have these formats. What depends on formats is settled
-    /// here, by the first records and by the first lines of all files, in the order of the inputs: which
-    /// further formats the parsers have met by now would be a matter of time.
+    /// Begins the export of a data set whose first records have these formats. The formats that the
+    /// parsers have found by now depend on timing. So the kind and the columns are decided here, by
+    /// the formats of the first records and of the first lines of all files, in the order of the
+    /// inputs.
     fn begin(
         &self,
         data: &Arc<DataSet>,
@@ -177,7 +198,7 @@ impl Request {
         formats: &[Arc<Format>],
     ) -> Result<(), Failure> {
         if sources.iter().all(|source| source.format.is_none()) {
-            // No line matched a format, which is reported.
+            // No line matched a format. That is reported elsewhere.
             return Ok(());
         }
         self.query.check_fields(formats.iter().map(Arc::as_ref)).map_err(where_failure)
@@ -190,8 +211,8 @@ fn export(
     request: &Request,
     (inputs, choice): (&[Input], &FormatChoice),
     output: &mut Output,
-) -> Result<Exported, Failure> {
-    // The window is what the parsers and the encoder need at the moment.
+) -> Result<ExportOutcome, Failure> {
+    // The window only holds what the parsers and the encoder need at the moment.
     let retention = Retention::Window { width: None };
     let options = PipelineOptions {
         memory_bytes_max: MEMORY_BYTES_MAX,
@@ -202,9 +223,9 @@ fn export(
     let pipeline = Arc::new(Pipeline::start(&options, data.clone()));
     let canceller = Arc::downgrade(&pipeline);
     let progress = Progress::of_reading(data.clone(), sources::bytes_total(inputs));
-    let (mut complaints, written) = thread::scope(|scope| {
+    let (complaints, written) = thread::scope(|scope| {
         let reading = scope.spawn(move || {
-            // One after the other, so that the records are in the order of the inputs.
+            // The inputs are read one after the other, so that the records are in their order.
             let complaints = sources::read_all(&pipeline, inputs, choice, 1);
             if let Some(pipeline) = Arc::into_inner(pipeline) {
                 pipeline.finish();
@@ -227,8 +248,8 @@ fn export(
     })?;
     let sources: Vec<_> = data.sources().iter().map(|source| source.snapshot()).collect();
     request.check_fields(&sources, &data.formats())?;
-    complaints.extend(complaint_of(&export, &arguments.output.to_string_lossy()));
-    Ok(Exported { complaints, sources })
+    let missing = complaint_of(&export, &arguments.output.to_string_lossy());
+    Ok(ExportOutcome { complaints, missing, sources })
 }
 
 /// Why the output ended early.
@@ -274,7 +295,7 @@ fn write(
         let export = match &mut begun {
             Some(export) => export,
             None => {
-                // Of lines without records, no format is known.
+                // Lines without records have no format yet.
                 let Some(first) = some.iter().find(|it| it.rows() > 0) else { continue };
                 let source = data.source(first.source());
                 let first_formats = source.map_or_else(Vec::new, |source| source.first_formats());
@@ -291,7 +312,8 @@ fn write(
     Ok(export)
 }
 
-/// A complaint about values that are missing in the output, and a note about records of other kinds.
+/// Returns a complaint about values that are missing in the output, and prints a note about records
+/// of other kinds.
 fn complaint_of(export: &SegmentExport, output: &str) -> Option<Complaint> {
     let counts = export.counts();
     if counts.other_kinds > 0 {
@@ -333,25 +355,34 @@ impl Output {
             Self::File(file) => file.finish(),
         }
     }
+
+    /// Finishes the output, unless it is a file that is still as it was and is to stay so. Returns
+    /// why it was left.
+    fn finish_unless(self, withheld: Option<Withheld>) -> io::Result<Option<Withheld>> {
+        match (&self, withheld) {
+            (Self::File(file), Some(_)) if file.is_replacement() => Ok(withheld),
+            _ => self.finish().map(|()| None),
+        }
+    }
 }
 
-impl Exported {
+impl ExportOutcome {
+    /// Returns why an output file is not written; `None` if it is.
+    fn withheld(&self) -> Option<Withheld> {
+        Withheld::of_sources(!self.complaints.is_empty(), &self.sources)
+    }
+
     /// Prints the complaints. Returns how the run ended.
     fn say(&self) -> Exit {
-        let unparsed: Vec<_> = self
-            .sources
-            .iter()
-            .filter(|source| source.unparsed_lines > 0)
-            .map(|source| UnparsedLines {
-                text: source.name.clone(),
-                lines: source.unparsed_lines,
-                is_format_known: source.format.is_some(),
-            })
-            .collect();
+        let without = without_records(&self.sources);
+        let has_reason = |name: &str| without.iter().any(|complaint| complaint.name == name);
+        let others = self.sources.iter().filter(|source| !has_reason(&source.name));
+        let unparsed: Vec<_> = others.filter_map(UnparsedLines::of_source).collect();
         report_unparsed(&unparsed);
-        say_all(&self.complaints);
+        say_all(&without);
+        say_all(self.complaints.iter().chain(&self.missing));
         let has_records = self.sources.iter().any(|source| source.records > 0);
-        match (self.complaints.is_empty(), has_records) {
+        match (self.complaints.is_empty() && self.missing.is_none(), has_records) {
             (false, _) => Exit::Failed,
             (true, true) => Exit::Done,
             (true, false) => Exit::NoMatch,

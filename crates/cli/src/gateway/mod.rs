@@ -1,6 +1,7 @@
 //! `weir gateway CONFIG`: a reverse proxy, and the page with its requests.
 
 mod arguments;
+mod config_files;
 mod reload;
 #[cfg(target_os = "linux")]
 mod service;
@@ -11,7 +12,7 @@ use std::num::NonZero;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-use weir_gateway::{Config, Gateway, Notices, Shutdown};
+use weir_gateway::{Config, ConfigReading, Gateway, Notices, ReservedAddress, Shutdown};
 use weir_ingest::Pipeline;
 use weir_observe::task::{TaskKind, TaskName};
 use weir_server::{BindOptions, CertificateNotices, ServeOptions};
@@ -19,48 +20,58 @@ use weir_server::{BindOptions, CertificateNotices, ServeOptions};
 use weir_server::{ListeningSockets, PassedSockets};
 
 pub(crate) use arguments::GatewayArguments;
+use config_files::ConfigFiles;
 #[cfg(target_os = "linux")]
 use upgrade::Upgrade;
 
 use crate::display::safe;
 use crate::logging::{report_certificate, report_gateway};
+use crate::options::{PageArguments, default_address};
 use crate::outcome::{Exit, Failure, say};
 use crate::serve::{Page, path_name, shutdown_signal};
 
-/// Reads the configuration again when a signal asks for it.
+/// The task that reads the configuration again when a signal requests it.
 static RELOAD: TaskKind = TaskKind::new("configuration");
 
-/// Hands the records of requests to the parsers.
+/// The task that passes the records of requests to the parsers.
 static RECORDS: TaskKind = TaskKind::new("records");
 
-/// How long requests in flight may take to end.
+/// How long requests in flight may take to end at shutdown.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// How long they may take if another process answers new ones meanwhile.
+/// How long they may take if another process already answers new requests.
 const HANDOVER_GRACE: Duration = Duration::from_secs(3_600);
 
-/// Connections of clients at most.
+/// The most connections of clients.
 const CONNECTIONS_MAX: usize = 65_536;
 
-/// The connections of clients for which there are descriptors beside those of the page.
+/// Returns the number of client connections for which there are file descriptors besides those of
+/// the page.
 fn connections_max(of_page: usize) -> usize {
     let wanted = of_page.saturating_add(2 * CONNECTIONS_MAX);
-    share(weir_server::reserve_connections(wanted).connections_max, of_page)
+    client_connections(weir_server::reserve_connections(wanted).connections_max, of_page)
 }
 
-/// The part of all connections that clients may have. Each may need a second one, to a backend. Where there
-/// are few, the page gets a quarter.
-fn share(connections: usize, of_page: usize) -> usize {
+/// Returns how many of all connections clients may have. Each client may need a second connection,
+/// to a backend. If connections are few, the page gets a quarter.
+fn client_connections(connections: usize, of_page: usize) -> usize {
     ((connections - of_page.min(connections / 4)) / 2).clamp(1, CONNECTIONS_MAX)
 }
 
 /// Runs the command.
 pub(crate) fn run(arguments: &GatewayArguments) -> Result<Exit, Failure> {
-    let config = Config::read(&arguments.config).map_err(Failure::new)?;
+    let reserved = reserved_addresses(&arguments.page);
+    let ConfigReading { config, sources } = Config::read_with_sources(&arguments.config, &reserved);
+    let config = config.map_err(Failure::new)?;
+    for warning in &config.warnings {
+        say(format_args!("{}: {}", path_name(&arguments.config), safe(&warning.to_string())));
+    }
     if arguments.check {
         say(format_args!("{}: the configuration has no mistakes", path_name(&arguments.config)));
         return Ok(Exit::Done);
     }
+    // Notes the states of the files at once, because they may change before the gateway serves.
+    let files = ConfigFiles::new(arguments.config.clone(), sources);
     #[cfg(target_os = "linux")]
     let upgrade = take_over(arguments)?;
     let window = arguments.keep.window(&arguments.page.read)?;
@@ -96,7 +107,7 @@ pub(crate) fn run(arguments: &GatewayArguments) -> Result<Exit, Failure> {
         inside.add(gateway.handle());
     }
     let _guard = runtime.enter();
-    let reload = reload::watch(arguments.config.clone(), config, gateway.handle());
+    let reload = reload::watch(files, config, reserved, gateway.handle());
     runtime.spawn(RELOAD.observe(TaskName::Unnamed, reload));
     let (shutdown, stop) = (shutdown_signal(), shutdown_signal());
     let shutdown = async {
@@ -105,10 +116,11 @@ pub(crate) fn run(arguments: &GatewayArguments) -> Result<Exit, Failure> {
     };
     #[cfg(target_os = "linux")]
     let (shutdown, page) = {
-        let (starter, end) = (Starter::new(arguments), page.end());
-        (upgrade.or(shutdown, end), page.when_announced(move || starter.listens()))
+        let (notifier, end) = (ReadyNotifier::new(arguments), page.end());
+        (upgrade.or_stop(shutdown, end), page.when_announced(move || notifier.notify()))
     };
-    // Whoever reads this may send a signal at once, so their handlers are installed.
+    // A reader of the address may send a signal at once, so the signal handlers are already
+    // installed.
     for address in gateway.addresses() {
         say(format_args!("answering at {}", safe(&address.to_string())));
     }
@@ -123,7 +135,19 @@ pub(crate) fn run(arguments: &GatewayArguments) -> Result<Exit, Failure> {
     })
 }
 
-/// Takes over the sockets of the process before, if that has started this one.
+/// The addresses of the page and of `--admin`, at which the gateway cannot listen.
+fn reserved_addresses(arguments: &PageArguments) -> Vec<ReservedAddress> {
+    let page: Vec<_> = match &arguments.listen[..] {
+        [] => vec![(default_address(), "the page without --listen")],
+        listen => listen.iter().map(|listen| (listen.0.clone(), "the page (--listen)")).collect(),
+    };
+    let admin = arguments.admin.admin.as_ref();
+    let admin = admin.map(|admin| (admin.socket_address().clone(), "--admin"));
+    let reserved = page.into_iter().chain(admin);
+    reserved.map(|(address, purpose)| ReservedAddress { address, purpose }).collect()
+}
+
+/// Takes over the sockets of the previous process, if that has started this one.
 #[cfg(target_os = "linux")]
 fn take_over(arguments: &GatewayArguments) -> Result<Upgrade, Failure> {
     if arguments.take_over {
@@ -139,40 +163,41 @@ fn take_over(arguments: &GatewayArguments) -> Result<Upgrade, Failure> {
         .map_err(|error| Failure::new(format_args!("the path of this program is unknown: {error}")))
 }
 
-/// What waits for the gateway to listen: the process before, or a service manager.
+/// Notifies the previous process or a service manager, which wait for the gateway to listen.
 #[cfg(target_os = "linux")]
-struct Starter {
-    /// The sockets that the process before has handed over.
+struct ReadyNotifier {
+    /// The sockets that the previous process has handed over.
     inherited: PassedSockets,
     listening: ListeningSockets,
     takes_over: bool,
 }
 
 #[cfg(target_os = "linux")]
-impl Starter {
+impl ReadyNotifier {
     fn new(arguments: &GatewayArguments) -> Self {
         let (inherited, listening) =
             (arguments.page.inherited.clone(), arguments.page.listening.clone());
         Self { inherited, listening, takes_over: arguments.take_over }
     }
 
-    /// Tells it that the gateway listens. After this nothing may fail: the process before accepts no more.
-    fn listens(self) -> Result<(), Failure> {
+    /// Notifies them that the gateway listens. After this nothing may fail, because the previous
+    /// process accepts no more connections.
+    fn notify(self) -> Result<(), Failure> {
         self.inherited.close_rest();
         if self.takes_over {
-            weir_server::say_ready().map_err(|error| {
+            weir_server::report_ready().map_err(|error| {
                 Failure::new(format_args!("--take-over: the process before has gone: {error}"))
             })?;
             self.listening.claim_files();
         }
-        service::tell("READY=1");
+        service::notify("READY=1");
         Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{CONNECTIONS_MAX, share};
+    use super::{CONNECTIONS_MAX, client_connections};
 
     #[test]
     fn each_client_has_two_descriptors_beside_those_of_the_page() {
@@ -183,7 +208,11 @@ mod tests {
             (1, 1_024, 1),
             (usize::MAX, 0, CONNECTIONS_MAX),
         ] {
-            assert_eq!(share(connections, of_page), expected, "{connections} and {of_page}");
+            assert_eq!(
+                client_connections(connections, of_page),
+                expected,
+                "{connections} and {of_page}"
+            );
         }
     }
 }

@@ -1,85 +1,127 @@
 //! Reads the configuration again while the gateway runs.
 
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::path::Path;
+use std::time::Duration;
 
-use weir_gateway::{Config, GatewayHandle};
+use weir_gateway::{
+    CertificateFiles, Config, ConfigReading, GatewayHandle, ListenAddress, ReservedAddress,
+};
 
+use super::config_files::ConfigFiles;
 use crate::logging::warn_lines;
 
-/// How often the file is looked at.
+/// The pause between two checks of the files.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// Replaces the configuration of a gateway on SIGHUP, and when its file has changed. A configuration with
-/// mistakes changes nothing. On SIGUSR1, opens the access log anew. The handlers of the signals are installed
-/// by this call, and not only when the future is polled.
+/// Replaces the configuration of a gateway on SIGHUP, and when its file or a file that it names
+/// changes. A configuration with mistakes changes nothing. On SIGUSR1, reopens the access log. This
+/// call installs the signal handlers, before the future is first polled.
 pub(crate) fn watch(
-    path: PathBuf,
+    files: ConfigFiles,
     config: Config,
+    reserved: Vec<ReservedAddress>,
     gateway: GatewayHandle,
 ) -> impl Future<Output = ()> + Send {
     let signals = (Signal::hangup(), Signal::user1());
-    // Whoever has seen the gateway start may change the file before the future is polled.
-    let seen = stamp(&path);
-    follow(signals, (path, seen), config, gateway)
+    let fixed = FixedSettings::of(&config);
+    follow(signals, files, Running { fixed, config, reserved, gateway })
 }
 
 async fn follow(
     (mut hangups, mut renames): (Signal, Signal),
-    (path, mut seen): (PathBuf, Option<Stamp>),
-    mut config: Config,
-    gateway: GatewayHandle,
+    mut files: ConfigFiles,
+    mut running: Running,
 ) {
     loop {
-        let is_asked = tokio::select! {
+        let is_requested = tokio::select! {
             () = hangups.next() => true,
             () = renames.next() => {
-                if let Err(error) = gateway.access_log().reopen() {
-                    warn_lines(
-                        access_log_file(&config),
-                        format_args!("{error}\nthe access log goes on with the file before"),
-                    );
-                }
+                running.reopen_access_log();
                 continue;
             }
             () = tokio::time::sleep(INTERVAL) => false,
         };
-        let now = stamp(&path);
-        // A file that is being replaced is not there for a moment.
-        if !is_asked && (now == seen || now.is_none()) {
+        if files.note_absence() {
+            tracing::warn!(
+                target: "weir_gateway",
+                file = &*files.path.to_string_lossy(),
+                "the configuration file has vanished; the gateway goes on with the configuration before",
+            );
+        }
+        if !is_requested && !files.have_changed() {
             continue;
         }
-        seen = now;
-        match Config::read(&path) {
-            Ok(read) => {
-                let is_same = |read: &Config| {
-                    (&read.listen, &read.tls, read.threads)
-                        == (&config.listen, &config.tls, config.threads)
-                };
-                if !is_same(&read) {
-                    tracing::warn!(
-                        file = &*path.to_string_lossy(),
-                        "listen, tls and threads stay as they were until the gateway is started again",
-                    );
-                }
-                if let Err(error) = gateway.access_log().set(read.access_log.as_ref()) {
-                    warn_lines(
-                        access_log_file(&read),
-                        format_args!("{error}\nthe access log stays as it was"),
-                    );
-                }
-                gateway.replace(&read);
-                config = read;
-                let file = &*path.to_string_lossy();
-                tracing::info!(file, "the configuration was read again");
-            }
-            Err(error) => {
-                warn_lines(
-                    Some(&path),
-                    format_args!("{error}\nthe gateway goes on with the configuration before"),
-                );
-            }
+        files.note_states();
+        let ConfigReading { config, sources } =
+            Config::read_with_sources(&files.path, &running.reserved);
+        files.note_sources(sources);
+        match config {
+            Ok(read) => running.replace(read, &files.path),
+            Err(error) => warn_lines(
+                Some(&files.path),
+                format_args!("{error}\nthe gateway goes on with the configuration before"),
+            ),
         }
+    }
+}
+
+/// The settings that a running gateway does not change.
+#[derive(PartialEq)]
+struct FixedSettings {
+    listen: Vec<ListenAddress>,
+    tls: Option<CertificateFiles>,
+    threads: Option<usize>,
+}
+
+impl FixedSettings {
+    fn of(config: &Config) -> Self {
+        let Config { listen, tls, threads, .. } = config.clone();
+        Self { listen, tls, threads }
+    }
+}
+
+/// The gateway with the configuration that it uses.
+struct Running {
+    /// The settings that it was started with.
+    fixed: FixedSettings,
+    config: Config,
+    /// The addresses of the page and of `--admin`.
+    reserved: Vec<ReservedAddress>,
+    gateway: GatewayHandle,
+}
+
+impl Running {
+    fn reopen_access_log(&self) {
+        if let Err(error) = self.gateway.access_log().reopen() {
+            warn_lines(
+                access_log_file(&self.config),
+                format_args!("{error}\nthe access log goes on with the file before"),
+            );
+        }
+    }
+
+    /// Uses a configuration that was read from this file.
+    fn replace(&mut self, read: Config, path: &Path) {
+        let file = &*path.to_string_lossy();
+        if FixedSettings::of(&read) != self.fixed {
+            tracing::warn!(
+                target: "weir_gateway",
+                file,
+                "listen, tls and threads stay as they were until the gateway is started again",
+            );
+        }
+        for warning in &read.warnings {
+            tracing::warn!(target: "weir_gateway", file, "{warning}");
+        }
+        if let Err(error) = self.gateway.access_log().set(read.access_log.as_ref()) {
+            warn_lines(
+                access_log_file(&read),
+                format_args!("{error}\nthe access log stays as it was"),
+            );
+        }
+        self.gateway.replace(&read);
+        self.config = read;
+        tracing::info!(target: "weir_gateway", file, "the configuration was read again");
     }
 }
 
@@ -87,26 +129,18 @@ fn access_log_file(config: &Config) -> Option<&Path> {
     config.access_log.as_ref().map(|log| &*log.file)
 }
 
-/// What changes when a file is written or replaced: its time, and its length.
-type Stamp = (SystemTime, u64);
-
-fn stamp(path: &Path) -> Option<Stamp> {
-    let metadata = std::fs::metadata(path).ok()?;
-    Some((metadata.modified().ok()?, metadata.len()))
-}
-
-/// A signal of Unix, each time it comes.
+/// A Unix signal, which can be awaited repeatedly.
 #[cfg(unix)]
 struct Signal(Option<tokio::signal::unix::Signal>);
 
 #[cfg(unix)]
 impl Signal {
-    /// SIGHUP: the configuration is read again.
+    /// SIGHUP requests that the configuration is read again.
     fn hangup() -> Self {
         Self(tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup()).ok())
     }
 
-    /// SIGUSR1: the access log was renamed, and is opened anew.
+    /// SIGUSR1 requests that the access log, which was renamed, is reopened.
     fn user1() -> Self {
         Self(tokio::signal::unix::signal(tokio::signal::unix::SignalKind::user_defined1()).ok())
     }

@@ -19,7 +19,7 @@ use crate::outcome::say;
 /// How long the new process may take until it listens.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What starts the new process.
+/// Starts the new process.
 #[derive(Debug, Clone)]
 pub(super) struct Upgrade {
     program: PathBuf,
@@ -28,26 +28,27 @@ pub(super) struct Upgrade {
 }
 
 impl Upgrade {
-    /// The program at the place of this one, with the same arguments. Call it at the start: when the file has
-    /// been replaced, the system does not tell its path any more.
+    /// Takes the path and the arguments of this program. Call it at the start: once the file has
+    /// been replaced, the system no longer reports its path.
     pub(super) fn new(sockets: ListeningSockets) -> io::Result<Self> {
         let program = match std::env::args_os().next().map(PathBuf::from) {
-            // A link in it may lead to another version by then.
+            // The path is not resolved, because a link in it may lead to a newer version by then.
             Some(path) if path.is_absolute() => path,
             _ => std::env::current_exe()?,
         };
         let mut arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
         let flag = OsString::from("--take-over");
-        // Behind the name of the command, where no `--` has come yet.
+        // Inserted after the name of the command, before any `--`.
         if !arguments.contains(&flag) {
             arguments.insert(1.min(arguments.len()), flag);
         }
         Ok(Self { program, arguments, sockets })
     }
 
-    /// How the gateway ends: by a new process, or by `stop`. A new process also ends the server of the page, by
-    /// `end`. The handler of the signal is installed by this call, and not only when the future is polled.
-    pub(super) fn or(
+    /// Resolves when the gateway has to end: because a new process has taken over, or because of
+    /// `stop`. A new process also ends the server of the page, by `end`. This call installs the
+    /// signal handler, before the future is first polled.
+    pub(super) fn or_stop(
         self,
         stop: impl Future<Output = Shutdown>,
         end: Arc<Notify>,
@@ -62,8 +63,8 @@ impl Upgrade {
                     _ = signals.recv() => {}
                     shutdown = &mut stop => return shutdown,
                 }
-                // What stops this process now waits until it is known who has the sockets.
-                if self.is_taken_over().await {
+                // `stop` is not polled until it is known which process has the sockets.
+                if self.hand_over().await {
                     end.notify_one();
                     return Shutdown::HandOver { grace_period: HANDOVER_GRACE };
                 }
@@ -71,8 +72,9 @@ impl Upgrade {
         }
     }
 
-    /// Whether a new process has taken over. If it fails, this one goes on.
-    async fn is_taken_over(&self) -> bool {
+    /// Starts a new process and returns whether it has taken over. If it fails, this process
+    /// continues.
+    async fn hand_over(&self) -> bool {
         let upgrade = self.clone();
         let started = tokio::task::spawn_blocking(move || upgrade.start()).await;
         match started.unwrap_or_else(|error| Err(error.into())) {
@@ -100,13 +102,13 @@ impl Upgrade {
         self.sockets.leave_files();
         let sent = handover.send(&sockets);
         if let Err(error) = sent.and_then(|()| handover.wait_until_ready(START_TIMEOUT)) {
-            // It may have ended by itself.
+            // The new process may have ended by itself.
             let _ = child.kill();
             child.wait()?;
             self.sockets.claim_files();
             return Err(error);
         }
-        service::tell(&format!("MAINPID={}", child.id()));
+        service::notify(&format!("MAINPID={}", child.id()));
         Ok(child.id())
     }
 }

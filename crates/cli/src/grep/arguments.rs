@@ -68,12 +68,12 @@ pub(crate) struct GrepArguments {
 }
 
 impl GrepArguments {
-    /// The pattern, if there is one, and the files. `is_typed` states that standard input is a
-    /// terminal.
+    /// Returns the pattern, if there is one, and the files. `is_typed` states whether standard
+    /// input is a terminal.
     ///
     /// # Errors
-    /// If there is neither a pattern nor a condition, or if what stands for the pattern is more
-    /// likely the name of a file that does not exist.
+    /// If there is neither a pattern nor a condition, or if the pattern is more likely the name of
+    /// a missing file.
     pub(crate) fn pattern_and_files(
         &self,
         is_typed: bool,
@@ -111,16 +111,16 @@ impl GrepArguments {
         }
     }
 
-    /// Whether the first argument is a log. The name of a directory is one only if it stands
-    /// alone: beside files it is more likely a word to search for.
+    /// Whether the first argument is a log. The name of a directory counts only without further
+    /// files: beside files it is more likely a word to search for.
     fn is_log(&self, first: &OsStr) -> bool {
         let path = Path::new(first);
         first == "-" || path.exists() && (!path.is_dir() || self.logs.files.is_empty())
     }
 }
 
-/// Whether a text that is no file looks like the path of one: it has a slash, or it is a word with an
-/// extension.
+/// Whether a text that is not the name of a file looks like a path: it has a slash, or it is a word
+/// with an extension.
 fn is_path(text: &OsStr) -> bool {
     let is_plain = |letter: u8| letter.is_ascii_alphanumeric() || matches!(letter, b'_' | b'-');
     let path = Path::new(text);
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_a_missing_file_is_no_pattern_in_a_terminal() {
+    fn the_name_of_a_missing_file_is_not_a_pattern_in_a_terminal() {
         let pattern = |arguments: &[&str], is_typed| {
             let arguments = ["grep"].iter().chain(arguments);
             let command = Command::try_parse_from(arguments).expect("arguments of grep");

@@ -1,4 +1,4 @@
-//! The search in whole lines. It needs no format.
+//! Searches whole lines, which needs no format.
 
 use std::io::Read;
 

@@ -18,7 +18,7 @@ pub(crate) use arguments::GrepArguments;
 use pattern::Pattern;
 use printer::{Layout, Printer};
 pub(crate) use record_lines::{RecordLines, write_record_lines};
-use records::RecordsSeen;
+use records::PartRecords;
 
 use crate::display::separated;
 use crate::messages::say_all;
@@ -31,20 +31,20 @@ use crate::scan::{
 use crate::sources::{self, Complaint};
 use crate::terminal::Screen;
 
-/// Output is gathered up to this size before it is written.
+/// The number of bytes of output that are buffered before they are written.
 const OUTPUT_BYTES: usize = 64 << 10;
 
-/// The search, as it is known before the first file is opened.
+/// The search, before the first file is opened.
 struct Search {
     pattern: Pattern,
     layout: Layout,
     field: Option<String>,
     conditions: Conditions,
-    /// Whether the records that do not meet the conditions are wanted.
+    /// Whether the records that do not meet the conditions are selected.
     negates_conditions: bool,
     scope: Scope,
-    /// Whether the time of the records is noted, since a period was asked for.
-    notes_period: bool,
+    /// Whether the period of the records is recorded, because the arguments name a period.
+    tracks_period: bool,
     /// The fields of all inputs.
     logs: LogFields,
     /// The zone of times.
@@ -54,12 +54,12 @@ struct Search {
     threads_per_text: usize,
 }
 
-/// The lines that a search is about, whether they match or not.
+/// The lines that are searched, whether they match or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scope {
     /// All lines.
     Lines,
-    /// Those that are records; those of one kind, if it is named.
+    /// The lines that are records, only of one kind if it is named.
     Records(Option<RecordKind>),
 }
 
@@ -74,7 +74,7 @@ struct InputResult {
     missing: Option<String>,
     /// The lines that could not be parsed, of texts that were read as records.
     unparsed: Vec<UnparsedLines>,
-    /// The time of the records that match the pattern, if a period was asked for.
+    /// The period of the records that match the pattern, if the arguments name a period.
     period: RecordPeriod,
     complaints: Vec<Complaint>,
 }
@@ -140,7 +140,7 @@ impl Search {
             field: arguments.field.clone(),
             negates_conditions,
             scope: Scope::Lines,
-            notes_period: conditions.name_time(),
+            tracks_period: conditions.has_time_condition(),
             conditions,
             logs: LogFields::new(inputs, &format),
             zone,
@@ -149,8 +149,8 @@ impl Search {
         })
     }
 
-    /// Notes over which time the records reach, since none of them is in the period that was asked
-    /// for. With a pattern, these are the records that it matches.
+    /// Prints the period of the records, if none of them is in the requested period. With a
+    /// pattern, these are the records that it matches.
     fn say_no_match(&self, has_pattern: bool, results: &[InputResult]) {
         let mut period = RecordPeriod::default();
         results.iter().for_each(|result| period.merge(result.period));
@@ -175,8 +175,8 @@ impl Search {
             || self.layout.output != OutputKind::Text
     }
 
-    /// Whether the parts of a text can be searched at the same time: what is printed of a line
-    /// does not depend on the lines before it.
+    /// Whether the parts of a text can be searched at the same time, because the output for a line
+    /// does not depend on earlier lines.
     fn is_divisible(&self) -> bool {
         !self.layout.has_numbers && !self.layout.is_list && self.layout.output == OutputKind::Text
     }
@@ -212,7 +212,7 @@ impl Search {
         };
         let scanned = scan.run(input, text, output, |part, output| {
             let mut printer = Printer::new(&self.layout, &self.pattern, &name, is_member, output);
-            let mut seen = RecordsSeen::default();
+            let mut seen = PartRecords::default();
             let searched = match self.reads_records() {
                 true => self.search_records(part, &mut seen, &mut printer),
                 false => self.search_lines(part, &mut printer),
@@ -228,14 +228,14 @@ impl Search {
             result.period.merge(seen.period);
             result.has_records |= seen.has_records;
         }
+        let unparsed = UnparsedLines::of_records(&name, &scanned);
         let searched = scanned.parts.into_iter().try_for_each(|(.., searched)| searched);
         let lacks_field = matches!(searched, Err(ScanError::Field(_)));
-        let is_format_known = scanned.is_format_known;
-        if scanned.unparsed_lines > 0 && !(lacks_field && is_format_known) {
-            let (text, lines) = (name.clone(), scanned.unparsed_lines);
-            result.unparsed.push(UnparsedLines { text, lines, is_format_known });
+        if !self.reads_records() {
+            result.add_too_long(&name, scanned.too_long_lines);
+        } else if !(lacks_field && scanned.is_format_known) {
+            result.unparsed.extend(unparsed);
         }
-        result.add_too_long(&name, scanned.too_long_lines);
         if let Err(ScanError::Field(sentence)) = &searched {
             result.missing = Some(sentence.clone());
             return searched;
@@ -248,7 +248,7 @@ impl Search {
 }
 
 impl Scope {
-    /// Whether the records of a format are in it.
+    /// Whether the scope includes the records of a format.
     fn includes(self, format: &Format) -> bool {
         match self {
             Self::Records(Some(kind)) => format.kind() == kind.into(),

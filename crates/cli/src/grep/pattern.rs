@@ -16,7 +16,7 @@ pub(super) struct Pattern {
 }
 
 impl Pattern {
-    /// The pattern of these arguments.
+    /// Compiles the pattern of the arguments.
     ///
     /// # Errors
     /// With a sentence if it is not a valid regular expression.
@@ -42,16 +42,17 @@ impl Pattern {
         Ok(Self { matcher, is_inverted: false })
     }
 
-    /// The lines of a block to print, as ranges that include the line feed: those with a match,
-    /// or with `-v` those without.
+    /// Returns the lines of a block to print, as ranges that include the line feed: those with a
+    /// match, or with `-v` those without.
     pub(super) fn lines<'a>(&'a self, block: &'a [u8]) -> PatternLines<'a> {
         PatternLines { pattern: self, block, position: 0, matching: 0..0 }
     }
 
-    /// The first line with a match that starts at `position` or later. `position` is a line start.
+    /// Finds the first line with a match that starts at `position` or later. `position` is the
+    /// start of a line.
     ///
-    /// The matcher searches for what it finds fastest, often a literal of the expression, in many
-    /// lines at once. A position that it only proposes is confirmed on its line alone.
+    /// The matcher searches many lines at once for what it finds fastest, often a literal of the
+    /// expression. A position that it only proposes is confirmed on its line alone.
     fn find_line(&self, block: &[u8], mut position: usize) -> Option<Range<usize>> {
         while position < block.len() {
             // A regular expression cannot fail.
@@ -97,7 +98,7 @@ impl Pattern {
 pub(super) struct PatternLines<'a> {
     pattern: &'a Pattern,
     block: &'a [u8],
-    /// The start of the next line to look at.
+    /// The start of the next line to examine.
     position: usize,
     /// With `-v`, the last line with a match that was found, so that it is searched for once.
     matching: Range<usize>,
@@ -133,7 +134,8 @@ impl PatternLines<'_> {
     }
 }
 
-/// What is wrong with an expression. The matcher's own message shows it in a group, which it adds.
+/// Describes an error of an expression. The matcher's own message shows the expression in a group,
+/// which the matcher adds.
 fn fault(expression: &str, error: &grep_regex::Error) -> String {
     let alone = regex::bytes::Regex::new(expression).err();
     alone.map_or_else(|| error.to_string(), |error| error.to_string())

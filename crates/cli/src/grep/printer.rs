@@ -9,14 +9,14 @@ use super::pattern::Pattern;
 use crate::display::{safe, safe_bytes, safe_rows};
 use crate::options::OutputKind;
 
-/// How lines are printed.
+/// The format of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Layout {
-    /// Whether the file's name stands before each line.
+    /// Whether the name of the file is printed before each line.
     pub(super) has_names: bool,
-    /// Whether it stands before the lines of files in archives.
+    /// Whether it is printed before the lines of files in archives.
     pub(super) has_member_names: bool,
-    /// Whether the line's number stands before it.
+    /// Whether the number of the line is printed before it.
     pub(super) has_numbers: bool,
     /// Whether each match is printed alone.
     pub(super) is_only_matching: bool,
@@ -24,11 +24,11 @@ pub(super) struct Layout {
     pub(super) is_count: bool,
     /// Whether only the names of files with a match are printed.
     pub(super) is_list: bool,
-    /// Whether the lines that do not match are wanted.
+    /// Whether the lines that do not match are selected.
     pub(super) is_inverted: bool,
     /// Whether lines are printed, or their fields.
     pub(super) output: OutputKind,
-    /// Whether the output is a terminal, which must not obey the log.
+    /// Whether the output is a terminal, which must not interpret control characters of the log.
     pub(super) is_terminal: bool,
     /// Whether matches are shown in colour.
     pub(super) has_colour: bool,
@@ -45,14 +45,14 @@ pub(super) struct Printer<'a, 'b> {
     layout: &'a Layout,
     pattern: &'a Pattern,
     name: &'a str,
-    /// Whether the name stands before each line.
+    /// Whether the name is printed before each line.
     has_names: bool,
     output: &'a mut OrderedOutput<'b>,
     lines: u64,
 }
 
 impl<'a, 'b> Printer<'a, 'b> {
-    /// A printer for the text of that name. A member is a file in an archive.
+    /// Creates a printer for the text of that name. A member is a file in an archive.
     pub(super) fn new(
         layout: &'a Layout,
         pattern: &'a Pattern,
@@ -69,13 +69,13 @@ impl<'a, 'b> Printer<'a, 'b> {
         self.lines
     }
 
-    /// Whether further lines make no difference.
+    /// Whether further lines cannot change the output.
     pub(super) fn is_done(&self) -> bool {
         self.layout.is_list && self.lines > 0
     }
 
-    /// Takes a matching line, with or without its line feed. `value` is the value of the field
-    /// that was searched instead of the line.
+    /// Prints a matching line, given with or without its line feed. `value` is the value of the
+    /// field that was searched instead of the line.
     pub(super) fn raw(&mut self, number: u64, line: &[u8], value: Option<&[u8]>) -> io::Result<()> {
         self.lines += 1;
         if self.layout.is_count || self.layout.is_list {
@@ -94,7 +94,7 @@ impl<'a, 'b> Printer<'a, 'b> {
         self.output.write_all(b"\n")
     }
 
-    /// Takes a matching line and prints it as a JSON object.
+    /// Prints a matching line as a JSON object.
     pub(super) fn json(
         &mut self,
         text: LineText<'_>,
@@ -105,7 +105,7 @@ impl<'a, 'b> Printer<'a, 'b> {
         LogLine { file: self.name, text, fields }.write_json(self.output)
     }
 
-    /// Takes a matching line and prints it as a row of CSV.
+    /// Prints a matching line as a row of CSV.
     pub(super) fn csv(
         &mut self,
         text: LineText<'_>,
@@ -117,12 +117,12 @@ impl<'a, 'b> Printer<'a, 'b> {
         self.output.write_all(row.as_bytes())
     }
 
-    /// Ends a block. In a terminal a person waits for its lines: the input may be a live stream.
+    /// Ends a block. A terminal shows its lines at once, because the input may be a live stream.
     pub(super) fn end_block(&mut self) -> io::Result<()> {
         if self.layout.is_terminal { self.output.flush() } else { Ok(()) }
     }
 
-    /// Ends the text, of which `lines` lines matched in all parts.
+    /// Ends the text. `lines` is the number of lines that matched in all parts.
     pub(super) fn end_text(mut self, lines: u64) -> io::Result<()> {
         if self.layout.is_list {
             if lines > 0 {
@@ -152,8 +152,8 @@ impl<'a, 'b> Printer<'a, 'b> {
         Ok(())
     }
 
-    /// Prints a line with its matches in colour. The value of a number is not a part of the line
-    /// and has none.
+    /// Prints a line with its matches in colour. The value of a number is not a part of the line,
+    /// so it is not coloured.
     fn print_coloured(&mut self, line: &[u8], value: Option<&[u8]>) -> io::Result<()> {
         let (start, value) = match value {
             None => (0, line),
@@ -195,7 +195,7 @@ impl<'a, 'b> Printer<'a, 'b> {
         self.print_painted(SEPARATOR, b":")
     }
 
-    /// Prints a part of a line: its bytes, or in a terminal their harmless form.
+    /// Prints a part of a line: its bytes, or in a terminal their escaped form.
     fn print_text(&mut self, text: &[u8]) -> io::Result<()> {
         match self.layout.is_terminal {
             true => self.output.write_all(safe_bytes(text).as_bytes()),

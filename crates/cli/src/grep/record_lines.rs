@@ -10,7 +10,8 @@ use super::printer::Layout;
 use super::{InputResult, Scope, Search};
 use crate::options::OutputKind;
 use crate::outcome::{Exit, Failure};
-use crate::scan::{Conditions, LogArguments, LogFields};
+use crate::scan::{Conditions, LogArguments, LogFields, UnparsedLines};
+use crate::withheld::Withheld;
 
 /// The records whose lines are written.
 pub(crate) struct RecordLines<'a> {
@@ -19,14 +20,14 @@ pub(crate) struct RecordLines<'a> {
     /// The kind of the records; `None` for all kinds.
     pub(crate) kind: Option<RecordKind>,
     pub(crate) format: FormatChoice,
-    /// Whether the output is a terminal, which must not obey the log.
+    /// Whether the output is a terminal, which must not interpret control characters of the log.
     pub(crate) is_terminal: bool,
 }
 
-/// The inputs that were read.
+/// The results of the inputs that were read.
 pub(crate) struct WrittenLines(Vec<InputResult>);
 
-/// Writes the lines of these records, in the order of the inputs. `name` is that of the output.
+/// Writes the lines of these records, in the order of the inputs. `name` is the name of the output.
 ///
 /// # Errors
 /// If a condition is not valid, no log has its field, or the output cannot be written.
@@ -73,7 +74,7 @@ impl Search {
             field: None,
             negates_conditions: false,
             scope: Scope::Records(kind),
-            notes_period: false,
+            tracks_period: false,
             conditions,
             logs: LogFields::new(inputs, &format),
             zone,
@@ -84,8 +85,18 @@ impl Search {
 }
 
 impl WrittenLines {
-    /// Prints the unparsed lines and the complaints; `has_failed` states that there were others.
-    /// Returns how the run ended: whether there were records, not whether some were selected.
+    /// Returns why an output file is not written; `None` if it is. `has_failed` states whether there
+    /// were other complaints.
+    pub(crate) fn withheld(&self, has_failed: bool) -> Option<Withheld> {
+        let has_failed = has_failed || self.0.iter().any(|result| !result.complaints.is_empty());
+        let records = self.0.iter().filter(|result| result.has_records).count() as u64;
+        let not_records = self.0.iter().flat_map(|result| &result.unparsed);
+        Withheld::of(has_failed, records, not_records.map(UnparsedLines::count).sum())
+    }
+
+    /// Prints the unparsed lines and the complaints. `has_failed` states whether there were other
+    /// complaints. Returns the exit of the run, which depends on whether there were records, not on
+    /// whether some were selected.
     pub(crate) fn say(&self, has_failed: bool) -> Exit {
         match super::report(&self.0, has_failed) {
             Exit::NoMatch if self.0.iter().any(|result| result.has_records) => Exit::Done,

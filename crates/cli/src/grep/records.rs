@@ -1,5 +1,4 @@
-//! The search in records: in one field, among records that meet conditions, or for lines that are
-//! printed with their fields.
+//! Searches records: in one field, by conditions, or for lines that are printed with their fields.
 
 use std::borrow::Cow;
 use std::io::{self, Read};
@@ -16,7 +15,8 @@ use crate::scan::{RecordPeriod, ScanError, check_field, whole_lines};
 
 /// The search, resolved for the records of one format.
 struct RecordSearch<'a> {
-    /// The field to search in, if one was named; `None` in it if the format lacks the field.
+    /// The field to search in, if one was named. The inner `None` means that the format lacks the
+    /// field.
     field: Option<Option<FieldAccessor>>,
     /// Whether records of this format are in the scope.
     is_in_scope: bool,
@@ -24,20 +24,20 @@ struct RecordSearch<'a> {
     columns: Vec<(String, FieldAccessor)>,
 }
 
-/// What is known about the records of a part so far.
+/// The records of a part so far.
 #[derive(Default)]
-pub(super) struct RecordsSeen {
-    /// Why the first format that lacks a field of the search lacks it; a sentence.
+pub(super) struct PartRecords {
+    /// A sentence about the first format that lacks a field of the search.
     missing: Option<String>,
     /// Whether a format has all fields of the search.
     has_fields: bool,
     /// Whether there was a record.
     pub(super) has_records: bool,
-    /// The time of the records that were read, if the search notes it.
+    /// The period of the records that were read, if the search records it.
     pub(super) period: RecordPeriod,
 }
 
-/// A line with its number and, if it has one, its line feed.
+/// A line with its number, and with its line feed if it has one.
 #[derive(Clone, Copy)]
 struct NumberedLine<'a> {
     number: u64,
@@ -49,7 +49,7 @@ impl Search {
     pub(super) fn search_records(
         &self,
         part: &mut TextPart<impl Read>,
-        seen: &mut RecordsSeen,
+        seen: &mut PartRecords,
         printer: &mut Printer<'_, '_>,
     ) -> Result<(), ScanError> {
         let mut binding = FormatBinding::new();
@@ -82,13 +82,13 @@ impl Search {
         }
     }
 
-    /// Resolves the search in the format of the next line, if that is another one. A format that is
-    /// not known has no fields that could be missing.
+    /// Resolves the search in the format of the next line, if the format has changed. A format that
+    /// is not known has no fields that could be missing.
     fn bind_next<'a>(
         &'a self,
         binding: &mut FormatBinding<RecordSearch<'a>>,
         records: &RecordReader,
-        seen: &mut RecordsSeen,
+        seen: &mut PartRecords,
     ) -> Result<(), ScanError> {
         let bound = binding.update(records, |format, is_only| {
             match self.check_fields(format) {
@@ -127,18 +127,18 @@ impl Search {
         }
     }
 
-    /// Prints the line if its record matches. If the fields of the search are not resolved in the
-    /// format of the record, it returns that instead.
+    /// Prints the line if its record matches. If the search is not resolved yet in the format of
+    /// the record, returns that format instead.
     fn search_line(
         &self,
         line: NumberedLine<'_>,
         records: &mut RecordReader,
         binding: &FormatBinding<RecordSearch<'_>>,
-        (seen, printer): (&mut RecordsSeen, &mut Printer<'_, '_>),
+        (seen, printer): (&mut PartRecords, &mut Printer<'_, '_>),
     ) -> io::Result<Option<Arc<Format>>> {
         let bare = line.bytes.strip_suffix(b"\n").unwrap_or(line.bytes);
-        // The pattern alone rules out most lines, and is quicker than to parse them. A directive
-        // has to be read in any case.
+        // The pattern alone rules out most lines, and testing it is faster than parsing. A
+        // directive has to be parsed in any case.
         let may_match =
             self.field.is_some() || self.pattern.is_match(bare) != self.layout.is_inverted;
         if !may_match && !bare.starts_with(b"#") {
@@ -151,7 +151,7 @@ impl Search {
             if let Some((format, record)) = found {
                 seen.has_records = true;
                 if let Some(search) = binding.value_of(format) {
-                    if self.notes_period
+                    if self.tracks_period
                         && let Some(time) = record.time
                     {
                         seen.period.add(time);

@@ -5,9 +5,9 @@ use std::time::Duration;
 use clap::Args;
 #[cfg(unix)]
 use weir_feed::SocketOwner;
-use weir_feed::{ActiveMode, BindOptions, FeedAddress, FeedOptions, Framing, SocketMode};
+use weir_feed::{ActiveMode, Address, BindOptions, FeedAddress, FeedOptions, Framing, SocketMode};
 
-use crate::options::{KeepArguments, PageArguments, parse_duration, parse_size};
+use crate::options::{KeepArguments, PageArguments, first_set, parse_duration, parse_size};
 use crate::outcome::Failure;
 
 /// Show on the page what servers send: over TCP, TLS, UDP and Unix sockets
@@ -61,7 +61,7 @@ pub(crate) struct ListenArguments {
     pub(crate) page: PageArguments,
 }
 
-/// A hundred years.
+/// The longest idle time: a hundred years.
 const IDLE_MAX: Duration = Duration::from_secs(100 * 366 * 86_400);
 
 const EXAMPLES: &str = "\
@@ -78,7 +78,7 @@ The page is at --listen, which is for the browser alone. Every program that can 
 send lines to it; only tls:// encrypts them.";
 
 impl ListenArguments {
-    /// How the feed works.
+    /// Returns the options of the feed.
     pub(crate) fn feed_options(&self) -> Result<FeedOptions, Failure> {
         let cap = parse_size(&self.cap).filter(|bytes| *bytes > 0).ok_or_else(|| {
             Failure::new(format_args!(
@@ -100,6 +100,7 @@ impl ListenArguments {
                 "--connections: 0 is not a valid number of connections; write 1 or more",
             ));
         }
+        self.check_socket_options()?;
         Ok(FeedOptions {
             active: self.active,
             framing: self.framing,
@@ -114,5 +115,25 @@ impl ListenArguments {
             },
             ..FeedOptions::default()
         })
+    }
+
+    /// Checks that the options about the files of sockets are about some address.
+    fn check_socket_options(&self) -> Result<(), Failure> {
+        let options = [
+            ("--socket-mode", self.socket_mode.is_some()),
+            #[cfg(unix)]
+            ("--socket-owner", self.socket_owner.is_some()),
+        ];
+        let is_file = |address: &FeedAddress| {
+            matches!(address.socket, Address::Unix(_) | Address::UnixDatagram(_))
+        };
+        match first_set(&options) {
+            Some(option) if !self.addresses.iter().any(is_file) => Err(Failure::new(format_args!(
+                "{option}: no address for lines is a Unix socket; write one as unix:PATH or unixgram:PATH, \
+                 or leave out the option; --page-{} is for the page",
+                option.trim_start_matches('-')
+            ))),
+            _ => Ok(()),
+        }
     }
 }

@@ -20,8 +20,10 @@ pub(crate) fn run(arguments: &ListenArguments) -> Result<Exit, Failure> {
     let options = arguments.feed_options()?;
     let format = arguments.page.read.format_choice()?;
     let window = arguments.keep.window(&arguments.page.read)?;
-    let page = Page::open(&arguments.page)?;
-    // The page and the listeners each see to their own connections; there have to be descriptors for both.
+    let lines: Vec<_> = arguments.addresses.iter().map(|address| &address.socket).collect();
+    let page = Page::open_beside(&arguments.page, &lines)?;
+    // The page and the listeners each limit their own connections, so there must be file
+    // descriptors for both.
     let of_page = arguments.page.connections_max()?;
     weir_server::reserve_connections(of_page.saturating_add(options.connections_max));
     let runtime = page.runtime();

@@ -1,4 +1,4 @@
-//! The notices and errors of a feed, with the flags that remedy them.
+//! The notices and errors of a feed, with the flags that prevent them.
 
 use weir_feed::{BindError, Event, LimitOrigin, Notice};
 
@@ -17,7 +17,7 @@ pub(crate) fn report(notice: &Notice) {
     );
 }
 
-/// The flag that prevents the event, if one does.
+/// Returns a sentence about the flag that prevents the event, if one does.
 fn remedy(event: &Event) -> Option<&'static str> {
     match event {
         Event::ConnectionRefused { origin: LimitOrigin::Options, .. } => {
@@ -32,7 +32,7 @@ fn remedy(event: &Event) -> Option<&'static str> {
     }
 }
 
-/// The failure to print if a feed cannot listen.
+/// Returns the failure of a feed that cannot listen.
 pub(crate) fn bind_failure(error: &BindError) -> Failure {
     match error {
         BindError::NoCertificate => {

@@ -1,13 +1,13 @@
-//! The value of `--admin`: where the running program can be looked into.
+//! The value of `--admin`: the address that shows the state of the running program.
 
 use clap::Args;
 use weir_inside::AdminAddress;
 
-/// Where the running program can be looked into.
+/// The address that shows the state of the running program.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct AdminArguments {
     /// Show at this address what the program does: a page, `weir top`, and GET /metrics for Prometheus.
-    /// 127.0.0.1:PORT, `[::1]:PORT` or unix:/PATH; with --token-file, for those alone who have the token
+    /// PORT, localhost:PORT, `[::1]:PORT` or unix:PATH; with --token-file, for those alone who have the token
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) admin: Option<AdminAddress>,
 }

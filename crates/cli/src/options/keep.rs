@@ -18,7 +18,7 @@ pub(crate) struct KeepArguments {
     pub(crate) keep: Option<String>,
 }
 
-/// The window of a feed, and the memory that limits it in any case.
+/// The window of a feed, and the memory that always limits it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FeedWindow {
     pub(crate) retention: Retention,

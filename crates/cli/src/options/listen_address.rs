@@ -1,4 +1,4 @@
-//! The value of `--listen`: where the page is served.
+//! The value of `--listen`: the address of the page.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -7,9 +7,14 @@ use std::str::FromStr;
 use weir_server::{Address, outward_address};
 
 /// The default port of the page. It is fixed, so that the browser keeps its settings for the page.
-pub(crate) const DEFAULT_PORT: u16 = 7878;
+const DEFAULT_PORT: u16 = 7878;
 
-/// Where the page is served: `127.0.0.1:7999`, `localhost:7999`, `[::1]:7999`, `:7999`, `7999`, or a
+/// The address of the page if none is given.
+pub(crate) fn default_address() -> Address {
+    Address::Tcp(format!("127.0.0.1:{DEFAULT_PORT}"))
+}
+
+/// The address of the page: `127.0.0.1:7999`, `localhost:7999`, `[::1]:7999`, `:7999`, `7999`, or a
 /// host without a port; `tls://HOST:PORT`; `unix:PATH`; `systemd:NAME` and `systemd+tls:NAME`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ListenAddress(pub(crate) Address);
@@ -32,8 +37,9 @@ impl fmt::Display for ListenAddressError {
 impl std::error::Error for ListenAddressError {}
 
 impl ListenAddress {
-    /// The host that a certificate of this address names; `None` without one. For all addresses of the
-    /// machine it is the one by which others reach it.
+    /// Returns the host that a certificate of this address names; `None` if the address has none.
+    /// If the address stands for all addresses of the machine, this is the one by which other
+    /// machines reach it.
     pub(crate) fn host(&self) -> Option<String> {
         let (Address::Tcp(host) | Address::Tls(host)) = &self.0 else { return None };
         let (host, _port) = host.rsplit_once(':')?;
@@ -47,7 +53,8 @@ impl ListenAddress {
     }
 }
 
-/// A host and a port as others reach them: in place of all addresses of the machine, one that works.
+/// Returns a host and a port that work in a browser. An address that stands for all addresses of
+/// the machine is replaced by one of them.
 pub(crate) fn reachable(host_and_port: &str) -> String {
     let Ok(mut address) = host_and_port.parse::<SocketAddr>() else {
         return host_and_port.to_owned();
@@ -62,7 +69,8 @@ pub(crate) fn reachable(host_and_port: &str) -> String {
     address.to_string()
 }
 
-/// The address that stands for all of the machine. Those of IPv6 include those of IPv4.
+/// Returns the address to show for all addresses of the machine. Those of IPv6 include those of
+/// IPv4.
 fn shown_for_all(unspecified: IpAddr) -> Option<IpAddr> {
     outward_address(unspecified).or_else(|| outward_address(Ipv4Addr::UNSPECIFIED.into()))
 }

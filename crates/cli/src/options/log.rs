@@ -1,9 +1,9 @@
-//! `--log` and `--log-as`: what a running command tells its operator, and how.
+//! `--log` and `--log-as`: the messages of a running command, and their form.
 
 use clap::{Args, ValueEnum};
 use weir_log::{Filter, Format};
 
-/// What a running command tells its operator, and how.
+/// The messages of a running command, and their form.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct LogArguments {
     /// The messages on standard error: off, error, warn, info, debug or trace, for all or for single crates, such

@@ -11,25 +11,27 @@ mod page;
 mod period;
 mod read;
 mod size;
+mod token_file;
 
 pub(crate) use admin::AdminArguments;
 pub(crate) use format::FormatArguments;
 pub(crate) use keep::{FeedWindow, KeepArguments, parse_duration};
 pub(crate) use kind::KindArgument;
-pub(crate) use listen_address::{DEFAULT_PORT, ListenAddress, reachable};
+pub(crate) use listen_address::{ListenAddress, default_address, reachable};
 pub(crate) use log::LogArguments;
 pub(crate) use output::{OutputArguments, OutputKind};
-pub(crate) use page::PageArguments;
+pub(crate) use page::{PageArguments, first_set};
 pub(crate) use period::PeriodArguments;
 pub(crate) use read::ReadArguments;
 pub(crate) use size::parse_size;
+pub(crate) use token_file::{read_token, read_token_text};
 
 use weir_core::Zone;
 use weir_view::find_zone;
 
 use crate::outcome::Failure;
 
-/// The least memory that is of use: below it the values of the first block would not fit.
+/// The least useful memory: below it the values of the first block would not fit.
 const MEMORY_BYTES_MIN: u64 = 1 << 20;
 
 /// Parses the value of an option for memory, such as `--memory`. Returns a number of bytes.

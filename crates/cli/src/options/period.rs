@@ -1,4 +1,4 @@
-//! `--since` and `--until`: the time of the records.
+//! `--since` and `--until`: the period of the records.
 
 use clap::Args;
 use weir_core::{Timestamp, Zone, format_rfc3339};
@@ -19,7 +19,7 @@ pub(crate) struct PeriodArguments {
     until: Option<String>,
 }
 
-/// A period. Its ends are instants, RFC 3339.
+/// A period. Its ends are instants in RFC 3339.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Period {
     pub(crate) since: Option<String>,
@@ -39,7 +39,7 @@ impl PeriodArguments {
         self.options().next().is_none()
     }
 
-    /// The period. `zone` is called if a time has no offset.
+    /// The period. `zone` is called only if a time has no offset.
     ///
     /// # Errors
     /// If a time is not valid, or if the period ends before it begins.

@@ -7,6 +7,9 @@ use weir_ingest::{FormatChoice, PipelineOptions, Retention};
 use super::{FormatArguments, cores, memory_bytes_max, parse_zone};
 use crate::outcome::Failure;
 
+/// The value of `--memory` if there is none.
+const MEMORY: &str = "4GiB";
+
 /// How lines are read.
 #[derive(Debug, Args)]
 pub(crate) struct ReadArguments {
@@ -19,9 +22,9 @@ pub(crate) struct ReadArguments {
     pub(crate) tz: Option<String>,
 
     /// The most memory the data may take, such as 512MiB or 2G; when it is used up, new
-    /// values are counted together unless they are frequent, and the report says so
-    #[arg(long, value_name = "SIZE", default_value = "4GiB")]
-    memory: String,
+    /// values are counted together unless they are frequent, and the report says so [default: 4GiB]
+    #[arg(long, value_name = "SIZE")]
+    pub(super) memory: Option<String>,
 
     /// Threads that parse [default: one for each core]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
@@ -64,6 +67,6 @@ impl ReadArguments {
     }
 
     pub(super) fn memory_bytes_max(&self) -> Result<usize, Failure> {
-        memory_bytes_max("--memory", &self.memory)
+        memory_bytes_max("--memory", self.memory.as_deref().unwrap_or(MEMORY))
     }
 }

@@ -1,4 +1,4 @@
-//! What tripped the rules in force: blocks beside requests.
+//! The requests that tripped the rules in force: blocks beside requests.
 //!
 //! A report keeps no records. The addresses that were blocked are known after the logs are read,
 //! so the logs are read again to count what these addresses requested, if there are any.
@@ -17,8 +17,8 @@ use crate::outcome::Failure;
 use crate::sources;
 use crate::terminal::Progress;
 
-/// What is counted while the logs are read: the report, and the addresses that were blocked, if
-/// the report has a place for them.
+/// The counts that are made while the logs are read: the report and, if the report has a place for
+/// them, the blocked addresses.
 #[derive(Clone)]
 pub(super) struct ReportFold {
     pub(super) evaluations: EvaluationByKind,
@@ -48,7 +48,7 @@ impl Fold for ReportFold {
     }
 }
 
-/// A census. A report on one kind and one that compares two periods have none.
+/// Returns a census, unless the report is about one kind or compares two periods.
 pub(super) fn census(
     arguments: &ReportArguments,
     request: &Request,
@@ -61,14 +61,14 @@ pub(super) fn census(
     Ok(Some(BlockCensus::new(filter)))
 }
 
-/// The blocks of a report, or a note that says why they are left out.
+/// The blocks of a report, or a note on why they are left out.
 pub(super) enum Blocks {
     Report(Box<BlocksReport>),
     Note(String),
 }
 
-/// Reads the inputs again, and reports on the addresses of a census. `None` if there are no blocks
-/// beside requests.
+/// Reads the inputs again, and reports on the addresses of a census. Returns `None` if there are no
+/// blocks beside requests.
 pub(super) fn read(
     census: &BlockCensus,
     values: &Values,
@@ -84,7 +84,7 @@ pub(super) fn read(
         )));
     }
     let (_, zone) = filter_and_zone(&request.query, values).map_err(query_failure)?;
-    let look = SecondLook { arguments, inputs, request, addresses, zone };
+    let look = SecondPass { arguments, inputs, request, addresses, zone };
     let given_s = arguments.clock_offset;
     let (mut report, estimated_s) = look.report(given_s.unwrap_or(0))?;
     if given_s.is_none() && estimated_s != 0 {
@@ -101,7 +101,7 @@ fn is_plain(input: &Input) -> bool {
     }
 }
 
-struct SecondLook<'a> {
+struct SecondPass<'a> {
     arguments: &'a ReportArguments,
     inputs: &'a [Input],
     request: &'a Request,
@@ -109,8 +109,9 @@ struct SecondLook<'a> {
     zone: Zone,
 }
 
-impl SecondLook<'_> {
-    /// The report if the clock of the blocks is `offset_s` ahead, and the estimate of that, or 0.
+impl SecondPass<'_> {
+    /// Returns the report for a clock of the blocks that is `offset_s` ahead, and the estimated
+    /// offset, or 0.
     fn report(&self, offset_s: i64) -> Result<(BlocksReport, i64), Failure> {
         let retention = Retention::ValuesOnly;
         let options: PipelineOptions = self.arguments.read.pipeline_options(retention)?;
@@ -122,7 +123,7 @@ impl SecondLook<'_> {
         let blank = BlockHistories::new(filter, &self.addresses, (window_s, offset_s));
         let (pipeline, found) = Pipeline::start_with(&options, data.clone(), blank);
         let progress = Progress::of_reading(data.clone(), sources::bytes_total(self.inputs));
-        // What is wrong with the inputs was said when they were first read.
+        // Errors of the inputs were reported when they were first read.
         sources::read_quietly(&pipeline, self.inputs, &self.request.format, options.jobs);
         pipeline.finish();
         progress.end();

@@ -6,7 +6,7 @@ use weir_view::{
     RecordKind, Report, RowValue, Tally, TopRow, csv_row,
 };
 
-/// The columns; those from `previous_count` on are there with `--compare` only.
+/// The columns. Those from `previous_count` on occur only with `--compare`.
 const COLUMNS: [&str; 11] = [
     "kind",
     "section",
@@ -25,20 +25,20 @@ const COLUMNS_ALONE: usize = 8;
 /// The cells of a row without its kind.
 type Cells = [String; COLUMNS.len() - 1];
 
-/// Rows that are gathered.
+/// The rows so far.
 struct Rows {
     text: String,
     is_compared: bool,
-    /// The kind of the records that rows are about; `None` for rows about everything read.
+    /// The kind of records of the next rows; `None` for rows about all input.
     kind: Option<RecordKind>,
-    /// All records of the kind, of which shares are.
+    /// The number of all records of the kind, the base of shares.
     matching: u64,
-    /// Whether the records have sums of bytes, and of errors. The cells of other sums are empty.
+    /// Whether the records have sums of bytes, and of errors. The cells of missing sums are empty.
     has_bytes: bool,
     has_errors: bool,
 }
 
-/// All sections of the report.
+/// Formats all sections of the report.
 pub(super) fn write(report: &Report, sources: &[SourceSnapshot]) -> String {
     let is_compared = report.compare.is_some();
     let mut rows = Rows {
@@ -73,16 +73,16 @@ impl Rows {
         self.text += &csv_row(cells[..columns].iter().map(String::as_bytes));
     }
 
-    /// A row whose value is a number or a text alone.
-    fn single(&mut self, section: &str, field: &str, value: impl ToString) {
+    /// Adds a row whose value is a single number or text.
+    fn push_value(&mut self, section: &str, field: &str, value: impl ToString) {
         let mut cells: Cells = Default::default();
         (cells[0], cells[1]) = (section.to_owned(), field.to_owned());
         cells[2] = value.to_string();
         self.push(cells);
     }
 
-    /// A row of counts.
-    fn counted(&mut self, section: &str, field: &str, value: &str, tally: &PeriodTally) {
+    /// Adds a row of counts.
+    fn push_counts(&mut self, section: &str, field: &str, value: &str, tally: &PeriodTally) {
         let (now, before) = (tally.selected, tally.previous());
         let share = now.count as f64 / self.matching.max(1) as f64;
         self.push([
@@ -109,15 +109,15 @@ impl Rows {
 
     fn everything_read(&mut self, report: &Report, sources: &[SourceSnapshot]) {
         for source in sources {
-            self.single("source", "name", &source.name);
+            self.push_value("source", "name", &source.name);
         }
         for IncompleteSource { source, reason } in &report.incomplete {
-            self.single("incomplete", source, reason);
+            self.push_value("incomplete", source, reason);
         }
-        self.single("total", "format", &report.format.name);
-        self.single("total", "zone", &report.time.zone);
+        self.push_value("total", "format", &report.format.name);
+        self.push_value("total", "zone", &report.time.zone);
         for count in &report.formats {
-            self.single("format", &count.name, count.records);
+            self.push_value("format", &count.name, count.records);
         }
         for (name, number) in [
             ("lines", report.lines),
@@ -127,11 +127,11 @@ impl Rows {
             ("directive_lines", report.directive_lines),
             ("bytes_read", report.bytes_read),
         ] {
-            self.single("total", name, number);
+            self.push_value("total", name, number);
         }
     }
 
-    /// All sections about the records of one kind.
+    /// Adds all sections about the records of one kind.
     fn records(&mut self, report: &Report) {
         (self.kind, self.matching) = (Some(report.kind), report.matching);
         self.has_bytes = report.has_sum("bytes_sent");
@@ -162,31 +162,31 @@ impl Rows {
     fn totals(&mut self, report: &Report) {
         for (name, time) in [("first", &report.time.first), ("last", &report.time.last)] {
             if let Some(time) = time {
-                self.single("total", name, time);
+                self.push_value("total", name, time);
             }
         }
-        self.single("total", "records", report.records_of_kind());
-        self.single("total", "matching", report.matching);
+        self.push_value("total", "records", report.records_of_kind());
+        self.push_value("total", "matching", report.matching);
         for (name, sum) in [("bytes_sent", report.bytes_sent), ("errors", report.errors)] {
             if report.has_sum(name) {
-                self.single("total", name, sum);
+                self.push_value("total", name, sum);
             }
         }
         for field in &report.missing_fields {
-            self.single("missing_field", field, "");
+            self.push_value("missing_field", field, "");
         }
         for (field, count) in &report.distinct {
             let section = if report.is_estimated(field) { "distinct_min" } else { "distinct" };
-            self.single(section, field, count);
+            self.push_value(section, field, count);
         }
         for field in &report.estimated {
-            self.single("estimated", field, "");
+            self.push_value("estimated", field, "");
         }
         for (field, most) in &report.unlisted_max {
-            self.single("unlisted_max", field, most);
+            self.push_value("unlisted_max", field, most);
         }
         if report.filter_estimated {
-            self.single("filter_estimated", "", "");
+            self.push_value("filter_estimated", "", "");
         }
     }
 
@@ -196,11 +196,11 @@ impl Rows {
             ("previous_period", &comparison.previous_period),
         ];
         for (section, period) in periods {
-            self.single(section, "since", &period.since);
-            self.single(section, "until", &period.until);
+            self.push_value(section, "since", &period.since);
+            self.push_value(section, "until", &period.until);
         }
         for (name, change) in comparison.totals.by_name() {
-            self.single("previous_total", name, change.previous);
+            self.push_value("previous_total", name, change.previous);
         }
     }
 
@@ -209,14 +209,15 @@ impl Rows {
         for (quantile, seconds) in
             [("p50", p50), ("p90", p90), ("p95", p95), ("p99", p99), ("max", max)]
         {
-            self.single(name, quantile, seconds);
+            self.push_value(name, quantile, seconds);
         }
     }
 
-    /// A row for each group of each bucket: its start is the value, its group the field.
+    /// Adds a row for each group of each bucket. The start of the bucket is the value, the group
+    /// the field.
     fn histogram(&mut self, report: &Report) {
         let Some(histogram) = &report.histogram else { return };
-        self.single("histogram_step", "seconds", histogram.step_s);
+        self.push_value("histogram_step", "seconds", histogram.step_s);
         for bucket in &histogram.buckets {
             for (group, count) in &bucket.by {
                 let mut cells: Cells = Default::default();
@@ -231,17 +232,17 @@ impl Rows {
         group.rows.iter().for_each(|row| self.group_row("group", &group.field, row));
         if group.rest.values > 0 {
             let values = format!("({} other values)", group.rest.values);
-            self.counted("group_rest", &group.field, &values, &group.rest.tally);
+            self.push_counts("group_rest", &group.field, &values, &group.rest.tally);
         }
     }
 
     fn group_row(&mut self, section: &str, field: &str, row: &GroupRow) {
-        self.counted(section, field, &row.value.text, &row.tally);
-        self.uncounted(field, &row.value);
+        self.push_counts(section, field, &row.value.text, &row.tally);
+        self.push_uncounted(field, &row.value);
     }
 
-    /// A row for a value whose count in the row before is a lower bound.
-    fn uncounted(&mut self, field: &str, value: &RowValue) {
+    /// Adds a row for a value whose count in the previous row is a lower bound.
+    fn push_uncounted(&mut self, field: &str, value: &RowValue) {
         if value.uncounted_max > 0 {
             let mut cells: Cells = Default::default();
             (cells[0], cells[1]) = ("uncounted_max".to_owned(), field.to_owned());
@@ -250,7 +251,7 @@ impl Rows {
         }
     }
 
-    /// A row without counts of the period before, which are among the changes.
+    /// Adds a row without counts of the previous period; those are among the changes.
     fn top(&mut self, field: &str, top: &TopRow) {
         let count = top.tally.count;
         let share = count as f64 / self.matching.max(1) as f64;
@@ -260,7 +261,7 @@ impl Rows {
         (cells[3], cells[4]) = (count.to_string(), format!("{share:.6}"));
         (cells[5], cells[6]) = (self.bytes(top.tally), self.errors(top.tally));
         self.push(cells);
-        self.uncounted(field, &top.value);
+        self.push_uncounted(field, &top.value);
     }
 
     fn blocks(&mut self, blocks: &BlocksReport) {
@@ -270,11 +271,11 @@ impl Rows {
             ("unknown", blocks.unknown),
             ("window_s", blocks.window_s),
         ] {
-            self.single("blocks", name, number);
+            self.push_value("blocks", name, number);
         }
-        self.single("blocks", "clock_offset_s", blocks.clock.offset_s);
+        self.push_value("blocks", "clock_offset_s", blocks.clock.offset_s);
         for omission in &blocks.omissions {
-            self.single("blocks", "omission", omission);
+            self.push_value("blocks", "omission", omission);
         }
         for client in &blocks.clients {
             let mut push = |section: &str, field: &str, value: &str, count: u64| {
@@ -287,7 +288,7 @@ impl Rows {
             for rule in &client.rules {
                 push("blocked_by", &client.client, &rule.text(), rule.blocks);
             }
-            self.single("blocked_sentence", &client.client, &client.sentence);
+            self.push_value("blocked_sentence", &client.client, &client.sentence);
         }
     }
 
@@ -296,7 +297,7 @@ impl Rows {
             for sample in &source.samples {
                 let place = format!("{}:{}", source.name, sample.line);
                 let text = String::from_utf8_lossy(&sample.text).into_owned();
-                self.single("unparsed_line", &place, text);
+                self.push_value("unparsed_line", &place, text);
             }
         }
     }

@@ -8,7 +8,7 @@ use weir_view::{Query, Report};
 
 use super::ReportArguments;
 use crate::display::separated;
-use crate::messages::merged;
+use crate::messages::merge;
 use crate::outcome::Failure;
 use crate::scan::where_failure;
 use crate::sources::Complaint;
@@ -48,7 +48,7 @@ pub(crate) fn check_fields(
     Ok(())
 }
 
-/// The names of the fields of all formats, without repetition.
+/// Returns the names of the fields of all formats, without repetition.
 fn field_names(formats: &[Arc<Format>]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for format in formats {
@@ -62,7 +62,7 @@ fn field_names(formats: &[Arc<Format>]) -> Vec<String> {
     names
 }
 
-/// Sources that ended before the size that they had when they were opened.
+/// Returns complaints about sources that ended before the size that they had when they were opened.
 pub(crate) fn truncated(sources: &[SourceSnapshot]) -> Vec<Complaint> {
     let complaint = |source: &SourceSnapshot| {
         let total = source.bytes_total?;
@@ -79,14 +79,14 @@ pub(crate) fn truncated(sources: &[SourceSnapshot]) -> Vec<Complaint> {
     sources.iter().filter_map(complaint).collect()
 }
 
-/// Notes about sources without records, and about the report as a whole. `log_ns` are the first and
-/// the last time of all records of its kind.
+/// Returns notes about sources without records, and about the report as a whole. `log_ns` is the
+/// first and the last time of all records of its kind.
 pub(crate) fn notes(
     sources: &[SourceSnapshot],
     report: &Report,
     log_ns: Option<(i64, i64)>,
 ) -> Vec<String> {
-    let mut notes = merged(&without_records(sources));
+    let mut notes = merge(&without_records(sources));
     notes.extend(local_times(sources));
     notes.extend(report.no_match_note(log_ns));
     for report in std::iter::once(report).chain(&report.other_kinds) {
@@ -98,16 +98,17 @@ pub(crate) fn notes(
     notes
 }
 
-/// Notes about sources whose times are in a zone that they do not name, one for all of them.
+/// Returns notes about sources whose times are in a zone that they do not name; one note covers all
+/// of them.
 pub(crate) fn local_times(sources: &[SourceSnapshot]) -> Vec<String> {
     let complaint = |source: &SourceSnapshot| {
         let sentence = source.local_times_note()?.to_owned();
         Some(Complaint { name: source.name.clone(), sentence })
     };
-    merged(&sources.iter().filter_map(complaint).collect::<Vec<_>>())
+    merge(&sources.iter().filter_map(complaint).collect::<Vec<_>>())
 }
 
-/// A note about a log whose times have several offsets from UTC.
+/// Returns a note about a log whose times have several offsets from UTC.
 pub(crate) fn mixed_offsets(range_s: Option<(i32, i32)>, report: &Report) -> Option<String> {
     let (least, most) = range_s.filter(|(least, most)| least != most)?;
     let name = |offset_s| Zone::fixed(offset_s).name().to_owned();

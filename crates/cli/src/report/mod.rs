@@ -23,6 +23,7 @@ use crate::outcome::{Exit, Failure, print, print_csv, say};
 use crate::output_file::refuse_input;
 use crate::sources::{self, Complaint};
 use crate::terminal::{self, Progress, Screen};
+use crate::withheld::Withheld;
 use blocks::{Blocks, ReportFold};
 use request::Request;
 
@@ -54,7 +55,10 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
     reading.complaints.splice(0..0, complaints);
     reading.name_sources();
     let Reading { report, sources, .. } = &reading;
-    if let Some(file) = &arguments.html {
+    // Standard output has what could be read.
+    let file = arguments.html.as_deref();
+    let withheld = reading.withheld().filter(|_| file.is_some_and(|file| file.as_os_str() != "-"));
+    if let Some(file) = file.filter(|_| withheld.is_none()) {
         html::write(file, report, sources)?;
     }
     match output {
@@ -65,7 +69,11 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
         }
         OutputKind::Text => {}
     }
-    Ok(reading.say())
+    let exit = reading.say();
+    if let (Some(file), Some(withheld)) = (file, withheld) {
+        withheld.say(&file.to_string_lossy(), "--html -");
+    }
+    Ok(exit)
 }
 
 /// A report, and the notes and complaints about its sources.
@@ -77,7 +85,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// Names the sources in the report, and those that were not read whole or not at all.
+    /// Adds the names of the sources to the report, and those that were not read completely.
     fn name_sources(&mut self) {
         let incomplete = &mut self.report.incomplete;
         for Complaint { name, sentence } in &self.complaints {
@@ -91,6 +99,11 @@ impl Reading {
         let named = self.sources.iter();
         let named = named.map(|source| ReportSource::of(source, is_complete(&source.name)));
         self.report.sources = named.collect();
+    }
+
+    /// Returns why an output file is not written; `None` if it is.
+    fn withheld(&self) -> Option<Withheld> {
+        Withheld::of_sources(!self.complaints.is_empty(), &self.sources)
     }
 
     /// Prints the notes and the complaints. Returns how the run ended.
@@ -147,8 +160,8 @@ fn read(
     Ok(Reading { report, sources: snapshot.sources, complaints, notes })
 }
 
-/// The report that compares two periods, with those about the other kinds of records; `None` if
-/// no record has a time.
+/// Returns the report that compares two periods, with the reports about the other kinds of records;
+/// `None` if no record has a time.
 fn compared(
     data: &Arc<DataSet>,
     request: &Request,
@@ -175,7 +188,7 @@ fn compared(
                     .map(|period| Compare { since: Some(period.since), until: Some(period.until) });
                 let query = Query { kind: Some(kind), compare, ..request.query.clone() };
                 let other = answer(query)?;
-                // Without a time it is in no period.
+                // A record without a time is in no period.
                 if other.period_error.is_none() {
                     answered.report.other_kinds.push(other.report);
                 }
@@ -196,7 +209,7 @@ fn no_threads() -> Failure {
     Failure::new("the parser threads could not be started; try fewer with -j 1")
 }
 
-/// A failure that names the option with the error.
+/// Returns a failure that names the option and the error.
 fn query_failure(error: QueryError) -> Failure {
     match error {
         QueryError::GroupByTime | QueryError::GroupByNumber(_) => {

@@ -31,7 +31,8 @@ impl Request {
     ) -> Result<Self, Failure> {
         let format = arguments.read.format_choice()?;
         let zone = arguments.read.zone()?;
-        // The beginning of the log is read once for it, and only if a time has no offset.
+        // The beginning of the log is read at most once for the zone, and only if a time has no
+        // offset.
         let zone = LazyCell::new(|| zone.unwrap_or_else(|| zone::of_log(inputs, &format)));
         let (now, zone) = (Now::read(), || zone.clone());
         let mut filter = parse_filter(&arguments.conditions, &now, &zone)?;

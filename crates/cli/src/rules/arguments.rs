@@ -20,7 +20,7 @@ pub(crate) struct RulesArguments {
     #[arg(long = "rule-text", value_name = "TEXT")]
     pub(super) rule_texts: Vec<String>,
 
-    /// What the rules are [default: what their text looks like]
+    /// The language of the rules [default: detected from their text]
     #[arg(long, value_enum, value_name = "FAMILY")]
     pub(super) family: Option<FamilyArgument>,
 

@@ -3,12 +3,14 @@
 use std::collections::HashSet;
 use std::fmt::Display;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use weir_rules::{Family, Rule, RuleError, RuleFiles, parse_rules};
 
 use super::arguments::RulesArguments;
 use crate::outcome::{Failure, say};
+use crate::sources::cannot_read;
 
 /// The largest rule file.
 const FILE_BYTES_MAX: u64 = 64 << 20;
@@ -22,7 +24,7 @@ const FILTER_ENDINGS: [&str; 3] = ["conf", "local", "data"];
 /// The endings of the files of a folder of rules.
 const RULE_ENDINGS: [&str; 3] = ["conf", "yaml", "yml"];
 
-/// The deepest folder in a folder of rules.
+/// The greatest depth of nested folders of rules.
 const DEPTH_MAX: usize = 16;
 
 /// The most files of a folder of rules.
@@ -31,15 +33,15 @@ const FOLDER_FILES_MAX: usize = 100_000;
 /// The rules of the command line.
 pub(super) struct LoadedRules {
     pub(super) rules: Vec<Box<dyn Rule>>,
-    /// Whether a file of a folder has no rule that can be replayed. It was named.
+    /// Whether some file of a folder has no rule that can be replayed. Such files are reported.
     pub(super) is_incomplete: bool,
 }
 
-/// Reads the rules, and prints what in them is not understood.
+/// Reads the rules, and prints the parts of them that are not understood.
 ///
 /// # Errors
-/// If there is none, or a file cannot be read, or is not a rule; with the place. A file of a folder
-/// that is not a rule is only named.
+/// If there is no rule, or a file cannot be read or is not a rule; the message names the place. A
+/// file of a folder that is not a rule is only reported.
 pub(super) fn load(arguments: &RulesArguments) -> Result<LoadedRules, Failure> {
     let family = arguments.family.map(Family::from);
     let mut files = RuleFiles::default();
@@ -70,8 +72,8 @@ pub(super) fn load(arguments: &RulesArguments) -> Result<LoadedRules, Failure> {
     }
 }
 
-/// Adds the rules of a folder and of those in it, in the order of the names. What is not a rule is
-/// named and left out.
+/// Adds the rules of a folder and its subfolders, in the order of their names. Files that are not
+/// rules are reported and skipped.
 fn add_folder(
     loaded: &mut LoadedRules,
     folder: &Path,
@@ -103,11 +105,11 @@ fn add_folder(
     Ok(())
 }
 
-/// Lists the rule files of a folder and of those in it.
+/// Lists the rule files of a folder and its subfolders.
 fn list(folder: &Path, paths: &mut Vec<PathBuf>, depth: usize) -> Result<(), Failure> {
     let shown = folder.display();
     let failure = |reason: &dyn Display| Failure::new(format_args!("--rule: {shown}: {reason}"));
-    let entries = fs::read_dir(folder).map_err(|error| failure(&error))?;
+    let entries = fs::read_dir(folder).map_err(|error| failure(&cannot_list(&error)))?;
     let mut found = Vec::new();
     for entry in entries {
         found.push(entry.map_err(|error| failure(&error))?.path());
@@ -131,6 +133,15 @@ fn list(folder: &Path, paths: &mut Vec<PathBuf>, depth: usize) -> Result<(), Fai
     Ok(())
 }
 
+/// Returns a sentence about a folder whose files cannot be listed: why, and what to do.
+fn cannot_list(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "the folder does not exist; check the name".to_owned(),
+        io::ErrorKind::NotADirectory => "is not a folder; name one".to_owned(),
+        _ => cannot_read(error),
+    }
+}
+
 /// Adds the files of a folder that rules may refer to.
 fn add_files(
     files: &mut RuleFiles,
@@ -139,7 +150,7 @@ fn add_files(
 ) -> Result<(), Failure> {
     let shown = folder.display();
     let failure = |reason: &dyn Display| Failure::new(format_args!("{option}: {shown}: {reason}"));
-    let entries = fs::read_dir(folder).map_err(|error| failure(&error))?;
+    let entries = fs::read_dir(folder).map_err(|error| failure(&cannot_list(&error)))?;
     for entry in entries {
         let path = entry.map_err(|error| failure(&error))?.path();
         if path.is_dir() || !is_kept(&path) {
@@ -152,7 +163,7 @@ fn add_files(
     Ok(())
 }
 
-/// Whether a data file is a list. Databases of places are in the same folder.
+/// Whether a data file is a list. Geographic databases may be in the same folder.
 fn is_text(path: &Path) -> bool {
     path.extension().is_none_or(|end| end != "mmdb" && end != "db")
 }
@@ -171,11 +182,11 @@ fn add_file(
 
 fn read(file: &Path) -> Result<String, String> {
     let too_large = || format!("larger than {} MiB, which no rule is", FILE_BYTES_MAX >> 20);
-    let metadata = fs::metadata(file).map_err(|error| format!("cannot be read: {error}"))?;
+    let metadata = fs::metadata(file).map_err(|error| cannot_read(&error))?;
     if metadata.len() > FILE_BYTES_MAX {
         return Err(too_large());
     }
-    let bytes = fs::read(file).map_err(|error| format!("cannot be read: {error}"))?;
+    let bytes = fs::read(file).map_err(|error| cannot_read(&error))?;
     String::from_utf8(bytes).map_err(|_| "is not a text in UTF-8".to_owned())
 }
 
@@ -186,24 +197,24 @@ fn add(
     (family, files): (Option<Family>, &RuleFiles),
 ) -> Result<(), Failure> {
     let parsed = parse_rules(text, name, family, files)
-        .map_err(|error| Failure::new(placed(origin, text, &error)))?;
+        .map_err(|error| Failure::new(locate_error(origin, text, &error)))?;
     say_notes(&parsed, (origin, text));
     rules.extend(parsed);
     Ok(())
 }
 
-/// Says what of a text is not followed. Several rules of it may have the same notes.
+/// Prints which parts of a text are not followed. Several rules of it may have the same notes.
 fn say_notes(rules: &[Box<dyn Rule>], (origin, text): (&str, &str)) {
     let mut said = HashSet::new();
     for note in rules.iter().flat_map(|rule| rule.notes()) {
         if said.insert((note.range.start, &note.message)) {
-            say(placed(origin, text, note));
+            say(locate_error(origin, text, note));
         }
     }
 }
 
-/// An error with its place in the text.
-fn placed(origin: &str, text: &str, error: &RuleError) -> String {
+/// Formats an error with its place in the text.
+fn locate_error(origin: &str, text: &str, error: &RuleError) -> String {
     if error.range.is_empty() {
         return format!("{origin}: {error}");
     }

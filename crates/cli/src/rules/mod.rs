@@ -25,7 +25,7 @@ use crate::scan::{Conditions, LogFields, inputs_of, report_unparsed};
 use crate::sources::{self, Complaint};
 use crate::zone;
 
-/// The part of the memory that is for events which wait for those before them: an eighth.
+/// The divisor of the memory for events that wait for earlier ones: an eighth.
 const WAITING_SHARE: usize = 8;
 
 /// Runs the command.
@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
     let (mut inputs, complaints) = sources::find(&inputs, &format);
     let zone = arguments.logs.zone()?;
     let conditions = Conditions::parse(&arguments.logs, zone.as_ref(), &mut inputs, &format)?;
-    // As in a report: dates and clocks of a text are those of the log.
+    // As in a report, dates and local times of the conditions are in the zone of the log.
     let shown_zone = match (zone, arguments.json || arguments.decisions) {
         (None, false) => Some(zone::of_log(&mut inputs, &format)),
         (zone, _) => zone,
@@ -103,7 +103,7 @@ pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Adds the curves and suggestions that are asked for.
+/// Adds the curves and suggestions that the arguments request.
 ///
 /// # Errors
 /// If no rule has them.

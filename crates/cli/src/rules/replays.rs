@@ -2,16 +2,16 @@
 
 use weir_rules::{Decision, Events, LimitSweep, Replay, Rule, RuleReport};
 
-/// What was found in some lines of a text.
+/// The events of some lines of a text.
 #[derive(Debug, Default)]
 pub(super) struct Chunk {
     /// The name of the text, if these are its first lines.
     pub(super) begins: Option<String>,
-    /// By rule.
+    /// The events, by rule.
     pub(super) events: Vec<Events>,
-    /// The number of lines; those of the events are counted from the first of them.
+    /// The number of lines. The line numbers of the events count from the first of them.
     pub(super) lines: u64,
-    /// By rule: why the records of a format cannot be observed, if that is so.
+    /// By rule: why the records of a format cannot be observed, if they cannot.
     pub(super) missing: Vec<Option<String>>,
     /// By rule: whether the records of a format can be observed.
     pub(super) is_bound: Vec<bool>,
@@ -35,7 +35,8 @@ impl Chunk {
     }
 }
 
-/// Takes a decision of the rule with a number, about a line of one of the named sources.
+/// Receives a decision: the number of the rule, the names of the sources, and the decision about a
+/// line of one of them.
 pub(super) type Decide<'a> = dyn FnMut(usize, &[String], &Decision<'_>) + 'a;
 
 /// A replay for each rule.
@@ -45,7 +46,7 @@ pub(super) struct Replays<'r> {
     /// The lines of the last source so far.
     lines: u64,
     memory_bytes_max: usize,
-    /// Events that came after the memory was used up.
+    /// The number of events that came after the memory was used up.
     pub(super) dropped: u64,
     /// By rule: why no record could be observed.
     pub(super) missing: Vec<Option<String>>,
@@ -90,7 +91,7 @@ impl<'r> Replays<'r> {
         self.lines += chunk.lines;
     }
 
-    /// By rule: the requests for other settings, of rules that can answer for them.
+    /// Returns, by rule, the sweep over other settings, for rules that support it.
     pub(super) fn sweeps(&self) -> Vec<Option<LimitSweep>> {
         self.replays.iter().map(|replay| replay.sweep()).collect()
     }

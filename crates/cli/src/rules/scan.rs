@@ -14,10 +14,10 @@ use crate::display::separated;
 use crate::scan::{Conditions, LogFields, ScanError, UnparsedLines, for_each_text, whole_lines};
 use crate::sources::Complaint;
 
-/// Events are merged in the order of the log.
+/// The merge of the events in the order of the log.
 pub(super) type Merge<'r> = OrderedMerge<Replays<'r>, Chunk>;
 
-/// Events are put in chunks of about this size.
+/// The approximate size of the chunks of events.
 const CHUNK_BYTES: usize = 4 << 20;
 
 /// Observes the lines of inputs.
@@ -31,7 +31,7 @@ pub(super) struct RuleScan<'a, 'r> {
     pub(super) threads_per_text: usize,
 }
 
-/// What came of an input.
+/// The result of scanning an input.
 #[derive(Debug, Default)]
 pub(super) struct ScannedInput {
     pub(super) was_read: bool,
@@ -39,21 +39,21 @@ pub(super) struct ScannedInput {
     pub(super) complaints: Vec<Complaint>,
 }
 
-/// By rule: what looks at all lines; `None` if the rule looks at records.
+/// The observers of all lines, by rule; `None` if the rule observes records.
 type LineObservers<'r> = Vec<Option<Box<dyn Observer + 'r>>>;
 
 /// The rules, resolved for the records of one format.
 struct BoundRules<'a, 'r> {
     predicate: RecordPredicate<'a>,
-    /// By rule; `None` if it does not look at the records.
+    /// By rule; `None` if the rule does not observe records.
     observers: Vec<Option<Box<dyn Observer + 'r>>>,
 }
 
-/// Which of the parts that are merged in order a text belongs to.
+/// How a text maps to the parts of the merge.
 enum Parts<'p, 'a, 'r> {
-    /// Each part of the text is one, from this number on.
+    /// Each part of the text is a part of the merge. They are numbered from `first` on.
     Many { first: u64 },
-    /// All of its input is one, whose texts take turns.
+    /// The whole input is one part of the merge, which its texts lock in turn.
     One(&'p Mutex<Part<'a, Replays<'r>, Chunk>>),
 }
 
@@ -92,12 +92,12 @@ impl<'a, 'r> RuleScan<'a, 'r> {
     ) -> ScannedInput {
         let mut result = ScannedInput::default();
         let complaints = for_each_text(input, |text| scan(text, &mut result));
-        // Nothing is written, so only reading can fail, and that is in the list.
+        // Nothing is written, so only reading can fail; those errors are in the list.
         result.complaints = complaints.unwrap_or_default();
         result
     }
 
-    /// Observes a text. Returns the number of its parts, too.
+    /// Observes a text. Also returns the number of its parts.
     fn scan_text(
         &self,
         input: &Input,
@@ -131,14 +131,9 @@ impl<'a, 'r> RuleScan<'a, 'r> {
             Ok(scanned) => scanned,
             Err(error) => return (0, Err(ScanError::Output(error))),
         };
-        if scanned.unparsed_lines > 0 {
-            result.unparsed.push(UnparsedLines {
-                text: name.clone(),
-                lines: scanned.unparsed_lines,
-                is_format_known: scanned.is_format_known,
-            });
-        }
-        if scanned.too_long_lines > 0 {
+        if self.reads_records() {
+            result.unparsed.extend(UnparsedLines::of_records(&name, &scanned));
+        } else if scanned.too_long_lines > 0 {
             let lines = separated(scanned.too_long_lines);
             let sentence = format!("{lines} lines are longer than 256 MiB and were not replayed");
             result.complaints.push(Complaint { name, sentence });
@@ -270,7 +265,7 @@ impl BoundRules<'_, '_> {
     }
 }
 
-/// Passes a line on to those of the observers that there are.
+/// Passes a line to each observer.
 fn observe(observers: &mut [Option<Box<dyn Observer + '_>>], line: &Line<'_>, chunk: &mut Chunk) {
     for (observer, events) in observers.iter_mut().zip(&mut chunk.events) {
         if let Some(observer) = observer {
@@ -279,7 +274,7 @@ fn observe(observers: &mut [Option<Box<dyn Observer + '_>>], line: &Line<'_>, ch
     }
 }
 
-/// Puts the chunk, and leaves one for the lines after it.
+/// Adds the chunk to the merge, and replaces it by an empty one for the following lines.
 fn put(chunk: &mut Chunk, merged: &Part<'_, Replays<'_>, Chunk>) {
     let rules = chunk.events.len();
     let full = std::mem::replace(chunk, Chunk::new(rules));

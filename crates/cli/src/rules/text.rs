@@ -1,4 +1,4 @@
-//! The result for a person.
+//! Formats the result for a person.
 
 use std::fmt::Write;
 
@@ -103,7 +103,7 @@ fn alerts(alerts: &[Alert], top: usize, zone: Option<&Zone>) -> String {
     text
 }
 
-/// How many keys and requests every burst catches.
+/// Formats how many keys and requests each burst catches.
 fn curve(curve: &LimitCurve) -> String {
     let header = ["Burst", "Keys", "Requests"].map(str::to_owned);
     let cells =
@@ -191,7 +191,7 @@ fn table(keys: &[&ReplayedKey], zone: Option<&Zone>) -> String {
     text
 }
 
-/// The first bans, with what led to them.
+/// Formats the first bans, with the lines that led to them.
 fn bans(bans: &[Ban], top: usize, zone: Option<&Zone>) -> String {
     let again = bans.iter().filter(|ban| ban.already_banned).count();
     let mut text = format!("\n{}", count(bans.len() as u64, "ban"));
@@ -218,7 +218,7 @@ fn bans(bans: &[Ban], top: usize, zone: Option<&Zone>) -> String {
     text + &rest(bans.len(), top)
 }
 
-/// The last lines that led to a ban; with their files if these are not all that of the ban.
+/// Formats the last lines that led to a ban, with their files if these differ from that of the ban.
 fn matches(ban: &Ban) -> String {
     if ban.matches.is_empty() {
         return String::new();
@@ -238,7 +238,7 @@ fn matches(ban: &Ban) -> String {
     format!(" after {others}{noun} {}", places.join(", "))
 }
 
-/// How many entries of a list are not shown.
+/// Formats how many entries of a list are not shown.
 fn rest(entries: usize, top: usize) -> String {
     match entries.saturating_sub(top) {
         0 => String::new(),
@@ -246,7 +246,7 @@ fn rest(entries: usize, top: usize) -> String {
     }
 }
 
-/// The peak, or the range that it lies in.
+/// Formats the peak, or the range that contains it.
 fn peak(key: &ReplayedKey) -> String {
     match key.peak_range {
         Some([lowest, highest]) => format!("{lowest:.3}-{highest:.3}"),

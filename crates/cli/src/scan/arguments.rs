@@ -38,7 +38,7 @@ pub(crate) struct LogArguments {
     jobs: Option<u16>,
 }
 
-/// The inputs to read: standard input if no file is named.
+/// Returns the inputs to read: standard input if no file is named.
 ///
 /// # Errors
 /// If standard input is named twice.
@@ -67,7 +67,7 @@ impl LogArguments {
         parse_zone(self.tz.as_deref())
     }
 
-    /// Whether some records are to be selected.
+    /// Whether the arguments select records.
     pub(crate) fn has_conditions(&self) -> bool {
         !self.conditions.is_empty() || !self.period.is_empty()
     }

@@ -17,13 +17,13 @@ pub(crate) struct Conditions {
     filter: Filter,
     /// Names the columns of the filter; holds no values.
     columns: Values,
-    /// The fields that the conditions name, each after the option with the condition.
+    /// The fields that the conditions name, each with the option of its condition.
     fields: Vec<(&'static str, String)>,
 }
 
 impl Conditions {
-    /// Parses the conditions as they are written on the command line. Dates in them are those of
-    /// `zone`, or else of the zone that the first input with a time has.
+    /// Parses the conditions as they are written on the command line. Dates in them are in `zone`,
+    /// or else in the zone of the first input with a time.
     ///
     /// # Errors
     /// With a sentence for the first condition that is not valid.
@@ -45,13 +45,13 @@ impl Conditions {
         Ok(Self { filter: question.filter, columns, fields })
     }
 
-    /// Whether there are no conditions: every record meets them.
+    /// Whether there are no conditions, so that every record meets them.
     pub(crate) fn is_empty(&self) -> bool {
         self.filter.clauses.is_empty()
     }
 
-    /// Whether a condition is on the time.
-    pub(crate) fn name_time(&self) -> bool {
+    /// Whether a condition names the time.
+    pub(crate) fn has_time_condition(&self) -> bool {
         self.fields.iter().any(|(_, field)| Field::by_name(field) == Some(Field::Time))
     }
 
@@ -67,7 +67,7 @@ impl Conditions {
     }
 
     /// The conditions as a predicate over the records of one format. A field that the format lacks
-    /// is a value that its records lack.
+    /// is absent from its records.
     pub(crate) fn predicate(&self, format: &Format) -> RecordPredicate<'_> {
         RecordPredicate::new(&self.filter, &self.columns, format)
     }
@@ -89,8 +89,8 @@ pub(crate) fn check_field(
     }
 }
 
-/// Parses conditions, and returns a query with nothing else. Dates and local times in them are
-/// those of the zone.
+/// Parses conditions, and returns a query with nothing else. Dates and local times in them are in
+/// the zone.
 ///
 /// # Errors
 /// With a sentence for the first that is not valid, and a mark at the place.
@@ -101,15 +101,15 @@ pub(crate) fn parse_filter(
 ) -> Result<Query, Failure> {
     let query = Query { conditions: texts.to_vec(), ..Query::default() };
     let checked = query.check_conditions(&columns_of(&query)).and_then(|()| {
-        // Only the settled times show whether a time is valid.
+        // Whether a time is valid shows only once relative times are resolved.
         query.settled(now, zone)?;
         query.normalized().settled(now, zone)
     });
     checked.map_err(where_failure)
 }
 
-/// A failure that names the option. The condition and a mark at the place follow in lines of
-/// their own.
+/// Returns a failure that names the option. The condition, and a mark at the place of the error,
+/// follow on separate lines.
 pub(crate) fn where_failure(error: QueryError) -> Failure {
     match error {
         QueryError::Condition(invalid) => {
@@ -120,7 +120,7 @@ pub(crate) fn where_failure(error: QueryError) -> Failure {
     }
 }
 
-/// The columns that a query names, without values.
+/// Returns the columns that a query names, without values.
 fn columns_of(query: &Query) -> Values {
     let mut columns = Values::new(0);
     for column in query.extra_columns() {

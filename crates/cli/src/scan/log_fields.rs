@@ -1,15 +1,15 @@
-//! The fields that logs have together, some of which one of them may lack.
+//! The fields of several logs together. A single log may lack some of them.
 
 use std::sync::{Arc, OnceLock};
 
 use weir_core::{Format, FormatTracker, LineOutcome, Lines, LogReader, TrackerOptions};
 use weir_ingest::{FormatChoice, Head, Input};
 
-/// The fields of the first lines of several files, read when one of them lacks a field that was
-/// asked for: then that field is a value that its records lack, unless all of them lack it.
+/// The fields of the first lines of several files, read when one of them lacks a requested field.
+/// That field is then absent from its records, unless all files lack it.
 #[derive(Debug)]
 pub(crate) struct LogFields {
-    /// Pipes are not among them, because they can be read only once.
+    /// Without pipes, because those can be read only once.
     files: Vec<Input>,
     choice: FormatChoice,
     /// The formats of the records in the first lines.
@@ -17,13 +17,14 @@ pub(crate) struct LogFields {
 }
 
 impl LogFields {
-    /// Those of the files among the inputs. `choice` is the format of the command line.
+    /// Creates the fields of the files among the inputs. `choice` is the format of the command
+    /// line.
     pub(crate) fn new(inputs: &[Input], choice: &FormatChoice) -> Self {
         let files = inputs.iter().filter(|input| input.is_file()).cloned().collect();
         Self { files, choice: choice.clone(), formats: OnceLock::new() }
     }
 
-    /// Whether a record in the first lines of a file may have a field of this name.
+    /// Whether a record in the first lines of a file may have this field.
     pub(crate) fn have(&self, name: &str) -> bool {
         self.formats().iter().any(|format| format.accessor(name).is_ok())
     }

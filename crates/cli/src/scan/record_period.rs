@@ -1,9 +1,9 @@
-//! The time of the records that were read.
+//! The period of the records that were read.
 
 use weir_core::{Timestamp, Zone};
 
-/// The first and the last time of some records, for a note if none of them is in the period that was
-/// asked for.
+/// The first and the last time of some records, for a note if none of them is in the requested
+/// period.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct RecordPeriod(Option<(Timestamp, Timestamp)>);
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::ops::ControlFlow;
 
-use weir_ingest::{Input, Text};
+use weir_ingest::{Input, ScannedText, SourceSnapshot, Text};
 
 use crate::display::{safe, separated};
 use crate::messages::{MESSAGES_MAX, files, no_known_format};
@@ -15,22 +15,68 @@ use crate::sources::{Complaint, complaints};
 pub(crate) enum ScanError {
     /// The text could not be read further.
     Input(io::Error),
-    /// The text lacks a field that was asked for; a sentence.
+    /// The text lacks a requested field; a sentence.
     Field(String),
     /// The output could not be written.
     Output(io::Error),
 }
 
-/// The lines of a text that could not be parsed.
+/// The lines of a text that are not records.
 #[derive(Debug)]
 pub(crate) struct UnparsedLines {
     pub(crate) text: String,
-    pub(crate) lines: u64,
+    /// Those that do not match the format.
+    pub(crate) unparsed: u64,
+    /// Those over 1 MiB, which are not parsed.
+    pub(crate) too_long: u64,
     /// Whether the text has a known format. If not, these are all of its lines.
     pub(crate) is_format_known: bool,
 }
 
-/// Calls `visit` for every text of an input. Returns what could not be read.
+impl UnparsedLines {
+    /// Returns those of a text that was read as records; `None` if there are none.
+    pub(crate) fn of_records<T>(text: &str, scanned: &ScannedText<T>) -> Option<Self> {
+        let lines = Self {
+            text: text.to_owned(),
+            unparsed: scanned.unparsed_lines,
+            too_long: scanned.too_long_lines,
+            is_format_known: scanned.is_format_known,
+        };
+        lines.if_any()
+    }
+
+    /// Returns those of a source; `None` if there are none.
+    pub(crate) fn of_source(source: &SourceSnapshot) -> Option<Self> {
+        let lines = Self {
+            text: source.name.clone(),
+            unparsed: source.unparsed_lines,
+            too_long: source.too_long_lines,
+            is_format_known: source.format.is_some(),
+        };
+        lines.if_any()
+    }
+
+    /// Returns the number of lines.
+    pub(crate) fn count(&self) -> u64 {
+        self.unparsed + self.too_long
+    }
+
+    fn if_any(self) -> Option<Self> {
+        (self.count() > 0).then_some(self)
+    }
+
+    /// Returns why the lines are not records.
+    fn sentence(&self) -> String {
+        let Self { unparsed, too_long, is_format_known, .. } = *self;
+        match is_format_known {
+            true => left_out(unparsed, too_long),
+            false => no_known_format(self.count(), too_long),
+        }
+    }
+}
+
+/// Calls `visit` for every text of an input. Returns complaints about the parts that could not be
+/// read.
 ///
 /// # Errors
 /// If the output cannot be written.
@@ -58,28 +104,35 @@ pub(crate) fn for_each_text(
     Ok(visit_complaints)
 }
 
-/// Prints the number of lines of each text that could not be parsed, and those of the last texts
-/// together if there are many.
+/// Prints the number of lines of each text that are not records. If there are many texts, the last
+/// ones are summed up.
 pub(crate) fn report_unparsed<'a>(texts: impl IntoIterator<Item = &'a UnparsedLines>) {
-    let (mut others, mut others_lines) = (0, 0);
-    for (index, UnparsedLines { text, lines, is_format_known }) in texts.into_iter().enumerate() {
-        if index < MESSAGES_MAX && !is_format_known {
-            say(format_args!("{}: {}", safe(text), no_known_format(*lines)));
-        } else if index < MESSAGES_MAX {
-            say_unparsed(&safe(text), *lines);
+    let (mut others, mut unparsed, mut too_long) = (0, 0, 0);
+    for (index, lines) in texts.into_iter().enumerate() {
+        if index < MESSAGES_MAX {
+            say(format_args!("{}: {}", safe(&lines.text), lines.sentence()));
         } else {
-            (others, others_lines) = (others + 1, others_lines + lines);
+            others += 1;
+            unparsed += lines.unparsed;
+            too_long += lines.too_long;
         }
     }
     if others > 0 {
-        say_unparsed(&files(others, "more"), others_lines);
+        say(format_args!("{}: {}", files(others, "more"), left_out(unparsed, too_long)));
     }
 }
 
-fn say_unparsed(text: &str, lines: u64) {
-    let lines = match lines {
-        1 => "1 line does".to_owned(),
-        lines => format!("{} lines do", separated(lines)),
+/// Returns how many lines are not records, and why.
+fn left_out(unparsed: u64, too_long: u64) -> String {
+    let unparsed = match unparsed {
+        0 => None,
+        1 => Some("1 line does not match the format".to_owned()),
+        lines => Some(format!("{} lines do not match the format", separated(lines))),
     };
-    say(format_args!("{text}: {lines} not match the format"));
+    let too_long = match too_long {
+        0 => None,
+        1 => Some("1 line is over 1 MiB long and was left out".to_owned()),
+        lines => Some(format!("{} lines are over 1 MiB long and were left out", separated(lines))),
+    };
+    unparsed.into_iter().chain(too_long).collect::<Vec<_>>().join("; ")
 }

@@ -1,4 +1,4 @@
-//! The address of `--admin`, beside the page.
+//! The server at the address of `--admin`, separate from the page.
 
 use std::convert::Infallible;
 
@@ -42,7 +42,7 @@ impl Admin {
         Ok(Some(Self { server: server.with_log(log), inside }))
     }
 
-    /// Says the address. Then the future answers until the other half is dropped.
+    /// Prints the address. The returned future answers until the other half is dropped.
     pub(super) fn serve(self) -> (impl Future<Output = ()>, AdminEnd) {
         say(format_args!("a look inside at {}", safe(&origin(self.server.address()))));
         let (end, ends) = oneshot::channel();
@@ -54,6 +54,6 @@ impl Admin {
     }
 }
 
-/// Ends the answers when it is dropped. After a hand-over the process may have requests to end for an hour, and
-/// whoever looks inside should see the one that has come.
+/// Ends the server when it is dropped. After a hand-over, the old process may have requests to
+/// finish for an hour. Meanwhile the address should show the new process.
 pub(super) struct AdminEnd(#[expect(dead_code, reason = "dropped")] oneshot::Sender<Infallible>);

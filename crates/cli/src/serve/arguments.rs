@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::options::{KeepArguments, PageArguments};
 
-/// What the page shows.
+/// The logs and the filter that the page shows.
 #[derive(Debug, Args)]
 pub(crate) struct ServeArguments {
     /// The logs, or directories of them: plain, compressed with gzip, zstd, bzip2, xz or lz4,

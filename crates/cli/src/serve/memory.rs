@@ -20,6 +20,6 @@ pub(super) fn return_large_blocks() {
     }
 }
 
-/// Does nothing: only glibc needs it.
+/// Does nothing, because only glibc needs it.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub(super) fn return_large_blocks() {}

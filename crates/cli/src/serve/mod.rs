@@ -1,4 +1,4 @@
-//! `weir FILE...`: serves the page, with the files or empty.
+//! `weir FILE...`: serves the page, with the files or without any.
 
 mod admin;
 mod arguments;
@@ -7,7 +7,9 @@ mod memory;
 
 use std::fs::File;
 use std::io::{self, IsTerminal};
+use std::num::NonZero;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
@@ -17,6 +19,8 @@ use tokio::sync::Notify;
 use weir_ingest::{Input, Pipeline, Retention};
 use weir_inside::Inside;
 use weir_observe::thread::{ObservedRuntime, observe_runtime};
+#[cfg(unix)]
+use weir_server::PassedSockets;
 use weir_server::{
     AccessToken, Address, BindError, Options, Refusal, Remedies, SelfSignedCertificate, Server,
     SessionHandle, StartError,
@@ -28,8 +32,8 @@ pub(crate) use arguments::ServeArguments;
 use crate::display::safe;
 use crate::logging;
 use crate::messages::say_all;
-use crate::options::{DEFAULT_PORT, FeedWindow, PageArguments, reachable};
-use crate::outcome::{Exit, Failure, print, say};
+use crate::options::{FeedWindow, PageArguments, default_address, reachable};
+use crate::outcome::{Exit, Failure, print, say, warn};
 use crate::sources::{self, Complaint};
 use crate::terminal::Progress;
 use crate::unmatched::without_records;
@@ -76,7 +80,20 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<Exit, Failure> {
     })
 }
 
-/// The files that cannot be opened, found before the page is served.
+/// Starts the runtime of the page and of everything that waits beside it. Threads of blocking calls,
+/// such as answers to questions, start after those of the tasks and have another name.
+fn new_runtime() -> io::Result<tokio::runtime::Runtime> {
+    let workers = thread::available_parallelism().map_or(1, NonZero::get);
+    let started = AtomicUsize::new(0);
+    let name = move || match started.fetch_add(1, Ordering::Relaxed) {
+        index if index < workers => format!("page-{index}"),
+        index => format!("page-work-{}", index - workers),
+    };
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.thread_name_fn(name).enable_all().build()
+}
+
+/// Returns complaints about files that cannot be opened, before the page is served.
 fn unreadable(inputs: &[Input]) -> Vec<Complaint> {
     let complaint = |input: &Input| {
         let Input::File(path) = input else { return None };
@@ -98,37 +115,51 @@ pub(crate) struct Page {
     server: Server,
     /// The scheme and the host of the addresses that are printed, or the path of a Unix socket.
     origins: Vec<String>,
-    /// The query with an access token that was made for this server; otherwise empty.
+    /// The query part with an access token that was made for this server; otherwise empty.
     query: String,
-    /// What follows the path in the address of a session; empty, or with its `#`.
+    /// The fragment of the address of a session: empty, or with its `#`.
     fragment: String,
     opens_browser: bool,
     /// The certificate that was made for this server.
     certificate: Option<SelfSignedCertificate>,
     /// How long to wait for the reading thread after the server has ended.
     end_wait: Duration,
-    /// Ends the server of the page as a signal does.
+    /// Ends the server of the page, as a signal does.
     end: Arc<Notify>,
-    /// Tells what the program does, if that was asked for.
+    /// The server of `--admin`, if that is given.
     admin: Option<Admin>,
-    /// What is done once the page's addresses are printed, if it belongs to a service.
-    announced: Option<Announced>,
-    /// Lists the runtime for those who look inside.
+    /// The call to make once the addresses of the page are printed, if the page belongs to a
+    /// service.
+    service_notice: Option<ServiceNotice>,
+    /// The sockets that systemd passed. When the page is served, those with a purpose are taken.
+    #[cfg(unix)]
+    passed: PassedSockets,
+    /// The registration of the runtime, which the admin page lists.
     #[expect(dead_code, reason = "it is listed until this is dropped")]
     observed: ObservedRuntime,
 }
 
-/// Tells those who started a service that it listens.
-type Announced = Box<dyn FnOnce() -> Result<(), Failure>>;
+/// Notifies the process that started a service that the service listens.
+type ServiceNotice = Box<dyn FnOnce() -> Result<(), Failure>>;
 
 impl Page {
     /// Listens at the address of the arguments.
     pub(crate) fn open(arguments: &PageArguments) -> Result<Self, Failure> {
+        Self::open_beside(arguments, &[])
+    }
+
+    /// [`Self::open`] beside addresses that receive lines.
+    pub(crate) fn open_beside(
+        arguments: &PageArguments,
+        lines: &[&Address],
+    ) -> Result<Self, Failure> {
+        arguments.check(lines)?;
         Self::open_as(arguments, false)
     }
 
-    /// Like [`Self::open`], with the paths for measuring uploads.
+    /// [`Self::open`] with the paths for measuring uploads.
     pub(crate) fn open_for_bench(arguments: &PageArguments) -> Result<Self, Failure> {
+        arguments.check(&[])?;
         Self::open_as(arguments, true)
     }
 
@@ -155,7 +186,7 @@ impl Page {
             ..Options::default()
         };
         let (certificate, wanted) = (options.bind.self_signed.clone(), options.connections_max);
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+        let runtime = new_runtime();
         let runtime = runtime.map_err(|error| {
             Failure::new(format_args!("the server's threads cannot be started: {error}"))
         })?;
@@ -175,8 +206,8 @@ impl Page {
             Some(url) => vec![url.to_string()],
             None => server.addresses().map(origin).collect(),
         };
-        // The arguments of the browser's program, which every user of the machine can read, are no
-        // place for a token.
+        // Every user of the machine can read the arguments of the browser's program, so they must
+        // not contain a token.
         let opens_browser = !arguments.no_open && new_token.is_none();
         let query = new_token.map(|token| token.query()).unwrap_or_default();
         let fragment = String::new();
@@ -191,39 +222,43 @@ impl Page {
             end_wait: SHUTDOWN_WAIT,
             end: Arc::default(),
             admin,
-            announced: None,
+            service_notice: None,
+            #[cfg(unix)]
+            passed: arguments.passed_sockets(),
             observed,
         })
     }
 
-    /// Opens no browser: one that was opened for another process shows the page already.
+    /// Prevents opening a browser, because one that was opened for another process already shows
+    /// the page.
     #[cfg(target_os = "linux")]
     pub(crate) fn without_browser(self) -> Self {
         Self { opens_browser: false, ..self }
     }
 
-    /// Shows what a rule does with the traffic, in the rules panel.
+    /// Shows the effect of a rule on the traffic in the rules panel.
     pub(crate) fn with_rule(mut self, rule: &str) -> Self {
-        self.fragment = format!("#rule={}", percent_encoded(rule));
+        self.fragment = format!("#rule={}", percent_encode(rule));
         self
     }
 
-    /// Waits as long as this for what fills the session after the server has ended.
+    /// Sets how long to wait for the reading thread after the server has ended.
     pub(crate) fn with_end_wait(self, end_wait: Duration) -> Self {
         Self { end_wait, ..self }
     }
 
-    /// Calls this once the addresses of the page are printed, and nothing can fail any more. The page is then
-    /// that of a service, which goes on if nobody reads its standard output.
+    /// Sets a call to make once the addresses of the page are printed, when nothing can fail any
+    /// more. The page then belongs to a service, which continues even if its standard output is not
+    /// read.
     #[cfg(target_os = "linux")]
     pub(crate) fn when_announced(
         self,
-        announced: impl FnOnce() -> Result<(), Failure> + 'static,
+        service_notice: impl FnOnce() -> Result<(), Failure> + 'static,
     ) -> Self {
-        Self { announced: Some(Box::new(announced)), ..self }
+        Self { service_notice: Some(Box::new(service_notice)), ..self }
     }
 
-    /// What ends the server of the page as a signal does.
+    /// Returns a handle that ends the server of the page, as a signal does.
     #[cfg(target_os = "linux")]
     pub(crate) fn end(&self) -> Arc<Notify> {
         self.end.clone()
@@ -234,12 +269,12 @@ impl Page {
         self.runtime.handle().clone()
     }
 
-    /// The parts of the program that can be looked into, if that was asked for.
+    /// Returns the parts of the program that `--admin` shows, if that is given.
     pub(crate) fn inside(&self) -> Option<Inside> {
         self.admin.as_ref().map(|admin| admin.inside.clone())
     }
 
-    /// Serves an empty page at that path until a signal ends it.
+    /// Serves an empty page at `path` until a signal ends it.
     pub(crate) fn serve_at(mut self, path: &str) -> Result<Exit, Failure> {
         let shutdown = self.shutdown_signal();
         let _admin = self.begin_admin();
@@ -249,7 +284,7 @@ impl Page {
     }
 
     /// Serves the page of a session until a signal ends it. Meanwhile `fill` reads into the session
-    /// on its own thread; it is abandoned if it has not finished by then.
+    /// on a separate thread, which is abandoned if it has not finished by then.
     pub(crate) fn serve(
         self,
         fill: impl FnOnce(&Pipeline) -> Exit + Send + 'static,
@@ -258,7 +293,7 @@ impl Page {
         self.serve_session(session, fill)
     }
 
-    /// Like [`Self::serve`], for a live feed of which a window is kept.
+    /// [`Self::serve`] for a live feed, of which a window is kept.
     pub(crate) fn serve_feed(
         self,
         window: FeedWindow,
@@ -278,12 +313,15 @@ impl Page {
         let shutdown = self.shutdown_signal();
         let admin = self.begin_admin();
         let printed = self.announce(&session.path());
-        match self.announced.take() {
-            Some(announced) => announced()?,
+        match self.service_notice.take() {
+            Some(service_notice) => service_notice()?,
             None => printed?,
         }
         let (sender, receiver) = mpsc::channel();
-        thread::spawn(move || sender.send(fill_session(&session, fill)));
+        let filling = move || sender.send(fill_session(&session, fill));
+        thread::Builder::new().name("sources".to_owned()).spawn(filling).map_err(|error| {
+            Failure::new(format_args!("the thread that reads cannot be started: {error}"))
+        })?;
         self.runtime.block_on(self.server.serve(shutdown));
         drop(admin);
         // Cancelled sources end at once. A read that blocks on a pipe ends with this process.
@@ -317,6 +355,8 @@ impl Page {
             false => format!("{origin}{path}{}{}", self.query, self.fragment),
         };
         let urls: Vec<String> = self.origins.iter().map(url).collect();
+        #[cfg(unix)]
+        self.passed.names().iter().for_each(|name| warn_unused(name));
         if let Some(certificate) = &self.certificate {
             let fingerprint = certificate.fingerprint();
             say(format_args!("SHA-256 fingerprint of the certificate: {fingerprint}"));
@@ -334,8 +374,8 @@ impl Page {
     }
 }
 
-/// A text as a part of an address.
-fn percent_encoded(text: &str) -> String {
+/// Encodes a text as a part of an address.
+fn percent_encode(text: &str) -> String {
     let encoded = text.bytes().map(|byte| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => {
             char::from(byte).to_string()
@@ -345,7 +385,7 @@ fn percent_encoded(text: &str) -> String {
     encoded.collect()
 }
 
-/// What the user of this command can do about the limits of a report.
+/// Returns what the user of this command can do about the limits of a report.
 fn remedies() -> Remedies {
     Remedies {
         unknown_format: "`weir formats FILE` shows why; start Weir with --format and the log \
@@ -360,16 +400,16 @@ fn fill_session(session: &SessionHandle, fill: impl FnOnce(&Pipeline) -> Exit) -
     pipeline.map_or(Exit::Done, |pipeline| fill(&pipeline))
 }
 
-/// Listens at the given addresses. Without any, listens at the default port, or at a free one if that
-/// is in use. If other machines can reach an address and the options have no token, a new one is made
-/// and returned. It is made beforehand: a socket that another process passed cannot be taken twice.
+/// Listens at the given addresses. Without any, listens at the default port, or at a free one if
+/// that is in use. If other machines can reach an address and the options have no token, a new one
+/// is made and returned. The token is made before listening, because a socket that another process
+/// passed cannot be taken twice.
 async fn bind(
     requested: Vec<Address>,
     options: Options,
 ) -> Result<(Server, Option<AccessToken>), Failure> {
-    let port = |port: u16| vec![Address::Tcp(format!("127.0.0.1:{port}"))];
     let is_default = requested.is_empty();
-    let listen = if is_default { port(DEFAULT_PORT) } else { requested };
+    let listen = if is_default { vec![default_address()] } else { requested };
     let mut options = Options { listen, ..options };
     let has_no_token = options.token.is_none();
     if has_no_token {
@@ -377,7 +417,7 @@ async fn bind(
     }
     let mut bound = Server::bind(options.clone()).await;
     if is_default && bound.as_ref().is_err_and(StartError::is_address_in_use) {
-        options.listen = port(0);
+        options.listen = vec![Address::Tcp("127.0.0.1:0".to_owned())];
         bound = Server::bind(options).await;
     }
     let server = bound.map_err(|error| cannot_listen(&error))?;
@@ -385,7 +425,16 @@ async fn bind(
     Ok((server, new_token))
 }
 
-/// Why the page cannot be served, and what to do.
+/// Warns of a socket that systemd passed and that nothing uses.
+#[cfg(unix)]
+fn warn_unused(name: &str) {
+    warn(format_args!(
+        "systemd:{name}: systemd has passed this socket, but it is not used, and its clients wait in \
+         vain; add --listen systemd:{name}, or remove it from the socket units of the service"
+    ));
+}
+
+/// Describes why the page cannot be served, and what to do.
 fn cannot_listen(error: &StartError) -> Failure {
     let remedy = match error {
         StartError::Insecure(address) => {
@@ -416,8 +465,8 @@ fn origin(address: &Address) -> String {
     }
 }
 
-/// Resolves on Ctrl-C and on SIGTERM. The handlers are installed by this call, and not only when
-/// the future is polled.
+/// Resolves on Ctrl-C and on SIGTERM. This call installs the signal handlers, before the future is
+/// first polled.
 #[cfg(unix)]
 pub(crate) fn shutdown_signal() -> impl Future<Output = ()> {
     use tokio::signal::unix::{Signal, SignalKind, signal};

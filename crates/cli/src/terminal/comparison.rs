@@ -1,4 +1,4 @@
-//! A period beside the one before it.
+//! A period next to the previous one.
 
 use weir_view::{Changes, Comparison, EMPTY_VALUE, GroupRow, Period, Report, difference};
 
@@ -10,7 +10,7 @@ use crate::display::{
     separated, signed, span, title_of,
 };
 
-/// Columns of the names in front.
+/// The width of the names, in columns.
 const NAME_COLUMNS: usize = 16;
 
 /// The two periods and their sums, line by line.
@@ -39,7 +39,7 @@ pub(super) fn totals(report: &Report, comparison: &Comparison, screen: &Screen) 
     lines
 }
 
-/// A head and the sums: name, now, before, difference, percent.
+/// Formats a head and the sums: name, now, before, difference, percent.
 fn sums(now: &Report, before: &Report) -> Vec<[String; 5]> {
     let head = ["", "selected", "previous", "change", ""].map(str::to_owned);
     let number = |name: &str, now: u64, before: u64| {
@@ -91,7 +91,7 @@ fn period(period: &Period) -> String {
     format!("{} to before {} ({length})", since.full(), until.full())
 }
 
-/// How the values of the fields have changed, list by list.
+/// Formats how the values of the fields have changed, list by list.
 pub(super) fn lists(comparison: &Comparison, screen: &Screen) -> Vec<String> {
     let kind = comparison.previous.kind;
     let mut lists: Vec<&Changes> = comparison.lists.iter().filter(|list| shows(list)).collect();
@@ -149,7 +149,7 @@ fn cells(row: &GroupRow) -> [String; 4] {
     let (now, before) = (row.tally.selected.count, row.tally.previous().count);
     let uncounted = row.value.uncounted_max;
     let what = match (now, before) {
-        // Its records in the other period may be in the remainder.
+        // Records of the value in the other period may be in the remainder.
         (_, 0) | (0, _) if uncounted > 0 => String::new(),
         (_, 0) => "new".to_owned(),
         (0, _) => "gone".to_owned(),

@@ -100,15 +100,15 @@ fn join_stacks(stacks: &[Vec<String>], columns: usize) -> Vec<String> {
             let start = index * columns.saturating_add(GAP);
             line.push_str(&" ".repeat(start.saturating_sub(used)));
             line.push_str(text);
-            used = start + width(&unpainted(text));
+            used = start + width(&strip_colours(text));
         }
         line
     };
     (0..rows).map(line).collect()
 }
 
-/// The text without our own colours. The log's are escaped by now.
-fn unpainted(text: &str) -> String {
+/// Removes our own colours from a text. Those of the log are already escaped.
+fn strip_colours(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find("\x1b[") {

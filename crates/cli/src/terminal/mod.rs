@@ -19,14 +19,15 @@ use weir_view::Report;
 pub(crate) use progress::Progress;
 pub(crate) use samples::marked;
 pub(crate) use style::{Painter, Style};
-pub(crate) use text::{fit, fit_middle, left, right, width};
+pub(crate) use text::{fit, fit_middle, left, right, width, wrap};
 
 /// The output on which a report is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Screen {
     /// Width of charts and of excerpts of lines, in columns.
     pub(crate) columns: usize,
-    /// Width to which values and sentences are cut, in columns: `usize::MAX` if they are whole.
+    /// The width to which values and sentences are cut, in columns; `usize::MAX` if they are not
+    /// cut.
     pub(crate) text_columns: usize,
     /// Whether colours are shown.
     pub(crate) colour: bool,
@@ -35,16 +36,16 @@ pub(crate) struct Screen {
 /// The width of charts if there is no terminal.
 const COLUMNS: usize = 80;
 
-/// The report needs at least this width; a narrower terminal wraps its lines.
+/// The least width of a report. A narrower terminal wraps its lines.
 const COLUMNS_MIN: usize = 40;
 
-/// A wider chart is hard to read.
+/// The greatest width of a chart. A wider one is hard to read.
 const COLUMNS_MAX: usize = 200;
 
 impl Screen {
-    /// Standard output: the width of the variable `COLUMNS`, or that of the terminal. Values are
-    /// whole if `is_wide`, and without either width, as in a pipe. A terminal shows colours, unless
-    /// the variable `NO_COLOR` is set or `TERM` is `dumb`.
+    /// Creates the screen of standard output. Its width is that of the variable `COLUMNS` or of the
+    /// terminal. Values are not cut if `is_wide`, or if neither width is known, as in a pipe. A
+    /// terminal shows colours, unless the variable `NO_COLOR` is set or `TERM` is `dumb`.
     pub(crate) fn of_stdout(is_wide: bool) -> Self {
         let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
         let from_variable = || variable("COLUMNS")?.to_str()?.parse().ok();
@@ -54,8 +55,8 @@ impl Screen {
         let text_columns =
             width.filter(|_| !is_wide).map_or(usize::MAX, |width| width.max(COLUMNS_MIN));
         let columns = width.unwrap_or(COLUMNS).clamp(COLUMNS_MIN, COLUMNS_MAX);
-        let is_dumb = variable("TERM").is_some_and(|value| value == "dumb");
-        let colour = std::io::stdout().is_terminal() && variable("NO_COLOR").is_none() && !is_dumb;
+        let is_plain = variable("NO_COLOR").is_some() || is_dumb();
+        let colour = std::io::stdout().is_terminal() && !is_plain;
         Self { columns, text_columns, colour }
     }
 
@@ -64,6 +65,11 @@ impl Screen {
     pub(crate) fn buckets_max(&self) -> u32 {
         (self.columns * 6) as u32
     }
+}
+
+/// Whether the terminal can only append text, without colours.
+pub(crate) fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb")
 }
 
 /// The report as text: what was read, the records of the main kind and of each other kind, and

@@ -9,13 +9,14 @@ use std::time::{Duration, Instant};
 
 use weir_ingest::{DataSet, SourceSnapshot};
 
+use super::is_dumb;
 use super::text::{fit, fit_middle};
 use crate::display::{bytes, rate, safe, separated};
 
-/// The pause between two updates; a person does not see more frequent ones.
+/// The pause between two updates. A person would not notice more frequent ones.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// Nothing is shown during this time, so that short tasks show nothing.
+/// The time before progress is first shown, so that short tasks show none.
 const DELAY: Duration = Duration::from_millis(200);
 
 /// Columns of the bar.
@@ -49,9 +50,8 @@ impl Progress {
     }
 
     fn start(line: impl Fn(Duration) -> String + Send + 'static) -> Self {
-        // A dumb terminal cannot draw a line again.
-        let is_dumb = std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
-        if is_dumb || !std::io::stderr().is_terminal() {
+        // A dumb terminal cannot redraw a line.
+        if is_dumb() || !std::io::stderr().is_terminal() {
             return Self { thread: None };
         }
         let (end, ended) = channel::<()>();
@@ -70,7 +70,7 @@ impl Progress {
         Self { thread: Some((end, thread)) }
     }
 
-    /// Removes it from the screen.
+    /// Removes the progress from the screen.
     pub(crate) fn end(self) {
         if let Some((end, thread)) = self.thread {
             drop(end);

@@ -7,9 +7,9 @@ use super::style::{Painter, Style};
 use super::text::{fit, width};
 use crate::display::{safe, separated};
 
-/// Maximum number of samples of each source, and of all.
-const OF_EACH: usize = 3;
-const OF_ALL: usize = 8;
+/// The most samples of each source, and of all sources.
+const PER_SOURCE_MAX: usize = 3;
+const SAMPLES_MAX: usize = 8;
 
 /// The samples, line by line; nothing if every line was parsed.
 pub(crate) fn draw(sources: &[SourceSnapshot], screen: &Screen) -> Vec<String> {
@@ -17,8 +17,10 @@ pub(crate) fn draw(sources: &[SourceSnapshot], screen: &Screen) -> Vec<String> {
     let unparsed: u64 = sources.iter().map(|source| source.unparsed_lines).sum();
     let samples: Vec<(&SourceSnapshot, &SourceSample)> = sources
         .iter()
-        .flat_map(|source| source.samples.iter().take(OF_EACH).map(move |sample| (source, sample)))
-        .take(OF_ALL)
+        .flat_map(|source| {
+            source.samples.iter().take(PER_SOURCE_MAX).map(move |sample| (source, sample))
+        })
+        .take(SAMPLES_MAX)
         .collect();
     if samples.is_empty() {
         return Vec::new();

@@ -7,6 +7,12 @@ pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
+/// The columns that a character adds to a text at most: some characters are
+/// wide with a variation selector after them.
+fn added_width(c: char) -> usize {
+    if matches!(c, '\u{fe01}' | '\u{fe0f}') { 1 } else { c.width().unwrap_or(1) }
+}
+
 /// The beginning of the text that fits into `columns`, followed by `…` if the text was cut.
 pub(crate) fn fit(text: &str, columns: usize) -> String {
     if width(text) <= columns {
@@ -15,7 +21,7 @@ pub(crate) fn fit(text: &str, columns: usize) -> String {
     let mut fitted = String::new();
     let mut used = 0;
     for c in text.chars() {
-        let c_width = c.width().unwrap_or(0);
+        let c_width = added_width(c);
         if used + c_width + 1 > columns {
             break;
         }
@@ -39,13 +45,40 @@ pub(crate) fn fit_middle(text: &str, columns: usize) -> String {
     let mut end = text.len();
     let mut used = 0;
     for (at, c) in text.char_indices().rev() {
-        used += c.width().unwrap_or(0);
+        used += added_width(c);
         if used > room {
             break;
         }
         end = at;
     }
     start + &text[end..]
+}
+
+/// The text in lines of at most `columns`, or one line if `columns` is `usize::MAX`. The first line
+/// begins with the first indent, the others with the second. A word that is wider than a line is
+/// broken.
+pub(crate) fn wrap(text: &str, [indent, hanging]: [&str; 2], columns: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = indent.to_owned();
+    let mut is_blank = true;
+    for word in text.split(' ') {
+        if !is_blank && width(&line) + 1 + width(word) > columns {
+            lines.push(std::mem::replace(&mut line, hanging.to_owned()));
+            is_blank = true;
+        }
+        if !is_blank {
+            line.push(' ');
+        }
+        for c in word.chars() {
+            if width(&line) + added_width(c) > columns {
+                lines.push(std::mem::replace(&mut line, hanging.to_owned()));
+            }
+            line.push(c);
+        }
+        is_blank = false;
+    }
+    lines.push(line);
+    lines
 }
 
 /// The text, padded with spaces on the right to a width of `columns`.
@@ -60,7 +93,7 @@ pub(crate) fn right(text: &str, columns: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{fit, fit_middle, left, right, width};
+    use super::{fit, fit_middle, left, right, width, wrap};
 
     #[test]
     fn texts_are_cut_and_padded_by_columns() {
@@ -75,5 +108,29 @@ mod tests {
         assert_eq!(fit_middle("abc", 3), "abc");
         assert_eq!(left("日", 4), "日  ");
         assert_eq!(right("ab", 4), "  ab");
+    }
+
+    #[test]
+    fn wide_forms_of_characters_fit() {
+        let text = "❤\u{fe0f}“\u{fe01}❤\u{fe0f}".repeat(3);
+        assert_eq!(width(&text), 18);
+        for columns in 0..20 {
+            assert!(width(&fit(&text, columns)) <= columns, "{columns}");
+            assert!(width(&fit_middle(&text, columns)) <= columns, "{columns}");
+        }
+        for columns in 2..20 {
+            let lines = wrap(&text, ["", ""], columns);
+            assert!(lines.iter().all(|line| width(line) <= columns), "{lines:?}");
+            assert_eq!(lines.concat(), text);
+        }
+    }
+
+    #[test]
+    fn sentences_are_wrapped_at_words() {
+        let indented = |text, columns| wrap(text, ["  ", "    "], columns);
+        assert_eq!(indented("one two three", 10), ["  one two", "    three"]);
+        assert_eq!(indented("abcdefghij k", 8), ["  abcdef", "    ghij", "    k"]);
+        assert_eq!(indented("one two three", usize::MAX), ["  one two three"]);
+        assert_eq!(wrap("日本語 abc", ["", ""], 5), ["日本", "語", "abc"]);
     }
 }

@@ -8,18 +8,17 @@ use super::style::{Painter, Style};
 use super::text::{fit, fit_middle, left, width};
 use crate::display::{LocalTime, bytes, duration, lower_bound, safe, separated, share, span};
 
-/// Columns of the names, unless one is longer.
+/// The width of the names in columns, unless one is longer.
 const NAME_COLUMNS: usize = 16;
 
-/// Columns at least between the longest name and what stands beside it.
+/// The least number of columns between the longest name and the text beside it.
 const GAP_COLUMNS: usize = 1;
 
-/// Maximum number of sources that are named because they were not read whole: standard error names
-/// all.
+/// The most incomplete sources that are named. Standard error names all of them.
 const INCOMPLETE_MAX: usize = 3;
 
-/// A line with a name and what stands beside it.
-fn named(name: &str, text: &str, columns: usize, screen: &Screen) -> String {
+/// Formats a line with a name and the text beside it.
+fn name_line(name: &str, text: &str, columns: usize, screen: &Screen) -> String {
     let painter = Painter { colour: screen.colour };
     let text = fit(text, screen.text_columns.saturating_sub(columns));
     painter.paint(Style::DIM, &left(name, columns)) + &text
@@ -67,7 +66,7 @@ pub(super) fn draw(report: &Report, is_main: bool, screen: &Screen) -> Vec<Strin
     }
     let longest = rows.iter().map(|(name, _)| width(name)).max().unwrap_or(0);
     let columns = NAME_COLUMNS.max(longest + GAP_COLUMNS);
-    rows.iter().map(|(name, text)| named(name, text, columns, screen)).collect()
+    rows.iter().map(|(name, text)| name_line(name, text, columns, screen)).collect()
 }
 
 /// The sources' names, the format and the size.
@@ -123,10 +122,10 @@ fn unparsed_lines(report: &Report) -> Option<String> {
     Some(format!("{} of {lines} ({share}){too_long}", separated(count)))
 }
 
-/// The sources that were not read whole, each with the reason.
+/// Lists the sources that were not read completely, each with the reason.
 pub(super) fn incomplete(report: &Report, screen: &Screen) -> Vec<String> {
     let sources = &report.incomplete;
-    let line = |text: &str| named("Not read whole", text, NAME_COLUMNS, screen);
+    let line = |text: &str| name_line("Not read whole", text, NAME_COLUMNS, screen);
     let sentence = |incomplete: &IncompleteSource| {
         line(&format!("{}: {}", safe(&incomplete.source), safe(&incomplete.reason)))
     };

@@ -2,30 +2,46 @@
 
 use weir_view::{Route, RouteStage};
 
-use super::table::{NAME_COLUMNS_MAX, Table};
+use super::table::Content::{Name, Number, Word};
+use super::table::{Column, Table};
 use crate::display::{bytes, rate, safe, separated};
-use crate::terminal::fit_middle;
 
-/// A row for each stage; the slowest is marked.
-pub(super) fn stages(route: &Route) -> Table<8> {
+/// A row for each of these stages, which are indexes; the slowest is marked.
+pub(super) fn table(route: &Route, shown: &[usize]) -> Table {
+    let slowest = route.slowest.stage;
+    let columns = vec![
+        Column::new("stage", Word(8), 0),
+        Column::new("name", Name, 1),
+        Column::new("bytes", Number(7), 7),
+        Column::new("records", Number(9), 6),
+        Column::new("bytes/s", Number(9), 3),
+        Column::new("records/s", Number(9), 4),
+        Column::new("busy", Number(5), 2),
+        Column::new("held", Number(0), 5),
+    ];
     Table {
-        head: ["stage", "name", "bytes", "records", "bytes/s", "records/s", "busy", "held"],
-        left_columns: 2,
-        rows: route.stages.iter().map(cells).collect(),
-        marked: route.slowest.stage,
+        columns,
+        rows: shown.iter().map(|at| cells(&route.stages[*at])).collect(),
+        marked: shown.iter().position(|at| Some(*at) == slowest),
+        rest: None,
     }
 }
 
-fn cells(stage: &RouteStage) -> [String; 8] {
+/// A row for each stage, in the order of the route.
+pub(super) fn all(route: &Route) -> Table {
+    table(route, &Vec::from_iter(0..route.stages.len()))
+}
+
+fn cells(stage: &RouteStage) -> Vec<String> {
     let rates = stage.rates.unwrap_or_default();
     let or_empty = |text: Option<String>| text.unwrap_or_default();
     let held = stage.held_bytes.map(|held| match stage.held_bytes_max {
         Some(max) => format!("{} of {}", bytes(held), bytes(max)),
         None => bytes(held),
     });
-    [
+    vec![
         stage.stage.word().to_owned(),
-        fit_middle(&safe(&stage.name), NAME_COLUMNS_MAX),
+        safe(&stage.name),
         or_empty(stage.passed.bytes.map(bytes)),
         or_empty(stage.passed.records.map(separated)),
         or_empty(rates.bytes.map(rate)),
@@ -39,8 +55,8 @@ fn cells(stage: &RouteStage) -> [String; 8] {
 mod tests {
     use weir_view::{Passed, PassedRates, Route, RouteStage, RouteStageKind, SlowestStage};
 
-    use super::stages;
-    use crate::terminal::Screen;
+    use super::all;
+    use crate::terminal::{Painter, width};
 
     #[test]
     fn stages_are_lined_up_and_hostile_names_escaped() {
@@ -60,8 +76,8 @@ mod tests {
             stages: vec![source, long, queue],
             slowest: SlowestStage { stage: Some(0), reason: String::new() },
         };
-        let screen = Screen { columns: 80, text_columns: usize::MAX, colour: false };
-        let lines = stages(&route).lines(usize::MAX, screen);
+        let painter = Painter { colour: false };
+        let lines = all(&route).lines(usize::MAX, painter);
         let text = lines.join("\n");
         assert_eq!(lines.len(), 4, "{text}");
         assert!(lines[0].starts_with("  stage"), "{text}");
@@ -70,7 +86,8 @@ mod tests {
         assert!(lines[2].contains("…") && !lines[2].contains(&"long/".repeat(9)), "{text}");
         assert!(lines[3].ends_with("0 B of 6.00 MB"), "{text}");
         assert!(!text.contains('\x1b'), "{text}");
-        let narrow = stages(&route).lines(usize::MAX, Screen { text_columns: 40, ..screen });
-        assert!(narrow.iter().all(|line| crate::terminal::width(line) <= 40), "{narrow:?}");
+        let narrow = all(&route).lines(40, painter);
+        assert!(narrow.iter().all(|line| width(line) <= 40), "{narrow:?}");
+        assert!(narrow[1].ends_with("2.00 kB/s"), "{narrow:?}");
     }
 }

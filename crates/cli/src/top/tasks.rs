@@ -1,105 +1,165 @@
-//! Tasks and threads as tables.
+//! Tasks as a table.
 
-use weir_view::{Task, Tasks, Thread};
+use std::cmp::Ordering;
 
-use super::table::{NAME_COLUMNS_MAX, Table};
-use crate::display::{rate, safe};
-use crate::terminal::fit_middle;
+use weir_inside::TaskSortKey;
+use weir_view::{Task, Tasks};
 
-/// A row for each task, in the order in which they came: the busiest first.
-pub(super) fn tasks(tasks: &Tasks) -> Table<7> {
-    Table {
-        head: ["task", "name", "state", "busy", "scheduled", "polls/s", "bytes/s"],
-        left_columns: 3,
-        rows: tasks.tasks.iter().map(task).collect(),
-        marked: None,
-    }
-}
+use super::controls::TaskOrder;
+use super::table::Content::{Name, Number, Word};
+use super::table::{Column, Content, Table};
+use crate::display::{bytes, rate, safe, span};
 
-/// A row for each thread, the busiest first.
-pub(super) fn threads(tasks: &Tasks) -> Table<6> {
-    let mut threads: Vec<&Thread> = tasks.threads.iter().collect();
-    let running = |thread: &Thread| thread.rates.and_then(|rates| rates.running);
-    threads.sort_by(|one, other| {
-        running(other).unwrap_or_default().total_cmp(&running(one).unwrap_or_default())
+/// A column: its head, the key by which it is sorted, its content and its rank.
+type TaskColumn = (&'static str, Option<TaskSortKey>, Content, u8);
+
+const COLUMNS: [TaskColumn; 10] = [
+    ("task", None, Name, 0),
+    ("name", Some(TaskSortKey::Name), Name, 1),
+    ("state", None, Word(9), 4),
+    ("busy", Some(TaskSortKey::Busy), Number(6), 3),
+    ("scheduled", Some(TaskSortKey::Scheduled), Number(6), 6),
+    ("polls/s", Some(TaskSortKey::Polls), Number(7), 7),
+    ("bytes/s", Some(TaskSortKey::Bytes), Number(9), 5),
+    ("requests/s", Some(TaskSortKey::Requests), Number(7), 8),
+    ("memory", Some(TaskSortKey::Memory), Number(7), 10),
+    ("age", Some(TaskSortKey::Age), Number(10), 9),
+];
+
+/// The columns of a snapshot as text: the first ones.
+const TEXT_COLUMNS: usize = 7;
+
+/// The rank of the column that the tasks are sorted by.
+const SORTED_RANK: u8 = 2;
+
+/// Formats a row for each task, in this order. The head of its column has an arrow.
+pub(super) fn table(tasks: &Tasks, order: TaskOrder) -> Table {
+    let mut sorted: Vec<&Task> = tasks.tasks.iter().collect();
+    // Equal tasks stay in the order received.
+    sorted.sort_by(|one, other| match order.is_ascending() {
+        true => compare(one, other, order.key),
+        false => compare(other, one, order.key),
     });
-    Table {
-        head: ["thread", "state", "on a processor", "waits for one", "busy", "waits/s"],
-        left_columns: 2,
-        rows: threads.into_iter().map(thread).collect(),
-        marked: None,
+    let arrow = if order.is_ascending() { "↑" } else { "↓" };
+    let columns = COLUMNS.map(|(head, key, content, rank)| match key == Some(order.key) {
+        true => Column::new(&format!("{head} {arrow}"), content, rank.min(SORTED_RANK)),
+        false => Column::new(head, content, rank),
+    });
+    rows(&sorted, columns.into())
+}
+
+/// Formats a row for each task as a part of a snapshot, in the order received.
+pub(super) fn text_table(tasks: &Tasks) -> Table {
+    let columns = COLUMNS.iter().take(TEXT_COLUMNS);
+    let columns = columns.map(|(head, _, content, rank)| Column::new(head, *content, *rank));
+    rows(&Vec::from_iter(&tasks.tasks), columns.collect())
+}
+
+fn rows(tasks: &[&Task], columns: Vec<Column>) -> Table {
+    let rows = tasks.iter().map(|task| cells(task).into()).collect();
+    Table { columns, rows, marked: None, rest: None }
+}
+
+/// Compares numbers of the last second, as the program itself does.
+fn compare(one: &Task, other: &Task, key: TaskSortKey) -> Ordering {
+    match key {
+        TaskSortKey::Kind => one.kind.cmp(&other.kind),
+        TaskSortKey::Name => one.name.cmp(&other.name),
+        TaskSortKey::State => other.state.cmp(&one.state),
+        _ => number(one, key).total_cmp(&number(other, key)),
     }
 }
 
-fn task(task: &Task) -> [String; 7] {
+fn number(task: &Task, key: TaskSortKey) -> f64 {
+    let rates = task.rates.unwrap_or_default();
+    match key {
+        TaskSortKey::Busy => rates.busy,
+        TaskSortKey::Scheduled => rates.scheduled,
+        TaskSortKey::Polls => rates.polls,
+        TaskSortKey::Requests => rates.requests,
+        TaskSortKey::Bytes => rates.bytes,
+        TaskSortKey::Memory => task.memory_bytes as f64,
+        TaskSortKey::Age => task.age,
+        TaskSortKey::Kind | TaskSortKey::Name | TaskSortKey::State => 0.0,
+    }
+}
+
+fn cells(task: &Task) -> [String; COLUMNS.len()] {
     let rates = task.rates;
     let number = |number: Option<f64>| number.map(|it| format!("{it:.1}")).unwrap_or_default();
     [
-        fit_middle(&safe(&task.kind), NAME_COLUMNS_MAX),
-        fit_middle(&safe(&task.name), NAME_COLUMNS_MAX),
+        safe(&task.kind),
+        safe(&task.name),
         task.state.word().to_owned(),
         percent(rates.map(|rates| rates.busy)),
         percent(rates.map(|rates| rates.scheduled)),
         number(rates.map(|rates| rates.polls)),
         rates.map(|rates| rate(rates.bytes)).unwrap_or_default(),
+        number(rates.map(|rates| rates.requests)),
+        bytes(task.memory_bytes),
+        span(task.age as u64),
     ]
 }
 
-fn thread(thread: &Thread) -> [String; 6] {
-    let rates = thread.rates.unwrap_or_default();
-    [
-        safe(&thread.name),
-        safe(thread.state.as_deref().unwrap_or_default()),
-        percent(rates.running),
-        percent(rates.waiting),
-        percent(rates.busy),
-        rates.switches.map(|it| format!("{it:.0}")).unwrap_or_default(),
-    ]
-}
-
-fn percent(share: Option<f64>) -> String {
+/// Formats a share of the time.
+pub(super) fn percent(share: Option<f64>) -> String {
     share.map(|share| format!("{:.1}%", share * 100.0)).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
-    use weir_view::{Task, TaskRates, TaskState, TaskWork, Tasks, Thread, ThreadWork};
+    use weir_inside::TaskSortKey;
+    use weir_view::{Task, TaskRates, TaskState, TaskWork, Tasks};
 
-    use super::{tasks, threads};
-    use crate::terminal::Screen;
+    use super::{COLUMNS, TaskOrder, table, text_table};
+    use crate::terminal::Painter;
 
-    #[test]
-    fn the_busiest_come_first_and_hostile_names_are_escaped() {
-        let task = Task {
+    const PLAIN: Painter = Painter { colour: false };
+
+    fn task(name: &str, number: f64) -> Task {
+        let rates = TaskRates {
+            busy: number,
+            scheduled: number,
+            polls: number,
+            requests: number,
+            bytes: number,
+        };
+        Task {
             id: 1,
             kind: "upload".to_owned(),
-            name: "\x1b[2J".to_owned(),
+            name: name.to_owned(),
             state: TaskState::Running,
             place: String::new(),
-            age: 1.0,
-            memory_bytes: 0,
+            age: number,
+            memory_bytes: number as u64,
             work: TaskWork::default(),
-            rates: Some(TaskRates { busy: 0.5, polls: 2.0, ..TaskRates::default() }),
-        };
-        let thread = |id, name: &str, running| Thread {
-            id,
-            name: name.to_owned(),
-            state: Some("S".to_owned()),
-            processor: None,
-            busy_source: None,
-            work: ThreadWork::default(),
-            rates: Some(ThreadWork { running: Some(running), ..ThreadWork::default() }),
-        };
-        let seen = Tasks {
-            tasks: vec![task],
-            threads: vec![thread(1, "idle", 0.0), thread(2, "works\n", 0.9)],
-            ..Tasks::default()
-        };
-        let screen = Screen { columns: 80, text_columns: usize::MAX, colour: false };
-        let lines = tasks(&seen).lines(9, screen);
+            rates: Some(rates),
+        }
+    }
+
+    #[test]
+    fn hostile_names_are_escaped() {
+        let tasks = Tasks { tasks: vec![task("\x1b[2J", 0.5)], ..Tasks::default() };
+        let lines = text_table(&tasks).lines(usize::MAX, PLAIN);
         assert!(lines[1].starts_with("  upload  \\x1b[2J  running  50.0%"), "{lines:?}");
-        let lines = threads(&seen).lines(9, screen);
-        assert!(lines[1].starts_with("  works\\n") && lines[1].contains("90.0%"), "{lines:?}");
-        assert!(lines[2].starts_with("  idle"), "{lines:?}");
+        let lines = table(&tasks, TaskOrder::default()).lines(80, PLAIN);
+        assert!(lines[1].starts_with("  upload  \\x1b[2J  running     50.0%"), "{lines:?}");
+    }
+
+    #[test]
+    fn each_column_can_be_sorted_and_is_never_left_out() {
+        let tasks = vec![task("b", 2.0), task("c", 3.0), task("a", 1.0)];
+        let tasks = Tasks { tasks, ..Tasks::default() };
+        for (head, key, ..) in COLUMNS {
+            let Some(key) = key else { continue };
+            for is_reversed in [false, true] {
+                let lines = table(&tasks, TaskOrder { key, is_reversed }).lines(40, PLAIN);
+                let is_ascending = (key == TaskSortKey::Name) != is_reversed;
+                let arrow = if is_ascending { '↑' } else { '↓' };
+                assert!(lines[0].contains(&format!("{head} {arrow}")), "{lines:?}");
+                let first = if is_ascending { "  upload  a" } else { "  upload  c" };
+                assert!(lines[1].starts_with(first), "{lines:?}");
+            }
+        }
     }
 }

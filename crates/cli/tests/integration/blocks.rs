@@ -1,4 +1,4 @@
-//! What tripped the rules in force, in the report of several logs.
+//! The section of the report about blocked clients, over access logs and block logs together.
 
 use std::fs;
 use std::path::Path;
@@ -81,7 +81,7 @@ fn the_section_is_that_of_the_golden_file() {
 }
 
 #[test]
-fn the_clocks_are_told_from_rejections_or_set() {
+fn the_clock_offset_is_estimated_from_rejections_or_set() {
     let folder = Folder::new();
     attack(&folder);
     let found = blocks(&folder, &[], &LOGS);
@@ -90,7 +90,7 @@ fn the_clocks_are_told_from_rejections_or_set() {
     assert_eq!(found["clients"][0]["client"], "203.0.113.7");
     assert!(found["clients"][0]["before"]["requests"].as_u64() > Some(0));
     assert_eq!(found["sampled"], true);
-    // With other threads it is the same, and without an offset nothing was before.
+    // The number of threads changes nothing. With a wrong offset, no request precedes the blocks.
     assert_eq!(blocks(&folder, &["-j", "3"], &LOGS), found);
     let unset = blocks(&folder, &["--clock-offset", "-2h"], &LOGS);
     assert_eq!(unset["clock"]["offset_s"], -7_200);
@@ -130,7 +130,7 @@ fn csv_and_html_have_the_list_too() {
         assert!(csv.contains(&sentence.replace('"', "\"\"")), "{sentence}");
         assert!(html.contains(&sentence.replace('"', "&quot;")), "{sentence}");
     }
-    // Names of rules are text of the log.
+    // Names of rules come from the log and are not trusted.
     let hostile = "[x] Ban 203.0.113.7".replace('x', "<script>=1");
     let line = format!("2026-11-22 12:01:09,500 fail2ban.actions        [7]: NOTICE  {hostile}\n");
     folder.file("fail2ban.log", line.as_bytes());

@@ -1,4 +1,4 @@
-//! `weir gateway` while the system's clock is set, which libfaketime pretends.
+//! `weir gateway` while the system clock is set. libfaketime simulates the clock.
 
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -15,7 +15,7 @@ const SECRET: &[u8] = b"0123456789abcdef0123456789abcdef";
 
 const HOUR_S: i64 = 3_600;
 
-/// A token that is valid for ten minutes, from so many seconds after now.
+/// Returns a token that is valid for ten minutes, starting a number of seconds from now.
 fn token(from_s: i64) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs();
     let from = now as i64 + from_s;
@@ -29,7 +29,7 @@ fn token(from_s: i64) -> String {
     format!("{signed}.{}", encode(signature.as_ref()))
 }
 
-/// A gateway whose clock goes by a file.
+/// A gateway that reads the offset of its clock from a file.
 struct Gate {
     watched: Watched,
     address: String,
@@ -56,7 +56,7 @@ impl Gate {
             ("LD_PRELOAD", &*library),
             ("FAKETIME_TIMESTAMP_FILE", text(&clock)),
             ("FAKETIME_NO_CACHE", "1"),
-            // Only the clock that is set: nobody can set the other.
+            // Only the wall clock changes; the monotonic clock cannot be set.
             ("FAKETIME_DONT_FAKE_MONOTONIC", "1"),
         ];
         let watched = Watched::start_with(&["gateway", text(&path)], &environment);
@@ -64,7 +64,7 @@ impl Gate {
         Self { watched, address, clock }
     }
 
-    /// Sets the clock to so many seconds from the true time.
+    /// Sets the clock to a number of seconds from the true time.
     fn set_clock(&self, offset_s: i64) {
         write_at_once(&self.clock, &format!("{offset_s:+}"));
     }
@@ -78,15 +78,15 @@ impl Gate {
     }
 }
 
-/// Replaces a file, so that nobody reads a part of it.
+/// Replaces a file in one step, so that no reader sees a part of it.
 fn write_at_once(path: &Path, content: &str) {
     let new = path.with_extension("new");
     std::fs::write(&new, content).expect("written");
     std::fs::rename(new, path).expect("replaced");
 }
 
-/// Tokens are good by the clock as it is, limits begin anew after it was set back, both ways are said or
-/// counted, and no record is lost.
+/// Tokens are checked against the current wall clock. Limits restart after the clock was set back,
+/// both jumps are logged or counted, and no record is lost.
 #[test]
 #[ignore = "needs libfaketime, which `cargo xtask test` installs"]
 fn a_gateway_survives_a_clock_that_is_set() {

@@ -2,7 +2,7 @@
 
 use crate::support::{Folder, run, run_with_stdin, text};
 
-/// Requests of several kinds, one of each client but the last two.
+/// Requests of several kinds. The second and the last come from one client, in two spellings.
 const LOG: &str = concat!(
     r#"192.0.2.1 - - [17/Dec/2025:09:00:00 +0100] "GET / HTTP/1.1" 200 500 "-" "Mozilla/5.0 (X11)""#,
     "\n",
@@ -122,7 +122,7 @@ fn absent_and_empty_have_one_spelling_each() {
     assert_eq!((&row["value"], &row["absent"]), (&"(none)".into(), &true.into()));
 }
 
-/// A field that only a format has which begins after the lines in which formats are searched.
+/// A field of a format that first occurs after the lines that detection examines.
 #[test]
 fn a_field_of_a_late_format_is_found() {
     let folder = Folder::new();
@@ -179,7 +179,7 @@ fn logs_that_lack_a_field_have_records_without_it() {
     assert_eq!(output(&["count", "--by", "level"], &[&mixed]), "5  (none)\n");
     let by_level = ["count", "--by", "level", "--kind", "error-log-line"];
     assert_eq!(output(&by_level, &[&mixed, &errors]), "9  error\n");
-    // A field that none of them has is a mistake.
+    // A field that none of them has is an error.
     let wrong = run(["count", "--by", "hots", text(&plain), text(&hosts)]);
     assert_eq!(wrong.code, 2);
     assert!(wrong.stderr.contains("no field `hots`"), "{}", wrong.stderr);
@@ -197,7 +197,7 @@ fn without_a_pattern_an_inverted_search_is_for_the_other_records() {
     let expected: Vec<&str> =
         LOG.lines().enumerate().filter(|(at, _)| at % 3 == 0).map(|(_, line)| line).collect();
     assert_eq!(others.stdout.lines().collect::<Vec<_>>(), expected);
-    // A pattern is what is inverted, if there is one.
+    // If there is a pattern, `-v` inverts the pattern and not the condition.
     assert_eq!(lines(&["-v", "GET", "--where", "status=404"]), "0\n");
     assert_eq!(lines(&["-v", "POST", "--where", "status=404"]), "1\n");
 }

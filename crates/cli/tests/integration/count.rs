@@ -59,7 +59,7 @@ fn a_last_line_without_end_counts_and_nuls_do_not() {
     assert_eq!(run_with_stdin(["count"], b"a\n\0\0\0").stdout, "1\n");
     let empty = run_with_stdin(["count"], b"");
     assert_eq!((empty.stdout.as_str(), empty.code), ("0\n", 1));
-    // A file that is not there has no number, not even 0.
+    // A missing file has no count, not even 0.
     for arguments in [&["count"][..], &["count", "--by", "status"], &["count", "--json"]] {
         let missing = run([arguments, &["/no/such/file"]].concat());
         assert_eq!((missing.stdout.as_str(), missing.code), ("", 2));

@@ -1,4 +1,4 @@
-//! Alerts against those of CrowdSec itself, which this test needs; `cargo xtask test` runs it with
+//! Compares alerts with those of CrowdSec itself, which must be installed; `cargo xtask test` uses
 //! Debian's package, unpacked into a folder. Where CrowdSec is installed:
 //! `CROWDSEC_ROOT=/ cargo test -p weir --test integration crowdsec:: -- --ignored`.
 
@@ -27,7 +27,7 @@ const SCENARIOS: [&str; 8] =
 const WITH_DATABASES: [&str; 2] =
     ["http-magento-ccs-by-as.yaml", "http-magento-ccs-by-country.yaml"];
 
-/// The longest time of a program, in seconds. CrowdSec takes up to half a minute for a log on a
+/// The time limit of a program, in seconds. CrowdSec takes up to half a minute for a log on a
 /// busy machine.
 const TIME_MAX_S: u32 = 300;
 
@@ -69,7 +69,7 @@ impl<'f> CrowdSec<'f> {
         copy_folder(&self.root.join("etc/crowdsec/patterns"), &config.join("patterns"));
         let data = self.folder.path("data");
         copy_folder(&self.root.join("usr/share/crowdsec/data"), &data);
-        // Scenarios name the file otherwise than the package.
+        // The scenarios use another name for the file than the package.
         copy(&data.join("path_traversal.txt"), &data, "http_path_traversal.txt");
         let scenarios = hub.join("scenarios/crowdsecurity");
         for entry in fs::read_dir(&scenarios).expect("the scenarios").flatten() {

@@ -14,7 +14,7 @@ fn exported(arguments: &[&str]) -> Vec<Value> {
     run.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
-/// The JSON lines of `weir grep` with these arguments, without what only whole lines have.
+/// The JSON lines of `weir grep` with these arguments, without the members that exports lack.
 fn found(arguments: &[&str]) -> Vec<Value> {
     let run = run([&["grep", "--json"], arguments].concat());
     assert_eq!(run.code, 0, "{}", run.stderr);
@@ -126,7 +126,7 @@ fn a_failed_export_leaves_the_file_that_was_there() {
 }
 
 #[test]
-fn the_exit_code_says_what_was_read() {
+fn the_exit_code_depends_on_what_was_read() {
     let log = line("::1", "22/Nov/2026:10:00:00 +0000", "GET / HTTP/1.1", 200, "a");
     let arguments = ["export", "--to", "csv"];
     let run = run_with_stdin(arguments, log.as_bytes());
@@ -206,6 +206,13 @@ fn every_line_of_a_log_is_exported_as_it_is() {
     }
 }
 
+/// The bytes in gzip.
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut encoder, bytes).expect("memory");
+    encoder.finish().expect("memory")
+}
+
 /// Lines in the extended log format, with a field of this name.
 fn extended(field: &str, lines: usize) -> String {
     let line = "2026-11-22 10:00:00 192.0.2.1 GET /a 200 7\n";
@@ -213,14 +220,14 @@ fn extended(field: &str, lines: usize) -> String {
     fields + &line.repeat(lines)
 }
 
-/// Those of these columns that a table has, in its order: their names are in the order of the columns at the
-/// beginning of the metadata that ends a Parquet file.
+/// The columns of a table that have one of these names, in the order of the table. A Parquet file ends with its
+/// metadata, which begins with the names of the columns in that order.
 fn columns(table: &std::path::Path, names: &[&str]) -> Vec<String> {
     let bytes = fs::read(table).expect("a table");
     let (rest, length) = bytes[..bytes.len() - 4].split_at(bytes.len() - 8);
     let length = u32::from_le_bytes(length.try_into().expect("four bytes")) as usize;
     let metadata = &rest[rest.len() - length..];
-    // In quotes they are in the least and the greatest of the other fields.
+    // Names in quotes are in the smallest and the largest value of the column of other fields.
     let is_name = |it: &[u8], name: &str| it[0] != b'"' && &it[1..] == name.as_bytes();
     let place = |name: &str| metadata.windows(name.len() + 1).position(|it| is_name(it, name));
     let mut found: Vec<_> = names.iter().filter_map(|name| Some((place(name)?, *name))).collect();
@@ -240,7 +247,7 @@ fn the_columns_are_in_the_order_of_the_inputs() {
         (&["-"], &["x-one"]),
     ] {
         for lines in [1, 5_000] {
-            // The last field is met after the table has begun.
+            // The last field first occurs after the table has begun.
             let log = extended("x-one", lines) + &extended("x-three", 1);
             let arguments = [&["export", "--output", text(&table)], files].concat();
             let run = run_with_stdin(arguments, log.as_bytes());
@@ -289,5 +296,81 @@ fn an_export_that_is_killed_leaves_nothing() {
         let left: Vec<_> = fs::read_dir(folder.path("")).expect("a folder").flatten().collect();
         assert_eq!(left.len(), 1, "{signal}: {left:?}");
         assert_eq!(fs::read(&output).expect("a file"), b"old", "{signal}");
+    }
+}
+
+#[test]
+fn a_file_is_not_replaced_by_a_part_of_the_logs() {
+    let folder = Folder::new();
+    let log = line("::1", "22/Nov/2026:10:00:00 +0000", "GET / HTTP/1.1", 200, "a");
+    let good = folder.file("good.log", log.as_bytes());
+    let mut packed = gzip(&generated(1 << 20));
+    packed.truncate(packed.len() / 2);
+    let cut = folder.file("cut.gz", &packed);
+    let foreign = folder.file("foreign", &[0x7F, b'E', b'L', b'F', 0, 1, b'\n', 0, 2, b'\n']);
+    let missing = folder.path("nope.log");
+    for (name, to) in [
+        ("a.parquet", "--output - --to parquet"),
+        ("a.csv", "--output - --to csv"),
+        ("a.log", "--output - --to lines"),
+        ("a.html", "--html -"),
+    ] {
+        let output = folder.file(name, b"old");
+        let new = folder.path(&format!("new-{name}"));
+        let write = |output: &std::path::Path, logs: &[&std::path::Path]| {
+            let option =
+                if name == "a.html" { ["report", "--html"] } else { ["export", "--output"] };
+            let logs = logs.iter().map(|log| text(log));
+            run(option.into_iter().chain([text(output)]).chain(logs))
+        };
+        for (logs, code, reason) in [
+            (&[&*missing][..], 2, "a log could not be read to its end"),
+            (&[&cut], 2, "a log could not be read to its end"),
+            (&[&good, &missing], 2, "a log could not be read to its end"),
+            (&[&foreign], 1, "no line matches a format"),
+        ] {
+            for output in [&output, &new] {
+                let run = write(output, logs);
+                assert_eq!(run.code, code, "{name} {logs:?}: {}", run.stderr);
+                let sentence = format!("{}: was not written, because {reason}", text(output));
+                assert!(run.stderr.contains(&sentence), "{name} {logs:?}: {}", run.stderr);
+                assert_eq!(run.stderr.contains(to), code == 2, "{name}: {}", run.stderr);
+            }
+            assert_eq!(fs::read(&output).expect("a file"), b"old", "{name} {logs:?}");
+            assert!(!new.exists(), "{name} {logs:?}");
+        }
+        let run = write(&output, &[&good, &foreign]);
+        assert_eq!(run.code, 0, "{name}: {}", run.stderr);
+        assert!(run.stderr.contains("is not a text file") || name == "a.log", "{}", run.stderr);
+        assert_ne!(fs::read(&output).expect("a file"), b"old", "{name}");
+    }
+}
+
+#[test]
+fn a_log_without_lines_or_matching_records_is_exported() {
+    let folder = Folder::new();
+    let log = line("::1", "22/Nov/2026:10:00:00 +0000", "GET / HTTP/1.1", 200, "a");
+    let (log, empty) = (folder.file("a.log", log.as_bytes()), folder.file("empty.log", b""));
+    for name in ["a.csv", "a.txt"] {
+        for (code, arguments) in
+            [(0, &["--where", "status=404", text(&log)][..]), (1, &[text(&empty)])]
+        {
+            let output = folder.file(name, b"old");
+            let run = run([&["export", "--output", text(&output)], arguments].concat());
+            assert_eq!(run.code, code, "{arguments:?}: {}", run.stderr);
+            assert_ne!(fs::read(&output).expect("a file"), b"old", "{arguments:?}");
+        }
+    }
+}
+
+#[test]
+fn another_ending_is_refused_with_those_that_are_known() {
+    for (name, nearest) in [("x.json", "jsonl"), ("x.csv.gz", "csv"), ("x.feather", "arrow")] {
+        let run = run(["export", "--output", name, "a.log"]);
+        let endings =
+            "is not one of .parquet, .arrows, .arrow, .csv, .jsonl, .ndjson, .log and .txt";
+        assert_eq!(run.code, 2, "{}", run.stderr);
+        assert!(run.stderr.contains(endings), "{}", run.stderr);
+        assert!(run.stderr.contains(&format!("--to, such as --to {nearest}\n")), "{}", run.stderr);
     }
 }

@@ -112,7 +112,7 @@ fn a_damaged_or_cut_compression_around_an_archive_is_reported() {
     let packed = gzip(&weir_testkit::archive::tar(&[("a.log", log.as_bytes())]));
     let report = |bytes: &[u8]| run(["report", text(&folder.file("a.tar.gz", bytes))]);
     assert_eq!(report(&packed).code, 0);
-    // The checksum and the length stand in the last eight bytes.
+    // The last eight bytes are the checksum and the length.
     for place in 1..=8 {
         let mut damaged = packed.clone();
         let at = damaged.len() - place;

@@ -1,4 +1,4 @@
-//! A comparison whose records do not fit into the memory.
+//! A comparison whose records do not fit within the memory limit.
 
 use serde_json::Value;
 

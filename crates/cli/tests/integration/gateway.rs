@@ -26,7 +26,7 @@ pub(crate) fn backend(name: &'static str) -> SocketAddr {
                 "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{name}",
                 name.len()
             );
-            // A client that has gone is no failure of the backend.
+            // A disconnected client is not a failure of the backend.
             let _ = stream.write_all(answer.as_bytes());
         }
     });
@@ -40,7 +40,7 @@ pub(crate) fn config(backend: SocketAddr) -> String {
     )
 }
 
-/// The address that the gateway says it answers at.
+/// Returns the address that the gateway prints.
 pub(crate) fn address(served: &mut Served) -> SocketAddr {
     let stderr = served.0.stderr.take().expect("a pipe");
     let (sender, receiver) = std::sync::mpsc::channel();
@@ -82,7 +82,7 @@ fn requests_are_on_the_page_and_a_changed_configuration_is_used() {
         assert!(start.elapsed() < TIMEOUT, "{}", report(&page)["records"]);
         std::thread::sleep(Duration::from_millis(20));
     }
-    // A mistake changes nothing; a good configuration is used without a restart.
+    // An invalid configuration changes nothing; a valid one is used without a restart.
     std::fs::write(&path, "listen = []\n").expect("written");
     assert_eq!(get(gateway), "one");
     std::fs::write(&path, config(backend("another"))).expect("written");
@@ -122,5 +122,45 @@ fn check_names_every_mistake() {
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{said}");
         assert!(said.contains(expected), "{said}");
+    }
+}
+
+#[test]
+fn the_gateway_does_not_listen_at_the_addresses_of_its_pages() {
+    let folder = Folder::new();
+    let path = folder.path("gateway.toml");
+    let good = config("127.0.0.1:1".parse().expect("an address"));
+    let listen = r#"listen = ["127.0.0.1:0", "0.0.0.0:7913"]"#;
+    std::fs::write(&path, good.replacen(r#"listen = ["127.0.0.1:0"]"#, listen, 1))
+        .expect("written");
+    for (options, expected) in [
+        (
+            vec!["--listen", "127.0.0.1:7913"],
+            Some("tcp://127.0.0.1:7913, the address of the page (--listen)"),
+        ),
+        (vec!["--admin", "localhost:7913"], Some("tcp://127.0.0.1:7913, the address of --admin")),
+        (vec!["--listen", "127.0.0.1:7914", "--admin", "7915"], None),
+    ] {
+        for check in [true, false] {
+            if !check && expected.is_none() {
+                continue;
+            }
+            let mut arguments = vec!["gateway", "--no-open"];
+            arguments.extend(check.then_some("--check"));
+            arguments.extend(&options);
+            arguments.push(text(&path));
+            let output = weir(arguments).output().expect("it runs");
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(
+                output.status.code(),
+                Some(if expected.is_some() { 2 } else { 0 }),
+                "{said}"
+            );
+            if let Some(expected) = expected {
+                let start =
+                    "gateway.toml: line 1: listen: tcp://0.0.0.0:7913 cannot be listened at beside";
+                assert!(said.contains(&format!("{start} {expected}")), "{said}");
+            }
+        }
     }
 }

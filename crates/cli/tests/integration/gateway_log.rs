@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::gateway::{TIMEOUT, address};
 use crate::support::{Folder, Served, page, report, run, text, weir};
 
-/// A backend that answers each request after as long as its path says: `/20` takes 20 ms.
+/// A backend that delays each answer by the number of milliseconds in the path: `/20` takes 20 ms.
 fn backend() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -53,7 +53,7 @@ struct Gateway {
 }
 
 impl Gateway {
-    /// Starts one with this configuration before its backend and its route.
+    /// Starts a gateway. `settings` precede the backend and the route in its configuration.
     fn start(folder: &Folder, settings: &str) -> Self {
         let path = folder.path("gateway.toml");
         std::fs::write(&path, config(settings, backend())).expect("written");
@@ -190,15 +190,20 @@ fn signals_turn_to_another_file() {
 fn a_log_that_cannot_be_opened_is_named_at_the_start() {
     let folder = Folder::new();
     let path = folder.path("gateway.toml");
-    let settings = "access_log = { file = \"none/access.log\" }\n";
     let nobody = "127.0.0.1:1".parse().expect("an address");
-    std::fs::write(&path, config(settings, nobody)).expect("written");
-    let failed = run(["gateway", "--no-open", "--listen", "127.0.0.1:0", text(&path)]);
-    assert_eq!(failed.code, 2, "{}", failed.stderr);
-    assert!(failed.stderr.contains("none/access.log: the access log cannot be opened: "));
+    for (file, expected) in [
+        ("none/access.log", "line 2: access_log.file: there is no folder "),
+        (".", ": the access log cannot be opened: "),
+    ] {
+        let settings = format!("access_log = {{ file = \"{file}\" }}\n");
+        std::fs::write(&path, config(&settings, nobody)).expect("written");
+        let failed = run(["gateway", "--no-open", "--listen", "127.0.0.1:0", text(&path)]);
+        assert_eq!(failed.code, 2, "{}", failed.stderr);
+        assert!(failed.stderr.contains(expected), "{}", failed.stderr);
+    }
 }
 
-/// What the gateway decided about each line of its log.
+/// The decision of the gateway about each line of its log.
 fn decided(log: &Path) -> Vec<String> {
     let log = std::fs::read_to_string(log).expect("a log");
     let verdict = |line: &str| {
@@ -214,7 +219,7 @@ fn decided(log: &Path) -> Vec<String> {
     log.lines().map(verdict).collect()
 }
 
-/// What a replay of the rule decides about each line of the log.
+/// The decision of a replay of the rule about each line of the log.
 fn replayed(rule: &Path, log: &Path) -> Vec<String> {
     let replay = run(["rules", "--rule", text(rule), "--decisions", text(log)]);
     let decision = |line: &str| {
@@ -273,7 +278,8 @@ fn a_rule_decides_over_the_log_what_it_decided_in_the_gate() {
 #[test]
 fn requests_at_once_are_counted_over_the_log_as_in_the_gate() {
     let rule = "limit 1 requests at once by user_agent\n";
-    // What arrives within microseconds of the end of another request may be told otherwise, so that none does.
+    // The pause keeps a request from arriving within microseconds of the end of another one, which
+    // could change the verdict.
     let overlapping = |gateway: &Gateway| {
         for _ in 0..5 {
             std::thread::scope(|scope| {
@@ -291,7 +297,42 @@ fn requests_at_once_are_counted_over_the_log_as_in_the_gate() {
     }
 }
 
-/// Sends traffic through a gateway with a limit, and holds what it decided against a replay over its log.
+/// The second limit does not see what the first one rejects, so its replay is over the other lines.
+#[test]
+fn each_of_two_rule_files_decides_over_the_log_what_it_decided_in_the_gate() {
+    let folder = Folder::new();
+    let first = folder.file("first.conf", b"limit 8 requests in 1s by user_agent\n");
+    let second = folder.file("second.conf", b"limit 2 requests in 1s by path\n");
+    let limits = ["first", "second"]
+        .map(|name| format!("[[limits]]\nrule_file = \"{name}.conf\"\nmode = \"enforce\"\n"));
+    let settings = "access_log = { file = \"access.log\", format = \"json\" }\n";
+    let gateway = Gateway::start(&folder, &format!("{settings}{}", limits.concat()));
+    traffic(&gateway);
+    gateway.stop();
+    let log = folder.path("access.log");
+    let content = std::fs::read_to_string(&log).expect("a log");
+    let records: Vec<Value> =
+        content.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let limit_of = |record: &Value| record["limit"].as_str().map(str::to_owned);
+    let mut limits: Vec<String> = records.iter().filter_map(limit_of).collect();
+    limits.sort_unstable();
+    limits.dedup();
+    assert_eq!(limits.len(), 2, "both reject some: {limits:?}");
+    let of_first = replayed(&first, &log);
+    let is_rejected = |verdict: &String| verdict == "rejected";
+    let name_of_first = records.iter().zip(&of_first).find(|(_, it)| is_rejected(it));
+    let name_of_first = limit_of(name_of_first.expect("it rejects one").0);
+    for (record, verdict) in records.iter().zip(&of_first) {
+        let by_first = name_of_first.is_some() && limit_of(record) == name_of_first;
+        assert_eq!(is_rejected(verdict), by_first, "{record}");
+    }
+    let lines = content.lines().zip(&of_first).filter(|(_, verdict)| !is_rejected(verdict));
+    let rest: String = lines.map(|(line, _)| format!("{line}\n")).collect();
+    let rest = folder.file("rest.log", rest.as_bytes());
+    assert_eq!(replayed(&second, &rest), decided(&rest));
+}
+
+/// Sends traffic through a gateway with a limit, and compares its decisions with a replay over its log.
 /// Returns the number of requests.
 fn check_decisions(
     (rule, mode): (&str, &str),

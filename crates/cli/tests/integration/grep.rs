@@ -270,7 +270,7 @@ fn beside_a_condition_no_pattern_is_needed() {
     assert_eq!(count(&["--where", "status=404", "", log]), found("2"));
     assert_eq!(count(&["--where", "status=404", "GET", log]), found("2"));
     assert_eq!(count(&["--where", "status=404", "POST", log]).1, 1);
-    // A directory beside files is a word to search for.
+    // If a file is named too, a directory before it is a pattern.
     let directory = text(path.parent().expect("a folder"));
     assert_eq!(count(&["--where", "status=404", directory, log]).1, 1);
     assert_eq!(count(&["--where", "status=404", directory]), found("2"));

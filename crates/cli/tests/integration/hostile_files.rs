@@ -1,5 +1,5 @@
 //! Files whose fields change, with overlong lines, odd encodings and hostile text: every command
-//! counts them alike, and no message or output is longer or more powerful than it may be.
+//! counts them alike, and no message or output is too long or has control characters.
 
 use serde_json::Value;
 use weir_testkit::archive::tar;
@@ -81,13 +81,29 @@ fn lines_over_the_limit_count_alike() {
     assert_eq!((&report["records"], &report["too_long_lines"]), (&3.into(), &2.into()));
     let counted = run(["count", "--by", "status", log]);
     assert_eq!(counted.stdout, "3  200\n");
-    assert_eq!(counted.stderr, format!("weir: {log}: 2 lines do not match the format\n"));
+    let left_out = format!("weir: {log}: 2 lines are over 1 MiB long and were left out\n");
+    assert_eq!(counted.stderr, left_out);
+    for form in ["csv", "parquet", "lines"] {
+        let output = folder.path(&format!("a.{form}"));
+        let exported = run(["export", "--to", form, "--output", text(&output), log]);
+        assert_eq!((exported.code, &exported.stderr), (0, &left_out), "{form}");
+    }
     let found = run(["grep", "-c", "--field", "status", "", log]);
     assert_eq!(found.stdout, "3\n");
     // A line that was skipped has a number too.
     let found = run(["grep", "-n", "--where", "path=/last", "", log]);
     assert!(found.stdout.starts_with("5:"), "{}", found.stdout);
-    // Whole lines are lines, however long.
+    let mixed = folder.file("mixed.log", [&lines.concat(), "no record\n"].concat().as_bytes());
+    let counted = run(["count", "--by", "status", text(&mixed)]);
+    let reasons =
+        "1 line does not match the format; 2 lines are over 1 MiB long and were left out\n";
+    assert_eq!(counted.stderr, format!("weir: {}: {reasons}", text(&mixed)));
+    let foreign = folder.file("foreign.log", [&lines[3], "no record\n"].concat().as_bytes());
+    for command in [&["count", "--by", "status"][..], &["report"], &["export", "--to", "csv"]] {
+        let named = run([command, &["--format", "caddy", text(&foreign)]].concat());
+        assert!(named.stderr.contains("over 1 MiB"), "{command:?}: {}", named.stderr);
+    }
+    // Without fields, lines of any length count.
     assert_eq!(run(["count", log]).stdout, "5\n");
     assert_eq!(run(["grep", "-c", "GET", log]).stdout, "5\n");
 }
@@ -208,6 +224,6 @@ fn utf16_is_read_by_every_command() {
         assert_eq!(run(["count", "--by", "path", log]).stdout, "50  /größe\n", "{name}");
         assert_eq!(run(["grep", "-c", "größe", log]).stdout, "50\n", "{name}");
     }
-    // Also in a directory, where other files are left out.
+    // Also in a directory, of which only text files are read.
     assert_eq!(json(&run(["report", "--json", text(&folder.path(""))]))["records"], 100);
 }

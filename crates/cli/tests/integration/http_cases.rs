@@ -8,18 +8,18 @@ use std::process::Stdio;
 
 use crate::support::{Served, page, weir};
 
-/// What follows each case that is not cut: its status is known, and it ends the connection.
+/// The request after each case that is not cut: its status is known, and it ends the connection.
 const NEXT: &str = "GET /next HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
 
 /// One case of the file.
 #[derive(Debug)]
 pub(crate) struct Case {
     pub(crate) name: String,
-    /// The section that defines what is right.
+    /// The section of a standard that the case tests.
     pub(crate) rule: String,
     /// The statuses of Weir's answers.
     pub(crate) want: String,
-    /// The judgement, if nginx answers otherwise.
+    /// The judgement, if nginx answers differently.
     pub(crate) judgement: Option<String>,
     /// The judgement, if the gateway passes on more requests than nginx does.
     pub(crate) proxied: Option<String>,

@@ -110,7 +110,7 @@ fn counts_are_of_one_kind() {
     );
     let lines = run(arguments(&["count", "--by", "level", "--kind", "error-log-line"], &folder));
     assert_eq!((lines.stdout.as_str(), lines.stderr.as_str()), ("1  crit\n1  error\n", ""));
-    // A field that only the other kind has is no error of the requests.
+    // A field that only the other kind has is not an error for the requests.
     let requests = run(arguments(&["count", "--by", "status", "--json"], &folder));
     assert_eq!(requests.code, 0, "{}", requests.stderr);
     let start = "{\"kind\":\"request\",\"field\":\"status\",\"remainder\":0,\"count\":3,\

@@ -64,7 +64,7 @@ fn every_output_of_a_report_lists_it_as_a_lower_bound() {
     assert!(unlisted_max < number(&remainder["count"]) / 10, "{unlisted_max}");
     let distinct = number(&report["distinct"]["client"]);
     assert!((10_000..u64::from(RARE)).contains(&distinct));
-    // The few methods, paths and statuses have found room.
+    // The few methods, paths and statuses fit into the memory.
     for (field, value) in [("method", "POST"), ("path", "/login"), ("status", "403")] {
         let rows = report["top"][field].as_array().expect("rows");
         let row = rows.iter().find(|row| row["value"] == value).expect("a row");
@@ -124,7 +124,7 @@ fn conditions_on_values_that_came_early_are_exact() {
     let run = run_with_threads(&["report", "--where", "client=early.example", text(&all)]);
     assert_eq!(run.stderr, "");
     assert!(run.stdout.contains("Requests        1 of 160,001 match"), "{}", run.stdout);
-    // An address has several spellings, of which another may have come late.
+    // Lines with another spelling of the address may be among the grouped values.
     let run = run_with_threads(&["report", "--where", "client=10.0.0.1", text(&all)]);
     assert!(run.stderr.contains("all numbers are estimates"), "{}", run.stderr);
     assert!(run.stdout.contains("Requests        about 1 of 160,001 match"), "{}", run.stdout);

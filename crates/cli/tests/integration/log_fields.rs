@@ -65,7 +65,7 @@ fn a_key_set_that_cannot_be_fetched_is_in_the_fields() {
     );
     let answer = ask(&gateway.line("answering at"), &request);
     assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
-    let found = fields(&gateway, "the keys of an issuer cannot be fetched");
+    let found = fields(&gateway, "the keys of the issuer `app` cannot be fetched");
     assert_eq!(found["url"], format!("http://{keys}/keys"));
     let error = found["error"].as_str().unwrap_or_default();
     assert!(error.contains("Connection refused"), "{found}");

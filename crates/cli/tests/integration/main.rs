@@ -16,9 +16,13 @@ mod formats;
 mod full_memory;
 mod gateway;
 mod gateway_log;
+#[cfg(unix)]
+mod gateway_reload;
 mod golden;
 mod grep;
 mod hostile_files;
+mod http2_proxied_cases;
+mod http2_recording_backend;
 mod http_cases;
 mod json;
 mod kinds;
@@ -48,6 +52,8 @@ mod stopped;
 mod streams;
 mod support;
 mod table_readers;
+#[cfg(unix)]
+mod top;
 #[cfg(target_os = "linux")]
 mod upgrade;
 #[cfg(target_os = "linux")]

@@ -9,17 +9,17 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::gateway::{TIMEOUT, backend};
-use crate::support::{Folder, Served, generated, page, report, run, text, weir};
+use crate::support::{Folder, Served, finish, generated, page, report, run, text, weir};
 
-/// A server with an address for a look inside. It is killed when the test ends.
+/// A server with an admin address. It is killed when the test ends.
 pub(crate) struct Watched {
     #[expect(dead_code, reason = "killed when it is dropped")]
     served: Served,
     /// The host and the port of the address.
     pub(crate) admin: String,
-    /// What was said on standard error until then.
+    /// The lines on standard error before the admin address.
     said: Vec<String>,
-    /// What is said after that.
+    /// The lines on standard error after the admin address.
     lines: Receiver<String>,
     /// The address of the page.
     page: String,
@@ -64,14 +64,14 @@ impl Watched {
     pub(crate) fn hear(&self, words: &str) -> String {
         loop {
             let line = self.lines.recv_timeout(TIMEOUT);
-            let line = line.unwrap_or_else(|_| panic!("nothing more is said, and no `{words}`"));
+            let line = line.unwrap_or_else(|_| panic!("no `{words}` on standard error"));
             if line.contains(words) {
                 return line;
             }
         }
     }
 
-    /// What follows these words on standard error.
+    /// The rest of the line that begins with these words.
     pub(crate) fn heard(&self, words: &str) -> &str {
         let found = self.said.iter().find_map(|line| line.strip_prefix(words));
         found.unwrap_or_else(|| panic!("no `{words}` in {:?}", self.said))
@@ -83,7 +83,7 @@ impl Watched {
         answer.split_once("\r\n\r\n").expect("a body").1.to_owned()
     }
 
-    /// Waits until a sample has this value. Returns the text in which it has.
+    /// Waits until a sample has this value. Returns the metrics with that value.
     pub(crate) fn wait_for(&self, sample: &str, expected: f64) -> String {
         let start = Instant::now();
         loop {
@@ -196,7 +196,7 @@ fn the_numbers_of_the_gateway_are_those_of_its_report() {
         let own = value(&text, &format!("{metric}{source}"));
         assert_eq!(report[member].as_f64(), Some(own), "{metric}");
     }
-    // Those of a route are in the histogram, the others have an outcome.
+    // The report also has the request without a route, which the histogram lacks.
     let statuses: Vec<(String, f64)> = counts(&report, "status");
     assert_eq!(
         statuses,
@@ -287,7 +287,8 @@ fn the_route_has_the_numbers_of_the_report() {
     assert!(stage("parse")["busy"].as_f64().is_some_and(|busy| busy > 0.0), "{route}");
     assert_eq!(stage("queue")["held_bytes"], 0, "{route}");
 
-    let top = run(["top", "--admin", &watched.admin]);
+    // Without a width, so that names are not cut to fit a terminal.
+    let top = finish(weir(["top", "--admin", &watched.admin]).env_remove("COLUMNS"));
     assert_eq!(top.code, 0, "{}", top.stderr);
     assert!(top.stdout.starts_with("Nothing flows at the moment.\n"), "{}", top.stdout);
     assert!(top.stdout.contains("\\x1b[2Jaccess.log") && !top.stdout.contains('\x1b'));
@@ -301,13 +302,17 @@ fn the_route_has_the_numbers_of_the_report() {
             top.stdout.lines().any(|it| it.trim_start().starts_with(start) && it.contains(busy));
         assert!(has_line, "{start}: {}", top.stdout);
     }
-    let nobody = run(["top", "--admin", "127.0.0.1:1"]);
-    assert_eq!(nobody.code, 2);
-    assert!(nobody.stderr.contains("tcp://127.0.0.1:1: it cannot be reached"), "{}", nobody.stderr);
+    let unreachable = run(["top", "--admin", "127.0.0.1:1"]);
+    assert_eq!(unreachable.code, 2);
+    assert!(
+        unreachable.stderr.contains("tcp://127.0.0.1:1: it cannot be reached"),
+        "{}",
+        unreachable.stderr
+    );
 }
 
 #[test]
-fn the_route_of_a_gateway_says_where_requests_wait() {
+fn the_route_of_a_gateway_shows_where_requests_wait() {
     let folder = Folder::new();
     let watched = asked_gateway(&folder);
     watched.wait_for("weir_read_records_total", 5.0);
@@ -328,12 +333,12 @@ fn the_route_of_a_gateway_says_where_requests_wait() {
 fn addresses_that_others_could_reach_are_refused() {
     for (address, reason) in [
         ("0.0.0.0:9000", "`0.0.0.0:9000` is an address that other machines could reach"),
-        ("9000", "`9000` is not a valid address"),
+        ("logs.example:9000", "`logs.example:9000` is not a valid address"),
     ] {
         let refused = run(["--no-open", "--admin", address]);
         assert_eq!(refused.code, 2);
         assert!(refused.stderr.contains(reason), "{}", refused.stderr);
-        let remedy = "write 127.0.0.1:PORT, [::1]:PORT or unix:/PATH";
+        let remedy = "localhost:PORT, 127.0.0.1:PORT, [::1]:PORT or unix:PATH";
         assert!(refused.stderr.contains(remedy), "{}", refused.stderr);
     }
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");

@@ -1,4 +1,4 @@
-//! Mistyped commands, options and names: the message says what was probably meant.
+//! Mistyped commands, options and names: the message suggests what was probably meant.
 
 use crate::support::{Folder, line, run, text};
 

@@ -9,7 +9,7 @@ use crate::http_cases::Case;
 use crate::recording_backend::{RecordingBackend, Seen};
 use crate::support::{Folder, Served, text, weir};
 
-/// A gateway with a backend that tells what it has seen.
+/// A gateway with a backend that reports the requests that it received.
 pub(crate) struct GatewayAndBackend {
     gateway: std::net::SocketAddr,
     backend: RecordingBackend,

@@ -1,4 +1,4 @@
-//! A backend that reads requests as strictly as RFC 9112 is written, and tells what it has seen.
+//! A backend that parses requests as strictly as RFC 9112 is written, and reports what it received.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -10,12 +10,12 @@ const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 /// How long a connection may be in the middle of a request.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What a backend has seen.
+/// The bytes that a backend has received, as requests and faults.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     /// Each request: `GET /`, or with a body `POST / 5` or `POST / 5 chunked`.
     pub(crate) requests: Vec<String>,
-    /// What was wrong with bytes that are no request.
+    /// The defect of bytes that are not a request.
     pub(crate) faults: Vec<String>,
     /// Connections that have sent a part of a request.
     unfinished: usize,
@@ -42,7 +42,7 @@ impl RecordingBackend {
         Self { address, seen }
     }
 
-    /// What it has seen since the last call. Waits until no request is unfinished.
+    /// Returns what has arrived since the last call. Waits until no request is unfinished.
     pub(crate) fn take(&self) -> Seen {
         let start = Instant::now();
         loop {

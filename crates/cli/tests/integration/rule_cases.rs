@@ -68,7 +68,7 @@ fn words(command: &str) -> Vec<String> {
     words
 }
 
-/// Holds a line of JSON against the schema of its command.
+/// Validates a line of JSON against the schema of its command.
 fn assert_fits(line: &str) {
     let object: Value =
         serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));

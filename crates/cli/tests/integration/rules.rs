@@ -102,7 +102,7 @@ fn what_was_not_followed_makes_verdicts_less_than_exact() {
 }
 
 #[test]
-fn the_exit_code_tells_what_would_have_happened() {
+fn the_exit_code_shows_what_would_have_happened() {
     let folder = Folder::new();
     let log = folder.file("a.log", log().as_bytes());
     let code = |rule: &str, more: &[&str]| {

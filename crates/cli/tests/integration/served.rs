@@ -345,6 +345,93 @@ fn an_address_in_use_is_reported() {
 }
 
 #[test]
+fn options_without_an_address_of_their_kind_are_refused() {
+    let folder = Folder::new();
+    let (cert, key) = (folder.file("c.pem", b""), folder.file("k.pem", b""));
+    let (cert, key) = (text(&cert), text(&key));
+    let page = ["--no-open", "--listen", "127.0.0.1:0"];
+    let config = folder.file(
+        "gateway.toml",
+        crate::gateway::config("127.0.0.1:1".parse().expect("an address")).as_bytes(),
+    );
+    let commands = [vec![], vec!["listen", "127.0.0.1:0"], vec!["gateway", text(&config)]];
+    for (arguments, sentence) in [
+        (
+            &["--tls-cert", cert, "--tls-key", key][..],
+            "--tls-cert: no address uses TLS; write one as tls://HOST:PORT",
+        ),
+        (&["--tls-self-signed"], "--tls-self-signed: no address uses TLS"),
+        (
+            &["--page-socket-mode", "0660"],
+            "--page-socket-mode: the page has no Unix socket; add --listen unix:PATH",
+        ),
+        (&["--page-socket-owner", ":0"], "--page-socket-owner: the page has no Unix socket"),
+        (
+            &["--listen", "127.0.0.1:7904", "--listen", "localhost:7904"],
+            "tcp://127.0.0.1:7904: the address is given twice",
+        ),
+        (
+            &["--total-memory", "1MiB", "--memory", "4GiB"],
+            "--total-memory: 1MiB is less than the 4GiB of --memory",
+        ),
+    ] {
+        for command in &commands {
+            let refused = run([&command[..], &page, arguments].concat());
+            assert_eq!(
+                (refused.code, refused.stdout.as_str()),
+                (2, ""),
+                "{command:?} {arguments:?}"
+            );
+            assert!(refused.stderr.contains(sentence), "{command:?}: {}", refused.stderr);
+        }
+    }
+    for (arguments, sentence) in [
+        (
+            ["127.0.0.1:0", "--socket-mode", "0660"],
+            "--socket-mode: no address for lines is a Unix socket; write one as unix:PATH",
+        ),
+        (
+            ["unix:x", "--page-socket-mode", "0660"],
+            "--page-socket-mode: the page has no Unix socket",
+        ),
+        (
+            ["127.0.0.1:7904", "--listen", "tls://127.0.0.1:7904"],
+            "tls://127.0.0.1:7904 and tcp://127.0.0.1:7904 are the same address",
+        ),
+    ] {
+        let refused = run([&["listen", "--no-open"][..], &arguments].concat());
+        assert_eq!(refused.code, 2, "{arguments:?}");
+        assert!(refused.stderr.contains(sentence), "{arguments:?}: {}", refused.stderr);
+    }
+}
+
+#[test]
+fn token_files_that_cannot_be_used_are_named() {
+    let folder = Folder::new();
+    let binary = folder.file("big.tok", &[0xFF; 64]);
+    let missing = folder.path("no.tok");
+    for (file, sentence) in [
+        (&binary, "big.tok: it is not a valid token: a token has 16 to 1,024 letters"),
+        (&missing, "no.tok: the file does not exist; check the name"),
+    ] {
+        for command in [&["--no-open"][..], &["top", "--admin", "127.0.0.1:1"]] {
+            let refused = run([command, &["--token-file", text(file)]].concat());
+            assert_eq!(refused.code, 2, "{command:?}");
+            assert!(refused.stderr.contains(sentence), "{command:?}: {}", refused.stderr);
+        }
+    }
+}
+
+#[test]
+fn another_address_is_not_an_admin_address() {
+    let (_served, address) = serve(&[]);
+    let host = address.trim_start_matches("http://").trim_end_matches('/');
+    let refused = run(["top", "--admin", host]);
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains("it is not an admin address"), "{}", refused.stderr);
+}
+
+#[test]
 fn the_demo_page_shows_the_traffic_that_the_demo_writes() {
     let folder = Folder::new();
     let path = folder.path("demo.log");

@@ -107,6 +107,19 @@ fn sockets_that_were_not_passed_are_named() {
 }
 
 #[test]
+fn a_passed_socket_that_nothing_uses_is_named() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let arguments = ["--no-open", "--listen", "127.0.0.1:0"];
+    let mut served = activated(listener.into(), "web", &arguments);
+    page(&mut served.0);
+    served.0.kill().expect("it runs");
+    let mut stderr = String::new();
+    served.0.stderr.take().expect("a pipe").read_to_string(&mut stderr).expect("UTF-8");
+    assert!(stderr.contains("systemd:web: systemd has passed this socket"), "{stderr}");
+    assert!(stderr.contains("add --listen systemd:web"), "{stderr}");
+}
+
+#[test]
 fn the_owner_of_a_socket_is_set() {
     let folder = Folder::new();
     let (path, file) = (folder.path("weir.sock"), folder.file("file", b""));
@@ -133,8 +146,9 @@ fn paths_that_cannot_be_sockets_are_named() {
     for (path, sentence) in [
         (&long, "the path is longer than the "),
         (&target, "the file is not a socket"),
-        (&link, "the file is not a socket"),
-        (&dangling, "the file is not a socket"),
+        (&link, "the file is a symbolic link, which is not followed"),
+        (&dangling, "the file is a symbolic link, which is not followed"),
+        (&folder.path("none/weir.sock"), "the folder does not exist; create it, or check the path"),
     ] {
         let refused = run(["--no-open", "--listen", &format!("unix:{}", text(path))]);
         assert_eq!(refused.code, 2);

@@ -1,4 +1,4 @@
-//! What uploads that break off and a server that is killed leave behind, on Linux.
+//! The files that interrupted uploads and a killed server leave behind, on Linux.
 
 #![cfg(target_os = "linux")]
 

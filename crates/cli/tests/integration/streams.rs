@@ -46,7 +46,7 @@ fn the_output_file_is_not_searched() {
     assert_eq!(run.code, 2);
     assert!(run.stderr.contains("is the output of this command"), "{}", run.stderr);
     assert_eq!(std::fs::read_to_string(&path).expect("the file exists"), log());
-    // A count is finite, so the file is read.
+    // The output of `-c` is finite, so the file is read.
     let output = OpenOptions::new().append(true).open(&path).expect("the file exists");
     let run = finish(weir(["grep", "-c", "GET", text(&path)]).stdout(output));
     assert_eq!((run.code, run.stderr.as_str()), (0, ""));

@@ -36,7 +36,7 @@ pub(crate) fn send(signal: &str, process: u32) -> bool {
     kill.stderr(Stdio::null()).status().is_ok_and(|status| status.success())
 }
 
-/// A gateway, with the lines that it and its successors say.
+/// A gateway, with the lines that it and its successors print.
 pub(crate) struct Gateway {
     pub(crate) first: Served,
     lines: Receiver<String>,
@@ -124,7 +124,7 @@ impl Load {
         Self { ends, answered, failures, clients }
     }
 
-    /// Waits until so many more requests are answered.
+    /// Waits until this many more requests are answered.
     pub(crate) fn answer_more(&self, count: usize) {
         let (before, start) = (self.answered.load(Ordering::SeqCst), Instant::now());
         while self.answered.load(Ordering::SeqCst) < before + count {
@@ -133,7 +133,7 @@ impl Load {
         }
     }
 
-    /// Ends the clients, and returns what went wrong.
+    /// Ends the clients, and returns their errors.
     pub(crate) fn end(self) -> Vec<String> {
         self.ends.store(true, Ordering::SeqCst);
         for client in self.clients {
@@ -196,7 +196,7 @@ fn no_request_is_lost_while_the_program_is_replaced() {
     let load = Load::start(gateway.address);
     load.answer_more(REQUESTS);
 
-    // A process that cannot start changes nothing, also if it has taken sockets already.
+    // A process that cannot start changes nothing, even if it has already received sockets.
     let other = TcpListener::bind("127.0.0.1:0").expect("a port");
     let in_use = other.local_addr().expect("its address");
     let late = good.replace("gate.sock\"]", &format!("gate.sock\", \"{in_use}\"]"));
@@ -270,7 +270,7 @@ fn a_public_page_is_taken_over_without_a_reader_of_the_output() {
     drop(output);
     gateway.upgrade();
     let start = Instant::now();
-    // The first process listens no more when it has ended.
+    // Only after the first process has ended does it certainly not listen.
     while gateway.first.0.try_wait().expect("it is a child").is_none() {
         assert!(start.elapsed() < TIMEOUT, "the old process ends");
         std::thread::sleep(Duration::from_millis(10));
@@ -307,7 +307,7 @@ fn a_new_process_opens_no_browser() {
     wait_for(1);
     gateway.upgrade();
     gateway.upgrade();
-    // A browser that they had opened would come before that of another gateway.
+    // A browser that an upgrade had opened would be counted before that of another gateway.
     let _other = start();
     wait_for(2);
     assert_eq!(count(), 2, "one for each gateway that was started by hand");

@@ -1,5 +1,4 @@
-//! What may happen while one process of `weir gateway` replaces another: both write the access log, and signals
-//! come.
+//! Events while one process of `weir gateway` replaces another: both write the access log, and signals arrive.
 
 use std::fs::Permissions;
 use std::io::{Read, Write};
@@ -27,7 +26,7 @@ fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
 
 /// Waits until a process has ended. It may not be a child of this one.
 fn wait_for_end(process: u32) {
-    // One that has ended, and that nobody has waited for, has no program.
+    // A zombie process, which has ended and was not waited for, has no program.
     let program = format!("/proc/{process}/exe");
     wait_until(&format!("{process} ends"), || std::fs::read_link(&program).is_err());
 }
@@ -76,9 +75,9 @@ fn start_time(admin: &str) -> Option<String> {
     value.map(str::to_owned)
 }
 
-/// The process before goes on for a while, because a client is in the middle of a request.
+/// The old process goes on for a while, because a client is in the middle of a request.
 #[test]
-fn whoever_looks_inside_sees_the_new_process_alone() {
+fn the_admin_address_shows_only_the_new_process() {
     let folder = Folder::new();
     let file = folder.file("gateway.toml", config(backend("one")).as_bytes());
     let mut command = weir(["gateway", "--no-open", "--listen", "127.0.0.1:0"]);
@@ -89,12 +88,13 @@ fn whoever_looks_inside_sees_the_new_process_alone() {
     let before = start_time(&admin).expect("an answer");
     let mut half = TcpStream::connect(gateway.address).expect("it accepts");
     half.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n").expect("it reads");
-    // The system tells when a process began in hundredths of a second, and the two must differ.
+    // The system reports the start time of a process in hundredths of a second, and the two times
+    // must differ.
     std::thread::sleep(Duration::from_millis(50));
     gateway.upgrade();
     wait_until("only the new process answers", || {
         (0..60).all(|_| {
-            // Whichever process has just answered takes the next connection too, unless it has fallen asleep.
+            // Lets the process that answered fall asleep, or it would accept the next one too.
             std::thread::sleep(Duration::from_millis(5));
             start_time(&admin).is_some_and(|time| time != before)
         })
@@ -103,7 +103,7 @@ fn whoever_looks_inside_sees_the_new_process_alone() {
     assert!(std::fs::read_link(format!("/proc/{process}/exe")).is_ok(), "the old one has ended");
 }
 
-/// A gateway whose next version starts when a file is there.
+/// A gateway whose next version starts after a file exists.
 struct Waiting {
     gateway: Gateway,
     go: PathBuf,
@@ -111,7 +111,7 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// Replaces a gateway. The next version waits, and then this is the last line of its script.
+    /// Starts to replace a gateway. The script of the next version waits, and then runs `last`.
     fn start(last: &str) -> Self {
         let folder = Folder::new();
         let config = folder.file("gateway.toml", config(backend("one")).as_bytes());
@@ -180,7 +180,7 @@ fn interrupted_calls_do_not_end_a_hand_over() {
 fn a_stop_during_the_start_waits_for_the_next_process() {
     let mut waiting = Waiting::start(&starting());
     assert!(send("TERM", waiting.gateway.processes.0[0]));
-    // Still, somebody listens all the time.
+    // Meanwhile, requests are still answered.
     request(&mut None, waiting.gateway.address, false).expect("an answer");
     waiting.go();
     waiting.taken_over();

@@ -1,4 +1,4 @@
-//! What can be computed over segments while they are read.
+//! Results that can be computed over segments while they are read.
 //!
 //! The threads that parse a log know nothing of questions: they run a fold over each segment while
 //! it is in the cache, and merge the folds at the end. [`crate::Evaluation`] is the usual one; `()`

@@ -149,7 +149,7 @@ impl Format {
         self.wrapper
     }
 
-    /// What the format's records are about.
+    /// The kind of the format's records.
     pub fn kind(&self) -> RecordKind {
         self.program.kind()
     }
@@ -331,7 +331,7 @@ impl Format {
         }
     }
 
-    /// What reads the lines.
+    /// The program that reads the lines.
     pub(super) fn program(&self) -> &Program {
         &self.program
     }

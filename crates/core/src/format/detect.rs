@@ -81,7 +81,7 @@ pub struct LineMismatch {
     pub line: u64,
     /// Where it stops matching, in bytes from 1.
     pub column: usize,
-    /// What the format expects there.
+    /// The text that the format expects there.
     pub reason: String,
 }
 

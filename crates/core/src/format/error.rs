@@ -52,7 +52,7 @@ impl FormatError {
         before.chars().count() + 1
     }
 
-    /// What is wrong there, as a sentence without a full stop.
+    /// The problem there, as a sentence without a full stop.
     ///
     /// It includes what to do, where that is not obvious.
     pub fn message(&self) -> &str {

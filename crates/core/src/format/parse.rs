@@ -32,8 +32,9 @@ impl Format {
     /// case; a point leads into an object, and an array stands for its first element.
     /// Alternative keys are separated by `|`, and the first one that a line has is read. `!`
     /// marks a required field: a line without it does not match. The time is always required, and
-    /// so is a status or a request line if the definition has one. Durations are in seconds,
-    /// in the unit in parentheses (`s`, `ms`, `us`, `ns`), or texts with a unit (`1.5ms`).
+    /// so is a status or a request line if the definition has one and does not mark it with `?`.
+    /// Durations are in seconds, in the unit in parentheses (`s`, `ms`, `us`, `ns`), or texts with
+    /// a unit (`1.5ms`).
     ///
     /// In the delimited notation the fields are in the order of the line. `field=column(kind)` names
     /// the column in the log and the kind of the value: a unit of durations as above, `sum` for

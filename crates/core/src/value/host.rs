@@ -307,7 +307,8 @@ mod tests {
         }
     }
 
-    /// What the fast search accepts, the plain one accepts unchanged, and it finds the usual forms.
+    /// The plain search accepts unchanged whatever the fast one accepts, and the fast one finds the
+    /// usual forms.
     #[test]
     fn the_usual_length_is_that_of_a_client() {
         let parts =

@@ -67,7 +67,7 @@ enum Step {
     UnixSeconds,
 }
 
-/// What a number of the pattern means.
+/// The meaning of a number in the pattern.
 ///
 /// Each has its range, which is checked when the number is read or, for days, when the date is
 /// known.

@@ -116,7 +116,7 @@ mod tests {
 
     use super::LateValues;
 
-    /// What a naive counter knows of a value.
+    /// The state that a naive counter keeps of a value.
     #[derive(Default)]
     struct Exact {
         without_id: u64,

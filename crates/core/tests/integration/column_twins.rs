@@ -7,7 +7,7 @@ use crate::format_support::catalog;
 use proptest::prelude::*;
 use weir_core::{
     Block, BlockLimits, BlockReader, ColumnId, Field, Format, LineParser, Lines, Record, Segment,
-    Values, known_formats,
+    UnparsedLine, Values, known_formats,
 };
 
 /// Definitions of lines that differ from those of the known formats in a few places.
@@ -157,7 +157,7 @@ proptest! {
                 }
                 let (mut text, mut decoded, mut record) = (Vec::new(), Vec::new(), Record::new());
                 let inside = match parser.unwrap(line.bytes, &mut text) {
-                    // The mismatch of an empty line is that it is empty.
+                    // An empty line is reported as empty, not as a line without its wrapper.
                     Err(_) if line.bytes.is_empty() => Ok(line.bytes),
                     inside => inside,
                 };
@@ -180,6 +180,7 @@ proptest! {
             for _ in 0..2 {
                 let read = reader.read(&Block::new(log.clone()), 0);
                 prop_assert_eq!(read.unparsed_lines, unparsed_lines.len() as u64);
+                prop_assert_eq!(read.samples.len(), unparsed_lines.len().min(UnparsedLine::PER_BLOCK_MAX));
                 for (sample, (number, at, reason)) in read.samples.iter().zip(&unparsed_lines) {
                     prop_assert_eq!((sample.line, sample.at, &sample.reason), (*number, *at, reason));
                 }

@@ -339,7 +339,7 @@ proptest! {
         prop_assert_eq!(again.to_string(), &*normal, "a normal form is its own");
         let instants = condition.with_instants(&time).map(|instants| instants.to_string());
         for text in [Ok(text), Ok(normal), instants] {
-            // Two values of one field that must both hold are refused instead.
+            // Conditions that no record can meet are refused.
             match text.and_then(|text| Ok((clause(&text)?, text))) {
                 Ok((clause, text)) => {
                     let [rows, records] = accepted(clause, &log);
@@ -355,7 +355,7 @@ proptest! {
         }
     }
 
-    /// Text that is short enough, whose normal form may be longer or deeper.
+    /// The text is within the limits; its normal form may be longer or nested more deeply.
     #[test]
     fn every_normal_form_is_a_condition(
         parts in prop::collection::vec(0..6_usize, 0..140),
@@ -410,6 +410,7 @@ fn the_normal_form_keeps_what_was_meant() {
         ("\"a b\"=x", "\"a b\"=x"),
         ("path^:x", "\"path^\"=x"),
         (r"path !~ ='\\", r"path!~[=]'\\"),
+        ("a or path~(b and c", "a or (path~'(b' and c)"),
         ("time>=2025-12-17 09:03 and x", "time>=\"2025-12-17 09:03\" and x"),
         ("time>=2h 30min ago", "time>=\"2h 30min ago\""),
         (r"time~\0 Dec 925 5 1:0", r"time~'\0 Dec 925 5 1:0'"),

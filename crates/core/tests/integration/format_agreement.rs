@@ -1,8 +1,8 @@
 //! The known formats against each other: no format misreads the lines of another one.
 //!
 //! A line that two formats match has the same client, status and time in both. Otherwise a log
-//! that is taken for the wrong one of them would have wrong numbers. The pairs for which that is
-//! not so are listed, with the reason.
+//! that is read in the wrong one of them would have wrong numbers. The exceptions are listed, with
+//! the reason.
 
 use std::path::Path;
 use std::sync::Arc;

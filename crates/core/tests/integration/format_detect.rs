@@ -161,7 +161,7 @@ fn the_best_format_is_the_one_that_reads_most_of_all_lines() {
         let bytes = std::fs::read(&path).unwrap();
         let best = detect(&bytes).candidates.swap_remove(0);
         long_logs += usize::from(best.lines > 64);
-        // Of equal ones the first counts.
+        // Of formats with equally many fields the first is best; `max_by_key` returns the last.
         let tried = known_formats().iter().rev().filter(|format| is_detected(format.name()));
         let most = tried.map(|format| try_format(format, &bytes)).max_by_key(|one| one.fields);
         let most = most.unwrap();

@@ -274,7 +274,7 @@ proptest! {
         length in 1usize..=9,
     ) {
         let values = &values[..length];
-        // The text at the start prevents that the definition is read as quoted strings.
+        // The text at the start keeps the definition from being read as quoted strings.
         let join = |name: &dyn Fn(&Logged) -> &'static str| {
             format!("> {}", values.iter().map(name).collect::<Vec<_>>().join(separator))
         };

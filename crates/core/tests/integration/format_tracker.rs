@@ -116,7 +116,7 @@ fn a_block_is_split_where_its_format_changes() {
     assert_eq!((seen.records, seen.unparsed_lines), (877, 0));
     let seen = feed.send(&(many(caddy, 10) + &many(combined, 2_000)));
     assert_eq!((seen.records, seen.unparsed_lines), (2_887, 0), "and back");
-    // The format before was kept, so no change was needed.
+    // The previous format was kept, so no change was needed.
     assert_eq!(feed.format(), "CADDY");
 }
 
@@ -250,7 +250,7 @@ fn long(line: fn(usize) -> String) -> String {
 fn a_block_whose_last_line_fits_keeps_its_format() {
     let mut feed = Feed::new(true);
     feed.send(&many(combined, 100));
-    // Detection in vain, so the next one waits for more bytes.
+    // This detection finds nothing, so the next one waits for more bytes.
     feed.send(&many(noise, 20));
     for _ in 0..3 {
         feed.send(&many(caddy, 16));

@@ -124,7 +124,7 @@ fn months_and_years_are_those_of_the_calendar() {
     assert_eq!(months[1], "2015-06-01T00:00:00+01:00");
     assert_eq!(months[9], "2016-02-01T00:00:00+01:00");
     assert_eq!(months[10], "2016-03-01T00:00:00+01:00");
-    // The range decides, not the records.
+    // The axis covers the range, not only the records.
     let years =
         starts(&[1_431_820_800], Some((473_500_000_000_000_000, 1_000_000_000_000_000_000)));
     assert_eq!(years.len(), 31, "1985 to 2015");

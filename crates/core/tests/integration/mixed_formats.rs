@@ -1,4 +1,4 @@
-//! Blocks whose lines are in several formats, beside a reader that tries one line after the other.
+//! Blocks whose lines are in several formats, compared with a reader of one line at a time.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ const LINES: [&str; 6] = [
     "",
 ];
 
-/// What is known of one line: the name of its format and its offset, or where and why it differs.
+/// The outcome of a line: the name of its format and its offset, or where and why it does not match.
 type Outcome = Result<(String, u64), (u64, usize, String)>;
 
 /// Each line is tried with each format in turn.

@@ -1,4 +1,4 @@
-//! Records from the rows of a data set, beside those of the lines.
+//! Records from the rows of a data set, compared with those of the lines.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ const LINES: [(&str, &[&str]); 3] = [
     ("$remote_addr $http_x_key $ssl_protocol", &["192.0.2.9 k2 TLSv1.3", "192.0.2.9 k1 -"]),
 ];
 
-/// All fields of a record by name, of those that a format has.
+/// The values of a record for all fields of a format, by name.
 fn fields(
     format: &Format,
     record: &Record<'_>,

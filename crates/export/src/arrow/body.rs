@@ -1,20 +1,20 @@
-//! The buffers of a message, one after another.
+//! The body of an Arrow message: a sequence of buffers.
 
 /// Every buffer begins at a multiple of this number of bytes.
 const ALIGNMENT_BYTES: usize = 8;
 
-/// The values of some columns, and what the metadata says about them.
+/// The values of some columns, and the metadata that describes them.
 #[derive(Debug, Default)]
 pub(super) struct Body {
     pub(super) bytes: Vec<u8>,
-    /// The number of values of each column, and that of NULLs among them.
+    /// For each column the number of values, and of NULLs among them.
     pub(super) columns: Vec<(i64, i64)>,
     /// The position of each buffer in the body, and its length without padding, in bytes.
     pub(super) buffers: Vec<(i64, i64)>,
 }
 
 impl Body {
-    /// Adds a column of numbers: a bit for each that is not NULL, and the numbers.
+    /// Adds a column of numbers: a validity bitmap if there are NULLs, and the numbers.
     pub(super) fn push_column<T: Copy + Default, const N: usize>(
         &mut self,
         cells: &[Option<T>],
@@ -35,8 +35,8 @@ impl Body {
         });
     }
 
-    /// Adds a column of texts without NULLs, large UTF-8: where each begins, where the last one ends,
-    /// and the texts.
+    /// Adds a column of texts without NULLs as large UTF-8: the offsets, which include the end of
+    /// the last text, and the texts.
     pub(super) fn push_texts(&mut self, texts: &[&[u8]]) {
         self.columns.push((texts.len() as i64, 0));
         self.push_buffer(|_| {});
@@ -59,7 +59,8 @@ impl Body {
     }
 }
 
-/// A bit for each of eight cells, the first one lowest: whether it is not NULL.
+/// Returns the validity bits of up to eight cells, the first in the lowest bit. A bit is 1 if the
+/// cell is not NULL.
 fn validity<T>(cells: &[Option<T>]) -> u8 {
     cells.iter().enumerate().fold(0, |bits, (at, cell)| bits | u8::from(cell.is_some()) << at)
 }

@@ -7,21 +7,20 @@ use foldhash::fast::RandomState;
 use crate::encode_error::EncodeError;
 use crate::text_cells::TextCells;
 
-/// The texts of a column, each once: pandas takes no others for the categories of a column. Two ids
-/// of the data set may stand for one text, if one of them was assigned again, and two values too, if
-/// one of them is escaped.
+/// The distinct texts of a column. pandas rejects categories that occur twice. Two ids of the data
+/// set can have the same text if one of them was reused, and two values if one of them is escaped.
 #[derive(Debug)]
 pub(super) struct Dictionary<'a> {
     texts: Vec<&'a [u8]>,
-    /// The index of the text of each code, from code 1 on.
+    /// The index of the text of each code. The first entry belongs to code 1.
     index_by_code: Vec<i32>,
 }
 
 impl<'a> Dictionary<'a> {
-    /// The dictionary of these cells.
+    /// Creates the dictionary of these cells.
     ///
     /// # Errors
-    /// If there are more than 2^31 texts.
+    /// Fails if there are more than 2^31 texts.
     pub(super) fn new(cells: &'a TextCells) -> Result<Self, EncodeError> {
         let mut indices: HashMap<&[u8], i32, RandomState> = HashMap::default();
         let mut dictionary =
@@ -38,17 +37,17 @@ impl<'a> Dictionary<'a> {
         Ok(dictionary)
     }
 
-    /// The number of texts.
+    /// Returns the number of texts.
     pub(super) fn len(&self) -> usize {
         self.texts.len()
     }
 
-    /// The texts by their index.
+    /// Returns the texts by their index.
     pub(super) fn texts(&self) -> &[&'a [u8]] {
         &self.texts
     }
 
-    /// The index of the text of each cell.
+    /// Returns the index of each cell's text.
     pub(super) fn indices(&self, cells: &TextCells) -> Vec<Option<i32>> {
         let index = |code: &u32| {
             let position = (*code as usize).checked_sub(1)?;

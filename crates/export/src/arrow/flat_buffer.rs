@@ -1,20 +1,20 @@
-//! The form of the metadata in Arrow's messages.
+//! FlatBuffers, the encoding of the metadata in Arrow messages.
 
-/// Writes a [flat buffer](https://flatbuffers.dev/internals/) from its end to its beginning: a
-/// reference is to a place after it, which has to be known.
+/// Writes a [flat buffer](https://flatbuffers.dev/internals/) from its end to its beginning,
+/// because references point forward to objects that must already be written.
 ///
-/// Only what Arrow's messages have is there: tables, texts, and vectors of references, numbers and
-/// pairs.
+/// It supports only what Arrow messages need: tables, texts, and vectors of references, of numbers
+/// and of pairs.
 #[derive(Debug, Default)]
 pub(super) struct FlatBuffer {
-    /// The bytes from the last one to the first. The length of the whole is a multiple of 8 in the
-    /// end, so what is aligned from here is aligned from there.
+    /// The bytes from the last to the first. The final length is a multiple of 8, so alignment from
+    /// the end is also alignment from the start.
     reversed: Vec<u8>,
 }
 
-/// Where something begins, as its distance in bytes from the end of the buffer.
+/// The position of an object, as its distance in bytes from the end of the buffer.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place(usize);
+pub(super) struct Position(usize);
 
 /// The value of a field of a table.
 #[derive(Debug, Clone, Copy)]
@@ -23,24 +23,24 @@ pub(super) enum Value {
     Short(i16),
     Int(i32),
     Long(i64),
-    /// To a table, a text or a vector.
-    Reference(Place),
+    /// A reference to a table, a text or a vector.
+    Reference(Position),
 }
 
 impl FlatBuffer {
-    /// Adds a table with these fields, each after its number in the schema of the table.
-    pub(super) fn table(&mut self, fields: &[(usize, Value)]) -> Place {
+    /// Adds a table. Each field has its number in the table's schema.
+    pub(super) fn table(&mut self, fields: &[(usize, Value)]) -> Position {
         let end = self.reversed.len();
         let count = fields.iter().map(|(number, _)| number + 1).max().unwrap_or(0);
-        let mut places = vec![None; count];
+        let mut positions = vec![None; count];
         for (number, value) in fields {
-            places[*number] = Some(self.push_value(*value));
+            positions[*number] = Some(self.push_value(*value));
         }
-        // A table begins with its distance from the positions of its fields, which are before it.
+        // A table begins with its distance to the positions of its fields, which come before it.
         let positions_bytes = 2 * (count + 2);
         let table = self.push_value(Value::Int(positions_bytes as i32));
-        for place in places.iter().rev() {
-            let position = place.map_or(0, |Place(place)| table.0 - place);
+        for field in positions.iter().rev() {
+            let position = field.map_or(0, |Position(field)| table.0 - field);
             self.push(&(position as u16).to_le_bytes());
         }
         self.push(&((table.0 - end) as u16).to_le_bytes());
@@ -49,7 +49,7 @@ impl FlatBuffer {
     }
 
     /// Adds a text.
-    pub(super) fn text(&mut self, text: &str) -> Place {
+    pub(super) fn text(&mut self, text: &str) -> Position {
         self.align(4, text.len() + 1);
         self.push(&[0]);
         self.push(text.as_bytes());
@@ -57,16 +57,16 @@ impl FlatBuffer {
     }
 
     /// Adds a vector of references.
-    pub(super) fn references(&mut self, places: &[Place]) -> Place {
+    pub(super) fn references(&mut self, positions: &[Position]) -> Position {
         self.align(4, 0);
-        for place in places.iter().rev() {
-            self.push_value(Value::Reference(*place));
+        for position in positions.iter().rev() {
+            self.push_value(Value::Reference(*position));
         }
-        self.push_count(places.len())
+        self.push_count(positions.len())
     }
 
     /// Adds a vector of numbers.
-    pub(super) fn longs(&mut self, numbers: &[i64]) -> Place {
+    pub(super) fn longs(&mut self, numbers: &[i64]) -> Position {
         self.align(8, 0);
         for number in numbers.iter().rev() {
             self.push_value(Value::Long(*number));
@@ -74,8 +74,8 @@ impl FlatBuffer {
         self.push_count(numbers.len())
     }
 
-    /// Adds a vector of structs of two numbers.
-    pub(super) fn pairs(&mut self, pairs: &[(i64, i64)]) -> Place {
+    /// Adds a vector of structs with two numbers each.
+    pub(super) fn pairs(&mut self, pairs: &[(i64, i64)]) -> Position {
         self.align(8, 0);
         for (first, second) in pairs.iter().rev() {
             self.push_value(Value::Long(*second));
@@ -84,34 +84,34 @@ impl FlatBuffer {
         self.push_count(pairs.len())
     }
 
-    /// The buffer whose root is this table. Its length is a multiple of 8.
-    pub(super) fn finish(mut self, root: Place) -> Vec<u8> {
+    /// Returns the buffer, with this table as its root. Its length is a multiple of 8.
+    pub(super) fn finish(mut self, root: Position) -> Vec<u8> {
         self.align(8, 4);
         self.push_value(Value::Reference(root));
         self.reversed.reverse();
         self.reversed
     }
 
-    /// Adds a number, aligned to its own size.
-    fn push_value(&mut self, value: Value) -> Place {
+    /// Adds a value, aligned to its own size.
+    fn push_value(&mut self, value: Value) -> Position {
         match value {
             Value::Byte(byte) => self.push(&[byte]),
             Value::Short(number) => self.push_aligned(number.to_le_bytes()),
             Value::Int(number) => self.push_aligned(number.to_le_bytes()),
             Value::Long(number) => self.push_aligned(number.to_le_bytes()),
-            Value::Reference(Place(place)) => {
+            Value::Reference(Position(position)) => {
                 self.align(4, 0);
-                let distance = self.reversed.len() + 4 - place;
+                let distance = self.reversed.len() + 4 - position;
                 self.push_aligned((distance as u32).to_le_bytes());
             }
         }
-        Place(self.reversed.len())
+        Position(self.reversed.len())
     }
 
-    /// Adds the number of elements before a vector.
-    fn push_count(&mut self, count: usize) -> Place {
+    /// Adds the number of elements, which precedes a vector.
+    fn push_count(&mut self, count: usize) -> Position {
         self.push_aligned((count as u32).to_le_bytes());
-        Place(self.reversed.len())
+        Position(self.reversed.len())
     }
 
     fn push_aligned<const N: usize>(&mut self, bytes: [u8; N]) {
@@ -123,7 +123,7 @@ impl FlatBuffer {
         self.reversed.extend(bytes.iter().rev());
     }
 
-    /// Adds zeros, so that after `next_bytes` more the length is a multiple of `size`.
+    /// Adds zeros until the length will be a multiple of `size` after `next_bytes` more bytes.
     fn align(&mut self, size: usize, next_bytes: usize) {
         let length = (self.reversed.len() + next_bytes).next_multiple_of(size) - next_bytes;
         self.reversed.resize(length, 0);

@@ -1,22 +1,22 @@
-//! Messages: metadata of the schemas
+//! Encodes Arrow messages: metadata according to
 //! [Message.fbs](https://github.com/apache/arrow/blob/main/format/Message.fbs) and
 //! [Schema.fbs](https://github.com/apache/arrow/blob/main/format/Schema.fbs), and a body.
 
 use super::body::Body;
 use super::dictionary::Dictionary;
-use super::flat_buffer::{FlatBuffer, Place, Value};
+use super::flat_buffer::{FlatBuffer, Position, Value};
 use crate::schema::{CellKind, TableColumn, TableSchema};
 
-/// What a message begins with, before the length of its metadata.
+/// The start of a message, before the length of its metadata.
 const CONTINUATION: [u8; 4] = [0xFF; 4];
 
-/// Values of enumerations and unions.
+/// Values of enumerations and unions in the schemas.
 const VERSION_5: i16 = 4;
 const LITTLE_ENDIAN: i16 = 0;
 const DICTIONARY_REPLACEMENT: i64 = 1;
 const NANOSECOND: i16 = 3;
 
-/// What a message is, in the union `MessageHeader`.
+/// The kind of a message, in the union `MessageHeader`.
 #[derive(Debug, Clone, Copy)]
 enum Header {
     Schema = 1,
@@ -32,13 +32,13 @@ enum Type {
     LargeUtf8 = 20,
 }
 
-/// The message with the columns.
+/// Returns the message that describes the columns.
 pub(super) fn schema(schema: &TableSchema) -> Vec<u8> {
     let mut buffer = FlatBuffer::default();
     let columns = schema.columns().iter().enumerate();
-    let fields: Vec<Place> =
+    let fields: Vec<Position> =
         columns.map(|(number, column)| field(&mut buffer, number, column)).collect();
-    let units: Vec<Place> = schema
+    let units: Vec<Position> = schema
         .columns()
         .iter()
         .filter_map(|column| column.unit_entry())
@@ -61,7 +61,7 @@ pub(super) fn schema(schema: &TableSchema) -> Vec<u8> {
     output
 }
 
-/// Adds the message with the texts of a column.
+/// Adds the message with the distinct texts of a column.
 pub(super) fn push_dictionary(output: &mut Vec<u8>, column: usize, dictionary: &Dictionary<'_>) {
     let mut body = Body::default();
     body.push_texts(dictionary.texts());
@@ -87,7 +87,7 @@ pub(super) fn push_end(output: &mut Vec<u8>) {
 fn push_message(
     output: &mut Vec<u8>,
     mut buffer: FlatBuffer,
-    (kind, header): (Header, Place),
+    (kind, header): (Header, Position),
     body: &[u8],
 ) {
     let root = buffer.table(&[
@@ -104,7 +104,7 @@ fn push_message(
     output.extend(body);
 }
 
-fn record_batch(buffer: &mut FlatBuffer, rows: usize, body: &Body) -> Place {
+fn record_batch(buffer: &mut FlatBuffer, rows: usize, body: &Body) -> Position {
     let columns = buffer.pairs(&body.columns);
     let buffers = buffer.pairs(&body.buffers);
     buffer.table(&[
@@ -114,8 +114,8 @@ fn record_batch(buffer: &mut FlatBuffer, rows: usize, body: &Body) -> Place {
     ])
 }
 
-/// A column. The number of its dictionary, if it has one, is its own.
-fn field(buffer: &mut FlatBuffer, number: usize, column: &TableColumn) -> Place {
+/// Adds the description of a column. The column's number is also the id of its dictionary.
+fn field(buffer: &mut FlatBuffer, number: usize, column: &TableColumn) -> Position {
     let (kind, value) = type_of(buffer, column.kind);
     let name = buffer.text(&column.name);
     let children = buffer.references(&[]);
@@ -135,7 +135,7 @@ fn field(buffer: &mut FlatBuffer, number: usize, column: &TableColumn) -> Place 
     buffer.table(&fields)
 }
 
-fn type_of(buffer: &mut FlatBuffer, kind: CellKind) -> (Type, Place) {
+fn type_of(buffer: &mut FlatBuffer, kind: CellKind) -> (Type, Position) {
     match kind {
         CellKind::Text => (Type::LargeUtf8, buffer.table(&[])),
         CellKind::Number(_) => (Type::Int, int(buffer, 64, false)),
@@ -148,6 +148,6 @@ fn type_of(buffer: &mut FlatBuffer, kind: CellKind) -> (Type, Place) {
     }
 }
 
-fn int(buffer: &mut FlatBuffer, bits: i32, is_signed: bool) -> Place {
+fn int(buffer: &mut FlatBuffer, bits: i32, is_signed: bool) -> Position {
     buffer.table(&[(0, Value::Int(bits)), (1, Value::Byte(u8::from(is_signed)))])
 }

@@ -1,4 +1,4 @@
-//! Batches of rows as a stream of Arrow's messages.
+//! Writes batches of rows as an Arrow stream.
 
 mod body;
 mod dictionary;
@@ -12,12 +12,14 @@ use crate::batch::{Cells, RowBatch};
 use crate::encode_error::EncodeError;
 use crate::schema::TableSchema;
 
-/// Writes an [Arrow stream](https://arrow.apache.org/docs/format/Columnar.html#ipc-streaming-format),
-/// a record batch for each batch.
+/// Writes an [Arrow
+/// stream](https://arrow.apache.org/docs/format/Columnar.html#ipc-streaming-format), with a record
+/// batch for each batch.
 ///
-/// Texts are dictionaries of large UTF-8 with indices of 32 bits, which each batch replaces by those
-/// of its own rows. Instants are `Timestamp(NANOSECOND, "UTC")`, numbers unsigned 64-bit integers; the
-/// units of numbers are in the metadata of the schema, as `weir.unit.COLUMN`. Nothing is compressed.
+/// Texts are dictionaries of large UTF-8 with 32-bit indices. Each batch replaces the dictionaries
+/// by those of its own rows. Instants are `Timestamp(NANOSECOND, "UTC")`, numbers unsigned 64-bit
+/// integers. The schema's metadata has the units of numbers as `weir.unit.COLUMN`. The stream is
+/// not compressed.
 ///
 /// # Memory
 /// The encoded batch.
@@ -37,20 +39,21 @@ use crate::schema::TableSchema;
 #[derive(Debug)]
 pub struct ArrowWriter {
     output: Vec<u8>,
-    /// Whether each column has a dictionary already. A batch without texts in it needs no other.
+    /// Whether each column has a dictionary. If so, a batch without texts in a column need not
+    /// write another.
     has_dictionaries: bool,
 }
 
 impl ArrowWriter {
-    /// A stream with these columns.
+    /// Creates a stream with these columns.
     pub fn new(schema: &TableSchema) -> Self {
         Self { output: message::schema(schema), has_dictionaries: false }
     }
 
-    /// Writes the rows of a batch, and removes them from it. A batch without rows is left out.
+    /// Writes the rows of a batch and removes them from it. An empty batch writes nothing.
     ///
     /// # Errors
-    /// If a column has more than 2^31 distinct texts, which does not happen.
+    /// Fails if a column has more than 2^31 distinct texts, which does not happen.
     pub fn write(&mut self, batch: &mut RowBatch) -> Result<(), EncodeError> {
         if batch.rows() == 0 {
             return Ok(());
@@ -77,7 +80,7 @@ impl ArrowWriter {
         Ok(())
     }
 
-    /// The bytes that were written since the last call.
+    /// Returns the bytes written since the last call.
     pub fn take_output(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.output)
     }

@@ -1,25 +1,25 @@
-//! Small integers as runs and packed bits: the hybrid encoding of Parquet's levels and dictionary indices.
+//! Parquet's hybrid of run-length encoding and bit packing, for levels and dictionary indices.
 //!
 //! Source: the Parquet format, [Encodings, RLE / bit-packing
-//! hybrid](https://parquet.apache.org/docs/file-format/data-pages/encodings/). A run is a header and a
-//! value; other values are packed in groups of eight, the first value in the lowest bits:
+//! hybrid](https://parquet.apache.org/docs/file-format/data-pages/encodings/). A run is a header
+//! and a value. Other values are packed in groups of eight, the first value in the lowest bits:
 //!
 //! ```text
 //! run      varint(length << 1)         the value, in as many bytes as its bits take
 //! groups   varint(groups << 1 | 1)     eight values for each group
 //! ```
 
-/// The number of values in a group of packed bits.
+/// The number of values in a packed group.
 const GROUP: usize = 8;
 
-/// Adds values that take at most `bits` bits each to a page. The length of the values is not written:
-/// padding may follow the last one.
+/// Adds values of at most `bits` bits each to a page. The number of values is not written, and the
+/// last group may be padded.
 pub(super) fn push_hybrid(values: &[u32], bits: u32, page: &mut Vec<u8>) {
-    // Where the values begin that are not written yet. They are packed together.
+    // `packed` is the start of the values that are not written yet. They will be packed.
     let (mut packed, mut at) = (0, 0);
     while let Some(value) = values.get(at) {
         let run = values[at..].iter().take_while(|other| *other == value).count();
-        // Groups are whole, so the run completes the last one.
+        // Groups are whole, so values of the run complete the last group.
         let missing = (at - packed).next_multiple_of(GROUP) - (at - packed);
         if run >= missing + GROUP {
             push_groups(&values[packed..at + missing], bits, page);
@@ -42,7 +42,7 @@ fn push_groups(values: &[u32], bits: u32, page: &mut Vec<u8>) {
     }
     push_varint((values.len().div_ceil(GROUP) << 1) | 1, page);
     for group in values.chunks(GROUP) {
-        // Eight values of at most 32 bits.
+        // Holds eight values of at most 32 bits.
         let (mut buffer, mut filled) = (0u64, 0);
         for index in 0..GROUP {
             let value = group.get(index).copied().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Batches of rows as a Parquet file.
+//! Writes batches of rows as a Parquet file.
 
 mod hybrid;
 mod text_column;
@@ -25,17 +25,17 @@ use crate::encode_error::EncodeError;
 use crate::schema::{CellKind, TableColumn, TableSchema};
 use text_column::encode_texts;
 
-/// Writes a [Parquet](https://parquet.apache.org/docs/file-format/) file, a row group for each
+/// Writes a [Parquet](https://parquet.apache.org/docs/file-format/) file, with a row group for each
 /// batch.
 ///
-/// Texts and sizes are dictionary encoded, what ascends is encoded by its differences, pages are compressed with Zstandard, and each column of a row group
-/// has its minimum, maximum and number of NULLs. Instants are `TIMESTAMP(NANOS, UTC)`, numbers
-/// `INTEGER(64, unsigned)`; the units of numbers are in the metadata of the file too, as
-/// `weir.unit.COLUMN`.
+/// Texts and sizes are dictionary encoded, ascending columns delta encoded, and pages compressed
+/// with Zstandard. Each column of a row group has its minimum, maximum and number of NULLs.
+/// Instants are `TIMESTAMP(NANOS, UTC)`, numbers `INTEGER(64, unsigned)`. The file's metadata also
+/// has the units of numbers, as `weir.unit.COLUMN`.
 ///
 /// # Memory
-/// The encoded row group, and what the footer says about those before: about 100 bytes for each
-/// column and row group.
+/// The encoded row group, and the footer entries of earlier ones: about 100 bytes for each column
+/// and row group.
 ///
 /// # Examples
 /// ```
@@ -56,27 +56,28 @@ pub struct ParquetWriter {
     threads: usize,
 }
 
-/// The pages of a column of a row group, and what the footer says of them.
+/// The pages of a column in a row group, and its entry in the footer.
 type EncodedColumn = (Bytes, ColumnCloseResult);
 
-/// The number of rows that are handed to the encoder at once.
+/// The number of rows passed to the encoder at once.
 const CHUNK_ROWS: usize = 4_096;
 
-/// The dictionary of a column in a row group is kept whole: a batch has no more text than this.
+/// The limit of a column's dictionary in a row group. No batch has as much text, so dictionaries
+/// are always complete.
 const DICTIONARY_BYTES_MAX: usize = 1 << 30;
 
-/// The level of the compression with Zstandard, the fastest.
+/// The Zstandard level, the fastest.
 const ZSTD_LEVEL: i32 = 1;
 
-/// The minimum and the maximum of a text are cut to this length, so that long values do not fill the
+/// The minimum and maximum of a text are cut to this length, so that long values do not fill the
 /// footer.
 const STATISTICS_BYTES_MAX: usize = 64;
 
 impl ParquetWriter {
-    /// A file with these columns.
+    /// Creates a file with these columns.
     ///
     /// # Errors
-    /// If the columns cannot be described, which does not happen.
+    /// Fails if the columns cannot be described, which does not happen.
     pub fn new(schema: &TableSchema) -> Result<Self, EncodeError> {
         let fields: Result<Vec<_>, _> =
             schema.columns().iter().map(|column| parquet_type(column).map(Arc::new)).collect();
@@ -101,17 +102,17 @@ impl ParquetWriter {
         Ok(Self { writer, properties, threads: 1 })
     }
 
-    /// Encodes the columns of a row group on this number of threads from now on. The file does not depend
+    /// Sets the number of threads that encode the columns of a row group. The file does not depend
     /// on it.
     pub fn set_threads(&mut self, threads: usize) {
         self.threads = threads;
     }
 
-    /// Writes the rows of a batch as a row group, and removes them from it. A batch without rows is
-    /// left out.
+    /// Writes the rows of a batch as a row group, and removes them from it. An empty batch writes
+    /// nothing.
     ///
     /// # Errors
-    /// If they cannot be encoded, which does not happen.
+    /// Fails if they cannot be encoded, which does not happen.
     pub fn write(&mut self, batch: &mut RowBatch) -> Result<(), EncodeError> {
         if batch.rows() == 0 {
             return Ok(());
@@ -127,7 +128,7 @@ impl ParquetWriter {
         Ok(())
     }
 
-    /// Encodes columns. Each thread takes the next one when it is free.
+    /// Encodes columns. Each thread takes the next column when it is free.
     fn encode(&self, cells: &[Cells]) -> Result<Vec<EncodedColumn>, EncodeError> {
         let next = AtomicUsize::new(0);
         let schema = self.writer.schema_descr();
@@ -153,10 +154,10 @@ impl ParquetWriter {
         encoded.into_iter().map(|(_, column)| Ok(column?)).collect()
     }
 
-    /// The bytes that were written since the last call.
+    /// Returns the bytes written since the last call.
     ///
     /// # Errors
-    /// Memory takes all, so it does not fail.
+    /// Does not fail, because the output is in memory.
     pub fn take_output(&mut self) -> Result<Vec<u8>, EncodeError> {
         self.writer.flush().map_err(|error| EncodeError(error.to_string()))?;
         Ok(std::mem::take(self.writer.inner_mut()))
@@ -165,7 +166,7 @@ impl ParquetWriter {
     /// Ends the file. Returns the bytes since [`Self::take_output`].
     ///
     /// # Errors
-    /// If the footer cannot be encoded, which does not happen.
+    /// Fails if the footer cannot be encoded, which does not happen.
     pub fn finish(self) -> Result<Vec<u8>, EncodeError> {
         Ok(self.writer.into_inner()?)
     }
@@ -194,7 +195,7 @@ fn encode_column(
     let column = (description, properties);
     match cells {
         Cells::Text(cells) => encode_texts(column, cells),
-        // The bits of an unsigned number are those that the logical type reads.
+        // Parquet stores unsigned numbers as signed ones with the same bits.
         Cells::Numbers(cells) => encode_values::<Int64Type, _>(column, cells, u64::cast_signed),
         Cells::Instants(cells) => encode_values::<Int64Type, _>(column, cells, |instant| instant),
         Cells::ZoneOffsets(cells) => encode_values::<Int32Type, _>(column, cells, |offset| offset),

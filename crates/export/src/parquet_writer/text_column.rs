@@ -1,7 +1,7 @@
-//! A column of texts as pages of a Parquet file.
+//! Encodes a column of texts as pages of a Parquet file.
 //!
-//! A batch has each distinct text once, and a code for each row. That is what a dictionary page and the
-//! data pages after it hold, so they are written as they are. The library would look up the text of
+//! A batch has each distinct text once, and a code for each row. A dictionary page and its data
+//! pages have the same form, so both are written directly. The library would look up the text of
 //! every row.
 
 use parquet::basic::{Compression, Encoding, EncodingMask, PageType, ZstdLevel};
@@ -20,10 +20,10 @@ use super::hybrid::push_hybrid;
 use super::{EncodedColumn, ZSTD_LEVEL};
 use crate::text_cells::{NULL, TextCells};
 
-/// The number of rows in a data page, as in those of the library.
+/// The number of rows in a data page, the same as in the library's pages.
 const PAGE_ROWS: usize = 20_000;
 
-/// Pages of a column, as they are written.
+/// The pages of a column.
 struct Pages<'a> {
     writer: SerializedPageWriter<'a, Vec<u8>>,
     specs: Vec<PageWriteSpec>,
@@ -68,7 +68,7 @@ impl Pages<'_> {
         }
         let bytes = page.len();
         let page = Page::DictionaryPage {
-            buf: compressed(&page)?.into(),
+            buf: compress(&page)?.into(),
             num_values: cells.ends.len() as u32,
             encoding: Encoding::PLAIN,
             is_sorted: false,
@@ -76,8 +76,8 @@ impl Pages<'_> {
         self.write(CompressedPage::new(page, bytes)).map(|_| ())
     }
 
-    /// Writes some rows: whether each has a text, and the codes of those that have one, in so many bits
-    /// (Parquet format, data page and RLE_DICTIONARY).
+    /// Writes some rows: whether each has a text, and the codes of those that have one, with `bits`
+    /// bits each (Parquet format, data page and RLE_DICTIONARY).
     fn write_codes(&mut self, codes: &[u32], bits: u32) -> Result<(i64, i32), ParquetError> {
         let levels: Vec<u32> = codes.iter().map(|code| u32::from(*code != NULL)).collect();
         // Code 1 is the first text.
@@ -90,7 +90,7 @@ impl Pages<'_> {
         push_hybrid(&indices, bits, &mut page);
         let bytes = page.len();
         let page = Page::DataPage {
-            buf: compressed(&page)?.into(),
+            buf: compress(&page)?.into(),
             num_values: codes.len() as u32,
             encoding: Encoding::RLE_DICTIONARY,
             def_level_encoding: Encoding::RLE,
@@ -100,7 +100,7 @@ impl Pages<'_> {
         self.write(CompressedPage::new(page, bytes))
     }
 
-    /// Writes a page. Returns its offset, and its size with its header, in bytes.
+    /// Writes a page. Returns its offset, and its size including the header, in bytes.
     fn write(&mut self, page: CompressedPage) -> Result<(i64, i32), ParquetError> {
         let spec = self.writer.write_page(page)?;
         let place = (spec.offset as i64, spec.compressed_size as i32);
@@ -109,23 +109,23 @@ impl Pages<'_> {
     }
 }
 
-fn compressed(page: &[u8]) -> Result<Vec<u8>, ParquetError> {
+fn compress(page: &[u8]) -> Result<Vec<u8>, ParquetError> {
     Ok(zstd::bulk::compress(page, ZSTD_LEVEL)?)
 }
 
-/// The number of bits that a number and all less than it take.
+/// Returns the number of bits needed for numbers up to `number`.
 fn bits_of(number: u32) -> u32 {
     u32::BITS - number.leading_zeros()
 }
 
-/// The bytes of the texts of some rows.
+/// Returns the total length of the texts of some rows, in bytes.
 fn text_bytes(cells: &TextCells, codes: &[u32]) -> i64 {
     let end = |code: u32| cells.ends.get(code as usize - 1).copied().unwrap_or_default();
     let length = |code: u32| end(code) - if code == 1 { 0 } else { end(code - 1) };
     codes.iter().filter(|code| **code != NULL).map(|code| length(*code) as i64).sum()
 }
 
-/// What the footer says about the column.
+/// Returns the footer's entry for the column.
 fn metadata(
     description: ColumnDescPtr,
     properties: WriterPropertiesPtr,
@@ -155,15 +155,15 @@ fn metadata(
             nulls as i64,
             rows - nulls as i64,
         ])));
-    if let Some(statistics) = of_extremes(description, properties, cells, nulls)?.statistics() {
+    if let Some(statistics) = encode_extremes(description, properties, cells, nulls)?.statistics() {
         builder = builder.set_statistics(statistics.clone());
     }
     builder.build()
 }
 
-/// What the library says about a column of the least text, the greatest one and the NULLs alone. Its
+/// Encodes a column of only the least text, the greatest text and the NULLs with the library. Its
 /// statistics are those of the whole column.
-fn of_extremes(
+fn encode_extremes(
     description: ColumnDescPtr,
     properties: WriterPropertiesPtr,
     cells: &TextCells,

@@ -1,4 +1,4 @@
-//! The columns of a text, and where their values are.
+//! The columns of a text, and the origin of their values.
 
 use weir_core::{
     Codes, ColumnId, ColumnKind, ColumnRef, Dictionary, Field, FieldAccessor, Numbers, REMAINDER,
@@ -9,11 +9,11 @@ use weir_core::{
 #[derive(Debug)]
 pub(super) struct TextColumn {
     pub(super) source: CellSource,
-    /// What stands before a value: a comma, and in JSON the key.
+    /// The bytes before a value: a comma, and in JSON the key.
     pub(super) start: Vec<u8>,
 }
 
-/// Where the values of a column are in a segment.
+/// The origin of a column's values in a segment.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum CellSource {
     Text(ColumnId),
@@ -23,11 +23,11 @@ pub(super) enum CellSource {
 
 /// Rows of a segment, for a [`TextWriter`](super::TextWriter) to write.
 ///
-/// A text takes two accesses to memory that is seldom in the cache: to its place, and to its bytes. So the
-/// values of some rows are looked up before these rows are written, column by column, and memory
-/// delivers them at the same time.
+/// Reading a text accesses two memory locations that are seldom cached: its position and its bytes.
+/// Therefore the values of several rows are looked up column by column before the rows are written,
+/// so that the memory accesses overlap.
 ///
-/// It stands for the same rows as long as the ids of the segment do, see [`Values::reuses`].
+/// The rows stay valid until ids are reused, see [`Values::reuses`].
 #[derive(Debug)]
 pub struct SegmentRows<'a> {
     /// The first cell.
@@ -38,7 +38,7 @@ pub struct SegmentRows<'a> {
     pub(super) rows: Vec<usize>,
 }
 
-/// The values of the rows of a segment in one column.
+/// The values of a segment's rows in one column.
 #[derive(Debug)]
 pub(super) enum RowValues<'a> {
     /// No row has a value.
@@ -55,7 +55,7 @@ pub(super) enum RowValues<'a> {
 pub(super) struct Texts<'a> {
     ids: &'a Codes,
     dictionary: &'a Dictionary,
-    /// The values of the rows that were looked up.
+    /// The values of the looked-up rows.
     pub(super) values: Vec<TextValue<'a>>,
 }
 
@@ -63,19 +63,20 @@ pub(super) struct Texts<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum TextValue<'a> {
     Absent,
-    /// Memory was used up, so that it was not kept.
+    /// Memory ran out, so the value was not kept.
     Unknown,
     Known(&'a [u8]),
 }
 
 impl SegmentRows<'_> {
-    /// The number of rows that should be looked up at the same time.
+    /// The number of rows that should be looked up together.
     pub const LOOK_UP_ROWS: usize = 32;
 
-    /// Looks up the values of some rows. A row is written by its index in `rows` then.
+    /// Looks up the values of some rows. [`TextWriter::push`](super::TextWriter::push) then writes
+    /// a row by its index in `rows`.
     ///
     /// # Panics
-    /// If the segment has no such row.
+    /// Panics if the segment has no such row.
     pub fn look_up(&mut self, rows: impl IntoIterator<Item = usize>) {
         self.rows.clear();
         self.rows.extend(rows);
@@ -102,7 +103,7 @@ impl Texts<'_> {
 }
 
 impl CellSource {
-    /// Where the values of a field are; `None` if no column has them.
+    /// Returns the origin of a field's values; `None` if no column has them.
     pub(super) fn of(field: FieldAccessor, rows: &RowReader) -> Option<Self> {
         match field {
             FieldAccessor::Field(known) => Some(Self::of_known(known)),
@@ -111,7 +112,7 @@ impl CellSource {
         }
     }
 
-    /// Where the values of a known field are.
+    /// Returns the origin of a known field's values.
     pub(super) fn of_known(field: Field) -> Self {
         match field.kind() {
             ColumnKind::Text => Self::Text(field.column()),
@@ -120,7 +121,7 @@ impl CellSource {
         }
     }
 
-    /// The values of the rows of a segment.
+    /// Returns the values of a segment's rows.
     pub(super) fn values<'a>(self, segment: &'a Segment, values: &'a Values) -> RowValues<'a> {
         match self {
             Self::Text(id) => match segment.column(id) {

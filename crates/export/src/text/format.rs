@@ -1,22 +1,22 @@
-//! The forms of text.
+//! The text formats.
 
 use weir_core::RowReader;
 use weir_view::{csv_fields, field_key, line_csv_header, push_csv_value, push_json_string};
 
 use super::columns::{CellSource, TextColumn};
 
-/// A form of text for rows.
+/// A text format for rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextFormat {
-    /// A header and a record for each row (RFC 4180). Spreadsheets may open it, see
-    /// [`weir_view::push_csv_value`].
+    /// A header and a record for each row (RFC 4180). The cells are safe to open in a spreadsheet,
+    /// see [`weir_view::push_csv_value`].
     Csv,
-    /// A JSON object on a line of its own for each row (RFC 8259).
+    /// One JSON object per row, each on its own line (RFC 8259).
     JsonLines,
 }
 
 impl TextFormat {
-    /// What stands before the first row.
+    /// Returns the text before the first row.
     pub fn header(self) -> String {
         match self {
             Self::Csv => line_csv_header(false),
@@ -24,7 +24,7 @@ impl TextFormat {
         }
     }
 
-    /// The columns of the text for rows that this reader reads.
+    /// Returns the columns of the text for rows of this reader.
     pub(super) fn columns(self, rows: &RowReader) -> Vec<TextColumn> {
         match self {
             Self::Csv => {
@@ -66,7 +66,7 @@ impl TextFormat {
         }
     }
 
-    /// What stands around a time, which contains nothing that CSV would quote.
+    /// Returns the quotes around a time. CSV needs none, because a time has no reserved characters.
     pub(super) fn time_quote(self) -> &'static [u8] {
         match self {
             Self::Csv => b"",
@@ -74,7 +74,7 @@ impl TextFormat {
         }
     }
 
-    /// What stands for a value that the record lacks, with all that is before it.
+    /// Returns the text for a missing value, including the separator before it.
     pub(super) fn absent(self) -> &'static [u8] {
         match self {
             Self::Csv => b",",

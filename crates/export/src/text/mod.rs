@@ -1,6 +1,7 @@
-//! Rows of segments as text: CSV and JSON lines.
+//! Writes rows of segments as text: CSV and JSON lines.
 //!
-//! A row is written straight from the columns of its segment. In outline, without what makes it fast:
+//! A row is written directly from the columns of its segment. In outline, without the
+//! optimisations:
 //!
 //! ```text
 //! for each column of the text
@@ -12,8 +13,8 @@
 //! 2. The values of some rows are looked up before these are written ([`SegmentRows`]).
 //! 3. The date of a time is written once for each minute ([`time_text`]).
 //!
-//! Cells are not kept for later rows with the same value: quoting one again takes less time than finding
-//! it again.
+//! Encoded cells are not cached for later rows with the same value: quoting one again is faster
+//! than finding it.
 
 mod columns;
 mod format;
@@ -30,9 +31,9 @@ use time_text::TimeText;
 /// Writes rows as text.
 ///
 /// The first cell of a row is the name of the source. CSV has a column for each of
-/// [`weir_view::csv_fields`], which is empty if the record lacks the field. JSON has the fields of the
-/// formats that the record has, with the keys of [`weir_view::field_key`]. Sizes are in bytes, durations
-/// in seconds, and times in RFC 3339. Bytes that are not UTF-8 become U+FFFD.
+/// [`weir_view::csv_fields`], which is empty if the record lacks the field. JSON has the fields
+/// that the record has, with the keys of [`weir_view::field_key`]. Sizes are in bytes, durations in
+/// seconds, and times in RFC 3339. Bytes that are not UTF-8 become U+FFFD.
 ///
 /// # Examples
 /// ```
@@ -66,22 +67,24 @@ pub struct TextWriter {
     times: TimeText,
 }
 
-/// What was done with the value of a row.
+/// The outcome of writing a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Pushed {
+enum CellOutcome {
     Written,
     Absent,
-    /// It was not kept, so it is absent.
+    /// The value was not kept, so it is absent.
     Unknown,
 }
 
 impl TextWriter {
-    /// A writer of rows that `rows` reads. Times are in the zone, or else as the log has them.
+    /// Creates a writer for the rows of a reader. Times are in `zone`, or as logged if it is
+    /// `None`.
     pub fn new(format: TextFormat, rows: &RowReader, zone: Option<Zone>) -> Self {
         Self { format, columns: format.columns(rows), times: TimeText::new(zone) }
     }
 
-    /// The rows of a segment, whose source has the name `file`. None is looked up yet.
+    /// Returns the rows of a segment, none of which is looked up yet. `file` is the name of its
+    /// source.
     pub fn rows<'a>(
         &self,
         file: &str,
@@ -94,62 +97,63 @@ impl TextWriter {
         SegmentRows { file: first, columns: columns.collect(), rows: Vec::new() }
     }
 
-    /// Adds a row to a text, by its index among the rows that were looked up. Returns whether all of its
-    /// values are known: if the memory of the data set was used up, some were not kept, and are absent.
+    /// Adds a row to a text, by its index among the looked-up rows. Returns whether all of its
+    /// values are known. Values that were not kept, because the data set's memory ran out, are
+    /// absent.
     ///
     /// # Panics
-    /// If fewer rows were looked up.
+    /// Panics if fewer rows were looked up.
     pub fn push(&mut self, rows: &SegmentRows<'_>, index: usize, output: &mut Vec<u8>) -> bool {
         output.extend_from_slice(&rows.file);
         let mut is_known = true;
         let row = (rows.rows[index], index);
         for (column, values) in self.columns.iter().zip(&rows.columns) {
             let start = column.start.as_slice();
-            let pushed = push_cell((self.format, &mut self.times), (start, values), row, output);
-            if pushed != Pushed::Written {
+            let outcome = push_cell((self.format, &mut self.times), (start, values), row, output);
+            if outcome != CellOutcome::Written {
                 output.extend_from_slice(self.format.absent());
             }
-            is_known &= pushed != Pushed::Unknown;
+            is_known &= outcome != CellOutcome::Unknown;
         }
         output.extend_from_slice(self.format.row_end());
         is_known
     }
 }
 
-/// Adds the cell of a row in a column after `start`, unless the record lacks it.
+/// Adds the cell of a row after `start`, unless the record lacks the field.
 fn push_cell(
     (format, times): (TextFormat, &mut TimeText),
     (start, values): (&[u8], &RowValues<'_>),
     (row, index): (usize, usize),
     output: &mut Vec<u8>,
-) -> Pushed {
+) -> CellOutcome {
     match values {
-        RowValues::Absent => return Pushed::Absent,
+        RowValues::Absent => return CellOutcome::Absent,
         RowValues::Text(texts) => match texts.values[index] {
-            TextValue::Absent => return Pushed::Absent,
-            TextValue::Unknown => return Pushed::Unknown,
+            TextValue::Absent => return CellOutcome::Absent,
+            TextValue::Unknown => return CellOutcome::Unknown,
             TextValue::Known(value) => {
                 output.extend_from_slice(start);
                 format.push_text(value, output);
             }
         },
         RowValues::Numbers(numbers) => {
-            let Some(number) = numbers.get(row) else { return Pushed::Absent };
+            let Some(number) = numbers.get(row) else { return CellOutcome::Absent };
             output.extend_from_slice(start);
             push_decimal(output, number);
         }
         RowValues::Durations(numbers) => {
-            let Some(nanoseconds) = numbers.get(row) else { return Pushed::Absent };
+            let Some(nanoseconds) = numbers.get(row) else { return CellOutcome::Absent };
             output.extend_from_slice(start);
             push_seconds(output, nanoseconds);
         }
         RowValues::Times(all) => {
-            let Some(time) = all.get(row) else { return Pushed::Absent };
+            let Some(time) = all.get(row) else { return CellOutcome::Absent };
             output.extend_from_slice(start);
             output.extend_from_slice(format.time_quote());
             times.push(time, output);
             output.extend_from_slice(format.time_quote());
         }
     }
-    Pushed::Written
+    CellOutcome::Written
 }

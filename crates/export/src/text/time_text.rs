@@ -1,17 +1,17 @@
-//! Times of rows that follow each other as text.
+//! Formats the times of consecutive rows.
 
 use weir_core::{Timestamp, Zone, format_rfc3339};
 
-/// Writes times as [`format_rfc3339`] does. Most rows have the minute of the row before, whose date and
-/// offset are kept.
+/// Writes times as [`format_rfc3339`] does. Most rows have the same minute as the row before, so
+/// the text of the last minute is kept.
 #[derive(Debug)]
 pub(super) struct TimeText {
-    /// The zone of the times; `None` for that of the log.
+    /// The zone of the times; `None` keeps the offset of the log.
     zone: Option<Zone>,
     minute: Option<Minute>,
 }
 
-/// The parts of the text that the times of a minute have in common.
+/// The text that all times of a minute share.
 #[derive(Debug)]
 struct Minute {
     /// In nanoseconds since 1970.
@@ -27,7 +27,7 @@ struct Minute {
 const SECOND_NS: i64 = 1_000_000_000;
 const MINUTE_NS: i64 = 60 * SECOND_NS;
 
-/// The length of the text before the seconds, and that of the seconds.
+/// The length of the text before the seconds, and of the seconds.
 const BEFORE_BYTES: usize = 17;
 const SECOND_BYTES: usize = 2;
 
@@ -42,7 +42,7 @@ impl TimeText {
             time.offset_s = zone.offset_s(time.unix_ns.div_euclid(SECOND_NS));
         }
         let rest_ns = time.unix_ns.rem_euclid(MINUTE_NS);
-        // The minute of the first instant of all begins before it.
+        // The first representable instant has no representable start of its minute.
         let Some(start_ns) = time.unix_ns.checked_sub(rest_ns) else {
             return output.extend_from_slice(format_rfc3339(time).as_bytes());
         };
@@ -65,7 +65,7 @@ impl Minute {
     }
 }
 
-/// Adds the second and its fraction, which has 0, 3, 6 or 9 digits.
+/// Adds the second and its fraction of 0, 3, 6 or 9 digits.
 fn push_second(rest_ns: i64, output: &mut Vec<u8>) {
     let (second, mut fraction) = (rest_ns / SECOND_NS, rest_ns % SECOND_NS);
     push_digits(second, 2, output);
@@ -81,7 +81,7 @@ fn push_second(rest_ns: i64, output: &mut Vec<u8>) {
     push_digits(fraction, digits, output);
 }
 
-/// Adds the last digits of a number.
+/// Adds the last `digits` digits of a number.
 fn push_digits(number: i64, digits: u32, output: &mut Vec<u8>) {
     for power in (0..digits).rev() {
         output.push(b'0' + (number / 10_i64.pow(power) % 10) as u8);

@@ -1,4 +1,4 @@
-//! Batches: late fields, the order of lines, ids that stand for other values, bounds.
+//! Batches: late fields, line order, reused ids, limits.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The cells of a file are the values of the records.
+//! The cells of a file equal the values of the records.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::{cell, file, segment, stream};
 const FORMAT: &str =
     r#"$remote_addr [$time_iso8601] $body_bytes_sent $request_time "$http_user_agent" $ssl_cipher"#;
 
-/// Bytes of a quoted value: text, invalid UTF-8, backslashes, what looks like an escape.
+/// The bytes of a quoted value: text, invalid UTF-8, backslashes, and escape-like sequences.
 fn value() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         Just(b"a".to_vec()),

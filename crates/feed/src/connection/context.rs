@@ -1,4 +1,4 @@
-//! What the connections of a listener share.
+//! The state that the connections of a listener share.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -9,16 +9,15 @@ use super::memory::SharedMemory;
 use super::options::ConnectionOptions;
 use crate::counts::Counters;
 
-/// Those who wait to look at a connection. There are no conditions on connections.
+/// The captures that wait to observe a connection. They have no conditions.
 pub type FeedCaptures = Captures<Infallible>;
 
-/// Everything that reading a connection needs beside its socket.
+/// The shared state that reading a connection needs, in addition to its socket.
 #[derive(Debug)]
 pub(crate) struct ConnectionContext<S> {
     pub(crate) options: ConnectionOptions,
     pub(crate) sink: S,
     pub(crate) memory: SharedMemory,
     pub(crate) counters: Arc<Counters>,
-    /// Those who wait to look at a connection.
     pub(crate) captures: Arc<FeedCaptures>,
 }

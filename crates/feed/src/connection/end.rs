@@ -1,4 +1,4 @@
-//! How a connection ends.
+//! The reasons for which a connection ends.
 
 use std::io;
 
@@ -11,19 +11,19 @@ use crate::framing::FrameError;
 pub(crate) enum ConnectionEnd {
     /// The sender closed it.
     Closed,
-    /// The sender closed it without a close_notify alert (RFC 8446 section 6.1), as many do. Whether
-    /// the stream is whole is not known.
+    /// The sender closed it without a close_notify alert (RFC 8446 section 6.1), as many do. The
+    /// stream may be truncated.
     NoCloseNotify,
-    /// No line was completed for the idle limit.
+    /// No line was completed within the idle limit.
     IdleTimeout,
     /// Its frames are malformed.
     MalformedFrame(FrameError),
-    /// The partial lines of all connections take too much memory, and this one asked for more.
+    /// The partial lines of all connections take too much memory, and this one needed more.
     LineMemoryFull,
-    /// Reading is unlimited, and the cap is reached.
+    /// The cap of unlimited reading is reached.
     CapReached,
     /// Reading failed.
     ReadFailed(io::Error),
-    /// The sink takes no more.
+    /// The sink has stopped.
     SinkStopped(StopReason),
 }

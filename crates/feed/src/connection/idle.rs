@@ -1,17 +1,18 @@
-//! How long a connection has completed no line.
+//! The idle time of a connection: the time in which it has completed no line.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The progress of a connection. The worker records it, the reader checks it.
+/// The idle time of a connection. The worker records completed lines; the reader checks the limit.
 #[derive(Debug)]
 pub(crate) struct IdleClock {
     start: Instant,
-    /// When a line was completed last, in milliseconds from the start.
+    /// When the last line was completed, in milliseconds from the start.
     last_line_ms: AtomicU64,
-    /// Whether lines wait for the sink, so that the sender is not to blame.
+    /// Whether lines wait for the sink. That time does not count, because the sender cannot help
+    /// it.
     is_held_back: AtomicBool,
 }
 
@@ -32,7 +33,7 @@ impl IdleClock {
         self.is_held_back.store(false, Ordering::Release);
     }
 
-    /// The time left until the connection has been idle for `limit`; zero once it has.
+    /// Returns the time left until the connection has been idle for `limit`; zero if it has.
     pub(crate) fn time_left(&self, limit: Duration) -> Duration {
         if self.is_held_back.load(Ordering::Acquire) {
             return limit;

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::memory::{ChunkPool, LineMemory};
 use crate::options::{ActiveMode, FeedOptions};
 
-/// Buffers, partial lines, and in unlimited mode the chunks that wait for the sink.
+/// The budgets for buffers, for partial lines, and in unlimited mode for chunks that wait for the
+/// sink.
 #[derive(Debug)]
 pub(crate) struct SharedMemory {
     pub(crate) chunks: Arc<ChunkPool>,
@@ -27,7 +28,7 @@ impl SharedMemory {
         Self { chunks, lines, ahead_bytes: AtomicUsize::new(0) }
     }
 
-    /// Adds `bytes` to those that wait for the sink. Returns false, and adds nothing, if they
+    /// Counts `bytes` more that wait for the sink. Returns false, and counts nothing, if the total
     /// would exceed `cap_bytes`.
     pub(crate) fn reserve_ahead(&self, bytes: usize, cap_bytes: usize) -> bool {
         let is_below_cap =

@@ -1,4 +1,4 @@
-//! One connection, from socket to sink: a reader fills chunks, a worker splits them into lines.
+//! One connection, from socket to sink. A reader fills chunks; a worker splits them into lines.
 
 mod context;
 mod end;

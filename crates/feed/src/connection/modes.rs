@@ -18,11 +18,11 @@ use super::worker::Worker;
 use crate::options::ActiveMode;
 use crate::sink::Sink;
 
-/// Writes what a connection has read ahead.
+/// The tasks that write the chunks which connections have read ahead.
 static WRITER: TaskKind = TaskKind::new("feed writer");
 
-/// Reads a connection to its end. `sender` says who sends, for one who looks. The lines
-/// read before an error are kept. Returns also the bytes that it has received.
+/// Reads a connection to its end. `sender` describes the sender in an observation. The lines
+/// read before an error are kept. Returns the reason of the end and the number of bytes received.
 pub(crate) async fn run<S: Sink>(
     context: Arc<ConnectionContext<S>>,
     socket: Socket,
@@ -43,7 +43,7 @@ pub(crate) async fn run<S: Sink>(
     (end, reader.received_bytes)
 }
 
-/// Reads again once the sink has taken the lines of the last read.
+/// Reads again after the sink has accepted the lines of the last read.
 async fn read_passive<S: Sink>(reader: &mut Reader<S>, mut worker: Worker<S>) -> ConnectionEnd {
     loop {
         let written = match reader.read(ChunkSource::Pool).await {
@@ -87,7 +87,7 @@ async fn read_ahead<S: Sink>(
     join(writing, end).await
 }
 
-/// Reads all that comes while the waiting chunks are below the cap.
+/// Reads everything as it arrives, while the waiting chunks are below the cap.
 async fn read_unlimited<S: Sink>(reader: &mut Reader<S>, worker: Worker<S>) -> ConnectionEnd {
     let (sender, queue) = mpsc::unbounded_channel();
     let writing = tokio::spawn(WRITER.observe(TaskName::Unnamed, worker.write_queued(queue)));
@@ -105,7 +105,7 @@ async fn read_unlimited<S: Sink>(reader: &mut Reader<S>, worker: Worker<S>) -> C
                     return ConnectionEnd::CapReached;
                 }
                 context.counters.datagrams_dropped.add(chunk.datagrams);
-                // The worker may need this very thread.
+                // The worker may be waiting for this thread.
                 tokio::task::yield_now().await;
                 continue;
             }
@@ -122,7 +122,8 @@ async fn read_unlimited<S: Sink>(reader: &mut Reader<S>, worker: Worker<S>) -> C
     join(writing, end).await
 }
 
-/// Waits until the worker has written all chunks. Its own error takes precedence over `end`.
+/// Waits until the worker has written all chunks. An error of the worker takes precedence over
+/// `end`.
 async fn join<S: Sink>(
     writing: JoinHandle<(Result<(), ConnectionEnd>, Worker<S>)>,
     end: ConnectionEnd,

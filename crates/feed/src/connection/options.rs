@@ -6,7 +6,7 @@ use crate::address::FeedAddress;
 use crate::framing::Framing;
 use crate::options::{ActiveMode, FeedOptions};
 
-/// [`FeedOptions`] with those of the address applied.
+/// The [`FeedOptions`] of a connection, with those of the listener's address applied.
 #[derive(Debug)]
 pub(crate) struct ConnectionOptions {
     pub(crate) active: ActiveMode,

@@ -7,6 +7,6 @@ use crate::memory::Chunk;
 /// A chunk on its way from the reader to the worker.
 pub(crate) struct QueuedChunk {
     pub(crate) chunk: Chunk,
-    /// Dropped once the chunk is written, which allows another read; `None` in unlimited mode.
+    /// Dropped after the chunk is written, which allows another read. `None` in unlimited mode.
     pub(crate) permit: Option<OwnedSemaphorePermit>,
 }

@@ -1,4 +1,4 @@
-//! The socket's side of a connection.
+//! The reader of a connection: from socket to chunks.
 
 use std::future::poll_fn;
 use std::io;
@@ -18,12 +18,12 @@ use super::socket::Socket;
 use crate::memory::Chunk;
 use crate::sink::Sink;
 
-/// Where the reader takes its buffers from.
+/// The source of a reader's buffers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ChunkSource {
-    /// The listener's pool, which may have none for a while.
+    /// The listener's pool. The reader waits while it is empty.
     Pool,
-    /// The allocator, if the pool has none.
+    /// The listener's pool, or the allocator if the pool is empty.
     Unbounded,
 }
 
@@ -49,7 +49,7 @@ impl<S: Sink> Reader<S> {
         Self { context, socket, idle, observed, last_read: (now, now), received_bytes: 0 }
     }
 
-    /// The next bytes. Holds no buffer while it waits for them.
+    /// Waits for the next bytes and returns them. Holds no buffer while it waits.
     pub(crate) async fn read(&mut self, source: ChunkSource) -> Result<Chunk, ConnectionEnd> {
         let pool = self.context.memory.chunks.clone();
         loop {
@@ -76,7 +76,7 @@ impl<S: Sink> Reader<S> {
         }
     }
 
-    /// Reads once; `None` if nothing is ready. The socket then wakes this task when it is.
+    /// Reads once. Returns `None` if nothing is ready; the socket then wakes this task later.
     async fn try_read(&mut self, chunk: &mut Chunk) -> Option<io::Result<()>> {
         let start = Instant::now();
         let read = poll_fn(|context| {
@@ -91,18 +91,18 @@ impl<S: Sink> Reader<S> {
         read
     }
 
-    /// Waits as [`Self::wait`] does, and notes it if somebody looks.
+    /// Waits like [`Self::wait`], and adds the wait to the observation if there is one.
     async fn wait_observed(&mut self) -> Result<(), ConnectionEnd> {
-        let begun = self.observed.begin();
+        let started_at = self.observed.begin();
         let woken = self.wait().await;
-        if let Some((journal, begun)) = begun {
-            journal.step("wait for the sender", (begun, Instant::now()), "");
+        if let Some((journal, started_at)) = started_at {
+            journal.step("wait for the sender", (started_at, Instant::now()), "");
         }
         woken
     }
 
-    /// Waits until the socket, which had nothing to read, wakes this task. Fails once the
-    /// connection is idle for too long.
+    /// Waits until the socket, which had nothing to read, wakes this task. Fails if the
+    /// connection has been idle for too long.
     async fn wait(&mut self) -> Result<(), ConnectionEnd> {
         let mut was_polled = false;
         let woken = poll_fn(|_| {
@@ -116,8 +116,8 @@ impl<S: Sink> Reader<S> {
         if time_left.is_zero() {
             return Err(ConnectionEnd::IdleTimeout);
         }
-        // The timer wakes the task as the socket does. The caller reads once more and returns
-        // here, where the time left is then zero.
+        // A timeout is not an error yet: the caller reads once more and then calls this again,
+        // and the time left is zero.
         let _ = tokio::time::timeout(time_left, woken).await;
         Ok(())
     }

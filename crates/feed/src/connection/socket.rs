@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, ReadBuf};
 use weir_net::socket::{DatagramSocket, SocketStream};
 
-use crate::framing::{normalise, whole_lines};
+use crate::framing::{normalise_datagram, whole_lines_bytes};
 use crate::memory::Chunk;
 
 /// The socket of one connection, or of all datagrams of a listener.
@@ -17,16 +17,17 @@ pub(crate) enum Socket {
     Datagrams(DatagramSocket),
 }
 
-/// The longest datagram that is received whole. UDP has no longer ones; Unix sockets may.
+/// The longest datagram that is received whole. UDP allows no longer ones; Unix sockets may.
 const DATAGRAM_BYTES_MAX: usize = 64 << 10;
 
 impl Socket {
-    /// Whether the socket receives datagrams: it never ends, and its senders do not wait.
+    /// Whether the socket receives datagrams. Such a socket never ends, and cannot slow its senders
+    /// down.
     pub(crate) fn is_datagram(&self) -> bool {
         matches!(self, Self::Datagrams(_))
     }
 
-    /// Fills an empty chunk with the bytes that are ready; leaves it empty at the end of the
+    /// Fills an empty chunk with the bytes that are ready. Leaves it empty at the end of the
     /// stream.
     pub(crate) fn poll_fill(
         &mut self,
@@ -52,8 +53,8 @@ fn fill_once(
     polled
 }
 
-/// Reads until the chunk is full or no record is ready: one read of TLS returns at most one
-/// record, 16 KiB.
+/// Reads until the chunk is full or no record is ready. One read of a TLS stream returns at most
+/// one record, which is 16 KiB.
 fn fill_records(
     stream: &mut SocketStream,
     context: &mut Context<'_>,
@@ -82,7 +83,7 @@ fn fill_datagrams(
     context: &mut Context<'_>,
     chunk: &mut Chunk,
 ) -> Poll<io::Result<()>> {
-    // The extra byte shows that a datagram is longer, or has room for a line feed.
+    // The extra byte detects a datagram that is too long; otherwise it has room for a line feed.
     const ROOM_BYTES: usize = DATAGRAM_BYTES_MAX + 1;
     while chunk.buffer.len() - chunk.filled >= ROOM_BYTES {
         let start = chunk.filled;
@@ -94,10 +95,10 @@ fn fill_datagrams(
         }
         let mut length = read.filled().len();
         if length > DATAGRAM_BYTES_MAX {
-            length = whole_lines(&chunk.buffer[start..start + DATAGRAM_BYTES_MAX]);
+            length = whole_lines_bytes(&chunk.buffer[start..start + DATAGRAM_BYTES_MAX]);
             chunk.datagrams_cut += 1;
         }
-        chunk.filled = normalise(&mut chunk.buffer, start, start + length);
+        chunk.filled = normalise_datagram(&mut chunk.buffer, start, start + length);
         chunk.datagrams += 1;
     }
     Poll::Ready(Ok(()))

@@ -1,4 +1,4 @@
-//! The sink's side of a connection.
+//! The worker of a connection: from chunks to lines in the sink.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,14 +16,14 @@ use crate::framing::{Framer, Framing};
 use crate::memory::{Chunk, LineMemoryShare};
 use crate::sink::Sink;
 
-/// Splits chunks into lines and writes these to the sink.
+/// Splits chunks into lines and writes them to the sink.
 pub(crate) struct Worker<S> {
     context: Arc<ConnectionContext<S>>,
     idle: Arc<IdleClock>,
     observed: Arc<Followed>,
     framer: Framer,
-    /// Joins the lines that a container runtime has split. The datagrams of a socket come from
-    /// many senders, whose parts cannot be told apart, so they have none.
+    /// Joins the lines that a container runtime has split. `None` for datagrams: they come from
+    /// many senders, whose parts cannot be told apart.
     joiner: Option<LineJoiner>,
     line_memory: LineMemoryShare,
 }
@@ -35,7 +35,7 @@ impl<S: Sink> Worker<S> {
         is_datagram: bool,
     ) -> Self {
         let options = &context.options;
-        // Datagrams have been turned into lines.
+        // The reader has already converted datagrams to lines.
         let framing = if is_datagram { Framing::Newline } else { options.framing };
         let framer = Framer::new(framing, options.line_bytes_max);
         let joiner = (!is_datagram).then(|| LineJoiner::new(options.line_bytes_max));
@@ -54,12 +54,12 @@ impl<S: Sink> Worker<S> {
             self.idle.hold_back();
             let parts = [lines.first, lines.rest];
             let parts = self.joiner.as_mut().map_or(parts, |joiner| joiner.join(parts));
-            let begun = self.observed.begin();
+            let started_at = self.observed.begin();
             let writing = write_some(&self.context.sink, parts);
             let written = mark!("Sink::write").poll_with(writing).await;
             self.idle.complete_line();
-            if let Some((journal, begun)) = begun {
-                note_lines(&journal, begun, parts);
+            if let Some((journal, started_at)) = started_at {
+                note_lines(&journal, started_at, parts);
             }
             written.map_err(ConnectionEnd::SinkStopped)?;
         }
@@ -79,7 +79,7 @@ impl<S: Sink> Worker<S> {
         }
     }
 
-    /// Writes the lines of all queued chunks. Returns itself, to be finished.
+    /// Writes the lines of all queued chunks. Returns the worker, which is to be finished.
     pub(crate) async fn write_queued(
         mut self,
         mut queue: mpsc::UnboundedReceiver<QueuedChunk>,
@@ -100,7 +100,7 @@ impl<S: Sink> Worker<S> {
         (Ok(()), self)
     }
 
-    /// Drops the chunks that follow an error.
+    /// Drops the chunks that are queued after an error.
     fn discard(&self, mut queue: mpsc::UnboundedReceiver<QueuedChunk>, is_capped: bool) {
         queue.close();
         while let Ok(queued) = queue.try_recv() {
@@ -110,9 +110,9 @@ impl<S: Sink> Worker<S> {
         }
     }
 
-    /// Writes the partial line, and the split ones, if the sender has closed the connection.
-    /// Returns the final reason of the end. After any other end such lines are torn: half of one
-    /// may parse as a record that was never written, so they are only counted.
+    /// Writes the partial line and the parts of split lines, if the sender has closed the
+    /// connection. After any other end they are only counted as torn, because half a line may parse
+    /// as a record that was never written. Returns the final reason of the end.
     pub(crate) async fn finish(mut self, end: ConnectionEnd) -> ConnectionEnd {
         if !matches!(end, ConnectionEnd::Closed) {
             let lines_split = self.joiner.as_ref().map_or(0, LineJoiner::open_lines);
@@ -137,12 +137,12 @@ impl<S: Sink> Worker<S> {
     }
 }
 
-/// Notes that the sink has taken lines.
+/// Adds the write of lines to an observation.
 #[cold]
-fn note_lines(journal: &Journal, begun: Instant, parts: [&[u8]; 2]) {
+fn note_lines(journal: &Journal, started_at: Instant, parts: [&[u8]; 2]) {
     let lines = parts.into_iter().flatten().filter(|byte| **byte == b'\n').count();
     let bytes = parts.iter().map(|part| part.len()).sum();
-    let times = (begun, Instant::now());
+    let times = (started_at, Instant::now());
     journal.part("hand on", times, bytes, format!("{lines} lines, with the wait for room"));
 }
 

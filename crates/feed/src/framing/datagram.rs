@@ -1,12 +1,12 @@
-//! Datagrams as lines.
+//! Conversion of datagrams to lines.
 
-/// Turns the datagram at `buffer[start..end]` into lines, in place, and returns their end. The
+/// Converts the datagram at `buffer[start..end]` to lines, in place, and returns their end. The
 /// buffer needs one byte of room after `end`.
 ///
-/// A datagram that begins with `<` is one syslog message and so one line; its line feeds become
-/// spaces. Any other datagram has the lines that it holds. The last line always ends with a line
-/// feed.
-pub(crate) fn normalise(buffer: &mut [u8], start: usize, end: usize) -> usize {
+/// A datagram that begins with `<` is one syslog message, so it becomes one line, and its line
+/// feeds become spaces. Any other datagram may hold several lines. The last line always ends with a
+/// line feed.
+pub(crate) fn normalise_datagram(buffer: &mut [u8], start: usize, end: usize) -> usize {
     let datagram = &mut buffer[start..end];
     let last_text_byte = datagram.iter().rposition(|byte| !b"\n\r\0".contains(byte));
     let Some(last) = last_text_byte else { return start };
@@ -18,9 +18,9 @@ pub(crate) fn normalise(buffer: &mut [u8], start: usize, end: usize) -> usize {
     start + last + 2
 }
 
-/// The length of the whole lines of a datagram that was cut. Half a line may parse as a record
-/// that was never written. A syslog message that was cut has no whole line.
-pub(crate) fn whole_lines(datagram: &[u8]) -> usize {
+/// Returns the length of the complete lines of a truncated datagram. Half a line may parse as a
+/// record that was never written. A truncated syslog message has no complete line.
+pub(crate) fn whole_lines_bytes(datagram: &[u8]) -> usize {
     if datagram.first() == Some(&b'<') {
         return 0;
     }
@@ -29,7 +29,7 @@ pub(crate) fn whole_lines(datagram: &[u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{normalise, whole_lines};
+    use super::{normalise_datagram, whole_lines_bytes};
 
     #[test]
     fn datagrams_become_lines() {
@@ -43,7 +43,7 @@ mod tests {
             (b"<34>a\nb\n", b"<34>a b\n"),
         ] {
             let mut buffer = [b"x", datagram, b"?"].concat();
-            let end = normalise(&mut buffer, 1, 1 + datagram.len());
+            let end = normalise_datagram(&mut buffer, 1, 1 + datagram.len());
             assert_eq!(&buffer[1..end], lines, "{datagram:?}");
         }
     }
@@ -53,7 +53,7 @@ mod tests {
         for (datagram, lines) in
             [(&b""[..], 0), (b"a", 0), (b"a\nb", 2), (b"a\nb\n", 4), (b"<34>a\nb", 0)]
         {
-            assert_eq!(whole_lines(datagram), lines, "{datagram:?}");
+            assert_eq!(whole_lines_bytes(datagram), lines, "{datagram:?}");
         }
     }
 }

@@ -1,8 +1,8 @@
-//! The lines of a stream, in pieces of any size.
+//! Splits a stream, which arrives in pieces of any size, into lines.
 //!
-//! RFC 6587 has two framings of syslog over streams: line feeds (section 3.4.2) and counted
-//! octets (section 3.4.1). Counted frames begin with a digit, and so do logs whose lines begin
-//! with an IP address. Only counted frames continue with a space and the `<` of a priority.
+//! RFC 6587 has two framings of syslog over streams: line feeds (section 3.4.2) and octet counting
+//! (section 3.4.1). Counted frames begin with a digit, and so do lines that begin with an IP
+//! address. Only in counted frames a space and the `<` of a priority follow the digits.
 
 use std::fmt;
 
@@ -10,10 +10,10 @@ use memchr::{memchr, memrchr};
 
 use super::Framing;
 
-/// Splits a stream into whole lines, each ended by a line feed.
+/// Splits a stream into complete lines, each ended by a line feed.
 ///
-/// Memory: the partial line, at most the line limit and one piece. A line over the limit is
-/// returned cut to one byte more than the limit, so that the receiver sees that it was too long.
+/// Memory: the partial line, which takes at most the line limit and one piece. A line over the
+/// limit is truncated to one byte more than the limit, so the receiver sees that it was too long.
 ///
 /// ```
 /// use weir_feed::{Framer, Framing};
@@ -30,7 +30,7 @@ pub struct Framer {
     line_bytes_max: usize,
     /// The partial line or frame.
     partial: Vec<u8>,
-    /// Lines that the last piece completed and that are not a part of it.
+    /// Lines that the last piece completed, if they did not lie in that piece alone.
     completed: Vec<u8>,
 }
 
@@ -39,7 +39,7 @@ enum State {
     /// The first bytes, in `partial`, do not determine the framing yet.
     Undecided,
     Lines,
-    /// Inside a line over the limit, up to its line feed.
+    /// Skipping the rest of a line over the limit, up to its line feed.
     Skipping,
     /// Inside the count of a frame.
     Count {
@@ -54,7 +54,7 @@ enum State {
 
 const COUNT: State = State::Count { octets: 0, digits: 0 };
 
-/// Why a stream of counted frames cannot be read further.
+/// The error in a stream of counted frames, which cannot be read further.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrameError {
     /// A frame does not begin with a count, so the count before it was wrong.
@@ -86,7 +86,7 @@ impl fmt::Display for FrameError {
 
 impl std::error::Error for FrameError {}
 
-/// Whole lines in two parts: those of `first` precede those of `rest`.
+/// Complete lines in two parts. Those of `first` precede those of `rest`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lines<'a> {
     /// Lines in the framer's own memory.
@@ -105,7 +105,7 @@ impl Lines<'_> {
 }
 
 impl Framer {
-    /// A framer at the start of a stream, for lines of up to `line_bytes_max` bytes.
+    /// Creates a framer for a new stream, for lines of up to `line_bytes_max` bytes.
     pub fn new(framing: Framing, line_bytes_max: usize) -> Self {
         let state = match framing {
             Framing::Auto => State::Undecided,
@@ -115,7 +115,7 @@ impl Framer {
         Self { state, line_bytes_max, partial: Vec::new(), completed: Vec::new() }
     }
 
-    /// The memory that the partial line takes between pieces, in bytes.
+    /// Returns the memory that the partial line takes between pieces, in bytes.
     pub fn partial_bytes(&self) -> usize {
         self.partial.capacity()
     }
@@ -125,8 +125,8 @@ impl Framer {
         !self.partial.is_empty()
     }
 
-    /// Takes the next piece of the stream. Returns the lines that it completes, and the error
-    /// that follows them, if any.
+    /// Reads the next piece of the stream. Returns the lines that it completes, and the error
+    /// after them, if any.
     pub fn push<'a>(&'a mut self, piece: &'a [u8]) -> (Lines<'a>, Option<FrameError>) {
         self.release();
         if self.state == State::Undecided {
@@ -149,8 +149,7 @@ impl Framer {
         self.completed = Vec::new();
     }
 
-    /// Ends the stream and returns the partial line, ended by a line feed; empty if there is
-    /// none.
+    /// Ends the stream and returns the partial line with a line feed; empty if there is none.
     pub fn finish(&mut self) -> &[u8] {
         self.release();
         if self.state != State::Skipping && !self.partial.is_empty() {
@@ -167,7 +166,7 @@ impl Framer {
         &self.completed
     }
 
-    /// Detects the framing by the first bytes. Returns false if more are needed; these are then
+    /// Detects the framing from the first bytes. Returns false if it needs more; the bytes are then
     /// kept as a part of the first line.
     fn decide(&mut self, piece: &[u8]) -> Result<bool, FrameError> {
         let start_bytes = piece.len().min(START_BYTES_MAX);
@@ -231,7 +230,7 @@ impl Framer {
         Ok(())
     }
 
-    /// Takes a part of a frame, of which `octets_left` octets are still to come.
+    /// Reads a part of a frame. `octets_left` counts the octets still to come, this part included.
     fn push_frame(&mut self, part: &[u8], octets_left: usize) {
         let octets_left = octets_left - part.len();
         if octets_left > 0 {
@@ -249,7 +248,7 @@ impl Framer {
         self.state = COUNT;
     }
 
-    /// Takes the part of a count at the start of `piece`; returns the rest.
+    /// Reads the count, or a part of it, at the start of `piece`. Returns the rest.
     fn push_count<'a>(&mut self, piece: &'a [u8]) -> Result<&'a [u8], FrameError> {
         let State::Count { mut octets, mut digits } = self.state else { return Ok(piece) };
         for (index, byte) in piece.iter().enumerate() {
@@ -273,13 +272,13 @@ impl Framer {
     }
 }
 
-/// Digits of the longest count that a stream may begin with.
+/// The maximum number of digits of the first count of a stream.
 const DIGITS_MAX: usize = 10;
 
-/// Bytes that always suffice to detect the framing.
+/// The number of bytes that always suffice to detect the framing.
 const START_BYTES_MAX: usize = DIGITS_MAX + 2;
 
-/// Whether a stream with this start is one of counted frames; `None` if more bytes are needed.
+/// Whether a stream with this start has counted frames; `None` if more bytes are needed.
 fn begins_counted(start: &[u8]) -> Option<bool> {
     let digits = start.iter().take_while(|byte| byte.is_ascii_digit()).count();
     if start.first().is_some_and(|byte| !(b'1'..=b'9').contains(byte)) || digits > DIGITS_MAX {
@@ -292,8 +291,8 @@ fn begins_counted(start: &[u8]) -> Option<bool> {
     }
 }
 
-/// Appends a message as one line. A line feed inside it becomes a space. At its end many senders
-/// add a line feed or a NUL, for receivers of the other framing; these are dropped.
+/// Appends a message as one line. Line feeds inside it become spaces. Many senders add a line feed
+/// or a NUL at the end, for receivers of the other framing; these are dropped.
 fn push_message(message: &[u8], lines: &mut Vec<u8>) {
     let end = message.iter().rposition(|byte| !b"\n\r\0".contains(byte)).map_or(0, |at| at + 1);
     let start = lines.len();

@@ -1,4 +1,4 @@
-//! Lines of streams and datagrams.
+//! Framing: splitting streams and datagrams into lines.
 
 mod datagram;
 mod framer;
@@ -7,14 +7,14 @@ use std::str::FromStr;
 
 use crate::option_error::OptionError;
 
-pub(crate) use datagram::{normalise, whole_lines};
+pub(crate) use datagram::{normalise_datagram, whole_lines_bytes};
 pub use framer::{FrameError, Framer, Lines};
 
 /// How the lines of a stream are separated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Framing {
-    /// Detected from the first bytes of a connection: a number, a space and `<` begin a counted
-    /// frame.
+    /// Detected from the first bytes of a connection. A counted frame begins with a number, a space
+    /// and `<`.
     #[default]
     Auto,
     /// By line feeds.

@@ -1,4 +1,4 @@
-//! Accepting connections, and how each begins and ends.
+//! Accepts connections, serves each to its end, and reports how it ended.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use crate::connection::{self, ConnectionEnd, Socket};
 use crate::notice::Event;
 use crate::sink::Sink;
 
-/// The connection of a sender.
+/// The tasks that serve the connection of a sender.
 static CONNECTION: TaskKind = TaskKind::new("feed connection");
 
-/// The line that a refused sender receives, if it can.
+/// The line that is sent to a refused sender.
 const REFUSAL: &str = "weir: too many connections; try again later\n";
 
 impl<S: Sink> Listener<S> {
-    /// Accepts connections until the task is dropped.
+    /// Accepts connections; never returns.
     pub(crate) async fn accept_all(
         self: &Arc<Self>,
         mut socket: SocketListener,
@@ -36,7 +36,7 @@ impl<S: Sink> Listener<S> {
         }
     }
 
-    /// Serves a connection in a task of its own, or refuses it at the limit.
+    /// Serves a connection in its own task, or refuses it if the limit is reached.
     fn admit(self: &Arc<Self>, connection: Connection, connections: &mut JoinSet<()>) {
         if let Some(permit) = self.admission.limit.try_acquire() {
             let peer = connection.peer().address();

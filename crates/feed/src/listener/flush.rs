@@ -1,4 +1,4 @@
-//! What a listener does at intervals: flushing lines, and reporting counts.
+//! The periodic work of a listener: it flushes lines and reports counts.
 
 use std::time::Duration;
 
@@ -7,15 +7,15 @@ use crate::sink::Sink;
 
 use super::Listener;
 
-/// How often lines that do not fill a block are flushed, so that they show within 200 ms.
+/// The interval at which lines that do not fill a block are flushed, so that they show within
+/// 200 ms.
 const FLUSH_INTERVAL: Duration = Duration::from_millis(50);
 
-/// How often the counts are updated, in flushes.
+/// The number of flushes after which the counts are updated.
 const FLUSHES_PER_NOTE: u32 = 10;
 
 impl<S: Sink> Listener<S> {
-    /// Flushes the sink, passes on its messages and keeps its note up to date, until the sink
-    /// takes no more.
+    /// Flushes the sink, reports its messages and updates its note, until the sink stops.
     pub(crate) async fn flush_all(&self) {
         let mut last_note = None;
         for flush in 0u32.. {
@@ -33,12 +33,12 @@ impl<S: Sink> Listener<S> {
         }
     }
 
-    /// Hands the counts to the sink as a sentence, if it changed.
+    /// Passes the counts to the sink as a sentence, if the sentence has changed.
     fn note_counts(&self, last_note: &mut Option<String>) {
         if let Some(drops) = self.drop_counter.and_then(|counter| counter.datagrams_dropped()) {
             self.context.counters.datagrams_dropped_by_kernel.set(drops);
         }
-        let note = Some(self.context.counters.now().sentence(self.address.is_datagram()));
+        let note = Some(self.context.counters.snapshot().sentence(self.address.is_datagram()));
         if note != *last_note {
             self.context.sink.note(note.clone());
             *last_note = note;

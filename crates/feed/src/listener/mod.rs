@@ -1,4 +1,4 @@
-//! A listener: accepting, flushing, reporting.
+//! A listener: it accepts connections, flushes lines and reports events.
 
 mod accept;
 mod flush;
@@ -18,23 +18,23 @@ use crate::notice::{Event, LimitOrigin};
 use crate::rate_limited_log::RateLimitedLog;
 use crate::sink::Sink;
 
-/// A listener, whose connections share its context.
+/// A listener. Its connections share its context.
 #[derive(Debug)]
 pub(crate) struct Listener<S> {
     pub(crate) address: Address,
     pub(crate) context: Arc<ConnectionContext<S>>,
     pub(crate) admission: Admission,
     pub(crate) log: Arc<RateLimitedLog>,
-    /// `None` for streams, and if the system does not count drops.
+    /// `None` for streams, and if the system does not count dropped datagrams.
     pub(crate) drop_counter: Option<DropCounter>,
-    /// Set once the sink takes no more.
+    /// Set after the sink has stopped.
     pub(crate) stopped: watch::Sender<Option<StopReason>>,
 }
 
 /// The limits of new connections, which all listeners share.
 #[derive(Debug, Clone)]
 pub(crate) struct Admission {
-    /// How long a TLS handshake may take.
+    /// The time limit of a TLS handshake.
     pub(crate) handshake: Duration,
     pub(crate) limit: ConnectionLimit,
     pub(crate) origin: LimitOrigin,
@@ -56,7 +56,7 @@ impl BoundSocket {
         })
     }
 
-    /// Where it listens. Port 0 is replaced by the port that was free.
+    /// Returns the bound address. Port 0 is replaced by the assigned port.
     pub(crate) fn address(&self) -> &Address {
         match self {
             Self::Stream(listener) => listener.address(),
@@ -73,7 +73,7 @@ impl BoundSocket {
 }
 
 impl<S: Sink> Listener<S> {
-    /// Serves the socket until the sink takes no more.
+    /// Serves the socket until the sink stops.
     pub(crate) async fn run(self: Arc<Self>, socket: BoundSocket) {
         let mut connections = JoinSet::new();
         tokio::select! {
@@ -101,7 +101,7 @@ impl<S: Sink> Listener<S> {
         }
     }
 
-    /// Ends the sink and every task of the listener, unless that has happened.
+    /// Ends the sink and every task of the listener, unless they have been stopped already.
     pub(crate) fn stop(&self, why: StopReason) {
         let is_first = self.stopped.send_if_modified(|stopped| {
             let is_first = stopped.is_none();
@@ -113,7 +113,7 @@ impl<S: Sink> Listener<S> {
         }
     }
 
-    /// Waits until the sink takes no more.
+    /// Waits until the sink has stopped.
     async fn wait_stopped(&self) {
         // The sender lives in `self`, so this cannot fail.
         let _ = self.stopped.subscribe().wait_for(Option::is_some).await;
@@ -127,7 +127,7 @@ impl<S: Sink> Listener<S> {
         self.log.report(Some(&self.name()), event);
     }
 
-    /// Reports the end of a connection that has received so many bytes.
+    /// Reports the end of a connection, with the number of bytes that it has received.
     pub(crate) fn report_end(&self, event: Event, received_bytes: u64) {
         self.log.report_with_bytes(Some(&self.name()), event, Some(received_bytes));
     }

@@ -1,4 +1,4 @@
-//! Reusable buffers to read into. Their number bounds the memory of a listener.
+//! Reusable read buffers. Their number bounds the memory of a listener.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 pub(crate) struct ChunkPool {
     chunk_bytes: usize,
     permits: Arc<Semaphore>,
-    /// Returned buffers. Fresh memory costs a page fault every 4 KiB.
+    /// Returned buffers. They are reused because new memory costs a page fault for every 4 KiB.
     spare: Mutex<Vec<Vec<u8>>>,
     spare_max: usize,
 }
@@ -20,9 +20,9 @@ pub(crate) struct Chunk {
     /// Initialised to its whole length; the received bytes are `buffer[..filled]`.
     pub(crate) buffer: Vec<u8>,
     pub(crate) filled: usize,
-    /// Datagrams in it.
+    /// The number of datagrams in it.
     pub(crate) datagrams: u64,
-    /// Those of them that were cut because they were too long.
+    /// The number of those datagrams that were truncated because they were too long.
     pub(crate) datagrams_cut: u64,
     pool: Arc<ChunkPool>,
     _permit: Option<OwnedSemaphorePermit>,
@@ -38,14 +38,14 @@ impl ChunkPool {
         })
     }
 
-    /// Waits for a free buffer.
+    /// Waits for a free buffer and takes it.
     pub(crate) async fn take(self: &Arc<Self>) -> Chunk {
         // The semaphore is never closed.
         let permit = self.permits.clone().acquire_owned().await.ok();
         self.chunk(permit)
     }
 
-    /// A buffer that does not count against the limit; the caller has a limit of its own.
+    /// Takes a buffer that does not count against the limit. The caller has its own limit.
     pub(crate) fn take_unbounded(self: &Arc<Self>) -> Chunk {
         self.chunk(None)
     }
@@ -67,8 +67,8 @@ impl Chunk {
         &self.buffer[..self.filled]
     }
 
-    /// The memory that the chunk takes, in bytes: its buffer, and the chunk itself with its place
-    /// in a queue and the allocator's share, for a sender may send only empty datagrams.
+    /// Returns the memory that the chunk takes, in bytes. A sender may send only empty datagrams,
+    /// so this includes the chunk itself, its queue entry and the allocator's overhead.
     pub(crate) fn memory_bytes(&self) -> usize {
         const OVERHEAD_BYTES: usize = 256;
         self.buffer.len() + OVERHEAD_BYTES

@@ -1,4 +1,4 @@
-//! Memory for the partial lines of all connections together.
+//! The memory budget for the partial lines of all connections together.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +12,7 @@ pub(crate) struct LineMemory {
     bytes_max: usize,
 }
 
-/// The share of one connection. Dropping it returns its bytes.
+/// The share of one connection in the budget. Dropping it returns its bytes.
 #[derive(Debug)]
 pub(crate) struct LineMemoryShare {
     memory: Arc<LineMemory>,

@@ -1,4 +1,4 @@
-//! The memory of a feed: buffers to read into, and partial lines.
+//! The memory of a feed: read buffers and partial lines.
 
 mod chunk_pool;
 mod line_memory;

@@ -1,4 +1,4 @@
-//! A feed into memory, and its senders.
+//! A feed whose sink keeps the lines in memory, and the senders of the tests.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use weir_ingest::StopReason;
 /// The time limit of every wait, for the slowest machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A sink that keeps lines, and takes none while it is paused.
+/// A sink that keeps lines, and accepts none while it is paused.
 #[derive(Debug, Clone)]
 pub(crate) struct MemorySink {
     pub(crate) lines: Arc<Mutex<Vec<u8>>>,
@@ -47,7 +47,7 @@ impl Sink for MemorySink {
     }
 }
 
-/// A feed with one listener, on threads of its own.
+/// A feed with one listener, on its own threads.
 pub(crate) struct TestFeed {
     pub(crate) name: String,
     pub(crate) sink: MemorySink,
@@ -88,7 +88,7 @@ impl TestFeed {
         self.running.as_ref().expect("it runs").counts()[0]
     }
 
-    /// Those who wait to look at a connection.
+    /// The captures that wait to observe a connection.
     pub(crate) fn captures(&self) -> Arc<FeedCaptures> {
         self.running.as_ref().expect("it runs").captures().clone()
     }
@@ -213,7 +213,7 @@ pub(crate) fn framed(lines: &[String], framing: &str) -> Vec<u8> {
     }
 }
 
-/// The lines that a listener should have made of them.
+/// The lines that a listener should produce from them.
 pub(crate) fn expected(lines: &[String], framing: &str) -> Vec<u8> {
     let prefix = if framing == "newline" { "" } else { "<13>" };
     lines.iter().map(|line| format!("{prefix}{line}\n")).collect::<String>().into_bytes()

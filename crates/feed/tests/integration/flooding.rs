@@ -11,7 +11,7 @@ use weir_feed::FeedOptions;
 const LINE: &[u8] = b"192.0.2.1 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 200 10\n";
 const FLOOD_LINES: usize = 700_000;
 
-/// Sends the flood; counts the bytes that the kernel has taken.
+/// Sends the flood, and counts the bytes that the kernel has accepted.
 fn flood(mut stream: Box<dyn Write + Send>, sent: &AtomicU64) -> std::io::Result<()> {
     let block = LINE.repeat(1_000);
     for _ in 0..FLOOD_LINES / 1_000 {

@@ -1,4 +1,4 @@
-//! Looking at a connection: its reads, and what becomes of them.
+//! Observations of a connection: its reads, its waits and its writes to the sink.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use weir_observe::glass::{Observation, Sight};
 
 use crate::common::{PATIENCE, TestFeed};
 
-/// What a wait for so long sees.
+/// Waits for an observation for at most this long.
 fn sight(feed: &TestFeed, patience: Duration, meanwhile: impl FnOnce()) -> Observation {
     let capture = feed.captures().arm(None).expect("nobody else waits");
     meanwhile();
@@ -18,7 +18,7 @@ fn sight(feed: &TestFeed, patience: Duration, meanwhile: impl FnOnce()) -> Obser
     }
 }
 
-/// The number, the bytes and the time of the steps of one name.
+/// Returns the number, the bytes and the time of the steps with one name.
 fn sum(observation: &Observation, name: &str) -> (u64, u64, Duration) {
     let total = observation.totals.iter().find(|total| total.name == name);
     total.map_or((0, 0, Duration::ZERO), |total| {

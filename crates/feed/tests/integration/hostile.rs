@@ -184,7 +184,7 @@ fn split_lines_are_joined_for_each_connection() {
     feed.wait("a line", |feed| feed.line_count() == 1);
     second.write_all(PARTS[1].as_bytes()).expect("it is read");
     feed.wait("two lines", |feed| feed.line_count() == 2);
-    // A part that nothing follows is passed on when its sender closes the connection.
+    // The last part has no successor; it is written when its sender closes the connection.
     first.write_all(PARTS[0].as_bytes()).expect("it is read");
     drop(first);
     feed.wait("three lines", |feed| feed.line_count() == 3);

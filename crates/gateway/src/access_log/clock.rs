@@ -1,4 +1,4 @@
-//! Times as text. Thousands of lines have the same second, so its text is kept.
+//! Formats timestamps. Thousands of lines share a second, so the text of the last second is cached.
 
 use weir_core::{Timestamp, format_rfc3339};
 
@@ -6,10 +6,10 @@ const SECOND_NS: i64 = 1_000_000_000;
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/// Writes times in UTC.
+/// Formats timestamps in UTC, with a cache of the last second.
 #[derive(Debug, Default)]
 pub(super) struct Clock {
-    /// The last second, and its texts.
+    /// The second since 1970 whose texts are cached.
     second: Option<i64>,
     /// `2025-12-17T09:03:01`.
     rfc3339: String,
@@ -18,15 +18,15 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// Appends a time in the form of the common log format, whose unit is the second.
+    /// Appends a time in the common log format, truncated to seconds.
     pub(super) fn push_common(&mut self, line: &mut Vec<u8>, time: Timestamp) {
-        self.turn_to(time.unix_ns.div_euclid(SECOND_NS));
+        self.set_second(time.unix_ns.div_euclid(SECOND_NS));
         line.extend_from_slice(self.common.as_bytes());
     }
 
-    /// Appends a time in the form of RFC 3339, in nanoseconds.
+    /// Appends a time as in RFC 3339, with nanoseconds.
     pub(super) fn push_rfc3339(&mut self, line: &mut Vec<u8>, time: Timestamp) {
-        self.turn_to(time.unix_ns.div_euclid(SECOND_NS));
+        self.set_second(time.unix_ns.div_euclid(SECOND_NS));
         line.extend_from_slice(self.rfc3339.as_bytes());
         line.push(b'.');
         let mut rest = time.unix_ns.rem_euclid(SECOND_NS);
@@ -39,19 +39,19 @@ impl Clock {
         line.push(b'Z');
     }
 
-    fn turn_to(&mut self, second: i64) {
+    fn set_second(&mut self, second: i64) {
         if self.second == Some(second) {
             return;
         }
         self.second = Some(second);
         let time = Timestamp { unix_ns: second.saturating_mul(SECOND_NS), offset_s: 0 };
         self.rfc3339 = format_rfc3339(time).trim_end_matches('Z').to_owned();
-        self.common = common(&self.rfc3339).unwrap_or_default();
+        self.common = common_log_time(&self.rfc3339).unwrap_or_default();
     }
 }
 
-/// The form of the common log format of `2025-12-17T09:03:01`.
-fn common(rfc3339: &str) -> Option<String> {
+/// Converts `2025-12-17T09:03:01` to the common log format.
+fn common_log_time(rfc3339: &str) -> Option<String> {
     let (date, time) = rfc3339.split_once('T')?;
     let (year, month_and_day) = date.split_once('-')?;
     let (month, day) = month_and_day.split_once('-')?;

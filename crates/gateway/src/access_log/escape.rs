@@ -1,9 +1,9 @@
-//! Values that strangers choose, in a form that cannot be mistaken for the rest of a line.
+//! Escapes values that clients choose, so that they cannot forge other parts of a line.
 //!
 //! Source: nginx, `ngx_http_log_escape` and `ngx_escape_json`.
 
 /// Appends a value as nginx does by default: quotes, backslashes, control characters and bytes beyond ASCII
-/// are `\xHH`.
+/// become `\xHH`.
 pub(super) fn push_escaped(line: &mut Vec<u8>, value: &[u8]) {
     for &byte in value {
         match byte {
@@ -13,7 +13,7 @@ pub(super) fn push_escaped(line: &mut Vec<u8>, value: &[u8]) {
     }
 }
 
-/// Appends a value that stands between spaces: a space is `\x20` in it.
+/// Appends a value that is delimited by spaces: a space in it becomes `\x20`.
 pub(super) fn push_word(line: &mut Vec<u8>, value: &[u8]) {
     for (index, part) in value.split(|byte| *byte == b' ').enumerate() {
         if index > 0 {
@@ -23,8 +23,7 @@ pub(super) fn push_word(line: &mut Vec<u8>, value: &[u8]) {
     }
 }
 
-/// Appends a value of a JSON string as nginx does with `escape=json`. Bytes that are not UTF-8 stay as they
-/// are.
+/// Appends the content of a JSON string as nginx does with `escape=json`. Bytes that are not UTF-8 are kept.
 pub(super) fn push_json(line: &mut Vec<u8>, value: &[u8]) {
     for &byte in value {
         match byte {

@@ -1,20 +1,21 @@
-//! A record as a line.
+//! Formats a record as a line of the access log.
 //!
-//! Both forms are read back by Weir with the same fields, values and counts:
+//! Weir reads both formats back with the same fields, values and counts:
 //!
 //! ```text
 //! 192.0.2.7 - user [17/Dec/2025:09:03:01 +0000] "GET /a?b HTTP/1.1" 200 512 "referer" "agent"
 //! {"time":"2025-12-17T09:03:01.250000001Z","remote_addr":"192.0.2.7","request_uri":"/a?b",...}
 //! ```
 //!
-//! In the combined form `-` is an absent value, so a value that is a dash is written as `\x2D`.
+//! In the combined format `-` stands for an absent value, so a value that is a dash is written as `\x2D`.
 
 use weir_core::{Field, Record, push_decimal, push_seconds};
 
 use super::clock::Clock;
 use super::escape::{push_escaped, push_json, push_word};
 
-/// The texts of a JSON line after the time, by their names in nginx. The path is that of the whole target.
+/// The string members of a JSON line after the time, by their names in nginx. [`Field::Path`] is written with
+/// its query.
 const TEXTS: [(&str, Field); 9] = [
     ("remote_addr", Field::Client),
     ("remote_user", Field::User),
@@ -27,7 +28,7 @@ const TEXTS: [(&str, Field); 9] = [
     ("http_user_agent", Field::UserAgent),
 ];
 
-/// The durations of a JSON line in seconds, by their names in nginx if they have one there.
+/// The durations of a JSON line in seconds, by their names in nginx if nginx has them.
 const DURATIONS: [(&str, Field); 6] = [
     ("request_time", Field::RequestTime),
     ("upstream_response_time", Field::UpstreamTime),
@@ -41,7 +42,7 @@ const DURATIONS: [(&str, Field); 6] = [
 pub(super) fn push_combined(line: &mut Vec<u8>, record: &Record<'_>, clock: &mut Clock) {
     push_value(line, record.text(Field::Client), push_word);
     line.extend_from_slice(b" - ");
-    // An empty value cannot be seen between two spaces.
+    // An empty value would be invisible between two spaces.
     let user = record.text(Field::User).filter(|user| !user.is_empty());
     push_value(line, user, push_word);
     line.extend_from_slice(b" [");
@@ -66,7 +67,8 @@ pub(super) fn push_combined(line: &mut Vec<u8>, record: &Record<'_>, clock: &mut
     line.push(b'\n');
 }
 
-/// Appends a JSON object with all fields of the record; `extra_fields` are the names of its own.
+/// Appends a JSON object with all fields of the record. `extra_fields` names the record's extra fields, in
+/// their order.
 pub(super) fn push_object(
     line: &mut Vec<u8>,
     record: &Record<'_>,
@@ -122,7 +124,7 @@ fn push_target(line: &mut Vec<u8>, record: &Record<'_>, push: fn(&mut Vec<u8>, &
     }
 }
 
-/// Appends a value, or a dash for none.
+/// Appends a value, or a dash if there is none.
 fn push_value(line: &mut Vec<u8>, value: Option<&[u8]>, push: fn(&mut Vec<u8>, &[u8])) {
     match value {
         None => line.push(b'-'),

@@ -1,14 +1,14 @@
-//! The access log: a line for each request in a file, beside the picture.
+//! The access log: a file with one line for each request.
 //!
-//! Requests never wait for the disk. A line is written into memory, and a thread of its own writes what has
-//! gathered, in blocks and at the latest after half a second. If the disk cannot keep up, lines beyond
-//! 16 MiB are dropped and counted.
+//! Requests never wait for the disk. Lines are buffered in memory, and a dedicated thread writes them in
+//! blocks, at the latest after half a second. If the disk cannot keep up, lines beyond 16 MiB are dropped and
+//! counted.
 //!
 //! | step | file |
 //! |---|---|
-//! | a record becomes a line | `line.rs`, `escape.rs`, `clock.rs` |
-//! | lines gather, and what else there is to do in their order | `queue.rs` |
-//! | they are written to a file | `writer.rs` |
+//! | format a record as a line | `line.rs`, `escape.rs`, `clock.rs` |
+//! | buffer lines and file changes in their order | `queue.rs` |
+//! | write lines to a file | `writer.rs` |
 
 mod clock;
 mod escape;
@@ -36,7 +36,7 @@ const FLUSH_TIME_MAX: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct AccessLog {
     queue: Arc<Queue>,
-    /// What the file is; and whether the thread runs, which is begun with the first file.
+    /// The present file, and whether the writer thread runs. It starts with the first file.
     state: Mutex<State>,
 }
 
@@ -51,7 +51,8 @@ struct State {
 pub struct AccessLogError(String);
 
 impl AccessLog {
-    /// A log that is off. `extra_fields` are the names of the records' own fields, which the JSON form has too.
+    /// Creates a log that is off. `extra_fields` names the records' extra fields, which the JSON format
+    /// includes.
     pub(crate) fn new(extra_fields: &'static [&'static str], notices: Notices) -> Self {
         Self { queue: Arc::new(Queue::new(extra_fields, notices)), state: Mutex::default() }
     }
@@ -65,36 +66,36 @@ impl AccessLog {
         }
     }
 
-    /// The number of lines that are missing in the file, because the disk was too slow or refused them.
+    /// The number of lines missing from the file because the disk was too slow or a write failed.
     pub fn lost(&self) -> u64 {
         self.queue.lost()
     }
 
-    /// Writes all following lines as `config` says: to another file, in another form, or nowhere. The lines
-    /// before go where they would have gone.
+    /// Changes the file and format of all following lines; `None` turns the log off. Earlier lines still go
+    /// to the previous file.
     ///
     /// # Errors
-    /// If the file cannot be opened for appending. Then nothing changes.
+    /// If the file cannot be opened for appending. Nothing changes then.
     pub fn set(&self, config: Option<&AccessLogConfig>) -> Result<(), AccessLogError> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.config.as_ref() == config {
             return Ok(());
         }
-        self.turn(&mut state, config)
+        self.change_file(&mut state, config)
     }
 
-    /// Opens the file anew, after it was renamed: the lines so far go to the renamed one, all others to a new
-    /// file of its name.
+    /// Reopens the file by its name, after log rotation has renamed it. Earlier lines go to the renamed file,
+    /// all others to the new one.
     ///
     /// # Errors
-    /// If the file cannot be opened for appending. Then the log goes on with the renamed file.
+    /// If the file cannot be opened for appending. The log then continues in the renamed file.
     pub fn reopen(&self) -> Result<(), AccessLogError> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let config = state.config.clone();
-        self.turn(&mut state, config.as_ref())
+        self.change_file(&mut state, config.as_ref())
     }
 
-    fn turn(
+    fn change_file(
         &self,
         state: &mut State,
         config: Option<&AccessLogConfig>,
@@ -104,16 +105,17 @@ impl AccessLog {
             let writer = Writer::new(self.queue.clone());
             let thread = std::thread::Builder::new().name("access-log".to_owned());
             let started = thread.spawn(move || writer.run());
-            started
-                .map_err(|error| AccessLogError(format!("no thread can be started: {error}")))?;
+            started.map_err(|error| {
+                AccessLogError(format!("the writer thread cannot be started: {error}"))
+            })?;
             state.has_writer = true;
         }
-        self.queue.turn_to(file, config.map(|config| config.format));
+        self.queue.set_file(file, config.map(|config| config.format));
         state.config = config.cloned();
         Ok(())
     }
 
-    /// Waits until the lines so far are in the file, or for a few seconds.
+    /// Waits until all lines so far are in the file, for at most 5 s.
     pub fn flush(&self) {
         self.queue.flush(FLUSH_TIME_MAX);
     }

@@ -1,4 +1,4 @@
-//! Lines that wait for the thread that writes them.
+//! The queue between requests and the writer thread.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -12,27 +12,27 @@ use super::settings::AccessLogFormat;
 use super::writer::LogFile;
 use crate::notices::{Notice, Notices};
 
-/// How long lines wait for others.
+/// The longest time that a line waits before it is written.
 const INTERVAL: Duration = Duration::from_millis(500);
 
-/// Waiting lines that are written before the end of the interval.
+/// This many waiting bytes are written before the interval ends.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// Lines beyond this are dropped and counted: requests must not wait for the disk.
+/// Lines beyond this many waiting bytes are dropped and counted: requests must not wait for the disk.
 const WAITING_BYTES_MAX: usize = 16 << 20;
 
-/// What requests and the writing thread share.
+/// The state that requests and the writer thread share.
 #[derive(Debug)]
 pub(super) struct Queue {
-    /// Whether there is a file. Read for each request, so that a log that is off costs no lock.
+    /// Whether there is a file. It is read for each request, so that a disabled log costs no lock.
     is_on: AtomicBool,
     lost: AtomicU64,
     notices: Notices,
     extra_fields: &'static [&'static str],
     waiting: Mutex<Waiting>,
-    /// There is something to do for the thread.
+    /// Signalled when the thread has work.
     work: Condvar,
-    /// The thread has done what it took.
+    /// Signalled when the thread has finished the tasks it took.
     done: Condvar,
 }
 
@@ -40,28 +40,28 @@ pub(super) struct Queue {
 struct Waiting {
     format: Option<AccessLogFormat>,
     clock: Clock,
-    /// The lines since the last task.
+    /// The lines added since the last task.
     lines: Vec<u8>,
-    /// What has to be done before these lines are written.
+    /// The tasks that come before these lines.
     tasks: Vec<Task>,
-    /// Bytes of the tasks, also of those that the thread is about.
+    /// Bytes of the tasks, including those that the thread has taken.
     task_bytes: usize,
-    /// Steps that were added, taken by the thread, and done by it. A line is a step, and so is a file.
-    added: u64,
-    taken: u64,
-    finished: u64,
-    /// Somebody waits for the lines so far.
+    /// Counts of steps added, taken by the thread, and finished by it. A step is a line or a file change.
+    steps_added: u64,
+    steps_taken: u64,
+    steps_finished: u64,
+    /// Whether a [`flush`](Queue::flush) is waiting.
     is_urgent: bool,
     has_ended: bool,
 }
 
-/// A step of the thread.
+/// A task of the writer thread.
 #[derive(Debug)]
 pub(super) enum Task {
-    /// Lines for the present file.
+    /// Writes lines to the present file.
     Write(Vec<u8>),
-    /// The file of the lines from now on; none if the log is off.
-    Use(Option<LogFile>),
+    /// Changes the file of the following lines; `None` turns the log off.
+    SetFile(Option<LogFile>),
 }
 
 impl Queue {
@@ -82,7 +82,7 @@ impl Queue {
         self.is_on.load(Ordering::Relaxed)
     }
 
-    /// The number of lines that are in no file.
+    /// The number of lines that were not written.
     pub(super) fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
@@ -105,35 +105,35 @@ impl Queue {
                 push_object(&mut waiting.lines, record, self.extra_fields, &mut waiting.clock);
             }
         }
-        waiting.added += 1;
+        waiting.steps_added += 1;
         if before < BLOCK_BYTES && waiting.lines.len() >= BLOCK_BYTES {
             drop(locked);
             self.work.notify_one();
         }
     }
 
-    /// Uses another file for the lines from now on.
-    pub(super) fn turn_to(&self, file: Option<LogFile>, format: Option<AccessLogFormat>) {
+    /// Uses another file for the following lines.
+    pub(super) fn set_file(&self, file: Option<LogFile>, format: Option<AccessLogFormat>) {
         let mut waiting = self.lock();
         waiting.seal_lines();
-        waiting.tasks.push(Task::Use(file));
+        waiting.tasks.push(Task::SetFile(file));
         waiting.format = format;
-        waiting.added += 1;
+        waiting.steps_added += 1;
         self.is_on.store(format.is_some(), Ordering::Relaxed);
         drop(waiting);
         self.work.notify_one();
     }
 
-    /// Notes lines that are in no file.
+    /// Counts lines that were not written, and reports them.
     pub(super) fn note_lost(&self, lines: u64, reason: &str) {
         let lost = self.lost.fetch_add(lines, Ordering::Relaxed) + lines;
-        self.notices.say("access log", || Notice {
+        self.notices.report("access log", || Notice {
             lines_lost: Some(lost),
             ..Notice::new(format!("{lost} lines are missing in the access log so far: {reason}"))
         });
     }
 
-    /// Waits for tasks. Returns `None` at the end.
+    /// Waits for tasks. Returns `None` after the queue has ended and is empty.
     pub(super) fn take(&self) -> Option<Vec<Task>> {
         let mut waiting = self.lock();
         let deadline = Instant::now() + INTERVAL;
@@ -149,33 +149,33 @@ impl Queue {
         if waiting.has_ended && waiting.tasks.is_empty() {
             return None;
         }
-        waiting.taken = waiting.added;
+        waiting.steps_taken = waiting.steps_added;
         waiting.is_urgent = false;
         Some(std::mem::take(&mut waiting.tasks))
     }
 
-    /// The tasks that were taken are done.
+    /// Marks the tasks that were taken as finished.
     pub(super) fn finish(&self) {
         let mut waiting = self.lock();
-        waiting.finished = waiting.taken;
-        // What came meanwhile is in `lines`, or in tasks that are counted anew.
+        waiting.steps_finished = waiting.steps_taken;
+        // Later lines are in `lines`, or in tasks that are counted again here.
         waiting.task_bytes = waiting.tasks.iter().map(Task::bytes).sum();
         drop(waiting);
         self.done.notify_all();
     }
 
-    /// The thread shall end when it has done everything.
+    /// Ends the thread after it has finished all tasks.
     pub(super) fn end(&self) {
         self.lock().has_ended = true;
         self.work.notify_one();
     }
 
-    /// Waits until everything so far is done, for at most this time.
+    /// Waits until all steps so far are finished, for at most `time_max`.
     pub(super) fn flush(&self, time_max: Duration) {
         let deadline = Instant::now() + time_max;
         let mut waiting = self.lock();
-        let goal = waiting.added;
-        while waiting.finished < goal {
+        let goal = waiting.steps_added;
+        while waiting.steps_finished < goal {
             waiting.is_urgent = true;
             self.work.notify_one();
             let left = deadline.saturating_duration_since(Instant::now());
@@ -193,7 +193,7 @@ impl Queue {
 }
 
 impl Waiting {
-    /// Whether there is something that must not wait.
+    /// Whether there is work that must not wait for the interval.
     fn is_due(&self) -> bool {
         self.has_ended
             || self.is_urgent
@@ -201,7 +201,7 @@ impl Waiting {
             || self.lines.len() >= BLOCK_BYTES
     }
 
-    /// Makes a task of the lines.
+    /// Turns the buffered lines into a task.
     fn seal_lines(&mut self) {
         if !self.lines.is_empty() {
             let room = self.lines.len().min(2 * BLOCK_BYTES);
@@ -216,7 +216,7 @@ impl Task {
     fn bytes(&self) -> usize {
         match self {
             Self::Write(lines) => lines.len(),
-            Self::Use(_) => 0,
+            Self::SetFile(_) => 0,
         }
     }
 }

@@ -1,17 +1,17 @@
-//! An access log as a person describes it.
+//! The settings of the access log.
 
 use std::path::PathBuf;
 
-/// Where the access log is, and its form.
+/// The file and format of the access log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessLogConfig {
-    /// The file. Lines are added at its end.
+    /// The file. Lines are appended.
     pub file: PathBuf,
-    /// The form of the lines.
+    /// The format of the lines.
     pub format: AccessLogFormat,
 }
 
-/// The form of the lines.
+/// The format of the lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccessLogFormat {
     /// Apache's combined log format, in which times are whole seconds.

@@ -8,22 +8,22 @@ use std::sync::Arc;
 use super::queue::{Queue, Task};
 use super::{AccessLogConfig, AccessLogError};
 
-/// Who may read a log that did not exist: it is about persons.
+/// The mode of a new log file. It holds personal data, so others may not read it.
 #[cfg(unix)]
 const MODE: u32 = 0o640;
 
-/// Does the tasks of a queue.
+/// Executes the tasks of a queue.
 #[derive(Debug)]
 pub(super) struct Writer {
     queue: Arc<Queue>,
     file: Option<LogFile>,
 }
 
-/// The file of a log.
+/// An open log file.
 #[derive(Debug)]
 pub(super) struct LogFile {
     file: File,
-    /// Whether its last line has no end, because the disk was full.
+    /// Whether its last line is incomplete, for example because the disk was full.
     is_torn: bool,
 }
 
@@ -32,12 +32,12 @@ impl Writer {
         Self { queue, file: None }
     }
 
-    /// Works until the queue ends.
+    /// Runs until the queue ends.
     pub(super) fn run(mut self) {
         while let Some(tasks) = self.queue.take() {
             for task in tasks {
                 match task {
-                    Task::Use(file) => self.file = file,
+                    Task::SetFile(file) => self.file = file,
                     Task::Write(lines) => self.write(&lines),
                 }
             }
@@ -57,10 +57,10 @@ impl Writer {
 }
 
 impl LogFile {
-    /// Opens the file of a configuration, whose lines stay.
+    /// Opens the file of a configuration and keeps its lines.
     ///
     /// # Errors
-    /// If it cannot be opened for appending.
+    /// If the file cannot be opened for appending, or is a pipe.
     pub(super) fn open(config: &AccessLogConfig) -> Result<Self, AccessLogError> {
         let path = &config.file;
         let cannot = |why: &dyn std::fmt::Display| {
@@ -80,7 +80,7 @@ impl LogFile {
     /// Writes lines.
     ///
     /// # Errors
-    /// If the disk refuses them; with the number of bytes that it took.
+    /// If a write fails, with the number of bytes written before it.
     fn write(&mut self, lines: &[u8]) -> Result<(), (usize, io::Error)> {
         if self.is_torn {
             self.file.write_all(b"\n").map_err(|error| (0, error))?;

@@ -1,5 +1,6 @@
-//! The choice of a server: the less loaded of two that are picked at random ("power of two choices",
-//! Mitzenmacher 2001), which avoids both the herd of "least loaded of all" and the blindness of turns.
+//! Chooses a server: the less loaded of two picked at random ("power of two choices", Mitzenmacher 2001).
+//! Unlike "least loaded of all", it does not send a herd to one server, and unlike round robin, it sees the
+//! load.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -10,8 +11,8 @@ thread_local! {
     static RANDOM: Cell<u64> = const { Cell::new(0x9e37_79b9_7f4a_7c15) };
 }
 
-/// Chooses among the servers that are well. If none is, any may get the request: a guess is better than a
-/// certain error. A server that was `tried` is only chosen if there is no other.
+/// Chooses among the healthy servers. If none is healthy, any server may get the request: a guess is better
+/// than a certain error. The server `tried` is chosen only if there is no other.
 pub(super) fn choose<'a>(
     instances: &'a [Arc<Instance>],
     tried: Option<&Arc<Instance>>,
@@ -20,8 +21,8 @@ pub(super) fn choose<'a>(
         return Some(instance);
     }
     let is_untried = |instance: &&Arc<Instance>| !tried.is_some_and(|it| Arc::ptr_eq(it, instance));
-    let well = instances.iter().filter(is_untried).filter(|instance| instance.is_available());
-    if let Some(instance) = less_loaded(well) {
+    let healthy = instances.iter().filter(is_untried).filter(|instance| instance.is_available());
+    if let Some(instance) = less_loaded(healthy) {
         return Some(instance);
     }
     less_loaded(instances.iter().filter(is_untried)).or_else(|| instances.first())
@@ -41,8 +42,8 @@ fn less_loaded<'a>(
     Some(if second.load() < first.load() { second } else { first })
 }
 
-/// A number below `count`, from a xorshift generator (Marsaglia 2003) for each thread. It decides nothing
-/// that an attacker could want to know.
+/// Returns a random number below `count`, from a xorshift generator (Marsaglia 2003) for each thread. Nothing
+/// secret depends on it.
 fn below(count: usize) -> usize {
     RANDOM.with(|random| {
         let mut state = random.get();

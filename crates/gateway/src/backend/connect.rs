@@ -17,13 +17,14 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use super::connection::{BACKEND_CONNECTION, Connection, Driver};
 use crate::config::{BackendConfig, Origin};
 use crate::fetch::{TrustError, client_config};
+use crate::tls_error::ConnectionFault;
 
-/// How often an HTTP/2 connection in use is asked for a sign of life, and how long it may take for one: a
-/// connection that died without a word would hold up all requests on it.
+/// How often an HTTP/2 connection in use is pinged, and how long the reply may take. Without pings, a
+/// connection that died silently would hold up all requests on it.
 const PING_INTERVAL: Duration = Duration::from_secs(10);
 const PING_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What is needed to connect to one server.
+/// Connects to one server.
 #[derive(Debug)]
 pub(crate) struct Connector {
     origin: Origin,
@@ -32,19 +33,19 @@ pub(crate) struct Connector {
     tls: Option<Tls>,
 }
 
-/// TLS as a client of the servers of a backend; or why there is none, which was said when the configuration
-/// was read. Its authorities are read once. Copies share them.
+/// The TLS client configuration of a backend, or the error that prevents TLS, which was reported when the
+/// configuration was read. Certificate authorities are read once, and clones share them.
 #[derive(Debug, Clone)]
 pub(crate) struct TlsClient(Arc<Result<Arc<ClientConfig>, TrustError>>);
 
 impl TlsClient {
-    /// The one that a backend needs, if any of its servers speaks TLS.
-    pub(crate) fn of(config: &BackendConfig) -> Option<Self> {
+    /// Creates the TLS client of a backend, if any of its servers speaks TLS.
+    pub(crate) fn for_backend(config: &BackendConfig) -> Option<Self> {
         config.instances.iter().any(Origin::is_tls).then(|| Self::new(config))
     }
 
     fn new(config: &BackendConfig) -> Self {
-        let client = client_config(config.ca_file.as_deref()).map(|client| {
+        let client = client_config(config.authorities.as_ref()).map(|client| {
             let protocol = if config.is_http2 { &b"h2"[..] } else { b"http/1.1" };
             let mut client = (*client).clone();
             client.alpn_protocols = vec![protocol.to_vec()];
@@ -53,14 +54,14 @@ impl TlsClient {
         Self(Arc::new(client))
     }
 
-    /// The number of its copies.
+    /// The number of clones.
     #[cfg(test)]
-    pub(crate) fn copies(&self) -> usize {
+    pub(crate) fn clones(&self) -> usize {
         Arc::strong_count(&self.0)
     }
 }
 
-/// What is needed for TLS with one server.
+/// The TLS client and name of one server.
 #[derive(Debug)]
 struct Tls {
     client: TlsClient,
@@ -80,7 +81,7 @@ impl Connector {
         self.is_http2
     }
 
-    /// How long a connection may take.
+    /// How long connecting may take.
     pub(super) fn timeout(&self) -> Duration {
         self.timeout
     }
@@ -105,7 +106,7 @@ impl Connector {
     async fn open(&self) -> Result<Connection, ConnectError> {
         let address = (self.origin.host(), self.origin.port());
         let stream = TcpStream::connect(address).await.map_err(ConnectError::Io)?;
-        // Requests are written whole, so waiting for more to write only delays them.
+        // Requests are written whole, so Nagle's algorithm would only delay them.
         stream.set_nodelay(true).map_err(ConnectError::Io)?;
         match &self.tls {
             None => self.speak(stream).await,
@@ -134,7 +135,7 @@ impl Connector {
         let (sender, connection) = handshake.map_err(ConnectError::Protocol)?;
         let server = self.origin.authority().clone();
         let driver = Driver::new(async move {
-            // Whoever sends a request or reads an answer learns of the error.
+            // The sender of the request or the reader of its answer gets the error.
             let ended = connection.with_upgrades().await;
             tracing::debug!(%server, error = ended.err().map(display), "a connection to a server has ended");
         });
@@ -162,14 +163,16 @@ pub(crate) enum ConnectError {
     Io(io::Error),
     Protocol(hyper::Error),
     Timeout(Duration),
-    /// All connections that it may have are in use.
+    /// All permitted connections to the server are in use.
     Busy(Duration),
 }
 
 impl fmt::Display for ConnectError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Io(error) => write!(formatter, "it cannot be reached: {error}"),
+            Self::Io(error) => {
+                write!(formatter, "it cannot be reached: {}", ConnectionFault(error))
+            }
             Self::Protocol(error) => write!(formatter, "it does not speak HTTP: {error}"),
             Self::Busy(timeout) => {
                 write!(formatter, "none of its connections was free within {timeout:?}")

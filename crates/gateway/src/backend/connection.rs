@@ -14,17 +14,18 @@ use weir_observe::task::TaskKind;
 
 use crate::upload_body::UploadBody;
 
-/// A connection to a server with a task of its own. The others are driven by the connections of clients.
+/// The kind of the tasks that drive connections to servers. All other such connections are driven by the
+/// tasks of client connections.
 pub(super) static BACKEND_CONNECTION: TaskKind = TaskKind::new("backend connection");
 
 /// A request to a server.
 pub(crate) type UpstreamRequest = Request<UploadBody>;
 
-/// A connection that is open.
+/// An open connection.
 ///
-/// One of HTTP/1.1 is driven by whoever uses it: it reads and writes only in [`send`](Self::send) and
-/// [`drive`](Self::drive). A task of its own would have to be woken, and wake the request's task, for each
-/// answer. What cannot be driven by its user has to be [detached](Self::detach).
+/// The task of a request drives its HTTP/1.1 connection: the connection reads and writes only in
+/// [`send`](Self::send) and [`drive`](Self::drive). A separate task would have to be woken, and wake the
+/// request's task, for each answer. A connection that its user cannot drive must be [detached](Self::detach).
 #[derive(Debug)]
 pub(crate) struct Connection {
     sender: Sender,
@@ -38,7 +39,7 @@ pub(super) enum Sender {
     Http2(http2::SendRequest<UploadBody>),
 }
 
-/// The half of a connection that reads and writes. It ends when the connection does.
+/// The future that reads from and writes to a connection. It completes when the connection ends.
 pub(super) struct Driver(Pin<Box<dyn Future<Output = ()> + Send>>);
 
 impl Driver {
@@ -58,7 +59,7 @@ impl Connection {
         Self { sender: Sender::Http1(sender), driver: Some(driver) }
     }
 
-    /// A connection that a task of its own drives.
+    /// Creates a connection that a separate task drives.
     pub(super) fn http2(sender: http2::SendRequest<UploadBody>) -> Self {
         Self { sender: Sender::Http2(sender), driver: None }
     }
@@ -67,7 +68,7 @@ impl Connection {
         matches!(self.sender, Sender::Http2(_))
     }
 
-    /// The same connection for another request, if it carries several at a time.
+    /// Returns the same connection for another request, if it can multiplex requests.
     pub(super) fn share(&self) -> Option<Self> {
         match &self.sender {
             Sender::Http1(_) => None,
@@ -75,7 +76,7 @@ impl Connection {
         }
     }
 
-    /// Whether it can take a request.
+    /// Whether the connection can take a request.
     pub(super) fn is_ready(&self) -> bool {
         match &self.sender {
             Sender::Http1(sender) => sender.is_ready(),
@@ -83,7 +84,7 @@ impl Connection {
         }
     }
 
-    /// Whether it has ended.
+    /// Whether the connection has ended.
     pub(super) fn is_closed(&self) -> bool {
         match &self.sender {
             Sender::Http1(sender) => sender.is_closed(),
@@ -91,24 +92,26 @@ impl Connection {
         }
     }
 
-    /// Reads and writes what can be read and written now. Returns whether it had to be driven.
+    /// Reads and writes as much as possible without waiting. Returns whether the caller drives the
+    /// connection.
     pub(super) fn drive(&mut self, context: &mut Context<'_>) -> bool {
         drive(&mut self.driver, context)
     }
 
-    /// Notices whether the server has closed it, and becomes ready if it can.
-    pub(super) fn look(&mut self) {
+    /// Drives the connection once without waking any task, to notice a close by the server or become ready.
+    pub(super) fn poll_once(&mut self) {
         self.drive(&mut Context::from_waker(Waker::noop()));
     }
 
-    /// Lets a task of its own drive it from now on, under the name of its server.
+    /// Spawns a task, named after the server, that drives the connection from now on.
     pub(super) fn detach(&mut self, server: &Arc<str>) {
         if let Some(Driver(driver)) = self.driver.take() {
             tokio::spawn(BACKEND_CONNECTION.observe_boxed(server.clone(), driver));
         }
     }
 
-    /// Waits until it can take the next request. Returns whether it can. Its own task must drive it.
+    /// Waits until the connection can take the next request. Returns false if it ended. The connection must
+    /// be detached.
     pub(super) async fn ready(&mut self) -> bool {
         match &mut self.sender {
             Sender::Http1(sender) => sender.ready().await.is_ok(),
@@ -116,11 +119,11 @@ impl Connection {
         }
     }
 
-    /// Sends a request, and waits for the head of the answer. It is no `async` method because a request is
-    /// large, and would be a part of the future.
+    /// Sends a request, and waits for the head of the answer. It is not an `async` method because the future
+    /// would then contain the request, which is large.
     ///
     /// # Errors
-    /// If the connection breaks before it. If nothing was sent, the request comes back with the error.
+    /// If the connection breaks before the head arrives. If nothing was sent, the error contains the request.
     pub(super) fn send<'a>(
         &'a mut self,
         request: UpstreamRequest,
@@ -128,32 +131,34 @@ impl Connection {
     ) -> impl Future<Output = Result<Response<Incoming>, TrySendError<UpstreamRequest>>> + 'a {
         let Self { sender, driver } = self;
         let sent = match sender {
-            Sender::Http1(sender) => Sent::Http1(sender.try_send_request(request)),
-            // Few backends speak it, and its future is large.
-            Sender::Http2(sender) => Sent::Http2(Box::pin(sender.try_send_request(request))),
+            Sender::Http1(sender) => PendingAnswer::Http1(sender.try_send_request(request)),
+            // Boxed because the future is large and few backends speak HTTP/2.
+            Sender::Http2(sender) => {
+                PendingAnswer::Http2(Box::pin(sender.try_send_request(request)))
+            }
         };
         async move {
             match sent {
-                Sent::Http1(sent) => {
+                PendingAnswer::Http1(sent) => {
                     let mut sent = pin!(sent);
                     let answered = poll_fn(|context| {
                         drive(driver, context);
                         if let Some(journal) = journal.take() {
-                            // What fits into the buffer of the socket is written at once.
+                            // The first poll has written as much as fits into the socket's buffer.
                             journal.lap("request sent", "");
                         }
                         sent.as_mut().poll(context)
                     });
                     answered.await
                 }
-                Sent::Http2(sent) => sent.await,
+                PendingAnswer::Http2(sent) => sent.await,
             }
         }
     }
 }
 
-/// A request that was handed to a connection of either kind.
-enum Sent<Http1, Http2> {
+/// The pending answer to a request on either kind of connection.
+enum PendingAnswer<Http1, Http2> {
     Http1(Http1),
     Http2(Http2),
 }

@@ -1,66 +1,73 @@
-//! Asks servers whether they are well.
+//! Health checks of servers.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use http_body_util::BodyExt;
 use hyper::header::{HOST, HeaderValue, USER_AGENT};
 use hyper::{Method, Request};
 
 use super::pool::Lease;
-use super::{Backend, Instance};
+use super::{Backend, Instance, NONE_AVAILABLE};
 use crate::notices::{Notice, Notices};
 use crate::upload_body::UploadBody;
 
-/// An answer to a health check that is larger than this is not read to its end.
+/// The answer to a health check is read up to this size.
 const ANSWER_BYTES_MAX: usize = 64 << 10;
 
-/// Asks the servers of a backend for as long as it is in use, and says when one of them changes.
-pub(crate) async fn watch(backend: std::sync::Weak<Backend>, notices: Notices) {
+/// Checks one server of a backend while the backend is in use, and reports each change of its health. Each
+/// server has a task of its own, so that one that does not answer delays no check of the others.
+pub(crate) async fn watch(backend: Weak<Backend>, instance: Arc<Instance>, notices: Notices) {
     loop {
-        let Some(interval) = backend.upgrade().map(|backend| backend.config().health_interval)
-        else {
-            return;
-        };
-        {
+        let interval = {
             let Some(backend) = backend.upgrade() else { return };
             let Some(path) = &backend.config().health else { return };
-            for instance in backend.instances() {
-                let checked = tokio::time::timeout(interval, check(instance, path)).await;
-                let checked = checked.unwrap_or_else(|_| Err(format!("no answer in {interval:?}")));
-                let was_well = instance.note_check(checked.is_ok());
-                if was_well != checked.is_ok() {
-                    say_change(&notices, backend.name(), instance.name(), checked);
-                }
+            let interval = backend.config().health_interval;
+            let checked = tokio::time::timeout(interval, check(&instance, path)).await;
+            let checked = checked.unwrap_or_else(|_| Err(format!("no answer in {interval:?}")));
+            let was_healthy = instance.note_check(checked.is_ok());
+            if was_healthy != checked.is_ok() {
+                report_change(&notices, &backend, &instance, checked);
             }
-        }
+            interval
+        };
         tokio::time::sleep(interval).await;
     }
 }
 
-/// Says that a server is well now, or why it is not. Each of both has its own pause, so that the last is said
-/// even if both follow one another.
-fn say_change(notices: &Notices, backend: &str, server: &str, checked: Result<(), String>) {
-    let subject = format!("{server} of the backend {backend}");
+/// Reports that a server is healthy again, or why it is not. Both notices are rate limited separately, so
+/// that the latest state is reported even if the two alternate.
+fn report_change(
+    notices: &Notices,
+    backend: &Backend,
+    instance: &Instance,
+    checked: Result<(), String>,
+) {
+    let (backend_name, server) = (backend.name(), instance.name());
+    let subject = format!("{server} of the backend {backend_name}");
     let notice = |sentence| Notice {
-        backend: Some(backend.to_owned()),
-        server: Some(server.to_owned()),
+        backend: Some(backend_name.to_string()),
+        server: Some(server.to_string()),
         ..Notice::new(sentence)
     };
     match checked {
-        Ok(()) => notices
-            .say(&format!("well {subject}"), || notice(format!("{subject}: it is well again"))),
-        Err(reason) => notices.say(&format!("not well {subject}"), || {
-            notice(format!(
-                "{subject}: it gets no requests, because its health check failed: {reason}"
-            ))
+        Ok(()) => notices.report(&format!("well {subject}"), || {
+            notice(format!("{subject}: it is healthy again"))
+        }),
+        Err(reason) => notices.report(&format!("not well {subject}"), || {
+            notice(match backend.has_available() {
+                true => format!(
+                    "{subject}: it gets no requests, because its health check failed: {reason}"
+                ),
+                false => format!("{subject}: its health check failed: {reason}; {NONE_AVAILABLE}"),
+            })
         }),
     }
 }
 
-/// Checks that a server answers with a status below 400.
+/// Requests `path` and checks that the status is below 400.
 ///
 /// # Errors
-/// Why it is not well.
+/// Why the server is unhealthy.
 async fn check(instance: &Arc<Instance>, path: &str) -> Result<(), String> {
     let lease = Lease::open(instance).await;
     let mut lease = lease.map_err(|error| error.to_string())?;
@@ -69,7 +76,7 @@ async fn check(instance: &Arc<Instance>, path: &str) -> Result<(), String> {
     let response = lease.send(request, None).await;
     let response = response.map_err(|error| format!("there is no answer: {}", error.error()))?;
     let status = response.status();
-    let is_well = || match status.as_u16() {
+    let is_healthy = || match status.as_u16() {
         ..400 => Ok(()),
         _ => Err(format!("its status is {status}")),
     };
@@ -81,7 +88,7 @@ async fn check(instance: &Arc<Instance>, path: &str) -> Result<(), String> {
             break;
         }
     }
-    is_well()
+    is_healthy()
 }
 
 fn request(instance: &Instance, path: &str, is_http2: bool) -> Option<Request<UploadBody>> {

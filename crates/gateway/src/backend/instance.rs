@@ -8,16 +8,16 @@ use super::connect::{Connector, TlsClient};
 use super::pool::Pool;
 use crate::config::{BackendConfig, Origin};
 
-/// So many failures in a row take a server out of the choice.
-const FAILURES_MAX: u32 = 3;
+/// After this many consecutive failures, a server is ejected: the balancer no longer chooses it.
+pub(super) const FAILURES_MAX: u32 = 3;
 
-/// How long it then stays out, unless a health check says that it is well.
-const REST: Duration = Duration::from_secs(10);
+/// How long an ejection lasts, unless a health check succeeds before.
+pub(super) const EJECTION_TIME: Duration = Duration::from_secs(10);
 
-/// How long a server that has come back gets less than its share, rising from a tenth.
+/// How long a recovered server gets less than its share of requests, rising from a tenth.
 const SLOW_START: Duration = Duration::from_secs(10);
 
-/// One server.
+/// A server of a backend.
 #[derive(Debug)]
 pub(crate) struct Instance {
     origin: Origin,
@@ -28,27 +28,27 @@ pub(crate) struct Instance {
     health: Health,
 }
 
-/// What is known of the health of a server. Times are milliseconds since `begun`.
+/// The health of a server. Times are milliseconds since `started_at`.
 #[derive(Debug)]
 struct Health {
-    begun: Instant,
+    started_at: Instant,
     failures: AtomicU32,
-    /// Until when it rests after failures.
-    rests_until_ms: AtomicU64,
-    /// What the last health check said.
-    is_well: AtomicBool,
-    /// When it came back; 0 if it was never away.
-    back_since_ms: AtomicU64,
+    /// When the ejection after failures ends.
+    ejected_until_ms: AtomicU64,
+    /// The result of the last health check.
+    is_healthy: AtomicBool,
+    /// When the server recovered; 0 if it never failed.
+    recovered_at_ms: AtomicU64,
 }
 
 impl Instance {
     pub(super) fn new(origin: &Origin, config: &BackendConfig, tls: Option<&TlsClient>) -> Self {
         let health = Health {
-            begun: Instant::now(),
+            started_at: Instant::now(),
             failures: AtomicU32::new(0),
-            rests_until_ms: AtomicU64::new(0),
-            is_well: AtomicBool::new(true),
-            back_since_ms: AtomicU64::new(0),
+            ejected_until_ms: AtomicU64::new(0),
+            is_healthy: AtomicBool::new(true),
+            recovered_at_ms: AtomicU64::new(0),
         };
         Self {
             name: origin.authority().as_str().into(),
@@ -59,7 +59,7 @@ impl Instance {
         }
     }
 
-    /// The address, as it is written in records.
+    /// The server's address, as it appears in records.
     pub(crate) fn name(&self) -> &Arc<str> {
         &self.name
     }
@@ -68,13 +68,15 @@ impl Instance {
         &self.origin
     }
 
-    /// Whether requests may go to it.
+    /// Whether the balancer may choose this server: it is healthy and not ejected.
     pub(crate) fn is_available(&self) -> bool {
-        let rests = self.health.now_ms() < self.health.rests_until_ms.load(Ordering::Relaxed);
-        self.health.is_well.load(Ordering::Relaxed) && !rests
+        let is_ejected =
+            self.health.now_ms() < self.health.ejected_until_ms.load(Ordering::Relaxed);
+        self.health.is_healthy.load(Ordering::Relaxed) && !is_ejected
     }
 
-    /// The requests in flight by the share that it should have. A server that has come back weighs more.
+    /// The number of requests in flight, including the next one, divided by the server's share. A recovering
+    /// server counts as more loaded.
     pub(super) fn load(&self) -> f64 {
         (self.in_flight.load(Ordering::Relaxed) + 1) as f64 / self.health.share()
     }
@@ -84,55 +86,52 @@ impl Instance {
         self.in_flight.load(Ordering::Relaxed)
     }
 
-    /// Notes that it answered.
+    /// Notes that the server answered.
     pub(crate) fn note_success(&self) {
         if self.health.failures.load(Ordering::Relaxed) > 0 {
             self.health.failures.store(0, Ordering::Relaxed);
         }
     }
 
-    /// Notes that it refused a connection, broke one, or did not answer in time.
-    pub(crate) fn note_failure(&self) {
+    /// Notes a failure. Returns whether the server is ejected because of this one.
+    pub(super) fn note_failure(&self) -> bool {
         let failures = self.health.failures.fetch_add(1, Ordering::Relaxed) + 1;
-        if failures == FAILURES_MAX {
-            let server = &self.name;
-            tracing::warn!(%server, failures, "a server gets no requests for {REST:?}, because it failed in a row");
-        }
         if failures >= FAILURES_MAX {
             let now = self.health.now_ms();
-            let until = now + REST.as_millis() as u64;
-            self.health.rests_until_ms.store(until, Ordering::Relaxed);
-            self.health.back_since_ms.store(until, Ordering::Relaxed);
+            let until = now + EJECTION_TIME.as_millis() as u64;
+            self.health.ejected_until_ms.store(until, Ordering::Relaxed);
+            self.health.recovered_at_ms.store(until, Ordering::Relaxed);
         }
+        failures == FAILURES_MAX
     }
 
-    /// Notes the answer to a health check. Returns what the one before was.
-    pub(super) fn note_check(&self, is_well: bool) -> bool {
-        let was_well = self.health.is_well.swap(is_well, Ordering::Relaxed);
-        if is_well {
+    /// Notes the result of a health check. Returns the previous result.
+    pub(super) fn note_check(&self, is_healthy: bool) -> bool {
+        let was_healthy = self.health.is_healthy.swap(is_healthy, Ordering::Relaxed);
+        if is_healthy {
             self.health.failures.store(0, Ordering::Relaxed);
-            self.health.rests_until_ms.store(0, Ordering::Relaxed);
+            self.health.ejected_until_ms.store(0, Ordering::Relaxed);
         }
-        if is_well && !was_well {
-            self.health.back_since_ms.store(self.health.now_ms().max(1), Ordering::Relaxed);
+        if is_healthy && !was_healthy {
+            self.health.recovered_at_ms.store(self.health.now_ms().max(1), Ordering::Relaxed);
         }
-        was_well
+        was_healthy
     }
 }
 
 impl Health {
     fn now_ms(&self) -> u64 {
-        self.begun.elapsed().as_millis() as u64
+        self.started_at.elapsed().as_millis() as u64
     }
 
-    /// The share of requests that it should have, from 0.1 to 1.
+    /// The share of requests that the server should get, from 0.1 to 1.
     fn share(&self) -> f64 {
-        let back_since = self.back_since_ms.load(Ordering::Relaxed);
-        if back_since == 0 {
+        let recovered_at = self.recovered_at_ms.load(Ordering::Relaxed);
+        if recovered_at == 0 {
             return 1.0;
         }
-        let back_ms = self.now_ms().saturating_sub(back_since) as f64;
-        (back_ms / SLOW_START.as_millis() as f64).clamp(0.1, 1.0)
+        let since_recovery_ms = self.now_ms().saturating_sub(recovered_at) as f64;
+        (since_recovery_ms / SLOW_START.as_millis() as f64).clamp(0.1, 1.0)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The servers behind the gateway: which of them answers a request, and over which connection.
+//! The servers behind the gateway, their selection and their connections.
 
 mod balance;
 mod connect;
@@ -8,31 +8,37 @@ mod instance;
 mod pool;
 mod retry_budget;
 
+use std::fmt::Display;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::config::{BackendConfig, Timeouts};
 use crate::meter::{BackendMeter, Durations};
+use crate::notices::{Notice, Notices};
 
 pub(crate) use self::connect::{ConnectError, TlsClient};
 pub(crate) use self::connection::UpstreamRequest;
 pub(crate) use self::health::watch;
+use self::instance::{EJECTION_TIME, FAILURES_MAX};
 pub(crate) use self::instance::{Instance, InstanceGuard};
 pub(crate) use self::pool::Lease;
 use self::retry_budget::RetryBudget;
+
+/// The end of a notice about a server if the balancer has none to choose.
+const NONE_AVAILABLE: &str = "no server of the backend is well, so each of them is tried";
 
 /// A group of servers that answer the same requests.
 #[derive(Debug)]
 pub(crate) struct Backend {
     id: BackendId,
     config: BackendConfig,
-    /// Its name and the times of its requests, as records share them.
+    /// The backend's name and request durations, shared with records.
     meter: Arc<BackendMeter>,
     instances: Vec<Arc<Instance>>,
     retries: RetryBudget,
 }
 
-/// Tells backends apart, also one from another with its name that replaced it.
+/// Identifies a backend. A backend that replaces another of the same name has a different id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct BackendId(u64);
 
@@ -45,13 +51,13 @@ impl BackendId {
 
 impl Backend {
     pub(crate) fn new(config: BackendConfig) -> Self {
-        let tls = TlsClient::of(&config);
-        Self::sharing(config, tls.as_ref(), Arc::default())
+        let tls = TlsClient::for_backend(&config);
+        Self::with_shared(config, tls.as_ref(), Arc::default())
     }
 
-    /// Like [`new`](Self::new), with the TLS of another backend whose settings for it are the same, and with
-    /// the times of its requests added to those of others.
-    pub(crate) fn sharing(
+    /// Like [`new`](Self::new), but with the TLS client of a backend with the same TLS settings, and with
+    /// request durations that are shared with other backends.
+    pub(crate) fn with_shared(
         config: BackendConfig,
         tls: Option<&TlsClient>,
         durations: Arc<Durations>,
@@ -74,7 +80,7 @@ impl Backend {
         &self.meter.name
     }
 
-    /// Its name, and the times of its requests.
+    /// The backend's name and request durations, as records share them.
     pub(crate) fn meter(&self) -> &Arc<BackendMeter> {
         &self.meter
     }
@@ -91,17 +97,54 @@ impl Backend {
         &self.instances
     }
 
-    /// Whether a request may be sent once more. In an outage, retries would multiply the load.
+    /// Takes a retry from the budget, and returns whether there was one. In an outage, unlimited retries
+    /// would multiply the load.
     pub(crate) fn may_retry(&self) -> bool {
         self.retries.spend()
     }
 
-    /// Notes a request, which earns a part of a retry.
+    /// Notes a request, which earns a fraction of a retry.
     pub(crate) fn note_request(&self) {
         self.retries.earn();
     }
 
-    /// Chooses a server for a request, other than `tried`; `None` if none is well.
+    /// Whether the balancer has a server to choose. Otherwise it tries all of them.
+    pub(crate) fn has_available(&self) -> bool {
+        self.instances.iter().any(|instance| instance.is_available())
+    }
+
+    /// Notes that a server refused or broke a connection, or did not answer in time. If the server is ejected
+    /// therefore, reports it.
+    pub(crate) fn note_failure(
+        &self,
+        instance: &Instance,
+        reason: &dyn Display,
+        notices: &Notices,
+    ) {
+        if !instance.note_failure() {
+            return;
+        }
+        let (backend, server) = (self.name(), instance.name());
+        let subject = format!("{server} of the backend {backend}");
+        notices.report(&format!("ejected {subject}"), || {
+            let failed = format!("failed {FAILURES_MAX} times in a row: {reason}");
+            let sentence = match self.has_available() {
+                true => {
+                    format!(
+                        "{subject}: it gets no requests for {EJECTION_TIME:?}, because it {failed}"
+                    )
+                }
+                false => format!("{subject}: it {failed}; {NONE_AVAILABLE}"),
+            };
+            Notice {
+                backend: Some(backend.to_string()),
+                server: Some(server.to_string()),
+                ..Notice::new(sentence)
+            }
+        });
+    }
+
+    /// Chooses a server for a request, if possible other than `tried`.
     pub(crate) fn choose(&self, tried: Option<&Arc<Instance>>) -> Option<InstanceGuard> {
         balance::choose(&self.instances, tried).map(|instance| InstanceGuard::new(instance.clone()))
     }

@@ -1,4 +1,4 @@
-//! The idle connections of one server.
+//! The connection pool of one server.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,81 +18,82 @@ use super::connect::{ConnectError, Connector};
 use super::connection::{Connection, UpstreamRequest};
 use super::instance::Instance;
 
-/// Idle connections are kept for less than the 60 s after which many servers close them.
+/// How long an idle connection is kept: less than the 60 s after which many servers close it.
 const IDLE_MAX: Duration = Duration::from_secs(50);
 
-/// Idle connections of one server that are kept.
+/// The number of idle connections kept for one server.
 const IDLE_COUNT_MAX: usize = 256;
 
-/// Threads with idle connections of their own. If there are more, some share theirs, which only costs time.
+/// The number of threads with their own idle list. If there are more threads, some share a list, which only
+/// costs time.
 const THREADS: usize = 64;
 
-/// How long an idle connection that the server has closed stays, unless a request comes across it before.
-const LOOK_INTERVAL: Duration = Duration::from_secs(5);
+/// How often idle connections that the server has closed are removed, unless a request finds them first.
+const CLEANUP_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The connections of one server.
 #[derive(Debug)]
 pub(crate) struct Pool {
     connector: Connector,
-    /// Each thread that serves connections has its own, because a connection to a server wakes its tasks on the
-    /// thread that opened it. The last is for all other threads.
-    idle: Box<[Mutex<IdleConnections>]>,
-    /// Those of all threads.
+    /// One list for each thread that serves connections, because a connection wakes its tasks on the thread
+    /// that opened it. The last list is for all other threads.
+    idle: Box<[Mutex<IdleList>]>,
+    /// The idle connections of all threads.
     idle_count: AtomicUsize,
-    /// The HTTP/1.1 connections that may be in use at a time.
-    places: Arc<Semaphore>,
+    /// One permit for each HTTP/1.1 connection that may be in use.
+    permits: Arc<Semaphore>,
     connections_max: usize,
 }
 
 #[derive(Debug, Default)]
-struct IdleConnections {
-    /// The one that was used last is at the end.
-    queue: VecDeque<Idle>,
-    /// Whether a task looks after them.
-    are_watched: bool,
+struct IdleList {
+    /// The most recently used connection is last.
+    queue: VecDeque<IdleConnection>,
+    /// Whether a task removes closed connections from the queue.
+    has_cleanup_task: bool,
 }
 
-/// What a request gets of the idle connections.
-enum Taken {
-    /// A connection of its own, which may be closed.
-    Whole(Idle),
-    /// One that carries other requests too.
+/// A connection from an idle list.
+enum PooledConnection {
+    /// A connection for one request, which may be closed.
+    Exclusive(IdleConnection),
+    /// An HTTP/2 connection that carries other requests too.
     Shared(Connection),
 }
 
-impl IdleConnections {
-    fn take(&mut self) -> Option<Taken> {
+impl IdleList {
+    fn take(&mut self) -> Option<PooledConnection> {
         let mut last = self.queue.pop_back()?;
         let Some(shared) = last.connection.share().filter(Connection::is_ready) else {
-            return Some(Taken::Whole(last));
+            return Some(PooledConnection::Exclusive(last));
         };
         last.since = Instant::now();
         self.queue.push_back(last);
-        Some(Taken::Shared(shared))
+        Some(PooledConnection::Shared(shared))
     }
 }
 
 #[derive(Debug)]
-struct Idle {
+struct IdleConnection {
     connection: Connection,
     since: Instant,
 }
 
-/// A connection that a request uses.
+/// A connection in use by a request.
 #[derive(Debug)]
 pub(crate) struct Lease {
     connection: Connection,
     instance: Arc<Instance>,
-    /// Whether an earlier request has used it: the server may be closing it just now.
+    /// Whether an earlier request has used the connection: the server may be closing it at this moment.
     pub(crate) is_reused: bool,
-    /// Whether a later request may use it.
+    /// Whether a later request may use the connection.
     is_reusable: bool,
-    /// How long the request waited for a connection to become free.
+    /// How long the request waited for a permit.
     pub(crate) waited: Duration,
-    /// How long it took to connect, if the connection is new.
+    /// How long connecting took, if the connection is new.
     pub(crate) connect_time: Option<Duration>,
     #[expect(dead_code, reason = "free again when it is dropped")]
-    place: Option<OwnedSemaphorePermit>,
+    permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Pool {
@@ -102,52 +103,54 @@ impl Pool {
             connector,
             idle: (0..=THREADS).map(|_| Mutex::default()).collect(),
             idle_count: AtomicUsize::new(0),
-            places: Arc::new(Semaphore::new(connections_max)),
+            permits: Arc::new(Semaphore::new(connections_max)),
             connections_max,
         }
     }
 
-    /// The HTTP/1.1 connections that requests use.
+    /// The number of HTTP/1.1 connections in use.
     pub(crate) fn busy_connections(&self) -> usize {
-        self.connections_max.saturating_sub(self.places.available_permits())
+        self.connections_max.saturating_sub(self.permits.available_permits())
     }
 
-    /// The connections that are kept for the next request.
+    /// The number of idle connections.
     pub(crate) fn idle_connections(&self) -> usize {
         self.idle_count.load(Ordering::Relaxed)
     }
 
-    /// Waits for a connection to become free. Returns how long that took, too.
-    async fn place(&self) -> Result<(Option<OwnedSemaphorePermit>, Duration), ConnectError> {
+    /// Acquires a permit for a connection; HTTP/2 needs none. Also returns the time spent waiting.
+    async fn acquire_permit(
+        &self,
+    ) -> Result<(Option<OwnedSemaphorePermit>, Duration), ConnectError> {
         if self.connector.is_http2() {
             return Ok((None, Duration::ZERO));
         }
-        if let Ok(place) = self.places.clone().try_acquire_owned() {
-            return Ok((Some(place), Duration::ZERO));
+        if let Ok(permit) = self.permits.clone().try_acquire_owned() {
+            return Ok((Some(permit), Duration::ZERO));
         }
-        let (patience, begun) = (self.connector.timeout(), Instant::now());
-        let place = tokio::time::timeout(patience, self.places.clone().acquire_owned());
-        // Most requests need not wait, and those futures are large.
-        match Box::pin(place).await {
-            // The places are never closed.
-            Ok(place) => Ok((place.ok(), begun.elapsed())),
+        let (patience, started_at) = (self.connector.timeout(), Instant::now());
+        let permit = tokio::time::timeout(patience, self.permits.clone().acquire_owned());
+        // Boxed because the future is large and most requests need not wait.
+        match Box::pin(permit).await {
+            // The semaphore is never closed.
+            Ok(permit) => Ok((permit.ok(), started_at.elapsed())),
             Err(_elapsed) => Err(ConnectError::Busy(patience)),
         }
     }
 
-    /// The idle connections of this thread.
-    fn idle(&self) -> MutexGuard<'_, IdleConnections> {
-        let place = connection_thread().map_or(THREADS, |thread| thread % THREADS);
-        lock(&self.idle[place])
+    /// Locks the idle list of this thread.
+    fn idle(&self) -> MutexGuard<'_, IdleList> {
+        let index = connection_thread().map_or(THREADS, |thread| thread % THREADS);
+        lock(&self.idle[index])
     }
 
-    /// An idle connection of this thread that is still open.
+    /// Takes an open idle connection of this thread.
     fn take_idle(&self) -> Option<Connection> {
         self.take_open(&|| self.idle().take())
     }
 
-    /// An idle connection of any thread, if a new one would be one too many: idle ones count too. Who asks has a
-    /// place, and no connection for it yet.
+    /// Takes an idle connection of any thread if a new one would exceed the limit, which includes idle ones.
+    /// The caller holds a permit but no connection yet.
     fn take_instead_of_new(&self) -> Option<Connection> {
         let in_use = self.busy_connections();
         if in_use + self.idle_count.load(Ordering::Relaxed) <= self.connections_max {
@@ -156,24 +159,24 @@ impl Pool {
         self.take_open(&|| self.idle.iter().find_map(|idle| lock(idle).take()))
     }
 
-    /// The first that is still open of the idle connections that a function takes.
-    fn take_open(&self, take: &dyn Fn() -> Option<Taken>) -> Option<Connection> {
+    /// Calls `take` until it returns an open connection or `None`.
+    fn take_open(&self, take: &dyn Fn() -> Option<PooledConnection>) -> Option<Connection> {
         loop {
-            let Idle { mut connection, since } = match take()? {
-                Taken::Whole(idle) => idle,
-                Taken::Shared(connection) => return Some(connection),
+            let IdleConnection { mut connection, since } = match take()? {
+                PooledConnection::Exclusive(idle) => idle,
+                PooledConnection::Shared(connection) => return Some(connection),
             };
             self.idle_count.fetch_sub(1, Ordering::Relaxed);
-            connection.look();
-            // One that has been idle for too long may be closed at this moment.
+            connection.poll_once();
+            // The server may be closing a connection that has been idle for too long.
             if connection.is_ready() && since.elapsed() <= IDLE_MAX {
                 return Some(connection);
             }
         }
     }
 
-    /// Takes the oldest idle connection away: of this thread, or of another one if this has none.
-    fn take_surplus(&self, own: &mut IdleConnections) -> Option<Idle> {
+    /// Removes the oldest idle connection of this thread, or of another thread if this one has none.
+    fn take_surplus(&self, own: &mut IdleList) -> Option<IdleConnection> {
         let others = || {
             let free = self.idle.iter().filter_map(|idle| idle.try_lock().ok());
             free.into_iter().find_map(|mut idle| idle.queue.pop_front())
@@ -183,87 +186,87 @@ impl Pool {
         Some(surplus)
     }
 
-    /// Forgets the idle connections that are closed, or too old. Returns whether any is left.
-    fn look_after_idle(&self) -> bool {
+    /// Removes the idle connections of this thread that are closed or too old. Returns whether any is left.
+    fn remove_closed(&self) -> bool {
         let mut idle = self.idle();
         let before = idle.queue.len();
         idle.queue.retain_mut(|idle| {
-            idle.connection.look();
+            idle.connection.poll_once();
             !idle.connection.is_closed() && idle.since.elapsed() <= IDLE_MAX
         });
         self.idle_count.fetch_sub(before - idle.queue.len(), Ordering::Relaxed);
-        idle.are_watched = !idle.queue.is_empty();
-        idle.are_watched
+        idle.has_cleanup_task = !idle.queue.is_empty();
+        idle.has_cleanup_task
     }
 }
 
-fn lock(idle: &Mutex<IdleConnections>) -> MutexGuard<'_, IdleConnections> {
+fn lock(idle: &Mutex<IdleList>) -> MutexGuard<'_, IdleList> {
     idle.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Looks after the idle connections of a server.
+/// The kind of the tasks that remove closed idle connections.
 static IDLE_CONNECTIONS: TaskKind = TaskKind::new("idle backend connections");
 
-/// Waits until a connection can take the next request.
+/// The kind of the tasks that wait until a connection can take the next request.
 static LAST_BYTES: TaskKind = TaskKind::new("end of a request");
 
-/// Looks after the idle connections of a server for as long as there are some.
-async fn watch_idle(instance: Weak<Instance>) {
+/// Removes closed idle connections of this thread at intervals, until none is left.
+async fn clean_up_idle(instance: Weak<Instance>) {
     loop {
-        tokio::time::sleep(LOOK_INTERVAL).await;
+        tokio::time::sleep(CLEANUP_INTERVAL).await;
         let Some(instance) = instance.upgrade() else { return };
-        if !instance.pool.look_after_idle() {
+        if !instance.pool.remove_closed() {
             return;
         }
     }
 }
 
-/// Keeps a connection for the next request.
+/// Adds a connection to the idle list of this thread.
 fn put_idle(instance: &Arc<Instance>, connection: Connection) {
     let pool = &instance.pool;
     let mut idle = pool.idle();
-    // The one that has waited longest is of the least use.
+    // The connection that has been idle longest is the least useful.
     let is_full = pool.idle_count.fetch_add(1, Ordering::Relaxed) >= IDLE_COUNT_MAX;
     let surplus = if is_full { pool.take_surplus(&mut idle) } else { None };
-    idle.queue.push_back(Idle { connection, since: Instant::now() });
-    let were_watched = std::mem::replace(&mut idle.are_watched, true);
+    idle.queue.push_back(IdleConnection { connection, since: Instant::now() });
+    let had_cleanup_task = std::mem::replace(&mut idle.has_cleanup_task, true);
     drop(idle);
     drop(surplus);
-    if !were_watched {
-        let watch = watch_idle(Arc::downgrade(instance));
+    if !had_cleanup_task {
+        let watch = clean_up_idle(Arc::downgrade(instance));
         tokio::spawn(IDLE_CONNECTIONS.observe(instance.name().clone(), watch));
     }
 }
 
 impl Lease {
-    /// Takes an idle connection, or opens one.
+    /// Takes an idle connection, or opens a new one.
     ///
     /// # Errors
     /// If the server cannot be connected to.
     pub(crate) async fn take(instance: &Arc<Instance>) -> Result<Self, ConnectError> {
-        let (place, waited) = instance.pool.place().await?;
-        // Connections with HTTP/2 have no places.
-        let has_place = place.is_some();
+        let (permit, waited) = instance.pool.acquire_permit().await?;
+        // HTTP/2 connections have no permits.
+        let has_permit = permit.is_some();
         let lease = |connection, connect_time: Option<Duration>| {
             let (instance, is_reused) = (instance.clone(), connect_time.is_none());
             let is_reusable = true;
-            Self { connection, instance, is_reused, is_reusable, waited, connect_time, place }
+            Self { connection, instance, is_reused, is_reusable, waited, connect_time, permit }
         };
-        let instead_of_new = || has_place.then(|| instance.pool.take_instead_of_new()).flatten();
+        let instead_of_new = || has_permit.then(|| instance.pool.take_instead_of_new()).flatten();
         if let Some(connection) = instance.pool.take_idle().or_else(instead_of_new) {
             return Ok(lease(connection, None));
         }
-        let begun = Instant::now();
-        // Most requests find one, and the future of a connection that is opened is large.
+        let started_at = Instant::now();
+        // Boxed because the future is large and most requests find an idle connection.
         let connection = Box::pin(instance.pool.connector.connect()).await?;
         if let Some(shared) = connection.share() {
             put_idle(instance, shared);
         }
-        Ok(lease(connection, Some(begun.elapsed())))
+        Ok(lease(connection, Some(started_at.elapsed())))
     }
 
-    /// Opens a connection beside those of requests, with a task of its own: for what must work when all of
-    /// these are in use.
+    /// Opens a detached connection that does not count toward the limit, for health checks, which must work
+    /// when all connections are in use.
     ///
     /// # Errors
     /// If the server cannot be connected to.
@@ -277,7 +280,7 @@ impl Lease {
             is_reusable: false,
             waited: Duration::ZERO,
             connect_time: None,
-            place: None,
+            permit: None,
         })
     }
 
@@ -286,11 +289,11 @@ impl Lease {
         self.connection.is_http2()
     }
 
-    /// Sends a request, and waits for the head of the answer. Its body comes while the connection is
-    /// [driven](Self::drive). A journal is told when the head of the request is written.
+    /// Sends a request, and waits for the head of the answer. The body arrives while the connection is
+    /// [driven](Self::drive). The journal notes when the head of the request is written.
     ///
     /// # Errors
-    /// If the connection breaks before it. If nothing was sent, the request comes back with the error.
+    /// If the connection breaks before the head arrives. If nothing was sent, the error contains the request.
     pub(crate) fn send<'a>(
         &'a mut self,
         request: UpstreamRequest,
@@ -299,7 +302,7 @@ impl Lease {
         self.connection.send(request, journal)
     }
 
-    /// Where the connection goes and how it came, for one who looks at its request.
+    /// Describes the connection for the request's journal: the server, and whether it is new or reused.
     #[cold]
     pub(crate) fn description(&self) -> String {
         let ms = |duration: Duration| duration.as_secs_f64() * 1_000.0;
@@ -314,34 +317,34 @@ impl Lease {
         format!("{}: {how}{waited}", self.instance.name())
     }
 
-    /// Reads and writes what can be read and written now. Returns whether a further part of the answer may
-    /// be there now.
+    /// Reads and writes as much as possible without waiting. Returns whether more of the answer may have
+    /// arrived.
     pub(crate) fn drive(&mut self, context: &mut Context<'_>) -> bool {
         self.connection.drive(context)
     }
 
-    /// Lets no other request use the connection.
+    /// Prevents other requests from using the connection.
     pub(crate) fn retire(&mut self) {
         self.is_reusable = false;
     }
 
-    /// Lets a task of its own drive the connection from now on.
+    /// Spawns a task that drives the connection from now on.
     pub(crate) fn detach(&mut self) {
         self.connection.detach(self.instance.name());
     }
 
-    /// Gives the connection back after the end of an answer.
+    /// Returns the connection to the pool after the end of an answer.
     pub(crate) fn give_back(mut self) {
         if self.is_http2() || !self.is_reusable {
             return;
         }
         if !self.connection.is_ready() {
-            self.connection.look();
+            self.connection.poll_once();
         }
         if self.connection.is_ready() {
             put_idle(&self.instance, self.connection);
         } else if !self.connection.is_closed() {
-            // The rest of the request's body is on its way, or its task has to run first.
+            // The rest of the request's body is still being sent, or the connection has to be driven further.
             self.connection.detach(self.instance.name());
             let server = self.instance.name().clone();
             tokio::spawn(LAST_BYTES.observe(server, async move {

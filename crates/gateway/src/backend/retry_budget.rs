@@ -1,14 +1,14 @@
-//! How many requests may be sent once more.
+//! A budget for retries.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A retry costs as much as this many requests earn.
+/// A retry costs what this many requests earn.
 const COST: u32 = 5;
 
-/// What can be saved: a hundred retries.
+/// The most that can be saved: a hundred retries.
 const SAVED_MAX: u32 = 100 * COST;
 
-/// One retry for each five requests, and up to a hundred that were saved.
+/// Allows one retry for every five requests, and saves up to a hundred retries.
 #[derive(Debug)]
 pub(super) struct RetryBudget(AtomicU32);
 
@@ -19,14 +19,14 @@ impl Default for RetryBudget {
 }
 
 impl RetryBudget {
-    /// Notes a request.
+    /// Adds the earnings of one request.
     pub(super) fn earn(&self) {
         if self.0.load(Ordering::Relaxed) < SAVED_MAX {
             self.0.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// Takes a retry, if there is one.
+    /// Takes a retry. Returns false if the budget is exhausted.
     pub(super) fn spend(&self) -> bool {
         let less = |saved: u32| saved.checked_sub(COST);
         self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()

@@ -1,4 +1,4 @@
-//! A service that tells the backend of a value.
+//! An HTTP service that maps the value of a claim to a backend.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -6,27 +6,32 @@ use std::time::{Duration, Instant};
 use hyper::StatusCode;
 use serde_json::Value;
 use tokio::sync::Semaphore;
+use weir_net::glass::shown_target;
 
 use crate::fetch::{FetchClient, FetchLimits, FetchUrl};
-use crate::percent_encoding::percent_encoded;
-use crate::shared_cache::{Expiring, Found, SharedCache};
+use crate::notices::{Notice, Notices};
+use crate::percent_encoding::percent_encode;
+use crate::shared_cache::{CacheResult, Expiring, SharedCache};
 
-/// Longer values are not asked for.
+/// Longer values are not looked up.
 const VALUE_BYTES_MAX: usize = 1_024;
 
-/// Questions at a time, each with a connection of its own.
-const ASKING_MAX: usize = 64;
+/// Longer texts are not names of backends.
+const NAME_BYTES_MAX: usize = 256;
 
-/// Asks for `GET URL`, with the value in place of `{claim}`. The answer is the name of a backend as JSON,
-/// `{"backend": "NAME"}`, or as plain text; 404 if the value has none.
+/// Concurrent requests to the service. Each has its own connection.
+const REQUESTS_MAX: usize = 64;
+
+/// Looks up backends with `GET URL`, in which the value replaces `{claim}`. The answer is the name of a
+/// backend as JSON, `{"backend": "NAME"}`, or as plain text; 404 if the value has none.
 #[derive(Debug)]
 pub(crate) struct Lookup {
     client: FetchClient,
     template: String,
     cache: Duration,
     answers: SharedCache<String, Answer>,
-    /// Who may ask at a time.
-    asking: Semaphore,
+    /// One permit for each concurrent request.
+    permits: Semaphore,
 }
 
 #[derive(Debug)]
@@ -40,10 +45,14 @@ impl Expiring for Answer {
     fn expires(&self) -> Instant {
         self.expires
     }
+
+    fn heap_bytes(&self) -> usize {
+        self.backend.as_ref().map_or(0, |name| 16 + name.len())
+    }
 }
 
 impl Lookup {
-    /// A service at a URL with `{claim}` in it, whose answers are valid for `cache`.
+    /// Creates a lookup with a URL that contains `{claim}`. Answers are cached for `cache`.
     ///
     /// # Errors
     /// If the URL may not be fetched.
@@ -51,37 +60,82 @@ impl Lookup {
         let url = fill(template, "value")?;
         let client = FetchClient::for_url(&url, None, FetchLimits::default());
         let client = client.map_err(|error| error.to_string())?.for_purpose("look-up");
-        let (answers, asking) = (SharedCache::new(), Semaphore::new(ASKING_MAX));
-        Ok(Self { client, template: template.to_owned(), cache, answers, asking })
+        let (answers, permits) = (SharedCache::new(), Semaphore::new(REQUESTS_MAX));
+        Ok(Self { client, template: template.to_owned(), cache, answers, permits })
     }
 
-    /// The backend of a value; `None` if the service does not say.
-    pub(crate) async fn backend(&self, value: &str) -> Option<Found<Answer>> {
+    /// Returns the answer for a value, from the cache or the service. If the service fails, reports the
+    /// reason, and returns `None`.
+    pub(crate) async fn backend(
+        &self,
+        value: &str,
+        reports: &LookupReports<'_>,
+    ) -> Option<CacheResult<Answer>> {
         if value.len() > VALUE_BYTES_MAX {
+            self.report(reports, || {
+                let bytes = value.len();
+                format!(
+                    "the claim has {bytes} bytes; only {VALUE_BYTES_MAX} or fewer are looked up"
+                )
+            });
             return None;
         }
-        self.answers.get(&value.to_owned(), None, || self.ask(value)).await
+        let fetch = async || {
+            let answer = self.fetch_answer(value).await;
+            answer.map_err(|reason| self.report(reports, || reason)).ok()
+        };
+        self.answers.get(&value.to_owned(), None, fetch).await
     }
 
-    async fn ask(&self, value: &str) -> Option<Answer> {
-        let _asking = self.asking.acquire().await.ok()?;
-        let url = fill(&self.template, value).ok()?;
-        let answer = self.client.get(&url).await.ok()?;
+    /// Reports that the service has named a backend that does not exist.
+    pub(crate) fn report_unknown(&self, name: &str, reports: &LookupReports<'_>) {
+        self.report(reports, || {
+            format!("it names the backend `{name}`, which the configuration does not have")
+        });
+    }
+
+    fn report(&self, reports: &LookupReports<'_>, reason: impl FnOnce() -> String) {
+        let LookupReports { route, notices } = reports;
+        notices.report(&format!("look-up of {route}"), || {
+            // The query of the address may contain a key of the service.
+            let address = shown_target(&self.template).to_string();
+            let sentence =
+                format!("the look-up {address} of the route {route} fails: {}", reason());
+            Notice { endpoint: Some(address), ..Notice::new(sentence) }
+        });
+    }
+
+    async fn fetch_answer(&self, value: &str) -> Result<Answer, String> {
+        let permit = self.permits.acquire().await;
+        let _permit = permit.map_err(|error| error.to_string())?;
+        let url = fill(&self.template, value)?;
+        let answer = self.client.get(&url).await;
+        let answer = answer.map_err(|error| error.problem().to_string())?;
         let backend = match answer.status {
             StatusCode::NOT_FOUND => None,
-            status if status.is_success() => Some(name(&answer.body)?),
-            _ => return None,
+            status if status.is_success() => Some(name(&answer.body).ok_or(
+                "its answer is neither {\"backend\": \"NAME\"} nor a name as text; write 404 if \
+                 the value has no backend",
+            )?),
+            status => return Err(format!("its status is {status}")),
         };
-        Some(Answer { backend, expires: Instant::now() + self.cache })
+        Ok(Answer { backend, expires: Instant::now() + self.cache })
     }
+}
+
+/// Where the failures of a look-up are reported, and for which route.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LookupReports<'a> {
+    pub(crate) route: &'a str,
+    pub(crate) notices: &'a Notices,
 }
 
 fn fill(template: &str, value: &str) -> Result<FetchUrl, String> {
-    let url = template.replace("{claim}", &percent_encoded(value));
+    let url = template.replace("{claim}", &percent_encode(value));
     url.parse::<FetchUrl>().map_err(|error| error.to_string())
 }
 
-/// The name in an answer.
+/// Extracts the backend's name from the body of an answer.
 fn name(body: &[u8]) -> Option<Arc<str>> {
     let text = std::str::from_utf8(body).ok()?.trim();
     let json: Option<Value> = serde_json::from_str(text).ok();
@@ -90,7 +144,9 @@ fn name(body: &[u8]) -> Option<Arc<str>> {
         Some(Value::String(name)) => name,
         _ => text,
     };
-    (!name.is_empty()).then(|| name.into())
+    let is_name = (1..=NAME_BYTES_MAX).contains(&name.len())
+        && !name.contains(|letter: char| letter.is_control());
+    is_name.then(|| name.into())
 }
 
 #[cfg(test)]
@@ -107,6 +163,8 @@ mod tests {
             (r#"{"backend": 1}"#, None),
             ("", None),
             (r#""""#, None),
+            ("<html>\n<p>welcome", None),
+            (&"x".repeat(257), None),
         ] {
             assert_eq!(name(body.as_bytes()).as_deref(), expected, "{body:?}");
         }

@@ -1,7 +1,7 @@
-//! The choice of a backend by the value of a claim.
+//! Chooses a backend by the value of a claim.
 
 mod lookup;
 mod template;
 
-pub(crate) use self::lookup::Lookup;
+pub(crate) use self::lookup::{Lookup, LookupReports};
 pub(crate) use self::template::Template;

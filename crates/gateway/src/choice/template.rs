@@ -1,4 +1,4 @@
-//! Backends whose addresses have the value of a claim in them.
+//! Backends whose address contains the value of a claim.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,35 +8,38 @@ use crate::backend::{Backend, TlsClient};
 use crate::config::{BackendConfig, Origin};
 use crate::meter::Durations;
 
-/// Backends at most. Beyond it those are forgotten that were not used for a while, and if there are none, any
-/// one. A request in flight keeps its backend.
+/// The maximum number of backends. Beyond it, unused backends are evicted, or any one if all are in use. A
+/// request in flight keeps its backend alive.
 const BACKENDS_MAX: usize = 10_000;
 
-/// A backend that was not used for so long may be forgotten: it hardly has a connection left.
+/// A backend may be evicted after this time without a request: it hardly has a connection left.
 const UNUSED_MAX: Duration = Duration::from_secs(60);
 
-/// How often the unused ones are looked for at most. It takes long, and values that come once may come fast.
+/// The least time between two searches for unused backends. A search takes long, and new values may arrive
+/// fast.
 const SWEEP_PAUSE: Duration = Duration::from_secs(10);
 
-/// A URL in which `{claim}` stands for the value.
+/// A URL template in which `{claim}` stands for the value.
 #[derive(Debug)]
 pub(crate) struct Template {
     text: String,
-    /// What the backends need for TLS, if the URL is one of https.
+    /// Whether the last label of the host contains the claim.
+    ends_in_claim: bool,
+    /// The TLS client of all backends, if the URL is https.
     tls: Option<TlsClient>,
-    /// The times of the requests to all of them.
+    /// The durations of the requests to all backends.
     durations: Arc<Durations>,
     backends: Mutex<Backends>,
 }
 
 #[derive(Debug, Default)]
 struct Backends {
-    by_value: HashMap<String, Known>,
+    by_value: HashMap<String, BackendEntry>,
     swept_at: Option<Instant>,
 }
 
 #[derive(Debug)]
-struct Known {
+struct BackendEntry {
     backend: Arc<Backend>,
     used_at: Instant,
 }
@@ -44,48 +47,66 @@ struct Known {
 impl Template {
     pub(crate) fn new(text: &str) -> Self {
         let example = origin(text, "claim").map(BackendConfig::single);
-        let tls = example.and_then(|config| TlsClient::of(&config));
-        Self { text: text.to_owned(), tls, durations: Arc::default(), backends: Mutex::default() }
+        let tls = example.and_then(|config| TlsClient::for_backend(&config));
+        let [one, other] = ["a", "b"].map(|value| origin(text, value));
+        let ends_in_claim = one.zip(other).is_some_and(|(one, other)| {
+            !last_label(one.host()).eq_ignore_ascii_case(last_label(other.host()))
+        });
+        Self {
+            text: text.to_owned(),
+            ends_in_claim,
+            tls,
+            durations: Arc::default(),
+            backends: Mutex::default(),
+        }
     }
 
-    /// The URL in the configuration.
+    /// The URL as configured, with `{claim}`.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// The times of the requests to all of its backends.
+    /// The durations of the requests to all of its backends.
     pub(crate) fn durations(&self) -> &Durations {
         &self.durations
     }
 
-    /// The backend of a value. Only a label of a host name (RFC 1123 section 2.1) is put into the URL, so
-    /// that no value leads to another host, port or path.
+    /// Returns the backend of a value, created if necessary. The value must be a label of a host name (RFC
+    /// 1123 section 2.1), so that no value leads to another host, port or path. It must not make the host a
+    /// number, which would be an address, or `localhost`.
     pub(crate) fn backend(&self, value: &str) -> Option<Arc<Backend>> {
         if !is_label(value) {
             return None;
         }
         let mut backends = self.backends.lock().unwrap_or_else(PoisonError::into_inner);
         let used_at = Instant::now();
-        if let Some(known) = backends.by_value.get_mut(value) {
-            known.used_at = used_at;
-            return Some(known.backend.clone());
+        if let Some(entry) = backends.by_value.get_mut(value) {
+            entry.used_at = used_at;
+            return Some(entry.backend.clone());
         }
-        let config = BackendConfig::single(origin(&self.text, value)?);
-        let backend = Arc::new(Backend::sharing(config, self.tls.as_ref(), self.durations.clone()));
+        let origin = origin(&self.text, value)?;
+        if self.ends_in_claim && is_number_or_local(origin.host()) {
+            return None;
+        }
+        let config = BackendConfig::single(origin);
+        let backend =
+            Arc::new(Backend::with_shared(config, self.tls.as_ref(), self.durations.clone()));
         if backends.by_value.len() >= BACKENDS_MAX {
             backends.make_room(used_at);
         }
-        backends.by_value.insert(value.to_owned(), Known { backend: backend.clone(), used_at });
+        backends
+            .by_value
+            .insert(value.to_owned(), BackendEntry { backend: backend.clone(), used_at });
         Some(backend)
     }
 }
 
 impl Backends {
-    /// Forgets those that were not used for a while, or any one.
+    /// Evicts the backends that were unused for [`UNUSED_MAX`], or any one if there are none.
     fn make_room(&mut self, now: Instant) {
         if self.swept_at.is_none_or(|at| now.duration_since(at) >= SWEEP_PAUSE) {
             self.swept_at = Some(now);
-            self.by_value.retain(|_, known| now.duration_since(known.used_at) < UNUSED_MAX);
+            self.by_value.retain(|_, entry| now.duration_since(entry.used_at) < UNUSED_MAX);
         }
         if self.by_value.len() >= BACKENDS_MAX
             && let Some(value) = self.by_value.keys().next().cloned()
@@ -97,6 +118,23 @@ impl Backends {
 
 fn origin(template: &str, value: &str) -> Option<Origin> {
     template.replace("{claim}", value).parse().ok()
+}
+
+fn last_label(host: &str) -> &str {
+    let host = host.strip_suffix('.').unwrap_or(host);
+    host.rsplit('.').next().unwrap_or(host)
+}
+
+/// Whether resolvers take a host for an address: it ends in a number in decimal, octal or hexadecimal digits
+/// ([URL Standard](https://url.spec.whatwg.org/#ends-in-a-number-checker)), or in `localhost` (RFC 6761
+/// section 6.3).
+fn is_number_or_local(host: &str) -> bool {
+    let label = last_label(host);
+    let is_hexadecimal = |digits: &str| digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let prefixed = label.strip_prefix("0x").or_else(|| label.strip_prefix("0X"));
+    label.bytes().all(|digit| digit.is_ascii_digit())
+        || prefixed.is_some_and(is_hexadecimal)
+        || label.eq_ignore_ascii_case("localhost")
 }
 
 fn is_label(value: &str) -> bool {
@@ -135,13 +173,38 @@ mod tests {
     }
 
     #[test]
+    fn no_value_makes_the_host_an_address() {
+        for (template, value, is_good) in [
+            ("http://{claim}:9001", "tenant", true),
+            ("http://{claim}:9001", "7up", true),
+            ("http://{claim}:9001", "2130706433", false),
+            ("http://{claim}:9001", "127", false),
+            ("http://{claim}:9001", "0x7f000001", false),
+            ("http://{claim}:9001", "0X7F000001", false),
+            ("http://{claim}:9001", "0x", false),
+            ("http://{claim}:9001", "localhost", false),
+            ("http://{claim}:9001", "LocalHost", false),
+            ("http://{claim}.:9001", "127", false),
+            ("http://127.0.0.{claim}:9001", "1", false),
+            ("http://tenant.{claim}:9001", "localhost", false),
+            // The claim decides only a label before the last one, or the port.
+            ("http://{claim}.internal:9001", "127", true),
+            ("http://{claim}.internal:9001", "localhost", true),
+            ("http://127.0.0.1:{claim}", "9001", true),
+        ] {
+            let backend = Template::new(template).backend(value);
+            assert_eq!(backend.is_some(), is_good, "{template} {value}");
+        }
+    }
+
+    #[test]
     fn backends_share_their_authorities() {
         let template = Template::new("https://{claim}.internal.example");
-        let copies = || template.tls.as_ref().map(TlsClient::copies);
-        assert_eq!(copies(), Some(1));
+        let clones = || template.tls.as_ref().map(TlsClient::clones);
+        assert_eq!(clones(), Some(1));
         let backends = ["a", "b", "a"].map(|value| template.backend(value));
         assert!(backends.iter().all(Option::is_some));
-        assert_eq!(copies(), Some(3), "one for each value, and the template's own");
+        assert_eq!(clones(), Some(3), "one for each value, and the template's own");
         assert!(Template::new("http://{claim}.internal.example").tls.is_none());
     }
 

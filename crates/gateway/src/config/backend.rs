@@ -1,12 +1,14 @@
 //! `[backends.NAME]`: the servers that answer requests.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
+use hyper::http::uri::PathAndQuery;
+
+use super::folder::ConfigFolder;
 use super::origin::Origin;
-use super::reading::Reading;
+use super::read_authorities;
 use super::table::TableReader;
-use crate::fetch::client_config;
+use crate::fetch::{Authorities, client_config};
 
 /// A group of servers that answer the same requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,31 +17,29 @@ pub struct BackendConfig {
     pub name: String,
     /// The servers, never empty.
     pub instances: Vec<Origin>,
-    /// The path that is asked to learn whether a server is well. Without one, only the answers to
-    /// requests tell.
+    /// The path of health checks. Without one, only the answers to requests determine a server's health.
     pub health: Option<String>,
-    /// The time between two such questions.
+    /// The time between two health checks.
     pub health_interval: Duration,
-    /// Certificate authorities for https servers, as PEM; the system's if absent.
-    pub ca_file: Option<PathBuf>,
-    /// Whether the servers speak HTTP/2, which over http means from the first byte on (RFC 9113 section
-    /// 3.3).
+    /// The certificate authorities for https servers; the system's if absent.
+    pub authorities: Option<Authorities>,
+    /// Whether the servers speak HTTP/2, over http with prior knowledge (RFC 9113 section 3.3).
     pub is_http2: bool,
-    /// Connections to one server at most.
+    /// The maximum number of connections to one server.
     pub connections_max: usize,
     /// How long a server may take.
     pub timeouts: Timeouts,
 }
 
 impl BackendConfig {
-    /// One server, with the defaults of everything else. Its name is its address.
+    /// A backend with a single server and default settings. Its name is its address.
     pub(crate) fn single(origin: Origin) -> Self {
         Self {
             name: origin.to_string(),
             instances: vec![origin],
             health: None,
             health_interval: HEALTH_INTERVAL,
-            ca_file: None,
+            authorities: None,
             is_http2: false,
             connections_max: CONNECTIONS_MAX as usize,
             timeouts: Timeouts::default(),
@@ -47,7 +47,7 @@ impl BackendConfig {
     }
 }
 
-/// How long a backend may take. Each can be set.
+/// How long a backend may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
     /// To accept a connection, TLS included. Default 5 s.
@@ -67,22 +67,29 @@ impl Default for Timeouts {
     }
 }
 
-/// Reads the table of a backend. Mistakes are noted, and then there may be no backend.
-pub(super) fn read(name: &str, table: TableReader<'_>, reading: &Reading) -> Option<BackendConfig> {
+/// Reads the table of a backend. Notes mistakes, and may return `None` then.
+pub(super) fn read(
+    name: &str,
+    table: TableReader<'_>,
+    folder: &ConfigFolder,
+) -> Option<BackendConfig> {
     let instances = read_instances(&table);
     let health = table.string("health");
     if let Some(path) = &health
-        && !path.value.starts_with('/')
+        && !is_request_path(path.value)
     {
         table.complain_at(
             path,
-            "this is not a path; write it with a slash at its beginning: \"/health\"",
+            "this is not a path; write it with a slash at its beginning and without spaces: \"/health\"",
         );
     }
-    let health_interval = table.duration("health_interval").unwrap_or(HEALTH_INTERVAL);
-    let ca_file = table.string("ca_file").map(|located| reading.path(located.value));
+    let health_interval = read_health_interval(&table);
+    let authorities = read_authorities(&table, folder);
     let has_tls = instances.iter().flatten().any(Origin::is_tls);
-    if has_tls && let Err(error) = client_config(ca_file.as_deref()) {
+    if has_tls
+        && !table.has("ca_file")
+        && let Err(error) = client_config(None)
+    {
         table.complain(error.to_string());
     }
     let is_http2 = table.boolean("http2").unwrap_or(false);
@@ -93,8 +100,8 @@ pub(super) fn read(name: &str, table: TableReader<'_>, reading: &Reading) -> Opt
         name: name.to_owned(),
         instances: instances?,
         health: health.map(|path| path.value.to_owned()),
-        health_interval: health_interval.max(Duration::from_millis(10)),
-        ca_file,
+        health_interval,
+        authorities,
         is_http2,
         connections_max: usize::try_from(connections_max).unwrap_or(usize::MAX),
         timeouts,
@@ -102,7 +109,25 @@ pub(super) fn read(name: &str, table: TableReader<'_>, reading: &Reading) -> Opt
 }
 
 const HEALTH_INTERVAL: Duration = Duration::from_secs(5);
+/// The least time between two checks of a server.
+const HEALTH_INTERVAL_MIN: Duration = Duration::from_millis(10);
 const CONNECTIONS_MAX: u64 = 1_024;
+
+fn read_health_interval(table: &TableReader<'_>) -> Duration {
+    let Some(interval) = table.located_duration("health_interval") else { return HEALTH_INTERVAL };
+    if interval.value < HEALTH_INTERVAL_MIN {
+        let message =
+            format!("this is too short; write \"{}ms\" or more", HEALTH_INTERVAL_MIN.as_millis());
+        table.complain_at(&interval, message);
+    }
+    interval.value
+}
+
+/// Whether a text can be the path of a request, with or without a query.
+pub(super) fn is_request_path(text: &str) -> bool {
+    let is_visible = |byte: u8| byte.is_ascii_graphic() && byte != b'#';
+    text.starts_with('/') && text.bytes().all(is_visible) && text.parse::<PathAndQuery>().is_ok()
+}
 
 fn read_instances(table: &TableReader<'_>) -> Option<Vec<Origin>> {
     let Some(list) = table.strings("instances") else {
@@ -118,7 +143,12 @@ fn read_instances(table: &TableReader<'_>) -> Option<Vec<Origin>> {
     let mut origins = Vec::new();
     for item in &list.value {
         match item.value.parse::<Origin>() {
-            Ok(origin) => origins.push(origin),
+            Ok(origin) => {
+                if origins.iter().any(|other: &Origin| other.is_same_server(&origin)) {
+                    table.complain_at(item, "this server is already in the list; leave it out");
+                }
+                origins.push(origin);
+            }
             Err(error) => table.complain_at(item, error.to_string()),
         }
     }
@@ -136,7 +166,7 @@ fn read_timeouts(table: TableReader<'_>) -> Timeouts {
     let all =
         [Some(timeouts.connect), Some(timeouts.first_byte), Some(timeouts.idle), timeouts.whole];
     if all.into_iter().flatten().any(|timeout| timeout.is_zero()) {
-        table.complain("no request can be answered in no time; write at least \"1ms\"");
+        table.complain("a timeout must not be zero; write at least \"1ms\"");
     }
     table.finish();
     timeouts

@@ -1,8 +1,8 @@
-//! Durations as a person writes them.
+//! Durations in the configuration.
 
 use std::time::Duration;
 
-/// Parses a whole number with its unit: `ms`, `s`, `m`, `h` or `d`. Not more than 100 years.
+/// Parses a whole number with its unit: `ms`, `s`, `m`, `h` or `d`. Returns `None` beyond 100 years.
 pub(super) fn parse_duration(text: &str) -> Option<Duration> {
     let digits = text.find(|letter: char| !letter.is_ascii_digit())?;
     let (number, unit) = text.split_at(digits);

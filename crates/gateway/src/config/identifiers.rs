@@ -1,9 +1,9 @@
-//! `request_id`, `trace_context` and `record`: the names of requests.
+//! `request_id`, `trace_context` and `record`: request ids and trace contexts.
 
-use super::table::{Located, TableReader};
+use super::table::{LocatedValue, TableReader};
 use crate::identifiers::{IdentifierConfig, TraceMode};
 
-/// Reads the keys. Mistakes are noted.
+/// Reads the keys, and notes mistakes.
 pub(super) fn read(root: &TableReader<'_>) -> IdentifierConfig {
     let trace = root.string("trace_context");
     let mut config = IdentifierConfig {
@@ -20,16 +20,14 @@ pub(super) fn read(root: &TableReader<'_>) -> IdentifierConfig {
             "trace_id" => root.complain_at(&name, "this needs trace_context = \"forward\""),
             other => root.complain_at(
                 &name,
-                format!(
-                    "`{other}` is not recorded by choice; write \"request_id\" or \"trace_id\""
-                ),
+                format!("`{other}` cannot be recorded; write \"request_id\" or \"trace_id\""),
             ),
         }
     }
     config
 }
 
-fn read_mode(root: &TableReader<'_>, mode: &Located<&str>) -> Option<TraceMode> {
+fn read_mode(root: &TableReader<'_>, mode: &LocatedValue<&str>) -> Option<TraceMode> {
     match mode.value {
         "forward" => Some(TraceMode::Forward),
         "restart" => Some(TraceMode::Restart),

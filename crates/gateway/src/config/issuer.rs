@@ -1,89 +1,123 @@
-//! `[issuers.NAME]`: who signs tokens, and with which keys.
+//! `[issuers.NAME]`: issuers of tokens and their keys.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::reading::Reading;
+use super::folder::ConfigFolder;
+use super::read_authorities;
 use super::secret::Secret;
-use super::table::{Located, TableReader};
-use crate::token::{Algorithm, IssuerSettings, KeySource, TokenVerifier};
+use super::table::{LocatedValue, TableReader};
+use crate::fetch::Authorities;
+use crate::token::{
+    Algorithm, IssuerSettings, KeySource, SettingsError, SettingsProblem, TokenVerifier,
+};
 
-/// How far clocks may be apart by default, and at most.
+/// The default tolerance for clock differences. It is also the maximum.
 const LEEWAY: Duration = Duration::from_secs(60);
 
 /// Larger files of public keys are refused.
 const KEY_BYTES_MAX: u64 = 64 << 10;
 
-/// An issuer of tokens. Two are equal if all that was written of them is.
+/// An issuer of tokens. Two are equal if their names and settings are equal.
 #[derive(Debug, Clone)]
 pub struct IssuerConfig {
     /// The name in the configuration.
     pub name: String,
-    written: Written,
+    fields: IssuerFields,
     /// Verifies its tokens.
     pub verifier: Arc<TokenVerifier>,
 }
 
-/// What the configuration says of an issuer.
+/// The settings of an issuer in the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Written {
+struct IssuerFields {
     issuer: String,
     audiences: Vec<String>,
     algorithms: Vec<Algorithm>,
     keys: KeySource,
-    ca_file: Option<PathBuf>,
+    authorities: Option<Authorities>,
     leeway: Duration,
 }
 
 impl PartialEq for IssuerConfig {
     fn eq(&self, other: &Self) -> bool {
-        self.name == other.name && self.written == other.written
+        self.name == other.name && self.fields == other.fields
     }
 }
 
-/// The keys of which an issuer needs exactly one.
+/// The key sources. An issuer needs exactly one.
 const KEY_SOURCES: [&str; 5] =
     ["secret_file", "secret_env", "public_key_file", "jwks_file", "jwks_url"];
 
-/// Reads the table of an issuer. Mistakes are noted, and then there may be no issuer.
-pub(super) fn read(name: &str, table: TableReader<'_>, reading: &Reading) -> Option<IssuerConfig> {
+/// Reads the table of an issuer. Notes mistakes, and may return `None` then.
+pub(super) fn read(
+    name: &str,
+    table: TableReader<'_>,
+    folder: &ConfigFolder,
+) -> Option<IssuerConfig> {
     let issuer = table.required_string("issuer");
-    let audiences = texts(&table, "audience", "who the tokens are for, the claim `aud`");
-    let algorithms = texts(&table, "algorithms", "such as [\"RS256\"]");
+    let audiences =
+        required_strings(&table, "audience", "the recipients of the tokens, the claim `aud`");
+    let algorithms = required_strings(&table, "algorithms", "such as [\"RS256\"]");
     let algorithms = algorithms.and_then(|names| parse_algorithms(&table, &names));
-    let keys = read_keys(&table, reading);
-    let ca_file = table.string("ca_file").map(|located| reading.path(located.value));
+    let keys = read_keys(&table, folder);
+    let authorities = read_authorities(&table, folder);
     let leeway = table.duration("leeway").unwrap_or(LEEWAY);
-    let written = || {
-        let issuer = issuer?.value.to_owned();
-        let audiences = audiences?.into_iter().map(|item| item.value.to_owned()).collect();
-        Some(Written { issuer, audiences, algorithms: algorithms?, keys: keys?, ca_file, leeway })
+    let is_complete = issuer.is_some() && audiences.is_some();
+    let text = |located: LocatedValue<&str>| located.value.to_owned();
+    let fields = || {
+        Some(IssuerFields {
+            // The rest is checked even if one of these is missing.
+            issuer: issuer.map_or_else(|| ABSENT.to_owned(), text),
+            audiences: audiences.map_or_else(
+                || vec![ABSENT.to_owned()],
+                |list| list.into_iter().map(text).collect(),
+            ),
+            algorithms: algorithms?,
+            keys: keys?,
+            authorities,
+            leeway,
+        })
     };
-    let read = written().and_then(|written| {
-        let verifier = TokenVerifier::new(written.settings(name));
-        let verifier = verifier.map_err(|error| table.complain(error.problem.to_string())).ok()?;
-        Some(IssuerConfig { name: name.to_owned(), written, verifier: Arc::new(verifier) })
+    let read = fields().and_then(|fields| {
+        let verifier = match TokenVerifier::new(fields.settings(name)) {
+            Ok(verifier) => Arc::new(verifier),
+            // The file of authorities was reported with its line.
+            Err(SettingsError { problem: SettingsProblem::Trust(_), .. })
+                if table.has("ca_file") =>
+            {
+                return None;
+            }
+            Err(error) => {
+                table.complain(error.problem.to_string());
+                return None;
+            }
+        };
+        Some(IssuerConfig { name: name.to_owned(), fields, verifier })
     });
     table.finish();
-    read
+    read.filter(|_| is_complete)
 }
 
-impl Written {
+/// Stands for a claim that the table lacks while the rest of the table is checked.
+const ABSENT: &str = "absent";
+
+impl IssuerFields {
     fn settings(&self, name: &str) -> IssuerSettings {
-        let Self { issuer, audiences, algorithms, keys, ca_file, leeway } = self.clone();
+        let Self { issuer, audiences, algorithms, keys, authorities, leeway } = self.clone();
         let leeway_s = u32::try_from(leeway.as_secs()).unwrap_or(u32::MAX);
         let settings = IssuerSettings::new(name, issuer, audiences, algorithms, keys);
-        IssuerSettings { ca_file, leeway_s, ..settings }
+        IssuerSettings { authorities, leeway_s, ..settings }
     }
 }
 
-/// A list of texts that has to be there and to have an item.
-fn texts<'a>(
+/// Reads a required list of strings, which must not be empty. `meaning` completes the messages.
+fn required_strings<'a>(
     table: &TableReader<'a>,
     name: &'static str,
     meaning: &str,
-) -> Option<Vec<Located<&'a str>>> {
+) -> Option<Vec<LocatedValue<&'a str>>> {
     let Some(list) = table.strings(name) else {
         if !table.has(name) {
             table.complain(format!("`{name}` is missing: {meaning}"));
@@ -97,8 +131,11 @@ fn texts<'a>(
     Some(list.value)
 }
 
-fn parse_algorithms(table: &TableReader<'_>, names: &[Located<&str>]) -> Option<Vec<Algorithm>> {
-    let parse = |name: &Located<&str>| match name.value.parse::<Algorithm>() {
+fn parse_algorithms(
+    table: &TableReader<'_>,
+    names: &[LocatedValue<&str>],
+) -> Option<Vec<Algorithm>> {
+    let parse = |name: &LocatedValue<&str>| match name.value.parse::<Algorithm>() {
         Ok(algorithm) => Some(algorithm),
         Err(error) => {
             table.complain_at(name, error.to_string());
@@ -109,28 +146,28 @@ fn parse_algorithms(table: &TableReader<'_>, names: &[Located<&str>]) -> Option<
     (parsed.len() == names.len()).then_some(parsed)
 }
 
-fn read_keys(table: &TableReader<'_>, reading: &Reading) -> Option<KeySource> {
-    let given = KEY_SOURCES.into_iter().filter(|name| table.has(name)).count();
-    if given != 1 {
+fn read_keys(table: &TableReader<'_>, folder: &ConfigFolder) -> Option<KeySource> {
+    let set_count = KEY_SOURCES.into_iter().filter(|name| table.has(name)).count();
+    if set_count != 1 {
         let names = KEY_SOURCES.join(", ");
-        table.complain(format!("its keys come from exactly one of {names}; {given} are given"));
+        table.complain(format!("an issuer needs exactly one of {names}; {set_count} are set"));
     }
-    let secret = |located: &Located<&str>, read: Result<Secret, String>| {
+    let secret = |located: &LocatedValue<&str>, read: Result<Secret, String>| {
         let read = read.map_err(|message| table.complain_at(located, message)).ok();
         read.map(|secret| KeySource::Secret(secret.bytes().to_vec()))
     };
     if let Some(file) = table.string("secret_file") {
-        return secret(&file, Secret::read(&reading.path(file.value)));
+        return secret(&file, Secret::read(&folder.source(file.value)));
     }
     if let Some(variable) = table.string("secret_env") {
         return secret(&variable, Secret::from_environment(variable.value));
     }
     if let Some(file) = table.string("public_key_file") {
-        let read = read_public_key(&reading.path(file.value));
+        let read = read_public_key(&folder.source(file.value));
         return read.map_err(|message| table.complain_at(&file, message)).ok();
     }
     if let Some(file) = table.string("jwks_file") {
-        return Some(KeySource::KeySetFile(reading.path(file.value)));
+        return Some(KeySource::KeySetFile(folder.source(file.value)));
     }
     table.string("jwks_url").map(|url| KeySource::KeySetUrl(url.value.to_owned()))
 }

@@ -1,25 +1,25 @@
-//! `[[limits]]`: rules that requests have to keep.
+//! `[[limits]]`: rate limit rules.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use super::reading::Reading;
-use super::table::{Located, TableReader};
+use super::folder::ConfigFolder;
+use super::table::{LocatedValue, TableReader};
 use crate::limits::{Limit, LimitConfig, LimitMode};
 
-/// Larger files are refused, because no rules are this long.
+/// Larger rule files are refused.
 const BYTES_MAX: u64 = 16 << 20;
 
-/// Reads the table of a limit. Mistakes are noted, and then there may be no limit.
-pub(super) fn read(table: TableReader<'_>, reading: &Reading) -> Option<LimitConfig> {
+/// Reads the table of a limit. Notes mistakes, and may return `None` then.
+pub(super) fn read(table: TableReader<'_>, folder: &ConfigFolder) -> Option<LimitConfig> {
     let file = table.required_string("rule_file");
     let mode = match table.string("mode") {
         None => Some(LimitMode::Shadow),
         Some(mode) => read_mode(&table, &mode),
     };
     let config = file.as_ref().and_then(|file| {
-        let rule_file = reading.path(file.value);
+        let rule_file = folder.source(file.value);
         let text = read_text(&rule_file);
         let text = text.map_err(|message| table.complain_at(file, message)).ok()?;
         Some(LimitConfig { rule_file, text, mode: mode? })
@@ -33,7 +33,7 @@ pub(super) fn read(table: TableReader<'_>, reading: &Reading) -> Option<LimitCon
     config
 }
 
-fn read_mode(table: &TableReader<'_>, mode: &Located<&str>) -> Option<LimitMode> {
+fn read_mode(table: &TableReader<'_>, mode: &LocatedValue<&str>) -> Option<LimitMode> {
     match mode.value {
         "shadow" => Some(LimitMode::Shadow),
         "enforce" => Some(LimitMode::Enforce),

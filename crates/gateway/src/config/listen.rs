@@ -1,4 +1,4 @@
-//! `listen`: where the gateway listens.
+//! `listen`: the addresses of the gateway.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,15 +7,15 @@ use weir_net::socket::{Address, AddressError};
 
 use super::table::TableReader;
 
-/// What comes before an address whose clients are proxies that speak the PROXY protocol.
+/// The prefix of an address whose clients are proxies that speak the PROXY protocol.
 const PROXIED: &str = "proxy+";
 
-/// Where to listen, and how connections begin.
+/// A listening address, and whether its clients speak the PROXY protocol.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListenAddress {
-    /// The address itself.
+    /// The address without the prefix.
     pub address: Address,
-    /// Whether connections begin with the header of the PROXY protocol.
+    /// Whether connections begin with a PROXY protocol header.
     pub is_proxied: bool,
 }
 
@@ -36,8 +36,20 @@ impl fmt::Display for ListenAddress {
     }
 }
 
-/// Reads the addresses. Mistakes are noted, and then there may be none.
-pub(super) fn read(root: &TableReader<'_>) -> Option<Vec<ListenAddress>> {
+/// An address of the same process beside those of the gateway, such as that of the page.
+#[derive(Debug, Clone)]
+pub struct ReservedAddress {
+    /// The address.
+    pub address: Address,
+    /// What is served there, and the option that changes it: `the page (--listen)`.
+    pub purpose: &'static str,
+}
+
+/// Reads the addresses, which must not overlap the reserved ones. Notes mistakes, and may return `None` then.
+pub(super) fn read(
+    root: &TableReader<'_>,
+    reserved: &[ReservedAddress],
+) -> Option<Vec<ListenAddress>> {
     let Some(list) = root.strings("listen") else {
         if !root.has("listen") {
             root.complain("`listen` is missing: listen = [\"127.0.0.1:8080\"]");
@@ -63,12 +75,48 @@ pub(super) fn read(root: &TableReader<'_>) -> Option<Vec<ListenAddress>> {
                         "`proxy+` needs trusted_networks = [\"10.0.0.0/8\"], the networks of the proxies",
                     );
                 }
+                if let Some(conflict) = find_conflict(&address, &addresses, reserved) {
+                    root.complain_at(item, conflict);
+                }
                 addresses.push(address);
             }
             Err(error) => root.complain_at(item, error.to_string()),
         }
     }
     Some(addresses)
+}
+
+/// Describes the first other address that cannot be listened at together with this one.
+fn find_conflict(
+    address: &ListenAddress,
+    others: &[ListenAddress],
+    reserved: &[ReservedAddress],
+) -> Option<String> {
+    let address = &address.address;
+    if let Some(other) = others.iter().map(|it| &it.address).find(|it| is_same(it, address)) {
+        return Some(match other == address {
+            true => "this address is already in the list; leave it out".to_owned(),
+            false => format!(
+                "{address} cannot be listened at beside {other} of this list; leave out one of the two"
+            ),
+        });
+    }
+    let other = reserved.iter().find(|it| it.address.overlaps(address))?;
+    Some(format!(
+        "{address} cannot be listened at beside {}, the address of {}; change the port of one of the two",
+        other.address, other.purpose
+    ))
+}
+
+/// Whether two addresses cannot both be listened at. A socket without a name is another one each time.
+fn is_same(one: &Address, other: &Address) -> bool {
+    match (one, other) {
+        (
+            Address::Passed(one) | Address::PassedTls(one),
+            Address::Passed(other) | Address::PassedTls(other),
+        ) => one.0.is_some() && one == other,
+        (one, other) => one.overlaps(other),
+    }
 }
 
 #[cfg(test)]

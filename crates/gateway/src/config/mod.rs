@@ -1,18 +1,18 @@
 //! The configuration: a TOML file, checked as a whole.
 //!
-//! Every mistake is noted with its line and key, and all of them are returned together, so that a person
-//! corrects a file once.
+//! Every mistake is noted with its line and key. All are returned together, so that a user can correct the
+//! file in one go.
 
 mod access_log;
 mod backend;
 mod duration;
+mod folder;
 mod identifiers;
 mod issuer;
 mod limit;
 mod listen;
 mod origin;
 mod problem;
-mod reading;
 mod route;
 mod secret;
 mod table;
@@ -24,58 +24,72 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use toml::de::DeTable;
-use weir_net::socket::Address;
+use weir_net::socket::{Address, BindError, TlsFiles};
 
 pub use self::backend::{BackendConfig, Timeouts};
+use self::folder::ConfigFolder;
 pub use self::issuer::IssuerConfig;
-pub use self::listen::ListenAddress;
+pub use self::listen::{ListenAddress, ReservedAddress};
 pub use self::origin::{InvalidOrigin, Origin};
 pub use self::problem::Problem;
 use self::problem::Problems;
-use self::reading::Reading;
+use self::route::RoutePaths;
 pub use self::route::{Choice, Login, RouteConfig, SessionConfig, Target};
 pub use self::secret::Secret;
 use self::table::TableReader;
 use crate::access_log::AccessLogConfig;
 use crate::challenge::Challenges;
+use crate::fetch::Authorities;
 use crate::identifiers::{IdentifierConfig, TraceMode};
 use crate::limits::LimitConfig;
 use crate::traces::TraceConfig;
 use crate::trusted_networks::{TrustedNetwork, TrustedNetworks};
 
-/// Larger files are not read, because no configuration is this long.
+/// Larger configuration files are refused.
 const BYTES_MAX: u64 = 16 << 20;
 
-/// More threads than any machine has processors.
+/// The maximum of `threads`.
 const THREADS_MAX: u64 = 1_024;
 
-/// What a gateway does.
+/// The configuration of a gateway.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Where it listens, never empty.
+    /// The addresses to listen on, never empty.
     pub listen: Vec<ListenAddress>,
-    /// The threads that serve connections; `None` for one for each processor.
+    /// The number of threads that serve connections; `None` means one for each processor.
     pub threads: Option<usize>,
-    /// The proxies before the gateway: what they say of a client is believed.
+    /// The networks of proxies in front of the gateway. What their requests say about a client is trusted.
     pub trusted_networks: TrustedNetworks,
-    /// What a client without a token is asked for: the realm of `WWW-Authenticate`.
+    /// The realm of `WWW-Authenticate`.
     pub realm: String,
-    /// What becomes of request ids and traces.
+    /// The handling of request ids and trace contexts.
     pub identifiers: IdentifierConfig,
     /// The certificate and the key of tls:// addresses, as PEM.
     pub tls: Option<CertificateFiles>,
-    /// Who signs tokens.
+    /// The issuers of tokens.
     pub issuers: Vec<IssuerConfig>,
-    /// The servers that answer.
+    /// The backends.
     pub backends: Vec<BackendConfig>,
-    /// Which requests go to which backend, never empty.
+    /// The routes of requests to backends, never empty.
     pub routes: Vec<RouteConfig>,
-    /// The rules that requests have to keep.
+    /// The rate limits.
     pub limits: Vec<LimitConfig>,
-    /// The file with a line for each request.
+    /// The access log, if it is on.
     pub access_log: Option<AccessLogConfig>,
-    /// Where the spans of requests go.
+    /// The export of spans, if it is on.
     pub traces: Option<TraceConfig>,
+    /// Settings that are probably not meant, in the order of the lines.
+    pub warnings: Vec<Problem>,
+}
+
+/// A configuration that was read, and the files that it was read from.
+#[derive(Debug)]
+pub struct ConfigReading {
+    /// The configuration, or all of its mistakes.
+    pub config: Result<Config, ConfigError>,
+    /// The files that it names and whose content is a part of it: secrets, keys, rules and certificate
+    /// authorities. The certificate of `tls` is not among them, because the listener reads it again itself.
+    pub sources: Vec<PathBuf>,
 }
 
 /// A certificate chain and its key.
@@ -88,60 +102,90 @@ pub struct CertificateFiles {
 }
 
 impl Config {
-    /// Reads a file. Paths in it begin at its folder.
+    /// Reads a file. Relative paths in it start at its folder.
     ///
     /// # Errors
-    /// If the file cannot be read, or has mistakes: all of them.
+    /// If the file cannot be read, or has mistakes. The error lists all mistakes.
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
-        let mut text = String::new();
-        let read =
-            File::open(path).and_then(|file| file.take(BYTES_MAX + 1).read_to_string(&mut text));
-        let unreadable =
-            |message: String| ConfigError::Unreadable { path: path.to_owned(), message };
-        match read {
-            Err(error) => return Err(unreadable(error.to_string())),
-            Ok(bytes) if bytes as u64 > BYTES_MAX => {
-                return Err(unreadable("it is larger than 16 MiB".to_owned()));
-            }
-            Ok(_) => {}
-        }
-        let folder = path.parent().unwrap_or(Path::new(""));
-        Self::parse(&text, folder)
-            .map_err(|problems| ConfigError::Mistakes { path: path.to_owned(), problems })
+        Self::read_with_sources(path, &[]).config
     }
 
-    /// Parses a text. Paths in it begin at `folder`.
+    /// Like [`read`](Self::read), and also returns the files that the configuration names, even if it has
+    /// mistakes. An address that overlaps a reserved one is a mistake.
+    pub fn read_with_sources(path: &Path, reserved: &[ReservedAddress]) -> ConfigReading {
+        let folder = ConfigFolder::new(path.parent().unwrap_or(Path::new("")));
+        let config = read_text(path).and_then(|text| {
+            let mistakes = |problems| ConfigError::Mistakes { path: path.to_owned(), problems };
+            parse(&text, &folder, reserved).map_err(mistakes)
+        });
+        ConfigReading { config, sources: folder.into_sources() }
+    }
+
+    /// Parses a text. Relative paths in it start at `folder`.
     ///
     /// # Errors
-    /// If it has mistakes: all of them, in the order of their lines.
+    /// Returns all mistakes in the order of their lines.
     pub fn parse(text: &str, folder: &Path) -> Result<Self, Vec<Problem>> {
-        let problems = Problems::new(text);
-        let (document, errors) = DeTable::parse_recoverable(text);
-        for error in errors {
-            let span = error.span().unwrap_or(0..0);
-            problems.add(&span, "", format!("this is not valid TOML: {}", error.message()));
-        }
-        let root = TableReader::document(document.get_ref(), &problems);
-        let config = read_document(root, &Reading::new(folder));
-        match (config, problems.into_sorted()) {
-            (Some(config), problems) if problems.is_empty() => Ok(config),
-            (_, problems) => Err(problems),
-        }
+        parse(text, &ConfigFolder::new(folder), &[])
     }
 }
 
-fn read_document(root: TableReader<'_>, reading: &Reading) -> Option<Config> {
-    let listen = listen::read(&root);
+/// Reads the text of a configuration file.
+fn read_text(path: &Path) -> Result<String, ConfigError> {
+    let mut text = String::new();
+    let read = File::open(path).and_then(|file| file.take(BYTES_MAX + 1).read_to_string(&mut text));
+    let unreadable = |message: String| ConfigError::Unreadable { path: path.to_owned(), message };
+    match read {
+        Err(error) => Err(unreadable(error.to_string())),
+        Ok(bytes) if bytes as u64 > BYTES_MAX => {
+            Err(unreadable("it is larger than 16 MiB".to_owned()))
+        }
+        Ok(_) => Ok(text),
+    }
+}
+
+fn parse(
+    text: &str,
+    folder: &ConfigFolder,
+    reserved: &[ReservedAddress],
+) -> Result<Config, Vec<Problem>> {
+    let problems = Problems::new(text);
+    let (document, errors) = DeTable::parse_recoverable(text);
+    let is_toml = errors.is_empty();
+    for error in errors {
+        let span = error.span().unwrap_or(0..0);
+        problems.add(&span, "", format!("this is not valid TOML: {}", error.message()));
+    }
+    // What follows a mistake of syntax may be read as something else.
+    if is_toml {
+        let root = TableReader::document(document.get_ref(), &problems);
+        let config = read_document(root, folder, reserved);
+        return match (config, problems.into_sorted()) {
+            (Some(config), (problems, warnings)) if problems.is_empty() => {
+                Ok(Config { warnings, ..config })
+            }
+            (_, (problems, _)) => Err(problems),
+        };
+    }
+    Err(problems.into_sorted().0)
+}
+
+fn read_document(
+    root: TableReader<'_>,
+    folder: &ConfigFolder,
+    reserved: &[ReservedAddress],
+) -> Option<Config> {
+    let listen = listen::read(&root, reserved);
     let threads = read_threads(&root);
     let trusted_networks = read_trusted_networks(&root);
     let mut identifiers = identifiers::read(&root);
-    let traces = root.table("traces").and_then(|table| traces::read(table, reading));
+    let traces = root.table("traces").and_then(|table| traces::read(table, folder));
     if traces.is_some() {
-        // Whoever reports spans decides which ones, and strangers do not.
+        // A gateway that exports spans does its own sampling, so that clients cannot decide it.
         identifiers.trace.get_or_insert(TraceMode::Restart);
     }
     let realm = read_realm(&root);
-    let tls = root.table("tls").and_then(|table| read_tls(table, reading));
+    let tls = root.table("tls").and_then(|table| read_tls(table, folder));
     if let Some(listen) = &listen
         && tls.is_none()
         && listen
@@ -158,19 +202,23 @@ fn read_document(root: TableReader<'_>, reading: &Reading) -> Option<Config> {
     let backend_names: Vec<&str> = backend_tables.iter().map(|(name, _)| name.value).collect();
     let names = (&issuer_names[..], &backend_names[..]);
     let routes = root.tables("routes").into_iter();
-    let routes: Vec<_> = routes.filter_map(|table| route::read(table, names, reading)).collect();
+    let mut paths = RoutePaths::default();
+    let routes: Vec<_> =
+        routes.map(|table| route::read(table, names, folder, &mut paths)).collect();
+    warn_unused(&backend_tables, &routes);
+    let routes = routes.into_iter().flatten().collect();
     if !root.has("routes") {
         root.complain("there is no route; write [[routes]] with `path` and `backend`");
     }
     let issuers = issuer_tables.into_iter();
-    let issuers = issuers.filter_map(|(name, table)| issuer::read(name.value, table, reading));
+    let issuers = issuers.filter_map(|(name, table)| issuer::read(name.value, table, folder));
     let issuers = issuers.collect();
     let backends = backend_tables.into_iter();
-    let backends = backends.filter_map(|(name, table)| backend::read(name.value, table, reading));
+    let backends = backends.filter_map(|(name, table)| backend::read(name.value, table, folder));
     let backends = backends.collect();
     let limits = root.tables("limits").into_iter();
-    let limits = limits.filter_map(|table| limit::read(table, reading)).collect();
-    let access_log = root.table("access_log").and_then(|table| access_log::read(table, reading));
+    let limits = limits.filter_map(|table| limit::read(table, folder)).collect();
+    let access_log = root.table("access_log").and_then(|table| access_log::read(table, folder));
     root.finish();
     Some(Config {
         listen: listen?,
@@ -185,7 +233,32 @@ fn read_document(root: TableReader<'_>, reading: &Reading) -> Option<Config> {
         limits,
         access_log,
         traces,
+        warnings: Vec::new(),
     })
+}
+
+/// Warns about backends that no route uses. A look-up may name any of them, and a route with a mistake may be
+/// meant to.
+fn warn_unused(
+    backends: &[(table::LocatedValue<&str>, TableReader<'_>)],
+    routes: &[Option<RouteConfig>],
+) {
+    let mut used = Vec::new();
+    for route in routes {
+        match route.as_ref().map(|route| &route.target) {
+            Some(Target::Backend(name)) => used.push(name.as_str()),
+            Some(Target::Claim { choice: Choice::Table(table), .. }) => {
+                used.extend(table.values().map(String::as_str));
+            }
+            Some(Target::Claim { choice: Choice::Template(_), .. }) => {}
+            Some(Target::Claim { choice: Choice::Lookup { .. }, .. }) | None => return,
+        }
+    }
+    for (name, table) in backends {
+        if !used.contains(&name.value) {
+            table.warn("no route uses this backend");
+        }
+    }
 }
 
 fn read_threads(root: &TableReader<'_>) -> Option<usize> {
@@ -199,7 +272,7 @@ fn read_threads(root: &TableReader<'_>) -> Option<usize> {
 fn read_trusted_networks(root: &TableReader<'_>) -> TrustedNetworks {
     let list = root.strings("trusted_networks");
     let items = list.map(|list| list.value).unwrap_or_default();
-    let network = |item: table::Located<&str>| match item.value.parse::<TrustedNetwork>() {
+    let network = |item: table::LocatedValue<&str>| match item.value.parse::<TrustedNetwork>() {
         Ok(network) => Some(network),
         Err(error) => {
             root.complain_at(&item, error.to_string());
@@ -212,20 +285,46 @@ fn read_trusted_networks(root: &TableReader<'_>) -> TrustedNetworks {
 fn read_realm(root: &TableReader<'_>) -> String {
     let Some(realm) = root.string("realm") else { return "weir".to_owned() };
     if Challenges::new(realm.value).is_none() {
-        root.complain_at(
-            &realm,
-            "write letters, digits, spaces and signs of ASCII, without \\ and quotes",
-        );
+        root.complain_at(&realm, "write printable ASCII characters, without \\ and quotes");
     }
     realm.value.to_owned()
 }
 
-fn read_tls(table: TableReader<'_>, reading: &Reading) -> Option<CertificateFiles> {
+fn read_tls(table: TableReader<'_>, folder: &ConfigFolder) -> Option<CertificateFiles> {
     let certificate = table.required_string("certificate");
     let key = table.required_string("key");
+    let files = certificate.zip(key).map(|(certificate, key)| {
+        let paths = [&certificate, &key].map(|located| folder.path(located.value));
+        check_tls(&table, (&certificate, &key), &paths);
+        let [certificate, key] = paths;
+        CertificateFiles { certificate, key }
+    });
     table.finish();
-    let path = |located: table::Located<&str>| reading.path(located.value);
-    Some(CertificateFiles { certificate: path(certificate?), key: path(key?) })
+    files
+}
+
+/// Checks that the files of a certificate and its key can be used.
+fn check_tls(
+    table: &TableReader<'_>,
+    (certificate, key): (&table::LocatedValue<&str>, &table::LocatedValue<&str>),
+    paths: &[PathBuf; 2],
+) {
+    let [certificate_path, key_path] = paths.clone();
+    let files = TlsFiles { certificate: certificate_path, key: key_path };
+    if let Err(error) = files.check() {
+        let is_of_key = matches!(
+            &error,
+            BindError::Tls { path, .. } | BindError::Unreadable { path, .. } if *path == files.key
+        );
+        table.complain_at(if is_of_key { key } else { certificate }, error.to_string());
+    }
+}
+
+/// Reads the file of certificate authorities that `ca_file` names, if there is one.
+fn read_authorities(table: &TableReader<'_>, folder: &ConfigFolder) -> Option<Authorities> {
+    let located = table.string("ca_file")?;
+    let read = Authorities::read(&folder.source(located.value));
+    read.map_err(|error| table.complain_at(&located, error.to_string())).ok()
 }
 
 /// Why a configuration cannot be used.

@@ -20,23 +20,28 @@ impl Origin {
         self.is_tls
     }
 
-    /// The name or address of the server; an IPv6 address without its brackets.
+    /// The host name or IP address of the server, an IPv6 address without its brackets.
     pub fn host(&self) -> &str {
         let host = self.authority.host();
         host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
     }
 
-    /// The port, that of the scheme if none is written.
+    /// The port, by default the port of the scheme.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Host and port as in a `Host` field.
+    /// The host and port as in a `Host` field.
     pub fn authority(&self) -> &Authority {
         &self.authority
     }
 
-    /// The scheme of URLs of the server.
+    /// Whether both are the same host and port. Names that differ may still have the same address.
+    pub(super) fn is_same_server(&self, other: &Self) -> bool {
+        self.host().eq_ignore_ascii_case(other.host()) && self.port == other.port
+    }
+
+    /// The scheme of the server's URLs.
     pub fn scheme(&self) -> Scheme {
         if self.is_tls { Scheme::HTTPS } else { Scheme::HTTP }
     }
@@ -46,7 +51,7 @@ impl FromStr for Origin {
     type Err = InvalidOrigin;
 
     fn from_str(text: &str) -> Result<Self, InvalidOrigin> {
-        // A password is no part of a message.
+        // Messages must not contain a password.
         let invalid = || InvalidOrigin(text.rsplit('@').next().unwrap_or_default().to_owned());
         let uri: Uri = text.parse().map_err(|_| invalid())?;
         let is_tls = match uri.scheme_str() {
@@ -81,7 +86,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// A text that is not the origin of a server.
+/// The error for a text that is not an [`Origin`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidOrigin(String);
 

@@ -1,17 +1,17 @@
-//! What is wrong with a configuration.
+//! Mistakes in a configuration.
 
 use std::cell::RefCell;
 use std::fmt;
 use std::ops::Range;
 
-/// One mistake in a configuration, with its place.
+/// A mistake in a configuration, with its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// The line, from 1.
     pub line: usize,
-    /// The path of the key, such as `issuers.app.algorithms`; empty for the document.
+    /// The path of the key, such as `issuers.app.algorithms`; empty for the document as a whole.
     pub key: String,
-    /// What is wrong, and what to do.
+    /// The problem, and what to do about it.
     pub message: String,
 }
 
@@ -25,30 +25,42 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Collects the problems of one configuration, so that a person sees all of them at once.
+/// Collects the problems of a configuration, so that a user sees all of them at once.
 #[derive(Debug)]
 pub(super) struct Problems<'a> {
     text: &'a str,
-    found: RefCell<Vec<Problem>>,
+    problems: RefCell<Vec<Problem>>,
+    warnings: RefCell<Vec<Problem>>,
 }
 
 impl<'a> Problems<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        Self { text, found: RefCell::default() }
+        Self { text, problems: RefCell::default(), warnings: RefCell::default() }
     }
 
-    /// Adds a problem at a place in the text.
+    /// Adds a problem at a byte range of the text.
     pub(super) fn add(&self, span: &Range<usize>, key: &str, message: impl Into<String>) {
+        let problem = self.locate(span, key, message.into());
+        self.problems.borrow_mut().push(problem);
+    }
+
+    /// Adds a warning at a byte range of the text. The configuration can be used all the same.
+    pub(super) fn warn(&self, span: &Range<usize>, key: &str, message: impl Into<String>) {
+        let warning = self.locate(span, key, message.into());
+        self.warnings.borrow_mut().push(warning);
+    }
+
+    fn locate(&self, span: &Range<usize>, key: &str, message: String) -> Problem {
         let before = self.text.as_bytes().get(..span.start).unwrap_or(self.text.as_bytes());
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-        let problem = Problem { line, key: key.to_owned(), message: message.into() };
-        self.found.borrow_mut().push(problem);
+        Problem { line, key: key.to_owned(), message }
     }
 
-    /// The problems in the order of their lines.
-    pub(super) fn into_sorted(self) -> Vec<Problem> {
-        let mut found = self.found.into_inner();
-        found.sort_by_key(|problem| problem.line);
-        found
+    /// The problems and the warnings, each in the order of their lines.
+    pub(super) fn into_sorted(self) -> (Vec<Problem>, Vec<Problem>) {
+        let (mut problems, mut warnings) = (self.problems.into_inner(), self.warnings.into_inner());
+        problems.sort_by_key(|problem| problem.line);
+        warnings.sort_by_key(|warning| warning.line);
+        (problems, warnings)
     }
 }

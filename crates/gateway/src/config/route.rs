@@ -1,103 +1,103 @@
-//! `[[routes]]`: which requests go to which backend.
+//! `[[routes]]`: routes of requests to backends.
 
-use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use super::reading::Reading;
+use super::backend::is_request_path;
+use super::folder::ConfigFolder;
 use super::secret::Secret;
-use super::table::{Located, TableReader};
+use super::table::{LocatedValue, TableReader};
 use crate::fetch::{FetchClient, FetchLimits, FetchUrl};
+use crate::request_target::decode_path;
 
-/// Requests of one kind, and where they go.
+/// A route: matches requests by path and host, and selects their backend.
 #[derive(Debug, Clone)]
 pub struct RouteConfig {
-    /// The beginning of the path, in whole segments.
+    /// The path prefix, in whole segments.
     pub path: String,
-    /// The host of the request; any if absent.
+    /// The host of the request; `None` matches any host.
     pub host: Option<String>,
-    /// The name of the issuer whose tokens are accepted; without one, the route is open to everybody.
+    /// The name of the issuer whose tokens are accepted; without one, the route needs no token.
     pub issuer: Option<String>,
     /// How the backend is found.
     pub target: Target,
-    /// How the gateway proves itself to the backend.
+    /// How the gateway logs in to the backend, if it does.
     pub session: Option<SessionConfig>,
 }
 
 /// How the backend of a request is found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
-    /// Always the same.
+    /// Always the backend of this name.
     Backend(String),
-    /// By the value of a claim.
+    /// The backend selected by the value of a claim.
     Claim {
         /// The name of the claim.
         claim: String,
-        /// What follows from its value.
+        /// How its value selects the backend.
         choice: Choice,
     },
 }
 
-/// How the value of a claim becomes a backend.
+/// How the value of a claim selects a backend.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Choice {
     /// A table from values to names of backends.
     Table(BTreeMap<String, String>),
     /// A URL in which `{claim}` stands for the value.
     Template(String),
-    /// A service that is asked.
+    /// A lookup service.
     Lookup {
         /// Its URL, in which `{claim}` stands for the value.
         url: String,
-        /// How long its answers are kept.
+        /// How long its answers are cached.
         cache: Duration,
     },
 }
 
-/// How the gateway proves itself to a backend in place of the client.
+/// How the gateway logs in to a backend on behalf of the client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionConfig {
     /// How a session begins.
     pub login: Login,
-    /// The credential of the gateway.
+    /// The gateway's credential.
     pub credential: Secret,
-    /// How long a session is used, unless the backend says less.
+    /// How long a session is used, unless the backend sets a shorter lifetime.
     pub lifetime: Duration,
 }
 
 /// How a session begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Login {
-    /// A path of the backend that takes the credential.
+    /// A path of the backend that accepts the credential.
     Path(String),
-    /// A token service (RFC 8693).
+    /// A token exchange service (RFC 8693).
     Exchange(FetchUrl),
 }
 
-/// Reads the table of a route. Mistakes are noted, and then there may be no route. `issuers` and
-/// `backends` are the names that exist.
+/// Reads the table of a route. Notes mistakes, and may return `None` then. `issuers` and `backends` are the
+/// names that exist.
 pub(super) fn read(
     table: TableReader<'_>,
     (issuers, backends): (&[&str], &[&str]),
-    reading: &Reading,
+    folder: &ConfigFolder,
+    paths: &mut RoutePaths,
 ) -> Option<RouteConfig> {
     let path = table.required_string("path");
-    if let Some(path) = &path
-        && (!path.value.starts_with('/') || path.value.contains(['?', '#']))
-    {
-        table.complain_at(
-            path,
-            "this is not a path; write it with a slash at its beginning: \"/api\"",
-        );
-    }
     let host = table.string("host").map(|host| host.value.to_ascii_lowercase());
+    if let Some(path) = &path {
+        check_path(&table, path);
+        paths.check(&table, path, host.as_deref());
+    }
     let issuer = table.string("issuer");
     if let Some(issuer) = &issuer {
         check_name(&table, issuer, issuers, "issuer");
     }
-    let target = read_target(&table, issuer.is_some(), backends);
+    let target = read_target(&table, table.may_have("issuer"), backends);
     let has_session = table.has("session");
-    let session = table.table("session").and_then(|session| read_session(session, reading));
-    if has_session && issuer.is_none() {
+    let session = table.table("session").and_then(|session| read_session(session, folder));
+    if has_session && !table.may_have("issuer") {
         table.complain("`session` needs `issuer`: a session belongs to the subject of a token");
     }
     table.finish();
@@ -113,15 +113,63 @@ pub(super) fn read(
     })
 }
 
+/// The paths and hosts of the routes so far, with the key of each route.
+#[derive(Debug, Default)]
+pub(super) struct RoutePaths(HashMap<(String, Option<String>), String>);
+
+impl RoutePaths {
+    /// Checks that no earlier route has the same path and host.
+    fn check(&mut self, table: &TableReader<'_>, path: &LocatedValue<&str>, host: Option<&str>) {
+        let key = (path.value.to_owned(), host.map(str::to_owned));
+        match self.0.entry(key) {
+            Entry::Occupied(first) => {
+                let first = first.get();
+                table.complain_at(
+                    path,
+                    format!("{first} has the same path and host, so this route gets no requests; change or remove one"),
+                );
+            }
+            Entry::Vacant(slot) => _ = slot.insert(table.path().to_owned()),
+        }
+    }
+}
+
+/// Checks that requests can match a path. They are matched after percent-decoding, and those with ambiguous
+/// paths are refused.
+fn check_path(table: &TableReader<'_>, path: &LocatedValue<&str>) {
+    let text = path.value;
+    if !text.starts_with('/') || text.contains(['?', '#']) {
+        let message = "this is not a path; write it with a slash at its beginning: \"/api\"";
+        return table.complain_at(path, message);
+    }
+    let message = match decode_path(text) {
+        Some(decoded) if decoded == text => return,
+        Some(decoded) => {
+            format!("no request matches this, because paths are decoded first; write \"{decoded}\"")
+        }
+        None => {
+            "no request matches this: those with dot segments, empty segments, encoded slashes, \
+                 backslashes or control characters are refused"
+                .to_owned()
+        }
+    };
+    table.complain_at(path, message);
+}
+
 /// Checks that a name exists.
-fn check_name(table: &TableReader<'_>, name: &Located<&str>, known: &[&str], what: &str) -> bool {
+fn check_name(
+    table: &TableReader<'_>,
+    name: &LocatedValue<&str>,
+    known: &[&str],
+    what: &str,
+) -> bool {
     if known.contains(&name.value) {
         return true;
     }
     let hint = match weir_core::nearest_name(name.value, known.iter().copied()) {
         Some(nearest) => format!("did you mean `{nearest}`?"),
         None if known.is_empty() => format!("write [{what}s.{}]", name.value),
-        None => format!("there are: {}", known.join(", ")),
+        None => format!("known names: {}", known.join(", ")),
     };
     table.complain_at(name, format!("there is no {what} `{}`; {hint}", name.value));
     false
@@ -130,11 +178,11 @@ fn check_name(table: &TableReader<'_>, name: &Located<&str>, known: &[&str], wha
 fn read_target(table: &TableReader<'_>, has_issuer: bool, backends: &[&str]) -> Option<Target> {
     let (claim, fixed) = (table.string("claim"), table.string("backend"));
     let has = ["backends", "lookup"].map(|name| table.has(name));
-    let given = has.into_iter().filter(|has| *has).count() + usize::from(fixed.is_some());
-    if given != 1 {
+    let set_count = has.into_iter().filter(|has| *has).count() + usize::from(fixed.is_some());
+    if set_count != 1 {
         table.complain(format!(
-            "a route goes to exactly one of `backend`, `backends` (with `claim`) and `lookup` (with \
-             `claim`); {given} are given"
+            "a route needs exactly one of `backend`, `backends` (with `claim`) and `lookup` (with \
+             `claim`); {set_count} are set"
         ));
         return None;
     }
@@ -192,8 +240,8 @@ fn read_lookup(table: &TableReader<'_>) -> Option<Choice> {
     is_valid.then_some(Choice::Lookup { url, cache })
 }
 
-/// Checks a URL with `{claim}`.
-fn check_template(table: &TableReader<'_>, template: &Located<&str>) -> bool {
+/// Checks that a template is a URL with `{claim}`.
+fn check_template(table: &TableReader<'_>, template: &LocatedValue<&str>) -> bool {
     let is_url = template.value.starts_with("http://") || template.value.starts_with("https://");
     let is_valid = is_url && template.value.contains("{claim}");
     if !is_valid {
@@ -205,28 +253,28 @@ fn check_template(table: &TableReader<'_>, template: &Located<&str>) -> bool {
     is_valid
 }
 
-fn read_session(table: TableReader<'_>, reading: &Reading) -> Option<SessionConfig> {
+fn read_session(table: TableReader<'_>, folder: &ConfigFolder) -> Option<SessionConfig> {
     let (login, exchange) = (table.string("login"), table.string("exchange"));
     let login = match (login, exchange) {
-        (Some(path), None) if path.value.starts_with('/') => {
+        (Some(path), None) if is_request_path(path.value) => {
             Some(Login::Path(path.value.to_owned()))
         }
         (Some(path), None) => {
             table.complain_at(
                 &path,
-                "this is not a path; write it with a slash at its beginning: \"/session\"",
+                "this is not a path; write it with a slash at its beginning and without spaces: \"/session\"",
             );
             None
         }
         (None, Some(url)) => read_exchange(&table, &url),
         _ => {
             table.complain(
-                "a session begins by one of `login` (a path of the backend) and `exchange` (a URL)",
+                "a session needs exactly one of `login` (a path of the backend) and `exchange` (a URL)",
             );
             None
         }
     };
-    let credential = read_credential(&table, reading);
+    let credential = read_credential(&table, folder);
     let lifetime = table.duration("lifetime").unwrap_or(Duration::from_secs(300));
     let config =
         login.and_then(|login| Some(SessionConfig { login, credential: credential?, lifetime }));
@@ -235,7 +283,7 @@ fn read_session(table: TableReader<'_>, reading: &Reading) -> Option<SessionConf
 }
 
 /// Reads the address of a token service.
-fn read_exchange(table: &TableReader<'_>, url: &Located<&str>) -> Option<Login> {
+fn read_exchange(table: &TableReader<'_>, url: &LocatedValue<&str>) -> Option<Login> {
     match url.value.parse::<FetchUrl>() {
         Ok(parsed) => {
             if let Err(error) = FetchClient::for_url(&parsed, None, FetchLimits::default()) {
@@ -250,11 +298,11 @@ fn read_exchange(table: &TableReader<'_>, url: &Located<&str>) -> Option<Login> 
     }
 }
 
-fn read_credential(table: &TableReader<'_>, reading: &Reading) -> Option<Secret> {
+fn read_credential(table: &TableReader<'_>, folder: &ConfigFolder) -> Option<Secret> {
     let (file, variable) = (table.string("credential_file"), table.string("credential_env"));
     let (located, read) = match (file, variable) {
         (Some(file), None) => {
-            let read = Secret::read(&reading.path(file.value));
+            let read = Secret::read(&folder.source(file.value));
             (file, read)
         }
         (None, Some(variable)) => {
@@ -262,9 +310,7 @@ fn read_credential(table: &TableReader<'_>, reading: &Reading) -> Option<Secret>
             (variable, read)
         }
         _ => {
-            table.complain(
-                "the credential comes from one of `credential_file` and `credential_env`",
-            );
+            table.complain("a session needs exactly one of `credential_file` and `credential_env`");
             return None;
         }
     };

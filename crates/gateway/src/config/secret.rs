@@ -1,14 +1,14 @@
-//! Secrets: read from a file or from the environment, and never shown.
+//! Secrets, which are read from a file or an environment variable and never shown.
 
 use std::fmt;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// Larger files are refused, because no secret is this long.
+/// Larger secret files are refused.
 const BYTES_MAX: u64 = 64 << 10;
 
-/// Bytes that no message and no debug output shows.
+/// Secret bytes, which `Debug` and messages do not show.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Vec<u8>);
 
@@ -23,7 +23,7 @@ impl Secret {
         &self.0
     }
 
-    /// Reads a file. One line end behind the secret, which editors add, is no part of it.
+    /// Reads a file without one trailing line break, because editors add one.
     pub(super) fn read(path: &Path) -> Result<Self, String> {
         let mut bytes = Vec::new();
         let mut read = || File::open(path)?.take(BYTES_MAX + 1).read_to_end(&mut bytes);
@@ -37,12 +37,12 @@ impl Secret {
         Self::from_text(bytes).ok_or_else(|| format!("{} is empty", path.display()))
     }
 
-    /// Reads a variable of the environment.
+    /// Reads an environment variable, without one trailing line break.
     pub(super) fn from_environment(name: &str) -> Result<Self, String> {
         let value = std::env::var_os(name)
-            .ok_or_else(|| format!("the environment has no variable `{name}`"))?;
+            .ok_or_else(|| format!("the environment variable `{name}` is not set"))?;
         Self::from_text(value.into_encoded_bytes())
-            .ok_or_else(|| format!("the variable `{name}` of the environment is empty"))
+            .ok_or_else(|| format!("the environment variable `{name}` is empty"))
     }
 
     fn from_text(mut bytes: Vec<u8>) -> Option<Self> {

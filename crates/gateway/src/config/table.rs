@@ -1,4 +1,4 @@
-//! Reads the keys of a TOML table, and says which of them nobody knows.
+//! Reads the keys of a TOML table, and reports unknown keys.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -11,27 +11,27 @@ use weir_core::nearest_name;
 use super::duration::parse_duration;
 use super::problem::Problems;
 
-/// A table that is read key by key. What is not read by the time of [`Self::finish`] is a mistake.
+/// A table that is read key by key. Keys that were not read before [`Self::finish`] are mistakes.
 #[derive(Debug)]
 pub(super) struct TableReader<'a> {
     table: &'a DeTable<'a>,
     span: Range<usize>,
-    /// The path of the table with a dot behind it; empty for the document.
+    /// The path of the table with a trailing dot; empty for the document.
     prefix: String,
     known: RefCell<Vec<&'static str>>,
     problems: &'a Problems<'a>,
 }
 
-/// A value with its place and the path of its key.
+/// A value with its byte range and the path of its key.
 #[derive(Debug, Clone)]
-pub(super) struct Located<T> {
+pub(super) struct LocatedValue<T> {
     pub(super) value: T,
     pub(super) span: Range<usize>,
     pub(super) key: String,
 }
 
 impl<'a> TableReader<'a> {
-    /// A reader of the whole document.
+    /// Creates a reader of the whole document.
     pub(super) fn document(table: &'a DeTable<'a>, problems: &'a Problems<'a>) -> Self {
         Self { table, span: 0..0, prefix: String::new(), known: RefCell::default(), problems }
     }
@@ -51,31 +51,36 @@ impl<'a> TableReader<'a> {
         self.problems.add(&self.span, self.path(), message);
     }
 
+    /// Notes something about the table as a whole that is not a mistake.
+    pub(super) fn warn(&self, message: impl Into<String>) {
+        self.problems.warn(&self.span, self.path(), message);
+    }
+
     /// Notes a problem of one value.
-    pub(super) fn complain_at<T>(&self, located: &Located<T>, message: impl Into<String>) {
+    pub(super) fn complain_at<T>(&self, located: &LocatedValue<T>, message: impl Into<String>) {
         self.problems.add(&located.span, &located.key, message);
     }
 
-    fn value(&self, name: &'static str) -> Option<Located<&'a DeValue<'a>>> {
+    fn value(&self, name: &'static str) -> Option<LocatedValue<&'a DeValue<'a>>> {
         self.known.borrow_mut().push(name);
         let (_, value) = self.table.iter().find(|(key, _)| key.get_ref() == name)?;
-        Some(Located {
+        Some(LocatedValue {
             value: value.get_ref(),
             span: value.span(),
             key: format!("{}{name}", self.prefix),
         })
     }
 
-    /// The value of a key in the form that `read` accepts; `expected` says which.
+    /// Reads the value of a key with `read`, or notes that `expected` was expected.
     fn typed<T>(
         &self,
         name: &'static str,
         expected: &str,
         read: impl FnOnce(&'a DeValue<'a>) -> Option<T>,
-    ) -> Option<Located<T>> {
-        let Located { value, span, key } = self.value(name)?;
+    ) -> Option<LocatedValue<T>> {
+        let LocatedValue { value, span, key } = self.value(name)?;
         match read(value) {
-            Some(value) => Some(Located { value, span, key }),
+            Some(value) => Some(LocatedValue { value, span, key }),
             None => {
                 let message = format!("this is {}; write {expected}", kind_of(value));
                 self.problems.add(&span, &key, message);
@@ -84,13 +89,33 @@ impl<'a> TableReader<'a> {
         }
     }
 
-    /// A string that may be left out.
-    pub(super) fn string(&self, name: &'static str) -> Option<Located<&'a str>> {
+    /// Like [`typed`](Self::typed), but names the value if it is of the expected kind.
+    fn valid<T>(
+        &self,
+        name: &'static str,
+        expected: &str,
+        is_kind: fn(&DeValue<'_>) -> bool,
+        read: impl FnOnce(&'a DeValue<'a>) -> Option<T>,
+    ) -> Option<LocatedValue<T>> {
+        let located = self.value(name)?;
+        if !is_kind(located.value) {
+            return self.typed(name, expected, |_| None);
+        }
+        let value = read(located.value);
+        if value.is_none() {
+            let text = text_of(located.value);
+            self.complain_at(&located, format!("`{text}` is not valid here; write {expected}"));
+        }
+        Some(LocatedValue { value: value?, span: located.span, key: located.key })
+    }
+
+    /// Reads an optional string.
+    pub(super) fn string(&self, name: &'static str) -> Option<LocatedValue<&'a str>> {
         self.typed(name, "a text in quotes", DeValue::as_str)
     }
 
-    /// A string that has to be there.
-    pub(super) fn required_string(&self, name: &'static str) -> Option<Located<&'a str>> {
+    /// Reads a required string.
+    pub(super) fn required_string(&self, name: &'static str) -> Option<LocatedValue<&'a str>> {
         let is_there = self.table.iter().any(|(key, _)| key.get_ref() == name);
         if !is_there {
             self.complain(format!("`{name}` is missing"));
@@ -98,40 +123,52 @@ impl<'a> TableReader<'a> {
         self.string(name)
     }
 
-    /// `true` or `false`.
+    /// Reads an optional boolean.
     pub(super) fn boolean(&self, name: &'static str) -> Option<bool> {
         self.typed(name, "true or false", DeValue::as_bool).map(|located| located.value)
     }
 
-    /// A whole number of at least `min`.
-    pub(super) fn number(&self, name: &'static str, min: u64) -> Option<Located<u64>> {
+    /// Reads an optional whole number of at least `min`.
+    pub(super) fn number(&self, name: &'static str, min: u64) -> Option<LocatedValue<u64>> {
         let expected = format!("a whole number of {min} or more");
-        self.typed(name, &expected, |value| unsigned(value).filter(|number| *number >= min))
+        let is_kind = |value: &DeValue<'_>| value.is_integer();
+        self.valid(name, &expected, is_kind, |value| {
+            unsigned(value).filter(|number| *number >= min)
+        })
     }
 
-    /// A number from 0 to 1, with decimals or without.
+    /// Reads an optional number from 0 to 1, with decimals or without.
     pub(super) fn share(&self, name: &'static str) -> Option<f64> {
         let read = |value: &'a DeValue<'a>| {
             let decimals = value.as_float().and_then(|it| it.as_str().parse().ok());
             let share = decimals.or_else(|| unsigned(value).map(|it| it as f64));
             share.filter(|share| (0.0..=1.0).contains(share))
         };
-        let share = self.typed(name, "a number from 0 to 1, such as 0.01", read)?;
+        let is_kind = |value: &DeValue<'_>| value.is_integer() || value.is_float();
+        let share = self.valid(name, "a number from 0 to 1, such as 0.01", is_kind, read)?;
         Some(share.value)
     }
 
-    /// A duration such as `60s`.
+    /// Reads an optional duration such as `60s`.
     pub(super) fn duration(&self, name: &'static str) -> Option<Duration> {
-        let expected = "a time in quotes, such as \"500ms\", \"60s\", \"10m\" or \"1h\"";
-        self.typed(name, expected, |value| parse_duration(value.as_str()?))
-            .map(|located| located.value)
+        self.located_duration(name).map(|located| located.value)
     }
 
-    /// A list of strings, or one string alone.
-    pub(super) fn strings(&self, name: &'static str) -> Option<Located<Vec<Located<&'a str>>>> {
-        let Located { value, span, key } = self.value(name)?;
+    /// Like [`duration`](Self::duration), with its position.
+    pub(super) fn located_duration(&self, name: &'static str) -> Option<LocatedValue<Duration>> {
+        let expected = "a time in quotes, such as \"500ms\", \"60s\", \"10m\" or \"1h\"";
+        let is_kind = |value: &DeValue<'_>| value.is_str();
+        self.valid(name, expected, is_kind, |value| parse_duration(value.as_str()?))
+    }
+
+    /// Reads an optional list of strings, or a single string as a list of one.
+    pub(super) fn strings(
+        &self,
+        name: &'static str,
+    ) -> Option<LocatedValue<Vec<LocatedValue<&'a str>>>> {
+        let LocatedValue { value, span, key } = self.value(name)?;
         let item = |value: &'a DeValue<'a>, span: Range<usize>| match value.as_str() {
-            Some(value) => Some(Located { value, span, key: key.clone() }),
+            Some(value) => Some(LocatedValue { value, span, key: key.clone() }),
             None => {
                 let message = format!("this is {}; write a text in quotes", kind_of(value));
                 self.problems.add(&span, &key, message);
@@ -144,16 +181,16 @@ impl<'a> TableReader<'a> {
             }
             value => item(value, span.clone()).into_iter().collect(),
         };
-        Some(Located { value: items, span, key })
+        Some(LocatedValue { value: items, span, key })
     }
 
-    /// A table that may be left out.
+    /// Reads an optional table.
     pub(super) fn table(&self, name: &'static str) -> Option<TableReader<'a>> {
         let located = self.typed(name, "a table, as in { key = value }", as_table)?;
         Some(self.nested(located.value, located.span, &located.key))
     }
 
-    /// The tables of an array of tables, `[[name]]`.
+    /// Reads an array of tables, `[[name]]`.
     pub(super) fn tables(&self, name: &'static str) -> Vec<TableReader<'a>> {
         let expected = format!("one or more tables, each under [[{name}]]");
         let Some(list) = self.typed(name, &expected, |value| tables_of(value)) else {
@@ -165,11 +202,11 @@ impl<'a> TableReader<'a> {
         list.value.into_iter().enumerate().map(nested).collect()
     }
 
-    /// The tables of a table, each with its name: `[name.NAME]`.
+    /// Reads the tables of a table with their names: `[name.NAME]`.
     pub(super) fn named_tables(
         &self,
         name: &'static str,
-    ) -> Vec<(Located<&'a str>, TableReader<'a>)> {
+    ) -> Vec<(LocatedValue<&'a str>, TableReader<'a>)> {
         let expected = format!("tables, each under [{name}.NAME]");
         let Some(all) = self.typed(name, &expected, as_table) else { return Vec::new() };
         let mut named = Vec::new();
@@ -177,7 +214,7 @@ impl<'a> TableReader<'a> {
             let path = format!("{}.{}", all.key, key.get_ref());
             match value.get_ref() {
                 DeValue::Table(table) => {
-                    let located = Located {
+                    let located = LocatedValue {
                         value: key.get_ref().as_ref(),
                         span: key.span(),
                         key: path.clone(),
@@ -193,14 +230,14 @@ impl<'a> TableReader<'a> {
         named
     }
 
-    /// All keys of this table with their strings, for a table whose keys the user chooses.
-    pub(super) fn entries(&self) -> Vec<(&'a str, Located<&'a str>)> {
+    /// Reads all keys of this table with their strings, for a table whose keys the user chooses.
+    pub(super) fn entries(&self) -> Vec<(&'a str, LocatedValue<&'a str>)> {
         let mut entries = Vec::new();
         for (key, value) in self.table {
             let path = format!("{}{}", self.prefix, key.get_ref());
             match value.get_ref().as_str() {
                 Some(text) => {
-                    let located = Located { value: text, span: value.span(), key: path };
+                    let located = LocatedValue { value: text, span: value.span(), key: path };
                     entries.push((key.get_ref().as_ref(), located));
                 }
                 None => {
@@ -213,10 +250,17 @@ impl<'a> TableReader<'a> {
         entries
     }
 
-    /// Whether a key is there, whatever its value is.
+    /// Whether a key is present. The key counts as read.
     pub(super) fn has(&self, name: &'static str) -> bool {
         self.known.borrow_mut().push(name);
         self.table.iter().any(|(key, _)| key.get_ref() == name)
+    }
+
+    /// Whether a key is present, perhaps misspelt. Used where the absence of a key is a mistake of another
+    /// one.
+    pub(super) fn may_have(&self, name: &'static str) -> bool {
+        let is_meant = |key: &str| nearest_name(key, [name]).is_some();
+        self.has(name) || self.table.iter().any(|(key, _)| is_meant(key.get_ref()))
     }
 
     /// Whether the value of a key is a table.
@@ -263,7 +307,17 @@ fn unsigned(value: &DeValue<'_>) -> Option<u64> {
     u64::from_str_radix(integer.as_str(), integer.radix()).ok()
 }
 
-/// What a value is, in a sentence.
+/// A text or number as written, for messages.
+fn text_of<'a>(value: &'a DeValue<'_>) -> &'a str {
+    match value {
+        DeValue::String(text) => text,
+        DeValue::Integer(number) => number.as_str(),
+        DeValue::Float(number) => number.as_str(),
+        _ => kind_of(value),
+    }
+}
+
+/// The kind of a value, for messages.
 fn kind_of(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a text",

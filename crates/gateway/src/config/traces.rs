@@ -1,32 +1,42 @@
-//! `[traces]`: where the spans of requests go.
+//! `[traces]`: the export of spans.
 
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 
-use super::reading::Reading;
+use super::folder::ConfigFolder;
+use super::read_authorities;
 use super::secret::Secret;
-use super::table::{Located, TableReader};
+use super::table::{LocatedValue, TableReader};
 use crate::fetch::FetchUrl;
 use crate::traces::TraceConfig;
 
-/// The share of requests that are traced by default.
+/// The default share of requests that are traced.
 const SHARE: f64 = 0.01;
 
-/// The name of the service by default.
+/// The default service name.
 const SERVICE_NAME: &str = "weir-gateway";
 
-/// Reads the value that a text stands for.
+/// Reads the value of a header field from its text in the configuration: a literal, a path or a variable
+/// name.
 type ReadValue<'a> = &'a dyn Fn(&str) -> Result<Secret, String>;
 
-/// Reads the table. Mistakes are noted, and then there are no traces.
-pub(super) fn read(table: TableReader<'_>, reading: &Reading) -> Option<TraceConfig> {
+/// Reads the table. Notes mistakes, and may return `None` then.
+pub(super) fn read(table: TableReader<'_>, folder: &ConfigFolder) -> Option<TraceConfig> {
     let endpoint = read_endpoint(&table);
     let share = table.share("share").unwrap_or(SHARE);
     let service_name = table.string("service_name").map_or(SERVICE_NAME, |name| name.value);
-    let ca_file = table.string("ca_file").map(|file| reading.path(file.value));
-    let headers = read_headers(&table, reading);
+    let authorities = read_authorities(&table, folder);
+    let headers = read_headers(&table, folder);
     let config = endpoint.and_then(|endpoint| {
-        let config = TraceConfig::new(endpoint, ca_file, headers);
-        let mut config = config.map_err(|error| table.complain(error.to_string())).ok()?;
+        let config = TraceConfig::new(endpoint, authorities, headers);
+        let mut config = match config {
+            Ok(config) => config,
+            Err(error) => {
+                if !table.has("ca_file") {
+                    table.complain(error.to_string());
+                }
+                return None;
+            }
+        };
         config.share = share;
         service_name.clone_into(&mut config.service_name);
         Some(config)
@@ -45,11 +55,12 @@ fn read_endpoint(table: &TableReader<'_>) -> Option<FetchUrl> {
         .ok()
 }
 
-/// The fields of the requests to the collector: their texts, or where their secrets are.
-fn read_headers(table: &TableReader<'_>, reading: &Reading) -> HeaderMap {
+/// Reads the header fields of requests to the collector: literal values, or files and environment variables
+/// that hold them.
+fn read_headers(table: &TableReader<'_>, folder: &ConfigFolder) -> HeaderMap {
     let mut headers = HeaderMap::new();
     let plain = |text: &str| Ok(Secret::new(text));
-    let file = |text: &str| Secret::read(&reading.path(text));
+    let file = |text: &str| Secret::read(&folder.source(text));
     let sources: [(&'static str, ReadValue<'_>); 3] =
         [("headers", &plain), ("header_files", &file), ("header_env", &Secret::from_environment)];
     for (key, value_of) in sources {
@@ -66,7 +77,7 @@ fn read_headers(table: &TableReader<'_>, reading: &Reading) -> HeaderMap {
 
 fn read_header(
     name: &str,
-    text: &Located<&str>,
+    text: &LocatedValue<&str>,
     value_of: ReadValue<'_>,
 ) -> Result<(HeaderName, HeaderValue), String> {
     let name: HeaderName =

@@ -1,6 +1,5 @@
-//! Requests and their answers.
+//! An HTTP client for the gateway's own requests.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
@@ -16,23 +15,23 @@ use super::connect::connect;
 use super::error::{FetchError, FetchProblem};
 use super::limits::{FetchLimits, HEAD_BYTES_MAX, HEADER_FIELDS_MAX};
 use super::observed::ObservedCall;
-use super::trust::{TrustError, client_config};
+use super::trust::{Authorities, TrustError, client_config};
 use super::url::FetchUrl;
 
-/// What requests are for if nothing is said.
+/// The default purpose of requests.
 const PURPOSE: &str = "fetch";
 
-/// Fetches resources. Copies share the authorities.
+/// Fetches resources. Clones share the certificate authorities.
 #[derive(Debug, Clone)]
 pub struct FetchClient {
-    /// `None` if only addresses without TLS are asked.
+    /// `None` if only URLs without TLS are fetched.
     tls: Option<Arc<ClientConfig>>,
     limits: FetchLimits,
-    /// What its requests are for, for a person.
+    /// The purpose of its requests, shown when they are inspected.
     purpose: &'static str,
 }
 
-/// The answer of a server, whatever its status is, except a redirect.
+/// The answer of a server with any status except a redirect.
 #[derive(Debug, Clone)]
 pub struct FetchAnswer {
     /// The status.
@@ -44,37 +43,37 @@ pub struct FetchAnswer {
 }
 
 impl FetchClient {
-    /// A client that trusts the authorities of a PEM file, or without one those of the system.
+    /// Creates a client that trusts these certificate authorities, by default those of the system.
     ///
     /// # Errors
-    /// If there are none.
-    pub fn new(ca_file: Option<&Path>, limits: FetchLimits) -> Result<Self, TrustError> {
-        Ok(Self { tls: Some(client_config(ca_file)?), limits, purpose: PURPOSE })
+    /// If those of the system cannot be read.
+    pub fn new(authorities: Option<&Authorities>, limits: FetchLimits) -> Result<Self, TrustError> {
+        Ok(Self { tls: Some(client_config(authorities)?), limits, purpose: PURPOSE })
     }
 
-    /// As [`new`](Self::new), but authorities are needed only if this URL is one of https. The client is then
-    /// for such URLs only.
+    /// Like [`new`](Self::new), but needs authorities only if this URL is https. Otherwise the client cannot
+    /// fetch https URLs.
     ///
     /// # Errors
-    /// If they are needed, and there are none.
+    /// If the URL is https and those of the system cannot be read.
     pub fn for_url(
         url: &FetchUrl,
-        ca_file: Option<&Path>,
+        authorities: Option<&Authorities>,
         limits: FetchLimits,
     ) -> Result<Self, TrustError> {
         match url.is_https() {
-            true => Self::new(ca_file, limits),
+            true => Self::new(authorities, limits),
             false => Ok(Self { tls: None, limits, purpose: PURPOSE }),
         }
     }
 
-    /// Says what its requests are for, to those who look at one of them.
+    /// Sets the purpose of its requests, which is shown when they are inspected.
     #[must_use]
     pub fn for_purpose(self, purpose: &'static str) -> Self {
         Self { purpose, ..self }
     }
 
-    /// Asks for a resource.
+    /// Sends a GET request.
     ///
     /// # Errors
     /// If there is no complete answer within the limits, or it is a redirect.
@@ -82,10 +81,10 @@ impl FetchClient {
         self.send(url, Method::GET, HeaderMap::new(), Bytes::new()).await
     }
 
-    /// Sends a body of this type.
+    /// Sends a POST request.
     ///
     /// # Errors
-    /// As [`get`](Self::get), and if the type is not a valid field.
+    /// As for [`get`](Self::get), or if the content type is not a valid field value.
     pub async fn post(
         &self,
         url: &FetchUrl,
@@ -98,7 +97,7 @@ impl FetchClient {
         self.send(url, Method::POST, headers, body).await
     }
 
-    /// Sends a request with these fields. `Host`, `Connection` and the length are set here.
+    /// Sends a request. Sets `Host`, `Connection` and the length itself.
     ///
     /// # Errors
     /// As [`get`](Self::get).
@@ -147,7 +146,7 @@ impl FetchClient {
             observed.note_answer(&response);
             read_answer(response, self.limits.body_bytes_max, observed).await
         };
-        // The connection moves while it is polled. If it fails first, the answer has the error too.
+        // The connection progresses only while it is polled. If it ends first, the answer returns its error.
         tokio::pin!(answer);
         tokio::select! {
             answer = &mut answer => answer,

@@ -11,12 +11,12 @@ use tokio_rustls::rustls::pki_types::ServerName;
 
 use super::url::FetchServer;
 
-/// A connection of any kind.
+/// A byte stream of any transport.
 pub(super) trait Connection: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Connection for S {}
 
-/// Connects, over TLS if the address says so. The caller sets a time limit.
+/// Connects to a server, over TLS for https. The caller sets the timeout.
 pub(super) async fn connect(
     server: &FetchServer,
     tls: Option<&Arc<ClientConfig>>,
@@ -38,8 +38,8 @@ pub(super) async fn connect(
     }
 }
 
-/// Connects to an address of this machine. `localhost` may have others in a strange configuration, and those
-/// are not tried.
+/// Connects to a loopback address of a name. Other addresses, which `localhost` may have in an unusual
+/// configuration, are not tried.
 async fn connect_loopback(host: &str, port: u16) -> io::Result<TcpStream> {
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no loopback address");
     for address in lookup_host((host, port)).await? {

@@ -1,4 +1,4 @@
-//! Why a fetch failed.
+//! Errors of a fetch.
 
 use std::fmt;
 use std::io;
@@ -8,8 +8,9 @@ use hyper::StatusCode;
 use weir_net::glass::shown_target;
 
 use super::url::FetchUrl;
+use crate::tls_error::ConnectionFault;
 
-/// A fetch that failed.
+/// The error of a fetch: its URL and the problem.
 #[derive(Debug)]
 pub struct FetchError {
     url: FetchUrl,
@@ -19,17 +20,17 @@ pub struct FetchError {
 /// Why a fetch failed.
 #[derive(Debug)]
 pub enum FetchProblem {
-    /// The server could not be reached: its name, its address, or TLS.
+    /// The server could not be reached: name resolution, connecting or TLS failed.
     Connect(io::Error),
-    /// It did not all happen in time.
+    /// The answer was not complete within the timeout.
     Timeout,
-    /// The server's answer is not HTTP, or ended early.
+    /// The server's answer is not valid HTTP, or ended early.
     Protocol(hyper::Error),
-    /// The answer leads elsewhere.
+    /// The answer is a redirect.
     Redirect(StatusCode),
-    /// The body is larger than the limit in bytes.
+    /// The body is larger than this limit in bytes.
     TooLarge(usize),
-    /// A field of the request has bytes that a field cannot have.
+    /// A header field of the request has invalid bytes.
     InvalidRequest,
 }
 
@@ -38,7 +39,7 @@ impl FetchError {
         Self { url: url.clone(), problem }
     }
 
-    /// Why it failed.
+    /// The reason for the failure.
     pub fn problem(&self) -> &FetchProblem {
         &self.problem
     }
@@ -53,7 +54,7 @@ impl fmt::Display for FetchError {
 impl fmt::Display for FetchProblem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Connect(error) => write!(formatter, "no connection: {error}"),
+            Self::Connect(error) => write!(formatter, "no connection: {}", ConnectionFault(error)),
             Self::Timeout => formatter.write_str("no complete answer in time"),
             Self::Protocol(error) => write!(formatter, "no valid answer: {error}"),
             Self::Redirect(status) => write!(
@@ -84,7 +85,7 @@ impl std::error::Error for FetchError {
 mod tests {
     use super::{FetchError, FetchProblem};
 
-    /// The query of an address may be a key, and the sentence goes to the log.
+    /// The query of a URL may contain a key, and the message goes to the log.
     #[test]
     fn a_sentence_has_no_query() {
         let url = "https://login.example/keys?api_key=secret".parse().expect("an address");

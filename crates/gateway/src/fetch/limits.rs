@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-/// What one fetch may cost.
+/// The limits of one fetch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FetchLimits {
-    /// The bytes of a body. Default 512 KiB: key sets of large issuers have 20 KiB.
+    /// The maximum size of a body in bytes. Default 512 KiB: key sets of large issuers have 20 KiB.
     pub body_bytes_max: usize,
-    /// The time for all of it: the name, the connection, TLS, the answer. Default 10 s.
+    /// The time for the whole fetch: name resolution, connection, TLS and answer. Default 10 s.
     pub timeout: Duration,
 }
 
@@ -17,8 +17,8 @@ impl Default for FetchLimits {
     }
 }
 
-/// The bytes of the head of an answer, which hyper holds at once.
+/// The maximum size of the head of an answer in bytes. Hyper buffers a head as a whole.
 pub(super) const HEAD_BYTES_MAX: usize = 32 << 10;
 
-/// The fields of the head of an answer.
+/// The maximum number of fields in the head of an answer.
 pub(super) const HEADER_FIELDS_MAX: usize = 100;

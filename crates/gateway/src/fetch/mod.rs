@@ -1,9 +1,9 @@
-//! A small HTTP client for answers that the gateway itself needs: key sets, look-ups, log-ins.
+//! A small HTTP client for the gateway's own requests: key sets, look-ups, log-ins and trace exports.
 //!
-//! It asks for one resource at a time, on a connection of its own, and everything about the answer is
-//! bounded: its size, its time, and the fields of its head. Redirects are errors, because an answer is
-//! trusted for the server that was named. Plain http is for loopback addresses and Unix sockets only.
-//! Requests that are forwarded for clients do not go through here.
+//! Each request has its own connection. The size, the time and the header fields of an answer are bounded.
+//! Redirects are errors, because an answer is trusted on account of the configured server. Plain http is
+//! allowed only for loopback addresses and Unix sockets. Forwarded requests of clients do not use this
+//! client.
 
 mod client;
 mod connect;
@@ -18,6 +18,6 @@ pub use self::error::{FetchError, FetchProblem};
 pub use self::limits::FetchLimits;
 pub use self::observed::CallCondition;
 pub(crate) use self::observed::{ObservedCall, capture_call};
-pub use self::trust::TrustError;
 pub(crate) use self::trust::client_config;
+pub use self::trust::{Authorities, TrustError};
 pub use self::url::{FetchUrl, InvalidFetchUrl};

@@ -1,4 +1,4 @@
-//! A request of the gateway itself under the glass: for keys, a backend's name, a token or a session.
+//! Inspection of the gateway's own requests: for keys, look-ups, tokens, sessions and trace exports.
 
 use std::sync::{Arc, LazyLock};
 
@@ -6,62 +6,62 @@ use hyper::{Request, Response};
 use weir_net::glass::{request_head, response_head};
 use weir_observe::glass::{Capture, Captures, Journal, TooManyCaptures};
 
-/// The names of the heads.
+/// The labels of the request head and the response head.
 const TO_SERVER: &str = "gateway to server";
 const FROM_SERVER: &str = "server to gateway";
 
-/// Those who wait for a request of the gateway itself. They are those of the whole program: the clients that send
-/// such requests belong to configurations, which come and go.
+/// The pending captures of the gateway's own requests. They are global because fetch clients belong to
+/// configurations, which are replaced while captures wait.
 static CALLS: LazyLock<Arc<Captures<CallCondition>>> = LazyLock::new(Arc::default);
 
-/// What the name of a request of the gateway itself has to have in it.
+/// A text that the name of one of the gateway's own requests must contain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallCondition(String);
 
-/// Begins to wait for the next request that the gateway itself sends, or the next one with this text in its name,
-/// such as `key set`.
+/// Starts a capture of the next request of the gateway itself whose name contains `text`, such as `key set`.
+/// Without a text, any request matches.
 ///
 /// # Errors
-/// If too many others wait.
+/// If too many captures are pending.
 pub(crate) fn capture_call(text: Option<&str>) -> Result<Capture<CallCondition>, TooManyCaptures> {
     CALLS.arm(text.map(|text| CallCondition(text.to_owned())))
 }
 
-/// A request of the gateway itself. It notes something only while somebody waits for one.
+/// One of the gateway's own requests. It has a journal only if a capture was pending at its start.
 #[derive(Debug)]
-pub(crate) struct ObservedCall(Option<Noted>);
+pub(crate) struct ObservedCall(Option<CallJournal>);
 
 #[derive(Debug)]
-struct Noted {
+struct CallJournal {
     name: String,
     journal: Journal,
     is_complete: bool,
 }
 
 impl ObservedCall {
-    /// Begins a request. `name` says what it is for and where it goes, without secrets.
+    /// Starts a request. `name` states its purpose and destination, without secrets.
     pub(crate) fn begin(name: impl FnOnce() -> String) -> Self {
         if !CALLS.is_armed() {
             return Self(None);
         }
         let name = name();
         let journal = CALLS.journal(|| name.clone());
-        Self(journal.map(|journal| Noted { name, journal, is_complete: false }))
+        Self(journal.map(|journal| CallJournal { name, journal, is_complete: false }))
     }
 
-    /// Its journal, if somebody waits.
+    /// The journal of the request, if it is captured.
     pub(crate) fn journal(&self) -> Option<&Journal> {
-        self.0.as_ref().map(|noted| &noted.journal)
+        self.0.as_ref().map(|call| &call.journal)
     }
 
-    /// There is a connection.
+    /// Notes that a connection is open.
     pub(crate) fn note_connection(&self, detail: impl FnOnce() -> String) {
         if let Some(journal) = self.journal() {
             journal.lap("server connection", detail());
         }
     }
 
-    /// The request as the server gets it, with the bytes of its body.
+    /// Notes the request as sent, with the size of its body.
     pub(crate) fn note_request<B>(&self, request: &Request<B>, body_bytes: usize) {
         let Some(journal) = self.journal() else { return };
         let line = (request.method(), request.uri(), request.version());
@@ -71,41 +71,41 @@ impl ObservedCall {
         }
     }
 
-    /// The head of the answer has come.
+    /// Notes the head of the answer.
     pub(crate) fn note_answer<B>(&self, answer: &Response<B>) {
         let Some(journal) = self.journal() else { return };
         journal.lap("answer head", answer.status().to_string());
         journal.text(FROM_SERVER, &response_head(answer));
     }
 
-    /// A part of the body of the answer has come.
+    /// Notes a part of the answer's body.
     pub(crate) fn note_part(&self, bytes: usize) {
         if let Some(journal) = self.journal() {
             journal.lap_part("answer body", bytes);
         }
     }
 
-    /// All of the answer has come.
+    /// Ends the request after a complete answer.
     pub(crate) fn complete(mut self) {
-        if let Some(noted) = &mut self.0 {
-            noted.is_complete = true;
+        if let Some(call) = &mut self.0 {
+            call.is_complete = true;
         }
     }
 
-    /// There is no complete answer.
+    /// Ends the request after a failure.
     pub(crate) fn fail(mut self, reason: impl FnOnce() -> String) {
-        if let Some(noted) = &mut self.0 {
-            noted.is_complete = true;
-            noted.journal.lap("failed", reason());
+        if let Some(call) = &mut self.0 {
+            call.is_complete = true;
+            call.journal.lap("failed", reason());
         }
     }
 }
 
 impl Drop for ObservedCall {
     fn drop(&mut self) {
-        let Some(Noted { name, journal, is_complete }) = self.0.take() else { return };
+        let Some(CallJournal { name, journal, is_complete }) = self.0.take() else { return };
         if !is_complete {
-            journal.lap("broken off", "the one for whom it was sent has gone");
+            journal.lap("broken off", "the task that needed the answer was cancelled");
         }
         CALLS.end(journal, &|CallCondition(text)| name.contains(text));
     }

@@ -1,4 +1,4 @@
-//! The certificate authorities that servers are checked against.
+//! The certificate authorities that verify servers.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-/// Where systems keep their authorities: Debian, Fedora, SUSE, Alpine and BSD. The first one that exists is
-/// read.
+/// The bundles of certificate authorities of Debian, Fedora, SUSE, Alpine and BSD. The first that exists is
+/// used.
 const SYSTEM_BUNDLES: [&str; 5] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
@@ -19,17 +19,57 @@ const SYSTEM_BUNDLES: [&str; 5] = [
     "/etc/ssl/cert.pem",
 ];
 
-/// TLS as a client that trusts the authorities of a PEM file, or without one those of the system.
+/// The certificate authorities of a PEM file as it was read. Two are equal if they trust the same keys.
+#[derive(Debug, Clone)]
+pub struct Authorities {
+    roots: Arc<RootCertStore>,
+}
+
+impl Authorities {
+    /// Reads all authorities of a file. Skips those that rustls cannot use, of which system bundles have a
+    /// few.
+    ///
+    /// # Errors
+    /// If the file is missing, or has no usable authority.
+    pub fn read(path: &Path) -> Result<Self, TrustError> {
+        let unusable = |reason: String| TrustError::Unusable { path: path.to_owned(), reason };
+        let certificates = CertificateDer::pem_file_iter(path)
+            .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+            .map_err(|error| unusable(error.to_string()))?;
+        let mut roots = RootCertStore::empty();
+        let (added, left_out) = roots.add_parsable_certificates(certificates);
+        if added == 0 {
+            let reason = format!("it has no usable certificate ({left_out} are malformed)");
+            return Err(unusable(reason));
+        }
+        Ok(Self { roots: Arc::new(roots) })
+    }
+
+    /// Reads the authorities of the system.
+    fn read_system() -> Result<Self, TrustError> {
+        let mut bundles = SYSTEM_BUNDLES.iter().map(Path::new);
+        Self::read(bundles.find(|path| path.exists()).ok_or(TrustError::NoSystemBundle)?)
+    }
+}
+
+impl PartialEq for Authorities {
+    fn eq(&self, other: &Self) -> bool {
+        self.roots.roots == other.roots.roots
+    }
+}
+
+impl Eq for Authorities {}
+
+/// Creates a TLS client configuration that trusts these authorities, by default those of the system.
 ///
 /// # Errors
-/// If there is no file, or it has no authority that can be used.
-pub(crate) fn client_config(ca_file: Option<&Path>) -> Result<Arc<ClientConfig>, TrustError> {
-    let roots = match ca_file {
-        Some(path) => read(path)?,
-        None => {
-            let mut bundles = SYSTEM_BUNDLES.iter().map(Path::new);
-            read(bundles.find(|path| path.exists()).ok_or(TrustError::NoSystemBundle)?)?
-        }
+/// If the system has no usable authority.
+pub(crate) fn client_config(
+    authorities: Option<&Authorities>,
+) -> Result<Arc<ClientConfig>, TrustError> {
+    let roots = match authorities {
+        Some(authorities) => authorities.roots.clone(),
+        None => Authorities::read_system()?.roots,
     };
     let builder = ClientConfig::builder_with_provider(Arc::new(default_provider()))
         .with_safe_default_protocol_versions()
@@ -39,27 +79,12 @@ pub(crate) fn client_config(ca_file: Option<&Path>) -> Result<Arc<ClientConfig>,
     Ok(Arc::new(config))
 }
 
-/// Reads all authorities of a file. Those that rustls cannot use are left out, as bundles of systems have a
-/// few.
-fn read(path: &Path) -> Result<RootCertStore, TrustError> {
-    let unusable = |reason: String| TrustError::Unusable { path: path.to_owned(), reason };
-    let certificates = CertificateDer::pem_file_iter(path)
-        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|error| unusable(error.to_string()))?;
-    let mut roots = RootCertStore::empty();
-    let (added, left_out) = roots.add_parsable_certificates(certificates);
-    if added == 0 {
-        return Err(unusable(format!("it has no usable certificate ({left_out} are malformed)")));
-    }
-    Ok(roots)
-}
-
-/// Why there are no authorities to trust.
+/// Why no certificate authorities can be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TrustError {
-    /// The system has none at the usual places.
+    /// The system has no bundle in any of the usual places.
     NoSystemBundle,
-    /// A file cannot be read, or has none.
+    /// A file cannot be read, or has no usable authority.
     Unusable {
         /// The file.
         path: PathBuf,
@@ -93,13 +118,13 @@ impl std::error::Error for TrustError {}
 mod tests {
     use std::path::Path;
 
-    use super::{TrustError, client_config};
+    use super::{Authorities, TrustError};
 
     #[test]
     fn files_without_authorities_are_refused() {
-        let error = client_config(Some(Path::new("/nonexistent/ca.pem"))).unwrap_err();
+        let error = Authorities::read(Path::new("/nonexistent/ca.pem")).unwrap_err();
         assert!(matches!(error, TrustError::Unusable { .. }), "{error}");
-        let error = client_config(Some(Path::new("Cargo.toml"))).unwrap_err();
+        let error = Authorities::read(Path::new("Cargo.toml")).unwrap_err();
         assert!(error.to_string().contains("no usable certificate"), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! Addresses that may be fetched.
+//! URLs that may be fetched.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -7,19 +7,19 @@ use std::str::FromStr;
 
 use hyper::Uri;
 
-/// The address of a resource: `https://HOST[:PORT]/PATH`, `http://` for a loopback address or `localhost`, or
+/// The URL of a resource: `https://HOST[:PORT]/PATH`, `http://` for a loopback address or `localhost`, or
 /// `http://unix:/SOCKET:/PATH` for a Unix socket.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FetchUrl {
     text: String,
     pub(super) server: FetchServer,
-    /// The value of the field `Host`.
+    /// The value of the `Host` field.
     pub(super) host: String,
     /// The path and the query, never empty.
     pub(super) target: String,
 }
 
-/// Who is asked.
+/// The server of a URL and its transport.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum FetchServer {
     Https {
@@ -39,7 +39,7 @@ pub(super) enum FetchServer {
 const UNIX_PREFIX: &str = "http://unix:";
 
 impl FetchUrl {
-    /// Whether its server is asked over TLS.
+    /// Whether the server is reached over TLS.
     pub fn is_https(&self) -> bool {
         matches!(self.server, FetchServer::Https { .. })
     }
@@ -83,7 +83,7 @@ impl FetchUrl {
         Ok(Self { text: text.to_owned(), server, host: authority.to_string(), target })
     }
 
-    /// Parses the part after the prefix: the path of the socket, a colon, the path of the resource.
+    /// Parses the part after [`UNIX_PREFIX`]: the socket's path, a colon, and the resource's path.
     fn parse_unix(text: &str, rest: &str) -> Result<Self, FetchUrlProblem> {
         let (socket, target) = rest.split_once(':').unwrap_or((rest, "/"));
         let target = if target.is_empty() { "/" } else { target };
@@ -119,7 +119,7 @@ impl fmt::Display for FetchUrl {
     }
 }
 
-/// A text that is not an address to fetch.
+/// The error for a text that is not a [`FetchUrl`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidFetchUrl {
     text: String,
@@ -144,14 +144,14 @@ impl fmt::Display for InvalidFetchUrl {
                  Unix socket"
             ),
             FetchUrlProblem::Scheme => {
-                write!(formatter, "`{text}` has another scheme than https; write https://HOST/PATH")
+                write!(formatter, "`{text}` has a scheme other than https; write https://HOST/PATH")
             }
             FetchUrlProblem::PlainHttp => write!(
                 formatter,
                 "`{text}`: plain http is for loopback addresses and Unix sockets only, because \
-                 anybody on the way could change the answer; use https"
+                 others on the network could change the answer; use https"
             ),
-            // The text holds a password.
+            // The text contains a password, so it is not shown.
             FetchUrlProblem::Credentials => formatter.write_str(
                 "the URL has credentials in front of its host; leave them out, they are not sent",
             ),
@@ -203,7 +203,7 @@ mod tests {
             ("http://unix:run/a.sock:/k", "is not a URL"),
             ("http://unix:/run/a.sock:k", "is not a URL"),
             ("http://unix:/run/a.sock:/k\r\nX: 1", "is not a URL"),
-            ("ftp://a.example/", "another scheme"),
+            ("ftp://a.example/", "other than https"),
             ("file:///etc/passwd", "is not a URL"),
             ("http://a.example/", "plain http"),
             ("http://127.0.0.1.example/", "plain http"),

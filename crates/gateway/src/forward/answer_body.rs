@@ -1,6 +1,8 @@
-//! The body of an answer on its way to the client.
+//! The body of a backend's answer, streamed to the client.
 
+use std::fmt;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -9,11 +11,11 @@ use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::time::{Instant, Sleep};
 use weir_net::BodyAbortError;
 
-use crate::backend::{InstanceGuard, Lease};
+use crate::backend::{Backend, InstanceGuard, Lease};
 use crate::record::OpenRecord;
 
-/// The body of an answer. It holds the connection to the backend until its end, and completes the record of
-/// the request.
+/// The body of an answer. It holds the connection to the backend until the body ends, then completes the
+/// record of the request.
 #[derive(Debug)]
 pub(crate) struct AnswerBody {
     body: Incoming,
@@ -23,21 +25,34 @@ pub(crate) struct AnswerBody {
     end: Option<AnswerEnd>,
 }
 
-/// How long an answer may take.
+/// The time limits of an answer's body.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AnswerLimits {
-    /// How long the backend may send nothing.
+    /// The longest pause of the backend.
     pub(crate) idle: Duration,
-    /// When all of it has to be there.
+    /// The deadline of the whole answer.
     pub(crate) end: Option<Instant>,
 }
 
-/// What has to be done at the end of an answer.
+/// The resources that are released at the end of an answer.
 #[derive(Debug)]
 pub(crate) struct AnswerEnd {
     pub(crate) lease: Option<Lease>,
+    pub(crate) backend: Arc<Backend>,
     pub(crate) instance: InstanceGuard,
     pub(crate) record: Box<OpenRecord>,
+}
+
+/// The way in which a backend has failed during an answer, by its name in records.
+struct FailedAnswer(&'static str);
+
+impl fmt::Display for FailedAnswer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self.0 {
+            "backend_idle" => "an answer did not go on in time",
+            _ => "an answer ended before its end",
+        })
+    }
 }
 
 impl AnswerBody {
@@ -49,9 +64,9 @@ impl AnswerBody {
         answer
     }
 
-    /// The backend has sent all of it.
+    /// Ends the answer after the backend has sent all of it.
     fn complete(&mut self) {
-        let Some(AnswerEnd { lease, instance, record }) = self.end.take() else { return };
+        let Some(AnswerEnd { lease, instance, record, .. }) = self.end.take() else { return };
         instance.instance().note_success();
         if let Some(lease) = lease {
             lease.give_back();
@@ -59,15 +74,16 @@ impl AnswerBody {
         record.complete();
     }
 
-    /// The backend broke it off.
+    /// Ends the answer after a failure of the backend.
     fn break_off(&mut self, reason: &'static str) {
         if let Some(end) = &self.end {
-            end.instance.instance().note_failure();
+            let notices = end.record.notices();
+            end.backend.note_failure(end.instance.instance(), &FailedAnswer(reason), notices);
         }
         self.end_early(reason);
     }
 
-    /// The next frame of the body. Its connection is driven until there is one, or nothing more to read.
+    /// Polls the next frame of the body, driving the connection if none is ready.
     fn poll_body(
         &mut self,
         context: &mut Context<'_>,
@@ -110,20 +126,21 @@ impl Body for AnswerBody {
             Poll::Ready(Some(Ok(frame))) => {
                 this.deadline = None;
                 if let (Some(end), Some(data)) = (&mut this.end, frame.data_ref()) {
+                    end.record.end_body_wait();
                     end.record.add_bytes(data.len());
                     if let Some(journal) = &end.record.journal {
                         journal.lap_part("answer body", data.len());
                     }
                 }
-                // hyper does not ask for more after trailer fields.
+                // Hyper does not poll again after trailer fields.
                 if frame.is_trailers() || this.body.is_end_stream() {
                     this.complete();
                 }
                 Poll::Ready(Some(Ok(frame)))
             }
             Poll::Ready(Some(Err(_))) => {
-                // An error takes all with it that is not written yet, so the client first gets what came
-                // before it.
+                // An error discards all data that hyper has not written yet. Reporting it one poll later lets
+                // the client receive that data first.
                 this.is_broken = true;
                 context.waker().wake_by_ref();
                 Poll::Pending
@@ -133,6 +150,9 @@ impl Body for AnswerBody {
                 Poll::Ready(None)
             }
             Poll::Pending => {
+                if let Some(end) = &mut this.end {
+                    end.record.begin_body_wait();
+                }
                 let AnswerLimits { idle, end } = this.limits;
                 let sleep = || {
                     let deadline = Instant::now() + idle;
@@ -162,7 +182,7 @@ impl Body for AnswerBody {
 
 impl Drop for AnswerBody {
     fn drop(&mut self) {
-        // The client has gone before the end.
+        // The client disconnected before the end.
         if let Some(AnswerEnd { record, .. }) = self.end.take() {
             record.break_off("client_gone");
         }

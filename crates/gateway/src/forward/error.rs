@@ -5,19 +5,19 @@ use hyper::StatusCode;
 /// Why a request got no answer from a backend. The names are those in records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ForwardError {
-    /// No server could be connected to.
+    /// No connection to a server could be opened.
     Connect,
-    /// All connections that the servers may have are in use.
+    /// All permitted connections are in use.
     Busy,
-    /// No session could be begun in place of one that the backend had forgotten.
+    /// The backend no longer accepted the session, and the new log-in failed.
     Session,
     /// The connection broke before the head of the answer, or the answer is malformed.
     Broken,
-    /// The head of the answer did not come in time.
+    /// The head of the answer did not arrive in time.
     Timeout,
-    /// The client broke off its request.
+    /// The client disconnected before the end of its request.
     ClientGone,
-    /// The request cannot be written for the backend.
+    /// The request cannot be represented for the backend, such as a host that is not valid in a URL.
     Request,
 }
 
@@ -35,7 +35,7 @@ impl ForwardError {
         }
     }
 
-    /// The status of the answer to the client.
+    /// The status that the client receives.
     pub(crate) fn status(self) -> StatusCode {
         match self {
             Self::Connect | Self::Broken | Self::Session => StatusCode::BAD_GATEWAY,

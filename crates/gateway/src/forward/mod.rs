@@ -15,54 +15,54 @@ use hyper::http::uri::PathAndQuery;
 use hyper::upgrade::OnUpgrade;
 use hyper::{Method, Request, Response, StatusCode, Uri, Version};
 use tokio::time::{Instant, timeout_at};
-use weir_net::Body;
+use weir_net::{Body, IncomingBody};
 use weir_observe::task::TaskKind;
 
 use self::answer_body::{AnswerBody, AnswerEnd, AnswerLimits};
 pub(crate) use self::error::ForwardError;
 use crate::backend::{Backend, ConnectError, Instance, InstanceGuard, Lease, UpstreamRequest};
 use crate::glass;
-use crate::header_fields::{self, Origination};
+use crate::header_fields::{self, RequestOrigin};
 use crate::record::OpenRecord;
 use crate::session::Session;
-use crate::upload_body::{UploadBody, UploadFate};
+use crate::upload_body::{UploadBody, UploadProgress};
 
-/// How often a request is sent to another server after it could not be delivered.
+/// The maximum number of retries after a request could not be delivered.
 const RETRIES_MAX: usize = 2;
 
-/// What is forwarded beside the head of a request.
-pub(crate) struct Forwarded<'a> {
-    pub(crate) body: Incoming,
-    pub(crate) from: Origination<'a>,
+/// The arguments of [`forward`] besides the head of a request.
+pub(crate) struct ForwardContext<'a> {
+    pub(crate) body: IncomingBody,
+    pub(crate) from: RequestOrigin<'a>,
     pub(crate) session: Option<Session>,
     pub(crate) record: Box<OpenRecord>,
 }
 
-/// Sends a request to a server of a backend, and returns its answer; or the record and the reason why there
-/// is none.
+/// Sends a request to a server of a backend, and returns its answer. On failure, returns the record and the
+/// error.
 pub(crate) async fn forward(
     backend: &Arc<Backend>,
     parts: &mut Parts,
-    forwarded: Forwarded<'_>,
+    context: ForwardContext<'_>,
 ) -> Result<Response<Body>, (Box<OpenRecord>, ForwardError)> {
-    let Forwarded { body, from, session, mut record } = forwarded;
-    let is_websocket = header_fields::asks_for_websocket(&parts.headers);
+    let ForwardContext { body, from, session, mut record } = context;
+    let is_websocket = header_fields::is_websocket_upgrade(&parts.headers);
     let client_upgrade = if is_websocket { parts.extensions.remove::<OnUpgrade>() } else { None };
     header_fields::clean_request(&mut parts.headers);
     header_fields::add_forwarded(&mut parts.headers, &from);
     if is_websocket {
         header_fields::add_websocket(&mut parts.headers);
     }
-    let (body, fate) = UploadBody::new(body, backend.timeouts().idle, &record.journal);
-    let end = backend.timeouts().whole.map(|whole| record.begun() + whole);
+    let (body, progress) = UploadBody::new(body, backend.timeouts().idle, &record.journal);
+    let end = backend.timeouts().whole.map(|whole| record.started_at() + whole);
     let has_session = session.is_some();
     let delivered = {
         let mut delivered = pin!(async {
             match session {
-                None => deliver(backend, parts, (body, &fate), &mut record).await,
+                None => deliver(backend, parts, (body, &progress), &mut record).await,
                 Some(session) => {
-                    let body = (body, &fate);
-                    Box::pin(deliver_as(session, backend, parts, body, &mut record)).await
+                    let body = (body, &progress);
+                    Box::pin(deliver_in_session(session, backend, parts, body, &mut record)).await
                 }
             }
         });
@@ -75,31 +75,33 @@ pub(crate) async fn forward(
         Ok(delivered) => delivered,
         Err(error) => return Err((record, error)),
     };
-    let Delivered { mut response, mut lease, instance } = delivered;
+    let BackendAnswer { mut response, mut lease, instance } = delivered;
     if response.version() == Version::HTTP_10 {
-        // The next request on its connection would be one of HTTP/1.0, and lose a body without a length.
+        // Hyper would send the next request on this connection as HTTP/1.0, and a body without a length would
+        // be lost.
         lease.retire();
     }
     record.set_status(response.status());
-    let done = AnswerEnd { lease: Some(lease), instance, record };
+    let done = AnswerEnd { lease: Some(lease), backend: backend.clone(), instance, record };
     header_fields::clean_response(response.headers_mut());
     if has_session {
-        // Those of the session are not for the client.
+        // Cookies of the gateway's session are not for the client.
         response.headers_mut().remove(SET_COOKIE);
     }
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
-        return switch(client_upgrade, response, done, backend);
+        return open_tunnel(client_upgrade, response, done, backend);
     }
     *response.version_mut() = Version::default();
     let limits = AnswerLimits { idle: backend.timeouts().idle, end };
     Ok(response.map(|body| Body::forwarded(AnswerBody::new(body, limits, done))))
 }
 
-/// A connection of a client that has become one to a backend, such as a WebSocket.
+/// The kind of the tasks that copy bytes between a client and a backend after an upgrade, such as to
+/// WebSocket.
 static TUNNEL: TaskKind = TaskKind::new("tunnel");
 
-/// Opens a tunnel, if the client asked for one.
-fn switch(
+/// Opens a tunnel after `101 Switching Protocols`. Fails if the client requested no upgrade.
+fn open_tunnel(
     client_upgrade: Option<OnUpgrade>,
     mut response: Response<Incoming>,
     mut end: AnswerEnd,
@@ -120,25 +122,25 @@ fn switch(
     Ok(response.map(|_| Body::empty()))
 }
 
-/// Delivers a request in a session. If the backend does not know the session any more (401), another one is
-/// begun and the request sent once more, unless it has a body, which is gone.
-async fn deliver_as(
+/// Delivers a request in a session. If the backend no longer knows the session (401), logs in again and
+/// repeats the request, unless the request had a body, which cannot be sent twice.
+async fn deliver_in_session(
     session: Session,
     backend: &Arc<Backend>,
     parts: &mut Parts,
-    (body, fate): (UploadBody, &UploadFate),
+    (body, progress): (UploadBody, &UploadProgress),
     record: &mut OpenRecord,
-) -> Result<Delivered, ForwardError> {
+) -> Result<BackendAnswer, ForwardError> {
     let has_body = !hyper::body::Body::is_end_stream(&body);
     session.apply(&mut parts.headers);
-    let delivered = deliver(backend, parts, (body, fate), record).await?;
+    let delivered = deliver(backend, parts, (body, progress), record).await?;
     let is_unknown = delivered.response.status() == StatusCode::UNAUTHORIZED;
     if !is_unknown || has_body || !session.may_be_renewed() {
         return Ok(delivered);
     }
-    // Its connection may be the one that the log-in needs.
+    // The log-in may need its connection.
     drop(delivered);
-    let renewed = session.renew().await;
+    let renewed = session.renew(record.notices()).await;
     record.lap("session", || match &renewed {
         Some(_) => "the server has forgotten it: another log-in",
         None => "the server has forgotten it: the log-in failed",
@@ -146,26 +148,26 @@ async fn deliver_as(
     let renewed = renewed.ok_or(ForwardError::Session)?;
     renewed.apply(&mut parts.headers);
     record.session_cache = Some("renewed");
-    deliver(backend, parts, (UploadBody::empty(), fate), record).await
+    deliver(backend, parts, (UploadBody::empty(), progress), record).await
 }
 
-/// An answer whose head has come.
-struct Delivered {
+/// A backend's answer after its head, with the connection that its body uses.
+struct BackendAnswer {
     response: Response<Incoming>,
     lease: Lease,
     instance: InstanceGuard,
 }
 
-/// Sends a request until a server has answered, or it must not be sent again.
+/// Sends a request to servers until one answers, or a retry is not permitted.
 ///
-/// A request of which nothing was sent may always go to another server. One that a server has perhaps seen
-/// may do so only if it is idempotent and has no body (RFC 9110 section 9.2.2).
+/// If nothing of a request was sent, it may always be retried. If a server may have seen it, it is retried
+/// only if it is idempotent and has no body (RFC 9110 section 9.2.2).
 async fn deliver(
     backend: &Arc<Backend>,
     parts: &Parts,
-    (body, fate): (UploadBody, &UploadFate),
+    (body, progress): (UploadBody, &UploadProgress),
     record: &mut OpenRecord,
-) -> Result<Delivered, ForwardError> {
+) -> Result<BackendAnswer, ForwardError> {
     backend.note_request();
     let is_repeatable = is_idempotent(&parts.method) && hyper::body::Body::is_end_stream(&body);
     let mut body = Some(body);
@@ -175,15 +177,15 @@ async fn deliver(
         let guard = backend.choose(tried.as_ref()).ok_or(ForwardError::Connect)?;
         let instance = guard.instance().clone();
         record.set_backend_address(instance.name());
-        let begun = Instant::now();
+        let started_at = Instant::now();
         let mut lease = match Lease::take(&instance).await {
             Ok(lease) => lease,
             Err(error) => {
-                record.say_unreachable(instance.name(), &error);
+                record.report_unreachable(instance.name(), &error);
                 record.lap("server connection", || format!("{}: {error}", instance.name()));
                 if !matches!(error, ConnectError::Busy(_)) {
-                    record.set_upstream_begun(begun);
-                    instance.note_failure();
+                    record.note_upstream_start(started_at);
+                    backend.note_failure(&instance, &error, record.notices());
                 }
                 retries += 1;
                 if retries > RETRIES_MAX || backend.instances().len() == 1 {
@@ -196,46 +198,49 @@ async fn deliver(
                 continue;
             }
         };
-        record.set_upstream_begun(begun + lease.waited);
+        record.note_upstream_start(started_at + lease.waited);
         record.set_connect_time(lease.connect_time);
         record.lap("server connection", || lease.description());
         let request =
-            request_for(&instance, parts, body.take().unwrap_or(UploadBody::empty()), &lease)?;
+            build_request(&instance, parts, body.take().unwrap_or(UploadBody::empty()), &lease)?;
         if let Some(journal) = &record.journal {
             glass::note_sent(journal, &request);
         }
-        fate.note_part();
+        progress.note_part();
         let sent = tokio::select! {
             biased;
             sent = lease.send(request, record.journal.as_ref()) => sent,
-            () = fate.ceased(backend.timeouts().first_byte) => {
+            () = progress.wait_stalled(backend.timeouts().first_byte) => {
                 record.lap("answer head", || "none came in time");
-                instance.note_failure();
+                let timeout = backend.timeouts().first_byte;
+                let reason = format!("no head of an answer within {timeout:?}");
+                backend.note_failure(&instance, &reason, record.notices());
                 return Err(ForwardError::Timeout);
             }
         };
         let mut error = match sent {
             Ok(response) => {
-                record.set_head_came();
+                record.note_head();
                 if let Some(journal) = &record.journal {
                     glass::note_answer(journal, &response);
                 }
-                if !fate.is_complete() {
-                    // The body of the request must go on while the client does not take that of the answer.
+                if !progress.is_complete() {
+                    // The body of the request must be sent even if the client does not read the answer.
                     lease.detach();
                 }
-                return Ok(Delivered { response, lease, instance: guard });
+                return Ok(BackendAnswer { response, lease, instance: guard });
             }
             Err(error) => error,
         };
         record.lap("answer head", || format!("none: {}", error.error()));
-        if fate.is_broken() {
+        if progress.is_broken() {
             return Err(ForwardError::ClientGone);
         }
         let unsent = error.take_message();
-        // A server may close an idle connection just as it is used; that says nothing of its health.
+        // A server may close an idle connection just as it is reused; that is not a failure of the server.
         if !lease.is_reused {
-            instance.note_failure();
+            let reason = format!("no answer: {}", error.error());
+            backend.note_failure(&instance, &reason, record.notices());
         }
         retries += 1;
         let may_repeat = unsent.is_some() || is_repeatable;
@@ -253,8 +258,8 @@ fn is_idempotent(method: &Method) -> bool {
     method.is_safe() || matches!(*method, Method::PUT | Method::DELETE)
 }
 
-/// The request as a server gets it. Its `Host` is that of the client, as the client sees the service.
-fn request_for(
+/// Builds the request for a server. Keeps the client's `Host`.
+fn build_request(
     instance: &Instance,
     parts: &Parts,
     body: UploadBody,
@@ -265,7 +270,7 @@ fn request_for(
     *request.headers_mut() = parts.headers.clone();
     let has_length = request.headers().contains_key(CONTENT_LENGTH);
     if !lease.is_http2() && !has_length && !hyper::body::Body::is_end_stream(request.body()) {
-        // Otherwise a GET with a body would lose it.
+        // Otherwise hyper would drop the body of a GET.
         request.headers_mut().insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
     }
     let target = parts.uri.path_and_query().cloned();

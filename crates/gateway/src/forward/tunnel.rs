@@ -1,4 +1,4 @@
-//! A tunnel: what client and backend say to one another after a handshake.
+//! A tunnel: copies bytes between client and backend after an upgrade.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use tokio::time::timeout;
 use super::answer_body::AnswerEnd;
 use super::tunnel_glass::TunnelGlass;
 
-/// What is read at a time.
+/// The size of the read buffer of one direction.
 const BUFFER_BYTES: usize = 16 << 10;
 
-/// How the steps of a direction are called.
+/// The journal's names for the steps of a direction.
 struct Direction {
     read: &'static str,
     written: &'static str,
@@ -32,7 +32,7 @@ const DOWN: Direction = Direction {
     end: "end of the server",
 };
 
-/// Carries bytes in both directions until both sides have ended, or neither says anything for `idle`.
+/// Copies bytes in both directions until both sides have ended, or no bytes have moved for `idle`.
 pub(crate) async fn run(
     (client, backend): (OnUpgrade, OnUpgrade),
     idle: Duration,
@@ -41,6 +41,8 @@ pub(crate) async fn run(
     let (Ok(client), Ok(backend)) = (client.await, backend.await) else {
         return end.record.break_off("tunnel_failed");
     };
+    // A tunnel may be idle for hours, which says nothing about the speed of its client.
+    end.record.end_progress();
     let (client_read, client_write) = tokio::io::split(TokioIo::new(client));
     let (backend_read, backend_write) = tokio::io::split(TokioIo::new(backend));
     let (activity, glass) = (Activity::default(), TunnelGlass::new(&end.record));
@@ -52,25 +54,25 @@ pub(crate) async fn run(
             end.record.add_bytes(usize::try_from(bytes).unwrap_or(usize::MAX));
             end.record.complete();
         }
-        () = activity.ceased(idle) => {
+        () = activity.wait_idle(idle) => {
             glass.note_end("end", || format!("nothing has moved for {} s", idle.as_secs_f64()));
             end.record.break_off("tunnel_idle");
         }
     }
 }
 
-/// When bytes last moved in either direction.
+/// Signals each transfer of bytes in either direction.
 #[derive(Debug, Default)]
 struct Activity(tokio::sync::Notify);
 
 impl Activity {
-    /// Waits until nothing has moved for `idle`.
-    async fn ceased(&self, idle: Duration) {
+    /// Waits until no bytes have moved for `idle`.
+    async fn wait_idle(&self, idle: Duration) {
         while timeout(idle, self.0.notified()).await.is_ok() {}
     }
 }
 
-/// Copies until the end of the reading side, and then ends the writing side. Returns the bytes.
+/// Copies until the reading side ends, then shuts down the writing side. Returns the number of bytes.
 async fn copy(
     (mut from, mut to): (impl AsyncReadExt + Unpin, impl AsyncWriteExt + Unpin),
     direction: &Direction,
@@ -80,7 +82,7 @@ async fn copy(
     let mut buffer = vec![0; BUFFER_BYTES];
     let mut bytes = 0;
     loop {
-        let begun = glass.begin();
+        let started_at = glass.begin();
         let length = match from.read(&mut buffer).await {
             Ok(0) => {
                 glass.note_end(direction.end, || "it sends no more".to_owned());
@@ -92,17 +94,17 @@ async fn copy(
                 break;
             }
         };
-        glass.note(direction.read, begun, length);
-        let begun = glass.begin();
+        glass.note(direction.read, started_at, length);
+        let started_at = glass.begin();
         if let Err(error) = to.write_all(&buffer[..length]).await {
             glass.note_end(direction.end, || format!("the other side takes no more: {error}"));
             break;
         }
-        glass.note(direction.written, begun, length);
+        glass.note(direction.written, started_at, length);
         bytes += length as u64;
         activity.0.notify_one();
     }
-    // An error means that the other side has gone.
+    // An error means that the other side has disconnected.
     let _ = to.shutdown().await;
     bytes
 }

@@ -1,4 +1,4 @@
-//! A tunnel under the glass: what moves in it, and why it ends.
+//! Inspection of a tunnel: its transfers, and why it ends.
 
 use std::time::Instant;
 
@@ -6,8 +6,8 @@ use weir_observe::glass::{Followed, Journal, is_any_armed};
 
 use crate::record::OpenRecord;
 
-/// Notes the parts of a tunnel for those who look at a tunnel, which they may begin to do at any time, and for one
-/// who looks at the request with which it began.
+/// Notes the transfers of a tunnel in two journals: of a tunnel capture, which may start at any time, and of
+/// a capture of the request that opened the tunnel.
 #[derive(Debug)]
 pub(super) struct TunnelGlass {
     followed: Followed,
@@ -19,17 +19,17 @@ impl TunnelGlass {
         Self { followed: record.follow_tunnel(), request: record.journal.clone() }
     }
 
-    /// The time, if somebody looks at anything.
+    /// Returns the current time if any capture is pending.
     #[inline]
     pub(super) fn begin(&self) -> Option<Instant> {
         is_any_armed().then(Instant::now)
     }
 
-    /// Bytes have moved since a moment; without one, somebody has begun to look meanwhile.
+    /// Notes a transfer that started at `started_at`. `None` means that a capture started during the transfer.
     #[inline]
-    pub(super) fn note(&self, name: &'static str, begun: Option<Instant>, bytes: usize) {
+    pub(super) fn note(&self, name: &'static str, started_at: Option<Instant>, bytes: usize) {
         if let Some(now) = self.begin() {
-            self.note_until(name, (begun.unwrap_or(now), now), bytes);
+            self.note_until(name, (started_at.unwrap_or(now), now), bytes);
         }
     }
 
@@ -40,7 +40,7 @@ impl TunnelGlass {
         }
     }
 
-    /// A direction has ended, or the whole tunnel.
+    /// Notes the end of a direction or of the whole tunnel.
     pub(super) fn note_end(&self, name: &'static str, reason: impl FnOnce() -> String) {
         let Some(now) = self.begin() else { return };
         let reason = reason();

@@ -1,4 +1,4 @@
-//! The condition that a request has to meet to be shown.
+//! Conditions on captured requests.
 
 use std::fmt;
 
@@ -9,12 +9,12 @@ use weir_observe::glass::TooManyCaptures;
 #[derive(Debug)]
 pub struct RequestCondition(RecordPredicate<'static>);
 
-/// Why nobody can wait for a request.
+/// Why a capture cannot start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CaptureError {
-    /// The condition is not valid: what is wrong, and a mark at the place.
+    /// The condition is not valid: a message with a marked excerpt.
     Condition(String),
-    /// Too many others wait.
+    /// Too many captures are pending.
     TooMany(TooManyCaptures),
 }
 
@@ -30,10 +30,10 @@ impl fmt::Display for CaptureError {
 impl std::error::Error for CaptureError {}
 
 impl RequestCondition {
-    /// Reads a condition on records of this layout.
+    /// Parses a condition on records of a layout.
     ///
     /// # Errors
-    /// If it is not valid: what is wrong, and a mark at the place.
+    /// If the condition is not valid.
     pub(crate) fn read(text: &str, layout: &RecordLayout) -> Result<Self, CaptureError> {
         let wrong = |error: ConditionError| {
             CaptureError::Condition(format!("{}\n{}", error.message, error.excerpt(text)))
@@ -42,7 +42,7 @@ impl RequestCondition {
         for name in layout.extra_fields() {
             columns.add_text_column(name);
         }
-        // The request comes after the question.
+        // A condition on the time makes no sense: the request is in the future.
         let no_times = |_: &str| Err("leave out the time: the request is yet to come".to_owned());
         let condition = Condition::parse(text).map_err(wrong)?;
         let filter = Filter::of(vec![condition.clause(&columns, &no_times).map_err(wrong)?]);
@@ -51,7 +51,7 @@ impl RequestCondition {
         Ok(Self(predicate.to_static()))
     }
 
-    /// Whether the record of a request meets it.
+    /// Whether the record of a request meets the condition.
     pub(crate) fn accepts(&self, record: &Record<'_>) -> bool {
         self.0.accepts(record)
     }

@@ -1,7 +1,8 @@
-//! One request under the glass: what a request of the gateway notes while somebody waits for one.
+//! Inspection of single requests: writes their heads into the journal of a capture.
 //!
-//! The steps are noted where they are made, by [`OpenRecord::lap`](crate::record::OpenRecord::lap). Heads are shown
-//! as text, without their secrets ([`weir_net::glass`]). Bodies are shown as sizes and times.
+//! A capture waits for a request and keeps a journal of its steps.
+//! [`OpenRecord::lap`](crate::record::OpenRecord::lap) notes each step. Heads are shown as text, without
+//! their secrets ([`weir_net::glass`]); bodies only as sizes and times.
 
 mod condition;
 
@@ -15,38 +16,38 @@ use weir_observe::glass::{Captures, Journal};
 pub use self::condition::{CaptureError, RequestCondition};
 use crate::backend::UpstreamRequest;
 
-/// Those who wait for a request.
+/// The pending captures of requests.
 pub(crate) type RequestCaptures = Captures<RequestCondition>;
 
-/// Those who wait to look at a tunnel. There are no conditions on tunnels.
+/// The pending captures of tunnels, which have no conditions.
 pub type TunnelCaptures = Captures<Infallible>;
 
-/// The names of the heads, in the order in which they pass.
+/// The labels of the heads, in the order of their transfer.
 const FROM_CLIENT: &str = "client to gateway";
 const TO_SERVER: &str = "gateway to server";
 const FROM_SERVER: &str = "server to gateway";
 const TO_CLIENT: &str = "gateway to client";
 
-/// Notes how a request came, and its head.
+/// Notes the connection of a request, and its head.
 pub(crate) fn note_arrival<B>(journal: &Journal, request: &Request<B>, client: &Client) {
     glass::note_arrival(journal, FROM_CLIENT, request, client);
     client.observe(journal.clone());
 }
 
-/// Notes the head of a request as the server gets it.
+/// Notes the head of a request as the server receives it.
 pub(crate) fn note_sent(journal: &Journal, request: &UpstreamRequest) {
     let line = (request.method(), request.uri(), request.version());
     journal.text(TO_SERVER, &request_head(line, request.headers()));
 }
 
-/// Notes the head of an answer as it came from the server.
+/// Notes the head of an answer as the server sent it.
 pub(crate) fn note_answer<B>(journal: &Journal, answer: &Response<B>) {
     journal.lap("answer head", answer.status().to_string());
     journal.text(FROM_SERVER, &response_head(answer));
 }
 
-/// Notes the head of an answer as the client gets it. What belongs to its connection, such as
-/// `Transfer-Encoding`, and `Date` are added on the way.
+/// Notes the head of an answer as the client receives it, except for fields that hyper adds, such as
+/// `Transfer-Encoding` and `Date`.
 #[cold]
 pub(crate) fn note_passed_on<B>(journal: &Journal, answer: Response<B>) -> Response<B> {
     journal.text(TO_CLIENT, &response_head(&answer));

@@ -1,4 +1,4 @@
-//! The names by which a request is found again in the logs of others: request ids and traces.
+//! Identifiers that correlate a request with the logs of other services: request ids and trace contexts.
 
 mod request_id;
 mod trace_context;
@@ -6,46 +6,46 @@ mod trace_context;
 use hyper::HeaderMap;
 use hyper::header::{HeaderName, HeaderValue};
 
-use self::request_id::settle_request_id;
-use self::trace_context::settle_trace;
+use self::request_id::ensure_request_id;
+use self::trace_context::apply_trace_mode;
 pub(crate) use self::trace_context::{ParentSpan, SpanId, Trace, TraceId};
 
 pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 pub(crate) const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 pub(crate) const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
-/// What the gateway does about the names of requests. By default it passes them on as they are.
+/// The handling of request ids and trace contexts. By default they are forwarded unchanged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct IdentifierConfig {
     /// Whether each request gets an id.
     pub has_request_id: bool,
-    /// What becomes of traces.
+    /// The handling of trace contexts; `None` forwards them unchecked.
     pub trace: Option<TraceMode>,
-    /// Whether records have the request id.
+    /// Whether records contain the request id.
     pub records_request_id: bool,
-    /// Whether records have the id of the trace.
+    /// Whether records contain the trace id.
     pub records_trace_id: bool,
 }
 
-/// What becomes of a trace context that a request brings.
+/// The handling of incoming trace contexts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TraceMode {
-    /// It is passed on unchanged if it is valid.
+    /// Forwards valid contexts unchanged.
     Forward,
-    /// That of trusted peers is passed on; for others a new trace begins.
+    /// Forwards the contexts of trusted peers, and starts a new trace for others.
     Restart,
 }
 
-/// The names of one request.
+/// The identifiers of a request.
 #[derive(Debug, Default)]
 pub(crate) struct Identifiers {
-    /// The id of a request, if it has to have one.
+    /// The request id, if the configuration requires one.
     pub(crate) request_id: Option<HeaderValue>,
-    /// The trace, if there is one and somebody asked for it.
+    /// The trace, if there is one and traces are handled.
     pub(crate) trace: Option<Trace>,
 }
 
-/// The names that a record has.
+/// The identifiers that a record contains.
 #[derive(Debug)]
 pub(crate) struct RecordedIdentifiers {
     pub(crate) request_id: Option<HeaderValue>,
@@ -53,20 +53,20 @@ pub(crate) struct RecordedIdentifiers {
 }
 
 impl IdentifierConfig {
-    /// Whether there is nothing to do.
+    /// Whether identifiers are forwarded unchanged.
     pub(crate) fn is_off(&self) -> bool {
         !self.has_request_id && self.trace.is_none()
     }
 
-    /// Sets the names of a request in its header fields.
-    pub(crate) fn settle(&self, headers: &mut HeaderMap, is_trusted: bool) -> Identifiers {
-        let request_id = self.has_request_id.then(|| settle_request_id(headers, is_trusted));
-        let trace = self.trace.and_then(|mode| settle_trace(headers, mode, is_trusted));
+    /// Checks the identifiers in the header fields of a request, and replaces them as configured.
+    pub(crate) fn apply(&self, headers: &mut HeaderMap, is_trusted: bool) -> Identifiers {
+        let request_id = self.has_request_id.then(|| ensure_request_id(headers, is_trusted));
+        let trace = self.trace.and_then(|mode| apply_trace_mode(headers, mode, is_trusted));
         Identifiers { request_id: request_id.flatten(), trace }
     }
 
-    /// What records have of the names.
-    pub(crate) fn recorded(&self, names: &Identifiers) -> Option<Box<RecordedIdentifiers>> {
+    /// Returns the identifiers that the record contains.
+    pub(crate) fn select_recorded(&self, names: &Identifiers) -> Option<Box<RecordedIdentifiers>> {
         if !self.records_request_id && !self.records_trace_id {
             return None;
         }
@@ -76,7 +76,7 @@ impl IdentifierConfig {
     }
 }
 
-/// Random bytes as lower-case hexadecimal digits; `None` if the system has none, which it says at start.
+/// Returns random bytes as lower-case hexadecimal digits; `None` if the system has no random source.
 fn random_hex<const BYTES: usize>() -> Option<String> {
     use ring::rand::{SecureRandom, SystemRandom};
     use std::fmt::Write;

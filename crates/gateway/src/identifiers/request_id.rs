@@ -1,17 +1,17 @@
-//! `X-Request-ID`: the name of one request, in the logs of all who see it.
+//! `X-Request-ID`: an id of a request that all services log.
 
 use hyper::HeaderMap;
 use hyper::header::HeaderValue;
 
 use super::{X_REQUEST_ID, random_hex};
 
-/// Longer ids are replaced, because every record and every log would have them.
+/// Longer ids are replaced, because every record and every log would contain them.
 const BYTES_MAX: usize = 128;
 
-/// Keeps the id that a trusted peer has given to a request, or gives it a new one: 16 random bytes, as
-/// nginx's `$request_id`. Returns the id.
-pub(super) fn settle_request_id(headers: &mut HeaderMap, is_trusted: bool) -> Option<HeaderValue> {
-    if let Some(kept) = own_id(headers).filter(|_| is_trusted) {
+/// Keeps the id of a trusted peer, or sets a new one: 16 random bytes, as nginx's `$request_id`. Returns the
+/// id.
+pub(super) fn ensure_request_id(headers: &mut HeaderMap, is_trusted: bool) -> Option<HeaderValue> {
+    if let Some(kept) = incoming_id(headers).filter(|_| is_trusted) {
         return Some(kept.clone());
     }
     headers.remove(X_REQUEST_ID);
@@ -20,8 +20,8 @@ pub(super) fn settle_request_id(headers: &mut HeaderMap, is_trusted: bool) -> Op
     Some(id)
 }
 
-/// The only id, if it is of 1 to 128 visible ASCII characters.
-fn own_id(headers: &HeaderMap) -> Option<&HeaderValue> {
+/// Returns the incoming id if there is exactly one, of 1 to 128 visible ASCII characters.
+fn incoming_id(headers: &HeaderMap) -> Option<&HeaderValue> {
     let mut ids = headers.get_all(X_REQUEST_ID).iter();
     let (Some(id), None) = (ids.next(), ids.next()) else { return None };
     let is_short = (1..=BYTES_MAX).contains(&id.len());
@@ -30,7 +30,7 @@ fn own_id(headers: &HeaderMap) -> Option<&HeaderValue> {
 
 #[cfg(test)]
 mod tests {
-    use super::{BYTES_MAX, HeaderMap, HeaderValue, X_REQUEST_ID, settle_request_id};
+    use super::{BYTES_MAX, HeaderMap, HeaderValue, X_REQUEST_ID, ensure_request_id};
 
     #[test]
     fn ids_of_trusted_peers_are_kept_if_they_are_short_and_plain() {
@@ -54,7 +54,7 @@ mod tests {
                 headers
                     .append(X_REQUEST_ID, HeaderValue::from_bytes(id.as_bytes()).expect("a value"));
             }
-            let id = settle_request_id(&mut headers, is_trusted).expect("random bytes");
+            let id = ensure_request_id(&mut headers, is_trusted).expect("random bytes");
             let sent: Vec<_> = headers.get_all(X_REQUEST_ID).iter().collect();
             assert_eq!(sent, [&id], "{ids:?}");
             let id = id.to_str().expect("ASCII");
@@ -62,7 +62,7 @@ mod tests {
             let is_new = id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
             assert!(is_kept || is_new, "{id}");
         }
-        let new = || settle_request_id(&mut HeaderMap::new(), false);
+        let new = || ensure_request_id(&mut HeaderMap::new(), false);
         assert_ne!(new(), new());
     }
 }

@@ -1,9 +1,9 @@
-//! `traceparent` and `tracestate` ([W3C Trace Context](https://www.w3.org/TR/trace-context/)): the trace to
-//! which a request belongs.
+//! `traceparent` and `tracestate` ([W3C Trace Context](https://www.w3.org/TR/trace-context/)): the trace of a
+//! request.
 //!
-//! Both fields are passed on as they came (section 3.2.3 says that services which add no spans should not look at
-//! the version; the fields whose place all versions share are checked). A service at a border of trust may begin a
-//! new trace instead. If the gateway reports spans, `traces` names one of them as the parent afterwards.
+//! Both fields are forwarded unchanged. By section 3.2.3, services that add no spans should not parse the
+//! version, so only the parts that all versions share are checked. A service at a trust boundary may start a
+//! new trace instead. If the gateway exports spans, `traces` later sets one of them as the parent.
 
 use hyper::HeaderMap;
 use hyper::header::HeaderValue;
@@ -46,7 +46,7 @@ impl SpanId {
     }
 }
 
-/// Digits were checked when they came.
+/// Returns digits as text. They were checked when they were parsed.
 fn digits(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap_or_default()
 }
@@ -59,7 +59,7 @@ pub(crate) struct Trace {
     pub(crate) parent: Option<ParentSpan>,
 }
 
-/// The span of a sender in its trace.
+/// The sender's span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ParentSpan {
     pub(crate) id: SpanId,
@@ -67,42 +67,41 @@ pub(crate) struct ParentSpan {
     pub(crate) is_sampled: bool,
 }
 
-/// The length of a field of version 00, and the least of all versions.
+/// The length of a field of version 00, and the least length of all versions.
 const BYTES_MIN: usize = 55;
 
-/// Leaves a valid trace as it is, begins a new one if that is asked for, and removes what is not valid.
-/// Returns the trace.
-pub(super) fn settle_trace(
+/// Keeps a valid trace, starts a new one if `mode` requires it, and removes invalid fields. Returns the
+/// trace.
+pub(super) fn apply_trace_mode(
     headers: &mut HeaderMap,
     mode: TraceMode,
     is_trusted: bool,
 ) -> Option<Trace> {
     let is_kept = is_trusted || mode == TraceMode::Forward;
-    if let Some(trace) = own_trace(headers).filter(|_| is_kept) {
+    if let Some(trace) = incoming_trace(headers).filter(|_| is_kept) {
         return Some(trace);
     }
-    // Without a trace there is nothing that the state could belong to.
+    // A state without a trace has no meaning.
     headers.remove(TRACEPARENT);
     headers.remove(TRACESTATE);
     if mode == TraceMode::Forward {
         return None;
     }
     let (id, span) = (TraceId::random()?, SpanId::random()?);
-    // Not sampled: nobody knows yet whether to record it.
+    // The sampling decision is made later, so the flag `sampled` is off.
     let field = HeaderValue::from_str(&format!("00-{}-{}-00", id.as_str(), span.as_str())).ok()?;
     headers.insert(TRACEPARENT, field);
     Some(Trace { id, parent: None })
 }
 
-fn own_trace(headers: &HeaderMap) -> Option<Trace> {
+fn incoming_trace(headers: &HeaderMap) -> Option<Trace> {
     let mut fields = headers.get_all(TRACEPARENT).iter();
     let (Some(field), None) = (fields.next(), fields.next()) else { return None };
-    trace(field.as_bytes())
+    parse_trace(field.as_bytes())
 }
 
-/// The trace of a valid field: `version-trace-parent-flags`. A higher version may have more behind
-/// another hyphen.
-fn trace(field: &[u8]) -> Option<Trace> {
+/// Parses a field: `version-trace-parent-flags`. A higher version may have more after another hyphen.
+fn parse_trace(field: &[u8]) -> Option<Trace> {
     let (known, more) = field.split_at_checked(BYTES_MIN)?;
     let mut parts = known.split(|byte| *byte == b'-');
     let (version, trace) = (parts.next()?, parts.next()?);
@@ -130,7 +129,9 @@ fn trace(field: &[u8]) -> Option<Trace> {
 
 #[cfg(test)]
 mod tests {
-    use super::{HeaderMap, HeaderValue, TRACEPARENT, TRACESTATE, TraceMode, settle_trace, trace};
+    use super::{
+        HeaderMap, HeaderValue, TRACEPARENT, TRACESTATE, TraceMode, apply_trace_mode, parse_trace,
+    };
 
     const VALID: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
@@ -157,30 +158,30 @@ mod tests {
             ("00-0af7651916cd43dd8448eb211c80319c_b7ad6b7169203331-01", false),
             ("", false),
         ] {
-            assert_eq!(trace(field.as_bytes()).is_some(), is_valid, "{field}");
+            assert_eq!(parse_trace(field.as_bytes()).is_some(), is_valid, "{field}");
         }
-        let valid = trace(VALID.as_bytes()).expect("valid");
+        let valid = parse_trace(VALID.as_bytes()).expect("valid");
         assert_eq!(valid.id.as_bytes(), b"0af7651916cd43dd8448eb211c80319c");
         let parent = valid.parent.expect("a sender");
         assert_eq!(parent.id.as_str(), "b7ad6b7169203331");
         for (flags, is_sampled) in [("00", false), ("01", true), ("02", false), ("ff", true)] {
             let field = format!("{}{flags}", &VALID[..53]);
-            let parent = trace(field.as_bytes()).and_then(|it| it.parent);
+            let parent = parse_trace(field.as_bytes()).and_then(|it| it.parent);
             assert_eq!(parent.map(|it| it.is_sampled), Some(is_sampled), "{flags}");
         }
     }
 
-    /// What is sent of these fields, with a state.
+    /// Returns the `traceparent` fields that are forwarded, and whether the state is.
     fn settled(fields: &[&'static str], mode: TraceMode, is_trusted: bool) -> (Vec<String>, bool) {
         let mut headers = HeaderMap::new();
         for field in fields {
             headers.append(TRACEPARENT, HeaderValue::from_static(field));
         }
         headers.insert(TRACESTATE, HeaderValue::from_static("congo=t61rcWkgMzE"));
-        let id = settle_trace(&mut headers, mode, is_trusted).map(|it| it.id);
+        let id = apply_trace_mode(&mut headers, mode, is_trusted).map(|it| it.id);
         let sent = headers.get_all(TRACEPARENT).iter();
         let sent: Vec<String> = sent.map(|it| it.to_str().expect("ASCII").to_owned()).collect();
-        let first = sent.first().and_then(|sent| trace(sent.as_bytes())).map(|it| it.id);
+        let first = sent.first().and_then(|sent| parse_trace(sent.as_bytes())).map(|it| it.id);
         assert_eq!(id, first, "the id is that of what is sent");
         (sent, headers.contains_key(TRACESTATE))
     }

@@ -1,4 +1,4 @@
-//! What is known of a request when it arrives.
+//! The fields of a request that are known when it arrives.
 
 use std::net::IpAddr;
 
@@ -9,7 +9,7 @@ use weir_core::{Field, Record, RecordFields, RecordLayout, Timestamp};
 use crate::address_text::{ADDRESS_BYTES, push_address};
 use crate::http_version::version_name;
 
-/// The fields of a request that has arrived. Others are only known once it is answered.
+/// The record fields that are known when a request arrives. Others are known only after it is answered.
 pub(crate) const ARRIVAL_FIELDS: [Field; 10] = [
     Field::Client,
     Field::User,
@@ -23,22 +23,22 @@ pub(crate) const ARRIVAL_FIELDS: [Field; 10] = [
     Field::Time,
 ];
 
-/// The fields of requests, with what a rule names of their heads as nginx does: `http_x_key`, `cookie_id`.
+/// Returns the fields of requests, with extra fields named as in nginx: `http_x_key`, `cookie_id`.
 pub(super) fn fields(headers: &[String]) -> RecordFields {
     RecordLayout::new("ARRIVAL", ARRIVAL_FIELDS.to_vec(), headers.to_vec()).format().record_fields()
 }
 
-/// What a rule reads of the head of a request beside the known fields, by nginx's name for it.
+/// A header field or cookie that a rule reads besides the known fields, by its nginx name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ExtraField {
-    /// The first header field with a name: `http_x_key`.
+    /// The first header field of a name: `http_x_key`.
     Header(HeaderName),
-    /// The first cookie with a name, in any case: `cookie_id`.
+    /// The first cookie of a name, ignoring case: `cookie_id`.
     Cookie(String),
 }
 
 impl ExtraField {
-    /// Whether a name is that of a header field or a cookie that has no field of its own.
+    /// Whether a name denotes a header field or a cookie that is not a known field.
     pub(super) fn is_name(name: &str) -> bool {
         let has_prefix = name.starts_with("http_") || name.starts_with("cookie_");
         has_prefix && Field::by_name(name).is_none()
@@ -60,7 +60,7 @@ impl ExtraField {
     }
 }
 
-/// The value of the first cookie with this name.
+/// Returns the value of the first cookie of a name.
 fn cookie<'r>(headers: &'r HeaderMap, name: &[u8]) -> Option<&'r [u8]> {
     let fields = headers.get_all(COOKIE).iter();
     let mut pairs = fields.flat_map(|field| field.as_bytes().split(|byte| *byte == b';'));
@@ -70,7 +70,7 @@ fn cookie<'r>(headers: &'r HeaderMap, name: &[u8]) -> Option<&'r [u8]> {
     })
 }
 
-/// A request that has arrived.
+/// An arriving request, as rules see it.
 pub(crate) struct Arrival<'a> {
     client: Option<Vec<u8>>,
     user: Option<&'a str>,
@@ -91,7 +91,7 @@ impl<'a> Arrival<'a> {
         Self { client, user, request }
     }
 
-    /// The record of the request, with these fields of its head.
+    /// Builds the record of the request, with extra fields.
     pub(super) fn record(&self, extra: &[ExtraField], now_ns: i64) -> Record<'_> {
         let mut record = Record::with_extra_fields(extra.len());
         let value = |name: &HeaderName| self.request.headers.get(name).map(|it| it.as_bytes());

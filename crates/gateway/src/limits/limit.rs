@@ -1,4 +1,4 @@
-//! One file of rules.
+//! The limits of one rule file.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,39 +9,40 @@ use weir_rules::{Gate, GateDecision, GateOptions, GateUsage, Place, Rule, RuleFi
 use super::arrival::{Arrival, ExtraField, fields};
 use super::settings::LimitConfig;
 
-/// The rules of a file, with what they have counted.
+/// The rules of a file and their state.
 #[derive(Debug)]
 pub(crate) struct Limit {
     config: LimitConfig,
     gates: Vec<RuleGate>,
 }
 
-/// One rule.
+/// The gate of one rule.
 #[derive(Debug)]
 struct RuleGate {
-    /// What it looks at in the head of a request, in the order of the record's own fields.
+    /// The extra fields that the rule reads, in the order of the record's extra fields.
     extra: Vec<ExtraField>,
     gate: Arc<SharedGate>,
 }
 
-/// A gate takes less than a microsecond, so one lock is enough for what one machine answers.
+/// A gate that requests share. A decision takes less than a microsecond, so one lock is enough for the load
+/// of one machine.
 struct SharedGate(Mutex<Box<dyn Gate>>);
 
-/// A place among the requests that are served at the same time. It is free again when this is dropped.
+/// A slot of a concurrency limit, released on drop.
 #[derive(Debug)]
-pub(crate) struct HeldPlace {
+pub(crate) struct SlotGuard {
     gate: Arc<SharedGate>,
     place: Option<Place>,
 }
 
 impl Limit {
-    /// The limit of a configuration without [`Self::problems`]; rules with one are left out.
+    /// Creates the limit of a configuration. Rules with [`problems`](Self::problems) are skipped.
     pub(crate) fn new(config: &LimitConfig) -> Self {
         let gates = gates(config).into_iter().filter_map(Result::ok).collect();
         Self { config: config.clone(), gates }
     }
 
-    /// Why the rules of a file cannot be enforced, a sentence for each.
+    /// Returns a sentence for each rule of a file that cannot be enforced.
     pub(crate) fn problems(config: &LimitConfig) -> Vec<String> {
         gates(config).into_iter().filter_map(Result::err).collect()
     }
@@ -50,7 +51,7 @@ impl Limit {
         &self.config
     }
 
-    /// How full its rules are together.
+    /// The usage of all its rules together.
     pub(super) fn usage(&self) -> GateUsage {
         let mut usage = GateUsage::default();
         for RuleGate { gate, .. } in &self.gates {
@@ -59,20 +60,20 @@ impl Limit {
         usage
     }
 
-    /// Counts a request in each rule, until `take` returns false. `record` is that of a rule that looks at
-    /// nothing else in its head.
+    /// Counts a request in each rule, until `take` returns false. `record` has no extra fields, and serves
+    /// the rules that need none.
     pub(super) fn decide(
         &self,
         (arrival, record): (&Arrival<'_>, &Record<'_>),
         now_ns: i64,
-        take: &mut dyn FnMut(&GateDecision<'_>, Option<HeldPlace>) -> bool,
+        take: &mut dyn FnMut(&GateDecision<'_>, Option<SlotGuard>) -> bool,
     ) {
         for RuleGate { extra, gate } in &self.gates {
             let own = (!extra.is_empty()).then(|| arrival.record(extra, now_ns));
             let mut locked = gate.0.lock().unwrap_or_else(PoisonError::into_inner);
             let mut decision = locked.decide(own.as_ref().unwrap_or(record), now_ns);
             let place = decision.place.take();
-            let place = place.map(|place| HeldPlace { gate: gate.clone(), place: Some(place) });
+            let place = place.map(|place| SlotGuard { gate: gate.clone(), place: Some(place) });
             if !take(&decision, place) {
                 return;
             }
@@ -95,7 +96,7 @@ impl RuleGate {
         let extra: Option<Vec<ExtraField>> =
             names.iter().map(|name| ExtraField::new(name)).collect();
         let extra = extra.ok_or_else(|| {
-            format!("{}: a header field or a cookie has no valid name", rule.name())
+            format!("{}: the name of a header field or a cookie is not valid", rule.name())
         })?;
         let gate = rule.gate(&fields(&names), GateOptions::default());
         let gate = gate.map_err(|error| format!("{}: {error}", rule.name()))?;
@@ -103,7 +104,7 @@ impl RuleGate {
     }
 }
 
-impl Drop for HeldPlace {
+impl Drop for SlotGuard {
     fn drop(&mut self) {
         if let Some(place) = self.place.take() {
             self.gate.0.lock().unwrap_or_else(PoisonError::into_inner).release(place);

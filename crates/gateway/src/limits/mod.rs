@@ -1,7 +1,7 @@
-//! Limits: the rules of `weir rules`, applied to requests as they arrive.
+//! Rate limits: the rules of `weir rules`, applied to requests as they arrive.
 //!
-//! The decisions are those of [`weir_rules::Gate`], which has the code of the replays; so a rule that was
-//! tried over a log does here what it did there.
+//! [`weir_rules::Gate`] makes the decisions with the code of the replays, so a rule decides here as it did in
+//! a replay over a log.
 
 mod arrival;
 mod limit;
@@ -15,53 +15,53 @@ use weir_observe::mark;
 use weir_rules::{GateDecision, GateUsage, GateVerdict, Quota, QuotaPolicy};
 
 pub(crate) use self::arrival::{ARRIVAL_FIELDS, Arrival};
-pub(crate) use self::limit::{HeldPlace, Limit};
+pub(crate) use self::limit::{Limit, SlotGuard};
 pub use self::settings::{LimitConfig, LimitMode};
 
-/// All limits of a configuration, in its order.
+/// The limits of a configuration, in its order.
 #[derive(Debug, Default)]
 pub(crate) struct Limits(Vec<Arc<Limit>>);
 
-/// What the limits say about a request.
+/// The decision of all limits about a request.
 #[derive(Debug, Default)]
 pub(crate) struct Admission {
     /// How long the request has to wait.
     pub(crate) delay: Duration,
-    /// Why it is refused.
+    /// The rejection, if an enforced limit refuses the request.
     pub(crate) rejected: Option<Rejection>,
-    /// The limit that decided, and what it decided; nothing if all let it pass.
+    /// The limit that decided, and its verdict; `None` if all limits passed the request.
     pub(crate) decision: Option<Decision>,
-    /// What the client may still do, from the last enforced limit.
-    pub(crate) quota: Option<OwnQuota>,
-    /// When the request arrived, as the limits count it.
+    /// The client's remaining quota in the last enforced limit.
+    pub(crate) quota: Option<QuotaSnapshot>,
+    /// The arrival time that the limits used.
     pub(crate) arrival_ns: Option<i64>,
-    /// The places that the request holds while it is served.
-    pub(crate) places: Vec<HeldPlace>,
+    /// The slots of concurrency limits that the request holds while it is served.
+    pub(crate) slots: Vec<SlotGuard>,
 }
 
-/// What a limit decided, as records name it.
+/// The decision of a limit, by its names in records.
 #[derive(Debug, Clone)]
 pub(crate) struct Decision {
     pub(crate) limit: Arc<str>,
     pub(crate) verdict: &'static str,
 }
 
-/// What a client may still do, without the lock of the gate that decided.
+/// A copy of a client's quota, which outlives the lock of the gate.
 #[derive(Debug)]
-pub(crate) struct OwnQuota {
+pub(crate) struct QuotaSnapshot {
     policy: QuotaPolicy,
     remaining: u64,
     reset_s: Option<u64>,
 }
 
-/// A request that a limit refuses.
+/// The refusal of a request by a limit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rejection {
     pub(crate) retry_after_s: Option<u64>,
 }
 
 impl Limits {
-    /// Limits with the same settings as in `before` keep their counts.
+    /// Creates the limits of a configuration. Limits with the same settings as in `before` keep their counts.
     pub(crate) fn new(configs: &[LimitConfig], before: Option<&Self>) -> Self {
         let limit = |config: &LimitConfig| {
             let kept = before.and_then(|it| it.0.iter().find(|limit| limit.config() == config));
@@ -74,7 +74,7 @@ impl Limits {
         self.0.is_empty()
     }
 
-    /// How full the limits are, by their rule files.
+    /// The usage of the limits, by rule file.
     pub(crate) fn usage(&self) -> BTreeMap<String, GateUsage> {
         let mut usage = BTreeMap::<String, GateUsage>::new();
         for limit in &self.0 {
@@ -91,14 +91,15 @@ impl Limits {
         let mut admission = Admission::default();
         for limit in &self.0 {
             let mode = limit.config().mode;
-            limit.decide((arrival, &record), now_ns, &mut |decision, place| {
-                // A place is given back when no gate is locked.
-                admission.places.extend(place);
+            limit.decide((arrival, &record), now_ns, &mut |decision, slot| {
+                // Slots are dropped only after the lock of the gate is released, because dropping one locks
+                // its gate.
+                admission.slots.extend(slot);
                 admission.note(mode, decision);
                 admission.rejected.is_none()
             });
             if admission.rejected.is_some() {
-                admission.places.clear();
+                admission.slots.clear();
                 break;
             }
         }
@@ -107,13 +108,13 @@ impl Limits {
 }
 
 impl Admission {
-    /// Notes what a limit decided.
+    /// Merges the decision of a limit.
     fn note(&mut self, mode: LimitMode, decision: &GateDecision<'_>) {
         self.arrival_ns.get_or_insert(decision.arrival_ns);
         let is_enforced = mode == LimitMode::Enforce && !decision.is_dry_run;
         let name = |verdict| Decision { limit: decision.limit.into(), verdict };
         if is_enforced && let Some(Quota { policy, remaining, reset_s }) = decision.quota {
-            self.quota = Some(OwnQuota { policy: policy.clone(), remaining, reset_s });
+            self.quota = Some(QuotaSnapshot { policy: policy.clone(), remaining, reset_s });
         }
         match (decision.verdict, is_enforced) {
             (GateVerdict::Passed, _) => {}
@@ -135,8 +136,8 @@ impl Admission {
     }
 }
 
-impl OwnQuota {
-    /// The values of `RateLimit-Policy` and `RateLimit`.
+impl QuotaSnapshot {
+    /// Returns the values of `RateLimit-Policy` and `RateLimit`.
     pub(crate) fn header_values(&self) -> (&str, String) {
         let Self { policy, remaining, reset_s } = self;
         let quota = Quota { policy, remaining: *remaining, reset_s: *reset_s };

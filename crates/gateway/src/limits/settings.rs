@@ -1,22 +1,22 @@
-//! A limit as a person describes it.
+//! The settings of a limit.
 
 use std::path::PathBuf;
 
-/// A file of rules, and what follows from them.
+/// A rule file, and whether it is enforced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LimitConfig {
     /// The file, in a language of `weir rules`.
     pub rule_file: PathBuf,
     /// Its content.
     pub text: String,
-    /// What becomes of requests that the rules reject.
+    /// Whether requests that the rules reject are refused.
     pub mode: LimitMode,
 }
 
-/// What becomes of requests that a rule rejects.
+/// Whether requests that a rule rejects are refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LimitMode {
-    /// They are counted and let through.
+    /// They are counted and forwarded.
     Shadow,
     /// They are refused with `429 Too Many Requests`.
     Enforce,

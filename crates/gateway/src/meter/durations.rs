@@ -1,15 +1,17 @@
-//! How long requests took: a distribution for each class of statuses, and the sums of their parts.
+//! Durations of requests: a histogram for each status class, and the sums of the phases.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
-/// The upper bounds of the buckets in seconds; the last bucket has none. Fixed, so that a request needs no
-/// lock, and those of all backends can be added up.
+use super::in_progress::InProgress;
+
+/// The upper bounds of the buckets in seconds; the last bucket has none. They are fixed, so that counting
+/// needs no lock and the histograms of backends can be added up.
 pub const BUCKET_BOUNDS_S: [f64; 14] =
     [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
-/// The same in nanoseconds.
+/// The same bounds in nanoseconds.
 const BOUNDS_NS: [u64; 14] = [
     500_000,
     1_000_000,
@@ -29,18 +31,19 @@ const BOUNDS_NS: [u64; 14] = [
 
 const BUCKETS: usize = BOUNDS_NS.len() + 1;
 
-/// The classes of statuses by which requests are counted. A request whose client goes before there is a
-/// status has `none`.
+/// The status classes of requests. If the client disconnects before there is a status, the class is `none`.
 pub const STATUS_CLASSES: [&str; 6] = ["none", "1xx", "2xx", "3xx", "4xx", "5xx"];
 
-/// An exemplar stays for at least this long: an example is enough, and it takes a lock.
+/// The least time between two exemplars of a bucket, because storing one takes a lock.
 const EXEMPLAR_PAUSE: Duration = Duration::from_secs(1);
 
-/// The times of requests. A request adds to five numbers, without a lock.
+/// The durations of requests. Counting a request adds to four atomic numbers, without a lock.
 #[derive(Debug, Default)]
 pub(crate) struct Durations {
-    /// By the index of the class. Most backends answer with one or two of them.
+    /// One entry for each of [`STATUS_CLASSES`], allocated on first use: most backends use one or two.
     classes: [OnceLock<Box<ClassDurations>>; STATUS_CLASSES.len()],
+    /// The requests that have not ended.
+    pub(crate) in_progress: InProgress,
 }
 
 #[derive(Debug, Default)]
@@ -52,7 +55,7 @@ struct ClassDurations {
     exemplars: Mutex<[Option<DurationExemplar>; BUCKETS]>,
 }
 
-/// The time of one request by its parts.
+/// The durations of the phases of one request.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RequestTimes {
     pub(crate) wait: Duration,
@@ -60,31 +63,32 @@ pub(crate) struct RequestTimes {
     pub(crate) body: Duration,
 }
 
-/// The requests of one class of statuses so far.
+/// The durations of the requests of one status class.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DurationCounts {
     /// One of [`STATUS_CLASSES`].
     pub status_class: &'static str,
-    /// The number of requests in each bucket alone; one more than there are [bounds](BUCKET_BOUNDS_S).
+    /// The number of requests in each bucket, not cumulative. There is one bucket more than there are
+    /// [bounds](BUCKET_BOUNDS_S).
     pub counts: Vec<u64>,
-    /// Their time in the gateway before a server was turned to, together.
+    /// The total time before the first server was contacted.
     pub wait: Duration,
-    /// Their time until the head of an answer had come.
+    /// The total time from then until the head of the answer.
     pub header: Duration,
-    /// Their time until the client had taken the last byte.
+    /// The total time from then until the client had received the last byte.
     pub body: Duration,
-    /// For each bucket a request with the id of a trace, if there was one.
+    /// For each bucket, an example request with a trace id, if there was one.
     pub exemplars: Vec<Option<DurationExemplar>>,
 }
 
-/// A request as an example of a bucket.
+/// An example request of a bucket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DurationExemplar {
     /// 32 lower-case hexadecimal digits.
     pub trace_id: String,
-    /// How long it took.
+    /// The duration of the request.
     pub duration: Duration,
-    /// When it ended.
+    /// When the request ended.
     pub ended: SystemTime,
 }
 
@@ -96,7 +100,7 @@ impl DurationCounts {
 }
 
 impl Durations {
-    /// Counts a request. `status` is that of its answer, if there was one, and `trace_id` the id of its trace.
+    /// Counts a request, with the status of its answer and its trace id, if it has them.
     pub(crate) fn count(&self, status: Option<u16>, times: RequestTimes, trace_id: Option<&[u8]>) {
         let class = status.map_or(0, |status| usize::from(status / 100));
         let Some(class) = self.classes.get(class) else { return };
@@ -114,7 +118,7 @@ impl ClassDurations {
     fn count(&self, times: RequestTimes, trace_id: Option<&[u8]>) {
         let RequestTimes { wait, header, body } = times;
         let all_ns = nanoseconds(wait + header + body);
-        // The bound itself belongs to its bucket.
+        // Bounds are inclusive.
         let bucket = BOUNDS_NS.partition_point(|bound| *bound < all_ns);
         for (sum, part) in [(&self.wait_ns, wait), (&self.header_ns, header), (&self.body_ns, body)]
         {
@@ -124,17 +128,17 @@ impl ClassDurations {
             count.fetch_add(1, Ordering::Relaxed);
         }
         if let Some(trace_id) = trace_id {
-            self.exemplify(bucket, wait + header + body, trace_id);
+            self.store_exemplar(bucket, wait + header + body, trace_id);
         }
     }
 
-    /// Keeps a request as the example of its bucket, unless there is a recent one or another thread is about
-    /// to.
-    fn exemplify(&self, bucket: usize, duration: Duration, trace_id: &[u8]) {
+    /// Stores a request as the exemplar of its bucket, unless there is a recent one or another thread holds
+    /// the lock.
+    fn store_exemplar(&self, bucket: usize, duration: Duration, trace_id: &[u8]) {
         let Ok(mut exemplars) = self.exemplars.try_lock() else { return };
         let Some(exemplar) = exemplars.get_mut(bucket) else { return };
         let ended = SystemTime::now();
-        // One from the time before the clock was set back is an old one.
+        // An exemplar from the future, after the clock was set back, counts as old.
         let age_of = |kept: &DurationExemplar| ended.duration_since(kept.ended);
         let age = exemplar.as_ref().map(|kept| age_of(kept).unwrap_or(EXEMPLAR_PAUSE));
         if age.is_none_or(|age| age >= EXEMPLAR_PAUSE) {

@@ -1,22 +1,22 @@
-//! What happens to some requests, by its name in records.
+//! Counts of rare events, by their names in records.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Counts of what does not happen to most requests.
+/// The counters of events that most requests do not have.
 #[derive(Debug, Default)]
 pub(crate) struct Events(Mutex<EventCounts>);
 
-/// Counts of what does not happen to most requests, by the names in records.
+/// The counts of events that most requests do not have, by their names in records.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EventCounts {
-    /// Requests that were not answered from a backend as a whole, by their outcome.
+    /// Requests without a complete answer from a backend, by outcome.
     pub unanswered: BTreeMap<&'static str, u64>,
-    /// What limits have decided: by their name, and the verdict.
+    /// Decisions of limits, by the limit's name and the verdict.
     pub decisions: BTreeMap<(Arc<str>, &'static str), u64>,
-    /// What the caches of look-ups and sessions said: by the cache, and the answer.
+    /// Lookups in the caches of look-ups and sessions, by cache and result.
     pub cache_lookups: BTreeMap<(&'static str, &'static str), u64>,
-    /// How often the system's clock was set while the gateway ran, `forward` and `back`.
+    /// Jumps of the system clock while the gateway ran, by direction: `forward` or `back`.
     pub clock_jumps: BTreeMap<&'static str, u64>,
 }
 

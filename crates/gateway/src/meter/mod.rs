@@ -1,8 +1,8 @@
-//! Counts of requests, for those who watch the gateway from outside. Nothing is counted before somebody asks
-//! for it: then [`Meter::turn_on`] is called once, at the start.
+//! Counts of requests for metrics. Nothing is counted until [`Meter::turn_on`] is called, once at the start.
 
 mod durations;
 mod events;
+mod in_progress;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,11 +11,13 @@ pub use self::durations::{BUCKET_BOUNDS_S, DurationCounts, DurationExemplar, STA
 pub(crate) use self::durations::{Durations, RequestTimes};
 pub use self::events::EventCounts;
 pub(crate) use self::events::Events;
+pub(crate) use self::in_progress::{BegunPhase, Phase};
+pub use self::in_progress::{InProgressCounts, PhaseCount};
 
-/// What is counted of all requests together, and whether anything is.
+/// The counts of all requests together, and whether counting is on.
 #[derive(Debug, Default)]
 pub(crate) struct Meter {
-    /// Read for each request, so that a meter that is off costs no more than that.
+    /// Read for each request, so that a disabled meter costs only this load.
     is_on: AtomicBool,
     pub(crate) events: Events,
 }
@@ -31,11 +33,11 @@ impl Meter {
     }
 }
 
-/// What records and metrics know of a backend.
+/// The name and request durations of a backend, for records and metrics.
 #[derive(Debug)]
 pub(crate) struct BackendMeter {
     /// The name in records.
     pub(crate) name: Arc<str>,
-    /// The times of its requests. All backends of a template share them, of which there may be thousands.
+    /// The durations of its requests. All backends of a template share them, because there may be thousands.
     pub(crate) durations: Arc<Durations>,
 }

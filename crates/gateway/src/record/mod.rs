@@ -1,7 +1,8 @@
-//! Records: what is remembered of each request.
+//! Records of requests.
 //!
-//! A record is opened when a request arrives, filled on its way, and written when the last byte of the
-//! answer has gone, or the client has. It becomes a row of the data set without being a line of text first.
+//! A record is opened when a request arrives and filled as the request proceeds. It is written after the last
+//! byte of the answer, or when the client disconnects. It becomes a row of the data set without being
+//! formatted as text.
 
 mod open;
 mod recorder;
@@ -13,7 +14,7 @@ use crate::limits::ARRIVAL_FIELDS;
 pub(crate) use self::open::OpenRecord;
 pub use self::recorder::Recorder;
 
-/// The fields of the gateway's own, in the order in which [`OpenRecord`] writes them.
+/// The extra fields of the gateway's records, in the order in which [`OpenRecord`] writes them.
 pub(crate) const EXTRA_FIELDS: [&str; 12] = [
     "route",
     "backend",
@@ -29,7 +30,7 @@ pub(crate) const EXTRA_FIELDS: [&str; 12] = [
     "trace_id",
 ];
 
-/// The known fields that are added to those of a request that has arrived.
+/// The known fields that are added to [`ARRIVAL_FIELDS`] after the answer.
 const ANSWER_FIELDS: [Field; 8] = [
     Field::Status,
     Field::Bytes,
@@ -41,7 +42,7 @@ const ANSWER_FIELDS: [Field; 8] = [
     Field::BodyTime,
 ];
 
-/// The form of the gateway's records.
+/// Returns the layout of the gateway's records.
 pub(crate) fn layout() -> RecordLayout {
     let extra = EXTRA_FIELDS.iter().map(|name| (*name).to_owned()).collect();
     RecordLayout::new("GATEWAY", [&ARRIVAL_FIELDS[..], &ANSWER_FIELDS].concat(), extra)

@@ -1,4 +1,4 @@
-//! The record of a request that is not answered yet.
+//! The record of a request in progress.
 
 mod measure;
 mod trace;
@@ -16,50 +16,52 @@ use weir_core::{Field, Record, Timestamp};
 use weir_net::glass::shown_target;
 use weir_observe::glass::{Followed, Journal};
 
+use self::measure::MeasuredProgress;
 use super::EXTRA_FIELDS;
 use super::recorder::Recorder;
 use crate::address_text::{ADDRESS_BYTES, push_address};
 use crate::glass::RequestCondition;
 use crate::http_version::version_name;
 use crate::identifiers::RecordedIdentifiers;
-use crate::limits::{Admission, OwnQuota};
-use crate::meter::BackendMeter;
-use crate::notices::Notice;
+use crate::limits::{Admission, QuotaSnapshot};
+use crate::meter::{BackendMeter, Phase};
+use crate::notices::{Notice, Notices};
 use crate::traces::RequestTrace;
 
-/// What is known so far of a request. It is written when it is dropped, so that none is lost.
+/// The record of a request in progress. It is written on drop, so that no request is lost.
 #[derive(Debug)]
 pub(crate) struct OpenRecord {
     recorder: Arc<Recorder>,
-    arrived: SystemTime,
-    begun: Instant,
+    arrived_at: SystemTime,
+    started_at: Instant,
     request: RequestHead,
     pub(crate) subject: Option<Arc<str>>,
     pub(crate) route: Option<Arc<str>>,
-    pub(crate) backend: Option<Arc<BackendMeter>>,
+    backend: Option<Arc<BackendMeter>>,
     pub(crate) claim: Option<Arc<str>>,
-    /// What each cache said: `hit`, `miss`, or nothing if it was not asked.
+    /// The result of each cache: `hit`, `miss`, or `None` if it was not used.
     pub(crate) token_cache: Option<&'static str>,
     pub(crate) lookup_cache: Option<&'static str>,
     pub(crate) session_cache: Option<&'static str>,
     backend_address: Option<Arc<str>>,
-    /// The names of the request that are recorded, if any are.
+    /// The identifiers that are recorded, if any.
     pub(crate) identifiers: Option<Box<RecordedIdentifiers>>,
-    /// The spans of the request, if it is one of those that are traced.
+    /// The trace of the request, if it is traced.
     pub(crate) trace: Option<Box<RequestTrace>>,
-    /// What the limits decided, and the places that the request holds until its end.
+    /// The decision of the limits, with the slots that the request holds until its end.
     admission: Admission,
     status: Option<StatusCode>,
     bytes: u64,
-    upstream_begun: Option<Instant>,
+    upstream_started_at: Option<Instant>,
     connect_time: Option<Duration>,
-    head_came: Option<Instant>,
+    head_received_at: Option<Instant>,
     outcome: Outcome,
-    /// The steps of the request, if somebody looks at it.
+    progress: MeasuredProgress,
+    /// The journal of the request, if a capture is pending.
     pub(crate) journal: Option<Journal>,
 }
 
-/// What of a request's head is recorded.
+/// The recorded parts of a request's head.
 #[derive(Debug)]
 struct RequestHead {
     client: Option<IpAddr>,
@@ -74,11 +76,11 @@ struct RequestHead {
 /// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
-    /// The client went away before the head of an answer.
+    /// The client disconnected before the head of an answer.
     Abandoned,
-    /// The backend's answer was passed on as a whole.
+    /// The backend's answer was forwarded completely.
     Answered,
-    /// The gateway answered itself, for this reason.
+    /// The gateway refused the request, for this reason.
     Refused(&'static str),
     /// The answer ended early, for this reason.
     BrokenOff(&'static str),
@@ -106,8 +108,8 @@ impl OpenRecord {
         let journal = recorder.captures().journal(name);
         Box::new(Self {
             recorder: recorder.clone(),
-            arrived: SystemTime::now(),
-            begun: Instant::now(),
+            arrived_at: SystemTime::now(),
+            started_at: Instant::now(),
             request: RequestHead {
                 client,
                 method: request.method().clone(),
@@ -130,21 +132,22 @@ impl OpenRecord {
             admission: Admission::default(),
             status: None,
             bytes: 0,
-            upstream_begun: None,
+            upstream_started_at: None,
             connect_time: None,
-            head_came: None,
+            head_received_at: None,
             outcome: Outcome::Abandoned,
+            progress: MeasuredProgress::default(),
             journal,
         })
     }
 
-    /// Notes what the limits decided.
+    /// Sets the decision of the limits.
     pub(crate) fn set_admission(&mut self, admission: Admission) {
         self.admission = admission;
     }
 
-    /// What the client may still do, for the fields of the answer.
-    pub(crate) fn take_quota(&mut self) -> Option<OwnQuota> {
+    /// Takes the client's remaining quota, for the fields of the answer.
+    pub(crate) fn take_quota(&mut self) -> Option<QuotaSnapshot> {
         self.admission.quota.take()
     }
 
@@ -153,33 +156,38 @@ impl OpenRecord {
     }
 
     /// When the request arrived.
-    pub(crate) fn begun(&self) -> Instant {
-        self.begun
+    pub(crate) fn started_at(&self) -> Instant {
+        self.started_at
     }
 
     pub(crate) fn set_backend_address(&mut self, address: &Arc<str>) {
         self.backend_address = Some(address.clone());
     }
 
-    /// A server was turned to at `begun`. Of several, the first counts: what came before it was waiting.
-    pub(crate) fn set_upstream_begun(&mut self, begun: Instant) {
-        self.upstream_begun.get_or_insert(begun);
+    /// Notes when a server was contacted. Only the first call counts: the time before it is the waiting time.
+    pub(crate) fn note_upstream_start(&mut self, started_at: Instant) {
+        if self.upstream_started_at.is_none() {
+            self.upstream_started_at = Some(started_at);
+            self.begin_phase(Phase::Header, started_at);
+        }
     }
 
-    /// How long it took to connect; nothing if the connection was there.
+    /// Notes how long connecting took; `None` if the connection was reused.
     pub(crate) fn set_connect_time(&mut self, connect_time: Option<Duration>) {
         self.connect_time = connect_time.or(self.connect_time);
     }
 
-    /// The head of the answer has come. Of several answers, the last counts: it is the one that is passed on.
-    pub(crate) fn set_head_came(&mut self) {
-        self.head_came = Some(Instant::now());
+    /// Notes the arrival of the answer's head. The last call counts, because the last answer is forwarded.
+    pub(crate) fn note_head(&mut self) {
+        let now = Instant::now();
+        self.head_received_at = Some(now);
+        self.begin_phase(Phase::Body, now);
     }
 
-    /// Says why no connection to a server can be had.
-    pub(crate) fn say_unreachable(&self, server: &str, reason: &dyn Display) {
+    /// Reports why no connection to a server could be opened.
+    pub(crate) fn report_unreachable(&self, server: &str, reason: &dyn Display) {
         let backend = self.backend.as_ref().map(|backend| &backend.name);
-        self.recorder.notices().say(server, || Notice {
+        self.recorder.notices().report(server, || Notice {
             backend: backend.map(ToString::to_string),
             server: Some(server.to_owned()),
             ..Notice::new(match backend {
@@ -189,11 +197,17 @@ impl OpenRecord {
         });
     }
 
-    pub(crate) fn add_bytes(&mut self, bytes: usize) {
-        self.bytes += bytes as u64;
+    /// Where the operator is told about failures.
+    pub(crate) fn notices(&self) -> &Notices {
+        self.recorder.notices()
     }
 
-    /// Notes a step that has lasted since the one before, if somebody looks.
+    pub(crate) fn add_bytes(&mut self, bytes: usize) {
+        self.bytes += bytes as u64;
+        self.measure_bytes(bytes);
+    }
+
+    /// Notes a step that lasted since the previous one, if the request has a journal.
     #[inline]
     pub(crate) fn lap<D: Into<String>>(&self, name: &'static str, detail: impl FnOnce() -> D) {
         if let Some(journal) = &self.journal {
@@ -201,23 +215,23 @@ impl OpenRecord {
         }
     }
 
-    /// The tunnel that the request has opened, for those who look at one.
+    /// Starts following the tunnel that the request has opened, for captures of tunnels.
     pub(crate) fn follow_tunnel(&self) -> Followed {
         let name = format!("{} {}", self.request.method, shown_target(self.request.uri.path()));
         Followed::new(self.recorder.tunnels(), name)
     }
 
-    /// The answer was passed on as a whole.
+    /// Ends the record after a complete answer.
     pub(crate) fn complete(mut self) {
         self.outcome = Outcome::Answered;
     }
 
-    /// The answer ended early.
+    /// Ends the record after an answer that ended early.
     pub(crate) fn break_off(mut self, reason: &'static str) {
         self.outcome = Outcome::BrokenOff(reason);
     }
 
-    /// The gateway answers itself.
+    /// Ends the record of a request that the gateway refuses.
     pub(crate) fn refuse(mut self, status: StatusCode, reason: &'static str, bytes: usize) {
         let path = || shown_target(self.request.uri.path());
         tracing::debug!(status = status.as_u16(), reason, path = path(), "a request is refused");
@@ -226,17 +240,18 @@ impl OpenRecord {
         self.outcome = Outcome::Refused(reason);
     }
 
-    fn write(&self) {
+    fn write(&mut self) {
+        self.end_progress();
         let end = Instant::now();
         let ns = |duration: Duration| u64::try_from(duration.as_nanos()).ok();
-        let took_ns = |begun: Instant| ns(end - begun);
+        let took_ns = |started_at: Instant| ns(end - started_at);
         let mut client = Vec::with_capacity(ADDRESS_BYTES);
         if let Some(address) = self.request.client {
             push_address(&mut client, address.to_canonical());
         }
         let mut record = Record::with_extra_fields(EXTRA_FIELDS.len());
         let arrival = self.admission.arrival_ns;
-        record.time = arrival.map(at).or_else(|| timestamp(self.arrived));
+        record.time = arrival.map(at).or_else(|| timestamp(self.arrived_at));
         record.put_text(Field::Client, self.request.client.map(|_| &client[..]));
         record.put_text(Field::User, self.subject.as_ref().map(|subject| subject.as_bytes()));
         record.put_text(Field::Host, bytes(&self.request.host));
@@ -249,14 +264,17 @@ impl OpenRecord {
         record.put_text(Field::Referer, bytes(&self.request.referer));
         record.put_text(Field::UserAgent, bytes(&self.request.user_agent));
         record.set_number(Field::Bytes, Some(self.bytes));
-        record.set_number(Field::RequestTime, took_ns(self.begun));
-        record.set_number(Field::UpstreamTime, self.upstream_begun.and_then(took_ns));
+        record.set_number(Field::RequestTime, took_ns(self.started_at));
+        record.set_number(Field::UpstreamTime, self.upstream_started_at.and_then(took_ns));
         record.set_number(Field::UpstreamConnectTime, self.connect_time.and_then(ns));
-        let header_time = self.head_came.zip(self.upstream_begun).map(|(head, begun)| head - begun);
+        let header_time = self
+            .head_received_at
+            .zip(self.upstream_started_at)
+            .map(|(head, started_at)| head - started_at);
         record.set_number(Field::UpstreamHeaderTime, header_time.and_then(ns));
-        let waited = self.upstream_begun.unwrap_or(end) - self.begun;
+        let waited = self.upstream_started_at.unwrap_or(end) - self.started_at;
         record.set_number(Field::WaitTime, ns(waited));
-        record.set_number(Field::BodyTime, self.head_came.and_then(took_ns));
+        record.set_number(Field::BodyTime, self.head_received_at.and_then(took_ns));
         let decision = self.admission.decision.as_ref();
         let extra = [
             self.route.as_deref(),
@@ -295,7 +313,7 @@ impl OpenRecord {
 }
 
 impl OpenRecord {
-    /// Hands the journal to the one who waits for such a request.
+    /// Ends the journal, and passes it to the captures whose conditions the record meets.
     #[cold]
     fn end_journal(&self, journal: &Journal, record: &Record<'_>) {
         match self.outcome {
@@ -316,7 +334,8 @@ impl Drop for OpenRecord {
     }
 }
 
-/// A query without the token that a client may have put there (RFC 6750 section 2.3), where none is accepted.
+/// Removes the value of a token from a query (RFC 6750 section 2.3). The gateway accepts no token there, but
+/// a client may send one.
 fn without_token(query: &str) -> Cow<'_, str> {
     const NAME: &str = "access_token=";
     if !query.contains(NAME) {

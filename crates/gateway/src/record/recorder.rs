@@ -1,4 +1,4 @@
-//! Collects records, and hands them to the data set from time to time.
+//! Buffers records, and passes them to the data set at intervals.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,13 +15,13 @@ use crate::glass::{RequestCaptures, TunnelCaptures};
 use crate::meter::Meter;
 use crate::notices::Notices;
 
-/// How long records wait for others.
+/// The longest time that a record waits before it is passed on.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// Waiting records that are handed on before the end of the interval.
+/// This many waiting bytes are passed on before the interval ends.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// Waiting records beyond this are dropped and counted: requests must not wait for the picture of them.
+/// Records beyond this many waiting bytes are dropped and counted: requests must not wait for the pipeline.
 const WAITING_BYTES_MAX: usize = 16 << 20;
 
 /// Collects the records of all requests.
@@ -29,7 +29,7 @@ const WAITING_BYTES_MAX: usize = 16 << 20;
 pub struct Recorder {
     layout: RecordLayout,
     waiting: Mutex<Vec<u8>>,
-    /// There is a block of records.
+    /// Signalled when a block of records is full.
     is_full: Notify,
     dropped: AtomicU64,
     notices: Notices,
@@ -40,7 +40,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// An empty recorder.
+    /// Creates an empty recorder.
     pub(crate) fn new(notices: Notices) -> Arc<Self> {
         Arc::new(Self {
             layout: layout(),
@@ -55,17 +55,17 @@ impl Recorder {
         })
     }
 
-    /// What a person should hear of.
+    /// The notices for the operator.
     pub(crate) fn notices(&self) -> &Notices {
         &self.notices
     }
 
-    /// The form of the records.
+    /// The layout of the records.
     pub fn layout(&self) -> &RecordLayout {
         &self.layout
     }
 
-    /// The number of records that were dropped because those before them were not taken in time.
+    /// The number of records that were dropped because the pipeline was too slow.
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
@@ -75,27 +75,27 @@ impl Recorder {
         &self.meter
     }
 
-    /// Those who wait for a request.
+    /// The pending captures of requests.
     pub(crate) fn captures(&self) -> &Arc<RequestCaptures> {
         &self.captures
     }
 
-    /// Those who wait to look at a tunnel.
+    /// The pending captures of tunnels.
     pub(crate) fn tunnels(&self) -> &Arc<TunnelCaptures> {
         &self.tunnels
     }
 
-    /// Bytes of records that wait to be handed on.
+    /// Bytes of records that wait for the pipeline.
     pub(crate) fn waiting_bytes(&self) -> usize {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// The log that has a line for each record, if it is on.
+    /// The access log, which is off by default.
     pub fn access_log(&self) -> &AccessLog {
         &self.access_log
     }
 
-    /// Takes a record.
+    /// Buffers a record, and writes its line to the access log.
     pub(crate) fn put(&self, record: &Record<'_>) {
         let _call = mark!("Recorder::put").enter();
         self.access_log.put(record);
@@ -113,11 +113,11 @@ impl Recorder {
         }
     }
 
-    /// Hands the records to a source of a pipeline, until that has to stop.
+    /// Passes the records to a source of a pipeline, until the pipeline stops.
     pub async fn run(&self, mut writer: RecordWriter) -> StopReason {
         let mut noted = 0;
         loop {
-            // The end of the interval is no error.
+            // The end of the interval is not an error.
             let _ = tokio::time::timeout(INTERVAL, self.is_full.notified()).await;
             let spare = writer.take_spare();
             let packed = {
@@ -133,7 +133,7 @@ impl Recorder {
             if dropped != noted {
                 noted = dropped;
                 let note = format!(
-                    "{dropped} requests are not in the picture: they came faster than they were counted"
+                    "{dropped} requests were not counted: they arrived faster than they could be processed"
                 );
                 writer.progress().set_note(Some(note));
             }

@@ -1,4 +1,4 @@
-//! What a backend or a token service gives for a credential.
+//! The result of a log-in at a backend or a token service.
 
 use std::time::{Duration, Instant};
 
@@ -8,14 +8,14 @@ use serde_json::Value;
 
 use crate::shared_cache::Expiring;
 
-/// What a request has to carry to belong to a session.
+/// The header field that makes a request part of a session.
 #[derive(Debug, Clone)]
 pub(super) struct Grant {
     name: HeaderName,
     value: HeaderValue,
     expires: Instant,
-    pub(super) begun: Instant,
-    /// Whether it came in place of one that the backend had forgotten.
+    pub(super) started_at: Instant,
+    /// Whether it replaces a grant that the backend no longer accepted.
     pub(super) is_renewal: bool,
 }
 
@@ -23,36 +23,40 @@ impl Expiring for Grant {
     fn expires(&self) -> Instant {
         self.expires
     }
+
+    fn heap_bytes(&self) -> usize {
+        self.value.len()
+    }
 }
 
 impl Grant {
-    /// Reads the answer to a log-in: a JSON object with `access_token` and perhaps `expires_in` in seconds
-    /// (RFC 6749 section 5.1), or cookies (RFC 6265). A session lasts for `lifetime`, or less if the answer
-    /// says so.
+    /// Reads the answer to a log-in: a JSON object with `access_token` and optionally `expires_in` in seconds
+    /// (RFC 6749 section 5.1), or cookies (RFC 6265). A session lasts for `lifetime`, or less if `expires_in`
+    /// is shorter.
     pub(super) fn read(headers: &HeaderMap, body: &Bytes, lifetime: Duration) -> Option<Self> {
         let (token, expires_in) = access_token(body).unzip();
         let lifetime = expires_in.flatten().map_or(lifetime, |it: Duration| it.min(lifetime));
-        let begun = Instant::now();
-        let expires = begun + lifetime;
+        let started_at = Instant::now();
+        let expires = started_at + lifetime;
         let (name, value) = match token {
             Some(token) => (AUTHORIZATION, HeaderValue::from_str(&format!("Bearer {token}")).ok()?),
             None => (COOKIE, cookies(headers)?),
         };
         let mut value = value;
         value.set_sensitive(true);
-        Some(Self { name, value, expires, begun, is_renewal: false })
+        Some(Self { name, value, expires, started_at, is_renewal: false })
     }
 
-    /// Puts what belongs to the session in place of what the client sent.
+    /// Replaces the client's credentials by those of the session.
     pub(super) fn apply(&self, headers: &mut HeaderMap) {
-        // The client's token is for the gateway, and its cookies are not those of this session.
+        // The client's token is for the gateway, and its cookies do not belong to this session.
         headers.remove(AUTHORIZATION);
         headers.remove(COOKIE);
         headers.insert(self.name.clone(), self.value.clone());
     }
 }
 
-/// The token of an answer, and for how long it is valid.
+/// Reads the token of an answer, and its lifetime.
 fn access_token(body: &Bytes) -> Option<(String, Option<Duration>)> {
     let answer: Value = serde_json::from_slice(body).ok()?;
     let token = answer.get("access_token")?.as_str()?;
@@ -60,7 +64,7 @@ fn access_token(body: &Bytes) -> Option<(String, Option<Duration>)> {
     Some((token.to_owned(), expires_in))
 }
 
-/// The cookies of an answer as a request sends them back; `None` if there are none.
+/// Returns the cookies of an answer in the form of a `Cookie` field; `None` if there are none.
 fn cookies(headers: &HeaderMap) -> Option<HeaderValue> {
     let mut pairs = Vec::new();
     for value in headers.get_all(SET_COOKIE) {

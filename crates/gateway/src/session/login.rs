@@ -1,4 +1,4 @@
-//! Log-ins: how a session begins.
+//! Log-ins, which start sessions.
 
 use std::sync::Arc;
 
@@ -14,50 +14,104 @@ use weir_net::glass::shown_target;
 
 use super::grant::Grant;
 use super::{SessionSettings, SessionUser};
-use crate::backend::{Backend, Lease};
+use crate::backend::{Backend, InstanceGuard, Lease};
 use crate::config::{Login, Origin};
 use crate::fetch::{FetchClient, FetchUrl, ObservedCall};
-use crate::percent_encoding::percent_encoded;
+use crate::notices::{Notice, Notices};
+use crate::percent_encoding::percent_encode;
 use crate::upload_body::UploadBody;
 
-/// An answer to a log-in that is larger is refused.
+/// Larger answers to a log-in are refused.
 const ANSWER_BYTES_MAX: usize = 64 << 10;
 
-/// Begins a session; `None` if that is refused, or cannot be done.
+/// Logs in. If the log-in fails or is refused, reports the reason, and returns `None`.
 pub(super) async fn begin(
     settings: &SessionSettings,
     backend: &Arc<Backend>,
     (user, token): (&SessionUser, &str),
     is_renewal: bool,
+    notices: &Notices,
 ) -> Option<Grant> {
     let grant = match &settings.config.login {
         Login::Path(path) => log_in(settings, backend, user, path).await,
-        Login::Exchange(_) => exchange(settings, backend, token).await,
+        Login::Exchange(url) => {
+            let grant = exchange(settings, backend, token).await;
+            grant.map_err(|reason| LoginError::at(url, reason))
+        }
     };
-    grant.map(|mut grant| {
-        grant.is_renewal = is_renewal;
-        grant
-    })
+    match grant {
+        Ok(mut grant) => {
+            grant.is_renewal = is_renewal;
+            Some(grant)
+        }
+        Err(error) => {
+            error.report(backend.name(), notices);
+            None
+        }
+    }
 }
 
-/// Posts the credential to a path of the backend, with the user in whose name the gateway comes.
+/// Why a log-in failed. It contains no credential, and nothing of the answer but its status.
+struct LoginError {
+    /// The server of the backend; `None` for an exchange.
+    server: Option<Arc<str>>,
+    /// The kind of the log-in, and its address.
+    place: String,
+    reason: String,
+}
+
+impl LoginError {
+    fn at(url: &FetchUrl, reason: String) -> Self {
+        let place = format!("the token exchange at {}", shown_target(&url.to_string()));
+        Self { server: None, place, reason }
+    }
+
+    fn report(&self, backend: &str, notices: &Notices) {
+        let Self { server, place, reason } = self;
+        notices.report(&format!("{place} for {backend}"), || Notice {
+            backend: Some(backend.to_owned()),
+            server: server.as_deref().map(str::to_owned),
+            ..Notice::new(format!("{place} for the backend {backend} fails: {reason}"))
+        });
+    }
+}
+
+/// Posts the gateway's credential to a path of the backend, with the user of the session.
 async fn log_in(
     settings: &SessionSettings,
     backend: &Arc<Backend>,
     user: &SessionUser,
     path: &str,
-) -> Option<Grant> {
-    let guard = backend.choose(None)?;
+) -> Result<Grant, LoginError> {
+    let place = |server: &str| format!("the log-in at {server}{}", shown_target(path));
+    let Some(guard) = backend.choose(None) else {
+        let reason = "the backend has no server".to_owned();
+        return Err(LoginError { server: None, place: place(""), reason });
+    };
+    let server = guard.instance().name().clone();
+    let logged_in = log_in_at(&guard, settings, backend, user, path).await;
+    logged_in.map_err(|reason| LoginError { place: place(&server), server: Some(server), reason })
+}
+
+/// Posts the credential to one server of the backend. On failure, returns the reason.
+async fn log_in_at(
+    guard: &InstanceGuard,
+    settings: &SessionSettings,
+    backend: &Arc<Backend>,
+    user: &SessionUser,
+    path: &str,
+) -> Result<Grant, String> {
     let observed = ObservedCall::begin(|| {
         let server = guard.instance().name();
         format!("log-in: POST {} at {server} of {}", shown_target(path), backend.name())
     });
-    // Of a connection that was idle it would not be known whether the log-in was lost or refused.
+    // A new connection, because on an idle one the server may already have closed it, and the log-in would
+    // fail for no reason of its own.
     let mut lease = match Lease::open(guard.instance()).await {
         Ok(lease) => lease,
         Err(error) => {
             observed.fail(|| error.to_string());
-            return None;
+            return Err(error.to_string());
         }
     };
     observed.note_connection(|| lease.description());
@@ -67,25 +121,31 @@ async fn log_in(
     let body_bytes = body.len();
     let Some(request) = log_in_request(&target, origin, body, settings.config.credential.bytes())
     else {
-        observed.fail(|| "no request can be made of its path and its credential".to_owned());
-        return None;
+        let reason = "the path or the credential is not valid in a request";
+        observed.fail(|| reason.to_owned());
+        return Err(reason.to_owned());
     };
     observed.note_request(&request, body_bytes);
     let exchange = async {
-        let response = lease.send(request, observed.journal()).await.ok()?;
+        let sent = lease.send(request, observed.journal()).await;
+        let response = sent.map_err(|error| format!("there is no answer: {}", error.error()))?;
         observed.note_answer(&response);
         read(response, &observed).await
     };
-    let exchange = tokio::time::timeout(backend.timeouts().first_byte, exchange);
-    let Some((headers, body)) = exchange.await.ok().flatten() else {
-        observed.fail(|| "there is no complete and good answer in time".to_owned());
-        return None;
-    };
-    observed.complete();
-    Grant::read(&headers, &body, settings.config.lifetime)
+    let timeout = backend.timeouts().first_byte;
+    let answer = tokio::time::timeout(timeout, exchange).await;
+    let answer =
+        answer.unwrap_or_else(|_| Err(format!("there was no complete answer within {timeout:?}")));
+    match &answer {
+        Ok(_) => observed.complete(),
+        Err(reason) => observed.fail(|| reason.clone()),
+    }
+    let (headers, body) = answer?;
+    let grant = Grant::read(&headers, &body, settings.config.lifetime);
+    grant.ok_or_else(|| "its answer has neither `access_token` in JSON nor a cookie".to_owned())
 }
 
-/// The request of a log-in; `None` if its target or a field is not valid.
+/// Builds the request of a log-in. Returns `None` if its target or a field is not valid.
 fn log_in_request(
     target: &str,
     origin: &Origin,
@@ -102,32 +162,36 @@ fn log_in_request(
     Some(request)
 }
 
-/// Exchanges the client's token for one of the backend (RFC 8693 section 2.1). The credential is that of the
-/// gateway as a client of the token service, `ID:SECRET`.
+/// Exchanges the client's token for a token of the backend (RFC 8693 section 2.1). The credential `ID:SECRET`
+/// identifies the gateway as a client of the token service.
 async fn exchange(
     settings: &SessionSettings,
     backend: &Arc<Backend>,
     token: &str,
-) -> Option<Grant> {
-    let (client, url) = settings.exchange.as_ref()?;
+) -> Result<Grant, String> {
+    let exchange = settings.exchange.as_ref();
+    let (client, url) = exchange.ok_or("the certificate authorities cannot be read")?;
     let form = format!(
         "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Atoken-exchange&subject_token={token}\
          &subject_token_type=urn%3Aietf%3Aparams%3Aoauth%3Atoken-type%3Ajwt&audience={}",
-        percent_encoded(backend.name())
+        percent_encode(backend.name())
     );
     let mut headers = HeaderMap::new();
     let form_type = HeaderValue::from_static("application/x-www-form-urlencoded");
     headers.insert(CONTENT_TYPE, form_type);
     let basic = STANDARD.encode(settings.config.credential.bytes());
-    headers.insert(AUTHORIZATION, credential("Basic ", basic.as_bytes())?);
-    let answer = client.send(url, Method::POST, headers, form.into()).await.ok()?;
+    let basic = credential("Basic ", basic.as_bytes());
+    headers.insert(AUTHORIZATION, basic.ok_or("the credential is not valid in a request")?);
+    let answer = client.send(url, Method::POST, headers, form.into()).await;
+    let answer = answer.map_err(|error| error.problem().to_string())?;
     if !answer.status.is_success() {
-        return None;
+        return Err(format!("its status is {}", answer.status));
     }
-    Grant::read(&HeaderMap::new(), &answer.body, settings.config.lifetime)
+    let grant = Grant::read(&HeaderMap::new(), &answer.body, settings.config.lifetime);
+    grant.ok_or_else(|| "its answer has no `access_token` in JSON".to_owned())
 }
 
-/// A client of a token service with its address.
+/// A client for a token service, with the service's URL.
 pub(super) type Exchange = (FetchClient, FetchUrl);
 
 fn credential(scheme: &str, bytes: &[u8]) -> Option<HeaderValue> {
@@ -136,18 +200,25 @@ fn credential(scheme: &str, bytes: &[u8]) -> Option<HeaderValue> {
     Some(value)
 }
 
-/// The header fields and the body of a good answer.
-async fn read(response: Response<Incoming>, observed: &ObservedCall) -> Option<(HeaderMap, Bytes)> {
+/// Reads an answer. Returns its header fields and body, or why it is not a success.
+async fn read(
+    response: Response<Incoming>,
+    observed: &ObservedCall,
+) -> Result<(HeaderMap, Bytes), String> {
     let (head, mut incoming) = response.into_parts();
     let mut body = BytesMut::new();
     while let Some(frame) = incoming.frame().await {
-        if let Ok(data) = frame.ok()?.into_data() {
+        let frame = frame.map_err(|error| format!("its answer breaks off: {error}"))?;
+        if let Ok(data) = frame.into_data() {
             observed.note_part(data.len());
             body.extend_from_slice(&data);
         }
         if body.len() > ANSWER_BYTES_MAX {
-            return None;
+            return Err(format!("its answer is larger than {ANSWER_BYTES_MAX} bytes"));
         }
     }
-    head.status.is_success().then(|| (head.headers, body.freeze()))
+    match head.status.is_success() {
+        true => Ok((head.headers, body.freeze())),
+        false => Err(format!("its status is {}", head.status)),
+    }
 }

@@ -1,4 +1,4 @@
-//! Sessions with backends: the gateway logs in once for each user and backend, and remembers what it got.
+//! Sessions with backends: the gateway logs in once for each user and backend, and caches the grant.
 
 mod grant;
 mod login;
@@ -14,26 +14,34 @@ use self::login::Exchange;
 use crate::backend::{Backend, BackendId};
 use crate::config::{Login, Secret, SessionConfig};
 use crate::fetch::{FetchClient, FetchLimits};
-use crate::shared_cache::{Found, SharedCache};
+use crate::notices::Notices;
+use crate::shared_cache::{CacheKey, CacheResult, SharedCache};
 
-/// Whose session it is.
+/// The user of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct SessionUser {
     pub(crate) issuer: Arc<str>,
     pub(crate) subject: Arc<str>,
 }
 
-/// What a session belongs to.
+/// The cache key of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct SessionKey {
     user: SessionUser,
-    /// The backend itself, not its name: what one server gave is not for the one that replaces it.
+    /// The backend's id, not its name: a session with one backend must not be sent to a backend that replaces
+    /// it.
     backend: BackendId,
-    /// The digest of the token that was exchanged: another one of the same user may have other rights.
+    /// The digest of the exchanged token: another token of the same user may have other rights.
     token: Option<[u8; SHA256_OUTPUT_LEN]>,
 }
 
-/// A session that was renewed is not renewed again for so long: an answer 401 may have other reasons.
+impl CacheKey for SessionKey {
+    fn heap_bytes(&self) -> usize {
+        self.user.subject.len()
+    }
+}
+
+/// The least time between two renewals of a session, because an answer 401 may have other reasons.
 const RENEWAL_PAUSE: Duration = Duration::from_secs(10);
 
 /// The sessions of one route.
@@ -49,7 +57,7 @@ struct SessionSettings {
     exchange: Option<Exchange>,
 }
 
-/// A session that a request uses.
+/// A session used by a request.
 #[derive(Debug)]
 pub(crate) struct Session {
     sessions: Arc<Sessions>,
@@ -58,7 +66,7 @@ pub(crate) struct Session {
     /// The client's token.
     token: Secret,
     grant: Arc<Grant>,
-    /// Whether the log-in was made for an earlier request.
+    /// Whether an earlier request logged in.
     pub(crate) is_reused: bool,
 }
 
@@ -66,7 +74,8 @@ impl Sessions {
     pub(crate) fn new(config: &SessionConfig) -> Self {
         let exchange = match &config.login {
             Login::Path(_) => None,
-            // Without authorities there is no client, which was said when the configuration was read.
+            // Without certificate authorities there is no client; the error was reported when the
+            // configuration was read.
             Login::Exchange(url) => {
                 let client = FetchClient::for_url(url, None, FetchLimits::default());
                 client.ok().map(|client| (client.for_purpose("token exchange"), url.clone()))
@@ -76,42 +85,44 @@ impl Sessions {
         Self { settings, grants: SharedCache::new() }
     }
 
-    /// Whether these are the sessions of this configuration.
-    pub(crate) fn are_of(&self, config: &SessionConfig) -> bool {
+    /// Whether the sessions have these settings.
+    pub(crate) fn has_config(&self, config: &SessionConfig) -> bool {
         self.settings.config == *config
     }
 
-    /// The session of a user with a backend. Requests of the same user wait for one log-in. `None` if it
-    /// fails.
+    /// Returns the session of a user with a backend. If the log-in fails, reports the reason, and returns
+    /// `None`. Concurrent requests of the same user share one log-in.
     pub(crate) async fn get(
         self: &Arc<Self>,
         backend: &Arc<Backend>,
         user: SessionUser,
         token: &str,
+        notices: &Notices,
     ) -> Option<Session> {
-        self.get_other_than(None, backend, user, token).await
+        self.get_other_than(None, backend, (user, token), notices).await
     }
 
     async fn get_other_than(
         self: &Arc<Self>,
         stale: Option<&Arc<Grant>>,
         backend: &Arc<Backend>,
-        user: SessionUser,
-        token: &str,
+        (user, token): (SessionUser, &str),
+        notices: &Notices,
     ) -> Option<Session> {
         let is_exchanged = self.settings.exchange.is_some();
         let key =
             SessionKey { user, backend: backend.id(), token: is_exchanged.then(|| sha256(token)) };
         let is_renewal = stale.is_some();
-        let begin = || login::begin(&self.settings, backend, (&key.user, token), is_renewal);
-        let Found { value, is_remembered } = self.grants.get(&key, stale, begin).await?;
+        let begin =
+            || login::begin(&self.settings, backend, (&key.user, token), is_renewal, notices);
+        let CacheResult { value, is_cached } = self.grants.get(&key, stale, begin).await?;
         Some(Session {
             sessions: self.clone(),
             backend: backend.clone(),
             user: key.user,
             token: Secret::new(token),
             grant: value,
-            is_reused: is_remembered,
+            is_reused: is_cached,
         })
     }
 }
@@ -123,20 +134,21 @@ fn sha256(text: &str) -> [u8; SHA256_OUTPUT_LEN] {
 }
 
 impl Session {
-    /// Puts the session's credential into a request.
+    /// Adds the session's credential to a request.
     pub(crate) fn apply(&self, headers: &mut HeaderMap) {
         self.grant.apply(headers);
     }
 
-    /// Whether another session may be begun in place of this one, which the backend does not know any more.
+    /// Whether a new log-in may replace this session after the backend rejected it.
     pub(crate) fn may_be_renewed(&self) -> bool {
-        self.is_reused && !(self.grant.is_renewal && self.grant.begun.elapsed() < RENEWAL_PAUSE)
+        self.is_reused
+            && !(self.grant.is_renewal && self.grant.started_at.elapsed() < RENEWAL_PAUSE)
     }
 
-    /// Begins another session in place of this one.
-    pub(crate) async fn renew(self) -> Option<Self> {
+    /// Logs in again, and returns the new session.
+    pub(crate) async fn renew(self, notices: &Notices) -> Option<Self> {
         let Self { sessions, backend, user, token, grant, .. } = self;
         let token = std::str::from_utf8(token.bytes()).ok()?;
-        sessions.get_other_than(Some(&grant), &backend, user, token).await
+        sessions.get_other_than(Some(&grant), &backend, (user, token), notices).await
     }
 }

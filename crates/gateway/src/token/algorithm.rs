@@ -1,9 +1,11 @@
-//! The algorithms of signatures (RFC 7518 section 3.1, RFC 8037 section 3.1).
+//! Signature algorithms (RFC 7518 section 3.1, RFC 8037 section 3.1).
 
 use std::fmt;
 use std::str::FromStr;
 
-/// How a token is signed.
+use weir_core::nearest_name;
+
+/// A signature algorithm of tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Algorithm {
     /// HMAC with SHA-256.
@@ -32,10 +34,10 @@ pub enum Algorithm {
     EdDsa,
 }
 
-/// What a key is. An algorithm works with keys of one type only.
+/// The type of a key. Each algorithm works with one type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum KeyType {
-    /// Bytes that the issuer and the gateway share.
+    /// A secret that the issuer and the gateway share.
     Secret,
     /// An RSA public key.
     Rsa,
@@ -48,7 +50,7 @@ pub enum KeyType {
 }
 
 impl Algorithm {
-    /// All of them.
+    /// All algorithms.
     pub const ALL: [Self; 12] = [
         Self::Hs256,
         Self::Hs384,
@@ -82,7 +84,7 @@ impl Algorithm {
         }
     }
 
-    /// The only type of key that it works with.
+    /// The only type of key that the algorithm works with.
     pub fn key_type(self) -> KeyType {
         match self {
             Self::Hs256 | Self::Hs384 | Self::Hs512 => KeyType::Secret,
@@ -94,7 +96,7 @@ impl Algorithm {
         }
     }
 
-    /// The algorithm that a token names. Case counts (RFC 7515 section 4.1.1).
+    /// Returns the algorithm that a token names. Names are case-sensitive (RFC 7515 section 4.1.1).
     pub(crate) fn from_token(name: &str) -> Option<Self> {
         if name == "Ed25519" {
             return Some(Self::EdDsa);
@@ -102,8 +104,8 @@ impl Algorithm {
         Self::ALL.into_iter().find(|algorithm| algorithm.name() == name)
     }
 
-    /// The fewest bytes of a secret: as many as the hash has (RFC 7518 section 3.2). `None` for
-    /// algorithms with public keys.
+    /// The minimum length of a secret: the length of the hash (RFC 7518 section 3.2). `None` for algorithms
+    /// with public keys.
     pub(crate) fn secret_bytes_min(self) -> Option<usize> {
         match self {
             Self::Hs256 => Some(32),
@@ -140,7 +142,7 @@ impl FromStr for Algorithm {
     }
 }
 
-/// A name that is none of an algorithm that tokens may be signed with.
+/// The error for a name that is not a supported signature algorithm.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownAlgorithm(String);
 
@@ -148,17 +150,21 @@ impl fmt::Display for UnknownAlgorithm {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(name) = self;
         match name.as_str() {
-            "none" => formatter.write_str(
-                "`none` is not an algorithm to verify with: anybody could write such a token",
-            ),
+            "none" => {
+                formatter.write_str("`none` is not accepted: anyone could write such a token")
+            }
             "ES512" | "ES256K" | "Ed448" => write!(
                 formatter,
                 "`{name}` is not supported, because the cryptographic library (ring) lacks its \
                  curve; let the issuer sign with ES256, ES384 or EdDSA"
             ),
             _ => {
-                let names = Algorithm::ALL.map(Algorithm::name).join(", ");
-                write!(formatter, "`{name}` is not an algorithm of signatures; known are: {names}")
+                let names = Algorithm::ALL.map(Algorithm::name);
+                write!(formatter, "`{name}` is not a signature algorithm; ")?;
+                if let Some(nearest) = nearest_name(name, names) {
+                    write!(formatter, "did you mean `{nearest}`? ")?;
+                }
+                write!(formatter, "(known algorithms: {})", names.join(", "))
             }
         }
     }
@@ -178,11 +184,13 @@ mod tests {
         }
         assert_eq!("Ed25519".parse(), Ok(Algorithm::EdDsa));
         for (name, part) in [
-            ("none", "anybody"),
-            ("None", "known are"),
-            ("NONE", "known are"),
+            ("none", "anyone"),
+            ("HS257", "did you mean `HS256`?"),
+            ("rs256", "did you mean `RS256`?"),
+            ("None", "known algorithms"),
+            ("NONE", "known algorithms"),
             ("ES512", "lacks its curve"),
-            ("", "known are"),
+            ("", "known algorithms"),
         ] {
             let message = name.parse::<Algorithm>().unwrap_err().to_string();
             assert!(message.contains(part), "{name}: {message}");

@@ -4,14 +4,14 @@ use hyper::header::{AUTHORIZATION, HeaderMap};
 
 use super::refusal::TokenRefusal;
 
-/// The parameter of a query that RFC 6750 section 2.3 allows and discourages: addresses are logged.
+/// The query parameter that RFC 6750 section 2.3 allows but discourages, because URLs are logged.
 const PARAMETER: &[u8] = b"access_token";
 
-/// The token in the `Authorization` field of a request. None is taken from a query or a body.
+/// Returns the token in the `Authorization` field of a request. Tokens in a query or a body are not accepted.
 ///
 /// # Errors
-/// If there is none, or there could be two: in a second field, or in the query as well. Two programs could
-/// choose different ones.
+/// If there is no token, or more than one: in a second field, or in the query as well. Two programs could
+/// choose different tokens.
 pub fn bearer_token<'a>(
     headers: &'a HeaderMap,
     query: Option<&str>,
@@ -24,7 +24,7 @@ pub fn bearer_token<'a>(
     let field = field.as_bytes();
     let end = field.iter().position(|byte| *byte == b' ').unwrap_or(field.len());
     let (scheme, rest) = field.split_at(end);
-    // Names of schemes are case-insensitive (RFC 9110 section 11.1).
+    // Scheme names are case-insensitive (RFC 9110 section 11.1).
     if !scheme.eq_ignore_ascii_case(b"Bearer") {
         return Err(TokenRefusal::OtherScheme);
     }
@@ -39,7 +39,7 @@ pub fn bearer_token<'a>(
     Ok(token)
 }
 
-/// Whether a token may have a byte (`b64token`, RFC 6750 section 2.1).
+/// Whether each byte may appear in a token (`b64token`, RFC 6750 section 2.1).
 const IS_TOKEN_BYTE: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0;
@@ -53,7 +53,7 @@ const IS_TOKEN_BYTE: [bool; 256] = {
     table
 };
 
-/// A text without the spaces around it. A tab is no space here.
+/// Removes spaces, but not tabs, from both ends of a text.
 fn trim_spaces(mut text: &[u8]) -> &[u8] {
     while let [b' ', rest @ ..] | [rest @ .., b' '] = text {
         text = rest;
@@ -63,11 +63,11 @@ fn trim_spaces(mut text: &[u8]) -> &[u8] {
 
 fn has_token(query: &str) -> bool {
     let names = query.split('&').map(|pair| pair.split_once('=').map_or(pair, |(name, _)| name));
-    names.into_iter().any(|name| decoded(name.as_bytes()).eq(PARAMETER.iter().copied()))
+    names.into_iter().any(|name| percent_decode(name.as_bytes()).eq(PARAMETER.iter().copied()))
 }
 
-/// The bytes of a text whose `%41` is an `A`.
-fn decoded(text: &[u8]) -> impl Iterator<Item = u8> {
+/// Percent-decodes a text; `%41` becomes `A`.
+fn percent_decode(text: &[u8]) -> impl Iterator<Item = u8> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let (byte, after) = match rest {
@@ -84,7 +84,7 @@ fn decoded(text: &[u8]) -> impl Iterator<Item = u8> {
     })
 }
 
-/// The value of a hexadecimal digit.
+/// Returns the value of a hexadecimal digit.
 fn digit(byte: u8) -> u8 {
     match byte {
         b'0'..=b'9' => byte - b'0',

@@ -1,4 +1,4 @@
-//! The claims that every token has to have (RFC 7519 section 4.1), and the times between which it counts.
+//! The claims that every token needs (RFC 7519 section 4.1), and its period of validity.
 
 use serde_json::{Map, Value};
 
@@ -8,16 +8,16 @@ use super::refusal::TokenRefusal;
 /// The last second of the year 9999, in seconds since 1970. Larger times are mistakes, such as milliseconds.
 const UNIX_S_MAX: f64 = 253_402_300_799.0;
 
-/// What the claims of a token are compared with.
+/// The requirements on the claims of a token.
 #[derive(Debug)]
 pub(super) struct ClaimRules {
     pub(super) issuer: String,
     pub(super) audiences: Vec<String>,
-    /// How far the issuer's clock may be from ours.
+    /// The tolerated difference between the issuer's clock and ours.
     pub(super) leeway_s: i64,
 }
 
-/// The claims of a token whose signature is right.
+/// The claims of a token with a valid signature.
 #[derive(Debug, PartialEq)]
 pub(super) struct Claims {
     pub(super) members: Map<String, Value>,
@@ -25,13 +25,13 @@ pub(super) struct Claims {
 }
 
 impl ClaimRules {
-    /// Parses and checks claims at a time.
+    /// Parses claims, and checks them at a time in seconds since 1970.
     ///
-    /// Times may have a fraction (RFC 7519 section 2); rounding shortens the life of a token. Texts,
-    /// negative numbers, and numbers after the year 9999 are refused.
+    /// Times may have a fraction (RFC 7519 section 2); rounding shortens the life of a token. Strings,
+    /// negative numbers, and times after the year 9999 are refused.
     ///
     /// # Errors
-    /// The first rule that the claims break.
+    /// The first rule that the claims violate.
     pub(super) fn check(&self, text: &[u8], now_unix_s: i64) -> Result<Claims, TokenRefusal> {
         let members = parse_object(text).map_err(|fault| match fault {
             JsonFault::DuplicateName => TokenRefusal::DuplicateName,
@@ -87,7 +87,7 @@ impl ClaimRules {
     }
 }
 
-/// A time in seconds since 1970, if it is there.
+/// Returns a claim that is a time, in seconds since 1970, if it is present.
 fn time(
     members: &Map<String, Value>,
     name: &str,
@@ -98,7 +98,7 @@ fn time(
     if !(0.0..=UNIX_S_MAX).contains(&seconds) {
         return Err(TokenRefusal::InvalidTime);
     }
-    // Whole numbers up to the limit are exact in both types.
+    // Whole numbers up to [`UNIX_S_MAX`] are exact in both types.
     Ok(Some(round(seconds) as i64))
 }
 

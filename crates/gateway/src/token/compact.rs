@@ -1,4 +1,4 @@
-//! The compact form of a signed token (RFC 7515 section 7.1): three parts with dots between them.
+//! The compact serialization of a signed token (RFC 7515 section 7.1): three parts separated by dots.
 
 use super::encoding::decode;
 use super::refusal::TokenRefusal;
@@ -8,23 +8,23 @@ use super::refusal::TokenRefusal;
 pub(super) struct CompactToken<'a> {
     /// The JSON of the header.
     pub(super) header: Vec<u8>,
-    /// What is signed: the first two parts as they were sent, with the dot.
+    /// The signing input: the first two parts as sent, with the dot.
     pub(super) signed: &'a [u8],
     /// The decoded signature.
     pub(super) signature: Vec<u8>,
-    /// The second part as it was sent.
+    /// The second part as sent.
     payload: &'a [u8],
 }
 
 impl<'a> CompactToken<'a> {
-    /// Takes a token apart.
+    /// Splits a token, and decodes its header and signature.
     ///
     /// # Errors
-    /// If there are not three parts, or the first or the last is not base64.
+    /// If there are not exactly three parts, or the first or the last is not base64.
     pub(super) fn parse(token: &'a str) -> Result<Self, TokenRefusal> {
         let (signed, signature) = token.rsplit_once('.').ok_or(TokenRefusal::NotCompact)?;
         let (header, payload) = signed.split_once('.').ok_or(TokenRefusal::NotCompact)?;
-        // Five parts are an encrypted token (RFC 7516), which is not supported.
+        // A token with five parts is encrypted (RFC 7516), which is not supported.
         if payload.contains('.') {
             return Err(TokenRefusal::NotCompact);
         }
@@ -33,7 +33,7 @@ impl<'a> CompactToken<'a> {
         Ok(Self { header, signed: signed.as_bytes(), signature, payload: payload.as_bytes() })
     }
 
-    /// The JSON of the claims.
+    /// Decodes the JSON of the claims.
     ///
     /// # Errors
     /// If the part is not base64.

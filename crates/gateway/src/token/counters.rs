@@ -1,25 +1,25 @@
-//! What happened to the tokens of an issuer.
+//! Counters of the tokens of an issuer.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::cache::CacheCounters;
 use super::refusal::TokenRefusal;
 
-/// Counts since the start.
+/// Counts of tokens since the verifier was created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenCounters {
-    /// Tokens that were accepted, from the cache or not.
+    /// Accepted tokens, with or without the cache.
     pub accepted: u64,
-    /// Tokens whose signature was right, and which were accepted for it; the others came from the cache.
+    /// Accepted tokens whose signature was verified; the others came from the cache.
     pub verified: u64,
-    /// Refused tokens, at the index of each refusal.
+    /// Refused tokens by [`TokenRefusal::index`].
     pub refused: [u64; TokenRefusal::ALL.len()],
-    /// The memory of verified tokens.
+    /// The counters of the cache of verified tokens.
     pub cache: CacheCounters,
 }
 
 impl TokenCounters {
-    /// How many tokens were refused for this reason.
+    /// The number of tokens that were refused for this reason.
     pub fn refused_for(&self, refusal: TokenRefusal) -> u64 {
         self.refused.get(refusal.index()).copied().unwrap_or_default()
     }

@@ -1,10 +1,10 @@
-//! Base64 as tokens have it (RFC 7515 section 2).
+//! The base64 encoding of tokens (RFC 7515 section 2).
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-/// Decodes the alphabet for URLs without padding. Only one text stands for some bytes: bits that are left
-/// over in the last character have to be zero, so that a token cannot be written in several ways.
+/// Decodes URL-safe base64 without padding. The encoding must be canonical: unused bits of the last character
+/// must be zero, so that a token has only one spelling.
 pub(super) fn decode(text: &[u8]) -> Option<Vec<u8>> {
     URL_SAFE_NO_PAD.decode(text).ok()
 }

@@ -6,14 +6,14 @@ use super::algorithm::Algorithm;
 use super::json::{JsonFault, parse_object};
 use super::refusal::TokenRefusal;
 
-/// What of a header counts. `jku`, `jwk`, `x5u` and `x5c` would let a token bring its own key, so they are
-/// never looked at; unknown members are ignored.
+/// The header members that are used. `jku`, `jwk`, `x5u` and `x5c` would let a token supply its own key, so
+/// they are ignored, as are unknown members.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TokenHeader {
-    /// `None` if the algorithm is not known, or `none`.
+    /// `None` if the algorithm is unknown or `none`.
     pub(super) algorithm: Option<Algorithm>,
     pub(super) key_id: Option<String>,
-    /// The type in lower case, without `application/` (RFC 7515 section 4.1.9); `jwt` if there is none.
+    /// The type in lower case, without `application/` (RFC 7515 section 4.1.9); `jwt` if absent.
     pub(super) token_type: String,
 }
 
@@ -21,13 +21,13 @@ impl TokenHeader {
     /// Parses the decoded first part of a token.
     ///
     /// # Errors
-    /// If it is malformed, or asks for an extension.
+    /// If the header is malformed, or requires an extension.
     pub(super) fn parse(text: &[u8]) -> Result<Self, TokenRefusal> {
         let mut members = parse_object(text).map_err(|fault| match fault {
             JsonFault::DuplicateName => TokenRefusal::DuplicateName,
             JsonFault::Malformed | JsonFault::NotObject => TokenRefusal::InvalidHeader,
         })?;
-        // No extension is implemented, so any list is one of unknown extensions.
+        // No extension is implemented, so every critical extension is unknown.
         if members.contains_key("crit") {
             return Err(TokenRefusal::CriticalExtension);
         }
@@ -42,16 +42,16 @@ impl TokenHeader {
         Ok(Self {
             algorithm: Algorithm::from_token(&algorithm),
             key_id,
-            token_type: normal_type(&token_type),
+            token_type: normalize_type(&token_type),
         })
     }
 }
 
-/// The type of a token that names none.
+/// The type of a token without `typ`.
 const DEFAULT_TYPE: &str = "jwt";
 
-/// The one spelling of a media type: lower case, without `application/`.
-pub(super) fn normal_type(text: &str) -> String {
+/// Normalizes a media type: lower case, without `application/`.
+pub(super) fn normalize_type(text: &str) -> String {
     let lower = text.to_ascii_lowercase();
     lower.strip_prefix("application/").map_or(lower.clone(), str::to_owned)
 }

@@ -1,31 +1,31 @@
-//! JSON in which no object has a name twice.
+//! A JSON parser that refuses duplicate names in objects.
 //!
-//! RFC 7515 section 4 and RFC 7519 section 4 forbid a name twice, or let the last one win. If two programs
-//! choose differently, one checks a value that the other does not use, so such texts are refused at every
-//! depth. serde_json by itself keeps the last one.
+//! RFC 7515 section 4 and RFC 7519 section 4 forbid duplicate names, or let the last one win. If two programs
+//! choose differently, one checks a value that the other does not use. Duplicates are therefore refused at
+//! every depth; serde_json alone would keep the last one.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// Why a text is refused.
+/// The reason why a text is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum JsonFault {
-    /// It is not JSON (RFC 8259), not UTF-8, or nested deeper than 127 levels.
+    /// The text is not JSON (RFC 8259), not UTF-8, or nested deeper than 127 levels.
     Malformed,
-    /// An object has a name twice.
+    /// An object has a duplicate name.
     DuplicateName,
     /// The text is JSON, but not an object.
     NotObject,
 }
 
-/// Parses the text of an object. Numbers that no integer of 64 bits holds become floating-point numbers.
+/// Parses a JSON object. Numbers that do not fit a 64-bit integer become floating-point numbers.
 pub(super) fn parse_object(text: &[u8]) -> Result<Map<String, Value>, JsonFault> {
     match serde_json::from_slice::<UniqueNames>(text) {
         Ok(UniqueNames(Value::Object(members))) => Ok(members),
         Ok(_) => Err(JsonFault::NotObject),
-        // The crate has no other way to tell an error of ours from its own.
+        // This is serde_json's only way to distinguish a custom error from its own.
         Err(error) if error.is_data() => Err(JsonFault::DuplicateName),
         Err(_) => Err(JsonFault::Malformed),
     }
@@ -46,7 +46,7 @@ impl<'de> Visitor<'de> for UniqueNamesVisitor {
     type Value = Value;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("JSON without a name twice in an object")
+        formatter.write_str("JSON without duplicate names in an object")
     }
 
     fn visit_unit<E: Error>(self) -> Result<Value, E> {
@@ -89,7 +89,7 @@ impl<'de> Visitor<'de> for UniqueNamesVisitor {
         let mut members = Map::new();
         while let Some((name, UniqueNames(value))) = entries.next_entry::<String, _>()? {
             if members.insert(name, value).is_some() {
-                return Err(Error::custom("a name twice"));
+                return Err(Error::custom("a duplicate name"));
             }
         }
         Ok(Value::Object(members))

@@ -1,15 +1,15 @@
-//! JSON Web Tokens: verified, remembered, refused.
+//! Verification of JSON Web Tokens.
 //!
-//! - [`bearer_token`] takes the token out of a request.
-//! - [`TokenVerifier`] verifies the tokens of one issuer, as [`IssuerSettings`] describe it.
-//! - [`VerifiedToken`] has the claims of a good token; [`TokenRefusal`] is why another is not.
+//! - [`bearer_token`] extracts the token of a request.
+//! - [`TokenVerifier`] verifies the tokens of one issuer, configured with [`IssuerSettings`].
+//! - [`VerifiedToken`] holds the claims of an accepted token; [`TokenRefusal`] is the reason for a refusal.
 //!
-//! The rules are those of RFC 8725: a fixed list of algorithms for each issuer, bound to the type of its
-//! keys; `kid` chooses among the issuer's own keys and nothing else; no key comes out of a token; `exp`,
-//! `iss` and `aud` have to be there. A name twice, an encoding that is not canonical, and an extension that
-//! has to be understood are refused. ring verifies the signatures.
+//! The rules are those of RFC 8725. Each issuer has a fixed list of algorithms, bound to the type of its
+//! keys. `kid` only selects among the issuer's own keys, and a token never supplies a key. `exp`, `iss` and
+//! `aud` are required. Duplicate names, encodings that are not canonical, and critical extensions are
+//! refused. Ring verifies the signatures.
 //!
-//! No clock is read here: each call gets the time in seconds since 1970.
+//! This module reads no clock: callers pass the time in seconds since 1970.
 
 mod algorithm;
 mod bearer;

@@ -1,18 +1,18 @@
-//! Why a request is refused: for the log and the counters, never for the client.
+//! Reasons for refusing a token, for the log and counters only.
 
 use std::fmt;
 
 /// Why a token was not accepted.
 ///
-/// `Display` is a sentence without any part of the token. The client is told none of it, because each reason
-/// would help to find a token that passes: only whether it [sent one](Self::was_token_sent), as RFC 6750
-/// section 3 has it.
+/// `Display` writes a sentence without any part of the token. The client does not see the reason, because it
+/// would help to construct a token that passes. As in RFC 6750 section 3, the client learns only whether it
+/// [sent a token](Self::was_token_sent).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum TokenRefusal {
     /// There is no `Authorization` field.
     NoToken,
-    /// The `Authorization` field has another scheme than `Bearer`.
+    /// The `Authorization` field has a scheme other than `Bearer`.
     OtherScheme,
     /// There are two `Authorization` fields, or a token in the query as well (RFC 6750 section 2).
     SeveralTokens,
@@ -22,15 +22,15 @@ pub enum TokenRefusal {
     TooLong,
     /// The token does not have three parts.
     NotCompact,
-    /// A part is not canonical base64 in the alphabet for URLs, without padding.
+    /// A part is not canonical, URL-safe base64 without padding.
     InvalidEncoding,
     /// The header is not a JSON object, or a member of it has the wrong type.
     InvalidHeader,
-    /// The header or the claims have a name twice.
+    /// The header or the claims have a duplicate name.
     DuplicateName,
-    /// The header has `crit`: an extension that a verifier has to understand (RFC 7515 section 4.1.11).
+    /// The header has `crit`: extensions that a verifier must understand (RFC 7515 section 4.1.11).
     CriticalExtension,
-    /// The token is of another type than the issuer's tokens for this use (RFC 8725 section 3.11).
+    /// The token's type is not in the issuer's list (RFC 8725 section 3.11).
     WrongType,
     /// The algorithm is not in the issuer's list; `none` never is.
     AlgorithmNotAllowed,
@@ -38,11 +38,11 @@ pub enum TokenRefusal {
     UnknownKey,
     /// The key with this `kid` is not for this algorithm.
     WrongKeyType,
-    /// The token has no `kid`, and too many keys could be meant.
+    /// The token has no `kid`, and too many keys are possible.
     AmbiguousKey,
-    /// The issuer's keys could not be fetched, and none from before are left.
+    /// The issuer's keys could not be fetched, and no usable earlier keys are left.
     KeysUnavailable,
-    /// The signature is wrong.
+    /// The signature is invalid.
     InvalidSignature,
     /// The claims are not a JSON object.
     InvalidClaims,
@@ -58,9 +58,9 @@ pub enum TokenRefusal {
     InvalidName,
     /// `exp` has passed.
     Expired,
-    /// `nbf` has not come yet.
+    /// `nbf` is in the future.
     NotYetValid,
-    /// `iat` has not come yet.
+    /// `iat` is in the future.
     IssuedInFuture,
     /// `iss` is another issuer.
     WrongIssuer,
@@ -69,7 +69,7 @@ pub enum TokenRefusal {
 }
 
 impl TokenRefusal {
-    /// All of them, each at the index that [`index`](Self::index) returns.
+    /// All refusals, each at its [`index`](Self::index).
     pub const ALL: [Self; 28] = [
         Self::NoToken,
         Self::OtherScheme,
@@ -101,7 +101,7 @@ impl TokenRefusal {
         Self::WrongAudience,
     ];
 
-    /// The name for a metric or a table: whole words in lower case.
+    /// The name in metrics and records.
     pub fn name(self) -> &'static str {
         match self {
             Self::NoToken => "no_token",
@@ -135,12 +135,12 @@ impl TokenRefusal {
         }
     }
 
-    /// The place in [`ALL`](Self::ALL), for arrays of counters.
+    /// The index in [`ALL`](Self::ALL), for arrays of counters.
     pub fn index(self) -> usize {
         self as usize
     }
 
-    /// Whether the client sent a token, or something in its place.
+    /// Whether the client sent a bearer token, valid or not.
     pub fn was_token_sent(self) -> bool {
         !matches!(self, Self::NoToken | Self::OtherScheme)
     }
@@ -150,22 +150,22 @@ impl fmt::Display for TokenRefusal {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::NoToken => "the request has no token",
-            Self::OtherScheme => "the Authorization field has another scheme than Bearer",
+            Self::OtherScheme => "the Authorization field has a scheme other than Bearer",
             Self::SeveralTokens => "the request has a token in more than one place",
             Self::MalformedField => "the Authorization field is not `Bearer`, a space and a token",
             Self::TooLong => "the token is longer than the limit",
             Self::NotCompact => "the token does not have three parts",
             Self::InvalidEncoding => "a part of the token is not canonical base64",
-            Self::InvalidHeader => "the token's header is not what RFC 7515 describes",
-            Self::DuplicateName => "the token has a name twice",
+            Self::InvalidHeader => "the token's header does not conform to RFC 7515",
+            Self::DuplicateName => "the token has a duplicate name",
             Self::CriticalExtension => "the token needs an extension that is not supported",
             Self::WrongType => "the token is of a type that the issuer's settings do not allow",
             Self::AlgorithmNotAllowed => "the token's algorithm is not in the issuer's list",
             Self::UnknownKey => "the issuer has no key with the token's `kid`",
             Self::WrongKeyType => "the key that the token names is not for the token's algorithm",
-            Self::AmbiguousKey => "the token names no key, and too many could be meant",
+            Self::AmbiguousKey => "the token names no key, and too many keys are possible",
             Self::KeysUnavailable => "the issuer's keys could not be fetched",
-            Self::InvalidSignature => "the token's signature is wrong",
+            Self::InvalidSignature => "the token's signature is invalid",
             Self::InvalidClaims => "the token's claims are not a JSON object",
             Self::MissingExpiry => "the token has no claim `exp`",
             Self::MissingIssuer => "the token has no claim `iss`",

@@ -1,4 +1,4 @@
-//! An issuer of tokens as a person describes it.
+//! The settings of an issuer of tokens.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,55 +6,56 @@ use std::path::PathBuf;
 use super::algorithm::Algorithm;
 use super::cache::CacheLimits;
 use super::source::RefreshRules;
-use crate::fetch::FetchLimits;
+use crate::fetch::{Authorities, FetchLimits};
 
-/// An issuer of tokens. [`new`](Self::new) sets all that has a default;
-/// [`TokenVerifier::new`](super::TokenVerifier::new) checks the whole.
+/// The settings of an issuer of tokens. [`new`](Self::new) sets the defaults, and
+/// [`TokenVerifier::new`](super::TokenVerifier::new) checks the settings.
 #[derive(Debug, Clone)]
 pub struct IssuerSettings {
     /// The name in the configuration, for messages.
     pub name: String,
-    /// What the claim `iss` has to be.
+    /// The required claim `iss`.
     pub issuer: String,
-    /// One of these has to be in the claim `aud`.
+    /// The claim `aud` must contain one of these.
     pub audiences: Vec<String>,
-    /// The algorithms that are accepted, all for the type of key that the issuer has.
+    /// The accepted algorithms, which must suit the type of the issuer's keys.
     pub algorithms: Vec<Algorithm>,
-    /// Where its keys come from.
+    /// The source of the issuer's keys.
     pub keys: KeySource,
-    /// Certificate authorities for the server of its keys, as PEM; the system's if absent.
-    pub ca_file: Option<PathBuf>,
-    /// How far its clock may be from ours, in seconds, 60 at most. Default 60.
+    /// The certificate authorities for the key server; the system's if absent.
+    pub authorities: Option<Authorities>,
+    /// The tolerated difference between the issuer's clock and ours in seconds, at most 60. Default 60.
     pub leeway_s: u32,
-    /// The types of tokens that are accepted (`typ` of the header, RFC 8725 section 3.11), without
-    /// `application/`. A token without a type is a `JWT`. Default: `JWT` and `at+jwt` (RFC 9068), so that a
-    /// log-out token does not pass as an access token.
+    /// The accepted token types (`typ` of the header, RFC 8725 section 3.11), without `application/`. A token
+    /// without a type is a `JWT`. Default: `JWT` and `at+jwt` (RFC 9068), so that a logout token is not
+    /// accepted as an access token.
     pub token_types: Vec<String>,
-    /// The bytes of a token. Default 16 KiB: half of what all header fields of a request may have.
+    /// The maximum length of a token in bytes. Default 16 KiB: half of the limit for all header fields of a
+    /// request.
     pub token_bytes_max: usize,
-    /// What is remembered of verified tokens.
+    /// The limits of the cache of verified tokens.
     pub cache: CacheLimits,
     /// When keys at a URL are fetched again.
     pub refresh: RefreshRules,
-    /// What one fetch of keys may cost.
+    /// The limits of one fetch of keys.
     pub fetch: FetchLimits,
 }
 
-/// Where the keys of an issuer come from. A secret is not shown by `Debug`.
+/// The source of an issuer's keys. `Debug` does not show a secret.
 #[derive(Clone, PartialEq, Eq)]
 pub enum KeySource {
-    /// A secret that the issuer and the gateway share, for HS256, HS384 and HS512: the bytes themselves.
+    /// The bytes of a secret that the issuer and the gateway share, for HS256, HS384 and HS512.
     Secret(Vec<u8>),
-    /// A public key as PEM (`BEGIN PUBLIC KEY`): the text.
+    /// The text of a public key as PEM (`BEGIN PUBLIC KEY`).
     PublicKeyPem(Vec<u8>),
-    /// A key set (RFC 7517) in a file, which is read again when it changes.
+    /// The path of a key set (RFC 7517). The file is read again when it changes.
     KeySetFile(PathBuf),
-    /// A key set at an https URL; http for a loopback address or a Unix socket.
+    /// The https URL of a key set; http is allowed for a loopback address or a Unix socket.
     KeySetUrl(String),
 }
 
 impl IssuerSettings {
-    /// Settings with the default of everything else.
+    /// Creates settings with defaults for all other fields.
     pub fn new(
         name: impl Into<String>,
         issuer: impl Into<String>,
@@ -68,7 +69,7 @@ impl IssuerSettings {
             audiences,
             algorithms,
             keys,
-            ca_file: None,
+            authorities: None,
             leeway_s: 60,
             token_types: ["JWT", "at+jwt"].map(str::to_owned).to_vec(),
             token_bytes_max: 16 << 10,
@@ -85,7 +86,7 @@ impl fmt::Debug for KeySource {
             Self::Secret(_) => formatter.write_str("Secret(not shown)"),
             Self::PublicKeyPem(pem) => {
                 let text = String::from_utf8_lossy(pem);
-                // A person may have given a private key by mistake.
+                // The file may contain a private key by mistake.
                 let shown = if text.contains("PRIVATE") { "not shown" } else { &text };
                 formatter.debug_tuple("PublicKeyPem").field(&shown).finish()
             }

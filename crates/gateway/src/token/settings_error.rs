@@ -1,4 +1,4 @@
-//! Why an issuer cannot be set up.
+//! Mistakes in the settings of an issuer.
 
 use std::fmt;
 
@@ -11,43 +11,43 @@ use crate::fetch::{InvalidFetchUrl, TrustError};
 pub struct SettingsError {
     /// The name of the issuer in the configuration.
     pub issuer: String,
-    /// What is wrong.
+    /// The problem.
     pub problem: SettingsProblem,
 }
 
-/// What is wrong with the settings of an issuer.
+/// A problem in the settings of an issuer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SettingsProblem {
-    /// The name of the issuer is empty, with which tokens would be compared.
+    /// The required claim `iss` is empty.
     NoIssuer,
-    /// There is no audience, or an empty one.
+    /// There is no audience, or one is empty.
     NoAudience,
     /// The list of algorithms is empty.
     NoAlgorithm,
-    /// An algorithm does not work with the keys.
+    /// An algorithm does not work with the type of the keys.
     AlgorithmNotOfKey {
         /// The algorithm.
         algorithm: Algorithm,
-        /// What the key is.
+        /// The type of the key.
         key_type: KeyType,
     },
-    /// Algorithms with secrets and with public keys cannot be mixed.
+    /// The list mixes algorithms with secrets and algorithms with public keys.
     MixedAlgorithms,
-    /// Algorithms with secrets cannot be used with a set that is fetched.
+    /// The algorithm needs a secret, which a fetched set must not hold.
     SecretInFetchedSet(Algorithm),
     /// The leeway is more than a minute.
     Leeway(u32),
-    /// The list of types of tokens is empty.
+    /// The list of token types is empty.
     NoTokenType,
     /// The secret cannot be used.
     Secret(KeyProblem),
-    /// The public key cannot be read: why.
+    /// The public key cannot be read, for this reason.
     PublicKey(String),
-    /// The file of keys cannot be used: why, with its path.
+    /// The key set file cannot be used: the path and the reason.
     KeySetFile(String),
-    /// The address of the keys is not one that may be fetched.
+    /// The URL of the keys is not valid.
     KeySetUrl(InvalidFetchUrl),
-    /// The certificate authorities for the server of the keys.
+    /// The certificate authorities for the key server cannot be used.
     Trust(TrustError),
 }
 
@@ -69,7 +69,7 @@ impl fmt::Display for SettingsProblem {
             Self::NoAlgorithm => formatter.write_str("name at least one algorithm, such as RS256"),
             Self::AlgorithmNotOfKey { algorithm, key_type } => write!(
                 formatter,
-                "{algorithm} needs {}, but {key_type} is given; name only algorithms of the key: {}",
+                "{algorithm} needs {}, but the key is {key_type}; name only algorithms of the key: {}",
                 algorithm.key_type(),
                 algorithms_of(*key_type)
             ),
@@ -84,7 +84,7 @@ impl fmt::Display for SettingsProblem {
             ),
             Self::Leeway(seconds) => write!(
                 formatter,
-                "a leeway of {seconds} s keeps expired tokens alive; 60 s are the most"
+                "a leeway of {seconds} s keeps expired tokens alive; the maximum is 60 s"
             ),
             Self::NoTokenType => {
                 formatter.write_str("name at least one type of token, such as JWT")

@@ -1,4 +1,4 @@
-//! A token that was accepted.
+//! Verified tokens.
 
 use std::sync::Arc;
 
@@ -6,11 +6,11 @@ use serde_json::{Map, Value};
 
 use super::claims::Claims;
 
-/// A token whose signature and claims are right.
+/// A token with a valid signature and valid claims.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VerifiedToken {
     expires_at_unix_s: i64,
-    /// The claim `sub`, as the records of all requests with this token share it.
+    /// The claim `sub`, shared by the records of all requests with this token.
     subject: Option<Arc<str>>,
     members: Map<String, Value>,
 }
@@ -22,7 +22,7 @@ impl VerifiedToken {
         Self { expires_at_unix_s, subject, members }
     }
 
-    /// The claim `iss`, which is that of the issuer's settings.
+    /// The claim `iss`, which equals the issuer in the settings.
     pub fn issuer(&self) -> &str {
         self.text("iss").unwrap_or_default()
     }
@@ -37,7 +37,7 @@ impl VerifiedToken {
         self.expires_at_unix_s
     }
 
-    /// A claim of any type, by its exact name. Whole numbers beyond 64 bits are floating-point numbers.
+    /// Returns a claim of any type by its exact name. Integers beyond 64 bits are floating-point numbers.
     pub fn claim(&self, name: &str) -> Option<&Value> {
         self.members.get(name)
     }

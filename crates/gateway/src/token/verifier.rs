@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::algorithm::Algorithm;
-use super::cache::{Moment, TokenCache, TokenDigest};
+use super::cache::{CacheContext, TokenCache, TokenDigest};
 use super::claims::ClaimRules;
 use super::compact::CompactToken;
 use super::counters::{SharedCounters, TokenCounters};
-use super::header::{TokenHeader, normal_type};
+use super::header::{TokenHeader, normalize_type};
 use super::key::{KeySet, SecretKey, VerificationKey, parse_public_key};
 use super::refusal::TokenRefusal;
 use super::settings::{IssuerSettings, KeySource};
@@ -16,7 +16,7 @@ use super::source::{FetchedKeySet, KeySetFile, KeyStatus, KeyStore, Keys};
 use super::verified::VerifiedToken;
 use crate::fetch::FetchClient;
 
-/// Verifies the tokens of one issuer, and remembers those that were right for at most a minute.
+/// Verifies the tokens of one issuer, and caches accepted tokens for at most a minute.
 ///
 /// ```
 /// use weir_gateway::token::{Algorithm, IssuerSettings, KeySource, TokenRefusal, TokenVerifier};
@@ -51,24 +51,24 @@ pub struct TokenVerifier {
     counters: SharedCounters,
 }
 
-/// How it is known that a token is right.
+/// How a token was verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VerifiedBy {
-    /// It was verified before, less than a minute ago.
+    /// It was in the cache: its signature was verified less than a minute ago.
     Cache,
     /// Its signature was verified just now.
     Signature,
 }
 
-/// The most seconds that an issuer's clock may be from ours (RFC 7519 section 4.1.4: a few minutes at most).
+/// The maximum tolerated clock difference in seconds (RFC 7519 section 4.1.4: a few minutes at most).
 const LEEWAY_S_MAX: u32 = 60;
 
 impl TokenVerifier {
-    /// Checks the settings, and reads the keys if they are in files. Keys at a URL are fetched for the first
-    /// token, or by [`prepare`](Self::prepare).
+    /// Creates a verifier. Checks the settings, and reads keys that are in files. Keys at a URL are fetched
+    /// for the first token, or by [`prepare`](Self::prepare).
     ///
     /// # Errors
-    /// If something is wrong with the settings, or with the keys in files.
+    /// If the settings are not valid, or a key file is not usable.
     pub fn new(settings: IssuerSettings) -> Result<Self, SettingsError> {
         let name = settings.name.clone();
         let fail = |problem| SettingsError { issuer: name.clone(), problem };
@@ -79,7 +79,7 @@ impl TokenVerifier {
         Ok(Self {
             name,
             algorithms,
-            token_types: settings.token_types.iter().map(|name| normal_type(name)).collect(),
+            token_types: settings.token_types.iter().map(|name| normalize_type(name)).collect(),
             token_bytes_max: settings.token_bytes_max,
             rules: ClaimRules { issuer, audiences, leeway_s },
             keys,
@@ -95,8 +95,8 @@ impl TokenVerifier {
 
     /// Verifies a token at a time, in seconds since 1970.
     ///
-    /// This waits only if the keys have to be fetched: when there are none yet, or for a key that is not
-    /// known. It needs a tokio runtime with timers then.
+    /// This waits only if keys must be fetched: if there are none yet, or if the token's key is unknown. It
+    /// then needs a tokio runtime with timers.
     ///
     /// # Errors
     /// Why the token is refused.
@@ -108,7 +108,7 @@ impl TokenVerifier {
         self.verify_with_origin(token, now_unix_s).await.map(|(token, _)| token)
     }
 
-    /// As [`verify`](Self::verify), and tells whether the token came from the cache.
+    /// Like [`verify`](Self::verify), but also returns whether the token came from the cache.
     ///
     /// # Errors
     /// Why the token is refused.
@@ -126,20 +126,20 @@ impl TokenVerifier {
         outcome
     }
 
-    /// Fetches the keys if they are at a URL and not there yet, for instance before the first request.
+    /// Fetches keys at a URL if there are none yet, for instance before the first request.
     ///
     /// # Errors
-    /// If there are none then; [`key_status`](Self::key_status) says why. The next token tries again.
+    /// If there are still none; [`key_status`](Self::key_status) has the reason. The next token tries again.
     pub async fn prepare(&self, now_unix_s: i64) -> Result<(), TokenRefusal> {
         self.keys.keys(now_unix_s).await.map(|_| ())
     }
 
-    /// What happened to tokens so far.
+    /// Returns the counters of tokens.
     pub fn counters(&self) -> TokenCounters {
         self.counters.read(self.cache.counters())
     }
 
-    /// The keys, and what was wrong with those that are not used.
+    /// Returns the status of the keys, with the reasons why some are unusable.
     pub fn key_status(&self) -> KeyStatus {
         self.keys.status()
     }
@@ -153,34 +153,34 @@ impl TokenVerifier {
             return Err(TokenRefusal::TooLong);
         }
         let digest = TokenDigest::of(token);
-        let moment = Moment { generation: self.keys.generation(now_unix_s), now_unix_s };
-        if let Some(known) = self.cache.get(&digest, moment) {
+        let context = CacheContext { generation: self.keys.generation(now_unix_s), now_unix_s };
+        if let Some(known) = self.cache.get(&digest, context) {
             return Ok((known, VerifiedBy::Cache));
         }
-        // Most tokens are remembered, and the future of a verification is large.
-        let anew = Box::pin(self.verify_anew(token, now_unix_s));
-        let (verified, generation) = anew.await?;
+        // Boxed because the future is large and most tokens are in the cache.
+        let verifying = Box::pin(self.verify_uncached(token, now_unix_s));
+        let (verified, generation) = verifying.await?;
         let verified = Arc::new(verified);
-        self.cache.insert(digest, Moment { generation, now_unix_s }, &verified);
+        self.cache.insert(digest, CacheContext { generation, now_unix_s }, &verified);
         Ok((verified, VerifiedBy::Signature))
     }
 
-    /// Verifies a token without the cache. Returns the generation of the keys with it.
-    async fn verify_anew(
+    /// Verifies a token without the cache. Also returns the generation of the keys.
+    async fn verify_uncached(
         &self,
         token: &str,
         now_unix_s: i64,
     ) -> Result<(VerifiedToken, u64), TokenRefusal> {
         let token = CompactToken::parse(token)?;
         let header = TokenHeader::parse(&token.header)?;
-        let algorithm = self.allowed(&header)?;
+        let algorithm = self.check_header(&header)?;
         let generation = self.check_signature(&token, &header, algorithm, now_unix_s).await?;
         let claims = self.rules.check(&token.payload()?, now_unix_s)?;
         Ok((VerifiedToken::new(claims), generation))
     }
 
-    /// The algorithm of a header, if it and the type are in the issuer's lists.
-    fn allowed(&self, header: &TokenHeader) -> Result<Algorithm, TokenRefusal> {
+    /// Returns the algorithm of a header, if it and the type are in the issuer's lists.
+    fn check_header(&self, header: &TokenHeader) -> Result<Algorithm, TokenRefusal> {
         let algorithm = header.algorithm.filter(|algorithm| self.algorithms.contains(algorithm));
         let algorithm = algorithm.ok_or(TokenRefusal::AlgorithmNotAllowed)?;
         if !self.token_types.contains(&header.token_type) {
@@ -189,7 +189,8 @@ impl TokenVerifier {
         Ok(algorithm)
     }
 
-    /// Checks a signature with the present keys, or with newer ones if the token's key is not among them.
+    /// Checks a signature with the present keys, or with newer ones if the token's key is unknown. Returns
+    /// the generation of the keys.
     async fn check_signature(
         &self,
         token: &CompactToken<'_>,
@@ -214,7 +215,7 @@ impl TokenVerifier {
     }
 }
 
-/// Checks what can be checked without the keys.
+/// Checks the settings that do not depend on the keys.
 fn check(settings: &IssuerSettings) -> Result<(), SettingsProblem> {
     let IssuerSettings { issuer, audiences, algorithms, leeway_s, token_types, .. } = settings;
     if issuer.is_empty() {
@@ -262,10 +263,15 @@ fn key_store(settings: &IssuerSettings) -> Result<KeyStore, SettingsProblem> {
                 return Err(SettingsProblem::SecretInFetchedSet(*algorithm));
             }
             let url = url.parse().map_err(SettingsProblem::KeySetUrl)?;
-            let client = FetchClient::for_url(&url, settings.ca_file.as_deref(), settings.fetch)
+            let client = FetchClient::for_url(&url, settings.authorities.as_ref(), settings.fetch)
                 .map_err(SettingsProblem::Trust)?
                 .for_purpose("key set");
-            let keys = FetchedKeySet::new(client, url, algorithms.clone(), settings.refresh);
+            let keys = FetchedKeySet::new(
+                &settings.name,
+                (client, url),
+                algorithms.clone(),
+                settings.refresh,
+            );
             Ok(KeyStore::Url(Arc::new(keys)))
         }
     }

@@ -1,5 +1,6 @@
 //! Sends spans to the collector.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -17,24 +18,38 @@ use super::queue::{Batch, SpanQueue};
 use crate::fetch::{FetchAnswer, FetchProblem};
 use crate::notices::{Notice, Notices};
 
-/// How often a batch is sent before it is lost.
-const TRIES_MAX: u32 = 5;
+/// How often a batch is sent before it is discarded.
+const ATTEMPTS_MAX: u32 = 5;
 
-/// The pause after the first try. It doubles after each.
+/// The pause after the first attempt. It doubles after each attempt.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The longest pause that a collector can ask for.
+/// The longest pause that a collector can request.
 const PAUSE_MAX: Duration = Duration::from_secs(60);
+
+/// How often the number of dropped spans is compared.
+const WATCH_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The least time between two reports of dropped spans, that of all notices of a subject.
+const REPORT_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Sends batches until the queue ends.
 pub(super) async fn run(queue: Arc<SpanQueue>, config: TraceConfig, notices: Notices) {
     let envelope = Envelope::new(&config.service_name);
     let mut headers = config.headers.clone();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    let exporter = Exporter { queue, config, headers, notices };
-    while let Some(Batch { spans, count }) = exporter.queue.next_batch().await {
-        exporter.send(envelope.wrap(&spans).into(), count).await;
-        exporter.queue.finish_batch();
+    let exporter = Exporter::new(queue, config, headers, notices);
+    let sending = async {
+        while let Some(Batch { spans, count }) = exporter.queue.next_batch().await {
+            exporter.send(envelope.wrap(&spans).into(), count).await;
+            exporter.queue.finish_batch();
+        }
+    };
+    tokio::select! {
+        () = sending => {
+            exporter.report_dropped();
+        }
+        never = exporter.watch_dropped() => match never {},
     }
 }
 
@@ -43,37 +58,50 @@ struct Exporter {
     config: TraceConfig,
     headers: HeaderMap,
     notices: Notices,
+    /// How many dropped spans have been reported.
+    dropped_reported: AtomicU64,
 }
 
-/// What a try came to.
-enum Try {
-    /// The collector took the batch, except so many spans.
-    Taken { rejected: u64, message: String },
-    /// The batch may be sent again, after this time if the collector names one.
-    Again { pause: Option<Duration>, reason: String },
-    /// The collector will not take the batch.
+/// The outcome of one attempt to send a batch.
+enum ExportOutcome {
+    /// The collector accepted the batch, except for `rejected` spans.
+    Accepted { rejected: u64, message: String },
+    /// The batch may be sent again, after `pause` if the collector requests one.
+    Retry { pause: Option<Duration>, reason: String },
+    /// The collector refused the batch.
     Refused(String),
 }
 
 impl Exporter {
-    /// Sends a batch, if need be several times.
+    fn new(
+        queue: Arc<SpanQueue>,
+        config: TraceConfig,
+        headers: HeaderMap,
+        notices: Notices,
+    ) -> Self {
+        Self { queue, config, headers, notices, dropped_reported: AtomicU64::new(0) }
+    }
+
+    /// Sends a batch, with retries.
     async fn send(&self, body: Bytes, count: u64) {
         let mut pause = PAUSE;
-        for number in 1..=TRIES_MAX {
-            match self.try_once(body.clone()).await {
-                Try::Taken { rejected, message } => {
+        for number in 1..=ATTEMPTS_MAX {
+            match self.send_once(body.clone()).await {
+                ExportOutcome::Accepted { rejected, message } => {
                     let rejected = rejected.min(count);
                     self.queue.sent.fetch_add(count - rejected, Ordering::Relaxed);
                     if rejected > 0 {
-                        self.lose(&self.queue.refused, rejected, &message);
+                        self.count_lost(&self.queue.refused, rejected, &message);
                     }
                     return;
                 }
-                Try::Refused(reason) => return self.lose(&self.queue.refused, count, &reason),
-                Try::Again { reason, .. } if number == TRIES_MAX => {
-                    return self.lose(&self.queue.unanswered, count, &reason);
+                ExportOutcome::Refused(reason) => {
+                    return self.count_lost(&self.queue.refused, count, &reason);
                 }
-                Try::Again { pause: asked, .. } => {
+                ExportOutcome::Retry { reason, .. } if number == ATTEMPTS_MAX => {
+                    return self.count_lost(&self.queue.unanswered, count, &reason);
+                }
+                ExportOutcome::Retry { pause: asked, .. } => {
                     tokio::time::sleep(asked.unwrap_or(pause).min(PAUSE_MAX)).await;
                     pause *= 2;
                 }
@@ -81,23 +109,51 @@ impl Exporter {
         }
     }
 
-    async fn try_once(&self, body: Bytes) -> Try {
+    async fn send_once(&self, body: Bytes) -> ExportOutcome {
         let (url, headers) = (&self.config.endpoint, self.headers.clone());
         match self.config.client.send(url, Method::POST, headers, body).await {
-            Ok(answer) => judge(&answer),
+            Ok(answer) => classify(&answer),
             Err(error) => match error.problem() {
                 FetchProblem::Redirect(_) | FetchProblem::InvalidRequest => {
-                    Try::Refused(error.to_string())
+                    ExportOutcome::Refused(error.to_string())
                 }
-                _ => Try::Again { pause: None, reason: error.to_string() },
+                _ => ExportOutcome::Retry { pause: None, reason: error.to_string() },
             },
         }
     }
 
-    fn lose(&self, counter: &AtomicU64, spans: u64, reason: &str) {
+    /// Reports spans that the queue has dropped, also while an attempt to send others takes long.
+    async fn watch_dropped(&self) -> Infallible {
+        loop {
+            tokio::time::sleep(WATCH_INTERVAL).await;
+            if self.report_dropped() {
+                tokio::time::sleep(REPORT_INTERVAL).await;
+            }
+        }
+    }
+
+    /// Reports how many spans were dropped so far. Returns false if none was since the last report.
+    fn report_dropped(&self) -> bool {
+        let dropped = self.queue.dropped.load(Ordering::Relaxed);
+        if self.dropped_reported.swap(dropped, Ordering::Relaxed) == dropped {
+            return false;
+        }
+        let endpoint = shown_target(&self.config.endpoint.to_string());
+        self.notices.report("traces, full", || Notice {
+            endpoint: Some(endpoint.clone()),
+            spans_lost: Some(dropped),
+            ..Notice::new(format!(
+                "traces: {endpoint}: {dropped} spans are lost so far, because they came faster than the collector \
+                 takes them; trace a smaller share of the requests"
+            ))
+        });
+        true
+    }
+
+    fn count_lost(&self, counter: &AtomicU64, spans: u64, reason: &str) {
         counter.fetch_add(spans, Ordering::Relaxed);
         let endpoint = shown_target(&self.config.endpoint.to_string());
-        self.notices.say("traces", || Notice {
+        self.notices.report("traces", || Notice {
             endpoint: Some(endpoint.clone()),
             spans_lost: Some(spans),
             ..Notice::new(format!("traces: {endpoint}: {spans} spans are lost: {reason}"))
@@ -105,22 +161,22 @@ impl Exporter {
     }
 }
 
-/// What an answer says of the batch (OTLP, section "OTLP/HTTP Response").
-fn judge(answer: &FetchAnswer) -> Try {
+/// Determines the outcome from an answer (OTLP, section "OTLP/HTTP Response").
+fn classify(answer: &FetchAnswer) -> ExportOutcome {
     let reason = || format!("the collector answered {}", answer.status);
     match answer.status {
-        status if status.is_success() => taken(&answer.body),
+        status if status.is_success() => read_success(&answer.body),
         StatusCode::TOO_MANY_REQUESTS
         | StatusCode::BAD_GATEWAY
         | StatusCode::SERVICE_UNAVAILABLE
         | StatusCode::GATEWAY_TIMEOUT => {
-            Try::Again { pause: retry_after(&answer.headers), reason: reason() }
+            ExportOutcome::Retry { pause: retry_after(&answer.headers), reason: reason() }
         }
-        _ => Try::Refused(reason()),
+        _ => ExportOutcome::Refused(reason()),
     }
 }
 
-/// The seconds of `Retry-After`. A date is not read: the usual pauses do.
+/// Returns the seconds of `Retry-After`. A date is ignored, because the default pauses are good enough.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let seconds = headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
     Some(Duration::from_secs(seconds))
@@ -135,13 +191,13 @@ struct ExportResponse {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct PartialSuccess {
-    /// A number, usually as a text.
+    /// A number, usually as a string.
     rejected_spans: Value,
     error_message: String,
 }
 
-/// An answer that is not understood is a success all the same: its status says so.
-fn taken(body: &[u8]) -> Try {
+/// Reads the body of a success. A malformed body counts as a success too, because of the status.
+fn read_success(body: &[u8]) -> ExportOutcome {
     let response: ExportResponse = serde_json::from_slice(body).unwrap_or_default();
     let PartialSuccess { rejected_spans, error_message } = response.partial_success;
     let rejected = match &rejected_spans {
@@ -149,5 +205,36 @@ fn taken(body: &[u8]) -> Try {
         number => number.as_u64(),
     };
     let message = format!("the collector says: {}", error_message.escape_debug());
-    Try::Taken { rejected: rejected.unwrap_or(0), message }
+    ExportOutcome::Accepted { rejected: rejected.unwrap_or(0), message }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+    use std::time::Duration;
+
+    use hyper::header::HeaderMap;
+
+    use super::{Exporter, SpanQueue, TraceConfig};
+    use crate::notices::Notices;
+
+    #[tokio::test(start_paused = true)]
+    async fn dropped_spans_are_reported_while_the_collector_is_slow() {
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let hears = heard.clone();
+        let notices = Notices::new(move |it| hears.lock().expect("no panic").push(it.to_string()));
+        let endpoint = "http://127.0.0.1:9/v1/traces".parse().expect("an address");
+        let config = TraceConfig::new(endpoint, None, HeaderMap::new()).expect("a configuration");
+        let queue = Arc::<SpanQueue>::default();
+        let exporter = Exporter::new(queue.clone(), config, HeaderMap::new(), notices);
+        let span = vec![b' '; 3 << 20];
+        (0..5).for_each(|_| queue.put(&span, 2));
+        tokio::select! {
+            never = exporter.watch_dropped() => match never {},
+            () = tokio::time::sleep(Duration::from_secs(60)) => {}
+        }
+        let heard = heard.lock().expect("no panic").clone();
+        assert_eq!(heard.len(), 1, "none was dropped after the first report: {heard:?}");
+        assert!(heard[0].contains("8 spans are lost so far"), "{heard:?}");
+    }
 }

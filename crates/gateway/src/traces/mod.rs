@@ -1,13 +1,13 @@
-//! Spans of requests for those who collect traces, by OTLP over HTTP
-//! ([OpenTelemetry Protocol](https://opentelemetry.io/docs/specs/otlp/)), as JSON.
+//! Export of spans by OTLP over HTTP ([OpenTelemetry Protocol](https://opentelemetry.io/docs/specs/otlp/)),
+//! as JSON.
 //!
 //! ```text
-//! begin: is it sampled? -> the backend gets the span as parent -> finish: JSON -> SpanQueue -> export: batches
+//! begin: sample, set the parent for the backend -> finish: JSON -> SpanQueue -> export: batches
 //! ```
 //!
-//! A share of the requests is traced, and each that a trusted sender traces. A traced request has a span of its own
-//! and one of its call of the backend. Requests do not wait for the collector: spans that cannot be sent in time are
-//! dropped and counted.
+//! A share of the requests is traced, and every request that a trusted sender traces. A traced request has a
+//! server span and a client span for the call of the backend. Requests do not wait for the collector: spans
+//! that cannot be sent in time are dropped and counted.
 
 mod config;
 mod export;
@@ -30,10 +30,10 @@ use self::sampler::Sampler;
 use crate::identifiers::{ParentSpan, SpanId, TRACEPARENT, Trace, TraceId};
 use crate::notices::Notices;
 
-/// How long the end of the gateway waits for the collector.
+/// How long a gateway that is shutting down waits for the collector.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Traces requests, and sends their spans to a collector.
+/// Samples requests, and sends their spans to a collector.
 #[derive(Debug)]
 pub(crate) struct Traces {
     config: TraceConfig,
@@ -41,25 +41,25 @@ pub(crate) struct Traces {
     queue: Arc<SpanQueue>,
 }
 
-/// What became of the spans of traced requests. A call of a backend is a span too.
+/// Counts of the spans of traced requests, by what happened to them. The call of a backend is a span too.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SpanCounts {
-    /// Spans that the collector has taken.
+    /// Spans that the collector accepted.
     pub sent: u64,
-    /// Spans that were dropped because too many waited.
+    /// Spans that were dropped because the queue was full.
     pub dropped: u64,
     /// Spans that the collector refused.
     pub refused: u64,
-    /// Spans that were lost because no try to send them was answered.
+    /// Spans that were lost because no attempt to send them was answered.
     pub unanswered: u64,
 }
 
-/// What is known of the sender of a request.
+/// The properties of a request's sender that matter for traces.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TraceSender {
-    /// Whether its flag `sampled` decides.
+    /// Whether the sender's flag `sampled` decides.
     pub(crate) is_trusted: bool,
-    /// Whether the client has come over TLS.
+    /// Whether the client used TLS.
     pub(crate) is_tls: bool,
 }
 
@@ -73,8 +73,8 @@ impl Traces {
         &self.config
     }
 
-    /// Begins the spans of a request if it is sampled, and names the second one, which is that of the backend's
-    /// call, as the parent in `headers`. A request without a trace gets one.
+    /// Starts the spans of a request if it is sampled, and sets the span of the backend's call as the parent
+    /// in `headers`. A request without a trace gets a new one.
     pub(crate) fn begin(
         &self,
         trace: &mut Option<Trace>,
@@ -99,7 +99,8 @@ impl Traces {
         Some(Box::new(RequestTrace { trace_id, parent, span, call_span, is_tls, queue }))
     }
 
-    /// A trusted sender has decided for the whole trace. Others decide nothing: the collector is not theirs.
+    /// Whether a request is sampled. A trusted sender decides for the whole trace; other senders must not
+    /// control the load of the collector.
     fn is_sampled(&self, parent: Option<ParentSpan>, sender: TraceSender) -> bool {
         match parent {
             Some(parent) if sender.is_trusted => parent.is_sampled,
@@ -107,14 +108,14 @@ impl Traces {
         }
     }
 
-    /// Sends spans until this is dropped, and those that wait then.
+    /// Sends spans until `self` is dropped, then the remaining ones.
     pub(crate) fn export(&self, notices: Notices) -> impl Future<Output = ()> + Send + use<> {
         export::run(self.queue.clone(), self.config.clone(), notices)
     }
 
-    /// Waits until no spans wait, or for two seconds.
+    /// Waits until all spans are sent, for at most two seconds.
     pub(crate) async fn flush(&self) {
-        // What is left then is lost with the process.
+        // Spans that are left after the timeout are lost.
         let _ = tokio::time::timeout(FLUSH_TIMEOUT, self.queue.flush()).await;
     }
 

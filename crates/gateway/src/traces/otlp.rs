@@ -1,15 +1,15 @@
-//! The JSON of OTLP ([opentelemetry-proto](https://github.com/open-telemetry/opentelemetry-proto),
-//! `trace/v1/trace.proto`): names in lowerCamelCase, ids in hexadecimal digits, and 64-bit numbers as texts.
+//! The JSON encoding of OTLP ([opentelemetry-proto](https://github.com/open-telemetry/opentelemetry-proto),
+//! `trace/v1/trace.proto`): names in lowerCamelCase, ids in hexadecimal, and 64-bit numbers as strings.
 
 use std::borrow::Cow;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Serialize, Serializer};
 
-/// Longer texts of clients are cut, in bytes.
+/// Texts from clients are truncated to this many bytes.
 const TEXT_BYTES_MAX: usize = 1_024;
 
-/// A step of a request.
+/// A span of a request.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Span<'a> {
@@ -28,12 +28,12 @@ pub(super) struct Span<'a> {
     pub(super) status: Option<Status>,
 }
 
-/// On which side of a call a span is.
+/// The side of a call that a span describes.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum SpanKind {
-    /// It answers.
+    /// The side that answers.
     Server,
-    /// It asks.
+    /// The side that sends the request.
     Client,
 }
 
@@ -46,7 +46,7 @@ impl Serialize for SpanKind {
     }
 }
 
-/// A moment in a span.
+/// An event at a point in time within a span.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Event {
@@ -54,7 +54,7 @@ pub(super) struct Event {
     pub(super) name: &'static str,
 }
 
-/// How a span ended. There is none if it ended well.
+/// The status of a failed span; successful spans have none.
 #[derive(Debug, Serialize)]
 pub(super) struct Status {
     code: u8,
@@ -85,7 +85,7 @@ impl Serialize for Nanoseconds {
     }
 }
 
-/// A property of a span.
+/// An attribute of a span.
 #[derive(Debug, Serialize)]
 pub(super) struct Attribute<'a> {
     key: &'static str,
@@ -101,13 +101,13 @@ enum Value<'a> {
 }
 
 impl<'a> Attribute<'a> {
-    /// A text of the program's own.
+    /// Creates an attribute from a text of the gateway itself.
     pub(super) fn text(key: &'static str, text: impl Into<Cow<'a, str>>) -> Self {
         Self { key, value: Value::Text(text.into()) }
     }
 
-    /// A text that a client has sent: what is not UTF-8 is replaced, and a long text cut.
-    pub(super) fn foreign(key: &'static str, bytes: &'a [u8]) -> Self {
+    /// Creates an attribute from a text of a client. Invalid UTF-8 is replaced, and a long text is truncated.
+    pub(super) fn client_text(key: &'static str, bytes: &'a [u8]) -> Self {
         let text = String::from_utf8_lossy(bytes);
         let cut = text.floor_char_boundary(TEXT_BYTES_MAX);
         let is_long = cut < text.len();
@@ -119,23 +119,23 @@ impl<'a> Attribute<'a> {
     }
 }
 
-/// The beginning and the end of a request to the collector, between which the spans are.
+/// The start and end of the body of a request to the collector, which enclose the spans.
 #[derive(Debug)]
 pub(super) struct Envelope {
     start: Vec<u8>,
 }
 
-/// What closes [`Envelope::start`].
+/// Closes the brackets of [`Envelope::start`].
 const END: &[u8] = b"]}]}]}";
 
 impl Envelope {
-    /// The spans are those of the service with this name.
+    /// Creates an envelope for the spans of a service.
     pub(super) fn new(service_name: &str) -> Self {
         let resource = [
             Attribute::text("service.name", service_name),
             Attribute::text("service.version", env!("CARGO_PKG_VERSION")),
         ];
-        // Texts cannot fail to be written.
+        // Serializing strings does not fail.
         let resource = serde_json::to_string(&resource).unwrap_or_else(|_| "[]".to_owned());
         let start = format!(
             "{{\"resourceSpans\":[{{\"resource\":{{\"attributes\":{resource}}},\
@@ -144,7 +144,7 @@ impl Envelope {
         Self { start: start.into_bytes() }
     }
 
-    /// A whole request with these spans, which have commas between them.
+    /// Returns a complete body with spans, which are separated by commas.
     pub(super) fn wrap(&self, spans: &[u8]) -> Vec<u8> {
         [&self.start, spans, END].concat()
     }
@@ -161,7 +161,7 @@ mod tests {
             (&b"a\"b\n\x1b[31m\xff"[..], "a\"b\n\x1b[31m\u{fffd}"),
             (long.as_bytes(), &long[..TEXT_BYTES_MAX]),
         ] {
-            let json = serde_json::to_value(Attribute::foreign("key", bytes)).expect("JSON");
+            let json = serde_json::to_value(Attribute::client_text("key", bytes)).expect("JSON");
             assert_eq!(json["value"]["stringValue"], expected);
         }
     }

@@ -1,4 +1,4 @@
-//! Spans that wait for the collector, as JSON.
+//! A queue of spans that wait for the collector, as JSON.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -6,22 +6,23 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-/// How long spans wait for others.
+/// The longest time that spans wait before they are sent.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// Waiting spans that are sent before the end of the interval.
+/// This many waiting bytes are sent before the interval ends.
 const BATCH_BYTES: usize = 256 << 10;
 
-/// Waiting spans beyond this are dropped and counted: some 2,000 requests. Collectors take requests of 20 MiB.
+/// Spans beyond this many waiting bytes, about 2,000 requests, are dropped and counted. Collectors accept
+/// requests of 20 MiB.
 const WAITING_BYTES_MAX: usize = 4 << 20;
 
-/// The spans that wait, and what became of the others.
+/// Waiting spans, and counters of all others.
 #[derive(Debug, Default)]
 pub(super) struct SpanQueue {
     waiting: Mutex<Waiting>,
-    /// There is a batch, or the end.
+    /// Signalled when a batch is full or the queue is closed.
     is_ready: Notify,
-    /// Nothing waits or is on its way.
+    /// Signalled when no spans are waiting or being sent.
     is_empty: Notify,
     pub(super) sent: AtomicU64,
     pub(super) dropped: AtomicU64,
@@ -32,7 +33,7 @@ pub(super) struct SpanQueue {
 #[derive(Debug, Default)]
 struct Waiting {
     batch: Batch,
-    /// Whether a batch was taken and is not done yet.
+    /// Whether a batch was taken and is not finished yet.
     is_sending: bool,
     is_closed: bool,
 }
@@ -40,14 +41,14 @@ struct Waiting {
 /// Spans that are sent together.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Batch {
-    /// JSON objects with commas between them.
+    /// JSON objects separated by commas.
     pub(super) spans: Vec<u8>,
-    /// How many they are.
+    /// The number of spans.
     pub(super) count: u64,
 }
 
 impl SpanQueue {
-    /// Takes `count` spans as JSON objects with commas between them, or drops them.
+    /// Adds `count` spans, JSON objects separated by commas, or drops them if the queue is full.
     pub(super) fn put(&self, spans: &[u8], count: u64) {
         let mut waiting = self.lock();
         let batch = &mut waiting.batch;
@@ -68,10 +69,10 @@ impl SpanQueue {
         }
     }
 
-    /// The spans of an interval, if there are any; `None` at the end.
+    /// Waits for spans, and returns those of an interval. Returns `None` after the queue is closed and empty.
     pub(super) async fn next_batch(&self) -> Option<Batch> {
         loop {
-            // The end of the interval is no error.
+            // The end of the interval is not an error.
             let _ = tokio::time::timeout(INTERVAL, self.is_ready.notified()).await;
             let mut waiting = self.lock();
             if waiting.batch.count > 0 {
@@ -84,7 +85,7 @@ impl SpanQueue {
         }
     }
 
-    /// The batch that was taken is sent or lost.
+    /// Marks the batch that was taken as finished, sent or lost.
     pub(super) fn finish_batch(&self) {
         let mut waiting = self.lock();
         waiting.is_sending = false;
@@ -96,7 +97,7 @@ impl SpanQueue {
         }
     }
 
-    /// Waits until nothing waits or is on its way, without the pause of an interval.
+    /// Waits until no spans are waiting or being sent, without waiting for the interval.
     pub(super) async fn flush(&self) {
         loop {
             self.is_ready.notify_one();
@@ -110,7 +111,7 @@ impl SpanQueue {
         }
     }
 
-    /// Nothing will be put any more.
+    /// Closes the queue. No spans are added after this.
     pub(super) fn close(&self) {
         self.lock().is_closed = true;
         self.is_ready.notify_one();

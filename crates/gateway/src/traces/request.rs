@@ -1,6 +1,7 @@
-//! The spans of one request, by OpenTelemetry's semantic conventions for HTTP.
+//! The spans of one request, following OpenTelemetry's semantic conventions for HTTP.
 //!
-//! The query is left out, because it may hold secrets, and so are all header fields but `Host` and `User-Agent`.
+//! The query is omitted because it may contain secrets, and so are all header fields but `Host` and
+//! `User-Agent`.
 
 use std::borrow::Cow;
 use std::net::IpAddr;
@@ -14,27 +15,27 @@ use super::otlp::{Attribute, Event, Nanoseconds, Span, SpanKind, Status};
 use super::queue::SpanQueue;
 use crate::identifiers::{SpanId, TraceId};
 
-/// The names of the spans of a request that is traced.
+/// The ids of the spans of a traced request.
 #[derive(Debug)]
 pub(crate) struct RequestTrace {
     pub(super) trace_id: TraceId,
-    /// The span of the sender, if the trace is the sender's.
+    /// The span of the sender, if the sender started the trace.
     pub(super) parent: Option<SpanId>,
     /// The span of the request.
     pub(super) span: SpanId,
-    /// The span of the backend's call, which the backend knows.
+    /// The span of the backend's call, which is the backend's parent span.
     pub(super) call_span: SpanId,
-    /// Whether the client has come over TLS.
+    /// Whether the client used TLS.
     pub(super) is_tls: bool,
     pub(super) queue: Arc<SpanQueue>,
 }
 
-/// What is known of a request at its end.
+/// The data of a finished request.
 #[derive(Debug)]
 pub(crate) struct FinishedRequest<'a> {
-    pub(crate) arrived: SystemTime,
-    /// The same moment as `arrived`.
-    pub(crate) begun: Instant,
+    pub(crate) arrived_at: SystemTime,
+    /// The same time as `arrived_at`.
+    pub(crate) started_at: Instant,
     pub(crate) end: Instant,
     pub(crate) method: &'a Method,
     /// The path without the query.
@@ -45,37 +46,37 @@ pub(crate) struct FinishedRequest<'a> {
     pub(crate) client: Option<IpAddr>,
     pub(crate) route: Option<&'a str>,
     pub(crate) backend: Option<&'a str>,
-    /// The status that the client got.
+    /// The status that the client received.
     pub(crate) status: Option<u16>,
-    /// The bytes of the answer's body.
+    /// The size of the answer's body in bytes.
     pub(crate) response_bytes: u64,
-    /// How it ended, as in records.
+    /// The outcome, as in records.
     pub(crate) outcome: &'static str,
-    /// Whether the answer ended early, and not because the client has gone.
+    /// Whether the answer ended early for a reason other than a disconnect of the client.
     pub(crate) is_broken_off: bool,
-    /// The limit that decided, and how.
+    /// The limit that decided, and its verdict.
     pub(crate) limit: Option<(&'a str, &'static str)>,
-    /// What was asked of a backend, if anything was.
+    /// The call of a backend, if there was one.
     pub(crate) call: Option<BackendCall<'a>>,
 }
 
-/// What is known of the call of a backend.
+/// The data of a call of a backend.
 #[derive(Debug)]
 pub(crate) struct BackendCall<'a> {
-    /// The host and the port.
+    /// The host and port.
     pub(crate) address: Option<&'a str>,
-    pub(crate) begun: Instant,
-    /// How long it took to connect; `None` if the connection was there.
+    pub(crate) started_at: Instant,
+    /// How long connecting took; `None` if the connection was reused.
     pub(crate) connect_time: Option<Duration>,
-    pub(crate) head_came: Option<Instant>,
-    /// The status of the backend's answer, if that was passed on.
+    pub(crate) head_received_at: Option<Instant>,
+    /// The status of the backend's answer, if it was forwarded.
     pub(crate) status: Option<u16>,
-    /// Whether the backend did what was asked of it.
+    /// Whether the backend completed its answer, unless the client disconnected.
     pub(crate) is_complete: bool,
 }
 
 impl RequestTrace {
-    /// Puts the spans of a request into the queue.
+    /// Adds the spans of a finished request to the queue.
     pub(crate) fn finish(&self, request: &FinishedRequest<'_>) {
         let call = request.call.as_ref();
         let spans =
@@ -85,7 +86,7 @@ impl RequestTrace {
             if count > 0 {
                 json.push(b',');
             }
-            // Texts and numbers cannot fail to be written.
+            // Serializing strings and numbers does not fail.
             if serde_json::to_writer(&mut json, span).is_err() {
                 return;
             }
@@ -106,7 +107,7 @@ impl RequestTrace {
                 None => Cow::Borrowed(span_method(method)),
             },
             kind: SpanKind::Server,
-            start_time_unix_nano: request.time(request.begun),
+            start_time_unix_nano: request.time(request.started_at),
             end_time_unix_nano: request.time(request.end),
             attributes: self.server_attributes(request, is_error),
             events: Vec::new(),
@@ -121,7 +122,7 @@ impl RequestTrace {
     ) -> Vec<Attribute<'a>> {
         let mut attributes = vec![
             Attribute::text("http.request.method", method_name(request.method)),
-            Attribute::foreign("url.path", request.path.as_bytes()),
+            Attribute::client_text("url.path", request.path.as_bytes()),
             Attribute::text("url.scheme", if self.is_tls { "https" } else { "http" }),
             Attribute::text("network.protocol.version", version(request.version)),
             Attribute::number("http.response.body.size", request.response_bytes),
@@ -137,9 +138,10 @@ impl RequestTrace {
         ];
         attributes
             .extend(texts.into_iter().filter_map(|(key, it)| Some(Attribute::text(key, it?))));
-        let foreign = [("server.address", host), ("user_agent.original", request.user_agent)];
-        attributes
-            .extend(foreign.into_iter().filter_map(|(key, it)| Some(Attribute::foreign(key, it?))));
+        let client_texts = [("server.address", host), ("user_agent.original", request.user_agent)];
+        attributes.extend(
+            client_texts.into_iter().filter_map(|(key, it)| Some(Attribute::client_text(key, it?))),
+        );
         attributes.extend(port.map(|port| Attribute::number("server.port", port)));
         let client = request.client.map(|client| client.to_canonical().to_string());
         attributes.extend(client.map(|client| Attribute::text("client.address", client)));
@@ -161,7 +163,7 @@ impl RequestTrace {
         let mut attributes = vec![Attribute::text("http.request.method", method)];
         if let Some(address) = call.address {
             let (host, port) = host_and_port(address.as_bytes());
-            attributes.extend(host.map(|host| Attribute::foreign("server.address", host)));
+            attributes.extend(host.map(|host| Attribute::client_text("server.address", host)));
             attributes.extend(port.map(|port| Attribute::number("server.port", port)));
         }
         add_status(&mut attributes, call.status);
@@ -174,7 +176,7 @@ impl RequestTrace {
             parent_span_id: Some(self.span.as_str()),
             name: Cow::Borrowed(span_method(method)),
             kind: SpanKind::Client,
-            start_time_unix_nano: request.time(call.begun),
+            start_time_unix_nano: request.time(call.started_at),
             end_time_unix_nano: request.time(request.end),
             attributes,
             events: events(request, call),
@@ -184,17 +186,17 @@ impl RequestTrace {
 }
 
 impl FinishedRequest<'_> {
-    /// The time of day of a moment.
+    /// Converts an instant to nanoseconds since 1970.
     fn time(&self, moment: Instant) -> Nanoseconds {
-        let since = moment.saturating_duration_since(self.begun);
-        Nanoseconds::of(self.arrived).after(since)
+        let since = moment.saturating_duration_since(self.started_at);
+        Nanoseconds::of(self.arrived_at).after(since)
     }
 }
 
-/// The steps of a call that records time too.
+/// Returns the events of a call: connected, and head received. Records have the same times.
 fn events(request: &FinishedRequest<'_>, call: &BackendCall<'_>) -> Vec<Event> {
-    let connected = call.connect_time.map(|took| (call.begun + took, "connected"));
-    let head = call.head_came.map(|came| (came, "response head received"));
+    let connected = call.connect_time.map(|took| (call.started_at + took, "connected"));
+    let head = call.head_received_at.map(|came| (came, "response head received"));
     let steps = [connected, head].into_iter().flatten();
     steps.map(|(at, name)| Event { time_unix_nano: request.time(at), name }).collect()
 }
@@ -204,7 +206,7 @@ fn add_status(attributes: &mut Vec<Attribute<'_>>, status: Option<u16>) {
     attributes.extend(status.map(|it| Attribute::number("http.response.status_code", it)));
 }
 
-/// The status if that is the failure, or the outcome.
+/// Returns the attribute `error.type`: the status if that is the failure, otherwise the outcome.
 fn error_type(failure: Option<u16>, outcome: &'static str) -> Attribute<'static> {
     match failure {
         Some(status) => Attribute::text("error.type", status.to_string()),
@@ -212,14 +214,15 @@ fn error_type(failure: Option<u16>, outcome: &'static str) -> Attribute<'static>
     }
 }
 
-/// The method, or `_OTHER` for one that no standard knows: clients choose it, and those who collect sort by it.
+/// Returns the method, or `_OTHER` for one that is not standard. Clients choose methods, and collectors index
+/// them, so their number must be bounded.
 fn method_name(method: &Method) -> &'static str {
     const KNOWN: [&str; 9] =
         ["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"];
     KNOWN.into_iter().find(|known| *known == method.as_str()).unwrap_or("_OTHER")
 }
 
-/// The method in the name of a span.
+/// Returns the method as part of a span's name.
 fn span_method(method: &'static str) -> &'static str {
     if method == "_OTHER" { "HTTP" } else { method }
 }
@@ -232,7 +235,7 @@ fn version(version: Version) -> &'static str {
     }
 }
 
-/// The parts of a `Host` field: an IPv6 address has no brackets then.
+/// Splits a `Host` field into host and port. An IPv6 address loses its brackets.
 fn host_and_port(field: &[u8]) -> (Option<&[u8]>, Option<u64>) {
     let colon = field.iter().rposition(|byte| *byte == b':');
     let port = colon.and_then(|colon| {

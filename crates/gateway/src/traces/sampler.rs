@@ -1,10 +1,10 @@
-//! Which requests are traced.
+//! Random sampling of requests.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Chooses a share of the requests. Clients cannot foresee which: the numbers of requests are hashed with a key of
-/// this process, which costs no call of the system.
+/// Samples a share of the requests. It hashes request numbers with a random key of this process, so that
+/// clients cannot predict the choice and no system call is needed.
 #[derive(Debug)]
 pub(super) struct Sampler {
     key: RandomState,
@@ -17,10 +17,10 @@ impl Sampler {
         Self { key: RandomState::new(), next: AtomicU64::new(0), share }
     }
 
-    /// Whether the next request is one of the share.
+    /// Whether the next request is sampled.
     pub(super) fn samples_next(&self) -> bool {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        // The upper 53 bits are a number from 0 to below 1 without rounding.
+        // The upper 53 bits become a number in [0, 1) without rounding.
         let point = (self.key.hash_one(number) >> 11) as f64 / (1_u64 << 53) as f64;
         point < self.share
     }

@@ -1,4 +1,4 @@
-//! The access log beside the records of the same requests.
+//! The access log, compared with the records of the same requests.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -45,7 +45,7 @@ fn table(log: &Path, format: &str) -> String {
     format!("access_log = {{ file = {log:?}, format = \"{format}\" }}\n")
 }
 
-/// The records of a log, read in the format that is detected.
+/// Reads the records of a log in its detected format.
 fn read(log: &[u8], name: &str) -> Vec<Row> {
     let format: Arc<Format> = detect(log).best().expect("a format").format.clone();
     assert_eq!(format.name(), name);
@@ -66,7 +66,7 @@ fn read(log: &[u8], name: &str) -> Vec<Row> {
     rows.collect()
 }
 
-/// The requests of strangers who choose every byte that they may choose.
+/// Requests with hostile bytes in every value that a client can choose.
 async fn hostile_requests(gate: &Gate) -> usize {
     let subjects = ["jo", "jo doe", "-", "a\\\" [17/Dec/2025:09:03:01 +0000] \\\\x22 é"];
     let paths = ["/a?b=c", "/\"quoted\"?x", "/%22?x=\\x22", "/caf\u{e9}|{}", "/?", "/-"];
@@ -98,7 +98,7 @@ async fn hostile_requests(gate: &Gate) -> usize {
     count + 1
 }
 
-/// The records of a gateway, and the content of its log.
+/// Returns the records of a gateway, and the content of its log.
 async fn recorded(format: &str) -> (Vec<Row>, Vec<u8>) {
     let folder = Folder::new();
     let backend = Backend::answering(|_| answer_with("hello")).await;
@@ -128,7 +128,7 @@ async fn a_log_in_json_has_all_of_each_record() {
     assert_eq!(sorted(read(&log, "WEIRGATEWAY")), sorted(rows));
 }
 
-/// What stands for a value in the combined log format, without the escapes of nginx.
+/// Returns the form of a value in the combined log format, without the escapes of nginx.
 fn unescaped(value: &str) -> Option<String> {
     if value == "-" {
         return None;
@@ -165,7 +165,7 @@ async fn a_combined_log_has_what_its_form_has_room_for() {
         texts
     });
     let rows = rows.into_iter().map(|row| {
-        // Its unit is the second.
+        // The combined format truncates times to seconds.
         let time = format!("{}Z", &row["time"][.."2025-12-17T09:03:01".len()]);
         let mut texts: Row = row
             .into_iter()

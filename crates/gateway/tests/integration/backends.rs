@@ -1,4 +1,4 @@
-//! Backends of many kinds.
+//! Backends for tests.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// A backend that a test scripts: it gets each connection with its number.
+/// A backend that runs a function for each connection, with the connection's number.
 pub(crate) struct Backend {
     pub(crate) address: SocketAddr,
     connections: Arc<AtomicUsize>,
@@ -32,7 +32,7 @@ impl Backend {
         Self { address, connections }
     }
 
-    /// Answers every request with what `answer` returns for its head and body.
+    /// Answers every request with the result of `answer` for its head and body.
     pub(crate) async fn answering(answer: fn(&str) -> String) -> Self {
         Self::start(move |mut stream, _| async move {
             while let Some(request) = read_request(&mut stream).await {
@@ -44,18 +44,18 @@ impl Backend {
         .await
     }
 
-    /// The connections that were opened so far.
+    /// The number of connections opened so far.
     pub(crate) fn connections(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
     }
 
-    /// A configuration with this backend alone.
+    /// A configuration with only this backend.
     pub(crate) fn config(&self) -> String {
         config(&[self.address], "")
     }
 }
 
-/// A configuration in which everything goes to these servers.
+/// A configuration that sends all requests to these servers.
 pub(crate) fn config(servers: &[SocketAddr], more: &str) -> String {
     let instances: Vec<String> = servers.iter().map(|it| format!("\"http://{it}\"")).collect();
     format!(
@@ -64,13 +64,13 @@ pub(crate) fn config(servers: &[SocketAddr], more: &str) -> String {
     )
 }
 
-/// The address of a server that does not listen.
+/// An address on which no server listens.
 pub(crate) async fn nobody() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     listener.local_addr().expect("an address")
 }
 
-/// Reads one request with its body; `None` at the end of the connection.
+/// Reads a request with its body. Returns `None` at the end of the connection.
 pub(crate) async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> Option<String> {
     let mut request = Vec::new();
     loop {
@@ -85,7 +85,7 @@ pub(crate) async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> Optio
     }
 }
 
-/// Whether the head is there, and the body that it announces.
+/// Whether the head and its body have arrived completely.
 fn is_whole(request: &[u8]) -> bool {
     let text = String::from_utf8_lossy(request);
     let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };

@@ -1,4 +1,4 @@
-//! What clients send that no good client does: named in the records, and survived.
+//! Invalid requests, which the gateway must survive and name in the records.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ async fn a_token_in_two_places_is_refused() {
     assert_eq!(backend.connections(), 0, "nothing came through");
 }
 
-/// Asks with another token for each of these users, on one connection.
+/// Sends a request with a separate token for each of these users, on one connection.
 async fn ask_as(gate: &Gate, users: std::ops::Range<usize>) {
     let mut stream = TcpStream::connect(gate.address).await.expect("it accepts");
     for user in users {

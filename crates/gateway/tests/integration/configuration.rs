@@ -1,8 +1,8 @@
-//! Configurations with mistakes, all of which are named.
+//! Configurations with mistakes, all of which are reported.
 
 use std::path::Path;
 
-use weir_gateway::Config;
+use weir_gateway::{Config, ReservedAddress};
 
 fn problems(text: &str) -> Vec<String> {
     match Config::parse(text, Path::new("/nowhere")) {
@@ -39,7 +39,7 @@ mode = "enforced"
         (1, "`listen` is missing"),
         (1, "lisen: this key is not known; did you mean `listen`?"),
         (2, "issuers.app: `audience` is missing"),
-        (2, "2 are given"),
+        (2, "2 are set"),
         (3, "issuers.app.issuer: this is a number; write a text in quotes"),
         (4, "issuers.app.audiance: this key is not known; did you mean `audience`?"),
         (5, "issuers.app.algorithms: the list is empty"),
@@ -119,7 +119,7 @@ fn names_of_requests_are_recorded_by_choice() {
         ("trace_context = \"restart\"\nrecord = \"trace_id\"", ""),
         ("record = [\"request_id\"]", "this needs request_id = true"),
         ("record = [\"trace_id\"]", "this needs trace_context"),
-        ("record = [\"body\"]", "`body` is not recorded by choice"),
+        ("record = [\"body\"]", "`body` cannot be recorded"),
         ("trace_context = \"begin\"", "`begin` is not known here"),
         ("request_id = \"yes\"", "write true or false"),
     ] {
@@ -146,4 +146,188 @@ fn realms_are_plain() {
 fn broken_toml_is_named_with_its_line() {
     let found = problems("listen = [\"127.0.0.1:0\"]\n[backends\n").join("\n");
     assert!(found.contains("line 2: this is not valid TOML"), "{found}");
+}
+
+/// The folder of the test data.
+fn data() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/gate")
+}
+
+/// The mistakes of a text whose paths start at the test data, or its warnings if there are no mistakes.
+fn found(text: &str) -> String {
+    let said: Vec<String> = match Config::parse(text, &data()) {
+        Ok(config) => config.warnings.iter().map(|it| format!("warning: {it}")).collect(),
+        Err(problems) => problems.iter().map(ToString::to_string).collect(),
+    };
+    said.join("\n")
+}
+
+#[test]
+fn mistakes_that_a_start_would_meet_are_found_before() {
+    let certificates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../net/tests/data");
+    let path = |name: &str| certificates.join(name).display().to_string();
+    let (certificate, key, other) = (path("cert.pem"), path("key.pem"), path("renewed-key.pem"));
+    let rest = MINIMUM.split_once('\n').map_or("", |(_, rest)| rest);
+    let tls = |certificate: &str, key: &str| {
+        format!(
+            "tls = {{ certificate = \"{certificate}\", key = \"{key}\" }}\n{MINIMUM}backend = \"one\"\n"
+        )
+    };
+    let listen = |list: &str| format!("listen = {list}\n{rest}backend = \"one\"\n");
+    let backend = |instances: &str, more: &str| {
+        format!(
+            "listen = [\"127.0.0.1:0\"]\n[backends.one]\ninstances = {instances}\n{more}\n\
+             [[routes]]\npath = \"/\"\nbackend = \"one\"\n"
+        )
+    };
+    let route = |path: &str| {
+        format!("{MINIMUM}backend = \"one\"\n[[routes]]\npath = \"{path}\"\nbackend = \"one\"\n")
+    };
+    let one = "[\"http://127.0.0.1:1\"]";
+    let issuer =
+        |more: &str| format!("{MINIMUM}backend = \"one\"\n[issuers.app]\nissuer = \"x\"\n{more}\n");
+    for (text, line, part) in [
+        (tls(&certificate, &key), 0, ""),
+        (tls("nothing.pem", &key), 1, "tls.certificate: "),
+        (tls(&certificate, "nothing.pem"), 1, "tls.key: "),
+        (tls(&certificate, &certificate), 1, "tls.key: "),
+        (tls(&certificate, &other), 1, "it is not the key of the certificate in"),
+        (
+            format!("access_log = {{ file = \"none/a.log\" }}\n{MINIMUM}backend = \"one\"\n"),
+            1,
+            "access_log.file: there is no folder",
+        ),
+        (format!("access_log = {{ file = \"a.log\" }}\n{MINIMUM}backend = \"one\"\n"), 0, ""),
+        (listen("[\"127.0.0.1:0\", \"127.0.0.1:0\"]"), 0, ""),
+        (listen("[\"systemd:\", \"systemd:\"]"), 0, ""),
+        (
+            listen("[\"127.0.0.1:8080\",\n\"tcp://127.0.0.1:8080\"]"),
+            2,
+            "listen: this address is already in the list",
+        ),
+        (listen("[\"unix:/run/a\",\n\"unix:/run/a\"]"), 2, "already in the list"),
+        (backend("[\"http://a:1\",\n\"http://A:1\"]", ""), 4, "this server is already in the list"),
+        (backend("[\"http://a\",\n\"http://a:80\"]", ""), 4, "this server is already in the list"),
+        (backend("[\"http://a:1\", \"http://a:2\"]", ""), 0, ""),
+        (backend(one, "health = \"/x y\""), 4, "backends.one.health: this is not a path"),
+        (backend(one, "health = \"/x?y=1\""), 0, ""),
+        (backend(one, "health_interval = \"0s\""), 4, "this is too short; write \"10ms\" or more"),
+        (
+            backend(one, "health_interval = \"5 parsecs\""),
+            4,
+            "`5 parsecs` is not valid here; write a time",
+        ),
+        (
+            backend(one, "connections = 0"),
+            4,
+            "`0` is not valid here; write a whole number of 1 or more",
+        ),
+        (backend(one, "connections = \"many\""), 4, "this is a text; write a whole number"),
+        (backend(one, "ca_file = \"nothing.pem\""), 4, "backends.one.ca_file: "),
+        (route("/a//b"), 8, "no request matches this: those with dot segments"),
+        (route("/c/../b"), 8, "no request matches this"),
+        (route("/d%2fb"), 8, "no request matches this"),
+        (route("/a%20b"), 8, "write \"/a b\""),
+        (route("/caf\u{e9}/a b"), 0, ""),
+        (route("/"), 8, "routes[1] has the same path and host"),
+        (
+            issuer("algorithms = [\"HS257\"]\nsecret_file = \"secret\"\naudience = \"api\""),
+            9,
+            "did you mean `HS256`?",
+        ),
+        (issuer("algorithms = [\"RS256\"]\nsecret_file = \"secret\""), 7, "RS256 needs an RSA key"),
+        (
+            issuer(
+                "algorithms = [\"RS256\"]\njwks_url = \"https://a.example/\"\naudience = \"api\"\nca_file = \"none\"",
+            ),
+            12,
+            "issuers.app.ca_file: ",
+        ),
+        (
+            format!("{MINIMUM}backend = \"one\"\n[backends.two]\ninstances = {one}\n"),
+            7,
+            "no route uses this backend",
+        ),
+    ] {
+        let found = found(&text);
+        assert_eq!(found.is_empty(), part.is_empty(), "{text}: {found}");
+        let is_there = |it: &str| {
+            it.trim_start_matches("warning: ").starts_with(&format!("line {line}: "))
+                && it.contains(part)
+        };
+        assert!(part.is_empty() || found.lines().any(is_there), "{text}: {found}");
+    }
+}
+
+#[test]
+fn a_mistake_is_not_said_to_be_another_one() {
+    let misspelt = "isuer = \"app\"\nclaim = \"tenant\"\nbackends = { a = \"one\" }\n";
+    let found = problems(&format!("{MINIMUM}{misspelt}")).join("\n");
+    assert!(found.contains("isuer: this key is not known; did you mean `issuer`?"), "{found}");
+    assert!(!found.contains("needs `issuer`"), "{found}");
+    let syntax = problems("listen = [\"127.0.0.1:0\"\n[backends.one]\n");
+    assert!(syntax.iter().all(|it| it.contains("this is not valid TOML")), "{syntax:?}");
+}
+
+#[test]
+fn backends_that_a_look_up_may_name_are_not_said_to_be_unused() {
+    let text = format!(
+        "listen = [\"127.0.0.1:0\"]\n{}[backends.one]\ninstances = [\"http://127.0.0.1:1\"]\n[[routes]]\n\
+         path = \"/\"\nissuer = \"app\"\nclaim = \"tenant\"\n\
+         lookup = {{ url = \"http://127.0.0.1:1/{{claim}}\" }}\n",
+        crate::tokens::ISSUER
+    );
+    assert_eq!(found(&text), "");
+}
+
+#[test]
+fn the_files_of_a_configuration_are_known_in_spite_of_its_mistakes() {
+    let path = std::env::temp_dir().join(format!("weir-sources-{}.toml", std::process::id()));
+    let text = "access_log = { file = \"a.log\" }\n[issuers.app]\nsecret_file = \"a\"\n\
+                [issuers.b]\njwks_file = \"b\"\n[[limits]]\nrule_file = \"c\"\n[[routes]]\n\
+                session = { credential_file = \"d\" }\n[backends.one]\nca_file = \"e\"\n\
+                [traces]\nca_file = \"f\"\n";
+    std::fs::write(&path, text).expect("written");
+    let reading = Config::read_with_sources(&path, &[]);
+    std::fs::remove_file(&path).expect("removed");
+    assert!(reading.config.is_err());
+    let mut names: Vec<_> =
+        reading.sources.iter().filter_map(|it| it.file_name()?.to_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["a", "b", "c", "d", "e", "f"]);
+}
+
+#[test]
+fn the_gateway_cannot_listen_where_the_page_does() {
+    let reserved = [("127.0.0.1:7878", "the page (--listen)"), ("[::1]:7900", "--admin")];
+    let reserved = reserved.map(|(address, purpose)| {
+        let address = address.parse().expect("an address");
+        ReservedAddress { address, purpose }
+    });
+    let path = std::env::temp_dir().join(format!("weir-reserved-{}.toml", std::process::id()));
+    let check = |listen: &str| {
+        let text = format!(
+            "\nlisten = [{listen}]\n[backends.one]\ninstances = [\"http://127.0.0.1:1\"]\n[[routes]]\n\
+             path = \"/\"\nbackend = \"one\"\n"
+        );
+        std::fs::write(&path, text).expect("written");
+        let read = Config::read_with_sources(&path, &reserved).config;
+        std::fs::remove_file(&path).expect("removed");
+        read.err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    for (listen, expected) in [
+        (
+            r#""tls://0.0.0.0:7878""#,
+            "line 2: listen: tls://0.0.0.0:7878 cannot be listened at beside tcp://127.0.0.1:7878, the address \
+             of the page (--listen); change the port of one of the two",
+        ),
+        (r#""127.0.0.1:7878""#, "beside tcp://127.0.0.1:7878, the address of the page (--listen)"),
+        (r#""[::]:7900""#, "beside tcp://[::1]:7900, the address of --admin"),
+        (r#""0.0.0.0:80", "127.0.0.1:80""#, "beside tcp://0.0.0.0:80 of this list"),
+    ] {
+        // The certificate of tls:// is missing too.
+        let found = check(listen);
+        assert!(found.contains(expected), "{listen}: {found}");
+    }
+    assert_eq!(check(r#""127.0.0.2:7878", "0.0.0.0:7900""#), "");
 }

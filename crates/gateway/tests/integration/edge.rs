@@ -10,7 +10,7 @@ fn request(fields: &str) -> String {
     format!("GET / HTTP/1.1\r\nHost: gate\r\nConnection: close\r\n{fields}\r\n")
 }
 
-/// What the backend got and what was recorded of a request with these fields.
+/// Sends a request with these fields. Returns what the backend received and what was recorded.
 async fn exchange(trusted: &str, fields: &str) -> (String, Row) {
     let backend = Backend::answering(answer_with).await;
     let gate = Gate::start(&format!("{trusted}\n{}", backend.config())).await;
@@ -82,7 +82,7 @@ async fn proxies_name_their_clients_by_the_proxy_protocol() {
     let seen = body(&answer).to_ascii_lowercase();
     assert!(seen.contains("\r\nx-forwarded-for: 203.0.113.9\r\n"), "{seen}");
     assert_eq!(gate.rows(1).await[0]["client"], "203.0.113.9");
-    // A proxy of one's own behind the load balancer.
+    // A second trusted proxy after the load balancer.
     let from_proxy = "PROXY TCP4 127.0.0.1 10.0.0.1 1 2\r\n";
     gate.exchange(&format!("{from_proxy}{request}")).await;
     assert_eq!(gate.rows(2).await[1]["client"], "6.6.6.6");
@@ -112,7 +112,7 @@ async fn a_server_that_cannot_be_reached_is_named_once() {
         assert_eq!(status(&gate.exchange(&request("")).await), "502");
     }
     let heard = gate.heard.lock().expect("no panic").clone();
-    assert_eq!(heard.len(), 1, "{heard:?}");
+    assert_eq!(heard.len(), 2, "once, and once that it has failed in a row: {heard:?}");
     let expected = format!("{address} of the backend one: it cannot be reached: ");
     assert!(heard[0].sentence.starts_with(&expected), "{heard:?}");
     let names = (heard[0].backend.as_deref(), heard[0].server.clone());
@@ -140,7 +140,7 @@ async fn a_server_that_is_not_well_is_named_with_the_reason() {
     };
     heard("its health check failed: its status is 500").await;
     IS_WELL.store(true, Ordering::SeqCst);
-    heard("it is well again").await;
+    heard("it is healthy again").await;
     let heard = gate.heard.lock().expect("no panic").clone();
     assert_eq!(heard.len(), 2, "each change is said once");
     assert!(heard.iter().all(|it| it.backend.as_deref() == Some("one")), "{heard:?}");

@@ -1,4 +1,4 @@
-//! What reaches a backend, and what comes back, when all goes well and when it does not.
+//! Forwarding of requests and answers, with and without failures.
 
 use std::time::Duration;
 
@@ -70,7 +70,7 @@ async fn connections_to_a_backend_are_used_again() {
 
 #[tokio::test]
 async fn a_backend_that_closes_idle_connections_loses_no_request() {
-    // Each connection ends after one answer, which does not say so.
+    // Each connection closes after one answer, without `Connection: close`.
     let backend = Backend::start(|mut stream, _| async move {
         if let Some(request) = read_request(&mut stream).await {
             let _ = stream.write_all(answer_with(&request).as_bytes()).await;

@@ -16,13 +16,13 @@ use weir_ingest::{DataSet, Pipeline, PipelineOptions, Retention};
 use weir_net::ServeOptions;
 use weir_net::socket::BindOptions;
 
-/// No test waits longer than this for anything.
+/// The longest wait of a test.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) struct Gate {
     pub(crate) address: SocketAddr,
     pub(crate) handle: GatewayHandle,
-    /// What a person heard of it.
+    /// The notices of the gateway.
     pub(crate) heard: Arc<Mutex<Vec<Notice>>>,
     pipeline: Pipeline,
     stop: oneshot::Sender<()>,
@@ -38,12 +38,12 @@ impl Gate {
         Self::start_at("127.0.0.1:0", config).await
     }
 
-    /// Like [`Self::start`], at this address of the configuration.
+    /// Like [`Self::start`], but on this address of the configuration.
     pub(crate) async fn start_at(listen: &str, config: &str) -> Self {
         Self::start_on(1, listen, config).await
     }
 
-    /// Like [`Self::start_at`], with this number of threads for connections.
+    /// Like [`Self::start_at`], but with this number of threads for connections.
     pub(crate) async fn start_on(threads: usize, listen: &str, config: &str) -> Self {
         let config = parse_at(listen, config);
         let heard = Arc::new(Mutex::new(Vec::new()));
@@ -77,30 +77,30 @@ impl Gate {
         self.handle.replace(&parse(config));
     }
 
-    /// Stops it, and waits for the end of the requests in flight.
+    /// Stops the gateway, and waits for the requests in flight.
     pub(crate) async fn stop(self) {
         self.stop.send(()).expect("it runs");
         tokio::time::timeout(PATIENCE, self.serving).await.expect("it ends").expect("no panic");
     }
 
-    /// Sends bytes on a connection of its own, and reads until the gateway closes it.
+    /// Sends bytes on a new connection, and reads until the gateway closes it.
     pub(crate) async fn exchange(&self, request: &str) -> String {
         let mut stream = TcpStream::connect(self.address).await.expect("it accepts");
         stream.write_all(request.as_bytes()).await.expect("it reads");
         let mut answer = Vec::new();
         let read = stream.read_to_end(&mut answer);
-        // A reset is an end too.
+        // A reset ends the connection too.
         let _ = tokio::time::timeout(PATIENCE, read).await.expect("the connection ends");
         String::from_utf8_lossy(&answer).into_owned()
     }
 
-    /// A simple request, and its whole answer.
+    /// Sends a simple request, and returns the whole answer.
     pub(crate) async fn get(&self, path: &str) -> String {
         self.exchange(&format!("GET {path} HTTP/1.1\r\nHost: gate\r\nConnection: close\r\n\r\n"))
             .await
     }
 
-    /// A request with a token, and its whole answer.
+    /// Sends a request with a token, and returns the whole answer.
     pub(crate) async fn get_as(&self, token: &str, path: &str) -> String {
         self.exchange(&format!(
             "GET {path} HTTP/1.1\r\nHost: gate\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"
@@ -108,7 +108,7 @@ impl Gate {
         .await
     }
 
-    /// Waits until there are at least so many records, and returns them.
+    /// Waits until there are at least this many records, and returns them.
     pub(crate) async fn rows(&self, count: usize) -> Vec<Row> {
         let data = self.pipeline.data();
         let deadline = tokio::time::Instant::now() + PATIENCE;
@@ -138,7 +138,7 @@ impl Gate {
     }
 }
 
-/// Reads a configuration, to which an address is added. Its paths begin in the folder of the test's data.
+/// Reads a configuration, to which an address is added. Its paths start at the folder of the test data.
 fn parse(config: &str) -> Config {
     parse_at("127.0.0.1:0", config)
 }
@@ -149,12 +149,12 @@ fn parse_at(listen: &str, config: &str) -> Config {
     Config::parse(&text, &folder).unwrap_or_else(|problems| panic!("{problems:?}"))
 }
 
-/// The body of an answer.
+/// Returns the body of an answer.
 pub(crate) fn body(answer: &str) -> &str {
     answer.split_once("\r\n\r\n").map_or("", |(_, body)| body)
 }
 
-/// The status of an answer.
+/// Returns the status of an answer.
 pub(crate) fn status(answer: &str) -> &str {
     answer.split(' ').nth(1).unwrap_or(answer)
 }

@@ -1,4 +1,4 @@
-//! One request under the glass: its steps, its heads, and which one is shown.
+//! Captures of single requests: their steps and heads, and which request is captured.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -29,7 +29,7 @@ async fn slow_backend() -> Backend {
     .await
 }
 
-/// Waits for the next request, which `requests` makes.
+/// Captures the next request, which `requests` sends.
 async fn look<T>(
     gate: &Gate,
     condition: Option<&str>,
@@ -97,7 +97,7 @@ async fn the_steps_of_a_request_have_their_times() {
     assert_eq!([bodies[0].bytes, bodies[1].bytes], [Some(2), Some(2)]);
     assert!(Duration::from_nanos(bodies[1].duration_ns) >= BODY / 2, "{first:?}");
     assert!(step(&first, "client connection").begun_ns <= 0);
-    // The laps follow one another: together they are the whole.
+    // The steps are contiguous, so their sum is the whole duration.
     let laps: u64 = first.steps.iter().filter(|it| it.begun_ns >= 0).map(|it| it.duration_ns).sum();
     assert!(laps <= first.duration.as_nanos() as u64, "{first:?}");
     assert!(laps + 400_000_000 >= first.duration.as_nanos() as u64, "{first:?}");
@@ -127,7 +127,7 @@ async fn heads_are_shown_without_secrets() {
         came.starts_with("GET /a?token=(9 bytes not shown)&b=(1 byte not shown) HTTP/1.1\n"),
         "{came}"
     );
-    assert!(came.contains("cookie: (1 cookies, 11 bytes not shown)\n"), "{came}");
+    assert!(came.contains("cookie: (1 cookie, 11 bytes not shown)\n"), "{came}");
     assert!(came.contains("user-agent: yes<b>\n"), "{came}");
     let sent = text(&seen, "gateway to server");
     assert!(sent.contains("x-forwarded-for: 127.0.0.1\n"), "{sent}");
@@ -171,7 +171,7 @@ async fn each_attempt_is_a_step() {
     let gone = nobody().await;
     let backend = Backend::answering(|_| answer_with("ok")).await;
     let gate = Gate::start(&config(&[gone, backend.address], "")).await;
-    // The servers take turns, so one of the first two requests meets the one that is gone.
+    // One of the first two requests is sent to the server that has stopped.
     let mut attempts = Vec::new();
     for _ in 0..2 {
         let (seen, answer) = look(&gate, None, gate.get("/")).await;

@@ -1,5 +1,4 @@
-//! The requests that the gateway itself sends, under the glass: they are shown with their steps, and tell nothing
-//! of tokens and credentials.
+//! Captures of the gateway's own requests: they show the steps, but no tokens and credentials.
 
 use std::net::SocketAddr;
 
@@ -14,8 +13,8 @@ use crate::tokens::{ISSUER, token};
 /// The content of the file `credential`.
 const CREDENTIAL: &str = include_str!("../data/gate/credential");
 
-/// What the gateway sends to a server while it answers a request. The address of the server tells its calls from
-/// those of other tests.
+/// Captures what the gateway sends to a server while it answers a request. The address of the server
+/// distinguishes its calls from those of other tests.
 async fn call(gate: &Gate, server: SocketAddr, token: &str) -> (Observation, String) {
     let capture = gate.handle.capture_call(Some(&server.to_string())).expect("a place");
     let (sight, answer) = tokio::join!(capture.wait(PATIENCE), gate.get_as(token, "/"));
@@ -34,7 +33,7 @@ fn text<'a>(observation: &'a Observation, title: &str) -> &'a str {
     found.map_or_else(|| panic!("no {title} in {observation:?}"), |(_, text)| text)
 }
 
-/// A gateway whose only route asks for a session.
+/// A gateway whose only route needs a session.
 async fn with_session(backend: &Backend, login: &str) -> Gate {
     let session = format!("session = {{ {login}, credential_file = \"credential\" }}\n");
     Gate::start(&format!(

@@ -1,4 +1,4 @@
-//! Tunnels under the glass: what moves in them, and why they end.
+//! Captures of tunnels: their transfers, and why they end.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -7,7 +7,7 @@ use weir_observe::glass::{Observation, Sight};
 use crate::backends::{Backend, config, read_request};
 use crate::gate::{Gate, PATIENCE};
 
-/// A backend that answers each word of a tunnel with the same one twice.
+/// A backend that answers each word of a tunnel with the word twice.
 async fn doubling() -> Backend {
     Backend::start(|mut stream, _| async move {
         let Some(_request) = read_request(&mut stream).await else { return };
@@ -62,7 +62,7 @@ async fn a_tunnel_that_is_under_way_is_seen_to_its_end() {
     let gate = Gate::start(&backend.config()).await;
     let talk = async {
         let mut client = open(&gate).await;
-        // What was said before somebody looked is not seen.
+        // Transfers before the capture started are not in it.
         say(&mut client).await;
         let capture = gate.handle.tunnels().arm(None).expect("a place");
         say(&mut client).await;
@@ -77,7 +77,7 @@ async fn a_tunnel_that_is_under_way_is_seen_to_its_end() {
     {
         assert_eq!(bytes(&seen, name), Some(expected), "{name}: {seen:?}");
     }
-    // The client may have had the first answer before its write was noted.
+    // The client may have received the first answer before the journal noted its write.
     let written = bytes(&seen, "write to the client");
     assert!([Some(8), Some(16)].contains(&written), "{seen:?}");
     assert_eq!(end(&seen, "end of the client"), "it sends no more");
@@ -99,7 +99,7 @@ async fn one_in_which_nothing_moves_says_so() {
     let (tunnel, request) = tokio::time::timeout(PATIENCE, talk).await.expect("in time");
     let (tunnel, request) = (found(tunnel), found(request));
     assert_eq!(end(&tunnel, "end"), "nothing has moved for 1 s");
-    // The request that opened it goes on in it.
+    // The journal of the request that opened the tunnel includes the tunnel.
     assert_eq!(bytes(&request, "write to the client"), Some(8), "{request:?}");
     assert_eq!(end(&request, "broken off"), "tunnel_idle");
 }

@@ -23,11 +23,11 @@ use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 use crate::gate::{Gate, PATIENCE};
 
-/// Larger than the window that HTTP/2 begins with, so that it has to be enlarged on both sides.
+/// Larger than the initial window of HTTP/2, so that both sides must enlarge it.
 const BODY_BYTES: usize = 300_000;
 
-/// A file of the certificate for `localhost` and its key.
-fn data(name: &str) -> PathBuf {
+/// The path of a test file: the certificate for `localhost` or its key.
+pub(crate) fn data(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../net/tests/data").join(name)
 }
 
@@ -40,7 +40,7 @@ fn acceptor(protocol: &[u8]) -> TlsAcceptor {
     TlsAcceptor::from(Arc::new(config))
 }
 
-fn connector(protocol: &[u8]) -> TlsConnector {
+pub(crate) fn connector(protocol: &[u8]) -> TlsConnector {
     let mut roots = RootCertStore::empty();
     let certificate = CertificateDer::from_pem_file(data("cert.pem")).expect("a certificate");
     roots.add(certificate).expect("an authority");
@@ -49,7 +49,7 @@ fn connector(protocol: &[u8]) -> TlsConnector {
     TlsConnector::from(Arc::new(config))
 }
 
-/// A body of unknown length with trailers: one whose length is known has none in HTTP/1.1.
+/// A body of unknown length with trailers, because HTTP/1.1 sends no trailers with a known length.
 #[derive(Debug)]
 struct Streamed {
     data: Option<Bytes>,
@@ -75,8 +75,8 @@ impl Body for Streamed {
     }
 }
 
-/// A service in the form of gRPC: it sends the body back, and the version and a trailer of the request as
-/// trailers, after the status.
+/// A service like gRPC: it echoes the body, then sends the status, the version and a trailer of the request
+/// as trailers.
 async fn echo(request: Request<Incoming>) -> Result<Response<Streamed>, Infallible> {
     let version = format!("{:?}", request.version());
     let collected = request.into_body().collect().await;
@@ -212,7 +212,7 @@ async fn bodies_and_trailers_pass_between_all_versions() {
                 assert_eq!(found, Some(value), "{case}: {name}: {trailers:?}");
             }
         }
-        // hyper ends an answer with its trailers, and so must its record.
+        // Hyper ends an answer at its trailers, and so must the record.
         for (gate, count) in [(&plain, 1), (&tls, 2)] {
             let rows = gate.rows(count).await;
             assert!(rows.iter().all(|row| row["outcome"] == "answered"), "{rows:?}");

@@ -9,7 +9,7 @@ fn request(fields: &str) -> String {
     format!("GET / HTTP/1.1\r\nHost: gate\r\nConnection: close, x-request-id\r\n{fields}\r\n")
 }
 
-/// The value of a header field in the head of a message.
+/// Returns the value of a header field in the head of a message.
 fn field<'a>(message: &'a str, name: &str) -> Option<&'a str> {
     let head = message.split("\r\n\r\n").next()?;
     head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))

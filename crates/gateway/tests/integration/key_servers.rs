@@ -1,5 +1,5 @@
-//! Servers of key sets that misbehave, through the gateway: what the clients of their issuer are told, and that
-//! nobody else notices.
+//! Misbehaving key servers: what clients with tokens of their issuer receive, and that other requests are not
+//! affected.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -12,7 +12,8 @@ use tokio::io::AsyncWriteExt;
 use crate::backends::{Backend, answer_with, read_request};
 use crate::gate::{Gate, PATIENCE, status};
 
-/// An issuer whose keys come from this server, with an open route beside its own.
+/// A configuration with an issuer whose keys come from this server, a route for it, and a route without
+/// tokens.
 fn config(keys: &Backend, backend: &Backend) -> String {
     format!(
         "[issuers.app]\nissuer = \"https://login.example\"\naudience = \"api\"\n\
@@ -28,7 +29,7 @@ fn encode(bytes: impl AsRef<[u8]>) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// A key of its own, as a set, and a good token.
+/// A new key as a key set, and a valid token.
 fn issue() -> (String, String) {
     let random = SystemRandom::new();
     let document = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random);
@@ -56,7 +57,7 @@ async fn sending(bytes: Vec<u8>) -> Backend {
         let bytes = bytes.clone();
         async move {
             if read_request(&mut stream).await.is_some() {
-                // The gateway may have closed before the end.
+                // The gateway may have closed the connection early.
                 let _ = stream.write_all(&bytes).await;
                 let _ = stream.shutdown().await;
             }

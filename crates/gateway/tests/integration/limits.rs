@@ -1,4 +1,4 @@
-//! Limits in the gate, and the same rules over its own records.
+//! Limits in a running gateway, compared with a replay of the same rules over its records.
 
 use crate::backends::{Backend, answer_with, config};
 use crate::gate::{Gate, Row, status};
@@ -9,7 +9,8 @@ fn request(key: &str) -> String {
     format!("GET / HTTP/1.1\r\nHost: gate\r\nX-Key: {key}\r\nConnection: close\r\n\r\n")
 }
 
-/// Five requests with one key and one with another: the limit is one a second with a burst of two.
+/// Five requests with one key and one with another, against a limit of one request a second with a burst of
+/// two.
 async fn six_requests(gate: &Gate) -> Vec<String> {
     let mut answers = Vec::new();
     for key in ["a", "a", "a", "a", "a", "b"] {

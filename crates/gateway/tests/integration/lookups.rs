@@ -1,4 +1,4 @@
-//! A service that tells the backends of a claim.
+//! Lookup services that map a claim to a backend.
 
 use crate::backends::{Backend, answer_with};
 use crate::gate::{Gate, body, status};
@@ -25,7 +25,7 @@ async fn a_service_is_asked_once_for_a_value() {
         (r#""tenant":"a/b""#, "200", "hit"),
         (r#""tenant":"nobody""#, "403", "miss"),
         (r#""tenant":"nobody""#, "403", "hit"),
-        (r#""tenant":"strange""#, "403", "miss"),
+        (r#""tenant":"strange""#, "502", "miss"),
         (r#""tenant":"broken""#, "502", "miss"),
     ];
     for (index, (claims, expected_status, cache)) in cases.into_iter().enumerate() {

@@ -1,17 +1,22 @@
-//! The integration tests of this crate, in one binary: it is linked once.
+//! The integration tests of this crate, in one binary, which is linked only once.
 
 mod access_log;
+mod authorities;
 mod backends;
 mod bad_input;
+mod clients_that_leave;
 mod configuration;
 mod connections;
 mod edge;
+mod failing_services;
 mod forwarding;
 mod gate;
 mod glass;
 mod glass_calls;
 mod glass_tunnels;
 mod http2;
+mod http2_clients_that_leave;
+mod http2_downgrade;
 mod identifiers;
 mod key_servers;
 mod limits;

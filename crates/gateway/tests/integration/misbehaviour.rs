@@ -1,5 +1,4 @@
-//! Backends that break the rules of HTTP: what their clients see, and that one answer is never taken for
-//! another.
+//! Backends that violate HTTP: what clients receive, and that answers are never mixed up.
 
 use std::time::Duration;
 
@@ -46,7 +45,7 @@ async fn more_than_was_announced_is_no_other_answer() {
 #[tokio::test]
 async fn an_answer_has_one_framing() {
     for (answer, expected_status, expected_body) in [
-        // RFC 9112 section 6.3: Transfer-Encoding overrides Content-Length, which must not be passed on.
+        // RFC 9112 section 6.3: Transfer-Encoding overrides Content-Length, which must not be forwarded.
         (
             "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
             "200",
@@ -113,7 +112,7 @@ async fn an_answer_that_trickles_arrives_whole() {
         }
     })
     .await;
-    // Far less than the whole answer takes, and far more than there is between two bytes.
+    // Far less than the duration of the answer, and far more than the pause between two bytes.
     let more = "timeouts = { idle = \"200ms\" }";
     let gate = Gate::start(&config(&[backend.address], more)).await;
     let answer = gate.get("/trickle").await;
@@ -130,7 +129,7 @@ async fn an_answer_may_come_before_the_end_of_the_request() {
                 "HTTP/1.1 413 Too Large\r\nConnection: close\r\nContent-Length: 2\r\n\r\nno";
             let _ = stream.write_all(refusal.as_bytes()).await;
             let _ = stream.shutdown().await;
-            // Until the gateway closes.
+            // Reads until the gateway closes.
             let _ = stream.read_to_end(&mut Vec::new()).await;
         }
     })

@@ -1,4 +1,5 @@
-//! A gRPC service and a WebSocket server of other implementations, with their own clients, through the gateway.
+//! A gRPC service and a WebSocket server of other implementations, called by their own clients through the
+//! gateway.
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -17,7 +18,7 @@ fn python() -> Command {
     command
 }
 
-/// The services, until they are dropped: they end with their standard input.
+/// The running services. They end when this is dropped, because their standard input closes.
 struct Services {
     process: Child,
     grpc_port: u16,
@@ -74,7 +75,7 @@ async fn grpc_and_websockets_pass() {
     let is_call = |row: &&Row| has(row, "protocol", "HTTP/2.0") && has(row, "backend", "grpc");
     assert_eq!(rows.iter().filter(is_call).count(), 8, "{rows:?}");
     let count = |outcome| rows.iter().filter(|row| has(row, "outcome", outcome)).count();
-    // The client and the service both end the call that hangs, and either may be first.
+    // Both the client and the service end the hanging call, and either may be first.
     let ended = count("answered") + count("client_gone");
     assert_eq!((count("no_token"), ended), (2, 9), "{rows:?}");
 }

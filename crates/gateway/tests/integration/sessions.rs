@@ -1,4 +1,4 @@
-//! Sessions with a backend, in which the gateway comes in place of the client.
+//! Sessions with a backend, in which the gateway logs in on behalf of the client.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,15 +19,15 @@ fn config(backend: &Backend) -> String {
     )
 }
 
-/// What a backend with log-ins has counted.
+/// The counts of a backend with log-ins.
 #[derive(Debug, Default)]
 struct Counts {
     logins: AtomicUsize,
-    /// The number of the session that the backend knows.
+    /// The number of the session that the backend accepts.
     known: AtomicUsize,
 }
 
-/// A backend that gives out sessions, and knows the last one.
+/// A backend that creates sessions, and accepts only the last one.
 async fn backend(counts: &Arc<Counts>) -> Backend {
     let counts = counts.clone();
     Backend::start(move |mut stream, _| {
@@ -52,7 +52,7 @@ async fn answer(request: &str, counts: &Counts) -> String {
             request.ends_with(r#"{"issuer":"https://login.example","subject":"u"}"#),
             "{request}"
         );
-        // Long enough for other requests to come meanwhile.
+        // Long enough for other requests to arrive meanwhile.
         tokio::time::sleep(Duration::from_millis(50)).await;
         let number = counts.logins.fetch_add(1, Ordering::SeqCst) + 1;
         counts.known.store(number, Ordering::SeqCst);

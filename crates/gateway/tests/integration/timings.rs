@@ -1,7 +1,8 @@
-//! The times in records: each step of a request's way is slow in turn.
+//! The durations in records: each phase of a request is slow in turn.
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use base64::Engine;
@@ -18,13 +19,13 @@ use crate::backends::{Backend, answer_with, config, read_request};
 use crate::gate::{Gate, PATIENCE, Row, status};
 use crate::tokens::{ISSUER, token};
 
-/// How long each step takes. No two of them are alike, so that none can stand in another's field.
+/// The duration of each phase. All differ, so that a value in the wrong field is noticed.
 const LOOKUP: Duration = Duration::from_millis(100);
 const CONNECT: Duration = Duration::from_millis(200);
 const HEAD: Duration = Duration::from_millis(400);
 const BODY: Duration = Duration::from_millis(1000);
 
-/// A duration of a record; absent if it has none.
+/// Returns a duration of a record, if it has one.
 fn time(row: &Row, name: &str) -> Option<Duration> {
     let (seconds, fraction) = match row.get(name)?.split_once('.') {
         Some((seconds, fraction)) => (seconds, fraction),
@@ -34,7 +35,7 @@ fn time(row: &Row, name: &str) -> Option<Duration> {
     Some(Duration::new(seconds.parse().expect("seconds"), nanoseconds))
 }
 
-/// The time of the request is that of its parts, to the nanosecond.
+/// Asserts that the request's duration is the sum of its phases, to the nanosecond.
 fn check_sums(row: &Row) {
     let time = |name| time(row, name).unwrap_or_else(|| panic!("{name}: {row:?}"));
     let upstream = time("upstream_header_time") + time("body_time");
@@ -42,20 +43,23 @@ fn check_sums(row: &Row) {
     assert_eq!(time("request_time"), time("wait_time") + upstream, "{row:?}");
 }
 
-/// A certificate for 127.0.0.1, which is trusted as it is.
-struct Certificate {
-    file: PathBuf,
-    acceptor: TlsAcceptor,
+/// A self-signed certificate for 127.0.0.1, which is its own authority.
+pub(crate) struct Certificate {
+    pub(crate) file: PathBuf,
+    pub(crate) acceptor: TlsAcceptor,
 }
 
 impl Certificate {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let key = KeyPair::generate().expect("a key");
         let parameters = CertificateParams::new(["127.0.0.1".to_owned()]).expect("a name");
         let certificate = parameters.self_signed(&key).expect("a certificate");
         let text = STANDARD.encode(certificate.der());
         let pem = format!("-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n");
-        let file = std::env::temp_dir().join(format!("weir-timings-{}.pem", std::process::id()));
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("weir-authority-{}-{number}.pem", std::process::id());
+        let file = std::env::temp_dir().join(name);
         std::fs::write(&file, pem).expect("written");
         let config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
             .with_safe_default_protocol_versions()
@@ -77,7 +81,7 @@ impl Drop for Certificate {
     }
 }
 
-/// Answers requests, and takes its time for the head and for the body.
+/// Answers requests, with a delay before the head and before the body.
 async fn answer_slowly(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
     while read_request(&mut stream).await.is_some() {
         tokio::time::sleep(HEAD).await;
@@ -126,7 +130,7 @@ async fn each_time_is_that_of_its_step() {
         let took = |name| time(row, name).unwrap_or_else(|| panic!("{name}: {row:?}"));
         assert!(took("wait_time") >= LOOKUP, "{row:?}");
         assert!(took("upstream_header_time") >= connect + HEAD, "{row:?}");
-        // The head may be seen late, on a busy machine, but the rest does not come early.
+        // On a busy machine the head may be seen late, but the rest never arrives early.
         assert!(took("body_time") >= BODY - Duration::from_millis(300), "{row:?}");
         check_sums(row);
     }
@@ -158,7 +162,7 @@ async fn waiting_for_a_connection_is_waiting() {
     let first = get("/first");
     arrived.acquire().await.expect("it is open").forget();
     let second = get("/second");
-    // The second waits for the connection of the first meanwhile.
+    // The second request waits for the connection of the first.
     tokio::time::sleep(HEAD).await;
     released.add_permits(2);
     for client in [first, second] {

@@ -1,4 +1,4 @@
-//! Tokens decide who passes, and to which backend.
+//! Tokens control access, and select the backend.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -16,7 +16,7 @@ const SECRET: &[u8] = b"a secret that the issuer and the gateway share";
 pub(crate) const ISSUER: &str = "[issuers.app]\nissuer = \"https://login.example\"\naudience = \"api\"\n\
                                  algorithms = [\"HS256\"]\nsecret_file = \"secret\"\n";
 
-/// A token with these claims besides `iss`, `aud` and `exp`.
+/// Creates a token with these claims besides `iss`, `aud` and `exp`.
 pub(crate) fn token(claims: &str) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs();
     let claims =

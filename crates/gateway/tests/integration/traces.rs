@@ -1,4 +1,4 @@
-//! Spans for a collector.
+//! Export of spans to a collector.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -12,14 +12,14 @@ use crate::gate::{Gate, PATIENCE, body};
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const PARENT: &str = "b7ad6b7169203331";
 
-/// A collector of spans, which keeps the requests that it gets.
+/// A collector of spans, which keeps the requests that it receives.
 struct Collector {
     server: Backend,
     requests: Arc<Mutex<Vec<String>>>,
 }
 
 impl Collector {
-    /// Answers the first requests so, one after the other, and those that follow with success.
+    /// Answers the first requests with these answers, in order, and all others with success.
     async fn start(answers: &'static [&'static str]) -> Self {
         let requests = Arc::new(Mutex::new(Vec::new()));
         let kept = requests.clone();
@@ -49,7 +49,7 @@ impl Collector {
         format!("[traces]\nendpoint = \"http://{}/v1/traces\"\n{more}\n", self.server.address)
     }
 
-    /// The requests, when there are so many.
+    /// Waits for this many requests, and returns them.
     async fn requests(&self, count: usize) -> Vec<String> {
         let deadline = tokio::time::Instant::now() + PATIENCE;
         loop {
@@ -78,7 +78,7 @@ fn trace_parent(flags: &str) -> String {
     format!("traceparent: 00-{TRACE}-{PARENT}-{flags}\r\n")
 }
 
-/// What a backend that echoes its requests got.
+/// Returns the `traceparent` that an echoing backend received.
 fn received(answer: &str) -> Option<&str> {
     body(answer).lines().find_map(|line| line.strip_prefix("traceparent: "))
 }
@@ -164,7 +164,7 @@ async fn a_trusted_sender_decides_and_a_stranger_does_not() {
         let answer = gate.exchange(&request("/", &trace_parent(flags))).await;
         let names: Vec<&str> = received(&answer).expect("a trace").split('-').collect();
         assert_eq!(names[1] == TRACE, is_kept, "{case}");
-        // The end of the gateway sends what waits.
+        // The shutdown of the gateway sends the waiting spans.
         gate.stop().await;
         assert_eq!(
             collector.requests.lock().expect("no panic").len(),
@@ -251,10 +251,7 @@ async fn mistakes_of_the_table_are_named() {
             "endpoint = \"http://127.0.0.1:1/\"\nheader_files = { a = \"/nonexistent\" }",
             "cannot be read",
         ),
-        (
-            "endpoint = \"http://127.0.0.1:1/\"\nheader_env = { a = \"WEIR_NO_SUCH\" }",
-            "no variable",
-        ),
+        ("endpoint = \"http://127.0.0.1:1/\"\nheader_env = { a = \"WEIR_NO_SUCH\" }", "is not set"),
         ("endpoint = \"http://127.0.0.1:1/\"\nshares = 1", "did you mean `share`"),
     ] {
         let text = format!(

@@ -37,12 +37,12 @@ impl Case {
         self.value("issuer").unwrap_or("es256")
     }
 
-    /// What has to become of the token.
+    /// The expected verdict.
     fn expected(&self) -> Option<TokenRefusal> {
         let name = self.value("refused");
         assert!(
             name.is_some() != self.value("accepted").is_some(),
-            "{}: how does it end?",
+            "{}: needs either `accepted` or `refused`",
             self.name
         );
         name.map(|name| {
@@ -132,7 +132,7 @@ async fn each_token_of_the_table_meets_its_end() {
             (issuer, verifier)
         });
         let token = case.token(issuer);
-        // The second time finds the cache, which must not change the verdict.
+        // The second call may use the cache, which must not change the verdict.
         for _ in 0..2 {
             let found = verifier.verify(&token, NOW).await.err();
             if found != case.expected() {

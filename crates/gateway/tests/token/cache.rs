@@ -1,4 +1,4 @@
-//! What is remembered of tokens, and what is counted.
+//! The cache of tokens, and its counters.
 
 use weir_gateway::token::{CacheLimits, TokenRefusal, TokenVerifier, VerifiedBy};
 
@@ -32,7 +32,7 @@ async fn a_token_is_not_remembered_beyond_its_end() {
     let token = good_token(0);
     let end = 1_800_000_600;
     assert!(verifier.verify(&token, end - 5).await.is_ok());
-    // Within the leeway its signature is verified each time.
+    // Within the leeway after its expiry, its signature is verified each time.
     for _ in 0..2 {
         let (_, origin) = verifier.verify_with_origin(&token, end).await.unwrap();
         assert_eq!(origin, VerifiedBy::Signature);
@@ -70,6 +70,17 @@ async fn ten_thousand_subjects_stay_within_the_limits() {
     assert!(cache.entries <= 1_000 + 128, "{cache:?}");
     assert!(cache.bytes <= 4 << 20, "{cache:?}");
     assert_eq!(cache.entries + cache.evictions, 10_000);
+    // The youngest are there. The oldest were evicted, and are verified and cached again.
+    for (numbers, expected) in [
+        (9_900..10_000, VerifiedBy::Cache),
+        (0..100, VerifiedBy::Signature),
+        (0..100, VerifiedBy::Cache),
+    ] {
+        for number in numbers {
+            let (_, origin) = verifier.verify_with_origin(&good_token(number), NOW).await.unwrap();
+            assert_eq!(origin, expected, "{number}");
+        }
+    }
 }
 
 #[tokio::test]

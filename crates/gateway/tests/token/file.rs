@@ -1,4 +1,4 @@
-//! Files of tests.
+//! Temporary files of tests.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ pub(crate) struct TestFile {
 }
 
 impl TestFile {
-    /// A new file with this text.
+    /// Creates a file with this text.
     pub(crate) fn new(name: &str, text: &str) -> Self {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);

@@ -8,17 +8,17 @@ use crate::signer::{SECRET, data, public_members};
 /// The time of most tests, in seconds since 1970.
 pub(crate) const NOW: i64 = 1_800_000_000;
 
-/// What the claims of good tokens begin with.
+/// The first claims of valid tokens.
 pub(crate) const CLAIMS: &str =
     r#"{"iss":"https://login.example","aud":"api","exp":1800000600,"sub":"user""#;
 
-/// Settings of an issuer with this source of keys.
+/// Creates the settings of an issuer with this source of keys.
 pub(crate) fn settings(algorithms: &[Algorithm], keys: KeySource) -> IssuerSettings {
     let audiences = vec!["web".to_owned(), "api".to_owned()];
     IssuerSettings::new("test", "https://login.example", audiences, algorithms.to_vec(), keys)
 }
 
-/// An issuer of `attacks.txt`, with the algorithm and the key that good tokens are signed with.
+/// An issuer of `attacks.txt`, with the algorithm and key of its valid tokens.
 pub(crate) struct Issuer {
     pub(crate) settings: IssuerSettings,
     pub(crate) algorithm: &'static str,
@@ -28,7 +28,7 @@ pub(crate) struct Issuer {
 }
 
 impl Issuer {
-    /// The issuer with this name.
+    /// Returns the issuer of this name.
     pub(crate) fn named(name: &str) -> Self {
         let (algorithm, key) = match name {
             "hs256" => (Algorithm::Hs256, "secret"),
@@ -64,13 +64,13 @@ impl Issuer {
         Self { settings, algorithm: "ES256", key: "p256", _file: Some(file) }
     }
 
-    /// A verifier of its tokens.
+    /// Creates a verifier of its tokens.
     pub(crate) fn verifier(&self) -> TokenVerifier {
         TokenVerifier::new(self.settings.clone()).unwrap_or_else(|error| panic!("{error}"))
     }
 }
 
-/// A key set of keys with these names.
+/// Returns a key set with the keys of these names.
 pub(crate) fn key_set(keys: &[(&str, &str)]) -> String {
     let members =
         keys.iter().map(|(id, key)| format!(r#"{{"kid":"{id}",{}}}"#, public_members(key)));

@@ -1,4 +1,4 @@
-//! Key sets at URLs and in files: when they are looked for, and what happens if they are bad.
+//! Key sets at URLs and in files: when they are read, and what happens if they are unusable.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use crate::signer::{SECRET, encode, public_members, token};
 
 const ALGORITHMS: [Algorithm; 2] = [Algorithm::Es256, Algorithm::EdDsa];
 
-/// How long a test waits for something that happens beside it.
+/// How long a test waits for a background task.
 const DEADLINE: Duration = Duration::from_secs(20);
 
 const RULES: RefreshRules = RefreshRules { refresh_after_s: 100, stale_for_s: 1_000, pause_s: 10 };
@@ -29,15 +29,15 @@ fn verifier(url: String) -> TokenVerifier {
     TokenVerifier::new(settings).unwrap()
 }
 
-/// A token that names a key, signed by it.
+/// Creates a token that names a key and is signed with it.
 fn named(id: &str, key: &str) -> String {
     numbered(id, key, 0)
 }
 
-/// One of many such tokens, so that the cache does not know it.
+/// Creates one of many such tokens, which the cache does not contain.
 fn numbered(id: &str, key: &str, number: usize) -> String {
     let algorithm = if key == "ed25519" { "EdDSA" } else { "ES256" };
-    // A long life, because these tests look far ahead.
+    // A long lifetime, because these tests advance the time by days.
     let claims = CLAIMS.replace("1800000600", "1900000000");
     let header = format!(r#"{{"alg":"{algorithm}","kid":"{id}"}}"#);
     token(&header, &format!(r#"{claims},"number":{number}}}"#), key, algorithm)
@@ -119,13 +119,13 @@ async fn a_new_key_is_found_and_a_withdrawn_one_forgotten() {
     server.set(Behaviour::body(&key_set(&[("old", "p256"), ("new", "ed25519")])));
     assert_eq!(verifier.verify(&named("new", "ed25519"), NOW + 20).await.err(), None);
     assert_eq!(server.requests(), 2);
-    // The cache was emptied, and the old key still counts.
+    // The cache was cleared, and the old key is still in use.
     let (_, origin) = verifier.verify_with_origin(&old, NOW + 20).await.unwrap();
     assert_eq!(origin, VerifiedBy::Signature);
     server.set(Behaviour::body(&key_set(&[("new", "ed25519")])));
     let unknown = named("other", "p256");
     assert_eq!(verifier.verify(&unknown, NOW + 40).await.err(), Some(TokenRefusal::UnknownKey));
-    // It would be in the cache for 40 s more.
+    // It would stay in the cache for 40 s more.
     assert_eq!(verifier.verify(&old, NOW + 40).await.err(), Some(TokenRefusal::UnknownKey));
 }
 
@@ -135,7 +135,7 @@ async fn old_keys_are_fetched_again_beside_the_requests() {
     let verifier = verifier(server.url());
     verifier.prepare(NOW).await.unwrap();
     server.set(Behaviour::BeSilent);
-    // The server is silent, and nobody waits for it.
+    // The server does not answer, and the verification does not wait for it.
     let (_, origin) = verifier.verify_with_origin(&named("a", "p256"), NOW + 100).await.unwrap();
     assert_eq!(origin, VerifiedBy::Signature);
     wait_for(&verifier, |status| status.failures == 1).await;
@@ -162,7 +162,7 @@ async fn stale_keys_serve_through_an_outage_for_a_while() {
     let found = verifier.verify(&late, NOW + 1_010).await.err();
     assert_eq!(found, Some(TokenRefusal::KeysUnavailable));
     server.set(Behaviour::body(&key_set(&[("a", "p256")])));
-    // Too early for another attempt, then not.
+    // At first it is too early for another attempt, then not.
     let found = verifier.verify(&late, NOW + 1_011).await.err();
     assert_eq!(found, Some(TokenRefusal::KeysUnavailable));
     assert_eq!(verifier.verify(&late, NOW + 1_020).await.err(), None);
@@ -181,7 +181,7 @@ async fn bad_servers_are_named_and_give_no_keys() {
         (Behaviour::body("{}"), "no list `keys`"),
         (Behaviour::body(r#"{"keys":[]}"#), "is empty"),
         (Behaviour::body(&key_set(&[("a", "p384")])), "not in the issuer's list"),
-        (Behaviour::body(&private), "private half"),
+        (Behaviour::body(&private), "private part"),
         (Behaviour::body(&secret), "a secret does not belong"),
         (Behaviour::body(&" ".repeat(10_001)), "larger than 10000 bytes"),
         (Behaviour::SendForever(b"HTTP/1.1 200 OK\r\n\r\n", vec![b' '; 1_000]), "larger than"),
@@ -195,7 +195,7 @@ async fn bad_servers_are_named_and_give_no_keys() {
         let found = verifier.verify(&named("a", "p256"), NOW).await.err();
         assert_eq!(found, Some(TokenRefusal::KeysUnavailable), "{part}");
         let error = verifier.key_status().last_error.unwrap_or_default();
-        // What the query has may be a secret.
+        // The query may contain a secret.
         let url = server.url();
         let (address, query) = url.split_once("x=").expect("a query");
         assert!(error.contains(part) && error.starts_with(address), "{error}");
@@ -257,7 +257,7 @@ async fn a_file_is_read_again_when_it_changes() {
     assert_eq!(verifier.verify(&old, NOW).await.err(), None);
     assert_eq!(verifier.verify(&new, NOW).await.err(), Some(TokenRefusal::UnknownKey));
     file.write(&key_set(&[("new", "ed25519")]));
-    // It is looked at once a second.
+    // The file is checked once a second.
     assert_eq!(verifier.verify(&old, NOW).await.err(), None);
     assert_eq!(verifier.verify(&old, NOW + 1).await.err(), Some(TokenRefusal::UnknownKey));
     assert_eq!(verifier.verify(&new, NOW + 1).await.err(), None);

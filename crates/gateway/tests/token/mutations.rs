@@ -1,4 +1,4 @@
-//! Tokens that are cut, changed or made up: none panics, and none passes but the one that was signed.
+//! Truncated, changed and invented tokens: none causes a panic, and only the signed one is accepted.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ use weir_gateway::token::{TokenRefusal, TokenVerifier, VerifiedToken};
 use crate::issuers::{CLAIMS, Issuer, NOW};
 use crate::signer::{encode, token};
 
-/// Issuers whose verification is quick enough for many tokens, each with a good token.
+/// Issuers whose algorithms are fast enough for many tokens, each with a valid token.
 static ISSUERS: LazyLock<Vec<(TokenVerifier, String)>> = LazyLock::new(|| {
     let make = |name: &str| {
         let issuer = Issuer::named(name);
@@ -82,7 +82,7 @@ proptest! {
         }
     }
 
-    /// Claims of any shape that are signed are accepted and come back as they were, or refused.
+    /// Signed claims of any shape are either accepted unchanged, or refused.
     #[test]
     fn signed_claims_survive(name in "[a-z]{4,8}", text in any::<String>(), number in any::<i64>()) {
         let (verifier, _) = &ISSUERS[0];

@@ -1,4 +1,4 @@
-//! Tokens that another implementation has signed.
+//! Tokens signed by another implementation.
 
 use std::process::Command;
 
@@ -8,7 +8,7 @@ use weir_gateway::token::{Algorithm, KeySource, TokenVerifier};
 use crate::file::TestFile;
 use crate::issuers::{NOW, settings};
 
-/// The lines that the issuer prints: the keys, then a token each.
+/// The lines that the issuer prints: first the keys, then one token per line.
 fn issued() -> Vec<Value> {
     let python = std::env::var("PYJWT_PYTHON").expect("PYJWT_PYTHON names a Python with PyJWT");
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/token/pyjwt.py");
@@ -45,6 +45,6 @@ async fn tokens_of_pyjwt_are_accepted_and_refused_as_they_should_be() {
             Err(refusal) => assert_eq!(case["expected"], refusal.name(), "{case}"),
         }
     }
-    // Twelve algorithms, two good tokens each.
+    // Twelve algorithms, with two valid tokens each.
     assert_eq!((accepted, tokens.len()), (24, 12 * 9 + 1));
 }

@@ -1,4 +1,4 @@
-//! Servers of key sets that behave as a test says.
+//! Scripted HTTP servers.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -8,14 +8,14 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 
-/// What a server does with a request.
+/// The behaviour of a server for one request.
 #[derive(Clone)]
 pub(crate) enum Behaviour {
     /// Sends these bytes and closes.
     Send(Vec<u8>),
-    /// Sends these bytes as soon as the test adds a permit, one for each request.
+    /// Waits for a permit from the test, one for each request, then sends these bytes.
     SendLater(Vec<u8>, Arc<Semaphore>),
-    /// Sends the head of an answer, and then this part again and again.
+    /// Sends the head of an answer, then repeats this part without end.
     SendForever(&'static [u8], Vec<u8>),
     /// Sends nothing and does not close.
     BeSilent,
@@ -24,7 +24,7 @@ pub(crate) enum Behaviour {
 }
 
 impl Behaviour {
-    /// A good answer with this body.
+    /// A successful answer with this body.
     pub(crate) fn body(body: &str) -> Self {
         Self::Send(answer("200 OK", body))
     }
@@ -36,7 +36,7 @@ pub(crate) fn answer(status: &str, body: &str) -> Vec<u8> {
     format!("HTTP/1.1 {status}\r\nContent-Length: {bytes}\r\n\r\n{body}").into_bytes()
 }
 
-/// A server on a port of its own. It ends with the test's runtime.
+/// A server on a free port. It ends with the test's runtime.
 pub(crate) struct TestServer {
     pub(crate) port: u16,
     shared: Arc<Shared>,
@@ -82,7 +82,7 @@ impl TestServer {
         server
     }
 
-    /// Serves one connection that a test accepted itself.
+    /// Serves a connection that the test itself accepted.
     #[cfg(unix)]
     pub(crate) async fn serve_one(stream: impl AsyncRead + AsyncWrite + Unpin, body: &str) {
         let behaviour = Mutex::new(Behaviour::body(body));
@@ -129,7 +129,7 @@ impl Shared {
                 }
             }
             Behaviour::BeSilent => {
-                // Until the client closes.
+                // Reads until the client closes.
                 let _bytes = stream.read_u8().await;
             }
             Behaviour::Close => {}
@@ -137,7 +137,7 @@ impl Shared {
     }
 }
 
-/// Sends an answer. The client may have gone meanwhile.
+/// Sends an answer. The client may have disconnected meanwhile.
 async fn send(stream: &mut (impl AsyncWrite + Unpin), bytes: &[u8]) {
     if stream.write_all(bytes).await.is_ok() {
         let _closed = stream.shutdown().await;

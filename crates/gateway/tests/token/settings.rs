@@ -1,4 +1,4 @@
-//! Mistakes of a person who sets up an issuer.
+//! Mistakes in the settings of an issuer.
 
 use weir_gateway::token::{Algorithm, IssuerSettings, KeySource, TokenVerifier};
 
@@ -30,9 +30,13 @@ fn mistakes_are_named_with_what_to_do() {
         (&[Hs256, Hs512], secret(&SECRET[..63]), "has 63 bytes, and HS512 needs 64"),
         (&[Hs256], secret(&data("rsa.public.pem")), "the text of a public key"),
         (&[Hs256], secret(key_set(&[("a", "rsa")]).as_bytes()), "the text of a public key"),
-        (&[Hs256], pem("rsa.public.pem"), "HS256 needs a secret, but an RSA key is given"),
-        (&[Rs256], secret(SECRET), "RS256 needs an RSA key, but a secret is given"),
-        (&[Es256], pem("rsa.public.pem"), "ES256 needs a key on the curve P-256, but an RSA key"),
+        (&[Hs256], pem("rsa.public.pem"), "HS256 needs a secret, but the key is an RSA key"),
+        (&[Rs256], secret(SECRET), "RS256 needs an RSA key, but the key is a secret"),
+        (
+            &[Es256],
+            pem("rsa.public.pem"),
+            "ES256 needs a key on the curve P-256, but the key is an RSA key",
+        ),
         (&[Es256], pem("p384.public.pem"), "name only algorithms of the key: ES384"),
         (&[Rs256, Es256], pem("rsa.public.pem"), "ES256 needs"),
         (&[Rs256, Hs256], pem("rsa.public.pem"), "are mixed"),
@@ -68,7 +72,7 @@ fn names_and_leeway_are_checked() {
     assert!(changed(|it| it.issuer.clear()).contains("claim `iss`"));
     assert!(changed(|it| it.audiences.clear()).contains("claim `aud`"));
     assert!(changed(|it| it.audiences.push(String::new())).contains("claim `aud`"));
-    assert!(changed(|it| it.leeway_s = 61).contains("60 s are the most"));
+    assert!(changed(|it| it.leeway_s = 61).contains("the maximum is 60 s"));
     assert!(changed(|it| it.token_types.clear()).contains("type of token"));
 }
 
@@ -85,7 +89,7 @@ fn key_sets_are_read_strictly() {
         ("{}".to_owned(), "no list `keys`"),
         (r#"{"keys":{}}"#.to_owned(), "no list `keys`"),
         (r#"{"keys":[]}"#.to_owned(), "is empty"),
-        (r#"{"keys":[],"keys":[]}"#.to_owned(), "a name twice"),
+        (r#"{"keys":[],"keys":[]}"#.to_owned(), "a duplicate name"),
         (r#"{"keys":[7]}"#.to_owned(), "`kty` is missing"),
         (format!(r#"{{"keys":[{{"use":"enc",{key}}}]}}"#), "not for the verification"),
         (format!(r#"{{"keys":[{{"key_ops":["sign"],{key}}}]}}"#), "not for the verification"),
@@ -93,7 +97,7 @@ fn key_sets_are_read_strictly() {
         (format!(r#"{{"keys":[{{"alg":"RS256",{key}}}]}}"#), "does not work with keys of its type"),
         (format!(r#"{{"keys":[{{"alg":1,{key}}}]}}"#), "`alg` is missing or malformed"),
         (format!(r#"{{"keys":[{{"kid":1,{key}}}]}}"#), "`kid` is missing or malformed"),
-        (format!(r#"{{"keys":[{{"d":"AQ",{key}}}]}}"#), "private half"),
+        (format!(r#"{{"keys":[{{"d":"AQ",{key}}}]}}"#), "private part"),
         (key_set(&[("a", "p384")]), "not in the issuer's list"),
         (r#"{"keys":[{"kty":"EC","crv":"P-521","x":"AQ","y":"AQ"}]}"#.to_owned(), "not supported"),
         (r#"{"keys":[{"kty":"AKP","pub":"AQ"}]}"#.to_owned(), "not supported"),

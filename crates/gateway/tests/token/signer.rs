@@ -1,4 +1,4 @@
-//! Issuers' keys that sign, for the tests.
+//! Signing keys of the test issuers.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -13,22 +13,22 @@ use ring::signature::{
 use tokio_rustls::rustls::pki_types::PrivatePkcs8KeyDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 
-/// The secret of the issuers with HMAC.
+/// The secret of the HMAC issuers.
 pub(crate) const SECRET: &[u8] =
     b"sixty-four bytes that only the issuer and the gateway know: 0123";
 
-/// A file of the tests' data.
+/// Reads a file of the test data.
 pub(crate) fn data(name: &str) -> Vec<u8> {
     let path = format!("{}/tests/data/{name}", env!("CARGO_MANIFEST_DIR"));
     std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// Base64 as tokens have it.
+/// Encodes base64 as in tokens.
 pub(crate) fn encode(bytes: impl AsRef<[u8]>) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// A private key of the tests' data as PKCS #8.
+/// Reads a private key of the test data as PKCS #8.
 fn private_key(name: &str) -> Vec<u8> {
     let key = PrivatePkcs8KeyDer::from_pem_slice(&data(&format!("{name}.pem"))).unwrap();
     key.secret_pkcs8_der().to_vec()
@@ -95,7 +95,7 @@ fn sign_ecdsa(key: &str, algorithm: &'static EcdsaSigningAlgorithm, signed: &[u8
     ecdsa(key, algorithm).sign(&SystemRandom::new(), signed).unwrap().as_ref().to_vec()
 }
 
-/// The public half of a key as members of a JSON Web Key, without braces.
+/// Returns the public part of a key as members of a JSON Web Key, without braces.
 pub(crate) fn public_members(key: &str) -> String {
     let point = |curve: &str, point: &[u8]| {
         let (x, y) = point[1..].split_at(point.len() / 2);
@@ -124,7 +124,7 @@ pub(crate) fn public_members(key: &str) -> String {
     }
 }
 
-/// A token of these two texts.
+/// Creates a token of a header and claims, signed with a key.
 pub(crate) fn token(header: &str, claims: &str, key: &str, algorithm: &str) -> String {
     let signed = format!("{}.{}", encode(header), encode(claims));
     let signature = encode(sign(key, algorithm, signed.as_bytes()));

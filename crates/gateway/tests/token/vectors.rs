@@ -1,19 +1,19 @@
 //! Known tokens of RFC 7515 appendix A and RFC 8037 appendix A.
 //!
-//! None of them has an audience, and one has claims that are not JSON. Claims are looked at only after the
-//! signature, so these refusals say that the signature is right.
+//! None of them has an audience, and one has claims that are not JSON. Claims are checked only after the
+//! signature, so these refusals show that the signature is valid.
 
 use weir_gateway::token::{Algorithm, KeySource, TokenRefusal, TokenVerifier};
 
 use crate::file::TestFile;
 use crate::issuers::settings;
 
-/// Before the tokens end.
+/// A time before the tokens expire.
 const NOW: i64 = 1_300_000_000;
 
 const CLAIMS: &str = "eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ";
 
-/// Where it stands, the algorithm, the members of the key, the header, the payload, the signature.
+/// The section, the algorithm, the members of the key, the header, the payload and the signature.
 type Vector = (&'static str, Algorithm, &'static str, &'static str, &'static str, &'static str);
 
 const VECTORS: [Vector; 4] = [
@@ -64,7 +64,7 @@ async fn known_signatures_are_right_and_changed_ones_are_wrong() {
         };
         let token = format!("{header}.{payload}.{signature}");
         assert_eq!(verifier.verify(&token, NOW).await.err(), Some(expected), "{name}");
-        // The first character stands for six bits that all count.
+        // All six bits of the first character are significant.
         let other = if signature.starts_with('A') { "B" } else { "A" };
         let changed = format!("{header}.{payload}.{other}{}", &signature[1..]);
         let found = verifier.verify(&changed, NOW).await.err();

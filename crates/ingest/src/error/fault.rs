@@ -23,17 +23,17 @@ pub enum FaultKind {
 }
 
 impl Fault {
-    /// An error of the input of that name.
+    /// Creates an error about the named input.
     pub fn new(name: &str, error: ReadError) -> Self {
         Self { name: name.to_owned(), kind: FaultKind::Error(error) }
     }
 
-    /// A note on the input of that name.
+    /// Creates a note about the named input.
     pub fn note(name: &str, note: String) -> Self {
         Self { name: name.to_owned(), kind: FaultKind::Note(note) }
     }
 
-    /// The error, unless this is a note.
+    /// Returns the error, or `None` if this is a note.
     pub fn error(&self) -> Option<&ReadError> {
         match &self.kind {
             FaultKind::Error(error) => Some(error),

@@ -11,11 +11,11 @@ pub struct StreamError {
     pub packing: Option<&'static str>,
     /// The offset in the file or stream that was being unpacked, in bytes.
     pub at: u64,
-    /// What is wrong.
+    /// The problem.
     pub defect: StreamDefect,
 }
 
-/// What is wrong with a stream.
+/// A problem with a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StreamDefect {
     /// It ends too early.
@@ -28,7 +28,7 @@ pub enum StreamDefect {
 }
 
 impl StreamDefect {
-    /// The defect that an error of a read or a decoder stands for.
+    /// Returns the defect that an I/O error of a read or a decoder means.
     pub fn of(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::UnexpectedEof => Self::Truncated,
@@ -37,7 +37,7 @@ impl StreamDefect {
         }
     }
 
-    /// A clause about data of a packing, such as `the gzip data is cut short`.
+    /// Returns a clause with the name of the packing, such as `the gzip data is cut short`.
     pub fn clause(&self, packing: &str) -> String {
         match self {
             Self::Truncated => format!("the {packing} data is cut short"),
@@ -71,18 +71,18 @@ impl fmt::Display for StreamError {
 impl Error for StreamError {}
 
 impl StreamError {
-    /// The failure of a read at offset `at`.
+    /// Creates the error of a failed read at offset `at`.
     pub(crate) fn of_read(error: &io::Error, at: u64) -> Self {
         Self { packing: None, at, defect: StreamDefect::Damaged(error.to_string()) }
     }
 
-    /// An I/O error that carries this error through the layers above.
+    /// Wraps this error in an I/O error, so that it passes through the readers above.
     pub fn into_io_error(self) -> io::Error {
         io::Error::new(io::ErrorKind::InvalidData, self)
     }
 
-    /// The stream error that an I/O error carries.
-    pub(crate) fn carried_by(error: &io::Error) -> Option<&Self> {
+    /// Returns the stream error that an I/O error wraps, if it wraps one.
+    pub(crate) fn wrapped_in(error: &io::Error) -> Option<&Self> {
         error.get_ref().and_then(|inner| inner.downcast_ref())
     }
 }

@@ -12,54 +12,53 @@ use super::data_set::DataSet;
 use crate::progress::BlockCounts;
 use crate::queue::{Job, LateCompanions};
 
-/// Parses the blocks of one thread: each with the reader of its format, and the lines that do not
-/// match with those of its companions.
+/// Parses blocks on one thread. Each block is read with the reader of its format. Lines that do not
+/// match are tried with its companions: the other formats that occur in the same source.
 #[derive(Debug)]
 pub(super) struct BlockParser {
     data: Arc<DataSet>,
     limits: BlockLimits,
-    /// By index of the format in the data set.
+    /// Indexed by the format's index in the data set.
     readers: Vec<Option<BlockReader>>,
-    /// Parsers that find out which lines are in a format. A reader is made only for a format that
-    /// some line is in, because it adds columns to the data set.
+    /// The parsers that test which lines match a companion. A reader is created only once a line
+    /// matches, because a reader adds columns to the data set.
     companions: Vec<Companion>,
     detector: LineDetector,
 }
 
-/// A format of lines that are not in the format of their block.
+/// A further format of a source, for lines that do not match the format of their block.
 #[derive(Debug)]
 struct Companion {
     parser: LineParser,
-    /// The index of the format in the data set, once a line was read in it.
+    /// The index of the format in the data set; `None` until a line matches.
     index: Option<usize>,
 }
 
-/// What is left to do for a block when all blocks before it are finished.
+/// Work on a block that has to wait until all blocks before it are finished.
 #[derive(Debug)]
-pub(super) enum Rest {
-    /// Nothing.
-    Nothing,
-    /// To count lines that match no known format.
-    InVain(Arc<LateCompanions>, u64),
-    /// To read lines whose format depends on the blocks before, of a block that is kept for this.
-    Undecided(Box<(Job, ExaminedLines)>),
+pub(super) enum RemainingWork {
+    None,
+    /// Count lines that match no known format.
+    CountUnmatched(Arc<LateCompanions>, u64),
+    /// Read the lines whose format depends on earlier blocks. The block is kept for this.
+    ReadUndecided(Box<(Job, ExaminedLines)>),
 }
 
-/// Lines that are in none of the formats known so far.
+/// Lines that match none of the formats known so far.
 #[derive(Debug)]
 pub(super) struct ExaminedLines {
     lines: LeftLines,
-    /// The number of companions that they were tried with.
+    /// The number of companions that were tried on the lines.
     tried: usize,
-    /// The formats of the first of them.
+    /// The format detected for each examined line. Only the first lines are examined.
     found: Vec<Option<Arc<Format>>>,
-    /// Whether no companion can join that they were not tried with.
-    has_ended: bool,
+    /// Whether every companion was tried and no further one can join.
+    is_search_over: bool,
 }
 
-/// The most parsers of companions that are kept. Each source has its own companions if their times
-/// have no year.
-const COMPANIONS_MAX: usize = 64;
+/// The most companion parsers that are kept. Sources whose times lack a year have companions of
+/// their own, so the number of companions is unbounded.
+const COMPANION_PARSERS_MAX: usize = 64;
 
 /// The lines of a block in one format, after one of the steps of a [`BlockReader`].
 #[derive(Debug)]
@@ -88,27 +87,28 @@ impl BlockParser {
         self.readers.iter().flatten()
     }
 
-    /// Reads a block. The first part is in the block's own format; the others, if there are any,
-    /// are in the order of the companions. Returns the block if it is not needed any more.
-    pub(super) fn parse(&mut self, job: Job) -> (Vec<PartRead>, Rest, Option<Block>) {
+    /// Reads a block. The first part is in the block's own format; the others, if any, are in the
+    /// order of the companions. Returns the block unless the remaining work needs it.
+    pub(super) fn parse(&mut self, job: Job) -> (Vec<PartRead>, RemainingWork, Option<Block>) {
         let (mut parts, left) = self.read(&job);
         self.look_up(&mut parts);
         let Some(((left, tried), late)) = left.zip(job.late_companions.as_ref()) else {
-            return (parts, Rest::Nothing, Some(job.block));
+            return (parts, RemainingWork::None, Some(job.block));
         };
         let examined = self.examine(&job, late, (left, tried));
-        let Some(in_vain) = examined.in_vain() else {
-            return (parts, Rest::Undecided(Box::new((job, examined))), None);
+        let Some(unmatched_lines) = examined.unmatched_lines() else {
+            return (parts, RemainingWork::ReadUndecided(Box::new((job, examined))), None);
         };
         self.count_unparsed(&job, &mut parts, &examined.lines);
-        let rest = match in_vain {
-            0 => Rest::Nothing,
-            lines => Rest::InVain(late.clone(), lines),
+        let remaining = match unmatched_lines {
+            0 => RemainingWork::None,
+            lines => RemainingWork::CountUnmatched(late.clone(), lines),
         };
-        (parts, rest, Some(job.block))
+        (parts, remaining, Some(job.block))
     }
 
-    /// Done outside the ordered part, so that little remains to be done there.
+    /// Looks up the ids of known values. This runs in parallel, so that little work remains for the
+    /// ordered step.
     fn look_up(&mut self, parts: &mut [PartRead]) {
         let _call = mark!("BlockParser::look_up").enter();
         let values = self.data.values();
@@ -119,8 +119,8 @@ impl BlockParser {
         }
     }
 
-    /// Reads a block in its own format and the companions that are known so far. Returns the lines
-    /// in none of them, if there are any, with the number of these companions.
+    /// Reads a block in its own format and the companions that are known so far. If lines match
+    /// none of them, returns those with the number of companions that were tried.
     fn read(&mut self, job: &Job) -> (Vec<PartRead>, Option<(LeftLines, usize)>) {
         let _call = mark!("BlockParser::read").enter();
         let Job { block, source_index: source, .. } = job;
@@ -147,14 +147,14 @@ impl BlockParser {
         (parts, Some((left, companions.len())).filter(|(left, _)| !left.is_empty()))
     }
 
-    /// Reads lines of a block that are in a companion.
+    /// Reads the lines of a block that match a companion.
     fn read_left(&mut self, job: &Job, format: &Arc<Format>, lines: &LeftLines) -> PartRead {
         let index = self.companion_index(format);
         let read = self.reader(index, format).read_left(&job.block, job.source_index, lines);
         Part::new(format, index, read)
     }
 
-    /// Counts lines of a block that are in no format, with samples.
+    /// Counts the lines of a block that match no format, and keeps samples of them.
     fn count_unparsed(&mut self, job: &Job, parts: &mut [PartRead], left: &LeftLines) {
         let reader = self.reader(job.format_index, &job.format);
         if let Some(own) = parts.first_mut() {
@@ -162,7 +162,7 @@ impl BlockParser {
         }
     }
 
-    /// Looks for formats of the lines that are left, as far as this does not need the order of the
+    /// Detects the formats of the remaining lines, as far as that does not depend on earlier
     /// blocks.
     fn examine(
         &mut self,
@@ -178,32 +178,36 @@ impl BlockParser {
         let examined = lines.lines(&job.block).take(examined_max as usize);
         let found = examined.map(|line| self.detector.detect(line.bytes)).collect();
         // The last companion may have joined since the lines were tried.
-        let has_ended = examined_max == 0 && known == tried;
-        ExaminedLines { lines, tried, found, has_ended }
+        let is_search_over = examined_max == 0 && known == tried;
+        ExaminedLines { lines, tried, found, is_search_over }
     }
 
-    /// Does the rest of a block when all blocks before it are finished: further companions of its
-    /// source may have joined, and others may join among its lines. Returns the block if it was
+    /// Does the remaining work on a block after all blocks before it. Companions may have joined
+    /// its source since, and others may join because of its lines. Returns the block if it was
     /// kept.
-    pub(super) fn finish(&mut self, rest: Rest, parts: &mut Vec<PartRead>) -> Option<Block> {
-        match rest {
-            Rest::Nothing => None,
-            Rest::InVain(late, lines) => {
+    pub(super) fn finish(
+        &mut self,
+        remaining: RemainingWork,
+        parts: &mut Vec<PartRead>,
+    ) -> Option<Block> {
+        match remaining {
+            RemainingWork::None => None,
+            RemainingWork::CountUnmatched(late, lines) => {
                 late.lock().count_in_vain(lines);
                 None
             }
-            Rest::Undecided(undecided) => {
+            RemainingWork::ReadUndecided(undecided) => {
                 let (job, examined) = *undecided;
                 let read_from = parts.len();
-                self.decide(&job, examined, parts);
+                self.read_undecided(&job, examined, parts);
                 self.look_up(&mut parts[read_from..]);
                 Some(job.block)
             }
         }
     }
 
-    /// Reads the lines whose format depends on the blocks before.
-    fn decide(&mut self, job: &Job, examined: ExaminedLines, parts: &mut Vec<PartRead>) {
+    /// Reads the lines whose format depends on earlier blocks.
+    fn read_undecided(&mut self, job: &Job, examined: ExaminedLines, parts: &mut Vec<PartRead>) {
         let Some(late) = &job.late_companions else { return };
         let ExaminedLines { mut lines, tried, found, .. } = examined;
         let (own, first) = (&job.format, &job.companions);
@@ -231,7 +235,7 @@ impl BlockParser {
         self.count_unparsed(job, parts, &lines);
     }
 
-    /// Takes the counts of a block from its parts.
+    /// Sums the counts of a block's parts, and takes their samples.
     pub(super) fn counts(parts: &mut [PartRead]) -> BlockCounts {
         let mut counts = BlockCounts::default();
         for Part { format, value: read, .. } in parts {
@@ -279,11 +283,11 @@ impl BlockParser {
         reader
     }
 
-    /// The parser of a companion.
+    /// Returns the parser of a companion, which is created if it is new.
     fn companion(&mut self, format: &Arc<Format>) -> &mut Companion {
         let is_same = |one: &Companion| Arc::ptr_eq(one.parser.format(), format);
         let index = self.companions.iter().position(is_same).unwrap_or_else(|| {
-            if self.companions.len() == COMPANIONS_MAX {
+            if self.companions.len() == COMPANION_PARSERS_MAX {
                 self.companions.clear();
             }
             self.companions
@@ -293,7 +297,7 @@ impl BlockParser {
         &mut self.companions[index]
     }
 
-    /// The index of a companion in the data set, to which it is added if it is new.
+    /// Returns the index of a companion in the data set, and adds it if it is new.
     fn companion_index(&mut self, format: &Arc<Format>) -> usize {
         let data = self.data.clone();
         *self.companion(format).index.get_or_insert_with(|| data.add_format(format))
@@ -307,11 +311,11 @@ impl<T> Part<T> {
 }
 
 impl ExaminedLines {
-    /// The number of lines that were examined in vain, if no line can be in any format. `None` if
-    /// that depends on the blocks before.
-    fn in_vain(&self) -> Option<u64> {
-        let is_in_vain =
+    /// Returns the number of examined lines if no line can match any format; `None` if that depends
+    /// on earlier blocks.
+    fn unmatched_lines(&self) -> Option<u64> {
+        let is_unmatched =
             self.found.len() == self.lines.len() && self.found.iter().all(Option::is_none);
-        (self.has_ended || is_in_vain).then_some(self.found.len() as u64)
+        (self.is_search_over || is_unmatched).then_some(self.found.len() as u64)
     }
 }

@@ -15,20 +15,21 @@ use super::subscribers::{OrderedSegments, Subscribers};
 use super::total_memory::{CountedMemory, TotalMemory};
 use crate::progress::{SourceProgress, SourceSnapshot};
 
-/// The lines parsed so far. The parsers add to it, and any thread may query it.
+/// The parsed lines of all sources. The parsers add to it, and any thread may query it.
 ///
 /// Locks are taken in the order of the fields: `reorder` first, `values` last.
 pub struct DataSet {
     retention: Retention,
     memory_bytes_max: usize,
-    /// Blocks that were parsed before their turn. Blocks are appended while this is locked.
+    /// Blocks that were parsed before their turn. Blocks are appended only while this is locked.
     reorder: Mutex<ReorderBuffer>,
     policy: Arc<dyn RetentionPolicy>,
     subscribers: Arc<Subscribers>,
     sources: RwLock<Vec<Arc<SourceProgress>>>,
     formats: RwLock<Vec<Arc<Format>>>,
     values: Arc<RwLock<Values>>,
-    /// Whether the first record with a time was removed and there is no other yet.
+    /// Whether the record that determined the zone offset was removed, and no other record with a
+    /// time has been read.
     lacks_offset: AtomicBool,
     /// Blocks appended so far.
     blocks: AtomicU64,
@@ -38,7 +39,7 @@ pub struct DataSet {
 }
 
 impl DataSet {
-    /// An empty data set, which takes at most `memory_bytes_max` bytes. If all segments are
+    /// Creates an empty data set that takes at most `memory_bytes_max` bytes. If all segments are
     /// kept, half is for the distinct values. `columns` names extra fields of a question, which
     /// then exist before a format with them is found.
     pub fn new(retention: Retention, memory_bytes_max: usize, columns: &[String]) -> Arc<Self> {
@@ -49,7 +50,7 @@ impl DataSet {
         Self::with_clock(retention, memory_bytes_max, columns, Box::new(now))
     }
 
-    /// The same as [`Self::new`], on a machine with this clock.
+    /// [`Self::new`] with another clock of the machine.
     pub fn with_clock(
         retention: Retention,
         memory_bytes_max: usize,
@@ -86,17 +87,17 @@ impl DataSet {
         self.values.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What happens to the segments.
+    /// Which segments are kept.
     pub fn retention(&self) -> Retention {
         self.retention
     }
 
-    /// The segments that are kept and all sources at one moment: the counts of the sources are
-    /// those of the blocks up to the last segment.
+    /// Returns a consistent snapshot of the kept segments and all sources: the counts of the
+    /// sources cover exactly the blocks up to the last segment.
     pub fn snapshot(&self) -> Snapshot<SourceSnapshot> {
         let _reorder = self.reorder.lock().unwrap_or_else(PoisonError::into_inner);
-        // Before the segments: if ids are reused between the two, the epoch is too old, which
-        // can be noticed later.
+        // The epoch is read before the segments. If ids are reused between the two, it is too old,
+        // which readers detect.
         let epoch = self.values().reuses();
         let (segments, departed) = self.policy.segments();
         let all = self.all_sources();
@@ -116,7 +117,7 @@ impl DataSet {
         self.subscribers.add(capacity)
     }
 
-    /// Ends the consumers after the segments that wait for them, when all blocks are parsed.
+    /// Ends the consumers when all blocks are parsed, after the segments that wait for them.
     pub(super) fn finish_subscribers(&self) {
         self.subscribers.finish();
     }
@@ -134,12 +135,12 @@ impl DataSet {
         sources.get(number as usize).filter(|source| !source.is_removed()).cloned()
     }
 
-    /// Removes a source with all of its records and lines: from now on every answer is that of a
-    /// data set that never had it. Returns whether there was such a source.
+    /// Removes a source with all of its records and lines. From then on every answer is as if the
+    /// source had never been read. Returns whether it existed.
     ///
     /// A source that is being read is cancelled. The memory of its records becomes free; that of
-    /// its distinct values only if the window of a feed moves on. What the memory limit or the
-    /// window had already excluded of other sources does not return.
+    /// its distinct values only if the window of a feed moves on. Records of other sources that the
+    /// memory limit or the window had already excluded do not return.
     pub fn remove_source(&self, number: u32) -> bool {
         // No block is appended meanwhile, so no record of the source can follow.
         let _reorder = self.reorder.lock().unwrap_or_else(PoisonError::into_inner);
@@ -151,13 +152,13 @@ impl DataSet {
         let offset_s = first.map(|(_, offset_s)| offset_s);
         self.lacks_offset.store(offset_s.is_none(), Ordering::Relaxed);
         self.values_mut().replace_first_offset_s(offset_s);
-        self.state_memory();
+        self.report_memory();
         self.touch();
         true
     }
 
-    /// States to the total what the data set takes now.
-    fn state_memory(&self) {
+    /// Reports the memory of the data set to the total of [`Self::count_in`].
+    fn report_memory(&self) {
         if let Some(counted) = self.counted.get() {
             counted.set(self.memory_bytes());
         }
@@ -190,25 +191,35 @@ impl DataSet {
         self.memory_bytes_max
     }
 
-    /// Whether no more can be kept, so that sources have to stop.
+    /// Whether the memory is full, so that sources have to stop.
     pub fn is_full(&self) -> bool {
         self.policy.is_full()
     }
 
-    /// Counts the data set in a total from now on, besides its own limit. Only the first call counts.
+    /// Adds the memory of the data set to a shared total from now on. Its own limit still applies.
+    /// Only the first call has an effect.
     pub fn count_in(&self, total: &TotalMemory) {
         self.counted.get_or_init(|| CountedMemory::new(total.clone())).set(self.memory_bytes());
     }
 
-    /// Adds what is read from now on to totals as well. Only the first call counts.
+    /// Adds the counts of all further blocks to shared totals. Only the first call has an effect.
     pub fn add_reads_to(&self, totals: &ReadTotals) {
         self.totals.get_or_init(|| totals.clone());
     }
 
-    /// Whether the sources have to stop because the total of [`Self::count_in`] is reached.
-    pub fn is_stopped_by_total(&self) -> bool {
-        let is_full = || self.counted.get().is_some_and(|counted| counted.total().is_full());
-        !matches!(self.retention, Retention::Window { .. }) && is_full()
+    /// Takes the data set out of the total of [`Self::count_in`], because it is being dropped: its
+    /// memory is freed as soon as its threads have noticed.
+    pub fn leave_total(&self) {
+        if let Some(counted) = self.counted.get() {
+            counted.leave();
+        }
+    }
+
+    /// Whether the sources may go on as far as the total of [`Self::count_in`] is concerned. Drops
+    /// other data sets that may go if it is reached.
+    pub(super) fn has_room_in_total(&self) -> bool {
+        let has_room = || self.counted.get().is_none_or(|counted| counted.total().has_room());
+        matches!(self.retention, Retention::Window { .. }) || has_room()
     }
 
     /// A number that grows whenever something here changes.
@@ -274,8 +285,8 @@ impl DataSet {
             self.append_next(block);
         }
         self.subscribers.set_reordered(reorder.len());
-        // While the lock is held, so that a state before this one does not replace it.
-        self.state_memory();
+        // Reported under the lock, so that an older amount never overwrites a newer one.
+        self.report_memory();
         drop(reorder);
         self.touch();
     }
@@ -301,25 +312,25 @@ impl DataSet {
                     self.policy.append(segment, is_live, &self.subscribers);
                 }
             }
-            None => source.drop_rest(),
+            None => source.note_gap(),
         }
-        source.parsed_to(offset_end);
+        source.set_parsed(offset_end);
     }
 
-    /// Whether no more should be parsed for the moment.
-    pub(super) fn is_pressed(&self) -> bool {
-        self.policy.is_pressed() || self.subscribers.is_pressed()
+    /// Whether the parsers should pause.
+    pub(super) fn must_pause(&self) -> bool {
+        self.policy.must_pause() || self.subscribers.must_pause()
     }
 
-    /// Waits while no more should be parsed. A thread that has parsed a block which is not
-    /// appended must not wait.
+    /// Waits while the parsers should pause. A thread must not wait while it holds a parsed block
+    /// that is not appended.
     pub(super) fn wait_for_room(&self) {
         self.policy.wait_for_room();
         self.subscribers.wait_for_room();
     }
 }
 
-/// The zone offset of the first record with a time among the segments of a block, in seconds.
+/// Returns the zone offset, in seconds, of the first record with a time in the segments of a block.
 fn first_offset_s(segments: &[PendingSegment]) -> Option<i32> {
     let first = segments.iter().filter_map(|segment| segment.segment().first_timed_record());
     first.min().map(|(_, offset_s)| offset_s)

@@ -138,17 +138,18 @@ impl Pipeline {
         }
     }
 
-    /// The memory of the blocks that wait or are being parsed, and the most that it may be, in bytes.
+    /// Returns the memory of the blocks that wait or are being parsed, and its limit, in bytes.
     pub fn queue_bytes(&self) -> (usize, usize) {
         self.queue.bytes()
     }
 
-    /// Where the time of its threads went so far. Work counts when a block is done, a wait from its beginning.
+    /// Returns how the threads have spent their time so far. Work counts when its block is done, a
+    /// wait from its beginning.
     pub fn stage_times(&self) -> StageTimes {
         self.clock.times()
     }
 
-    /// The number of its threads.
+    /// Returns the number of parser threads.
     pub fn threads(&self) -> usize {
         self.workers.len()
     }
@@ -191,7 +192,7 @@ impl Pipeline {
         RecordWriter::new(layout, submitter)
     }
 
-    /// Ends everything at once, even if the pipeline is shared: its sources must stop, and blocks
+    /// Stops everything at once, even if the pipeline is shared: its sources must stop, and blocks
     /// that wait to be parsed are dropped.
     pub fn cancel(&self) {
         self.queue.abort();
@@ -205,7 +206,7 @@ impl Destination for DataSet {
     }
 
     fn is_full(&self) -> bool {
-        Self::is_full(self) || self.is_stopped_by_total()
+        Self::is_full(self) || !self.has_room_in_total()
     }
 
     fn notify(&self) {
@@ -226,14 +227,14 @@ impl Drop for Pipeline {
 /// A fold over the segments that a pipeline reads: one part for each thread.
 #[derive(Debug)]
 pub struct PipelineFold<F> {
-    /// Those of the threads that have ended their work.
+    /// The parts of the threads that have finished.
     parts: Arc<Mutex<Vec<F>>>,
     workers: usize,
 }
 
 impl<F: Fold> PipelineFold<F> {
-    /// The fold over all segments, after [`Pipeline::finish`]. `None` if a thread failed or is
-    /// still at work, and if no thread could be started: the fold of the others would be wrong.
+    /// Returns the fold over all segments, after [`Pipeline::finish`]. `None` if a thread failed,
+    /// is still working, or could not be started: the fold of the others would be incomplete.
     pub fn merged(self) -> Option<F> {
         let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
         if parts.len() != self.workers {

@@ -1,4 +1,4 @@
-//! What several data sets have read together.
+//! Read counts, summed over several data sets.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,8 +7,8 @@ use weir_core::ReadCounts;
 
 use crate::progress::BlockCounts;
 
-/// The sums of what data sets have read. Clones share them. They never shrink, also when a source or a data
-/// set leaves.
+/// Read counts, summed over data sets. Clones share the sums. They never decrease, even if a source
+/// or a data set is removed.
 #[derive(Debug, Clone, Default)]
 pub struct ReadTotals(Arc<Totals>);
 
@@ -22,7 +22,7 @@ struct Totals {
 }
 
 impl ReadTotals {
-    /// The sums so far.
+    /// Returns the sums so far.
     pub fn read_counts(&self) -> ReadCounts {
         let Totals { bytes, lines, records, unparsed_lines, too_long_lines } = &*self.0;
         let load = |number: &AtomicU64| number.load(Ordering::Relaxed);
@@ -35,7 +35,7 @@ impl ReadTotals {
         }
     }
 
-    /// Adds a block.
+    /// Adds the counts of a block.
     pub(super) fn add(&self, bytes: u64, block: &BlockCounts) {
         for (sum, number) in [
             (&self.0.bytes, bytes),

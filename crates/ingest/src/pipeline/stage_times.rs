@@ -1,11 +1,11 @@
-//! Where the time of parsers goes.
+//! How the parser threads spend their time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The time of the parser threads of a pipeline so far, of all of them together. It is taken for each block
-/// and each wait, never for a line.
+/// The time that the parser threads of a pipeline have spent so far, summed over all threads. It is
+/// measured per block and per wait, never per line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StageTimes {
     /// Reading files that the parsers read themselves, and cutting their blocks.
@@ -16,11 +16,11 @@ pub struct StageTimes {
     pub append: Duration,
     /// Waiting for blocks to parse.
     pub wait_for_blocks: Duration,
-    /// Waiting for the turn of a block, or for those who read the data set.
+    /// Waiting for the turn of a block, for an eviction, or for consumers of the data set.
     pub wait_to_append: Duration,
 }
 
-/// What a parser does.
+/// An activity of a parser thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
     Read,
@@ -30,7 +30,7 @@ pub(crate) enum Stage {
     WaitToAppend,
 }
 
-/// The same times, for concurrent updates.
+/// Collects [`StageTimes`] from concurrent threads.
 #[derive(Debug)]
 pub(crate) struct StageClock {
     origin: Instant,
@@ -41,15 +41,16 @@ pub(crate) struct StageClock {
     wait_to_append: Mutex<Waits>,
 }
 
-/// The waits of one kind, of all threads. Those in progress count too: one may take for ever.
+/// The waits of one kind, over all threads. Waits in progress count too, because one may last
+/// forever.
 #[derive(Debug, Default)]
 struct Waits {
-    /// The time of those that have ended.
+    /// The total time of the waits that have ended.
     ended: Duration,
-    /// How many are in progress.
+    /// The number of waits in progress.
     open: u32,
-    /// The sum of the times at which these began, each since the origin of the clock.
-    begun: Duration,
+    /// The sum of the start times of the waits in progress, each since the origin of the clock.
+    starts_sum: Duration,
 }
 
 impl Default for StageClock {
@@ -66,16 +67,17 @@ impl Default for StageClock {
 }
 
 impl StageClock {
-    /// A wait begins, which [`Self::add`] ends with the same time.
+    /// Begins a wait at `now`. [`Self::add`] with the same stage and time ends it.
     pub(crate) fn begin_wait(&self, stage: Stage, now: Instant) {
         if let Some(waits) = self.waits(stage) {
             let mut waits = waits.lock().unwrap_or_else(PoisonError::into_inner);
             waits.open += 1;
-            waits.begun += now.saturating_duration_since(self.origin);
+            waits.starts_sum += now.saturating_duration_since(self.origin);
         }
     }
 
-    /// Adds the time since `begun`. Returns the present, with which the next stage begins.
+    /// Adds the time since `begun` to a stage. Returns the current time, at which the next stage
+    /// begins.
     pub(crate) fn add(&self, stage: Stage, begun: Instant) -> Instant {
         let now = Instant::now();
         let time = now - begun;
@@ -96,7 +98,8 @@ impl StageClock {
         if let Some(waits) = self.waits(stage) {
             let mut waits = waits.lock().unwrap_or_else(PoisonError::into_inner);
             waits.open = waits.open.saturating_sub(1);
-            waits.begun = waits.begun.saturating_sub(begun.saturating_duration_since(self.origin));
+            waits.starts_sum =
+                waits.starts_sum.saturating_sub(begun.saturating_duration_since(self.origin));
             waits.ended += time;
         }
     }
@@ -113,9 +116,9 @@ impl StageClock {
         let time = |ns: &AtomicU64| Duration::from_nanos(ns.load(Ordering::Relaxed));
         let waited = |waits: &Mutex<Waits>| {
             let waits = waits.lock().unwrap_or_else(PoisonError::into_inner);
-            // Taken here: a wait that has begun since would be longer than none.
+            // Read under the lock: a wait that began after this time would have a negative length.
             let now = self.origin.elapsed();
-            waits.ended + (now * waits.open).saturating_sub(waits.begun)
+            waits.ended + (now * waits.open).saturating_sub(waits.starts_sum)
         };
         StageTimes {
             read: time(&self.read_ns),
@@ -152,7 +155,7 @@ mod tests {
         clock.add(Stage::WaitForBlocks, begun);
         let ended = waited();
         assert!(ended >= both, "{ended:?} {both:?}");
-        assert_eq!(waited(), ended, "nobody waits any more");
+        assert_eq!(waited(), ended, "no thread waits any more");
         assert_eq!(clock.times().wait_to_append, Duration::ZERO);
     }
 }

@@ -9,13 +9,13 @@ use weir_core::Segment;
 /// The segments of a data set in the order of the log, from the moment of
 /// [`DataSet::subscribe`](super::DataSet::subscribe) on.
 ///
-/// The iterator blocks until the next segment is there, and ends with the pipeline. While more
-/// segments than its capacity wait here, the parsers pause: a consumer that is slow slows the
-/// sources. Blocks that were parsed before they pause are still delivered, so that a few more
-/// segments for each parser may wait. Dropping it lets the pipeline continue without it.
+/// The iterator blocks until the next segment arrives, and ends with the pipeline. If more segments
+/// than its capacity wait here, the parsers pause, so a slow consumer slows the sources. Blocks
+/// that are already parsed are still delivered, so a few more segments per parser may wait.
+/// Dropping the iterator lets the pipeline continue without it.
 ///
 /// Values of segments that wait here are not evicted, so in a window the capacity should be small
-/// compared to the memory: when that is full of values, new ones fall into the remainder.
+/// compared to the memory. If values fill the memory, new ones are only counted in the remainder.
 ///
 /// The ids of a segment stand for the same values until the next ones are taken. Code that
 /// caches names of ids has to refresh them when [`Values::reuses`](weir_core::Values::reuses)
@@ -38,9 +38,9 @@ struct SegmentQueue {
 #[derive(Debug, Default)]
 struct QueueState {
     pending: VecDeque<Arc<Segment>>,
-    /// The segments at which the consumer works.
+    /// The segments that the consumer is processing.
     taken: Vec<Arc<Segment>>,
-    /// Blocks that are parsed but wait for the one before them, and come together with it.
+    /// Parsed blocks that wait for the one before them. They will arrive together with it.
     reordered: usize,
     is_over: bool,
 }
@@ -49,7 +49,7 @@ struct QueueState {
 #[derive(Debug, Default)]
 pub(super) struct Subscribers {
     queues: Mutex<Vec<Arc<SegmentQueue>>>,
-    /// Number of queues, so that a data set without consumers takes no lock for them.
+    /// The number of queues. A data set without consumers reads only this, and takes no lock.
     count: AtomicUsize,
 }
 
@@ -77,7 +77,7 @@ impl Subscribers {
         }
     }
 
-    /// Sets the number of blocks that are parsed but wait for the one before them.
+    /// Sets the number of parsed blocks that wait for the one before them.
     pub(super) fn set_reordered(&self, blocks: usize) {
         for queue in self.queues() {
             queue.lock().reordered = blocks;
@@ -93,13 +93,13 @@ impl Subscribers {
         }
     }
 
-    /// Whether a consumer has more segments to see than its capacity.
-    pub(super) fn is_pressed(&self) -> bool {
+    /// Whether a consumer has more segments to process than its capacity.
+    pub(super) fn must_pause(&self) -> bool {
         self.queues().iter().any(|queue| queue.is_full(&queue.lock()))
     }
 
-    /// Waits until all consumers have room. A thread that has parsed a block which is not
-    /// appended must not wait: another one may need that block to come first.
+    /// Waits until all consumers have room. A thread must not wait while it holds a parsed block
+    /// that is not appended, because another thread may need that block to come first.
     pub(super) fn wait_for_room(&self) {
         for queue in self.queues() {
             let is_full = |state: &mut QueueState| queue.is_full(state);
@@ -149,13 +149,13 @@ impl SegmentQueue {
 }
 
 impl OrderedSegments {
-    /// Waits for the next segment, and takes it and those that follow it and are there already, at most
-    /// `max`, but at least one. Returns none at the end of the pipeline.
+    /// Waits for the next segment. Returns it with those that are already queued after it, at most
+    /// `max` in all and at least one. The result is empty only at the end of the pipeline.
     ///
-    /// The ids of all of them stand for the same values until the next call.
+    /// The ids of these segments stand for the same values until the next call.
     pub fn next_some(&mut self, max: usize) -> Vec<Arc<Segment>> {
         let mut state = self.queue.lock();
-        // The segments before are finished, whether or not there is another one.
+        // The consumer has finished the previous segments, even if no other one follows.
         state.taken.clear();
         let is_waiting = |state: &mut QueueState| !state.is_over && state.pending.is_empty();
         let state = self.queue.arrival.wait_while(state, is_waiting);

@@ -1,29 +1,45 @@
 //! The memory of several data sets together.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// A limit on the memory that several data sets take together. Clones share it.
 ///
-/// A data set is counted from [`DataSet::count_in`](super::DataSet::count_in) until it is dropped, with
-/// what it took after the last block that was appended. At the limit its sources stop with
-/// [`StopReason::MemoryFull`](crate::StopReason::MemoryFull), unless it keeps a window: the oldest
-/// records of a window leave, and stopping a live feed would lose its newest. Blocks that were being
-/// parsed when the limit was reached are appended beyond it, so each data set may exceed it by
-/// [`PipelineOptions::queue_bytes_max`](super::PipelineOptions::queue_bytes_max).
+/// A data set is counted from [`DataSet::count_in`](super::DataSet::count_in) until it is dropped,
+/// with the memory that it took after its last appended block. At the limit
+/// [another data set may be dropped](Self::make_room_with). Otherwise the sources stop with
+/// [`StopReason::MemoryFull`](crate::StopReason::MemoryFull), unless their data set keeps a window:
+/// the oldest records of a window expire, and stopping a live feed would lose its newest. Blocks
+/// that were being parsed when the limit was reached are appended beyond it, so each data set may
+/// exceed it by [`PipelineOptions::queue_bytes_max`](super::PipelineOptions::queue_bytes_max).
 #[derive(Debug, Clone)]
 pub struct TotalMemory(Arc<Total>);
 
-#[derive(Debug)]
 struct Total {
     bytes: AtomicUsize,
     bytes_max: usize,
+    room_maker: OnceLock<RoomMaker>,
+}
+
+/// Drops a data set that may go. Returns false if there is none.
+type RoomMaker = Box<dyn Fn() -> bool + Send + Sync>;
+
+impl fmt::Debug for Total {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Total")
+            .field("bytes", &self.bytes)
+            .field("bytes_max", &self.bytes_max)
+            .finish_non_exhaustive()
+    }
 }
 
 impl TotalMemory {
     /// A limit of `bytes_max` bytes, with nothing counted yet.
     pub fn new(bytes_max: usize) -> Self {
-        Self(Arc::new(Total { bytes: AtomicUsize::new(0), bytes_max }))
+        let (bytes, room_maker) = (AtomicUsize::new(0), OnceLock::new());
+        Self(Arc::new(Total { bytes, bytes_max, room_maker }))
     }
 
     /// The memory that the data sets take, in bytes.
@@ -45,29 +61,58 @@ impl TotalMemory {
     pub fn is_full(&self) -> bool {
         self.free_bytes() == 0
     }
+
+    /// Sets the function that is called when a source is about to stop because nothing is left. It
+    /// drops a data set that may go, with [`DataSet::leave_total`](super::DataSet::leave_total),
+    /// and returns false if there is none. Only the first function counts.
+    pub fn make_room_with(&self, room_maker: impl Fn() -> bool + Send + Sync + 'static) {
+        let _is_first = self.0.room_maker.set(Box::new(room_maker));
+    }
+
+    /// Whether something is left, after data sets that may go were dropped as far as needed.
+    pub(super) fn has_room(&self) -> bool {
+        let make_room = || self.0.room_maker.get().is_some_and(|make_room| make_room());
+        while self.is_full() {
+            if !make_room() {
+                return false;
+            }
+        }
+        true
+    }
 }
 
-/// The part of one data set in a total.
+/// The share of one data set in a total.
 #[derive(Debug)]
 pub(super) struct CountedMemory {
     total: TotalMemory,
     bytes: AtomicUsize,
+    /// Whether the data set is being dropped, so that its memory does not count any more.
+    has_left: AtomicBool,
 }
 
 impl CountedMemory {
     pub(super) fn new(total: TotalMemory) -> Self {
-        Self { total, bytes: AtomicUsize::new(0) }
+        Self { total, bytes: AtomicUsize::new(0), has_left: AtomicBool::new(false) }
     }
 
     pub(super) fn total(&self) -> &TotalMemory {
         &self.total
     }
 
-    /// States what the data set takes now.
+    /// Sets the memory that the data set takes now.
     pub(super) fn set(&self, bytes: usize) {
+        let bytes = if self.has_left.load(Ordering::SeqCst) { 0 } else { bytes };
         let before = self.bytes.swap(bytes, Ordering::Relaxed);
-        // Wraps around for a difference below zero, and so does the sum.
+        // A negative difference wraps around, and so does the sum, so the total is right.
         self.total.0.bytes.fetch_add(bytes.wrapping_sub(before), Ordering::Relaxed);
+    }
+}
+
+impl CountedMemory {
+    /// Counts nothing from now on.
+    pub(super) fn leave(&self) {
+        self.has_left.store(true, Ordering::SeqCst);
+        self.set(0);
     }
 }
 
@@ -79,10 +124,12 @@ impl Drop for CountedMemory {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex};
+
     use super::{CountedMemory, TotalMemory};
 
     #[test]
-    fn the_total_is_the_sum_of_what_is_there() {
+    fn the_total_is_the_sum_of_the_shares() {
         let total = TotalMemory::new(100);
         let (first, second) =
             (CountedMemory::new(total.clone()), CountedMemory::new(total.clone()));
@@ -95,6 +142,32 @@ mod tests {
         drop(first);
         assert_eq!(total.bytes(), 30);
         drop(second);
+        assert_eq!(total.bytes(), 0);
+    }
+
+    #[test]
+    fn data_sets_leave_until_there_is_room() {
+        let total = TotalMemory::new(100);
+        let sets = [60, 0, 70].map(|bytes| {
+            let counted = CountedMemory::new(total.clone());
+            counted.set(bytes);
+            Arc::new(counted)
+        });
+        assert!(!total.has_room(), "nothing makes room");
+        let leaving = Mutex::new(sets.to_vec());
+        total.make_room_with(move || {
+            let next = leaving.lock().unwrap().pop();
+            next.is_some_and(|set| {
+                set.leave();
+                true
+            })
+        });
+        assert!(total.has_room());
+        assert_eq!(total.bytes(), 60, "the last one was enough");
+        sets[2].set(10);
+        sets[0].set(100);
+        assert_eq!(total.bytes(), 100, "one that has left does not count again");
+        assert!(total.has_room());
         assert_eq!(total.bytes(), 0);
     }
 }

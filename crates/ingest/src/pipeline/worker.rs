@@ -7,7 +7,7 @@ use std::time::Instant;
 use weir_core::{Block, BlockLimits, BlockReader, Fold};
 use weir_observe::mark;
 
-use super::block_parser::{BlockParser, PartRead, Rest};
+use super::block_parser::{BlockParser, PartRead, RemainingWork};
 use super::data_set::DataSet;
 use super::reorder::ParsedBlock;
 use super::stage_times::{Stage, StageClock};
@@ -39,9 +39,9 @@ struct PendingBlock {
     source: Arc<SourceProgress>,
     offset_end: u64,
     is_live: bool,
-    /// A part for each format of its lines, and what is left to do; `None` if the source was
+    /// A part for each format of its lines, and the remaining work; `None` if the source was
     /// cancelled before its block was parsed.
-    parts: Option<(Vec<PartRead>, Rest)>,
+    parts: Option<(Vec<PartRead>, RemainingWork)>,
 }
 
 impl Worker {
@@ -92,16 +92,16 @@ impl Worker {
         }
     }
 
-    /// Whether the worker must append a block before it parses another. A large reader can only
-    /// shrink when none of its blocks wait, which might otherwise never happen.
+    /// Whether the worker must append a block before it parses another. A large reader can shrink
+    /// only while none of its blocks wait, and otherwise that might never happen.
     fn must_append(&self) -> bool {
         let is_large = || self.parser.readers().any(BlockReader::is_large);
         self.parsed.len() >= PARSED_MAX
-            || (!self.parsed.is_empty() && (is_large() || self.data.is_pressed()))
+            || (!self.parsed.is_empty() && (is_large() || self.data.must_pause()))
     }
 
-    /// Pulls a block from a source and parses it, always in the same buffer. Returns the end of the time that
-    /// began at `begun`.
+    /// Pulls a block from a source and parses it, always in the same buffer. The work began at
+    /// `begun`. Returns when it ended.
     fn pull(&mut self, mut source: Box<dyn PullSource>, begun: Instant) -> Instant {
         let jobs = {
             let _call = mark!("PullSource::pull").enter();
@@ -124,8 +124,8 @@ impl Worker {
         let (parts, block) = match source.is_cancelled() {
             true => (None, Some(job.block)),
             false => {
-                let (parts, rest, block) = self.parser.parse(job);
-                (Some((parts, rest)), block)
+                let (parts, remaining, block) = self.parser.parse(job);
+                (Some((parts, remaining)), block)
             }
         };
         self.parsed.push_back(PendingBlock { ticket: number, source, offset_end, is_live, parts });
@@ -137,14 +137,14 @@ impl Worker {
         let _call = mark!("Worker::take_turn").enter();
         let Some(parsed) = self.parsed.pop_front() else { return };
         let PendingBlock { ticket, source, offset_end, is_live, parts } = parsed;
-        let Some((mut parts, rest)) = parts else {
+        let Some((mut parts, remaining)) = parts else {
             self.queue.end_turn();
             let counts = BlockCounts::default();
             let block = ParsedBlock { source, offset_end, counts, is_live, segments: None };
             self.data.append(ticket, block);
             return;
         };
-        if let Some(block) = self.parser.finish(rest, &mut parts) {
+        if let Some(block) = self.parser.finish(remaining, &mut parts) {
             self.queue.release(block.memory_bytes(), Some(block.into_buffer()));
         }
         let counts = BlockParser::counts(&mut parts);

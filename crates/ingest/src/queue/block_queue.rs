@@ -13,9 +13,9 @@ use crate::error::StopReason;
 /// appended in their order. It has one lock, which is taken a few times per block.
 pub(crate) struct BlockQueue {
     state: Mutex<State>,
-    /// Signals workers that there is a task.
+    /// Tells workers that there is a task.
     work: Condvar,
-    /// Signals writers, threads and tasks, that there is room.
+    /// Tells waiting writers, in threads and in tasks, that there is room.
     room: Condvar,
     room_async: Notify,
     queue_bytes_max: usize,
@@ -32,9 +32,9 @@ struct State {
     tickets: u64,
     /// The number of the ticket whose turn it is.
     turn: u64,
-    /// No more blocks will be pushed.
+    /// Set when no more blocks will be pushed.
     is_closing: bool,
-    /// Workers and writers have to stop at once.
+    /// Set when workers and writers have to stop at once.
     is_aborted: bool,
     /// Buffers of parsed blocks, for reuse.
     spare: Vec<Vec<u8>>,
@@ -105,9 +105,9 @@ impl BlockQueue {
         Ok(())
     }
 
-    /// Returns a source to the queue with the blocks pulled from it. Returns the first of them
-    /// for the caller to parse. The bound on bytes holds: a parser pulls only if no block waits,
-    /// and it holds what it pulled alone.
+    /// Returns a source to the queue with the blocks pulled from it. Returns the first of them for
+    /// the caller to parse. The bound on bytes holds: a parser pulls only if no block waits, and it
+    /// alone holds the blocks that it pulled.
     pub(crate) fn complete_pull(
         &self,
         source: Box<dyn PullSource>,
@@ -127,7 +127,7 @@ impl BlockQueue {
         first
     }
 
-    /// The memory of the blocks that wait or are being parsed, and the most that it may be, in bytes.
+    /// Returns the memory of the blocks that wait or are being parsed, and its limit, in bytes.
     pub(crate) fn bytes(&self) -> (usize, usize) {
         (self.lock().queue_bytes, self.queue_bytes_max)
     }

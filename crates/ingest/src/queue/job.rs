@@ -1,4 +1,4 @@
-//! What the queue carries: blocks, and sources that parsers read themselves.
+//! The items of the queue: blocks, and sources that the parsers read themselves.
 
 use std::sync::Arc;
 
@@ -15,9 +15,9 @@ pub(crate) struct Job {
     pub(crate) format: Arc<Format>,
     /// The index of the format among those of the data set.
     pub(crate) format_index: usize,
-    /// The formats in which lines that do not match the format are tried, in this order.
+    /// Further formats to try, in this order, on lines that do not match `format`.
     pub(crate) companions: Arc<[Arc<Format>]>,
-    /// The companions that have joined later; `None` if the format is forced or not known.
+    /// The companions that joined later; `None` if the format is forced or not known.
     pub(crate) late_companions: Option<Arc<LateCompanions>>,
     pub(crate) block: Block,
     /// Whether its lines were written just before they were read.
@@ -25,7 +25,7 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// All companions that are known so far. Others may follow among blocks before this one.
+    /// Returns all companions known so far. Earlier blocks may still add others.
     pub(crate) fn companions_so_far(&self) -> Vec<Arc<Format>> {
         match &self.late_companions {
             Some(late) => late.lock().companions(&self.format, &self.companions),
@@ -38,7 +38,7 @@ impl Job {
 /// just read while that is still in its cache.
 pub(crate) trait PullSource: Send {
     /// Reads the next blocks, in their order. Returns none at the end of the source, after its
-    /// owner has been notified. `buffer` is a buffer of the parser's to read into.
+    /// owner has been notified. `buffer` is a buffer of the parser, to read into.
     fn pull(&mut self, buffer: Option<Vec<u8>>) -> Vec<Job>;
 }
 

@@ -20,7 +20,7 @@ impl LateCompanions {
         Self { search: Mutex::new(CompanionSearch::new(written_s)), clock }
     }
 
-    /// The search, while nothing else uses it.
+    /// Locks the search.
     pub(crate) fn lock(&self) -> MutexGuard<'_, CompanionSearch> {
         self.search.lock().unwrap_or_else(PoisonError::into_inner)
     }

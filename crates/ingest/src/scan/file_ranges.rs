@@ -1,4 +1,4 @@
-//! A large plain file in ranges, so that all cores can read it at once.
+//! Divides a large plain file into ranges, so that all cores can read it at once.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use memchr::memchr;
 
-use crate::source::{Input, Text};
+use super::line_blocks::is_retryable;
+use crate::error::StreamError;
+use crate::source::{FirstLength, Input, Text};
 
 /// The size of a range: large enough that its start costs nothing, small enough that all cores
 /// have work until the end.
@@ -25,57 +27,84 @@ const FILE_BYTES_MIN: u64 = 16 << 20;
 #[derive(Debug)]
 pub struct FileRanges {
     file: Arc<File>,
-    bytes: u64,
+    length: FirstLength,
     range_bytes: u64,
 }
 
 impl FileRanges {
     /// The ranges of a text that is a plain file of at least 16 MiB; `None` for any other text.
     ///
-    /// One thread gains by them as well: a range is read straight into the buffer that is
-    /// searched.
+    /// The ranges are faster even on one thread, because a range is read straight into the buffer
+    /// that is searched.
     pub fn of(input: &Input, text: &Text<'_>) -> Option<Self> {
         let Input::File(path) = input else { return None };
         let is_plain = !text.is_packed() && !text.is_member() && input.is_file();
-        let bytes = input.bytes_total().filter(|bytes| is_plain && *bytes >= FILE_BYTES_MIN)?;
-        // If it cannot be opened, reading the text reports that.
-        let file = Arc::new(File::open(path).ok()?);
-        Some(Self { file, bytes, range_bytes: RANGE_BYTES.max(bytes.div_ceil(RANGES_MAX)) })
+        input.bytes_total().filter(|bytes| is_plain && *bytes >= FILE_BYTES_MIN)?;
+        // If the file cannot be opened, reading the text reports that.
+        let file = File::open(path).ok()?;
+        let length = FirstLength::of(&file).ok().filter(|length| length.bytes() > 0)?;
+        let range_bytes = RANGE_BYTES.max(length.bytes().div_ceil(RANGES_MAX));
+        Some(Self { file: Arc::new(file), length, range_bytes })
     }
 
     /// The number of ranges.
     pub fn count(&self) -> usize {
-        self.bytes.div_ceil(self.range_bytes) as usize
+        self.length.bytes().div_ceil(self.range_bytes) as usize
     }
 
-    /// The lines that start in range `index`, as a stream. What is appended to the file
-    /// meanwhile belongs to the last range.
+    /// The lines that start in range `index`, as a stream. Bytes that are appended to the file
+    /// meanwhile belong to the last range.
     pub fn lines(&self, index: usize) -> RangeLines {
         let start = index as u64 * self.range_bytes;
         let end = if index + 1 == self.count() { u64::MAX } else { start + self.range_bytes };
-        RangeLines::new(self.file.clone(), start, end)
+        RangeLines::new(self.reader(start.saturating_sub(1)), start, end)
     }
 
     /// The bytes of range `index`, which may begin and end within a line.
     pub fn bytes(&self, index: usize) -> impl Read {
-        let reader = OffsetReader { file: self.file.clone(), at: index as u64 * self.range_bytes };
+        let reader = self.reader(index as u64 * self.range_bytes);
         reader.take(if index + 1 == self.count() { u64::MAX } else { self.range_bytes })
+    }
+
+    fn reader(&self, at: u64) -> OffsetReader {
+        OffsetReader { file: self.file.clone(), length: self.length, at }
     }
 }
 
-/// Reads a file from an offset on, without moving the position that others share.
+/// Reads a file from an offset on, without moving the shared file position. The end is an error if
+/// the file was truncated.
 #[derive(Debug)]
 struct OffsetReader {
     file: Arc<File>,
+    length: FirstLength,
     /// The offset of the next read.
     at: u64,
 }
 
 impl Read for OffsetReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let length = read_at(&self.file, buffer, self.at)?;
-        self.at += length as u64;
-        Ok(length)
+        let read = self.read_or_check_end(buffer).map_err(|error| self.located(error))?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+impl OffsetReader {
+    fn read_or_check_end(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = read_at(&self.file, buffer, self.at)?;
+        if read == 0 && !buffer.is_empty() {
+            self.length.check_end(&self.file, self.at)?;
+        }
+        Ok(read)
+    }
+
+    /// The error of a read at this offset, which the readers above do not know.
+    fn located(&self, error: io::Error) -> io::Error {
+        if is_retryable(&error) {
+            error
+        } else {
+            StreamError::of_read(&error, self.at).into_io_error()
+        }
     }
 }
 
@@ -109,10 +138,9 @@ enum Position {
 }
 
 impl RangeLines {
-    /// The lines that start at `start` or later and before `end`.
-    fn new(file: Arc<File>, start: u64, end: u64) -> Self {
-        // The byte before the range shows whether a line starts with it.
-        let reader = OffsetReader { file, at: start.saturating_sub(1) };
+    /// The lines that start at `start` or later and before `end`. The reader begins with the byte
+    /// before the range, which shows whether a line starts with it.
+    fn new(reader: OffsetReader, start: u64, end: u64) -> Self {
         let position = match start {
             0 => Position::Within { at_line_start: true },
             _ => Position::BeforeFirstLine,
@@ -146,7 +174,7 @@ impl Read for RangeLines {
                 self.position = Position::AfterLastLine;
                 return Ok(0);
             }
-            // Past the end only the rest of the last line is wanted.
+            // After the end of the range, only the rest of the last line is needed.
             let left = self.end.saturating_sub(self.reader.at);
             let left = usize::try_from(left).unwrap_or(usize::MAX);
             let room = if is_past_end { buffer.len() } else { buffer.len().min(left) };
@@ -182,8 +210,8 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{FILE_BYTES_MIN, FileRanges, RangeLines};
-    use crate::source::Input;
+    use super::{FILE_BYTES_MIN, FileRanges};
+    use crate::source::{FirstLength, Input};
 
     /// The ranges of a file with a line and then a hole, `bytes` together, and its path.
     fn ranges_of(name: &str, bytes: u64) -> (FileRanges, std::path::PathBuf) {
@@ -202,14 +230,22 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_rotated_away_is_read_to_its_end() {
-        let (ranges, path) = ranges_of("rotated", FILE_BYTES_MIN);
+    fn a_truncated_file_is_an_error() {
+        let (ranges, path) = ranges_of("truncated", FILE_BYTES_MIN);
         std::fs::write(&path, b"another file\n").expect("it is written");
         std::fs::remove_file(&path).expect("it was there");
-        let read = |index| std::io::copy(&mut ranges.bytes(index), &mut std::io::sink());
-        assert_eq!(read(0).expect("it is read"), 13, "it was truncated");
-        assert_eq!(read(1).expect("it is read"), 0);
+        for index in [0, 1] {
+            let mut text = Vec::new();
+            let error = ranges.bytes(index).read_to_end(&mut text).expect_err("it was truncated");
+            let at = [13, 4 << 20][index];
+            let message = "the file had 16777216 bytes and was truncated while it was read";
+            assert_eq!(error.to_string(), format!("reading failed at byte {at}: {message}"));
+            assert_eq!(text.len(), [13, 0][index], "what is there is read");
+        }
+    }
 
+    #[test]
+    fn a_file_that_is_rotated_away_is_read_to_its_end() {
         let (ranges, path) = ranges_of("renamed", FILE_BYTES_MIN);
         std::fs::remove_file(&path).expect("it was there");
         std::fs::write(&path, b"another file\n").expect("it is written");
@@ -242,9 +278,11 @@ mod tests {
             let path = std::env::temp_dir().join(name);
             std::fs::write(&path, &log).expect("a file");
             let file = Arc::new(File::open(&path).expect("it is there"));
+            let length = FirstLength::of(&file).expect("its length");
+            let ranges = FileRanges { file, length, range_bytes };
             let mut joined = Vec::new();
-            for start in (0..=log.len() as u64).step_by(range_bytes as usize) {
-                let mut lines = RangeLines::new(file.clone(), start, start + range_bytes);
+            for index in 0..ranges.count() {
+                let mut lines = ranges.lines(index);
                 let before = joined.len();
                 let mut buffer = vec![0; read_bytes];
                 loop {

@@ -1,4 +1,4 @@
-//! Finds the format of a text that is scanned.
+//! Detects the format of a scanned text.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use weir_core::{BlockCutter, BlockLimits, FormatTracker};
 use super::text_formats::TextFormats;
 use crate::clock::{Clock, SystemClock};
 
-/// Shows a text to a [`FormatTracker`], window by window, until the format is decided.
+/// Passes a text to a [`FormatTracker`], window by window, until the format is decided.
 ///
 /// It cuts the bytes with the cutter that a report uses and examines blocks of the same bounds,
 /// so that both find the same format. The lines themselves are read by
@@ -32,7 +32,7 @@ impl FormatSearch {
         }
     }
 
-    /// The number of bytes to read next, never 0.
+    /// Returns the number of bytes to read next, never 0.
     pub(super) fn room(&self) -> usize {
         FormatTracker::detection_room(self.cutter.pending_bytes())
     }
@@ -44,13 +44,13 @@ impl FormatSearch {
         }
     }
 
-    /// Whether the window has to be examined before more is read.
+    /// Whether the window has to be examined before more bytes are read.
     pub(super) fn is_due(&self, has_paused: bool) -> bool {
         let is_slow = || self.patience.is_some_and(|time| self.started_at.elapsed() > time);
         self.cutter.pending_bytes() >= FormatTracker::DETECTION_BYTES || (has_paused && is_slow())
     }
 
-    /// Whether nothing is left to find.
+    /// Whether the search is over.
     pub(super) fn is_decided(&self) -> bool {
         self.tracker.is_decided()
     }

@@ -13,24 +13,25 @@ use crate::clock::{Clock, SystemClock};
 #[derive(Debug)]
 pub(super) struct LateSearch {
     detector: LineDetector,
-    /// Before the turn of a part this is the search as it was when the part began.
+    /// The search so far. In a part whose turn has not come, this began as a copy made when the
+    /// part began.
     search: CompanionSearch,
     clock: SystemClock,
-    /// The part that is read; `None` for a whole text.
+    /// The part that is being read; `None` for a whole text.
     part: Option<Part>,
 }
 
-/// A part of a text that is read at the same time as those before it.
+/// A part of a text that is read in parallel with the parts before it.
 ///
-/// A part may look at its lines by itself until one of them could bring a format. Then it waits
-/// until all parts before it are read, and continues with the search as those have left it.
+/// A part examines its lines independently until one of them could add a format. Then it waits
+/// until all parts before it are read, and continues with the search in the state that they left.
 #[derive(Debug)]
 struct Part {
     index: usize,
     order: Arc<PartOrder>,
     has_turn: bool,
-    /// The lines in vain before its turn.
-    lines_in_vain: u64,
+    /// The number of lines that were examined before its turn and match no known format.
+    unmatched_lines: u64,
 }
 
 /// The order of the parts of a text.
@@ -45,7 +46,7 @@ struct OrderState {
     search: CompanionSearch,
     /// The first part that is not read yet.
     turn: usize,
-    /// The lines in vain of parts that were read before their turn.
+    /// The same numbers of the parts that were read before their turn.
     finished: BTreeMap<usize, u64>,
 }
 
@@ -58,7 +59,7 @@ impl LateSearch {
     /// A search in part number `index`.
     pub(super) fn of_part(order: &Arc<PartOrder>, index: usize) -> Self {
         let search = order.lock().search.clone();
-        let part = Part { index, order: order.clone(), has_turn: false, lines_in_vain: 0 };
+        let part = Part { index, order: order.clone(), has_turn: false, unmatched_lines: 0 };
         Self::of(search, Some(part))
     }
 
@@ -66,7 +67,8 @@ impl LateSearch {
         Self { detector: LineDetector::default(), search, clock: SystemClock::default(), part }
     }
 
-    /// Adds the formats that have joined so far to a reader of lines in `own` and `first`.
+    /// Adds the companions that have joined so far to a reader of lines in the formats `own` and
+    /// `first`.
     pub(super) fn add_joined(&self, log: &mut LogReader, own: &Format, first: &[Arc<Format>]) {
         let joined = self.search.companions(own, first).into_iter().skip(first.len());
         joined.for_each(|format| log.add_companion(format));
@@ -77,9 +79,9 @@ impl LateSearch {
         self.search.lines_left(&formats.own, &formats.companions) > 0
     }
 
-    /// Searches for the format of a line that `log`, a reader of lines in its own format and
-    /// `first`, does not match. Returns whether it matches the line now.
-    pub(super) fn joins(
+    /// Searches for the format of a line that `log` does not match, a reader of lines in its own
+    /// format and `first`. Returns whether `log` matches the line now.
+    pub(super) fn find_companion(
         &mut self,
         line: &[u8],
         log: &mut LogReader,
@@ -90,11 +92,11 @@ impl LateSearch {
         let mut found = (lines_left > 0).then(|| self.detector.detect(line)).flatten();
         if let Some(part) = self.part.as_mut().filter(|part| !part.has_turn) {
             if lines_left > 0 && found.is_none() {
-                part.lines_in_vain += 1;
+                part.unmatched_lines += 1;
                 self.search.count_in_vain(1);
                 return false;
             }
-            if lines_left == 0 && part.lines_in_vain == 0 {
+            if lines_left == 0 && part.unmatched_lines == 0 {
                 // The search had ended before the part began.
                 return false;
             }
@@ -118,7 +120,7 @@ impl LateSearch {
 }
 
 impl Drop for LateSearch {
-    /// Lets the next part have its turn, also if this one was given up.
+    /// Passes the turn to the next part, even if this one was abandoned.
     fn drop(&mut self) {
         if let Some(part) = &self.part {
             part.finish(&self.search);
@@ -127,8 +129,8 @@ impl Drop for LateSearch {
 }
 
 impl Part {
-    /// Waits until all parts before this one are read. Returns the search as they have left it,
-    /// with the lines of this one.
+    /// Waits until all parts before this one are read. Returns the search in the state that they
+    /// left, with the lines of this part added.
     fn take_turn(&mut self) -> CompanionSearch {
         let mut state = self.order.lock();
         while state.turn < self.index {
@@ -136,7 +138,7 @@ impl Part {
         }
         self.has_turn = true;
         let mut search = state.search.clone();
-        search.count_in_vain(self.lines_in_vain);
+        search.count_in_vain(self.unmatched_lines);
         search
     }
 
@@ -146,7 +148,7 @@ impl Part {
             state.search = search.clone();
             state.turn = self.index + 1;
         } else {
-            state.finished.insert(self.index, self.lines_in_vain);
+            state.finished.insert(self.index, self.unmatched_lines);
         }
         let mut turn = state.turn;
         while let Some(lines) = state.finished.remove(&turn) {
@@ -239,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_that_is_given_up_lets_the_next_one_begin() {
+    fn an_abandoned_part_lets_the_next_one_begin() {
         let order = Arc::new(PartOrder::new(None));
         drop(LateSearch::of_part(&order, 1));
         drop(LateSearch::of_part(&order, 0));

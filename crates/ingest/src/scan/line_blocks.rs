@@ -1,11 +1,10 @@
 //! Blocks of whole lines in a buffer that stays in the processor's cache.
 //!
-//! [`weir_core::BlockCutter`] makes blocks that are handed from thread to thread, a mebibyte
-//! each. A search looks at a block once and at once, and reads faster into a buffer that never
-//! leaves the second-level cache. The lines are the same however the stream is cut, see the
-//! property tests; only the limit on a line's length differs for a search in whole lines, which
-//! has no reason to skip a line that a report could not store. Lines that are read as records have
-//! the limit of a report.
+//! [`weir_core::BlockCutter`] makes blocks of a mebibyte that are passed from thread to thread. A
+//! search uses each block once and immediately, and reads faster into a buffer that stays in the
+//! second-level cache. The lines are the same however the stream is cut; property tests check that.
+//! Only the limit on the length of a line differs: a search in whole lines has no reason to skip a
+//! line that a report could not store. Lines that are read as records have the limit of a report.
 
 use std::io::{self, Read};
 
@@ -28,9 +27,9 @@ const LINE_END_BYTES: usize = 2;
 /// The whole lines of a stream, block by block.
 ///
 /// Lines are those of [`weir_core::Lines`], with their line ends. NUL bytes before a line do not
-/// belong to it and are dropped, those at the end of the stream as well; a run of them takes
-/// constant memory. Otherwise the memory is that of the longest line, 256 MiB at most, or 1 MiB
-/// for records.
+/// belong to it and are dropped, as are those at the end of the stream. A run of them takes
+/// constant memory. Otherwise the memory is that of the longest line, 256 MiB at most, or 1 MiB for
+/// records.
 #[derive(Debug)]
 pub struct LineBlocks<R> {
     stream: R,
@@ -54,12 +53,12 @@ pub struct LineBlocks<R> {
 }
 
 impl<R: Read> LineBlocks<R> {
-    /// The lines of a stream that starts at the start of a line.
+    /// Creates the blocks of a stream that starts at the start of a line.
     pub fn new(stream: R) -> Self {
         Self::with_sizes(stream, READ_BYTES, LINE_BYTES_MAX)
     }
 
-    /// The lines of a stream of records, which have the limit of a report.
+    /// Creates the blocks of a stream of records, with the line limit of a report.
     pub(super) fn of_records(stream: R) -> Self {
         // The limit does not include the line end.
         Self::with_sizes(stream, READ_BYTES, BlockLimits::LINE_BYTES_MAX + LINE_END_BYTES)
@@ -97,8 +96,8 @@ impl<R: Read> LineBlocks<R> {
         Ok(self.release(length))
     }
 
-    /// As [`Self::next_block`], for lines that `records` will read. While it is searching for
-    /// their format, a block comes only when the search has examined its lines.
+    /// [`Self::next_block`] for lines that `records` will read. While it searches for their format,
+    /// a block is returned only after the search has examined its lines.
     pub(super) fn next_block_for(
         &mut self,
         records: &mut RecordReader,
@@ -159,8 +158,8 @@ impl<R: Read> LineBlocks<R> {
         let mut room = self.buffer.len() - self.filled;
         let search = records.and_then(RecordReader::search);
         if let Some(search) = &search {
-            // The search depends on the sizes of reads that find no line end; only its own room
-            // may limit them.
+            // The result of the search depends on the sizes of reads that find no line end, so only
+            // its own room may limit them.
             room = search.room();
             self.buffer.resize(self.buffer.len().max(self.filled + room), 0);
         }
@@ -175,7 +174,7 @@ impl<R: Read> LineBlocks<R> {
                 self.filled += length;
                 self.skip();
             }
-            // A live stream reports after a while that nothing comes for now.
+            // A live stream fails with `WouldBlock` after a while without bytes.
             Err(error) if is_retryable(&error) => {}
             Err(error) => {
                 self.has_ended = true;
@@ -184,14 +183,15 @@ impl<R: Read> LineBlocks<R> {
         }
     }
 
-    /// Makes room in a full buffer. Returns whether it held a line over the limit, which is
-    /// dropped.
+    /// Makes room in a full buffer. If the buffer holds a line over the limit, drops it and returns
+    /// true.
     fn make_room(&mut self) -> bool {
         if self.filled < self.buffer.len() {
             return false;
         }
-        let is_line = || memchr(b'\n', &self.buffer[self.line_feed_free..self.filled]).is_none();
-        if self.filled >= self.line_bytes_max && is_line() {
+        let is_one_line =
+            || memchr(b'\n', &self.buffer[self.line_feed_free..self.filled]).is_none();
+        if self.filled >= self.line_bytes_max && is_one_line() {
             self.too_long_lines += 1;
             self.is_skipping = true;
             self.drop_front(self.filled);
@@ -234,8 +234,8 @@ pub fn is_retryable(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock)
 }
 
-/// The number of NUL bytes at the start. They are counted a vector at a time: a run can be
-/// hundreds of megabytes.
+/// Returns the number of NUL bytes at the start. They are counted a vector at a time, because a run
+/// can be hundreds of megabytes.
 fn leading_nuls(bytes: &[u8]) -> usize {
     let is_zero = |chunk: &&[u8]| chunk.iter().fold(0, |any, byte| any | byte) == 0;
     let nuls = bytes.chunks_exact(64).take_while(is_zero).count() * 64;
@@ -245,7 +245,7 @@ fn leading_nuls(bytes: &[u8]) -> usize {
 /// Drops the NULs before every line but the first, which has none. Returns the length that is
 /// left.
 fn drop_nuls(lines: &mut [u8]) -> usize {
-    // Nearly every block has no NUL at all, and that is found out quickly.
+    // Almost no block has a NUL, and this check is fast.
     let Some(first) = memchr(0, lines) else { return lines.len() };
     let (mut from, mut to) = (first, first);
     // A NUL that is the first byte of its line has the line feed before it.
@@ -270,7 +270,7 @@ mod tests {
 
     use super::LineBlocks;
 
-    /// Returns at most n bytes a read, and an error at the end if the flag is set.
+    /// Returns at most n bytes per read, and an error at the end if the flag is set.
     struct Pieces<'a>(&'a [u8], usize, bool);
 
     impl Read for Pieces<'_> {

@@ -1,4 +1,4 @@
-//! Scans: every line of some texts is looked at once, in parallel, and nothing is kept.
+//! Scans: every line of some texts is read once, in parallel, and nothing is kept.
 //!
 //! A pipeline stores the lines it reads, for later questions. A scan answers one question that is
 //! known in advance: which lines match, how many there are, what a rule would have done.

@@ -1,11 +1,11 @@
-//! Parallel work whose output comes in the order of its parts.
+//! Runs parallel work and writes its output in the order of its parts.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Output of a part is passed on in chunks of this size.
+/// The size of the chunks in which the output of a part is passed on.
 const CHUNK_BYTES: usize = 64 << 10;
 
 /// The number of chunks of one part that may wait for its turn. Work on the part pauses then,
@@ -19,7 +19,7 @@ pub struct OrderedOutput<'a> {
 }
 
 enum Target<'a> {
-    /// The output itself: nothing before this part is missing.
+    /// The output itself, because no earlier part is unwritten.
     Direct(&'a mut (dyn Write + Send)),
     /// Chunks that wait for the part's turn.
     Queued { chunk: Vec<u8>, sender: SyncSender<Vec<u8>> },
@@ -35,7 +35,7 @@ impl std::fmt::Debug for Target<'_> {
 }
 
 impl<'a> OrderedOutput<'a> {
-    /// Output that is written as it comes.
+    /// Creates an output that is written immediately.
     pub fn direct(output: &'a mut (dyn Write + Send)) -> Self {
         Self { target: Target::Direct(output) }
     }
@@ -79,11 +79,11 @@ impl Write for OrderedOutput<'_> {
 /// Calls `work` for the parts `0..count` on up to `threads` threads, and writes the output of
 /// the parts in the order of their numbers.
 ///
-/// Returns the results in that order. With one thread, output is written as it comes; with more,
+/// Returns the results in that order. With one thread, output is written immediately; with more,
 /// each part may be up to 2 MiB ahead of its turn.
 ///
 /// # Errors
-/// If the output cannot be written. Work that has begun ends when it writes next.
+/// If the output cannot be written. Work that has begun ends at its next write.
 pub fn run_in_order<T: Send>(
     threads: usize,
     count: usize,

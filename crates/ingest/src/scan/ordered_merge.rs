@@ -1,15 +1,15 @@
-//! Parallel work whose results are merged in the order of its parts.
+//! Merges the results of parallel work in the order of its parts.
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Merges chunks in the order of their parts, however the parts were divided among threads.
+/// Merges chunks in the order of their parts, however the parts are divided among threads.
 ///
-/// Threads put the chunks of their parts, and say when a part has ended. The chunks of the first
-/// part that has not ended are merged at once; those of other parts wait. If too many bytes wait,
-/// threads that put more wait for the turn of their part, which bounds the memory.
+/// Threads add the chunks of their parts. The chunks of the first part that has not ended are
+/// merged at once; those of later parts wait. If too many bytes wait, threads that add more wait
+/// for the turn of their part, which bounds the memory.
 ///
-/// Every part must be put and must end, or those after it wait forever: hold a [`Part`].
+/// Every part must begin and end, or later parts wait forever. A [`Part`] ends when it is dropped.
 #[derive(Debug)]
 pub struct OrderedMerge<T, C> {
     state: Mutex<State<T, C>>,
@@ -24,12 +24,12 @@ struct State<T, C> {
     /// The number of the part whose turn it is.
     turn: u64,
     /// Parts that have begun and are not merged.
-    parts: BTreeMap<u64, Waiting<C>>,
+    parts: BTreeMap<u64, WaitingPart<C>>,
     waiting_bytes: usize,
 }
 
 #[derive(Debug)]
-struct Waiting<C> {
+struct WaitingPart<C> {
     chunks: Vec<(C, usize)>,
     has_ended: bool,
 }
@@ -42,8 +42,8 @@ pub struct Part<'a, T, C> {
 }
 
 impl<T, C> OrderedMerge<T, C> {
-    /// Merges chunks into `total` by `merge`. Chunks of at most `waiting_bytes_max` bytes wait, and
-    /// one at least.
+    /// Creates a merge of chunks into `total` by `merge`. At most `waiting_bytes_max` bytes of
+    /// chunks wait, but at least one chunk.
     pub fn new(total: T, waiting_bytes_max: usize, merge: fn(&mut T, C)) -> Self {
         let parts = BTreeMap::new();
         let state = State { total, turn: 0, parts, waiting_bytes: 0 };
@@ -83,7 +83,7 @@ impl<T, C> OrderedMerge<T, C> {
 }
 
 impl<T, C> Part<'_, T, C> {
-    /// Adds a chunk to the part, after those that it has.
+    /// Adds a chunk of `bytes` bytes to the end of the part.
     pub fn put(&self, chunk: C, bytes: usize) {
         let max = self.merge.waiting_bytes_max;
         let must_wait = |state: &mut State<T, C>| {
@@ -99,8 +99,8 @@ impl<T, C> Part<'_, T, C> {
 }
 
 impl<T, C> State<T, C> {
-    fn waiting(&mut self, number: u64) -> &mut Waiting<C> {
-        let new = || Waiting { chunks: Vec::new(), has_ended: false };
+    fn waiting(&mut self, number: u64) -> &mut WaitingPart<C> {
+        let new = || WaitingPart { chunks: Vec::new(), has_ended: false };
         self.parts.entry(number).or_insert_with(new)
     }
 }

@@ -9,7 +9,8 @@ use weir_core::Dictionary;
 /// The number of records with each pair of values of two fields, a row and a column of a table.
 /// With one field, all columns are empty.
 ///
-/// Values have ids, so a count takes a few bytes and a pair that is known takes no memory.
+/// Values have ids, so a count takes a few bytes, and a pair that is already known takes no more
+/// memory.
 #[derive(Debug, Default)]
 pub(super) struct PairCounts {
     rows: Dictionary,
@@ -57,7 +58,7 @@ impl PairCounts {
         self.add_to_cell(row_id, column_id, count);
     }
 
-    /// Adds all records of others. Each value is looked up once.
+    /// Adds all counts of `others`. Each value is looked up once.
     pub(super) fn add_all(&mut self, others: &Self) {
         let ids = |end: usize| FIRST_ID..end as u32;
         let rows: Vec<u32> = ids(others.rows.ids()).map(|id| self.row_id(others.row(id))).collect();
@@ -173,8 +174,8 @@ impl PairCounts {
         [self.rows.ids(), self.columns.ids()]
     }
 
-    /// Returns the memory charged for the pairs, in bytes. If they are added to others, these take
-    /// at most as much more.
+    /// Returns the memory charged for the pairs, in bytes. Adding them to other pairs takes at most
+    /// this much more.
     pub(super) fn memory_bytes(&self) -> usize {
         self.memory_bytes
     }

@@ -14,7 +14,7 @@ use super::late_search::LateSearch;
 use super::text_formats::TextFormats;
 use crate::clock::{Clock, SystemClock, seconds_since_1970};
 
-/// Reads the lines of one text, in the format that a report would read them in.
+/// Reads the lines of one text, in the format that a report would use.
 #[derive(Debug)]
 pub struct RecordReader {
     log: LogReader,
@@ -23,19 +23,20 @@ pub struct RecordReader {
     search: Option<FormatSearch>,
     /// Finds changes of the format in a live stream; `None` for files, which have one format.
     drift: Option<DriftSplitter>,
-    /// Finds formats that begin to appear later; `None` if the format is forced.
+    /// Finds companions that appear later; `None` if the format is forced.
     late: Option<LateSearch>,
     is_format_known: bool,
     unparsed_lines: u64,
-    /// The lines before the next block that were too long for one.
+    too_long_lines: u64,
+    /// The number of lines before the next block that were too long for one.
     skipped_lines: u64,
     line_bytes_max: usize,
 }
 
 impl RecordReader {
-    /// A reader at the start of a text that was last `written` then, which determines the year of
-    /// times without one. `patience` is how long a live stream may take to bring
-    /// the lines in which the format is searched for, and `None` for a file. The format of a live
+    /// Creates a reader at the start of a text. `written` is when the text was last written, which
+    /// determines the year of times without one. `patience` is how long a live stream may take to
+    /// deliver the lines in which the format is detected; `None` for a file. The format of a live
     /// stream may also change later.
     pub(super) fn new(
         choice: &FormatChoice,
@@ -61,12 +62,13 @@ impl RecordReader {
             late: (!is_forced).then(|| LateSearch::new(written_s)),
             is_format_known,
             unparsed_lines: 0,
+            too_long_lines: 0,
             skipped_lines: 0,
             line_bytes_max: BlockLimits::LINE_BYTES_MAX,
         }
     }
 
-    /// A reader of a part of a text whose formats are known.
+    /// Creates a reader of a part of a text whose formats are known.
     pub(super) fn of_part(formats: &TextFormats, late: Option<LateSearch>) -> Self {
         let mut reader = Self {
             log: formats.reader(),
@@ -76,6 +78,7 @@ impl RecordReader {
             late,
             is_format_known: true,
             unparsed_lines: 0,
+            too_long_lines: 0,
             skipped_lines: 0,
             line_bytes_max: BlockLimits::LINE_BYTES_MAX,
         };
@@ -83,7 +86,7 @@ impl RecordReader {
         reader
     }
 
-    /// Continues with lines in these formats, and in those that have joined before.
+    /// Continues with these formats, and with the companions that have joined before.
     fn set_formats(&mut self, formats: TextFormats) {
         self.log = formats.reader();
         if let Some(late) = &self.late {
@@ -94,7 +97,7 @@ impl RecordReader {
     }
 
     /// Whether records in another format may follow: directives in the text may change its format,
-    /// or another one may begin to appear.
+    /// or a companion may join.
     pub fn may_change(&self) -> bool {
         let may_join = |late: &LateSearch| late.may_join(&self.formats);
         !self.formats.are_steady() || self.late.as_ref().is_some_and(may_join)
@@ -105,8 +108,8 @@ impl RecordReader {
         &self.formats.companions
     }
 
-    /// The number of lines before the block that was returned last that are in no block, because
-    /// they are over the limit of 1 MiB. They count as unparsed.
+    /// The number of lines before the last returned block that are in no block because they are
+    /// over the limit of 1 MiB.
     pub fn skipped_lines(&self) -> u64 {
         self.skipped_lines
     }
@@ -114,7 +117,7 @@ impl RecordReader {
     /// Counts a line over the limit, which is in no block.
     pub(super) fn skip_line(&mut self) {
         self.skipped_lines += 1;
-        self.unparsed_lines += 1;
+        self.too_long_lines += 1;
     }
 
     /// Whether the format of the lines is known. While it is not, lines are read as COMBINED.
@@ -122,21 +125,27 @@ impl RecordReader {
         self.is_format_known
     }
 
-    /// The format of the next line, unless that does not match and is in another format that the
-    /// text has as well. It changes when a format is found, at directives in the
-    /// text that name other fields, and where the lines of a live stream change.
+    /// The format in which the next line is tried first. It changes when a format is detected, at
+    /// directives in the text that name other fields, and where the format of a live stream
+    /// changes.
     pub fn format(&self) -> &Arc<Format> {
         self.log.parser().format()
     }
 
-    /// The number of lines that could not be parsed, those over the limit of 1 MiB included; empty
-    /// lines and directives are not counted.
+    /// The number of lines that could not be parsed; empty lines, directives and lines over the
+    /// limit of 1 MiB are not counted.
     pub fn unparsed_lines(&self) -> u64 {
         self.unparsed_lines
     }
 
+    /// The number of lines over the limit of 1 MiB, which are not parsed.
+    pub fn too_long_lines(&self) -> u64 {
+        self.too_long_lines
+    }
+
     /// Reads the next line, without its line feed, and passes its record to `then`, with the
-    /// record's format. `None` stands for a line that is empty, a directive, or cannot be parsed.
+    /// record's format. `then` receives `None` if the line is empty, a directive, or cannot be
+    /// parsed.
     pub fn read<T>(
         &mut self,
         line: &[u8],
@@ -146,7 +155,7 @@ impl RecordReader {
         // A byte order mark, as in `weir_core::Lines`.
         let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
         if line.len() > self.line_bytes_max {
-            self.unparsed_lines += 1;
+            self.too_long_lines += 1;
             return then(None);
         }
         let read = self.log.read(line, |parser, outcome| match outcome {
@@ -156,13 +165,13 @@ impl RecordReader {
         });
         match read {
             Ok(value) => value,
-            Err(then) => self.read_left(line, then),
+            Err(then) => self.read_unmatched(line, then),
         }
     }
 
-    /// Reads a line that the formats of the text so far do not match.
+    /// Reads a line that no format of the text so far matches.
     #[cold]
-    fn read_left<T>(
+    fn read_unmatched<T>(
         &mut self,
         line: &[u8],
         then: impl FnOnce(Option<(&Arc<Format>, &Record<'_>)>) -> T,
@@ -171,7 +180,9 @@ impl RecordReader {
             return then(None);
         }
         let late = self.late.as_mut().filter(|_| self.is_format_known);
-        if late.is_some_and(|late| late.joins(line, &mut self.log, &self.formats.companions)) {
+        if late
+            .is_some_and(|late| late.find_companion(line, &mut self.log, &self.formats.companions))
+        {
             return self.log.read(line, |parser, outcome| match outcome {
                 LineOutcome::Record(record) => then(Some((parser.format(), record))),
                 _ => then(None),
@@ -186,8 +197,8 @@ impl RecordReader {
         self.search.as_mut()
     }
 
-    /// Examines the window of the search if it is due. Returns whether the lines that were read
-    /// so far can be parsed.
+    /// Examines the window of the search if that is due. Returns whether the lines read so far can
+    /// be parsed.
     pub(super) fn examine_window(&mut self, has_paused: bool, has_ended: bool) -> bool {
         let Some(search) = &mut self.search else { return true };
         if !has_ended && !search.is_due(has_paused) {
@@ -198,8 +209,8 @@ impl RecordReader {
             self.search = None;
         }
         if let Some(formats) = found {
-            // The window may have a last line that is in no block yet, so the first block alone
-            // could seem to be in another format.
+            // The window may end with a line that is in no block yet, so the first block alone
+            // could seem to have another format.
             if let Some(drift) = &mut self.drift {
                 drift.begin_with(&formats);
             }
@@ -219,9 +230,9 @@ impl RecordReader {
     /// one format.
     pub(super) fn begin_part(&mut self, start: usize, block_length: usize) -> usize {
         let Some(drift) = &mut self.drift else { return block_length };
-        let begun = drift.take_formats(start);
+        let begun_formats = drift.take_formats(start);
         let end = drift.next_start().unwrap_or(block_length);
-        if let Some(formats) = begun {
+        if let Some(formats) = begun_formats {
             self.set_formats(formats);
         }
         end
@@ -234,13 +245,13 @@ impl RecordReader {
     }
 }
 
-/// A value that depends on the format of a text's lines, such as its resolved fields. It is made
-/// again when the format changes, and once for each further format that lines are in.
+/// A value that depends on the format of a text's lines, such as its resolved fields. It is
+/// computed again when the format changes, and once for each companion.
 #[derive(Debug)]
 pub struct FormatBinding<T> {
     format: Option<Arc<Format>>,
     value: Option<T>,
-    /// The values for the formats of lines that do not match the text's own.
+    /// The values for the companions, the formats of lines that do not match the text's own.
     companions: Vec<(Arc<Format>, Option<T>)>,
     /// Whether a known format was bound.
     has_bound: bool,
@@ -252,14 +263,14 @@ impl<T> FormatBinding<T> {
         Self { format: None, value: None, companions: Vec::new(), has_bound: false }
     }
 
-    /// Makes the value with `bind` if the format of the next line is not the one it was made for.
-    /// `bind` is told whether the format is the only one of its text. Otherwise another list of
-    /// fields or another format may come or has come, and a field that this one lacks is a value
-    /// that its records lack.
+    /// Computes the value with `bind` if the format of the next line has changed. The flag for
+    /// `bind` is whether the format is the only one of its text. Otherwise other formats or lists
+    /// of fields may occur, and if this format lacks a field, that field is merely absent from its
+    /// records.
     ///
     /// # Errors
-    /// If `bind` fails for the first format of the text. If it fails for a later one, there is no
-    /// value for that.
+    /// If `bind` fails for the first format of the text. If it fails for a later format, that
+    /// format has no value.
     pub fn update<E>(
         &mut self,
         reader: &RecordReader,
@@ -271,7 +282,7 @@ impl<T> FormatBinding<T> {
         }
         self.format = Some(format.clone());
         self.value = None;
-        // A log with lists of fields has none before the first list.
+        // A log that lists its fields has none before the first list.
         if format.fields().is_empty() && format.extra_fields().is_empty() {
             return Ok(());
         }
@@ -285,8 +296,8 @@ impl<T> FormatBinding<T> {
         Ok(())
     }
 
-    /// Whether there is a value for the format of a record, or it is known that there is none. If
-    /// not, [`Self::bind_companion`] has to be called.
+    /// Whether the format of a record was bound, with or without success. If not,
+    /// [`Self::bind_companion`] has to be called.
     pub fn is_bound(&self, format: &Arc<Format>) -> bool {
         let is_own = self.format.as_ref().is_some_and(|own| Arc::ptr_eq(own, format));
         is_own || self.companions.iter().any(|(known, _)| Arc::ptr_eq(known, format))
@@ -301,7 +312,7 @@ impl<T> FormatBinding<T> {
         known.and_then(|(_, value)| value.as_ref())
     }
 
-    /// As [`Self::value_of`], to change the value.
+    /// [`Self::value_of`], mutable.
     pub fn value_of_mut(&mut self, format: &Arc<Format>) -> Option<&mut T> {
         if self.format.as_ref().is_some_and(|own| Arc::ptr_eq(own, format)) {
             return self.value.as_mut();
@@ -310,8 +321,8 @@ impl<T> FormatBinding<T> {
         known.and_then(|(_, value)| value.as_mut())
     }
 
-    /// Makes the value for a format that the text has beside its own. If that fails, because the
-    /// format lacks a field, there is no value for it.
+    /// Computes the value for a companion. If that fails, because the format lacks a field, the
+    /// format has no value.
     pub fn bind_companion<E>(
         &mut self,
         format: &Arc<Format>,

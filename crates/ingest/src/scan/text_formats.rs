@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use weir_core::{FollowedFormat, Format, LogReader};
 
-/// The format of a text, and those in which lines that do not match it are tried.
+/// The own format of a text, and its companions, which are tried on lines that do not match.
 #[derive(Debug, Clone)]
 pub(super) struct TextFormats {
     pub(super) own: Arc<Format>,
@@ -12,7 +12,7 @@ pub(super) struct TextFormats {
 }
 
 impl TextFormats {
-    /// A reader of the lines from the start of the text on.
+    /// Creates a reader at the start of the text.
     pub(super) fn reader(&self) -> LogReader {
         LogReader::with_companions(self.own.clone(), &self.companions)
     }

@@ -15,24 +15,24 @@ use super::text_formats::TextFormats;
 use crate::clock::seconds_since_1970;
 use crate::source::{DETECTION_PATIENCE, Input, Text};
 
-/// How texts are scanned.
+/// The options of a scan.
 #[derive(Clone, Copy)]
 pub struct TextScan<'a> {
     /// The number of threads that one text may have.
     pub threads: usize,
-    /// Whether parts of a text may be scanned at the same time: nothing that is done with a line
-    /// depends on the lines before it.
+    /// Whether parts of a text may be scanned at the same time, because the work on a line does not
+    /// depend on earlier lines.
     pub is_divisible: bool,
     /// Whether lines are read as records.
     pub reads_records: bool,
     /// The format of the records.
     pub format: &'a FormatChoice,
-    /// Whether a format has the fields that are asked for. A text whose own format lacks them is
-    /// not divided: it is only known at its end whether lines in another format had them.
+    /// Whether a format has the requested fields. A text whose own format lacks them is not
+    /// divided, because only its end shows whether lines in another format had them.
     pub has_fields: &'a (dyn Fn(&Format) -> bool + Sync),
 }
 
-/// A part of a text, or all of it: lines, and the reader of their records.
+/// A part of a text or the whole text: its lines, and the reader of their records.
 #[derive(Debug)]
 pub struct TextPart<R> {
     index: usize,
@@ -42,15 +42,15 @@ pub struct TextPart<R> {
     records_end: usize,
 }
 
-/// What the scan of a text came to.
+/// The result of scanning a text.
 #[derive(Debug, Default)]
 pub struct ScannedText<T> {
     /// The results of the parts, in the order of the text.
     pub parts: Vec<T>,
-    /// The number of lines that could not be parsed, if records were read. Lines over 1 MiB are
-    /// among them, as in a report.
+    /// The number of lines that could not be parsed, if records were read.
     pub unparsed_lines: u64,
-    /// The number of lines over 256 MiB, which were skipped, if whole lines were read.
+    /// The number of lines that were skipped for their length: over 1 MiB if records were read,
+    /// over 256 MiB if whole lines were.
     pub too_long_lines: u64,
     /// Whether the format was found, or the command line named it, if records were read.
     pub is_format_known: bool,
@@ -78,9 +78,9 @@ impl<R: Read> TextPart<R> {
         self.lines.next_block()
     }
 
-    /// Returns the next whole lines and the reader that parses them. The first lines of a text
-    /// come when its format is found; a live stream is waited for no longer than half a second.
-    /// A live stream is also split where its format changes.
+    /// Returns the next whole lines and the reader that parses them. The first lines are returned
+    /// once the format of the text is detected, for a live stream after half a second at most. A
+    /// live stream is also split where its format changes.
     ///
     /// # Errors
     /// If the text cannot be read further.
@@ -107,7 +107,7 @@ impl TextScan<'_> {
     ///
     /// # Errors
     /// If `work` fails, which it should only if the output cannot be written. Errors of the text
-    /// belong into the results, so that the lines before them count.
+    /// belong in the results, so that the lines before them count.
     pub fn run<T: Send>(
         &self,
         input: &Input,
@@ -118,7 +118,10 @@ impl TextScan<'_> {
         let scan = |index, stream: PartStream<'_>, records, output: &mut OrderedOutput<'_>| {
             let mut part = TextPart::new(index, stream, records, self.reads_records);
             let value = work(&mut part, output)?;
-            let too_long = if self.reads_records { 0 } else { part.lines.too_long_lines() };
+            let too_long = match self.reads_records {
+                true => part.records.too_long_lines(),
+                false => part.lines.too_long_lines(),
+            };
             let is_format_known = part.records.is_format_known();
             Ok((value, part.records.unparsed_lines(), too_long, is_format_known))
         };
@@ -157,8 +160,8 @@ impl TextScan<'_> {
         Ok(all)
     }
 
-    /// The ranges of a large plain file, if they can be read apart, and the formats of each if
-    /// records are read.
+    /// Returns the ranges of a large plain file, if they can be read independently, and the formats
+    /// of each if records are read.
     fn ranges(&self, input: &Input, text: &Text<'_>) -> Option<(FileRanges, Option<TextFormats>)> {
         let ranges = FileRanges::of(input, text).filter(|_| self.is_divisible)?;
         if !self.reads_records {
@@ -169,7 +172,7 @@ impl TextScan<'_> {
     }
 }
 
-/// The formats of a file, if its first lines show them and no line can change them.
+/// Returns the formats of a file, if its first lines show them and no line can change them.
 fn steady_formats(
     ranges: &FileRanges,
     choice: &FormatChoice,
@@ -240,7 +243,7 @@ mod tests {
         let log = [many(combined, 4_000), many(caddy, 4_000), many(combined, 9_000)].concat();
         let (formats, unparsed) = records_by_format(&log, Some(Duration::MAX));
         let names: Vec<&str> = formats.iter().map(|(name, _)| &**name).collect();
-        // The format before is kept, so that its lines are read when they return.
+        // The previous format is kept, so that its lines are still read if they return.
         assert_eq!(names, ["COMBINED", "CADDY"]);
         let records: usize = formats.iter().map(|(_, records)| records).sum();
         assert_eq!(records as u64 + unparsed, 17_000);

@@ -21,11 +21,11 @@ pub struct TallyChunk {
     pairs: PairCounts,
 }
 
-/// The same for a whole log, in bounded memory.
+/// Counts records by value, or by pair of values, over a whole log in bounded memory.
 ///
 /// When the [`MemoryBudget`] is used up, records with new values are only counted together, in the
-/// remainder. Frequent ones among these values are found all the same and counted from then on; see
-/// [`LateValues`]. If chunks of the same records come in the same order, tallies are equal.
+/// remainder. Frequent values among these are still found and counted from then on; see
+/// [`LateValues`]. Tallies of the same chunks in the same order are equal.
 #[derive(Debug, Default)]
 pub struct ValueTally {
     records: u64,
@@ -34,14 +34,14 @@ pub struct ValueTally {
     /// The largest number of further records of a pair that are counted in the remainder, by the
     /// ids of its values; only numbers above 0.
     uncounted: HashMap<(u32, u32), u64, RandomState>,
-    /// The bytes that were taken from the budget.
+    /// The bytes taken from the budget.
     taken_bytes: usize,
-    /// Pairs of values that came when the memory was used up; `None` before.
-    late: Option<Late>,
+    /// Counts the pairs of values that came after the memory was used up; `None` before.
+    late: Option<LatePairs>,
 }
 
 #[derive(Debug)]
-struct Late {
+struct LatePairs {
     /// `None` if there is no memory to count them.
     values: Option<LateValues>,
     state: RandomState,
@@ -93,7 +93,7 @@ impl ValueTally {
         }
     }
 
-    /// Adds counts for all of which there is memory.
+    /// Adds counts that all fit into the memory.
     fn add_all(&mut self, pairs: PairCounts, budget: &mut MemoryBudget) {
         let before = self.pairs.memory_bytes();
         if before == 0 {
@@ -117,7 +117,7 @@ impl ValueTally {
             self.taken_bytes += bytes;
             Some(self.late.as_mut().map_or(0, |late| late.forget(row, column)))
         } else {
-            let late = self.late.get_or_insert_with(|| Late::new(budget.reserve_of_tally()));
+            let late = self.late.get_or_insert_with(|| LatePairs::new(budget.reserve_of_tally()));
             late.offer(row, column, count, bytes)
         };
         let Some(uncounted_max) = uncounted_max else {
@@ -141,8 +141,8 @@ impl ValueTally {
         self.records
     }
 
-    /// The number of records among them that are only counted together, because their values came
-    /// after the memory was used up.
+    /// The number of records that are only counted together, because their values came after the
+    /// memory was used up.
     pub fn remainder(&self) -> u64 {
         self.remainder
     }
@@ -163,7 +163,7 @@ impl ValueTally {
         self.entries(self.pairs.id_ends()[1], |pair| pair.column, PairCounts::column)
     }
 
-    /// The number of records with both values, and how many more there may be.
+    /// Returns the number of records with both values, and the largest number of further ones.
     pub fn count(&self, row: &[u8], column: &[u8]) -> (u64, u64) {
         match self.pairs.find(row, column) {
             [Some(row), Some(column)] => {
@@ -178,7 +178,7 @@ impl ValueTally {
         self.uncounted.get(&(row, column)).copied().unwrap_or(0)
     }
 
-    /// The sums of the pairs by the ids of one of their values, which are below `id_end`.
+    /// Sums the pairs by the id of one of their values. All ids are below `id_end`.
     fn entries(
         &self,
         id_end: usize,
@@ -206,7 +206,7 @@ impl ValueTally {
     }
 }
 
-impl Late {
+impl LatePairs {
     fn new(bytes: usize) -> Self {
         Self { values: LateValues::with_memory(bytes), state: RandomState::default() }
     }
@@ -217,7 +217,7 @@ impl Late {
         self.values.as_mut()?.offer(fingerprint, records, bytes)
     }
 
-    /// See [`LateValues::forget`]. Without counters any number of records may be missing.
+    /// See [`LateValues::forget`]. Without counters, any number of records may be missing.
     fn forget(&mut self, row: &[u8], column: &[u8]) -> u64 {
         let fingerprint = self.state.hash_one((row, column));
         self.values.as_mut().map_or(u64::MAX, |values| values.forget(fingerprint))

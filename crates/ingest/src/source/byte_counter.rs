@@ -1,4 +1,4 @@
-//! Counts the bytes used of a stream, for progress and for the offset of an error.
+//! Counts the bytes consumed of a stream, for progress and for the offsets of errors.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use crate::error::{StreamDefect, StreamError};
 use crate::progress::SourceProgress;
 
-/// The number of bytes used of a file or stream, shared by all layers that unpack it.
+/// The number of bytes consumed of a file or stream, shared by all layers that unpack it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ByteCounter(Arc<CounterState>);
 
@@ -23,12 +23,13 @@ struct CounterState {
 }
 
 impl ByteCounter {
-    /// The counter of a file that was last written at that time.
+    /// Creates the counter of a file that was last written at `written`.
     pub(super) fn of_file(written: Option<SystemTime>) -> Self {
         Self(Arc::new(CounterState { written, ..CounterState::default() }))
     }
 
-    /// The counter of a stream that is read for a source. Reading fails once that has ended.
+    /// Creates the counter of a stream that is read for a source. Reading fails once the source has
+    /// ended.
     pub(super) fn of_source(source: &Arc<SourceProgress>) -> Self {
         let source = Some(source.clone());
         Self(Arc::new(CounterState { source, ..CounterState::default() }))
@@ -39,7 +40,7 @@ impl ByteCounter {
     pub(super) fn check(&self) -> io::Result<()> {
         match &self.0.source {
             Some(source) if source.end().is_some() => {
-                let cancelled = io::Error::other("it was given up");
+                let cancelled = io::Error::other("the source has ended");
                 Err(StreamError::of_read(&cancelled, self.used()).into_io_error())
             }
             _ => Ok(()),
@@ -51,13 +52,13 @@ impl ByteCounter {
         self.0.written
     }
 
-    /// The bytes used so far.
+    /// The bytes consumed so far.
     pub(super) fn used(&self) -> u64 {
         self.0.used.load(Ordering::Relaxed)
     }
 
-    /// Allows reads to fail with `WouldBlock` after a while without bytes. The readers of
-    /// archives cannot continue after such an error, so plain text alone allows it.
+    /// Allows reads to fail with `WouldBlock` after a while without bytes. Only plain text allows
+    /// it, because the readers of archives cannot continue after such an error.
     pub(super) fn allow_timeout(&self) {
         self.0.may_time_out.store(true, Ordering::Relaxed);
     }
@@ -67,9 +68,10 @@ impl ByteCounter {
         self.0.may_time_out.load(Ordering::Relaxed)
     }
 
-    /// The error of a read through `packing`: the one that a layer below has found, or this one.
+    /// Converts an error of a read through `packing`. If it wraps an error of a lower layer,
+    /// returns that.
     pub(super) fn error(&self, error: &io::Error, packing: Option<&'static str>) -> StreamError {
-        StreamError::carried_by(error).cloned().unwrap_or_else(|| StreamError {
+        StreamError::wrapped_in(error).cloned().unwrap_or_else(|| StreamError {
             packing,
             at: self.used(),
             defect: StreamDefect::of(error),
@@ -77,10 +79,10 @@ impl ByteCounter {
     }
 }
 
-/// Bytes that are read at once.
+/// The size of a read in bytes.
 const READ_BYTES: usize = 256 << 10;
 
-/// A stream that counts the bytes that are used, not those that are read ahead.
+/// A stream that counts the bytes that are consumed, not those that are read ahead.
 pub(super) struct CountingReader<R> {
     stream: BufReader<R>,
     counter: ByteCounter,
@@ -95,7 +97,7 @@ impl<R: Read> CountingReader<R> {
         self.counter.0.used.fetch_add(length as u64, Ordering::Relaxed);
     }
 
-    fn located(&self, error: io::Error) -> io::Error {
+    fn locate(&self, error: io::Error) -> io::Error {
         match error.kind() {
             io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock => error,
             _ => self.counter.error(&error, None).into_io_error(),
@@ -106,7 +108,7 @@ impl<R: Read> CountingReader<R> {
 impl<R: Read> Read for CountingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         // Large reads bypass the buffer.
-        let length = self.stream.read(buffer).map_err(|error| self.located(error))?;
+        let length = self.stream.read(buffer).map_err(|error| self.locate(error))?;
         self.count(length);
         Ok(length)
     }
@@ -117,7 +119,7 @@ impl<R: Read> BufRead for CountingReader<R> {
         if self.stream.buffer().is_empty()
             && let Err(error) = self.stream.fill_buf()
         {
-            return Err(self.located(error));
+            return Err(self.locate(error));
         }
         Ok(self.stream.buffer())
     }

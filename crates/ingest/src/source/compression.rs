@@ -19,7 +19,7 @@ pub enum Compression {
     Lzw,
 }
 
-/// Bytes that identify a compression.
+/// The number of bytes that identify a compression.
 pub(crate) const MAGIC_BYTES: usize = 4;
 
 /// A zstd frame may ask for a window of any size. The zstd tool accepts 128 MiB by default.
@@ -39,13 +39,13 @@ impl Compression {
     }
 }
 
-/// The compression of a stream with these first bytes. Returns `None` if it is not compressed.
+/// Returns the compression of a stream with these first bytes, or `None` if it is not compressed.
 pub(super) fn compression_of(first_bytes: &[u8]) -> Option<Compression> {
     match first_bytes {
         [0x1F, 0x8B, 0x08, ..] => Some(Compression::Gzip),
         [0x28, 0xB5, 0x2F, 0xFD, ..] => Some(Compression::Zstd),
-        // A skippable frame may come first. LZ4 has the same ones, but nothing writes them in
-        // front.
+        // A skippable frame may come first. LZ4 has the same ones, but no program writes them
+        // before its first frame.
         [0x50..=0x5F, 0x2A, 0x4D, 0x18, ..] => Some(Compression::Zstd),
         [b'B', b'Z', b'h', b'1'..=b'9', ..] => Some(Compression::Bzip2),
         [0xFD, b'7', b'z', b'X', ..] => Some(Compression::Xz),

@@ -1,8 +1,8 @@
-//! Lines that a container runtime has split, joined while they are read.
+//! Joins the lines that a container runtime has split, while they are read.
 //!
-//! Kubernetes' runtimes write each line of a container behind its time, its stream and a tag, and
-//! split a line that is longer than their buffer, 16 KiB. All parts but the last have the tag `P`.
-//! The parts of one stream may stand among lines of the other.
+//! The container runtimes of Kubernetes write each line of a container after its time, its stream
+//! and a tag. They split a line that is longer than their buffer, 16 KiB. All parts but the last
+//! have the tag `P`. Lines of the other stream may come between the parts.
 //!
 //! ```text
 //! 2025-12-17T09:03:01.25Z stdout P 192.0.2.7 - - [17/Dec/2025:09:03:01 +0000] "GET /lo
@@ -10,13 +10,13 @@
 //! 2025-12-17T09:03:01.25Z stdout F ng HTTP/1.1" 200 5
 //! ```
 //!
-//! A joined line has the time of its first part and the tag `F`, and stands where its last part
-//! stood. All other lines pass unchanged, also those of other formats.
+//! A joined line has the time of its first part and the tag `F`, and replaces its last part. All
+//! other lines pass unchanged, including those of other formats.
 //!
 //! Source: the log format of the kubelet, `pkg/kubelet/kuberuntime/logs` of Kubernetes.
 //!
-//! Memory: a line for each stream, at most a byte over the limit of a line, so that a longer one is
-//! still counted as too long.
+//! Memory: one line for each stream, at most a byte over the limit of a line, so that a longer one
+//! is still counted as too long.
 
 use std::io;
 
@@ -25,7 +25,7 @@ use weir_core::BlockLimits;
 
 use super::decode::Decode;
 
-/// The longest time in front of a line.
+/// The longest time at the start of a line, in bytes.
 const TIME_BYTES_MAX: usize = 40;
 
 /// The beginning of a line that a container runtime wrote.
@@ -79,8 +79,8 @@ pub(super) struct CriDecoder {
     line_bytes_max: usize,
     /// A line whose end has not arrived.
     line: Vec<u8>,
-    /// Inside a line over the limit, which was passed on as far as it came.
-    is_passing: bool,
+    /// Whether the input is inside a line over the limit, which is passed on as it arrives.
+    is_inside_long_line: bool,
     /// The split line of each stream.
     open: [OpenLine; 2],
 }
@@ -100,7 +100,7 @@ impl OpenLine {
         self.text.extend_from_slice(&text[..text.len().min(room)]);
     }
 
-    /// Appends the line with the tag that it has or gets.
+    /// Sets the tag, and moves the line to the output.
     fn end(&mut self, tag: u8, output: &mut Vec<u8>) {
         self.text[self.tag_at] = tag;
         self.text.push(b'\n');
@@ -115,10 +115,15 @@ impl Default for CriDecoder {
 }
 
 impl CriDecoder {
-    /// A decoder for lines of up to n bytes.
+    /// Creates a decoder for lines of up to `line_bytes_max` bytes.
     pub(super) fn new(line_bytes_max: usize) -> Self {
         let line_bytes_max = line_bytes_max.saturating_add(1);
-        Self { line_bytes_max, line: Vec::new(), is_passing: false, open: Default::default() }
+        Self {
+            line_bytes_max,
+            line: Vec::new(),
+            is_inside_long_line: false,
+            open: Default::default(),
+        }
     }
 
     /// The number of split lines whose last parts have not arrived.
@@ -166,7 +171,7 @@ impl CriDecoder {
     fn keep(&mut self, start: &[u8], output: &mut Vec<u8>) {
         self.line.extend_from_slice(start);
         if self.line.len() > self.line_bytes_max {
-            self.is_passing = true;
+            self.is_inside_long_line = true;
             output.append(&mut self.line);
         }
     }
@@ -175,15 +180,15 @@ impl CriDecoder {
 impl Decode for CriDecoder {
     fn step(&mut self, bytes: &[u8], output: &mut Vec<u8>) -> io::Result<usize> {
         let mut rest = bytes;
-        if self.is_passing || !self.line.is_empty() {
+        if self.is_inside_long_line || !self.line.is_empty() {
             let end = memchr(b'\n', rest).map_or(rest.len(), |at| at + 1);
             let (first, after) = rest.split_at(end);
             rest = after;
-            let is_ended = first.ends_with(b"\n");
-            if self.is_passing {
+            let has_ended = first.ends_with(b"\n");
+            if self.is_inside_long_line {
                 output.extend_from_slice(first);
-                self.is_passing = !is_ended;
-            } else if is_ended {
+                self.is_inside_long_line = !has_ended;
+            } else if has_ended {
                 let mut line = std::mem::take(&mut self.line);
                 line.extend_from_slice(first);
                 self.take_line(&line, output);
@@ -206,12 +211,12 @@ impl Decode for CriDecoder {
         }
         let is_within_line = match output.last() {
             Some(last) => *last != b'\n',
-            None => self.is_passing,
+            None => self.is_inside_long_line,
         };
         if is_within_line && self.open.iter().any(|open| !open.text.is_empty()) {
             output.push(b'\n');
         }
-        // Their last parts are missing, so they keep the tag of a part.
+        // Their last parts are missing, so the tag remains that of a part.
         for open in self.open.iter_mut().filter(|open| !open.text.is_empty()) {
             open.end(b'P', output);
         }

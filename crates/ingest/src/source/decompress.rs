@@ -9,11 +9,11 @@ use super::packing::Packing;
 use super::push::PushDecoder;
 use super::zstd::ZstdDecoder;
 
-/// The bytes of a stream without its outermost layer.
+/// Returns a reader that removes the outermost layer of a stream.
 ///
 /// # Errors
 /// If the decompression library cannot be set up.
-pub(super) fn unpacked<'a>(
+pub(super) fn open_layer<'a>(
     packing: Packing,
     stream: impl BufRead + 'a,
 ) -> io::Result<Box<dyn Read + 'a>> {
@@ -26,13 +26,14 @@ pub(super) fn unpacked<'a>(
         }
         other => {
             let decoder = PushDecoder::of(other)?;
-            Box::new(DecoderReader { stream, decoder, given: 0, is_finished: false })
+            Box::new(DecoderReader { stream, decoder, returned: 0, is_finished: false })
         }
     })
 }
 
-/// Deflate data without headers, up to its end. What follows stays in the stream.
-pub(super) fn inflated(stream: impl BufRead) -> impl Read {
+/// Returns a reader of deflate data without headers, up to its end. The bytes after it stay in the
+/// stream.
+pub(super) fn inflate(stream: impl BufRead) -> impl Read {
     DirectReader::new(stream, FlateDecoder::bare())
 }
 
@@ -56,7 +57,7 @@ impl<R: BufRead, D: DecodeInto> Read for DirectReader<R, D> {
             return Err(damage);
         }
         while !buffer.is_empty() && !self.decoder.is_finished() {
-            // What the decoder has left is returned before the stream is read, which may wait.
+            // Pending output is returned before the stream is read, because that may block.
             let has_more = self.decoder.has_more();
             let bytes = if has_more { &[][..] } else { self.stream.fill_buf()? };
             if bytes.is_empty() && !has_more {
@@ -74,12 +75,12 @@ impl<R: BufRead, D: DecodeInto> Read for DirectReader<R, D> {
     }
 }
 
-/// Reads the output of a push decoder that is fed from a stream.
+/// Reads the output of a push decoder whose input is a stream.
 struct DecoderReader<R> {
     stream: R,
     decoder: PushDecoder,
-    /// Bytes of the decoder's output that were already returned.
-    given: usize,
+    /// The number of output bytes that were already returned.
+    returned: usize,
     is_finished: bool,
 }
 
@@ -87,7 +88,7 @@ impl<R: BufRead> DecoderReader<R> {
     /// Pushes until there is output. Returns false at the end.
     fn fill(&mut self) -> io::Result<bool> {
         self.decoder.output().clear();
-        self.given = 0;
+        self.returned = 0;
         while self.decoder.output().is_empty() {
             if self.is_finished {
                 return Ok(false);
@@ -111,20 +112,20 @@ impl<R: BufRead> DecoderReader<R> {
 
 impl<R: BufRead> Read for DecoderReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.given == self.decoder.output().len() && !self.fill_or_keep()? {
+        if self.returned == self.decoder.output().len() && !self.fill_or_keep()? {
             return Ok(0);
         }
-        let output = &self.decoder.output()[self.given..];
+        let output = &self.decoder.output()[self.returned..];
         let length = output.len().min(buffer.len());
         buffer[..length].copy_from_slice(&output[..length]);
-        self.given += length;
+        self.returned += length;
         Ok(length)
     }
 }
 
 impl<R: BufRead> DecoderReader<R> {
-    /// The same as [`Self::fill`], but output from before an error is returned first. The next
-    /// read returns the error again, because a damaged decoder stays damaged.
+    /// [`Self::fill`], but returns output from before an error first. The next read returns the
+    /// error again, because a damaged decoder stays damaged.
     fn fill_or_keep(&mut self) -> io::Result<bool> {
         match self.fill() {
             Err(_) if !self.decoder.output().is_empty() => Ok(true),

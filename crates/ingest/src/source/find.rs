@@ -1,5 +1,5 @@
-//! Turns the inputs that were named into the inputs to read: directories become their files, a
-//! file that is named twice is read once, and rotated logs are ordered by their times.
+//! Expands named inputs into the inputs to read: directories become their files, a file that is
+//! named twice is read once, and rotated logs are ordered by their times.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
@@ -16,10 +16,10 @@ use weir_core::FormatChoice;
 /// The greatest depth of nested directories, so that recursion is bounded.
 const DEPTH_MAX: usize = 64;
 
-/// Bytes that show whether a file is text, as many as for a file in an archive.
+/// The number of bytes that show whether a file is text, the same as for a file in an archive.
 const HEAD_BYTES: usize = 512;
 
-/// Bytes in which the first time of a log is searched for.
+/// The number of bytes in which the first time of a log is searched for.
 const TIME_BYTES: usize = 64 << 10;
 
 /// Finds the inputs that were named. Returns them with the notes and errors about them.
@@ -36,7 +36,7 @@ pub fn find_inputs(named: &[Input], format: &FormatChoice) -> (Vec<Input>, Vec<F
     let mut finder = InputFinder::default();
     for input in named {
         match input {
-            Input::File(path) => finder.named(path),
+            Input::File(path) => finder.add_named(path),
             Input::Stdin(_) => finder.inputs.push(input.clone()),
         }
     }
@@ -53,10 +53,10 @@ struct InputFinder {
     files: HashMap<Identity, PathBuf>,
     /// The directories that were entered, since links may lead back to them.
     directories: HashMap<Identity, PathBuf>,
-    left_out: Vec<String>,
+    skipped: Vec<String>,
 }
 
-/// The identity of a file, which no other file has.
+/// The identity of a file. No other file has the same one.
 #[cfg(unix)]
 type Identity = (u64, u64);
 #[cfg(not(unix))]
@@ -74,22 +74,22 @@ fn identity(path: &Path, _: &Metadata) -> Option<Identity> {
 }
 
 impl InputFinder {
-    fn named(&mut self, path: &Path) {
+    fn add_named(&mut self, path: &Path) {
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => {
                 let before = self.inputs.len();
                 if let Some(first) = self.enter(path, &metadata) {
                     return self.note_same(path, &first);
                 }
-                self.directory(path, 0);
-                self.end_directory(path, before);
+                self.read_directory(path, 0);
+                self.note_skipped(path, before);
             }
-            Ok(metadata) => self.file(path, &metadata),
+            Ok(metadata) => self.add_file(path, &metadata),
             Err(_) => self.inputs.push(Input::File(path.to_owned())),
         }
     }
 
-    fn file(&mut self, path: &Path, metadata: &Metadata) {
+    fn add_file(&mut self, path: &Path, metadata: &Metadata) {
         if let Some(identity) = identity(path, metadata)
             && let Some(first) = self.files.insert(identity, path.to_owned())
         {
@@ -98,7 +98,7 @@ impl InputFinder {
         self.inputs.push(Input::File(path.to_owned()));
     }
 
-    /// Notes that a path leads to what was found by another one before.
+    /// Notes that a path leads to a file or directory that was already found.
     fn note_same(&mut self, path: &Path, first: &Path) {
         let note = match first == path {
             true => "is named twice; it is read once".to_owned(),
@@ -120,7 +120,7 @@ impl InputFinder {
         None
     }
 
-    fn directory(&mut self, path: &Path, depth: usize) {
+    fn read_directory(&mut self, path: &Path, depth: usize) {
         if depth == DEPTH_MAX {
             return;
         }
@@ -137,38 +137,38 @@ impl InputFinder {
             if is_hidden(&entry.file_name()) {
                 continue;
             }
-            self.entry(&entry.path(), depth);
+            self.add_entry(&entry.path(), depth);
         }
     }
 
-    fn entry(&mut self, path: &Path, depth: usize) {
+    fn add_entry(&mut self, path: &Path, depth: usize) {
         // A dangling link is not a file of this directory.
         let Ok(metadata) = fs::metadata(path) else { return };
         if metadata.is_dir() {
-            // A directory that was entered before is a loop, or its files were found then.
+            // A directory that was entered before is a loop, or its files are already found.
             if self.enter(path, &metadata).is_none() {
-                self.directory(path, depth + 1);
+                self.read_directory(path, depth + 1);
             }
         } else if metadata.is_file() {
             match may_be_log(path) {
-                true => self.file(path, &metadata),
-                false => self.left_out.push(path.to_string_lossy().into_owned()),
+                true => self.add_file(path, &metadata),
+                false => self.skipped.push(path.to_string_lossy().into_owned()),
             }
         }
     }
 
-    /// Notes which files of a directory are not read.
-    fn end_directory(&mut self, path: &Path, inputs_before: usize) {
+    /// Notes which files of a directory were skipped.
+    fn note_skipped(&mut self, path: &Path, inputs_before: usize) {
         let name = path.to_string_lossy();
-        let left_out = std::mem::take(&mut self.left_out);
-        if let Some(first) = left_out.first() {
-            let note = match left_out.len() {
+        let skipped = std::mem::take(&mut self.skipped);
+        if let Some(first) = skipped.first() {
+            let note = match skipped.len() {
                 1 => format!("{first} is not a text file and was skipped"),
                 count => format!("{count} files that are not text were skipped, such as {first}"),
             };
             self.faults.push(Fault::note(&name, note));
         }
-        if self.inputs.len() == inputs_before && left_out.is_empty() {
+        if self.inputs.len() == inputs_before && skipped.is_empty() {
             self.faults.push(Fault::note(&name, "it has no logs".to_owned()));
         }
     }
@@ -194,18 +194,21 @@ fn order_rotated(inputs: &mut [Input], format: &FormatChoice) {
         if let Input::File(path) = input
             && fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
         {
-            sets.entry(set_of(path)).or_default().push(index);
+            sets.entry(rotated_set(path)).or_default().push(index);
         }
     }
-    for places in sets.into_values().filter(|places| places.len() > 1) {
-        let times = places.iter().map(|place| first_time_ns(&inputs[*place], format));
-        let (places, mut times): (Vec<usize>, Vec<(i64, usize)>) =
-            places.iter().zip(times).filter_map(|(&place, ns)| Some((place, (ns?, place)))).unzip();
+    for positions in sets.into_values().filter(|positions| positions.len() > 1) {
+        let times = positions.iter().map(|position| first_time_ns(&inputs[*position], format));
+        let (positions, mut times): (Vec<usize>, Vec<(i64, usize)>) = positions
+            .iter()
+            .zip(times)
+            .filter_map(|(&position, ns)| Some((position, (ns?, position))))
+            .unzip();
         // Files of equal times keep the order in which they were named.
         times.sort_unstable();
         let ordered: Vec<Input> = times.iter().map(|(_, from)| inputs[*from].clone()).collect();
-        for (place, input) in places.into_iter().zip(ordered) {
-            inputs[place] = input;
+        for (position, input) in positions.into_iter().zip(ordered) {
+            inputs[position] = input;
         }
     }
 }
@@ -216,15 +219,15 @@ fn first_time_ns(input: &Input, format: &FormatChoice) -> Option<i64> {
 }
 
 /// Extensions that compressors and archivers add.
-const PACKED: [&str; 11] =
+const PACKED_EXTENSIONS: [&str; 11] =
     [".gz", ".zst", ".bz2", ".xz", ".lz4", ".Z", ".tar", ".tgz", ".zip", ".tbz2", ".txz"];
 
-/// The name that the files of a rotated set share: without the extensions that compressors add,
-/// and without parts that are only a number or a date.
-fn set_of(path: &Path) -> PathBuf {
+/// Returns the name that the files of a rotated set share: without the extensions that compressors
+/// add, and without parts that are only a number or a date.
+fn rotated_set(path: &Path) -> PathBuf {
     let name = path.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
     let mut name = &*name;
-    while let Some(rest) = PACKED.iter().find_map(|ending| name.strip_suffix(ending)) {
+    while let Some(rest) = PACKED_EXTENSIONS.iter().find_map(|ending| name.strip_suffix(ending)) {
         name = rest;
     }
     let is_separator = |c: char| matches!(c, '.' | '-' | '_');
@@ -237,11 +240,11 @@ fn set_of(path: &Path) -> PathBuf {
 mod tests {
     use std::path::Path;
 
-    use super::set_of;
+    use super::rotated_set;
 
     #[test]
     fn names_of_rotated_files_map_to_one_set() {
-        let set = set_of(Path::new("/var/log/access.log"));
+        let set = rotated_set(Path::new("/var/log/access.log"));
         for name in [
             "access.log.1",
             "access.log.12.gz",
@@ -252,10 +255,10 @@ mod tests {
             "access.log-20251217-1765962000.zst",
             "access.log.3.tar.gz",
         ] {
-            assert_eq!(set_of(&Path::new("/var/log").join(name)), set, "{name}");
+            assert_eq!(rotated_set(&Path::new("/var/log").join(name)), set, "{name}");
         }
         for name in ["/var/log/error.log.1", "/var/log/nginx/access.log", "/var/log/access2.log"] {
-            assert_ne!(set_of(Path::new(name)), set, "{name}");
+            assert_ne!(rotated_set(Path::new(name)), set, "{name}");
         }
     }
 }

@@ -15,11 +15,11 @@ const WINDOW_BITS: u8 = 15;
 /// Zeros after a member, which fill a block of a tape, are ignored, as gzip(1) does.
 pub(super) struct FlateDecoder {
     member: Decompress,
-    /// Deflate data without headers and checksums, which ends with its last block.
+    /// Whether this is deflate data without headers and checksums, which ends with its last block.
     is_bare: bool,
-    /// After the end of a member.
-    is_between: bool,
-    /// The output buffer was filled to its end, so there may be more.
+    /// Whether the decoder is after the end of a member.
+    is_between_members: bool,
+    /// Whether the output buffer was filled to its end, so that there may be more.
     has_more: bool,
 }
 
@@ -33,37 +33,37 @@ impl FlateDecoder {
     }
 
     fn around(member: Decompress, is_bare: bool) -> Self {
-        Self { member, is_bare, is_between: false, has_more: false }
+        Self { member, is_bare, is_between_members: false, has_more: false }
     }
 
-    /// Decompresses the beginning of `bytes` with one call of `run`, into `room` bytes. That is
-    /// zlib's own call, which counts its output also if it fails.
+    /// Decompresses the beginning of `bytes` into `room` bytes. `run` calls zlib once; zlib counts
+    /// its output even if it fails.
     fn run(
         &mut self,
         bytes: &[u8],
         room: usize,
         run: impl FnOnce(&mut Decompress, &[u8]) -> Result<Status, DecompressError>,
     ) -> Step {
-        if self.is_between && !self.is_bare {
+        if self.is_between_members && !self.is_bare {
             let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
             if zeros > 0 {
                 return Step { taken: zeros, written: 0, result: Ok(()) };
             }
             self.member = Decompress::new_gzip(WINDOW_BITS);
-            self.is_between = false;
+            self.is_between_members = false;
         }
         let (taken, written) = (self.member.total_in(), self.member.total_out());
         let status = run(&mut self.member, bytes);
         let taken = (self.member.total_in() - taken) as usize;
         let written = (self.member.total_out() - written) as usize;
-        self.is_between = matches!(status, Ok(Status::StreamEnd));
-        self.has_more = !self.is_between && written == room;
-        Step { taken, written, result: status.map(|_| ()).map_err(|error| named_error(&error)) }
+        self.is_between_members = matches!(status, Ok(Status::StreamEnd));
+        self.has_more = !self.is_between_members && written == room;
+        Step { taken, written, result: status.map(|_| ()).map_err(|error| decode_error(&error)) }
     }
 }
 
-/// An error in the words of zlib.
-fn named_error(error: &DecompressError) -> io::Error {
+/// Converts an error of zlib, with its message if there is one.
+fn decode_error(error: &DecompressError) -> io::Error {
     damaged(error.message().unwrap_or("its deflate data is not valid"))
 }
 
@@ -82,7 +82,7 @@ impl Decode for FlateDecoder {
     }
 
     fn finish(&mut self, _: &mut Vec<u8>) -> io::Result<()> {
-        match self.is_between {
+        match self.is_between_members {
             true => Ok(()),
             false => Err(io::ErrorKind::UnexpectedEof.into()),
         }
@@ -97,6 +97,6 @@ impl DecodeInto for FlateDecoder {
     }
 
     fn is_finished(&self) -> bool {
-        self.is_bare && self.is_between
+        self.is_bare && self.is_between_members
     }
 }

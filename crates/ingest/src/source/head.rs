@@ -24,15 +24,15 @@ const READ_BYTES: usize = 64 << 10;
 pub struct Head {
     /// The text.
     pub text: Vec<u8>,
-    /// Whether this is all of it.
+    /// Whether the text is complete.
     pub is_whole: bool,
     /// When the source was last written, if known.
     written: Option<SystemTime>,
 }
 
 impl Head {
-    /// Reads an input from its start until `is_enough`, a mebibyte, or the end. The head ends at
-    /// damaged data, which is reported when the source is read in full.
+    /// Reads an input from its start until `is_enough` returns true, up to a mebibyte or the end.
+    /// The head ends at damaged data, which is reported when the source is read in full.
     ///
     /// # Errors
     /// If the input cannot be opened.
@@ -42,7 +42,7 @@ impl Head {
         head.or_error(faults)
     }
 
-    /// The same as [`Self::of`], for a stream.
+    /// [`Self::of`] for a stream.
     ///
     /// # Errors
     /// If nothing of it can be read.

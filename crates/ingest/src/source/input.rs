@@ -9,10 +9,11 @@ use std::time::SystemTime;
 use super::byte_counter::ByteCounter;
 use super::timeout_reader::TimeoutReader;
 use super::unpack::{HEAD_BYTES, Text, is_packed, unpack};
+use super::whole_file::{FirstLength, WholeFile};
 use crate::error::{Fault, ReadError};
 use crate::plain_file::PlainFile;
 
-/// Something to read.
+/// An input to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
     /// The file at this path, which may be a FIFO or a device.
@@ -21,10 +22,10 @@ pub enum Input {
     Stdin(Vec<u8>),
 }
 
-/// An input that is not packed.
+/// An open input that is not packed.
 pub(super) struct PlainInput {
     pub(super) stream: Box<dyn Read + Send>,
-    /// The file with its lines, if it can be opened again.
+    /// The file, if it can be opened again.
     pub(super) file: Option<PlainFile>,
 }
 
@@ -83,7 +84,8 @@ impl Input {
     }
 
     /// Calls `visit` with each text in the input, in order, until it breaks; see [`Text`]. Returns
-    /// the parts that could not be read. If the input cannot be opened, that is the only one.
+    /// the errors of the parts that could not be read. If the input cannot be opened, that is the
+    /// only error.
     pub fn read(&self, visit: &mut dyn FnMut(&mut Text<'_>) -> ControlFlow<()>) -> Vec<Fault> {
         let counter = ByteCounter::of_file(self.written());
         let name = self.name();
@@ -93,17 +95,17 @@ impl Input {
         }
     }
 
-    /// The bytes of a regular file that is not packed, and the file if it has a path; `None` for
-    /// any other input.
+    /// Opens a regular file that is not packed. Returns `None` for any other input.
     ///
     /// # Errors
     /// If it cannot be opened or read.
-    pub(super) fn plain(&self) -> io::Result<Option<PlainInput>> {
+    pub(super) fn open_plain(&self) -> io::Result<Option<PlainInput>> {
         let (mut file, path) = match self {
             Self::File(path) if self.is_file() => (File::open(path)?, Some(path)),
             Self::Stdin(start) if start.is_empty() && !is_stdin_live() => (stdin()?, None),
             _ => return Ok(None),
         };
+        let first_length = FirstLength::of(&file)?;
         let plain_file = path.and_then(|path| PlainFile::new(path, &file));
         let mut head = Vec::with_capacity(HEAD_BYTES);
         let length = (&mut file).take(HEAD_BYTES as u64).read_to_end(&mut head)?;
@@ -112,7 +114,7 @@ impl Input {
             file.seek_relative(-(length as i64))?;
             return Ok(None);
         }
-        let stream = Box::new(Cursor::new(head).chain(file));
+        let stream = Box::new(Cursor::new(head).chain(WholeFile::new(file, first_length)?));
         Ok(Some(PlainInput { stream, file: plain_file }))
     }
 
@@ -124,17 +126,19 @@ impl Input {
                     return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"));
                 }
                 let file = File::open(path)?;
+                let first_length = FirstLength::of(&file)?;
                 match is_live(&metadata) {
                     true => Ok(Box::new(TimeoutReader::new(file, counter))),
-                    false => Ok(Box::new(file)),
+                    false => Ok(Box::new(WholeFile::new(file, first_length)?)),
                 }
             }
             Self::Stdin(start) => {
                 let start = Cursor::new(start.clone());
                 let file = stdin()?;
+                let first_length = FirstLength::of(&file)?;
                 match is_live(&file.metadata()?) {
                     true => Ok(Box::new(start.chain(TimeoutReader::new(file, counter)))),
-                    false => Ok(Box::new(start.chain(file))),
+                    false => Ok(Box::new(start.chain(WholeFile::new(file, first_length)?))),
                 }
             }
         }
@@ -156,12 +160,12 @@ fn is_live(metadata: &Metadata) -> bool {
     !metadata.is_file() && !metadata.is_dir()
 }
 
-/// Closed standard input is not live: it ends at once.
+/// Whether standard input is live. If it is closed it is not, because it ends at once.
 fn is_stdin_live() -> bool {
     stdin().and_then(|file| file.metadata()).is_ok_and(|metadata| is_live(&metadata))
 }
 
-/// Standard input without the standard library's buffer.
+/// Opens standard input without the buffer of the standard library.
 #[cfg(unix)]
 fn stdin() -> io::Result<File> {
     use std::os::fd::AsFd;

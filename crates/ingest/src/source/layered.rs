@@ -9,10 +9,10 @@ use super::push::PushDecoder;
 use super::unpack::{DEPTH_MAX, HEAD_BYTES};
 
 /// Removes every layer of compression, and UTF-16, from bytes that are pushed to it, up to the text
-/// or the archive inside. Lines that a container runtime has split are joined. It reads a file as the command does, which also unpacks gzip in gzip.
+/// or the archive inside. Joins lines that a container runtime has split. It decodes a file exactly
+/// as the command does, so it also unpacks gzip in gzip.
 ///
-/// Memory: that of a [`PushDecoder`] for each layer, eight at most, whose output is bounded in the
-/// same way.
+/// Memory: that of a [`PushDecoder`] for each layer, eight at most, each with bounded output.
 ///
 /// ```
 /// use weir_ingest::LayeredDecoder;
@@ -27,18 +27,18 @@ use super::unpack::{DEPTH_MAX, HEAD_BYTES};
 #[derive(Debug)]
 pub struct LayeredDecoder {
     outer: PushDecoder,
-    /// Bytes of the outer output that the inner decoder has taken.
+    /// The number of bytes of the outer output that the inner decoder has taken.
     taken: usize,
     inner: Inner,
     /// The number of layers around this one.
     depth: usize,
 }
 
-/// What the output of a layer is.
+/// The content of a layer's output.
 #[derive(Debug)]
 enum Inner {
-    /// Not known: its first bytes are too few. They stay in the outer output; the output of the
-    /// whole, in the vector, is empty.
+    /// Not known yet, because too few bytes have arrived. They stay in the output of the outer
+    /// decoder. The vector is the output of the whole decoder, which is empty.
     Undecided(Vec<u8>),
     /// Text or an archive.
     Content,
@@ -67,7 +67,7 @@ impl LayeredDecoder {
     fn at_depth(first_bytes: &[u8], depth: usize) -> io::Result<Option<Self>> {
         let Some(packing) = Packing::of(first_bytes) else { return Ok(None) };
         if depth == DEPTH_MAX {
-            return Err(io::Error::other("it is packed too often; unpack it first"));
+            return Err(io::Error::other("it is packed in too many layers; unpack it first"));
         }
         let (outer, inner) = (PushDecoder::of(packing)?, Inner::Undecided(Vec::new()));
         Ok(Some(Self { outer, taken: 0, inner, depth }))
@@ -119,9 +119,9 @@ impl LayeredDecoder {
         while self.has_inner_output() {
             let before = (self.taken, self.output().len());
             self.feed()?;
-            // The bound on the output: the caller has to empty it before the end.
+            // The output is full: the caller has to empty it before the end.
             if before == (self.taken, self.output().len()) {
-                return Err(io::Error::other("its end is longer than it may be"));
+                return Err(io::Error::other("its last output exceeds the buffer"));
             }
         }
         if let Inner::Layer(inner) = &mut self.inner {
@@ -139,7 +139,7 @@ impl LayeredDecoder {
         }
     }
 
-    /// Decides what the output of this layer is, once its first bytes are there.
+    /// Decides what the output of this layer contains, once its first bytes have arrived.
     fn decide(&mut self, has_ended: bool) -> io::Result<()> {
         let Inner::Undecided(_) = self.inner else { return Ok(()) };
         if self.outer.is_text() {
@@ -165,7 +165,7 @@ impl LayeredDecoder {
         }
     }
 
-    /// Pushes output of this layer into the inner one, as far as the inner one takes it at once.
+    /// Pushes output of this layer into the inner one, as much as that takes at once.
     fn feed(&mut self) -> io::Result<()> {
         let Inner::Layer(inner) = &mut self.inner else { return Ok(()) };
         let output = self.outer.output();

@@ -12,14 +12,14 @@ use twox_hash::XxHash32;
 
 use super::decode::{Decode, damaged};
 
-/// How far back a block may refer.
+/// The longest distance, in bytes, that a block may refer back to.
 const WINDOW_BYTES: usize = 64 << 10;
 
 const FRAME_MAGIC: u32 = 0x184D_2204;
 /// The magic numbers of skippable frames, without their last four bits.
 const SKIPPABLE_MAGIC: u32 = 0x184D_2A50;
 
-/// The highest bit of a block's length: the block is not compressed.
+/// The highest bit of a block's length, set if the block is not compressed.
 const IS_STORED: u32 = 1 << 31;
 
 pub(super) struct Lz4Decoder {
@@ -111,7 +111,7 @@ impl Lz4Decoder {
         })
     }
 
-    /// Keeps the flags in the part, because the header's checksum includes them.
+    /// Parses the flags. They stay in `part`, because the header's checksum includes them.
     fn take_flags(&mut self) -> io::Result<State> {
         let (flags, block_size) = (self.part[0], self.part[1] >> 4 & 7);
         if flags >> 6 != 1 {
@@ -197,7 +197,7 @@ impl Decode for Lz4Decoder {
     }
 }
 
-/// The first four bytes as a little-endian number.
+/// Returns the first four bytes as a little-endian number.
 fn number(bytes: &[u8]) -> u32 {
     bytes.iter().take(4).rev().fold(0, |number, byte| number << 8 | u32::from(*byte))
 }

@@ -3,8 +3,7 @@
 //! The format is that of compress(1), POSIX.1-2024: three header bytes, then LZW codes, lowest bit
 //! first, whose width grows from 9 bits to the width that the header names. Codes are written in
 //! groups of eight; when the width changes, the rest of a group is left out. The format has no
-//! length and no checksum, so a file that is cut short between two codes cannot be told from a
-//! whole one.
+//! length and no checksum, so a file that is truncated between two codes looks complete.
 //!
 //! Memory: 256 KiB for a table of 65,536 strings and the longest string.
 
@@ -18,7 +17,7 @@ const MAGIC: [u8; 2] = [0x1F, 0x9D];
 const WIDTH_MIN: u32 = 9;
 const WIDTH_MAX: u32 = 16;
 
-/// The flag that code 256 clears the table.
+/// Set if code 256 clears the table.
 const HAS_CLEAR_CODE: u8 = 0x80;
 const CLEAR_CODE: usize = 256;
 
@@ -38,7 +37,7 @@ fn width_max(flags: u8) -> Option<u32> {
     is_valid.then_some(width)
 }
 
-/// Decompresses what `compress` wrote.
+/// Decompresses a file of `compress`.
 pub(super) struct LzwDecoder {
     /// The header bytes that were taken, three at most.
     header: Vec<u8>,
@@ -53,15 +52,15 @@ pub(super) struct LzwDecoder {
     /// The string of entry n is that of `prefixes[n]`, followed by `suffixes[n]`.
     prefixes: Vec<u16>,
     suffixes: Vec<u8>,
-    /// The entries in use, the 256 single bytes and the clear code included.
+    /// The number of entries in use, including the 256 single bytes and the clear code.
     entries: usize,
-    /// The code before, and the first byte of its string.
+    /// The previous code, and the first byte of its string.
     last: Option<(usize, u8)>,
-    /// The string of a code, from its end.
+    /// The string of a code, in reverse.
     string: Vec<u8>,
 }
 
-/// Bits that were taken and not used, the first one lowest.
+/// Bits that were taken and are not used yet, the first one lowest.
 #[derive(Default)]
 struct BitBuffer {
     bits: u64,
@@ -80,7 +79,7 @@ impl BitBuffer {
         taken
     }
 
-    /// Removes and returns the next `width` bits, of which there are as many.
+    /// Removes and returns the next `width` bits. At least that many must be buffered.
     fn take(&mut self, width: u32) -> usize {
         let value = self.bits & ((1 << width) - 1);
         self.bits >>= width;
@@ -126,7 +125,7 @@ impl LzwDecoder {
         !self.prefixes.is_empty()
     }
 
-    /// The entries of an empty table.
+    /// Returns the number of entries of an empty table.
     fn entries_min(&self) -> usize {
         CLEAR_CODE + usize::from(self.has_clear_code)
     }
@@ -175,7 +174,7 @@ impl LzwDecoder {
                 code as u8
             }
             Some((last, last_first)) if code <= self.entries => {
-                // A code may be that of the string which it completes.
+                // A code may refer to the entry that it completes.
                 let is_next = code == self.entries;
                 let first = self.append_string(if is_next { last } else { code }, output);
                 if is_next {
@@ -326,7 +325,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn what_was_compressed_is_returned(
+        fn compressed_text_is_restored(
             text in prop::collection::vec(prop::sample::select(&b"aaab\n"[..]), 0..6_000),
             width_max in 9_u32..=16,
             clear_after in 300_usize..2_000,

@@ -15,7 +15,7 @@ pub(super) enum Packing {
 }
 
 impl Packing {
-    /// The outermost layer of a stream with these first bytes. Returns `None` if there is none.
+    /// Returns the outermost layer of a stream with these first bytes, or `None` if there is none.
     pub(super) fn of(first_bytes: &[u8]) -> Option<Self> {
         let compression = compression_of(first_bytes).map(Self::Compression);
         compression
@@ -23,7 +23,7 @@ impl Packing {
             .or_else(|| is_cri(first_bytes).then_some(Self::Cri))
     }
 
-    /// Whether the bytes of the layer are lines of text, and so is what is inside.
+    /// Whether the bytes of the layer are lines of text, and so are the bytes inside it.
     pub(super) fn is_text(self) -> bool {
         self == Self::Cri
     }

@@ -14,8 +14,8 @@ use super::utf16::Utf16Decoder;
 use super::xz::XzDecoder;
 use super::zstd::ZstdDecoder;
 
-/// Decompresses bytes that are pushed to it, as far as there is room for the output, because a few
-/// bytes can become gigabytes.
+/// Decompresses bytes that are pushed to it, as long as there is room for the output: a few bytes
+/// can expand to gigabytes.
 ///
 /// ```
 /// # use weir_ingest::{Compression, PushDecoder};
@@ -69,7 +69,7 @@ impl PushDecoder {
         Ok(Self { packing, decoder, output: Vec::new(), failure: None })
     }
 
-    /// Whether the output is lines of text, which nothing is inside of.
+    /// Whether the output is lines of text, which contain no further layer.
     pub(super) fn is_text(&self) -> bool {
         self.packing.is_text()
     }
@@ -80,7 +80,7 @@ impl PushDecoder {
     }
 
     /// Decompresses all of a piece, which should be small: the output can be 32,000 times as long.
-    /// [`Self::push_some`] has a bound.
+    /// [`Self::push_some`] bounds the output.
     ///
     /// # Errors
     /// If the data is damaged. The output from before the damage is kept.

@@ -18,15 +18,15 @@ use weir_core::FormatChoice;
 
 use crate::writer::{SourceOptions, SourceWriter};
 
-/// A live stream that delivers few lines has its format detected after this time, even from fewer
-/// lines than detection examines, because a person is waiting to see them.
+/// The time after which the format of a live stream is detected even from fewer lines than
+/// detection usually examines, because a person is waiting to see them.
 pub(crate) const DETECTION_PATIENCE: Duration = Duration::from_millis(500);
 
 /// Reads a stream to its end and unpacks it if it is packed. Each file of an archive becomes a
 /// source.
 ///
 /// # Errors
-/// The first error, if a part cannot be read. The states of the sources have the others too.
+/// The first error, if a part cannot be read. The states of the sources have the other errors too.
 pub fn read_stream(
     pipeline: &Pipeline,
     name: &str,
@@ -74,7 +74,7 @@ impl MemberLimit {
 pub struct ReadArchive {
     /// Errors and notes about the archive and its files.
     pub faults: Vec<Fault>,
-    /// The sources of the files. All are submitted, but perhaps not parsed yet.
+    /// The sources of the files. All of their lines are submitted, but perhaps not parsed yet.
     pub sources: Vec<Arc<SourceProgress>>,
     /// The number of files that did not become sources because the limit was reached, whether or
     /// not they could be read.
@@ -146,7 +146,7 @@ struct InputOrder {
     /// have none. Sources are listed in the order of their inputs.
     begun: Mutex<usize>,
     more_begun: Condvar,
-    /// Held while a plain file is read, so that only one is at a time.
+    /// Held while a plain file is read, so that only one is read at a time.
     plain: Mutex<()>,
 }
 
@@ -165,7 +165,7 @@ impl InputOrder {
         }
         let position = InputPosition { order: self, index, is_live };
         let mut reader = Reader::new(pipeline, format, input.bytes_total(), Some(position));
-        let faults = match input.plain() {
+        let faults = match input.open_plain() {
             Ok(Some(plain)) => {
                 reader.pull(input, plain);
                 Vec::new()
@@ -204,7 +204,7 @@ struct Reader<'a> {
     format: &'a FormatChoice,
     bytes_total: Option<u64>,
     position: Option<InputPosition<'a>>,
-    /// Bytes of the input that are already counted for a source.
+    /// The number of input bytes that are already counted for a source.
     counted: u64,
     /// All sources that were opened.
     sources: Vec<Arc<SourceProgress>>,
@@ -238,7 +238,7 @@ impl<'a> Reader<'a> {
     }
 
     fn read(&mut self, text: &mut Text<'_>) -> ControlFlow<()> {
-        if self.is_full() {
+        if self.exceeds_limit() {
             return ControlFlow::Continue(());
         }
         // The packed size of a file in an archive is unknown.
@@ -290,15 +290,16 @@ impl<'a> Reader<'a> {
         match result.and(finished.map_err(ReadError::Stopped)) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
-                let goes_on = !matches!(error, ReadError::Stopped(_));
+                let may_continue = !matches!(error, ReadError::Stopped(_));
                 self.faults.push(Fault::new(name, error));
-                if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+                if may_continue { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
             }
         }
     }
 
-    /// Whether the limit allows no further source. Counts the source that is left out.
-    fn is_full(&mut self) -> bool {
+    /// Counts a source against the limit. If the limit is reached, counts the source as left out
+    /// and returns true.
+    fn exceeds_limit(&mut self) -> bool {
         let is_full = self.limit.is_some_and(|limit| !limit.take());
         self.left_out += u64::from(is_full);
         is_full
@@ -345,23 +346,23 @@ impl<'a> Reader<'a> {
             };
             writer.advance(length);
             let is_slow = may_pause && self.clock.elapsed() - start > DETECTION_PATIENCE;
-            // Shows the lines read so far at once if the parsers are idle, otherwise after a pause
-            // of the stream.
-            let may_show = match writer.is_format_decided() {
+            // If the parsers are idle, submits the lines read so far at once, otherwise after a
+            // pause of the stream.
+            let may_submit = match writer.is_format_decided() {
                 true => is_waiting || writer.may_flush_early(),
                 false => is_slow,
             };
-            if writer.is_full() || (length < room && may_show) {
+            if writer.is_full() || (length < room && may_submit) {
                 writer.flush()?;
             }
         }
     }
 
-    /// Counts the bytes used of a packed input, which differ from those of the text.
+    /// Counts the consumed bytes of a packed input, which differ from those of the text.
     fn count(&mut self, writer: &SourceWriter, text: &Text<'_>) {
-        let taken = text.medium_bytes();
+        let taken = text.input_bytes();
         if text.is_packed() {
-            writer.progress().take_compressed(taken - self.counted);
+            writer.progress().add_compressed(taken - self.counted);
         }
         self.counted = taken;
     }
@@ -383,7 +384,8 @@ impl<'a> Reader<'a> {
     fn note(&mut self, faults: Vec<Fault>) {
         let is_open = |fault: &Fault| matches!(fault.error(), Some(ReadError::Open(_)));
         for fault in &faults {
-            if let Some(error) = fault.error().filter(|_| !is_open(fault) && !self.is_full()) {
+            if let Some(error) = fault.error().filter(|_| !is_open(fault) && !self.exceeds_limit())
+            {
                 let writer = self.open(self.options(&fault.name, None));
                 // The fault is returned in any case, so a failure to end the source adds nothing.
                 let _ = writer.finish(SourceEnd::from(error));
@@ -408,7 +410,7 @@ mod tests {
 
     const LINE: &[u8] = b"192.0.2.1 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 200 1\n";
 
-    /// A stream that brings a line every 200 ms, and ends after some of them are visible.
+    /// A stream that delivers a line every 200 ms, and ends after some of them are visible.
     struct SlowStream {
         clock: Arc<ManualClock>,
         data: Arc<DataSet>,
@@ -427,7 +429,7 @@ mod tests {
     }
 
     impl SlowStream {
-        /// Waits for the threads that parse, which the clock does not control.
+        /// Waits for the parser threads, which the clock does not control.
         fn wait_until_visible(&self) {
             let start = Instant::now();
             while self.data.snapshot().segments.is_empty() {

@@ -31,7 +31,7 @@ impl TimeoutReader {
 impl Read for TimeoutReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let may_time_out = self.counter.may_time_out();
-        if may_time_out && !brings_something(&self.stream, Some(TICK))? {
+        if may_time_out && !wait_until_readable(&self.stream, Some(TICK))? {
             return Err(io::ErrorKind::WouldBlock.into());
         }
         loop {
@@ -39,7 +39,7 @@ impl Read for TimeoutReader {
                 // The process at the other end of a terminal or socket may have made it
                 // non-blocking.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock && !may_time_out => {
-                    brings_something(&self.stream, None)?;
+                    wait_until_readable(&self.stream, None)?;
                 }
                 result => return result,
             }
@@ -47,20 +47,21 @@ impl Read for TimeoutReader {
     }
 }
 
-/// Waits until there are bytes or the end to read, or until the timeout.
+/// Waits until the stream is readable, with bytes or its end, or until the timeout. Returns whether
+/// it is readable.
 #[cfg(unix)]
-fn brings_something(stream: &File, longest: Option<Duration>) -> io::Result<bool> {
+fn wait_until_readable(stream: &File, timeout: Option<Duration>) -> io::Result<bool> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-    let longest =
-        longest.map(|longest| Timespec { tv_sec: 0, tv_nsec: longest.subsec_nanos().into() });
+    let timeout =
+        timeout.map(|timeout| Timespec { tv_sec: 0, tv_nsec: timeout.subsec_nanos().into() });
     let mut streams = [PollFd::new(stream, PollFlags::IN)];
-    Ok(poll(&mut streams, longest.as_ref())? > 0)
+    Ok(poll(&mut streams, timeout.as_ref())? > 0)
 }
 
 /// Other platforms have no timeout: buffered lines are shown when more bytes arrive.
 #[cfg(not(unix))]
-fn brings_something(_: &File, _: Option<Duration>) -> io::Result<bool> {
+fn wait_until_readable(_: &File, _: Option<Duration>) -> io::Result<bool> {
     Ok(true)
 }
 

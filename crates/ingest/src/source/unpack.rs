@@ -1,4 +1,4 @@
-//! Unpacks a source, however it is packed, into the texts in it.
+//! Unpacks a source through all layers of packing into its texts.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::ops::ControlFlow;
@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use super::archive::{Tar, Zip, is_tar, is_zip};
 use super::byte_counter::{ByteCounter, CountingReader, Layer};
 use super::compression::MAGIC_BYTES;
-use super::decompress::unpacked;
+use super::decompress::open_layer;
 use super::packing::Packing;
 use crate::error::StreamError;
 use crate::error::{Fault, ReadError};
@@ -18,7 +18,7 @@ pub(super) const DEPTH_MAX: usize = 8;
 /// The most members of one source: an archive of a few megabytes can hold billions of empty ones.
 const MEMBERS_MAX: usize = 10_000;
 
-/// Bytes that identify how a source is packed: the length of a tar header.
+/// The number of bytes that identify how a source is packed: the length of a tar header.
 pub(super) const HEAD_BYTES: usize = 512;
 
 /// The size of the buffer between two layers of packing.
@@ -31,7 +31,8 @@ pub struct Text<'a> {
     is_member: bool,
     stream: &'a mut dyn Read,
     counter: &'a ByteCounter,
-    broken: &'a mut Option<StreamError>,
+    /// The last error that was returned.
+    last_error: &'a mut Option<StreamError>,
 }
 
 impl Text<'_> {
@@ -55,8 +56,8 @@ impl Text<'_> {
         self.counter.written_at()
     }
 
-    /// Bytes of the input used so far, those of earlier texts included.
-    pub fn medium_bytes(&self) -> u64 {
+    /// The number of input bytes consumed so far, including those of earlier texts.
+    pub fn input_bytes(&self) -> u64 {
         self.counter.used()
     }
 
@@ -72,7 +73,7 @@ impl Read for Text<'_> {
         if let Err(error) = &result
             && !matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock)
         {
-            *self.broken = Some(self.counter.error(error, None));
+            *self.last_error = Some(self.counter.error(error, None));
         }
         result
     }
@@ -88,12 +89,12 @@ pub(super) fn unpack(
     visit: &mut dyn FnMut(&mut Text<'_>) -> ControlFlow<()>,
 ) -> Vec<Fault> {
     let mut unpacker =
-        Unpacker { counter, visit, faults: Vec::new(), broken: None, members: 0, left_out: 0 };
+        Unpacker { counter, visit, faults: Vec::new(), last_error: None, members: 0, left_out: 0 };
     let mut stream = CountingReader::new(stream, counter.clone());
     let location =
         Location { name, depth: 0, is_packed: false, is_member: false, may_time_out: true };
     // A visitor that breaks reports the reason itself.
-    let _ = unpacker.run(&mut stream, location);
+    let _ = unpacker.unpack_stream(&mut stream, location);
     unpacker.faults
 }
 
@@ -101,8 +102,8 @@ struct Unpacker<'a> {
     counter: &'a ByteCounter,
     visit: &'a mut dyn FnMut(&mut Text<'_>) -> ControlFlow<()>,
     faults: Vec<Fault>,
-    /// The last error that the visitor received, so that it is not reported twice.
-    broken: Option<StreamError>,
+    /// The last error that the visitor received, which is not reported again.
+    last_error: Option<StreamError>,
     members: usize,
     left_out: u64,
 }
@@ -114,20 +115,24 @@ struct Location<'a> {
     depth: usize,
     is_packed: bool,
     is_member: bool,
-    /// Whether reads may report that nothing has come: all layers so far are lines of text.
+    /// Whether reads may time out, because all layers so far are lines of text.
     may_time_out: bool,
 }
 
 impl Unpacker<'_> {
-    fn run(&mut self, stream: &mut dyn BufRead, location: Location<'_>) -> ControlFlow<()> {
-        let head = match head(stream) {
+    fn unpack_stream(
+        &mut self,
+        stream: &mut dyn BufRead,
+        location: Location<'_>,
+    ) -> ControlFlow<()> {
+        let head = match read_head(stream) {
             Ok(head) => head,
-            Err(error) => return self.failed(location, "packed", &error),
+            Err(error) => return self.note_failure(location, "packed", &error),
         };
         let packing = Packing::of(&head);
         let (is_tar, is_zip) = (is_tar(&head), is_zip(&head));
         if location.depth == DEPTH_MAX && (packing.is_some() || is_tar || is_zip) {
-            return self.refuse(location.name, "is packed too often; unpack it first");
+            return self.refuse(location.name, "is packed in too many layers; unpack it first");
         }
         let is_text = is_text(&head);
         let mut stream = StreamWithHead { head, returned: 0, stream };
@@ -135,109 +140,110 @@ impl Unpacker<'_> {
         let inner =
             Location { depth: location.depth + 1, is_packed: true, may_time_out, ..location };
         if let Some(packing) = packing {
-            let layer = match unpacked(packing, &mut stream) {
+            let layer = match open_layer(packing, &mut stream) {
                 Ok(stream) => Layer::new(stream, packing.name(), self.counter),
-                Err(error) => return self.failed(location, packing.name(), &error),
+                Err(error) => return self.note_failure(location, packing.name(), &error),
             };
             let mut layer = BufReader::with_capacity(LAYER_BYTES, layer);
             if packing.is_text() {
-                return self.text(&mut layer, inner);
+                return self.visit_text(&mut layer, inner);
             }
-            self.run(&mut layer, inner)
+            self.unpack_stream(&mut layer, inner)
         } else if is_tar {
-            self.tar(&mut stream, inner)
+            self.unpack_tar(&mut stream, inner)
         } else if is_zip {
-            self.zip(&mut stream, inner)
+            self.unpack_zip(&mut stream, inner)
         } else if location.is_member && !is_text {
             self.left_out += 1;
             ControlFlow::Continue(())
         } else {
-            self.text(&mut stream, location)
+            self.visit_text(&mut stream, location)
         }
     }
 
-    fn text(&mut self, stream: &mut dyn Read, location: Location<'_>) -> ControlFlow<()> {
+    fn visit_text(&mut self, stream: &mut dyn Read, location: Location<'_>) -> ControlFlow<()> {
         if location.may_time_out {
             self.counter.allow_timeout();
         }
-        self.broken = None;
+        self.last_error = None;
         (self.visit)(&mut Text {
             name: location.name,
             is_packed: location.is_packed,
             is_member: location.is_member,
             stream,
             counter: self.counter,
-            broken: &mut self.broken,
+            last_error: &mut self.last_error,
         })
     }
 
-    fn tar(&mut self, stream: &mut dyn BufRead, location: Location<'_>) -> ControlFlow<()> {
+    fn unpack_tar(&mut self, stream: &mut dyn BufRead, location: Location<'_>) -> ControlFlow<()> {
         let mut tar = Tar::new(stream);
         loop {
             let member = match tar.next_file() {
                 Ok(Some(member)) => member,
                 Ok(None) => return self.end_of_archive(location),
-                Err(error) => return self.failed(location, "tar", &error),
+                Err(error) => return self.note_failure(location, "tar", &error),
             };
-            self.member(&mut Layer::new(&mut tar, "tar", self.counter), &member, location)?;
+            self.unpack_member(&mut Layer::new(&mut tar, "tar", self.counter), &member, location)?;
         }
     }
 
-    fn zip(&mut self, stream: &mut dyn BufRead, location: Location<'_>) -> ControlFlow<()> {
+    fn unpack_zip(&mut self, stream: &mut dyn BufRead, location: Location<'_>) -> ControlFlow<()> {
         let mut zip = Zip::new(stream, self.counter);
         loop {
             let member = match zip.next_member() {
                 Ok(Some(member)) => member,
                 Ok(None) => return self.end_of_archive(location),
-                Err(error) => return self.failed(location, "zip", &error),
+                Err(error) => return self.note_failure(location, "zip", &error),
             };
             let result = if let Some(refusal) = &member.refusal {
-                if self.is_too_many(location) {
+                if self.exceeds_members_max(location) {
                     return ControlFlow::Break(());
                 }
                 let _ = self.refuse(&format!("{}/{}", location.name, member.name), refusal);
-                zip.pass(&member).map(ControlFlow::Continue)
+                zip.skip_member(&member).map(ControlFlow::Continue)
             } else {
                 zip.read(&member, |content| {
                     let mut content = Layer::new(content, "zip", self.counter);
-                    self.member(&mut content, &member.name, location)
+                    self.unpack_member(&mut content, &member.name, location)
                 })
             };
             match result {
                 Ok(ControlFlow::Continue(())) => {}
                 Ok(ControlFlow::Break(())) => return ControlFlow::Break(()),
-                Err(error) => return self.failed(location, "zip", &error),
+                Err(error) => return self.note_failure(location, "zip", &error),
             }
         }
     }
 
-    fn member(
+    fn unpack_member(
         &mut self,
         content: &mut dyn Read,
         member: &str,
         location: Location<'_>,
     ) -> ControlFlow<()> {
-        if self.is_too_many(location) {
+        if self.exceeds_members_max(location) {
             return ControlFlow::Break(());
         }
         let base = member.rsplit('/').next().unwrap_or(member);
-        // Directories of a zip, and hidden files, which file managers leave in archives.
+        // Skips directories of a zip, and hidden files, which file managers leave in archives.
         if base.is_empty() || base.starts_with('.') {
             return ControlFlow::Continue(());
         }
         let name = format!("{}/{member}", location.name);
         let location = Location { name: &name, is_member: true, ..location };
-        self.run(&mut BufReader::with_capacity(LAYER_BYTES, content), location)
+        self.unpack_stream(&mut BufReader::with_capacity(LAYER_BYTES, content), location)
     }
 
-    /// Counts a member, read or refused. Refuses the archive if it has too many.
-    fn is_too_many(&mut self, location: Location<'_>) -> bool {
+    /// Counts a member, whether it is read or refused. If the archive has too many, refuses it and
+    /// returns true.
+    fn exceeds_members_max(&mut self, location: Location<'_>) -> bool {
         self.members += 1;
-        let is_too_many = self.members > MEMBERS_MAX;
-        if is_too_many {
+        let exceeds_members_max = self.members > MEMBERS_MAX;
+        if exceeds_members_max {
             let _ = self.refuse(location.name, "holds more than 10,000 files; unpack it first");
         }
-        is_too_many
+        exceeds_members_max
     }
 
     /// Notes how many files of an archive were not text.
@@ -257,30 +263,30 @@ impl Unpacker<'_> {
     }
 
     /// Records that a layer cannot be read further. The layers around it still can.
-    fn failed(
+    fn note_failure(
         &mut self,
         location: Location<'_>,
         packing: &'static str,
         error: &io::Error,
     ) -> ControlFlow<()> {
-        let broken = self.counter.error(error, Some(packing));
-        if self.broken.as_ref() != Some(&broken) {
-            self.faults.push(Fault::new(location.name, ReadError::Stream(broken.clone())));
-            self.broken = Some(broken);
+        let last_error = self.counter.error(error, Some(packing));
+        if self.last_error.as_ref() != Some(&last_error) {
+            self.faults.push(Fault::new(location.name, ReadError::Stream(last_error.clone())));
+            self.last_error = Some(last_error);
         }
         ControlFlow::Continue(())
     }
 }
 
 /// Whether the first bytes of a file are those of a compressed file, UTF-16, an archive, or lines
-/// that may have to be joined.
+/// of a container runtime.
 pub(super) fn is_packed(head: &[u8]) -> bool {
     Packing::of(head).is_some() || is_tar(head) || is_zip(head)
 }
 
 /// Reads as many of the first bytes of a stream as are needed to identify its packing. Does not
 /// wait for more bytes of a pipe that has delivered a line.
-fn head(stream: &mut dyn BufRead) -> io::Result<Vec<u8>> {
+fn read_head(stream: &mut dyn BufRead) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     loop {
         let piece = match stream.fill_buf() {

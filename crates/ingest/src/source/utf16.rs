@@ -12,8 +12,8 @@ pub(super) enum ByteOrder {
 }
 
 impl ByteOrder {
-    /// The byte order that the mark at the start of a stream shows. The mark of UTF-32, which
-    /// begins like that of UTF-16, shows none.
+    /// Returns the byte order of the mark at the start of a stream. `None` for the mark of UTF-32,
+    /// which begins like that of UTF-16.
     pub(super) fn of(first_bytes: &[u8]) -> Option<Self> {
         match first_bytes {
             [0xFF, 0xFE, 0, 0, ..] => None,

@@ -11,7 +11,7 @@ const MEMORY_BYTES_MAX: u64 = 256 << 20;
 
 pub(super) struct XzDecoder {
     stream: Stream,
-    /// The output buffer was filled to its end, so there may be more.
+    /// Whether the output buffer was filled to its end, so that there may be more.
     has_more: bool,
 }
 

@@ -7,8 +7,8 @@ use zstd::stream::raw::{DParameter, Decoder, InBuffer, Operation, OutBuffer, Wri
 use super::compression::ZSTD_WINDOW_LOG_MAX;
 use super::decode::{Decode, DecodeInto, ROOM_BYTES, Step, too_much_memory};
 
-/// The sentence of zstd for a window over the limit (`ZSTD_error_frameParameter_windowTooLarge`),
-/// which has no code of its own.
+/// The message of zstd for a window over the limit (`ZSTD_error_frameParameter_windowTooLarge`),
+/// which has no I/O error kind of its own.
 const WINDOW_TOO_LARGE: &str = "Frame requires too much memory for decoding";
 
 /// The length of the header of a block (RFC 8878, 3.1.1.2).
@@ -20,10 +20,10 @@ const BLOCK_HEADER_BYTES: usize = 3;
 /// takes one part of a frame at most: a header, a block or a checksum.
 pub(super) struct ZstdDecoder {
     decoder: Decoder<'static>,
-    /// The length of the rest of the part that comes next, and of the block header after it. 0
-    /// between frames.
+    /// The length of the rest of the next part, plus that of the block header after it. 0 between
+    /// frames.
     bytes_expected: usize,
-    /// The output buffer was filled to its end, so there may be more.
+    /// Whether the output buffer was filled to its end, so that there may be more.
     has_more: bool,
 }
 
@@ -35,7 +35,7 @@ impl ZstdDecoder {
     }
 
     /// Decompresses the beginning of `bytes`, one part of a frame at most, and returns its length.
-    /// Takes none while there is more output of those before.
+    /// Takes none while earlier bytes have more output.
     fn run<C: WriteBuf + ?Sized>(
         &mut self,
         bytes: &[u8],
@@ -45,7 +45,7 @@ impl ZstdDecoder {
         let length = if self.has_more { 0 } else { part_bytes.min(bytes.len()) };
         let (mut input, start) = (InBuffer::around(&bytes[..length]), output.pos());
         let run = self.decoder.run(&mut input, output);
-        let bytes_expected = run.map_err(named_error)?;
+        let bytes_expected = run.map_err(decode_error)?;
         // A call that makes no progress returns the hint for the next frame.
         if input.pos() > 0 || output.pos() > start {
             self.bytes_expected = bytes_expected;
@@ -55,8 +55,8 @@ impl ZstdDecoder {
     }
 }
 
-/// An error of zstd, with a kind of its own if the window is too large.
-fn named_error(error: io::Error) -> io::Error {
+/// Converts an error of zstd, with its own kind if the window is too large.
+fn decode_error(error: io::Error) -> io::Error {
     match error.to_string() == WINDOW_TOO_LARGE {
         true => too_much_memory(1 << ZSTD_WINDOW_LOG_MAX),
         false => error,

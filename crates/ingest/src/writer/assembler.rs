@@ -7,13 +7,14 @@ use weir_core::{Block, BlockCutter, BlockLimits};
 
 use crate::clock::Clock;
 
-/// Up to this many bytes of a source, a block is submitted as soon as the parsers are idle. After
-/// that, only whole blocks and those before a pause are. Parsers that are faster than the source
-/// are idle whenever bytes arrive: a fast source would otherwise be cut into blocks of a few
-/// reads, each of which wakes a parser and becomes a segment for every view to process.
+/// The number of bytes of a source up to which a block is submitted as soon as the parsers are
+/// idle. After that, only full blocks and those before a pause are submitted. Parsers that are
+/// faster than the source are idle whenever bytes arrive: a fast source would otherwise be cut into
+/// blocks of a few reads, each of which wakes a parser and becomes a segment for every view to
+/// process.
 const EARLY_BYTES_MAX: u64 = BlockLimits::BLOCK_BYTES as u64;
 
-/// The longest wait for a block to fill. A source that brings a line every few milliseconds never
+/// The longest wait for a block to fill. A source that delivers a line every few milliseconds never
 /// pauses, so a block could take minutes.
 const BLOCK_PATIENCE: Duration = Duration::from_millis(100);
 
@@ -25,7 +26,7 @@ pub(super) struct BlockAssembler {
     clock: Arc<dyn Clock>,
     /// The end of the last block that was cut.
     end: u64,
-    /// When a block was last cut, or the attempt was made.
+    /// When cutting a block was last attempted.
     cut_at: Duration,
 }
 
@@ -45,7 +46,7 @@ impl BlockAssembler {
         self.end
     }
 
-    /// Bytes that are in no block yet.
+    /// The number of bytes that are in no block yet.
     pub(super) fn pending_bytes(&self) -> usize {
         self.cutter.pending_bytes()
     }
@@ -102,14 +103,14 @@ impl BlockAssembler {
         self.cutter.move_to(buffer);
     }
 
-    /// The block, or else an empty one that stands for skipped bytes. So progress also covers the
-    /// middle of a line over the limit and a run of NULs.
+    /// Returns the block, or an empty one that stands for skipped bytes. So progress also covers
+    /// the middle of a line over the limit and a run of NULs.
     fn with_skipped(&mut self, block: Option<Block>) -> Option<Block> {
         let block = block.or_else(|| {
-            let seen = self.cutter.offset() - self.cutter.pending_bytes() as u64;
+            let consumed = self.cutter.offset() - self.cutter.pending_bytes() as u64;
             let mut empty = Block::new(Vec::new());
-            (empty.offset, empty.offset_end) = (seen, seen);
-            (seen > self.end).then_some(empty)
+            (empty.offset, empty.offset_end) = (consumed, consumed);
+            (consumed > self.end).then_some(empty)
         });
         if let Some(block) = &block {
             self.end = block.offset_end;

@@ -105,8 +105,8 @@ impl SourceWriter {
         self.tracker.is_decided()
     }
 
-    /// The room up to where the format is detected, so that it is detected in the same bytes
-    /// whatever the pieces in which they arrive.
+    /// The room until the format is detected. Detection examines the same bytes whatever the sizes
+    /// of the pieces in which they arrive.
     fn detection_room(&self) -> usize {
         if self.is_format_decided() {
             return usize::MAX;
@@ -114,10 +114,9 @@ impl SourceWriter {
         FormatTracker::detection_room(self.assembler.pending_bytes())
     }
 
-    /// Whether a partly filled block should be flushed without waiting for more bytes. It should
-    /// if the parsers are idle, and the source has just begun or its last block was cut a while
-    /// ago. It should not before the format is decided: that must not depend on the pieces in
-    /// which a log arrives.
+    /// Whether a partly filled block should be flushed without waiting for more bytes: if the
+    /// parsers are idle, and the source has just begun or its last block was cut a while ago. Never
+    /// before the format is decided, which must not depend on the pieces in which a log arrives.
     pub fn may_flush_early(&self) -> bool {
         self.is_format_decided() && self.submitter.is_idle() && self.assembler.may_flush_early()
     }
@@ -219,7 +218,7 @@ impl SourceWriter {
         Ok(self.jobs(block))
     }
 
-    /// Cuts everything into jobs.
+    /// Cuts everything, including a last line without a line feed, into jobs.
     fn cut_rest(&mut self) -> Result<Vec<Job>, StopReason> {
         self.submitter.check()?;
         let block = self.assembler.finish();

@@ -1,4 +1,4 @@
-//! What is known of a source when it is opened.
+//! The options of a new source.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -7,7 +7,7 @@ use weir_core::FormatChoice;
 
 use crate::clock::{Clock, SystemClock};
 
-/// What is known of a source when it is opened with [`crate::Pipeline::open`].
+/// The options of a source that is opened with [`crate::Pipeline::open`].
 #[derive(Debug, Clone)]
 pub struct SourceOptions {
     pub(crate) name: String,
@@ -46,8 +46,8 @@ impl SourceOptions {
         self
     }
 
-    /// Has the format detected again when lines no longer match, as in a feed whose lines may come
-    /// to have another format. A forced format is kept.
+    /// Detects the format again if lines no longer match, as in a feed whose format may change. A
+    /// forced format is kept.
     #[must_use]
     pub fn watch_drift(mut self) -> Self {
         self.watches_drift = true;

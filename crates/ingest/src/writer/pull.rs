@@ -19,8 +19,8 @@ impl SourceWriter {
     /// Lets the parsers read a stream to its end, and waits for that. Returns the writer, to
     /// [finish](Self::finish) it, and the result of reading.
     ///
-    /// No block passes from one core to another, which makes this the fastest way for a stream
-    /// that never waits, such as a file. A stream that waits would block a parser.
+    /// No block passes from one core to another, so this is the fastest way for a stream that never
+    /// waits, such as a file. A stream that waits would block a parser.
     ///
     /// # Errors
     /// If the pipeline was cancelled.
@@ -50,15 +50,14 @@ impl PullSource for PulledStream {
             result => result.map(|_| ()),
         };
         if let Some(writer) = self.writer.take() {
-            // The receiver is gone if its thread has given up.
+            // The receiver is dropped if its thread has stopped waiting.
             let _ = self.end.send((writer, result));
         }
         Vec::new()
     }
 }
 
-/// Reads until there is a block. Returns none at the end of the stream, where the writer keeps the
-/// rest.
+/// Reads until there is a block. Returns none at the end of the stream; the writer keeps the rest.
 fn next_block(writer: &mut SourceWriter, stream: &mut dyn Read) -> Result<Vec<Job>, ReadError> {
     loop {
         match stream.read(writer.space()) {

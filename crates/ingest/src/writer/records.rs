@@ -10,9 +10,9 @@ use crate::progress::{Phase, SourceProgress};
 
 /// Writes blocks of packed records; see [`RecordLayout`].
 ///
-/// Who makes records must not wait for those who read them, as a gateway that answers requests; so there is
-/// no room to write into: the caller packs a block itself, decides what to do if it grows too large, and
-/// submits it from where it may wait.
+/// The producer of the records, such as a gateway that answers requests, must not wait for their
+/// consumers. So the writer has no room to write into: the caller packs a block itself, decides
+/// what to do if it grows too large, and submits it where it may wait.
 #[derive(Debug)]
 pub struct RecordWriter {
     format: Arc<Format>,
@@ -57,7 +57,7 @@ impl RecordWriter {
         spare
     }
 
-    /// Waits until every submitted record is a row, or the source is cancelled.
+    /// Waits until every submitted record is in the data set, or the source is cancelled.
     pub async fn wait_until_read(&self) {
         self.submitter.wait_until_parsed(self.end).await;
     }

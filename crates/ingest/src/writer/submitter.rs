@@ -2,7 +2,6 @@
 
 use std::fmt::Debug;
 use std::sync::Arc;
-use std::time::Instant;
 
 use weir_core::{Block, BlockFormats, FormatFinding, FormatSpan};
 
@@ -10,12 +9,12 @@ use crate::error::StopReason;
 use crate::progress::{Phase, SourceEnd, SourceProgress};
 use crate::queue::{BlockQueue, Job, LateCompanions};
 
-/// Where parsed blocks go.
+/// The destination of parsed blocks.
 pub(crate) trait Destination: Debug + Send + Sync {
-    /// The index of a format, which is registered if it is new.
+    /// Returns the index of a format, and registers it if it is new.
     fn format_index(&self, format: &Arc<weir_core::Format>) -> usize;
 
-    /// Whether the memory limit is reached.
+    /// Whether the memory limit is reached, and nothing else can make room.
     fn is_full(&self) -> bool;
 
     /// Notifies observers that the state of a source has changed.
@@ -55,12 +54,13 @@ impl Submitter {
         self.queue.take_spare()
     }
 
-    /// The jobs of a block, one for each format of its lines: jobs are parsed in parallel, so each
-    /// has one format. Other formats may appear among its lines if the source `may_be_mixed`.
+    /// Returns the jobs of a block, one for each format of its lines, because jobs are parsed in
+    /// parallel. If the source `may_be_mixed`, other formats may appear among its lines.
     pub(super) fn jobs(&self, block: Block, formats: BlockFormats, may_be_mixed: bool) -> Vec<Job> {
         for finding in formats.findings {
             self.report(finding, block.offset);
         }
+        self.progress.note_cut(block.offset_end);
         let starts: Vec<usize> = formats.spans.iter().skip(1).map(|span| span.start).collect();
         let blocks = block.split(starts).into_iter();
         let job = |(block, FormatSpan { format, companions, .. })| Job {
@@ -76,7 +76,7 @@ impl Submitter {
         blocks.zip(formats.spans).map(job).collect()
     }
 
-    /// Shows a format that was detected in the block at `offset`.
+    /// Reports a format that was detected in the block at `offset`.
     fn report(&self, finding: FormatFinding, offset: u64) {
         let FormatFinding { start, format, parsed_share, is_change } = finding;
         if is_change {
@@ -88,28 +88,21 @@ impl Submitter {
 
     /// Pushes jobs in order, and waits for room.
     pub(super) fn push(&self, jobs: Vec<Job>) -> Result<(), StopReason> {
-        let begun = Instant::now();
-        let pushed = jobs.into_iter().try_for_each(|job| self.queue.push(job));
-        self.progress.add_wait(begun.elapsed());
-        pushed
+        let _wait = self.progress.begin_wait();
+        jobs.into_iter().try_for_each(|job| self.queue.push(job))
     }
 
     /// [`Self::push`] for tasks. The future has to be awaited to its end.
     pub(super) async fn push_async(&self, jobs: Vec<Job>) -> Result<(), StopReason> {
-        let begun = Instant::now();
-        let mut pushed = Ok(());
+        let _wait = self.progress.begin_wait();
         for job in jobs {
-            pushed = self.queue.push_async(job).await;
-            if pushed.is_err() {
-                break;
-            }
+            self.queue.push_async(job).await?;
         }
-        self.progress.add_wait(begun.elapsed());
-        pushed
+        Ok(())
     }
 
-    /// Ends the source once it is parsed up to `offset`. If its last blocks could not be pushed,
-    /// the reason is its end.
+    /// Ends the source once it is parsed up to `offset`. If its last blocks could not be pushed, it
+    /// ends with the reason for that.
     pub(super) fn end(&self, offset: u64, end: SourceEnd, pushed: &Result<(), StopReason>) {
         match (pushed, end) {
             // The submitted blocks are dropped, so there is nothing to wait for.

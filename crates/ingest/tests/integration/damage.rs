@@ -153,7 +153,7 @@ fn layers_inside_a_damaged_layer_are_decompressed_up_to_the_damage() {
     }
 }
 
-/// What zlib writes of damaged deflate data, if it is given single bytes of input and room.
+/// The output of zlib for damaged deflate data, with one byte of input and of space per call.
 fn inflate_bytewise(deflated: &[u8]) -> Vec<u8> {
     let mut decoder = flate2::Decompress::new(false);
     let (mut whole, mut room) = (Vec::new(), [0]);

@@ -1,5 +1,5 @@
-//! Encodings beside the usual compressions: `compress`, UTF-16, padding, layers in layers, and
-//! sound data that needs too much memory.
+//! Encodings other than the usual compressions: `compress`, UTF-16, padding, nested layers, and
+//! valid data that needs too much memory.
 
 use std::io::Write;
 
@@ -10,12 +10,12 @@ use weir_ingest::{
 };
 use weir_testkit::archive::tar;
 
-/// What `compress -b N` of ncompress 4.2.4 made of [`log`], with a table of 1,024 and of 65,536 strings.
+/// The output of `compress -b N` (ncompress 4.2.4) for [`log`], with a table of 1,024 and of 65,536 strings.
 const COMPRESSED: [&[u8]; 2] =
     [include_bytes!("../data/log400.b10.Z"), include_bytes!("../data/log400.b16.Z")];
 
-/// What `compress -b 10` made of the log, noise, and the log again. It clears its table when that
-/// no longer fits the text.
+/// The output of `compress -b 10` for the log, noise, and the log again. The program clears its
+/// table when the table no longer fits the text.
 const CLEARED: &[u8] = include_bytes!("../data/cleared.b10.Z");
 
 /// Text without repetitions: 12,000 bytes of a linear congruential generator.

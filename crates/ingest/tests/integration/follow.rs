@@ -210,7 +210,7 @@ fn followed_lines_are_read_again_from_their_files() {
             let number = values.dictionary(Field::Path.column()).value(id).expect("a path");
             let number: u64 =
                 std::str::from_utf8(&number[1..]).expect("a number").parse().expect("one");
-            let place = source.place_of(segment.line_offset(row));
+            let place = source.file_offset(segment.line_offset(row));
             if let Some((file, offset)) = place {
                 let mut file = file.open().expect("the file is there");
                 let found = file.line(offset, 1_000).expect("a line").bytes.to_vec();

@@ -1,4 +1,5 @@
-//! Formats that appear after the first lines of a log, beside a reader of one line after another.
+//! Formats that appear after the first lines of a log, compared with a reader of one line after
+//! another.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -58,7 +59,7 @@ fn naive(own: &str, log: &str) -> Vec<Option<String>> {
         let candidates = detect(line.as_bytes()).candidates.into_iter();
         let mut matching = candidates.filter(|one| one.parsed_lines > 0 && may_join(&one.format));
         let name = matching.next().map(|one| one.format.name().to_owned());
-        // Of the lines here only `COMMON` may be torn from another.
+        // Among these lines, only one in `COMMON` may be a part of a line in another format.
         let has_joined = name.as_deref().is_some_and(|name| {
             own != "COMBINED" || name != "COMMON" || seen.contains(&name.to_owned())
         });
@@ -109,7 +110,7 @@ fn totals(source: &SourceSnapshot) -> Vec<(String, u64)> {
     totals
 }
 
-/// The same of a list of formats by line.
+/// The number of lines of each format, from a list of formats by line.
 fn totals_of(names: &[Option<String>]) -> Vec<(String, u64)> {
     let mut known: Vec<&String> = names.iter().flatten().collect();
     known.sort();

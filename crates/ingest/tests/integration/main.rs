@@ -6,6 +6,7 @@ mod encodings;
 mod finding;
 mod follow;
 mod format_drift;
+mod held;
 mod late_formats;
 mod oracle;
 mod ordered;

@@ -1,4 +1,4 @@
-//! Consumers that are registered at a data set see every segment in the order of the log.
+//! Consumers that are registered with a data set see every segment in the order of the log.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -66,7 +66,7 @@ fn lines(segment: &Segment, values: &Values) -> String {
         .collect()
 }
 
-/// All lines, of which the consumer takes the segments a few at a time.
+/// All lines, from a consumer that reads `step` segments at a time.
 fn all_lines(mut segments: OrderedSegments, step: usize, data: &DataSet) -> String {
     let mut shown = String::new();
     loop {
@@ -148,7 +148,7 @@ fn consumers_end_with_a_pipeline_that_is_dropped() {
 #[test]
 fn values_of_waiting_segments_are_not_evicted() {
     // The window holds a small part of the log, whose paths are all different. The segments that
-    // wait hold few values of it, so that none of them falls into the remainder.
+    // wait hold few values, so that there is memory for each value.
     let (data, pipeline) = pipeline(Retention::Window { width: None }, 2, 4 << 20);
     let mut segments = data.subscribe(8);
     let seen = Arc::new(AtomicUsize::new(0));

@@ -302,7 +302,7 @@ fn malicious_archives_are_bounded() {
         deep = gzip(&deep);
     }
     let (result, _) = read(&deep[..]);
-    assert_eq!(result, Err("is packed too often; unpack it first".to_owned()));
+    assert_eq!(result, Err("is packed in too many layers; unpack it first".to_owned()));
     // A name of gigabytes.
     let mut long = tar(&[("a.log", b"")]);
     long[124..135].copy_from_slice(b"77777777777");

@@ -159,8 +159,26 @@ fn a_pulling_writer_is_notified_however_its_source_ends() {
     let data = DataSet::new(Retention::Segments, 64 << 10, &[]);
     let pipeline = Pipeline::start(&PipelineOptions::new(2, Retention::Segments), data);
     let writer = pipeline.source("test", None, FormatChoice::Detect);
-    let (_, result) = writer.pull(Box::new(io::Cursor::new(log))).expect("it is not cancelled");
+    // Endless, because a log that fits the queue may be read before the workers fill the memory.
+    let stream = Endless { log, position: 0 };
+    let (_, result) = writer.pull(Box::new(stream)).expect("it is not cancelled");
     assert!(matches!(result, Err(ReadError::Stopped(StopReason::MemoryFull))), "{result:?}");
+}
+
+/// A log that begins again at its end.
+struct Endless {
+    log: Vec<u8>,
+    position: usize,
+}
+
+impl Read for Endless {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let rest = &self.log[self.position..];
+        let read = rest.len().min(buffer.len());
+        buffer[..read].copy_from_slice(&rest[..read]);
+        self.position = (self.position + read) % self.log.len();
+        Ok(read)
+    }
 }
 
 /// An empty stream that calls a function when it is read.

@@ -1,4 +1,4 @@
-//! A service with three faults, each of which is found with the pages of `--admin`; docs/profiling.md tells how.
+//! A service with three faults to find with the pages of `--admin`; docs/profiling.md explains how.
 //!
 //!     cargo run --release -p weir-inside --example three_faults
 //!     cargo run --release -p weir-inside --example three_faults -- --mended cache,log,socket
@@ -30,13 +30,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         let address = listener.local_addr()?;
         let service = Service::new(faults);
         let server = AdminServer::bind(&admin.parse()?, None, Default::default()).await?;
-        println!("a look inside at {}; Ctrl-C ends it", server.address());
+        let link = server.address().to_string().replacen("tcp://", "http://", 1);
+        println!("a look inside at {link}; Ctrl-C ends it");
         let inside = Inside::default();
         inside.add(service.clone());
         runtime.spawn(service.serve(listener));
         let _clients = clients::start(address)?;
         let end = async {
-            // If there is no signal, it goes on until it is killed.
+            // If there is no signal handler, the service runs until it is killed.
             let _ = tokio::signal::ctrl_c().await;
         };
         server.serve(inside, end).await;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use weir_feed::{FeedCaptures, FeedCounts};
 use weir_view::{Passed, RouteStage, RouteStageKind};
 
-use crate::look::{GlassKind, Look, LookError};
+use crate::capture::{GlassKind, PendingCapture, StartCaptureError};
 use crate::metrics::Scrape;
 use crate::metrics::catalog::{
     FEED_ACCEPTED, FEED_BYTES, FEED_CONNECTIONS, FEED_DATAGRAMS, FEED_ENDED, FEED_LOST_DATAGRAMS,
@@ -15,17 +15,17 @@ use crate::metrics::catalog::{
 };
 use crate::part::Part;
 
-/// The name of each listener of a feed, and its counts.
+/// The names of the listeners of a feed, with their counts.
 pub type ListenerCounts = Vec<(String, FeedCounts)>;
 
-/// A running feed.
+/// A running feed as a part of the program.
 pub struct FeedPart {
     counts: Box<dyn Fn() -> ListenerCounts + Send + Sync>,
     captures: Arc<FeedCaptures>,
 }
 
 impl FeedPart {
-    /// A feed whose counts are read by a function, and whose connections can be looked at.
+    /// Makes a part from a function that returns the counts, and from the captures of the connections.
     pub fn new(
         counts: impl Fn() -> ListenerCounts + Send + Sync + 'static,
         captures: Arc<FeedCaptures>,
@@ -52,8 +52,13 @@ impl Part for FeedPart {
         counts.iter().map(|(listener, counts)| stage(listener, counts)).collect()
     }
 
-    fn look(&self, kind: GlassKind, condition: Option<&str>) -> Option<Result<Look, LookError>> {
-        (kind == GlassKind::Feed).then(|| Look::without_condition(&self.captures, kind, condition))
+    fn start_capture(
+        &self,
+        kind: GlassKind,
+        condition: Option<&str>,
+    ) -> Option<Result<PendingCapture, StartCaptureError>> {
+        (kind == GlassKind::Feed)
+            .then(|| PendingCapture::without_condition(&self.captures, kind, condition))
     }
 }
 

@@ -5,18 +5,18 @@ use std::time::{Duration, UNIX_EPOCH};
 use weir_gateway::token::{TokenCounters, TokenRefusal};
 use weir_gateway::{
     BUCKET_BOUNDS_S, BackendCounts, CaptureError, DurationCounts, DurationExemplar, GatewayCounts,
-    GatewayHandle,
+    GatewayHandle, PhaseCount,
 };
 use weir_view::{Passed, RouteStage, RouteStageKind};
 
-use crate::look::{GlassKind, Look, LookError};
+use crate::capture::{GlassKind, PendingCapture, StartCaptureError};
 use crate::metrics::catalog::{
     CLOCK_JUMPS, GATEWAY_CACHE, GATEWAY_CONNECTIONS, GATEWAY_CONNECTIONS_MAX, GATEWAY_DECISIONS,
-    GATEWAY_DURATION, GATEWAY_PARTS, GATEWAY_UNANSWERED, LIMIT_BYTES, LIMIT_CLOCK_RESETS,
-    LIMIT_EVICTIONS, LIMIT_KEYS, LIMIT_NO_ROOM, LOG_LINES_LOST, RECORDS_DROPPED, RECORDS_WAITING,
-    SERVER_BUSY_CONNECTIONS, SERVER_IDLE_CONNECTIONS, SERVER_IN_FLIGHT, SERVER_UP, SPANS_LOST,
-    SPANS_SENT, TOKEN_CACHE, TOKEN_CACHE_BYTES, TOKEN_CACHE_ENTRIES, TOKEN_CACHE_EVICTIONS,
-    TOKENS_REFUSED, TOKENS_VERIFIED,
+    GATEWAY_DURATION, GATEWAY_ENDED, GATEWAY_PARTS, GATEWAY_UNANSWERED, LIMIT_BYTES,
+    LIMIT_CLOCK_RESETS, LIMIT_EVICTIONS, LIMIT_KEYS, LIMIT_NO_ROOM, LOG_LINES_LOST,
+    RECORDS_DROPPED, RECORDS_WAITING, SERVER_BUSY_CONNECTIONS, SERVER_IDLE_CONNECTIONS,
+    SERVER_IN_FLIGHT, SERVER_UP, SPANS_LOST, SPANS_SENT, TOKEN_CACHE, TOKEN_CACHE_BYTES,
+    TOKEN_CACHE_ENTRIES, TOKEN_CACHE_EVICTIONS, TOKENS_REFUSED, TOKENS_VERIFIED,
 };
 use crate::metrics::{Exemplar, HistogramPoint, Scrape};
 use crate::part::{Part, STAGES_OF_KIND_MAX};
@@ -30,18 +30,22 @@ impl Part for GatewayHandle {
         self.counts().backends.iter().take(STAGES_OF_KIND_MAX).flat_map(stages).collect()
     }
 
-    fn look(&self, kind: GlassKind, condition: Option<&str>) -> Option<Result<Look, LookError>> {
-        let looked = match kind {
-            GlassKind::Request => self.capture(condition).map(Look::new),
-            GlassKind::Call => self.capture_call(condition).map(Look::new),
+    fn start_capture(
+        &self,
+        kind: GlassKind,
+        condition: Option<&str>,
+    ) -> Option<Result<PendingCapture, StartCaptureError>> {
+        let started = match kind {
+            GlassKind::Request => self.capture(condition).map(PendingCapture::new),
+            GlassKind::Call => self.capture_call(condition).map(PendingCapture::new),
             GlassKind::Tunnel => {
-                return Some(Look::without_condition(self.tunnels(), kind, condition));
+                return Some(PendingCapture::without_condition(self.tunnels(), kind, condition));
             }
             _ => return None,
         };
-        Some(looked.map_err(|error| match error {
-            CaptureError::Condition(why) => LookError::Condition(why),
-            CaptureError::TooMany(error) => LookError::TooMany(error),
+        Some(started.map_err(|error| match error {
+            CaptureError::Condition(why) => StartCaptureError::Condition(why),
+            CaptureError::TooMany(error) => StartCaptureError::TooMany(error),
         }))
     }
 }
@@ -49,6 +53,9 @@ impl Part for GatewayHandle {
 fn collect(counts: &GatewayCounts, scrape: &mut Scrape) {
     scrape.add(&GATEWAY_CONNECTIONS, &[], counts.connections as u64);
     scrape.add(&GATEWAY_CONNECTIONS_MAX, &[], counts.connections_max as u64);
+    for (reason, number) in counts.connection_ends {
+        scrape.add(&GATEWAY_ENDED, &[reason], number);
+    }
     scrape.add(&RECORDS_WAITING, &[], counts.waiting_record_bytes as u64);
     scrape.add(&RECORDS_DROPPED, &[], counts.records_dropped);
     scrape.add(&LOG_LINES_LOST, &[], counts.log_lines_lost);
@@ -97,7 +104,7 @@ fn add_backend(backend: &BackendCounts, scrape: &mut Scrape) {
     }
     for (index, server) in backend.servers.iter().enumerate() {
         let labels = [&*backend.name, &server.name];
-        // One that is named twice gets twice the requests, and is one server all the same.
+        // A server that is listed twice, to get twice the requests, is one series.
         let mut same = backend.servers.iter().enumerate().filter(|(_, it)| it.name == server.name);
         if same.clone().next().is_some_and(|(first, _)| first == index) {
             scrape.add(&SERVER_UP, &labels, same.all(|(_, it)| it.is_available).into());
@@ -139,31 +146,46 @@ fn add_tokens(issuer: &str, tokens: &TokenCounters, scrape: &mut Scrape) {
     }
 }
 
-/// The three parts of the time of a backend's requests, as stages that they pass.
+/// The status class of tunnels. One that is idle for hours says nothing about the speed of its client.
+const TUNNELS: &str = "1xx";
+
+/// Returns the three parts of the duration of a backend's requests as stages of the route.
 fn stages(backend: &BackendCounts) -> [RouteStage; 3] {
     let requests = backend.durations.iter().map(DurationCounts::count).sum();
     let sum = |part: fn(&DurationCounts) -> Duration| -> Duration {
-        backend.durations.iter().map(part).sum()
+        let ended = backend.durations.iter().filter(|it| it.status_class != TUNNELS);
+        ended.map(part).sum()
     };
-    let stage = |kind, busy: Duration| RouteStage {
+    let stage = |kind, ended: Duration, open: PhaseCount| RouteStage {
         passed: Passed {
             records: Some(requests),
-            busy: Some(busy.as_secs_f64()),
+            busy: Some((ended + open.time).as_secs_f64()),
             ..Passed::default()
         },
+        in_flight: Some(open.requests),
         number: (backend.number > 0).then(|| backend.number.to_string()),
         ..RouteStage::new(kind, &backend.name)
     };
-    [
-        stage(RouteStageKind::Gateway, sum(|it| it.wait)),
-        stage(RouteStageKind::Backend, sum(|it| it.header)),
-        stage(RouteStageKind::Client, sum(|it| it.body)),
-    ]
+    let open = &backend.in_progress;
+    let mut stages = [
+        stage(RouteStageKind::Gateway, sum(|it| it.wait), open.wait),
+        stage(RouteStageKind::Backend, sum(|it| it.header), open.header),
+        stage(RouteStageKind::Client, sum(|it| it.body), open.body),
+    ];
+    let [_, server, client] = &mut stages;
+    for stage in [server, &mut *client] {
+        stage.passed.bytes = Some(open.bytes);
+    }
+    // While a backend sends nothing more, the client has taken all that there is.
+    let waiting = open.body_wait.as_secs_f64();
+    client.passed.waiting = Some(waiting);
+    client.passed.busy = client.passed.busy.map(|busy| (busy - waiting).max(0.0));
+    stages
 }
 
 #[cfg(test)]
 mod tests {
-    use weir_gateway::ServerCounts;
+    use weir_gateway::{InProgressCounts, ServerCounts};
 
     use super::*;
     use crate::metrics::TextFormat;
@@ -181,6 +203,7 @@ mod tests {
             name: "one".to_owned(),
             number,
             durations: Vec::new(),
+            in_progress: InProgressCounts::default(),
             servers,
         };
         let twice =
@@ -204,5 +227,36 @@ mod tests {
         let [first, ..] = stages(&twice);
         let [second, ..] = stages(&half);
         assert!(!first.is_same(&second), "{first:?} {second:?}");
+    }
+
+    #[test]
+    fn requests_in_progress_count_and_tunnels_do_not() {
+        let seconds = Duration::from_secs;
+        let durations = |status_class, body| DurationCounts {
+            status_class,
+            counts: vec![2],
+            wait: Duration::ZERO,
+            header: Duration::ZERO,
+            body,
+            exemplars: Vec::new(),
+        };
+        let body = PhaseCount { requests: 1, time: seconds(5) };
+        let backend = BackendCounts {
+            name: "one".to_owned(),
+            number: 0,
+            durations: vec![durations("1xx", seconds(3_600)), durations("2xx", seconds(10))],
+            in_progress: InProgressCounts {
+                body,
+                body_wait: seconds(4),
+                bytes: 7_000,
+                ..InProgressCounts::default()
+            },
+            servers: Vec::new(),
+        };
+        let [gateway, server, client] = stages(&backend);
+        assert_eq!(client.passed.busy, Some(11.0), "10 s and 5 s, without 4 s of waiting");
+        assert_eq!((client.passed.waiting, client.in_flight), (Some(4.0), Some(1)));
+        assert_eq!((client.passed.records, client.passed.bytes), (Some(4), Some(7_000)));
+        assert_eq!((server.passed.bytes, gateway.passed.bytes), (Some(7_000), None));
     }
 }

@@ -1,12 +1,12 @@
-//! The metrics of the process, by the names that all client libraries of Prometheus use. On other systems
-//! than Linux only the version is known.
+//! The metrics of the process, with the names that all Prometheus client libraries use. Systems other than Linux
+//! only have the version.
 
 use crate::metrics::Scrape;
 use crate::metrics::catalog::{
     BUILD, CPU_SECONDS, OPEN_FILES, OPEN_FILES_MAX, RESIDENT_BYTES, START_SECONDS, THREADS,
 };
 
-/// Adds what the system tells of this process.
+/// Adds the metrics of this process.
 pub(crate) fn process(scrape: &mut Scrape) {
     scrape.add(&BUILD, &[env!("CARGO_PKG_VERSION")], 1);
     let file = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
@@ -21,7 +21,7 @@ pub(crate) fn process(scrape: &mut Scrape) {
         scrape.add(&OPEN_FILES_MAX, &[], open_max);
     }
     if let Ok(files) = std::fs::read_dir("/proc/self/fd") {
-        // Without the one that lists them.
+        // Does not count the descriptor of the listed folder itself.
         scrape.add(&OPEN_FILES, &[], (files.count() as u64).saturating_sub(1));
     }
     let times = Times::read(&file("/proc/self/stat"));
@@ -33,7 +33,7 @@ pub(crate) fn process(scrape: &mut Scrape) {
     }
 }
 
-/// The first number after a name at the beginning of a line.
+/// Returns the first number of the line that starts with a name.
 fn field(text: &str, name: &str) -> Option<u64> {
     let mut lines = text.lines();
     let rest = lines.find_map(|line| line.strip_prefix(name))?;
@@ -43,17 +43,17 @@ fn field(text: &str, name: &str) -> Option<u64> {
 /// Times of a process, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Times {
-    /// On a processor, in the program and in the system.
+    /// Processor time, in user mode and in the kernel.
     busy_s: f64,
-    /// From the start of the machine to that of the process.
+    /// From the boot of the system to the start of the process.
     since_boot_s: f64,
 }
 
-/// The unit of times in `/proc/PID/stat`: `USER_HZ`, which is 100 on every machine that Rust builds for.
+/// The unit of times in `/proc/PID/stat`: `USER_HZ`, which is 100 on every Linux target of Rust.
 const TICKS_PER_S: f64 = 100.0;
 
 impl Times {
-    /// Reads `/proc/PID/stat` (`proc_pid_stat(5)`). The name of the program, in brackets, may hold anything.
+    /// Parses `/proc/PID/stat` (`proc_pid_stat(5)`). The program's name, in parentheses, may contain any character.
     fn read(stat: &str) -> Option<Self> {
         let (_, after_name) = stat.rsplit_once(')')?;
         let fields: Vec<&str> = after_name.split_whitespace().collect();

@@ -1,16 +1,16 @@
-//! The metrics of the server of the page, and of what it reads.
+//! The metrics of the page's server and of the data that it reads.
 
 use std::time::Duration;
 
-use weir_server::{ServerCounts, ServerHandle, SourceCounts};
+use weir_server::{ServerCounts, ServerHandle, SessionViewCounts, SourceCounts, ViewCounts};
 use weir_view::{Passed, RouteStage, RouteStageKind};
 
-use crate::look::{GlassKind, Look, LookError};
+use crate::capture::{GlassKind, PendingCapture, StartCaptureError};
 use crate::metrics::Scrape;
 use crate::metrics::catalog::{
-    MEMORY_BYTES, MEMORY_BYTES_MAX, PAGE_CONNECTIONS, QUEUE_BYTES, QUEUE_BYTES_MAX, READ_BYTES,
-    READ_LINES, READ_RECORDS, SESSION_USERS, SESSIONS, SOURCE_BYTES, SOURCE_LINES, SOURCE_RECORDS,
-    SOURCE_UNPARSED, TOO_LONG_LINES, UNPARSED_LINES,
+    MEMORY_BYTES, MEMORY_BYTES_MAX, PAGE_CONNECTIONS, PAGE_ENDED, QUEUE_BYTES, QUEUE_BYTES_MAX,
+    READ_BYTES, READ_LINES, READ_RECORDS, SESSION_USERS, SESSIONS, SOURCE_BYTES, SOURCE_LINES,
+    SOURCE_RECORDS, SOURCE_UNPARSED, TOO_LONG_LINES, UNPARSED_LINES,
 };
 use crate::part::Part;
 
@@ -23,13 +23,17 @@ impl Part for ServerHandle {
         stages(&self.counts())
     }
 
-    fn look(&self, kind: GlassKind, condition: Option<&str>) -> Option<Result<Look, LookError>> {
+    fn start_capture(
+        &self,
+        kind: GlassKind,
+        condition: Option<&str>,
+    ) -> Option<Result<PendingCapture, StartCaptureError>> {
         let captures = match kind {
             GlassKind::Upload => self.uploads(),
             GlassKind::Page => self.requests(),
             _ => return None,
         };
-        Some(Look::without_condition(captures, kind, condition))
+        Some(PendingCapture::without_condition(captures, kind, condition))
     }
 }
 
@@ -44,6 +48,9 @@ fn collect(counts: &ServerCounts, scrape: &mut Scrape) {
         (&QUEUE_BYTES_MAX, counts.queue_bytes_max),
     ] {
         scrape.add(metric, &[], number as u64);
+    }
+    for (reason, number) in counts.connection_ends {
+        scrape.add(&PAGE_ENDED, &[reason], number);
     }
     for (metric, number) in [
         (&READ_BYTES, counts.reads.bytes_read),
@@ -84,7 +91,7 @@ fn stages(counts: &ServerCounts) -> Vec<RouteStage> {
     });
     stages.push(RouteStage {
         held_bytes: Some(counts.queue_bytes as u64),
-        held_bytes_max: Some(counts.queue_bytes_max as u64),
+        held_bytes_max: Some(counts.running_queue_bytes_max as u64),
         ..RouteStage::new(RouteStageKind::Queue, "")
     });
     let parsed = Passed {
@@ -105,12 +112,45 @@ fn stages(counts: &ServerCounts) -> Vec<RouteStage> {
         held_bytes_max: Some(counts.memory_bytes_max as u64),
         ..stage(RouteStageKind::Data, Passed { records: Some(reads.records), ..Passed::default() })
     });
+    stages.extend(view_stages(&counts.views));
     stages
+}
+
+/// Returns a stage for each data set with views, and one for the rest. A single one needs no name.
+fn view_stages(views: &[SessionViewCounts]) -> Vec<RouteStage> {
+    let name = |session: Option<u64>| match session {
+        _ if views.len() == 1 => String::new(),
+        Some(number) => format!("data set {number}"),
+        None => "other data sets".to_owned(),
+    };
+    let stage = |views: &SessionViewCounts| RouteStage {
+        number: views.session.map(|number| number.to_string()),
+        ..view_stage(&name(views.session), &views.counts)
+    };
+    match views {
+        [] => vec![view_stage("", &ViewCounts::default())],
+        views => views.iter().map(stage).collect(),
+    }
+}
+
+fn view_stage(name: &str, views: &ViewCounts) -> RouteStage {
+    RouteStage {
+        passed: Passed {
+            bytes: Some(views.bytes),
+            records: Some(views.views),
+            busy: Some(views.evaluating.as_secs_f64()),
+            waiting: Some(views.sending.as_secs_f64()),
+        },
+        in_flight: Some(views.connections as u64),
+        ..RouteStage::new(RouteStageKind::View, name)
+    }
 }
 
 fn source_stage(source: &SourceCounts) -> RouteStage {
     RouteStage {
         number: Some(format!("{}-{}", source.session, source.number)),
+        has_ended: source.has_ended,
+        held_bytes: (!source.has_ended).then_some(source.held_bytes),
         passed: Passed {
             bytes: Some(source.reads.bytes_read),
             records: Some(source.reads.records),
@@ -118,5 +158,37 @@ fn source_stage(source: &SourceCounts) -> RouteStage {
             waiting: Some(source.waited.as_secs_f64()),
         },
         ..RouteStage::new(RouteStageKind::Source, &source.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_server::{SessionViewCounts, ViewCounts};
+
+    use super::view_stages;
+
+    #[test]
+    fn data_sets_have_a_name_if_there_are_several() {
+        let views = |session, views| SessionViewCounts {
+            session,
+            counts: ViewCounts { views, ..ViewCounts::default() },
+        };
+        let seen = |counts: &[SessionViewCounts]| {
+            let stages = view_stages(counts);
+            stages.into_iter().map(|it| (it.name, it.number, it.passed.records)).collect::<Vec<_>>()
+        };
+        let expected = |name: &str, number: Option<&str>, views| {
+            (name.to_owned(), number.map(str::to_owned), Some(views))
+        };
+        assert_eq!(seen(&[]), [expected("", None, 0)]);
+        assert_eq!(seen(&[views(Some(3), 7)]), [expected("", Some("3"), 7)]);
+        assert_eq!(
+            seen(&[views(Some(0), 1), views(Some(3), 7), views(None, 9)]),
+            [
+                expected("data set 0", Some("0"), 1),
+                expected("data set 3", Some("3"), 7),
+                expected("other data sets", None, 9),
+            ]
+        );
     }
 }

@@ -4,9 +4,9 @@ use crate::metrics::Scrape;
 use crate::metrics::catalog::{THREAD_CPU_SECONDS, THREAD_WAITING_SECONDS};
 use crate::threads::ThreadTotals;
 
-/// Adds what the system tells of the threads of each kind.
+/// Adds the times of the threads of each kind.
 pub(crate) fn threads(scrape: &mut Scrape, totals: &mut ThreadTotals) {
-    for (kind, times) in totals.look() {
+    for (kind, times) in totals.update() {
         if let Some(running) = times.running {
             scrape.add_float(&THREAD_CPU_SECONDS, &[kind], running);
         }

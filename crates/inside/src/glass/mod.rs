@@ -1,7 +1,7 @@
-//! `GET /glass.json`: the next request, upload or feed with its steps, which the asking request waits for.
+//! `GET /glass.json`: waits for the next request, upload or feed, and returns it with its steps.
 
 mod request;
-mod shown;
+mod view;
 
 use hyper::{Response, StatusCode};
 use weir_net::{Body, Client};
@@ -9,12 +9,12 @@ use weir_observe::glass::Sight;
 use weir_view::to_json;
 
 pub(crate) use self::request::GlassRequest;
-use self::shown::glass;
+use self::view::glass;
 use crate::answers::{json, sentence};
+use crate::capture::{GlassKind, StartCaptureError};
 use crate::inside::Inside;
-use crate::look::{GlassKind, LookError};
 
-/// Waits for what a client asks for. If the client goes, the wait ends with its request.
+/// Waits for a capture, and answers with it. If the client disconnects, the wait ends.
 pub(crate) async fn answer(
     inside: &Inside,
     request: Result<GlassRequest, String>,
@@ -24,8 +24,8 @@ pub(crate) async fn answer(
         Ok(request) => request,
         Err(message) => return sentence(StatusCode::BAD_REQUEST, &message),
     };
-    let look = match inside.look(request.kind, request.condition.as_deref()) {
-        Some(Ok(look)) => look,
+    let capture = match inside.start_capture(request.kind, request.condition.as_deref()) {
+        Some(Ok(capture)) => capture,
         Some(Err(error)) => return sentence(status(&error), &error.to_string()),
         None => {
             let message = format!("this program has no {}", request.kind.words());
@@ -33,8 +33,8 @@ pub(crate) async fn answer(
         }
     };
     let sight = tokio::select! {
-        sight = look.wait(request.patience) => sight,
-        // Nobody is there to read why.
+        sight = capture.wait(request.patience) => sight,
+        // This response cannot be delivered any more.
         () = client.sending_closed() => Sight::Nothing { ended: 0, unseen: 0 },
     };
     match sight {
@@ -47,7 +47,7 @@ pub(crate) async fn answer(
     }
 }
 
-/// Why there is nothing to show.
+/// Explains why nothing was captured.
 fn nothing(kind: GlassKind, seconds: u64, (ended, unseen): (u64, u64)) -> String {
     let words = kind.words();
     let mut message = match ended {
@@ -55,14 +55,18 @@ fn nothing(kind: GlassKind, seconds: u64, (ended, unseen): (u64, u64)) -> String
         _ => format!("none of {ended} {words} within {seconds} s meets the condition"),
     };
     if unseen > 0 {
-        message.push_str(&format!("; {unseen} more were not looked at: too many came at a time"));
+        message.push_str(&format!(
+            "; {unseen} more were not recorded because too many came at a time"
+        ));
     }
     message
 }
 
-fn status(error: &LookError) -> StatusCode {
+fn status(error: &StartCaptureError) -> StatusCode {
     match error {
-        LookError::Condition(_) | LookError::NoConditions(_) => StatusCode::BAD_REQUEST,
-        LookError::TooMany(_) => StatusCode::SERVICE_UNAVAILABLE,
+        StartCaptureError::Condition(_) | StartCaptureError::NoConditions(_) => {
+            StatusCode::BAD_REQUEST
+        }
+        StartCaptureError::TooMany(_) => StatusCode::SERVICE_UNAVAILABLE,
     }
 }

@@ -1,18 +1,18 @@
-//! What a client asks to see.
+//! The parameters of a request for a capture.
 
 use std::time::Duration;
 
 use weir_server::query_parameters;
 
-use crate::look::GlassKind;
+use crate::capture::GlassKind;
 
-/// The longest wait, in seconds. A client that has gone is noticed in this time at the latest.
+/// The longest wait, in seconds. It also bounds how long a vanished client goes unnoticed.
 const SECONDS_MAX: u64 = 60;
 
-/// How long it is waited if the request does not say.
+/// The default wait, in seconds.
 const SECONDS: u64 = 30;
 
-/// What a client asks to see.
+/// A request for a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct GlassRequest {
     pub(crate) kind: GlassKind,
@@ -21,10 +21,10 @@ pub(crate) struct GlassRequest {
 }
 
 impl GlassRequest {
-    /// The request for a path, with its query; `None` if the path is another one.
+    /// Parses a path with its query; `None` if the path is not `/glass.json`.
     ///
     /// # Errors
-    /// If a parameter has no valid value: a sentence.
+    /// If a parameter is invalid: a message for the client.
     pub(crate) fn read(path: &str, query: Option<&str>) -> Option<Result<Self, String>> {
         (path == "/glass.json").then(|| Self::with_parameters(query))
     }
@@ -47,7 +47,11 @@ impl GlassRequest {
                         format!("seconds={value}: write a number from 1 to {SECONDS_MAX}")
                     })?;
                 }
-                other => return Err(format!("`{other}` is none of kind, condition and seconds")),
+                other => {
+                    return Err(format!(
+                        "unknown parameter `{other}`; use kind, condition or seconds"
+                    ));
+                }
             }
         }
         Ok(Self { kind, condition, patience: Duration::from_secs(seconds) })

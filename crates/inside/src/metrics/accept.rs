@@ -1,11 +1,11 @@
-//! Which format of metrics a client wants.
+//! Content negotiation of the metrics format.
 
 use super::text::TextFormat;
 
-/// The format that fits `Accept` best (RFC 9110 section 12.5.1); without one, that of Prometheus.
-pub(crate) fn chosen_format(accepted: &str) -> TextFormat {
+/// Chooses the format that `Accept` prefers (RFC 9110 section 12.5.1); the default is Prometheus.
+pub(crate) fn negotiate_format(accepted: &str) -> TextFormat {
     let mut open_metrics = 0;
-    // `*/*` and `text/*` count if nothing names the type itself.
+    // `*/*` and `text/*` count only if no range names the type itself.
     let (mut plain, mut plain_by_wildcard) = (None, None);
     for range in accepted.split(',') {
         let mut parameters = range.split(';').map(str::trim);
@@ -34,7 +34,7 @@ pub(crate) fn chosen_format(accepted: &str) -> TextFormat {
     }
 }
 
-/// A weight from 0 to 1 with three decimals, in thousandths; 0 if it is not valid.
+/// Parses a weight from 0 to 1 into thousandths; 0 if it is not valid.
 fn thousandths(weight: &str) -> u16 {
     let weight: f64 = weight.parse().unwrap_or_default();
     if (0.0..=1.0).contains(&weight) { (weight * 1_000.0) as u16 } else { 0 }
@@ -42,7 +42,7 @@ fn thousandths(weight: &str) -> u16 {
 
 #[cfg(test)]
 mod tests {
-    use super::{TextFormat, chosen_format};
+    use super::{TextFormat, negotiate_format};
 
     #[test]
     fn a_client_gets_what_it_asks_for() {
@@ -56,7 +56,7 @@ mod tests {
             ("application/openmetrics-text;version=0.0.1", Prometheus),
             ("application/openmetrics-text;q=0", Prometheus),
             ("application/openmetrics-text;q=nonsense", Prometheus),
-            // What Prometheus 2 and 3 send.
+            // The headers of Prometheus 2 and 3.
             (
                 "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,\
                  text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
@@ -68,7 +68,7 @@ mod tests {
             ),
             ("application/openmetrics-text;q=0.5, text/plain;q=0.4, */*", OpenMetrics),
         ] {
-            assert_eq!(chosen_format(accepted), expected, "{accepted}");
+            assert_eq!(negotiate_format(accepted), expected, "{accepted}");
         }
     }
 }

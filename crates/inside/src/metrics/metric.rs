@@ -1,36 +1,36 @@
 //! The description of a metric.
 
-/// What is known of a metric beforehand. Its numbers are in a [`Scrape`](super::Scrape).
+/// The static description of a metric. Its values are in a [`Scrape`](super::Scrape).
 #[derive(Debug, PartialEq, Eq)]
 pub struct Metric {
-    /// The name of the family, which ends in its unit if it has one; a counter's without `_total`.
+    /// The name of the family. It ends with the unit, if there is one, and has no `_total`.
     pub name: &'static str,
-    /// What kind of number it is.
+    /// The type of the metric.
     pub kind: MetricKind,
-    /// The names of the labels that each of its series has.
+    /// The names of the labels of each series.
     pub labels: &'static [&'static str],
-    /// What it means, in a sentence.
+    /// Its meaning as a sentence.
     pub help: &'static str,
 }
 
-/// What kind of number a metric is.
+/// The type of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MetricKind {
-    /// A sum since the start, which never shrinks.
+    /// A sum since the start of the program, which never decreases.
     Counter,
-    /// A number of this moment.
+    /// A current value.
     Gauge,
-    /// A distribution since the start.
+    /// A distribution since the start of the program.
     Histogram,
-    /// Texts in labels, whose value is 1.
+    /// Texts in labels, with the value 1.
     Info,
 }
 
-/// The units of the project's metrics: base units, as the conventions of Prometheus ask.
+/// The units of the project's metrics: base units, as the Prometheus conventions require.
 const UNITS: [&str; 2] = ["seconds", "bytes"];
 
 impl Metric {
-    /// Its unit; `None` for plain numbers.
+    /// Returns the unit; `None` for plain numbers.
     pub fn unit(&self) -> Option<&'static str> {
         let is_suffix = |unit: &&str| {
             let name = self.name.strip_suffix(unit);
@@ -39,7 +39,7 @@ impl Metric {
         UNITS.into_iter().find(is_suffix)
     }
 
-    /// The name by which people ask for it: that of its samples, or of a histogram.
+    /// Returns the name to use in queries: the name with the suffix of its type.
     pub fn full_name(&self) -> String {
         match self.kind {
             MetricKind::Counter => format!("{}_total", self.name),
@@ -50,7 +50,7 @@ impl Metric {
 }
 
 impl MetricKind {
-    /// The word in the text of the OpenMetrics format.
+    /// Returns the name of the type in OpenMetrics.
     pub fn name(self) -> &'static str {
         match self {
             Self::Counter => "counter",

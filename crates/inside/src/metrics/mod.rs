@@ -1,11 +1,11 @@
-//! Metrics: what there is to count, the numbers of one moment, and their text.
+//! Metrics: their catalog, their values and their text formats.
 //!
-//! | step | file |
+//! | subject | file |
 //! |---|---|
-//! | the list of all metrics | `catalog.rs` |
-//! | the numbers of one moment | `scrape.rs` |
-//! | their text in either format | `text.rs` |
-//! | which of the formats a client wants | `accept.rs` |
+//! | the catalog of all metrics | `catalog.rs` |
+//! | the values at one moment | `scrape.rs` |
+//! | the text formats | `text.rs` |
+//! | content negotiation | `accept.rs` |
 
 mod accept;
 pub(crate) mod catalog;
@@ -13,7 +13,7 @@ mod metric;
 mod scrape;
 mod text;
 
-pub(crate) use self::accept::chosen_format;
+pub(crate) use self::accept::negotiate_format;
 pub use self::catalog::METRICS;
 pub use self::metric::{Metric, MetricKind};
 pub use self::scrape::{Exemplar, HistogramPoint, Scrape};

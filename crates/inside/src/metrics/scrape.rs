@@ -1,14 +1,14 @@
-//! The numbers of one moment.
+//! The values of the metrics at one moment.
 
 use std::collections::BTreeMap;
 
 use super::metric::{Metric, MetricKind};
 
-/// Series of one metric at most. Names of series come from configurations and files; a program that
-/// collects metrics keeps each of them for weeks.
+/// The most series of one metric. Label values come from configurations and files, and a collector of metrics
+/// keeps every series for weeks.
 pub(super) const SERIES_MAX: usize = 1_000;
 
-/// The numbers of all metrics at one moment, in the order of their names.
+/// The values of all metrics at one moment, ordered by name.
 #[derive(Debug, Default)]
 pub struct Scrape {
     pub(super) families: BTreeMap<&'static str, Family>,
@@ -31,20 +31,20 @@ pub(super) enum Point {
 /// A distribution.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HistogramPoint {
-    /// The upper bound of each bucket but the last, which has none; ascending.
+    /// The ascending upper bounds of the buckets. The last bucket has no bound and is not listed.
     pub bounds: Vec<f64>,
-    /// The number of values in each bucket alone: one more than there are bounds.
+    /// The number of values in each bucket, not cumulative. There is one more count than bounds.
     pub counts: Vec<u64>,
     /// The sum of all values.
     pub sum: f64,
-    /// An example of each bucket, if there is one: as many as there are buckets, or none at all.
+    /// The exemplar of each bucket, if it has one. The list has an entry per bucket, or is empty.
     pub exemplars: Vec<Option<Exemplar>>,
 }
 
 /// One value of a bucket, with the trace that it belongs to (OpenMetrics 1.0.0, section "Exemplars").
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exemplar {
-    /// 32 lower-case hexadecimal digits.
+    /// The trace, as 32 lower-case hexadecimal digits.
     pub trace_id: String,
     /// The value, in the unit of the metric.
     pub value: f64,
@@ -53,17 +53,17 @@ pub struct Exemplar {
 }
 
 impl Scrape {
-    /// Adds to a counter or a gauge. Two numbers of one series are added up.
+    /// Adds to a counter or a gauge. Numbers of the same series are summed.
     pub fn add(&mut self, metric: &'static Metric, labels: &[&str], number: u64) {
         self.put(metric, labels, Point::Integer(number));
     }
 
-    /// As [`Self::add`], for a number that need not be whole.
+    /// Like [`Self::add`], for a floating-point number.
     pub fn add_float(&mut self, metric: &'static Metric, labels: &[&str], number: f64) {
         self.put(metric, labels, Point::Float(number));
     }
 
-    /// Adds to a histogram. Two of one series must have the same bounds.
+    /// Adds to a histogram. Histograms of the same series must have the same bounds.
     pub fn add_histogram(
         &mut self,
         metric: &'static Metric,
@@ -98,7 +98,7 @@ impl Point {
             (Self::Integer(sum), Self::Integer(number)) => *sum = sum.wrapping_add(*number),
             (Self::Float(sum), Self::Float(number)) => *sum += number,
             (Self::Histogram(sum), Self::Histogram(other)) => sum.add(other),
-            // A metric has numbers of one type, which its collector chooses.
+            // The collector of a metric always uses the same type.
             _ => debug_assert!(false, "numbers of two types in one series"),
         }
     }

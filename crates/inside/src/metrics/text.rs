@@ -1,4 +1,4 @@
-//! The text of metrics: [Prometheus 0.0.4] and [OpenMetrics 1.0.0].
+//! The text formats of metrics: [Prometheus 0.0.4] and [OpenMetrics 1.0.0].
 //!
 //! [Prometheus 0.0.4]: https://prometheus.io/docs/instrumenting/exposition_formats/
 //! [OpenMetrics 1.0.0]: https://prometheus.io/docs/specs/om/open_metrics_spec/
@@ -8,7 +8,7 @@ use std::fmt::{self, Write};
 use super::metric::{Metric, MetricKind};
 use super::scrape::{Exemplar, Family, HistogramPoint, Point, Scrape};
 
-/// A format of metrics.
+/// A text format of metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextFormat {
     /// The text format 0.0.4 of Prometheus, which every collector reads.
@@ -18,7 +18,7 @@ pub enum TextFormat {
 }
 
 impl TextFormat {
-    /// The value of `Content-Type`.
+    /// Returns the value of the `Content-Type` header.
     pub fn content_type(self) -> &'static str {
         match self {
             Self::Prometheus => "text/plain; version=0.0.4; charset=utf-8",
@@ -28,11 +28,11 @@ impl TextFormat {
 }
 
 impl Scrape {
-    /// The numbers as text.
+    /// Formats the numbers as text.
     pub fn text(&self, format: TextFormat) -> String {
         let mut text = String::new();
         for family in self.families.values() {
-            // A string takes all that is written.
+            // Writing to a string cannot fail.
             let _ = push_family(&mut text, family, format);
         }
         if format == TextFormat::OpenMetrics {
@@ -65,7 +65,7 @@ fn push_head(text: &mut String, metric: &Metric, format: TextFormat) -> fmt::Res
         TextFormat::Prometheus => {
             let name = metric.full_name();
             let kind = match metric.kind {
-                // The format does not know it.
+                // The Prometheus format has no type `info`.
                 MetricKind::Info => MetricKind::Gauge,
                 kind => kind,
             };
@@ -125,7 +125,7 @@ fn push_sample(
     writeln!(text, " {value}")
 }
 
-/// Adds labels in braces, or nothing if there are none.
+/// Appends labels in braces, or nothing if there are none.
 fn push_labels(text: &mut String, labels: &[(&str, &str)]) -> fmt::Result {
     for (index, (name, value)) in labels.iter().enumerate() {
         let before = if index == 0 { '{' } else { ',' };
@@ -135,7 +135,7 @@ fn push_labels(text: &mut String, labels: &[(&str, &str)]) -> fmt::Result {
     if labels.is_empty() { Ok(()) } else { text.write_char('}') }
 }
 
-/// A number as both formats write it: with a point, so that the text of a bound is the same in both.
+/// A number with a decimal point, as both formats write it: the text of a bucket's bound is the same in both.
 struct Float(f64);
 
 impl fmt::Display for Float {

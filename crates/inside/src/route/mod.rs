@@ -1,4 +1,4 @@
-//! The route with live numbers: its stages at one moment, compared with those of some seconds before.
+//! The route with live rates, which compare the current numbers of the stages with those of some seconds ago.
 
 mod history;
 mod slowest;

@@ -1,4 +1,4 @@
-//! `GET /tasks.json`: what the program runs at this moment.
+//! `GET /tasks.json`: the tasks, runtimes and threads of the program.
 
 mod list;
 mod request;
@@ -8,95 +8,96 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
-use weir_observe::task::{Look, look};
-use weir_observe::thread::{RuntimeNumbers, runtimes};
+use weir_observe::task::{Snapshot, snapshot};
+use weir_observe::thread::{RuntimeMetrics, runtimes};
 use weir_view::{TaskRuntime, Tasks, Thread};
 
+pub use self::request::TaskSortKey;
 pub(crate) use self::request::TasksRequest;
 use crate::threads::ThreadHistory;
 
-/// Whoever asks within this time sees the same look. A page asks each second; rates of a shorter time would
-/// jump, and many who look cost no more than one.
+/// Requests within this time share a snapshot. A page asks every second. Rates over less time would fluctuate,
+/// and many clients cost no more than one.
 const FRESH_FOR: Duration = Duration::from_millis(900);
 
-/// A look at which nobody has looked for this time is forgotten: of a hundred thousand tasks it has 25 MB.
+/// A snapshot is dropped at this age: with a hundred thousand tasks it takes 25 MB.
 const KEPT_FOR: Duration = Duration::from_secs(5);
 
-/// Looks at tasks and threads for all who ask.
+/// Takes snapshots of tasks and threads, and shares them between all clients.
 #[derive(Debug, Default)]
-pub(crate) struct TaskWatch {
-    looks: Mutex<Looks>,
-    has_looked: Notify,
+pub(crate) struct TaskMonitor {
+    snapshots: Mutex<SnapshotCache>,
+    has_snapshot: Notify,
 }
 
 #[derive(Debug, Default)]
-struct Looks {
-    last: Option<Shown>,
+struct SnapshotCache {
+    last: Option<ProgramSnapshot>,
     threads: ThreadHistory,
 }
 
 #[derive(Debug)]
-struct Shown {
+struct ProgramSnapshot {
     made: Instant,
-    look: Look,
+    tasks: Snapshot,
     threads: Vec<Thread>,
-    runtimes: Vec<RuntimeNumbers>,
+    runtimes: Vec<RuntimeMetrics>,
 }
 
-impl TaskWatch {
-    /// The answer to a request. It may take a tenth of a second.
+impl TaskMonitor {
+    /// Answers a request. It may take a tenth of a second.
     pub(crate) fn answer(&self, now: Instant, request: &TasksRequest) -> Tasks {
-        let answer = self.looks().answer(now, request);
-        self.has_looked.notify_one();
+        let answer = self.snapshots().answer(now, request);
+        self.has_snapshot.notify_one();
         answer
     }
 
-    /// Forgets looks when they are old. It does not end.
-    pub(crate) async fn forget_old_looks(&self) -> Infallible {
+    /// Drops snapshots when they are old. It never returns.
+    pub(crate) async fn drop_old_snapshots(&self) -> Infallible {
         loop {
-            self.has_looked.notified().await;
-            while let Some(made) = self.last_look() {
+            self.has_snapshot.notified().await;
+            while let Some(made) = self.last_made() {
                 tokio::time::sleep(KEPT_FOR.saturating_sub(made.elapsed())).await;
-                self.looks().forget(Instant::now());
+                self.snapshots().drop_if_old(Instant::now());
             }
         }
     }
 
-    /// When the look that is kept was made.
-    fn last_look(&self) -> Option<Instant> {
-        self.looks().last.as_ref().map(|shown| shown.made)
+    /// Returns when the cached snapshot was made; `None` if there is none.
+    fn last_made(&self) -> Option<Instant> {
+        self.snapshots().last.as_ref().map(|snapshot| snapshot.made)
     }
 
-    fn looks(&self) -> MutexGuard<'_, Looks> {
-        self.looks.lock().unwrap_or_else(PoisonError::into_inner)
+    fn snapshots(&self) -> MutexGuard<'_, SnapshotCache> {
+        self.snapshots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Looks {
+impl SnapshotCache {
     fn answer(&mut self, now: Instant, request: &TasksRequest) -> Tasks {
-        let last = self.last.take().filter(|shown| now.duration_since(shown.made) < FRESH_FOR);
-        let shown = last.unwrap_or_else(|| Shown {
+        let last = self.last.take().filter(|it| now.duration_since(it.made) < FRESH_FOR);
+        let snapshot = last.unwrap_or_else(|| ProgramSnapshot {
             made: now,
-            look: look(),
-            threads: self.threads.look(now),
+            tasks: snapshot(),
+            threads: self.threads.update(now),
             runtimes: runtimes(),
         });
-        let answer = shown.answer(request);
-        self.last = Some(shown);
+        let answer = snapshot.answer(request);
+        self.last = Some(snapshot);
         answer
     }
 
-    fn forget(&mut self, now: Instant) {
-        self.last.take_if(|shown| now.saturating_duration_since(shown.made) >= KEPT_FOR);
+    fn drop_if_old(&mut self, now: Instant) {
+        self.last.take_if(|it| now.saturating_duration_since(it.made) >= KEPT_FOR);
     }
 }
 
-impl Shown {
+impl ProgramSnapshot {
     fn answer(&self, request: &TasksRequest) -> Tasks {
-        let (tasks, tasks_left_out) = list::tasks(&self.look, request);
+        let (tasks, tasks_left_out) = list::tasks(&self.tasks, request);
         Tasks {
-            span: self.look.span.map(|span| span.as_secs_f64()),
-            kinds: list::kinds(&self.look),
+            span: self.tasks.span.map(|span| span.as_secs_f64()),
+            kinds: list::kinds(&self.tasks),
             tasks,
             tasks_left_out,
             runtimes: self.runtimes.iter().map(runtime).collect(),
@@ -105,14 +106,14 @@ impl Shown {
     }
 }
 
-fn runtime(numbers: &RuntimeNumbers) -> TaskRuntime {
+fn runtime(metrics: &RuntimeMetrics) -> TaskRuntime {
     TaskRuntime {
-        name: numbers.name.clone(),
-        workers: numbers.workers as u64,
-        tasks: numbers.tasks as u64,
-        queued: numbers.queued as u64,
-        busy: numbers.busy.as_secs_f64(),
-        parks: numbers.parks,
+        name: metrics.name.clone(),
+        workers: metrics.workers as u64,
+        tasks: metrics.tasks as u64,
+        queued: metrics.queued as u64,
+        busy: metrics.busy.as_secs_f64(),
+        parks: metrics.parks,
     }
 }
 
@@ -120,27 +121,27 @@ fn runtime(numbers: &RuntimeNumbers) -> TaskRuntime {
 mod tests {
     use std::time::Instant;
 
-    use super::{KEPT_FOR, TaskWatch, TasksRequest};
+    use super::{KEPT_FOR, TaskMonitor, TasksRequest};
 
     #[tokio::test(start_paused = true)]
-    async fn a_look_is_forgotten_when_nobody_has_looked_for_a_while() {
-        let watch = TaskWatch::default();
-        let forgetting = watch.forget_old_looks();
-        let looking = async {
+    async fn old_snapshots_are_dropped() {
+        let monitor = TaskMonitor::default();
+        let dropping = monitor.drop_old_snapshots();
+        let asking = async {
             for _ in 0..2 {
                 let long_ago = Instant::now().checked_sub(KEPT_FOR).expect("a time");
-                watch.answer(long_ago, &TasksRequest::default());
-                assert!(watch.last_look().is_some());
+                monitor.answer(long_ago, &TasksRequest::default());
+                assert!(monitor.last_made().is_some());
                 tokio::time::sleep(KEPT_FOR).await;
-                assert!(watch.last_look().is_none(), "it is old");
+                assert!(monitor.last_made().is_none(), "it is old");
             }
-            watch.answer(Instant::now(), &TasksRequest::default());
+            monitor.answer(Instant::now(), &TasksRequest::default());
             tokio::time::sleep(KEPT_FOR / 2).await;
-            assert!(watch.last_look().is_some(), "it is not old");
+            assert!(monitor.last_made().is_some(), "it is not old");
         };
         tokio::select! {
-            never = forgetting => match never {},
-            () = looking => {}
+            never = dropping => match never {},
+            () = asking => {}
         }
     }
 }

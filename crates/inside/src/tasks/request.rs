@@ -1,63 +1,81 @@
-//! What somebody who looks at tasks asks for.
+//! The parameters of a request for tasks.
 
 use weir_server::query_parameters;
 
-/// Tasks that are listed if the request does not say how many.
+/// The default limit of listed tasks.
 const TASKS: usize = 200;
 
-/// Tasks that are listed at most. A page with more would be slow, and nobody reads it to the end.
+/// The highest limit of listed tasks. A longer page would be slow, and too long to read.
 const TASKS_MAX: usize = 1_000;
 
-/// Which tasks are asked for, and in which order.
+/// A request for tasks: which ones, how many, and in which order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TasksRequest {
-    pub(super) sort: SortKey,
+    pub(super) sort: TaskSortKey,
     pub(super) is_ascending: bool,
-    /// A part of the kind, the name, the state or the place, in lower case.
+    /// A part of the kind, name, state or place of the tasks to list, in lower case.
     pub(super) find: String,
     pub(super) tasks_max: usize,
 }
 
-/// By what tasks are ordered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SortKey {
+/// The column by which tasks are sorted. A number that changes is compared by its last second.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TaskSortKey {
+    /// The kind.
     Kind,
+    /// The name.
     Name,
+    /// The state.
     State,
+    /// The time since the task began.
     Age,
+    /// The size of its future.
     Memory,
+    /// How often it ran.
     Polls,
+    /// How long it ran.
+    #[default]
     Busy,
+    /// How long it waited for a thread.
     Scheduled,
+    /// The requests that it answered.
     Requests,
+    /// The bytes that it received and sent.
     Bytes,
 }
 
-const SORT_KEYS: [(&str, SortKey); 10] = [
-    ("busy", SortKey::Busy),
-    ("scheduled", SortKey::Scheduled),
-    ("polls", SortKey::Polls),
-    ("requests", SortKey::Requests),
-    ("bytes", SortKey::Bytes),
-    ("memory", SortKey::Memory),
-    ("age", SortKey::Age),
-    ("kind", SortKey::Kind),
-    ("name", SortKey::Name),
-    ("state", SortKey::State),
+impl TaskSortKey {
+    /// Returns its name as a value of the parameter `sort`.
+    pub fn name(self) -> &'static str {
+        SORT_KEYS.iter().find(|(_, key)| *key == self).map_or("", |(name, _)| name)
+    }
+}
+
+const SORT_KEYS: [(&str, TaskSortKey); 10] = [
+    ("busy", TaskSortKey::Busy),
+    ("scheduled", TaskSortKey::Scheduled),
+    ("polls", TaskSortKey::Polls),
+    ("requests", TaskSortKey::Requests),
+    ("bytes", TaskSortKey::Bytes),
+    ("memory", TaskSortKey::Memory),
+    ("age", TaskSortKey::Age),
+    ("kind", TaskSortKey::Kind),
+    ("name", TaskSortKey::Name),
+    ("state", TaskSortKey::State),
 ];
 
 impl Default for TasksRequest {
     fn default() -> Self {
         let find = String::new();
-        Self { sort: SortKey::Busy, is_ascending: false, find, tasks_max: TASKS }
+        Self { sort: TaskSortKey::Busy, is_ascending: false, find, tasks_max: TASKS }
     }
 }
 
 impl TasksRequest {
-    /// The request for a path, with its query; `None` if the path is another one.
+    /// Parses a path with its query; `None` if the path is not `/tasks.json`.
     ///
     /// # Errors
-    /// If a parameter has no valid value: a sentence.
+    /// If a parameter is invalid: a message for the client.
     pub(crate) fn read(path: &str, query: Option<&str>) -> Option<Result<Self, String>> {
         (path == "/tasks.json").then(|| Self::with_parameters(query))
     }
@@ -81,14 +99,18 @@ impl TasksRequest {
                         format!("limit={value}: write a number from 0 to {TASKS_MAX}")
                     })?;
                 }
-                _ => return Err(format!("`{name}` is none of sort, order, find and limit")),
+                _ => {
+                    return Err(format!(
+                        "unknown parameter `{name}`; use sort, order, find or limit"
+                    ));
+                }
             }
         }
         Ok(request)
     }
 }
 
-fn sort_key(name: &str) -> Result<SortKey, String> {
+fn sort_key(name: &str) -> Result<TaskSortKey, String> {
     let known = SORT_KEYS.iter().find(|(known, _)| *known == name);
     known.map(|(_, key)| *key).ok_or_else(|| {
         let names: Vec<&str> = SORT_KEYS.iter().map(|(known, _)| *known).collect();
@@ -98,21 +120,21 @@ fn sort_key(name: &str) -> Result<SortKey, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{SortKey, TasksRequest};
+    use super::{TaskSortKey, TasksRequest};
 
     #[test]
     fn parameters_are_checked() {
         let read = |query| TasksRequest::read("/tasks.json", query).expect("the path");
         assert_eq!(read(None), Ok(TasksRequest::default()));
         let asked = read(Some("sort=name&order=ascending&find=A%20b&limit=3"));
-        let (sort, is_ascending, find) = (SortKey::Name, true, "a b".to_owned());
+        let (sort, is_ascending, find) = (TaskSortKey::Name, true, "a b".to_owned());
         assert_eq!(asked, Ok(TasksRequest { sort, is_ascending, find, tasks_max: 3 }));
         for (query, reason) in [
             ("sort=x", "sort=x: write one of busy, scheduled,"),
             ("order=x", "order=x: write"),
             ("limit=1001", "limit=1001: write a number from 0 to 1000"),
             ("limit=-1", "limit=-1: write"),
-            ("top=3", "`top` is none of"),
+            ("top=3", "unknown parameter `top`"),
         ] {
             let refused = read(Some(query)).expect_err(query);
             assert!(refused.starts_with(reason), "{refused}");

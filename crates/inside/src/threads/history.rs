@@ -1,4 +1,4 @@
-//! What threads did since somebody looked last.
+//! The rates of threads since the previous snapshot.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -7,16 +7,16 @@ use weir_view::{Thread, ThreadWork};
 
 use super::threads;
 
-/// Earlier numbers than these are not compared with.
+/// The longest span over which rates are computed.
 const SPAN_MAX: Duration = Duration::from_secs(5);
 
-/// The threads at the last look.
+/// The time and the threads' work of the previous snapshot.
 #[derive(Debug, Default)]
 pub(crate) struct ThreadHistory(Option<(Instant, HashMap<u64, ThreadWork>)>);
 
 impl ThreadHistory {
-    /// The threads at this moment, with what they did since the last look.
-    pub(crate) fn look(&mut self, now: Instant) -> Vec<Thread> {
+    /// Returns the current threads with their rates since the previous call.
+    pub(crate) fn update(&mut self, now: Instant) -> Vec<Thread> {
         let mut threads = threads();
         let works = threads.iter().map(|thread| (thread.id, thread.work)).collect();
         let before = self.0.replace((now, works));

@@ -1,11 +1,11 @@
-//! The threads of the process: their times by the system where it tells, and otherwise by the program.
+//! The threads of the process, with times from the system if available, and otherwise from the program.
 //!
 //! | subject | file |
 //! |---|---|
-//! | what Linux tells of threads | `system.rs` |
-//! | what the program knows by itself | `program.rs` |
-//! | rates for those who look | `history.rs` |
-//! | sums that never shrink, for metrics | `totals.rs` |
+//! | the threads as Linux reports them | `system.rs` |
+//! | the threads as the program measures them | `program.rs` |
+//! | rates for pages | `history.rs` |
+//! | sums that never decrease, for metrics | `totals.rs` |
 
 mod history;
 mod program;
@@ -15,26 +15,26 @@ mod totals;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use weir_observe::thread::busy_threads;
+use weir_observe::thread::thread_busy_times;
 use weir_view::Thread;
 
 pub(crate) use self::history::ThreadHistory;
 pub(crate) use self::totals::ThreadTotals;
 
-/// The threads at this moment, without rates.
+/// Returns the current threads, without rates.
 fn threads() -> Vec<Thread> {
-    let own = busy_threads();
+    let busy_times = thread_busy_times();
     match system::threads() {
         Some(mut threads) => {
-            let busy = own.iter().filter_map(|it| Some((it.id?, it.busy))).collect();
+            let busy = busy_times.iter().filter_map(|it| Some((it.id?, it.busy))).collect();
             add_busy_times(&mut threads, &busy);
             threads
         }
-        None => program::threads(own),
+        None => program::threads(busy_times),
     }
 }
 
-/// Adds how long threads were busy by the program, where the system does not tell.
+/// Adds the busy times that the program measures to threads without one from the system.
 fn add_busy_times(threads: &mut [Thread], busy: &HashMap<u64, Duration>) {
     for thread in threads.iter_mut().filter(|thread| thread.work.busy.is_none()) {
         if let Some(busy) = busy.get(&thread.id) {
@@ -63,7 +63,7 @@ mod tests {
             (threads[0].work.busy, threads[0].busy_source)
         };
         assert_eq!(seen("2500000000 500000000 40\n"), (Some(3.0), Some(BusySource::System)));
-        // This kernel was built without it.
+        // This kernel was built without `schedstat`.
         assert_eq!(seen(""), (Some(7.0), Some(BusySource::Program)));
     }
 }

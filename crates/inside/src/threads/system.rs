@@ -1,17 +1,17 @@
-//! What the system tells of threads. Only Linux does.
+//! The threads as the operating system reports them; Linux only.
 
 use std::fs;
 use std::path::Path;
 
 use weir_view::{BusySource, Thread, ThreadWork};
 
-/// Threads that are read at most: each is three files.
+/// The most threads that are read. Each takes three files.
 const THREADS_MAX: usize = 1_000;
 
-/// The unit of times in `/proc/PID/stat`: `USER_HZ`, which is 100 on every machine that Rust builds for.
+/// The unit of times in `/proc/PID/stat`: `USER_HZ`, which is 100 on every Linux target of Rust.
 const TICKS_PER_S: f64 = 100.0;
 
-/// The threads in the order of their numbers; `None` if the system does not tell of them.
+/// Returns the threads ordered by number; `None` if the system does not list them.
 pub(super) fn threads() -> Option<Vec<Thread>> {
     let folders = fs::read_dir("/proc/self/task").ok()?;
     let folders = folders.filter_map(Result::ok).take(THREADS_MAX);
@@ -26,17 +26,18 @@ fn read(folder: &Path) -> Option<Thread> {
     parse(&file("stat"), &file("schedstat"), &file("status"))
 }
 
-/// Reads `stat` and `status` (`proc_pid_stat(5)`, `proc_pid_status(5)`) and `schedstat` (kernel documentation,
-/// `scheduler/sched-stats.rst`) of a thread. A kernel may have been built without the last.
+/// Parses the files `stat` (`proc_pid_stat(5)`), `status` (`proc_pid_status(5)`) and `schedstat` (kernel
+/// documentation, `scheduler/sched-stats.rst`) of a thread. The last may be empty: it is a build option of the
+/// kernel.
 pub(super) fn parse(stat: &str, schedstat: &str, status: &str) -> Option<Thread> {
     let (id, rest) = stat.split_once(" (")?;
-    // The name may hold anything, also brackets.
+    // The name may contain any character, including parentheses.
     let (name, rest) = rest.rsplit_once(") ")?;
     let fields: Vec<&str> = rest.split_whitespace().collect();
     // The third field of the file is the first after the name.
     let field = |number: usize| fields.get(number - 3).copied();
     let ticks = |number: usize| Some(field(number)?.parse::<f64>().ok()? / TICKS_PER_S);
-    // A kernel that keeps no such statistics says `0 0 0`; a thread that is read has had one turn at least.
+    // A kernel without these statistics writes `0 0 0`. Otherwise the third number, of time slices, is positive.
     let schedstat = if schedstat.trim_end().ends_with(" 0") { "" } else { schedstat };
     let mut scheduler = schedstat.split_whitespace().map(|ns| Some(ns.parse::<f64>().ok()? / 1e9));
     let (running, waiting) = (scheduler.next().flatten(), scheduler.next().flatten());
@@ -44,12 +45,12 @@ pub(super) fn parse(stat: &str, schedstat: &str, status: &str) -> Option<Thread>
         let line = status.lines().find_map(|line| line.strip_prefix(name))?;
         line.trim().parse().ok()
     };
-    // A thread works while it is on a processor, and while it could be.
+    // A thread is busy while it runs, and while it waits for a processor.
     let busy = running.zip(waiting).map(|(running, waiting)| running + waiting);
     Some(Thread {
         id: id.parse().ok()?,
         name: name.to_owned(),
-        state: Some(field(3)?.to_owned()),
+        state: Some(state(field(3)?).to_owned()),
         processor: field(39).and_then(|number| number.parse().ok()),
         busy_source: busy.map(|_| BusySource::System),
         work: ThreadWork {
@@ -64,6 +65,20 @@ pub(super) fn parse(stat: &str, schedstat: &str, status: &str) -> Option<Thread>
     })
 }
 
+/// Returns the word for a state of proc(5). A letter that later kernels add is its own word.
+fn state(letter: &str) -> &str {
+    match letter {
+        "R" => "running",
+        "S" => "sleeping",
+        "D" => "waiting for a disk",
+        "T" => "stopped",
+        "t" => "stopped by a debugger",
+        "Z" | "X" => "ended",
+        "I" => "idle",
+        other => other,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{ThreadWork, parse};
@@ -76,7 +91,7 @@ mod tests {
         let status = "Name:\ta\nvoluntary_ctxt_switches:\t12\nnonvoluntary_ctxt_switches:\t3\n";
         let thread = parse(STAT, "2500000000 100000000 40\n", status).expect("a thread");
         assert_eq!((thread.id, &thread.name[..]), (8, "a) b"));
-        assert_eq!(thread.state.as_deref(), Some("R"));
+        assert_eq!(thread.state.as_deref(), Some("running"));
         assert_eq!(thread.processor, Some(1));
         let work = ThreadWork {
             running: Some(2.5),
@@ -90,6 +105,16 @@ mod tests {
         for none in ["", "0 0 0\n"] {
             let work = parse(STAT, none, "").expect("a thread").work;
             assert_eq!((work.running, work.waiting, work.busy), (Some(2.0), None, None), "{none}");
+        }
+        for (letter, word) in [
+            ("S", "sleeping"),
+            ("D", "waiting for a disk"),
+            ("t", "stopped by a debugger"),
+            ("?", "?"),
+        ] {
+            let stat = STAT.replace(" R ", &format!(" {letter} "));
+            let thread = parse(&stat, "", "").expect("a thread");
+            assert_eq!(thread.state.as_deref(), Some(word), "{letter}");
         }
         for broken in ["", "8 (a", "8 (a) ", "x (a) R 1"] {
             assert!(parse(broken, "", "").is_none(), "{broken}");

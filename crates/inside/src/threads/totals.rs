@@ -1,4 +1,4 @@
-//! What the threads of a kind have done together. Counters of Prometheus must not shrink when a thread ends.
+//! The total times of threads by kind, including threads that have ended: a Prometheus counter must not decrease.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,63 +6,63 @@ use weir_view::Thread;
 
 use super::threads;
 
-/// Kinds that are told apart. The program has fewer; names of threads that a library starts might be many.
+/// The most kinds. The program has fewer, but a library might start threads with many names.
 const KINDS_MAX: usize = 100;
 
-/// The kind of further ones.
+/// The kind of all threads beyond that limit.
 const OTHER: &str = "other";
 
-/// What the threads of a kind have done, in seconds. What is not known is absent.
+/// Times in seconds of one thread or of all threads of a kind; `None` if unknown.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct ThreadKindTimes {
-    /// On a processor.
+pub(crate) struct ThreadTimes {
+    /// Running on a processor.
     pub(crate) running: Option<f64>,
     /// Waiting for a processor.
     pub(crate) waiting: Option<f64>,
 }
 
-/// The sums of all threads, also of those that have ended.
+/// The total times of all threads by kind, including threads that have ended.
 #[derive(Debug, Default)]
 pub(crate) struct ThreadTotals {
-    /// What each thread had done when it was seen last, by its number.
-    seen: HashMap<u64, (String, ThreadKindTimes)>,
-    kinds: BTreeMap<String, ThreadKindTimes>,
+    /// The kind and the times of each thread at the last update, by its number.
+    last: HashMap<u64, (String, ThreadTimes)>,
+    kinds: BTreeMap<String, ThreadTimes>,
 }
 
 impl ThreadTotals {
-    /// The sums by kind at this moment. What a thread did between the last look and its end is not known.
-    pub(crate) fn look(&mut self) -> &BTreeMap<String, ThreadKindTimes> {
+    /// Updates and returns the totals by kind. Work of a thread between its last update and its end is not counted.
+    pub(crate) fn update(&mut self) -> &BTreeMap<String, ThreadTimes> {
         self.add(&threads());
         &self.kinds
     }
 
     fn add(&mut self, threads: &[Thread]) {
-        let mut seen = HashMap::new();
+        let mut current = HashMap::new();
         for thread in threads {
             let (kind, work) = (self.kind(&thread.name), thread.work);
-            // One that ends while it is read has lost its times, or has them in a coarser unit.
+            // A thread that ends while it is read has no times any more, or only in a coarser unit.
             let is_ending = self
-                .seen
+                .last
                 .get(&thread.id)
                 .is_some_and(|(_, before)| before.waiting.is_some() && work.waiting.is_none());
             if is_ending {
                 continue;
             }
-            let now = ThreadKindTimes { running: work.running, waiting: work.waiting };
-            let before = self.seen.remove(&thread.id).filter(|(known, before)| {
-                // The system gives the number of a thread that has ended to another one.
-                *known == kind && before.running <= now.running
+            let now = ThreadTimes { running: work.running, waiting: work.waiting };
+            let before = self.last.remove(&thread.id).filter(|(last_kind, before)| {
+                // Otherwise the system has reused the number of a thread that ended.
+                *last_kind == kind && before.running <= now.running
             });
             let before = before.map(|(_, times)| times).unwrap_or_default();
             let sum = self.kinds.entry(kind.clone()).or_default();
             grow(&mut sum.running, before.running, now.running);
             grow(&mut sum.waiting, before.waiting, now.waiting);
-            seen.insert(thread.id, (kind, now));
+            current.insert(thread.id, (kind, now));
         }
-        self.seen = seen;
+        self.last = current;
     }
 
-    /// The kind of a thread: its name without the number at its end.
+    /// Returns the kind of a thread: its name without the number at its end.
     fn kind(&self, name: &str) -> String {
         let is_number = |it: char| it.is_ascii_digit();
         let kind = name.trim_end_matches(is_number).trim_end_matches(['-', ' ', '_']);
@@ -82,7 +82,7 @@ fn grow(sum: &mut Option<f64>, before: Option<f64>, now: Option<f64>) {
 mod tests {
     use weir_view::{Thread, ThreadWork};
 
-    use super::{KINDS_MAX, OTHER, ThreadKindTimes, ThreadTotals};
+    use super::{KINDS_MAX, OTHER, ThreadTimes, ThreadTotals};
 
     fn thread(id: u64, name: &str, running: f64) -> Thread {
         Thread {
@@ -105,10 +105,10 @@ mod tests {
         let mut totals = ThreadTotals::default();
         totals.add(&[thread(1, "weir-parse-0", 4.0), thread(2, "weir-parse-1", 2.0)]);
         assert_eq!(running(&totals, "weir-parse"), Some(6.0));
-        // One has ended, and the other went on.
+        // One thread has ended, and the other has worked.
         totals.add(&[thread(2, "weir-parse-1", 3.0)]);
         assert_eq!(running(&totals, "weir-parse"), Some(7.0));
-        // A thread with the number of one that has ended, of the same kind and of another one.
+        // Threads that reuse the number of an ended thread, of the same kind and of another kind.
         totals.add(&[thread(2, "weir-parse-0", 1.0)]);
         assert_eq!(running(&totals, "weir-parse"), Some(8.0));
         totals.add(&[thread(2, "log", 5.0)]);
@@ -134,6 +134,6 @@ mod tests {
         assert_eq!(all.sum::<f64>(), 2.0 * KINDS_MAX as f64, "nothing is counted twice");
         assert_eq!(totals.kind("77"), OTHER);
         assert_eq!(ThreadTotals::default().kind("77"), "77");
-        assert_eq!(ThreadTotals::default().kinds.get("77"), None::<&ThreadKindTimes>);
+        assert_eq!(ThreadTotals::default().kinds.get("77"), None::<&ThreadTimes>);
     }
 }

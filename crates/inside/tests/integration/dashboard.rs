@@ -1,4 +1,4 @@
-//! `docs/grafana-dashboard.json` asks for metrics that exist.
+//! Tests that all metrics in `docs/grafana-dashboard.json` exist.
 
 use std::collections::BTreeSet;
 

@@ -1,11 +1,11 @@
-//! `docs/metrics.md` names every metric.
+//! Tests that `docs/metrics.md` lists every metric.
 
 use std::fmt::Write;
 use std::path::PathBuf;
 
 use weir_inside::METRICS;
 
-/// A file of the documentation.
+/// Returns the path of a file in `docs`.
 pub(crate) fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name)
 }
@@ -50,7 +50,7 @@ fn names_follow_the_conventions() {
         let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
         assert!(name.bytes().all(is_plain), "{name}");
         assert!(name.starts_with("weir_") || name.starts_with("process_"), "{name}");
-        // They have a meaning of their own in one of the formats.
+        // These suffixes are reserved in one of the formats.
         for suffix in ["_total", "_count", "_sum", "_bucket", "_info", "_created"] {
             assert!(!name.ends_with(suffix), "{name}");
         }

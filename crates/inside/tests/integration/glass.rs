@@ -1,4 +1,4 @@
-//! One request under the glass, over real sockets.
+//! Tests of captures over real sockets.
 
 use tokio::time::timeout;
 

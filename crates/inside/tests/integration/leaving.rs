@@ -1,4 +1,4 @@
-//! Clients that ask for something that takes its time, and go before it is there: it ends, and leaves nothing behind.
+//! Clients that disconnect during a long request: the work ends, and nothing remains of it.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -6,16 +6,16 @@ use std::time::{Duration, Instant};
 
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
-use weir_inside::{GlassKind, Inside, Look, LookError, Part, Scrape};
+use weir_inside::{GlassKind, Inside, Part, PendingCapture, Scrape, StartCaptureError};
 use weir_observe::glass::{Captures, Sight};
 use weir_view::RouteStage;
 
 use crate::serving::{ONE_AT_A_TIME, PATIENCE, Running, exchange, start, start_with};
 
-/// Longer than the patience of a test, so that nothing ends of itself.
+/// Longer than the timeout of a test, so that no request ends by itself.
 const SECONDS: u64 = 60;
 
-/// Sends a request, and reads nothing.
+/// Sends a request without reading the response.
 async fn ask(running: &Running, path: &str) -> TcpStream {
     let mut client = TcpStream::connect(running.address).await.expect("it accepts");
     let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
@@ -23,7 +23,7 @@ async fn ask(running: &Running, path: &str) -> TcpStream {
     client
 }
 
-/// Asks until the answer has a status.
+/// Repeats a request until the response has a status.
 async fn until(running: &Running, path: &str, status: &str) {
     let begun = Instant::now();
     loop {
@@ -35,8 +35,8 @@ async fn until(running: &Running, path: &str, status: &str) {
     }
 }
 
-/// Begins something of which there is one at a time: another one, which is short, is refused then. If the
-/// other one comes first, it is begun anew.
+/// Sends a long request that excludes others, and checks with a short one that it has started: the short one is
+/// then refused. If the short one was first, repeats both.
 async fn begin(running: &Running, path: &str, other: &str) -> TcpStream {
     let begun = Instant::now();
     loop {
@@ -50,7 +50,7 @@ async fn begin(running: &Running, path: &str, other: &str) -> TcpStream {
     }
 }
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 async fn wait_for(what: &str, is_so: impl Fn() -> bool) {
     let begun = Instant::now();
     while !is_so() {
@@ -59,7 +59,7 @@ async fn wait_for(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// The threads with this name.
+/// Returns the number of threads with this name.
 #[cfg(target_os = "linux")]
 fn threads(name: &str) -> usize {
     let folders = std::fs::read_dir("/proc/self/task").expect("the threads");
@@ -77,11 +77,11 @@ async fn a_profile_ends_with_its_client() {
         let client = begin(&running, &path, "/profile/folded?seconds=1").await;
         wait_for("there is a thread", || threads("weir-profile") == 1).await;
         drop(client);
-        // The next one can begin long before the minute is over.
+        // The next profile can start long before the minute is over.
         until(&running, "/profile/folded?seconds=1", "200").await;
         wait_for("the thread has ended", || threads("weir-profile") == 0).await;
     }
-    // None of those that ended early is kept, only the last of the others.
+    // Cancelled profiles are not stored; the last complete one is.
     until(&running, "/profile/folded?last", "200").await;
 }
 
@@ -95,7 +95,7 @@ async fn a_count_of_calls_ends_with_its_client() {
     until(&running, "/profile/calls.json?seconds=1", "200").await;
 }
 
-/// A part with feeds that can be looked at.
+/// A part whose feeds can be captured.
 struct Feeds(Arc<Captures<Infallible>>);
 
 impl Part for Feeds {
@@ -105,8 +105,13 @@ impl Part for Feeds {
         Vec::new()
     }
 
-    fn look(&self, kind: GlassKind, _: Option<&str>) -> Option<Result<Look, LookError>> {
-        let armed = || self.0.arm(None).map(Look::new).map_err(LookError::TooMany);
+    fn start_capture(
+        &self,
+        kind: GlassKind,
+        _: Option<&str>,
+    ) -> Option<Result<PendingCapture, StartCaptureError>> {
+        let armed =
+            || self.0.arm(None).map(PendingCapture::new).map_err(StartCaptureError::TooMany);
         (kind == GlassKind::Feed).then(armed)
     }
 }
@@ -129,7 +134,7 @@ async fn a_capture_ends_with_its_client() {
     wait_for("nobody waits", || !captures.is_armed()).await;
     captures.follow(&mut journal, || "a feed".to_owned());
     assert!(journal.is_none(), "what was noted is let go");
-    // The next ones can begin at once, and see the feed from then on.
+    // The next captures can start at once, and record the feed from then on.
     let capture = captures.arm(None).expect("a place");
     captures.follow(&mut journal, || "the same feed".to_owned());
     let journal = journal.expect("somebody waits");

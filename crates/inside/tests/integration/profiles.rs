@@ -1,4 +1,4 @@
-//! Profiles, and the page that takes them.
+//! Tests of profiles and their page.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ async fn a_profile_names_the_thread_that_computes() {
         }
     };
     let thread = std::thread::Builder::new().name("computes".to_owned()).spawn(compute);
-    // Whichever of the two comes first is taken, so each asks until it has the answer that it is for.
+    // One of the two starts first, so each repeats its request until it gets the response that it tests.
     let taken = async {
         loop {
             let (head, folded) = get(&running, "/profile/folded?seconds=2&hz=499").await;
@@ -79,12 +79,12 @@ async fn a_profile_names_the_thread_that_computes() {
     let id = id.expect("a number").to_owned();
     let (head, waiting) = get(&running, "/profile/folded?kind=waiting&seconds=1").await;
     assert_eq!(status(&head), "200", "{head}");
-    // The one before is still there by its number.
+    // The previous profile can still be requested by its number.
     let (head, again) = get(&running, &format!("/profile/folded?id={id}")).await;
     assert_eq!((status(&head), again), ("200", folded));
     let (head, why) = get(&running, "/profile/pprof?id=1").await;
     assert_eq!(status(&head), "404", "{head}");
-    assert!(why.starts_with("this profile is kept no longer"), "{why}");
+    assert!(why.starts_with("this profile is not stored any more"), "{why}");
     // The threads of the runtime wait for work.
     assert!(waiting.contains("epoll_wait"), "{waiting}");
     let (head, stacks) = get(&running, "/threads/stacks.json").await;
@@ -124,9 +124,13 @@ async fn what_cannot_be_is_refused_with_a_sentence() {
     let running = start(None).await;
     for (path, sentence) in [
         ("/profile/folded?seconds=3600", "seconds=3600: write a number from 1 to 60\n"),
+        ("/profile/folded?by=name", "by=name: write thread or stage\n"),
         ("/profile/pprof?hz=0", "hz=0: write a number from 1 to 999\n"),
         ("/profile/pprof?kind=heap", "kind=heap: write processor, waiting, allocated or held\n"),
-        ("/debug/pprof/profile?second=1", "`second` is none of seconds, hz, kind, last and id\n"),
+        (
+            "/debug/pprof/profile?second=1",
+            "unknown parameter `second`; use seconds, hz, kind, by, last or id\n",
+        ),
     ] {
         let (head, body) = get(&running, path).await;
         assert_eq!((status(&head), &body[..]), ("400", sentence), "{path}");
@@ -145,7 +149,7 @@ async fn pages_of_other_sites_take_no_profiles() {
         let fields = format!("Host: localhost\r\nSec-Fetch-Site: {site}\r\n");
         let answer = exchange(running.address, line, &fields).await;
         assert_eq!(status(&answer), expected, "{line} {site}");
-        let is_of_site = answer.ends_with("a page of another site takes no profiles\n");
+        let is_of_site = answer.ends_with("a page of another site may not take profiles\n");
         assert_eq!(is_of_site, site.ends_with("-site"), "{line} {site}: {answer}");
     }
 }

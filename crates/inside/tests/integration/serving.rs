@@ -1,4 +1,4 @@
-//! The address of a look inside, over real sockets.
+//! Tests of the admin server over real sockets.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,13 +16,14 @@ use weir_view::{RouteStage, RouteStageKind};
 /// No test waits longer than this for anything.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Counts how often it is asked.
+/// The number of calls of a part.
 #[derive(Default)]
-struct Asked(AtomicU64);
+struct CallCount(AtomicU64);
 
-struct Counted(Arc<Asked>);
+/// A part that counts its calls.
+struct CountingPart(Arc<CallCount>);
 
-impl Part for Counted {
+impl Part for CountingPart {
     fn collect(&self, _: &mut Scrape) {
         self.0.0.fetch_add(1, Ordering::Relaxed);
     }
@@ -35,7 +36,7 @@ impl Part for Counted {
 
 pub(crate) struct Running {
     pub(crate) address: SocketAddr,
-    asked: Arc<Asked>,
+    asked: Arc<CallCount>,
     serving: JoinHandle<()>,
 }
 
@@ -45,21 +46,21 @@ impl Drop for Running {
     }
 }
 
-/// A process has one profile at a time, and one count of calls.
+/// A process can take one profile and one recording of calls at a time.
 pub(crate) static ONE_AT_A_TIME: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
 pub(crate) async fn start(token: Option<AccessToken>) -> Running {
     start_with(token, Inside::default()).await
 }
 
-/// Starts a server with these parts and one that counts.
+/// Starts a server with these parts and a [`CountingPart`].
 pub(crate) async fn start_with(token: Option<AccessToken>, inside: Inside) -> Running {
     let address = "127.0.0.1:0".parse().expect("an address");
     let server = AdminServer::bind(&address, token, Default::default()).await.expect("a port");
     let address = server.address().to_string();
     let address = address.strip_prefix("tcp://").expect("TCP").parse().expect("an address");
-    let asked = Arc::<Asked>::default();
-    inside.add(Counted(asked.clone()));
+    let asked = Arc::<CallCount>::default();
+    inside.add(CountingPart(asked.clone()));
     let serving = tokio::spawn(server.serve(inside, std::future::pending()));
     Running { address, asked, serving }
 }
@@ -154,7 +155,7 @@ async fn the_page_runs_no_script_of_others() {
     let link =
         exchange(running.address, "GET /?token=0123456789abcdef", "Host: localhost\r\n").await;
     assert!(link.contains("set-cookie: weir-token-80=0123456789abcdef"), "{link}");
-    // What leads on to the page.
+    // The script of this answer, which leads to the page.
     let script = link.split("<script src=\"").nth(1).and_then(|rest| rest.split('"').next());
     let script = script.expect("a script");
     let fields = "Host: localhost\r\nCookie: weir-token-80=0123456789abcdef\r\n";

@@ -1,4 +1,4 @@
-//! The tasks and threads of the program.
+//! Tests of the lists of tasks and threads.
 
 use tokio::task::JoinSet;
 use weir_observe::task::{TaskKind, TaskName};
@@ -54,7 +54,7 @@ async fn tasks_are_listed_in_the_order_that_is_asked_for() {
     }
     let answer = tasks(&running, "?find=admin&sort=kind&order=ascending").await;
     let kinds: Vec<&str> = answer.tasks.iter().map(|task| &task.kind[..]).collect();
-    // Other tests have tasks of these kinds, too.
+    // Other tests also run tasks of these kinds.
     for kind in ["admin", "admin connection", "admin question"] {
         assert!(kinds.contains(&kind), "{kinds:?}");
     }

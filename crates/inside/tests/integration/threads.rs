@@ -1,4 +1,4 @@
-//! The times of threads, beside what the system tells in other ways.
+//! Tests of the times of threads, compared with other measurements of the system.
 
 use std::hint::black_box;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -11,13 +11,13 @@ use weir_view::{BusySource, Tasks, Thread};
 use crate::serving::{PATIENCE, Running, start};
 use crate::tasks::{get, tasks};
 
-/// What may be wrong with a time.
+/// The tolerated relative error of a time.
 const ERROR: f64 = 0.05;
 
-/// Whoever looks sooner after a look sees the same.
+/// The time after which a request gets a new snapshot.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(950);
 
-/// A thread that works when it is told.
+/// A thread that works on orders.
 struct Worker {
     name: &'static str,
     orders: Sender<Work>,
@@ -25,12 +25,12 @@ struct Worker {
     thread: JoinHandle<()>,
 }
 
-/// What a worker does.
+/// The work of an order.
 #[derive(Clone, Copy)]
 enum Work {
-    /// It has a processor for so long, in short pieces with pauses between them.
+    /// Use this much processor time, in short pieces with pauses between them.
     Processor(Duration),
-    /// It never waits for so long, by the clock on the wall.
+    /// Compute without waits for this much wall-clock time.
     Wall(Duration),
 }
 
@@ -39,7 +39,7 @@ impl Worker {
         let (orders, ordered) = channel();
         let (finish, done) = channel();
         let work = move || {
-            // A thread gives itself its name.
+            // Reports that the thread runs, because a thread sets its own name first.
             if finish.send(0.0).is_err() {
                 return;
             }
@@ -59,7 +59,7 @@ impl Worker {
         self.orders.send(work).expect("the worker waits");
     }
 
-    /// Waits until it has done its work, and returns how long it had a processor by its own clock, in seconds.
+    /// Waits for the end of the work, and returns its processor time by the thread's own clock, in seconds.
     async fn processor_seconds(&self) -> f64 {
         let begun = Instant::now();
         while begun.elapsed() < PATIENCE {
@@ -103,7 +103,7 @@ fn carry_out(work: Work) -> f64 {
     }
 }
 
-/// How long the calling thread was on a processor, by the clock that the system has for each thread.
+/// Returns the processor time of the calling thread, by its clock in the system.
 fn own_processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
@@ -116,7 +116,7 @@ fn is_about(found: f64, expected: f64) -> bool {
 #[tokio::test]
 async fn processor_time_agrees_with_the_clock_of_the_thread() {
     let running = start(None).await;
-    // The text of the system has the name in parentheses.
+    // `stat` has the name in parentheses.
     let worker = Worker::start("works (a bit)");
     let before = worker.seen(&running).await;
     tokio::time::sleep(BETWEEN_LOOKS).await;
@@ -148,7 +148,7 @@ async fn a_thread_that_never_waits_is_always_busy() {
     for thread in [&first, &second] {
         assert_eq!(thread.busy_source, Some(BusySource::System), "{thread:?}");
     }
-    // Whatever else the machine does, it is on a processor, or could be.
+    // However busy the machine is, the thread runs or waits for a processor.
     let of = |thread: &Thread| thread.work.busy.expect("the system tells");
     let found = of(&second) - of(&first);
     let least = (begun_second - ended_first).as_secs_f64() * (1.0 - ERROR);

@@ -1,4 +1,4 @@
-//! Events of tracing become lines.
+//! Tests that `tracing` events become lines.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
@@ -7,7 +7,7 @@ use tracing::subscriber::with_default;
 use weir_log::{Format, Log};
 use weir_view::{LogEvent, LogLevel, LogValue, from_json};
 
-/// Collects what is written.
+/// A sink that collects the written bytes.
 #[derive(Clone, Default)]
 struct Sink(Arc<Mutex<Vec<u8>>>);
 
@@ -60,7 +60,7 @@ fn an_event_keeps_its_level_and_its_fields() {
     assert!(event.time.ends_with('Z') && event.time.len() == "2026-01-02T03:04:05.678Z".len());
 }
 
-/// One call site for each, so that what a call site has kept from before is seen.
+/// Logs from the same call sites each time, so that an outdated cache of a call site would be noticed.
 fn emit() {
     tracing::info!(target: "weir_gateway::backend", "info of the backend");
     tracing::debug!(target: "weir_gateway::backend", "debug of the backend");

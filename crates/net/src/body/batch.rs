@@ -1,27 +1,27 @@
-//! Parts that leave together, in one frame.
+//! Batches: parts of a body that are sent together, as one frame.
 //!
-//! hyper puts every frame that it is given into a chunk of its own, with a chunk head before it and a
-//! line end behind it, and queues at most 16 frames for a write. A body of a hundred parts of 1 kB
-//! would be a hundred chunks in seven system calls. As a frame of many slices it is two chunks, and
-//! writev(2) takes the parts from where they are. Copying them together costs more than the slices,
-//! unless they are very small.
+//! hyper writes every frame as a separate chunk, with a chunk head before it and a line end after
+//! it, and queues at most 16 frames for a write. A body of a hundred parts of 1 kB would be a
+//! hundred chunks in seven system calls. As frames of many slices it is two chunks, and writev(2)
+//! reads the parts from where they are. Copying them together costs more than the slices, unless
+//! they are very small.
 
 use std::collections::VecDeque;
 use std::io::IoSlice;
 
 use bytes::{Buf, Bytes, BytesMut};
 
-/// The most slices of a batch. hyper gives writev(2) up to 64, of which the head of the response and
-/// the frame of a chunk take some.
+/// The maximum number of slices of a batch. hyper passes writev(2) up to 64, and needs some of them
+/// for the head of the response and for chunk heads.
 const SLICES_MAX: usize = 60;
 
-/// A batch takes no further part that would make it larger than this.
+/// The maximum size of a batch of several parts. A single part may be larger.
 pub(super) const BATCH_BYTES_MAX: usize = 64 << 10;
 
-/// Neighbours of at most this size are copied into one slice.
+/// Adjacent parts of at most this size are copied into one slice.
 const COPIED_BYTES_MAX: usize = 256;
 
-/// Some parts of a body, in order.
+/// Consecutive parts of a body that are sent together.
 #[derive(Debug)]
 pub struct Batch {
     slices: Slices,
@@ -35,8 +35,8 @@ enum Slices {
 }
 
 impl Batch {
-    /// Takes the next batch from a queue of parts; `None` if the queue is empty. Empty parts must not
-    /// be in the queue, because an empty chunk ends a body.
+    /// Takes the next batch from a queue of parts. Returns `None` if the queue is empty. The queue
+    /// must not contain empty parts, because an empty chunk ends a body.
     pub(super) fn take(queue: &mut VecDeque<Bytes>) -> Option<Self> {
         if let Some(whole) = Self::take_all(queue) {
             return Some(whole);
@@ -58,7 +58,7 @@ impl Batch {
                 }
                 slices.push(part);
             }
-            // One more for what is copied.
+            // One slice is reserved for copied parts.
             let is_full = slices.len() + 1 >= SLICES_MAX;
             next = queue.pop_front_if(|part| !is_full && bytes + part.len() <= BATCH_BYTES_MAX);
             bytes += next.as_ref().map_or(0, Bytes::len);
@@ -69,7 +69,8 @@ impl Batch {
         Some(Self { slices: Slices::Several(slices.into_iter()), bytes })
     }
 
-    /// Takes the whole queue if it is a batch as it is: the parts stay in the memory of the queue.
+    /// Takes the whole queue if it makes one batch without copies. The memory of the queue is
+    /// reused.
     fn take_all(queue: &mut VecDeque<Bytes>) -> Option<Self> {
         let is_batch = (2..SLICES_MAX).contains(&queue.len())
             && queue.iter().all(|part| part.len() > COPIED_BYTES_MAX);
@@ -81,7 +82,7 @@ impl Batch {
         Some(Self { slices: Slices::Several(parts.into_iter()), bytes })
     }
 
-    /// Splits off the first bytes; fewer if a part ends before.
+    /// Splits off up to `bytes_max` bytes of the first part.
     pub(crate) fn split_to(&mut self, bytes_max: usize) -> Self {
         let first = match &mut self.slices {
             Slices::One(part) => part,

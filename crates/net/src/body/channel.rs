@@ -1,4 +1,4 @@
-//! A body whose parts are made while it is sent.
+//! A body whose parts a task or thread produces while it is sent.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -12,9 +12,8 @@ use super::batch::Batch;
 
 /// Feeds a [`Body::channel`](super::Body::channel).
 ///
-/// A sender that is dropped without [`finish`](BodySender::finish), by an error or a panic,
-/// aborts the response: the client sees a connection cut short instead of an answer that looks
-/// whole.
+/// If a sender is dropped without [`finish`](BodySender::finish), by an error or a panic, the
+/// response is aborted. The client then sees a truncated response and not one that looks complete.
 #[derive(Debug)]
 pub struct BodySender {
     queue: Arc<Queue>,
@@ -28,18 +27,18 @@ impl BodySender {
     pub async fn send(&self, part: impl Into<Bytes>) -> Result<(), ClientGoneError> {
         let mut part = part.into();
         loop {
-            // Made before the look, so that no wake-up between the two is missed.
-            let taken = self.queue.taken.notified();
+            // Created before the push, so that no wake-up between the two is missed.
+            let room = self.queue.room.notified();
             match self.queue.push(part) {
-                Pushed::Done => return Ok(()),
-                Pushed::Gone => return Err(ClientGoneError),
-                Pushed::Full(returned) => part = returned,
+                PushResult::Done => return Ok(()),
+                PushResult::Gone => return Err(ClientGoneError),
+                PushResult::Full(returned) => part = returned,
             }
-            taken.await;
+            room.await;
         }
     }
 
-    /// Sends the next part from a thread of its own, which waits while the queue is full.
+    /// Sends the next part, blocking the thread while the queue is full.
     ///
     /// # Errors
     /// If the client is gone.
@@ -47,18 +46,18 @@ impl BodySender {
         let mut part = part.into();
         loop {
             match self.queue.push(part) {
-                Pushed::Done => return Ok(()),
-                Pushed::Gone => return Err(ClientGoneError),
-                Pushed::Full(returned) => part = returned,
+                PushResult::Done => return Ok(()),
+                PushResult::Gone => return Err(ClientGoneError),
+                PushResult::Full(returned) => part = returned,
             }
             self.queue.wait_for_room();
         }
     }
 
-    /// Ends the body: everything was sent.
+    /// Ends the body successfully.
     ///
     /// # Errors
-    /// If the client went away before.
+    /// If the client is gone.
     pub fn finish(self) -> Result<(), ClientGoneError> {
         let mut state = self.queue.lock();
         state.end = Some(End::Finished);
@@ -66,14 +65,14 @@ impl BodySender {
         if state.is_abandoned { Err(ClientGoneError) } else { Ok(()) }
     }
 
-    /// Waits until the body is dropped, because the client is gone or has it all.
+    /// Waits until the body is dropped, because the client is gone or has received all of it.
     pub async fn closed(&self) {
         loop {
-            let taken = self.queue.taken.notified();
+            let room = self.queue.room.notified();
             if self.queue.lock().is_abandoned {
                 return;
             }
-            taken.await;
+            room.await;
         }
     }
 }
@@ -86,7 +85,7 @@ impl Drop for BodySender {
     }
 }
 
-/// The client of a [`Body::channel`](super::Body::channel) went away.
+/// The error of a [`Body::channel`](super::Body::channel) whose client is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientGoneError;
 
@@ -98,7 +97,7 @@ impl fmt::Display for ClientGoneError {
 
 impl std::error::Error for ClientGoneError {}
 
-/// The producer of a [`Body::channel`](super::Body::channel) went away before the end of the body.
+/// The error of a body whose producer ended before the end of the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BodyAbortError;
 
@@ -110,25 +109,25 @@ impl fmt::Display for BodyAbortError {
 
 impl std::error::Error for BodyAbortError {}
 
-/// The receiving end.
+/// The receiving end of a channel.
 #[derive(Debug)]
 pub(super) struct Parts {
     queue: Arc<Queue>,
 }
 
-/// A channel whose queue takes parts while they cost fewer than `bytes_max` bytes.
+/// Creates a channel whose queue accepts parts while they cost less than `bytes_max` bytes.
 pub(super) fn channel(bytes_max: usize) -> (BodySender, Parts) {
     let queue = Arc::new(Queue {
         state: Mutex::default(),
         bytes_max: bytes_max.max(1),
-        taken: Notify::new(),
-        taken_blocking: Condvar::new(),
+        room: Notify::new(),
+        room_blocking: Condvar::new(),
     });
     (BodySender { queue: queue.clone() }, Parts { queue })
 }
 
 impl Parts {
-    /// The parts that are ready now, as a batch; pending only if none is.
+    /// Returns the parts that are ready, as a batch. Pending only if none is ready.
     pub(super) fn poll_next(
         &mut self,
         context: &mut Context<'_>,
@@ -137,7 +136,7 @@ impl Parts {
         if let Some(batch) = Batch::take(&mut state.parts) {
             state.bytes -= batch.remaining();
             drop(state);
-            self.queue.tell_producer();
+            self.queue.notify_producers();
             return Poll::Ready(Some(Ok(batch)));
         }
         match state.end {
@@ -163,19 +162,19 @@ impl Drop for Parts {
         state.is_abandoned = true;
         state.parts = VecDeque::new();
         drop(state);
-        self.queue.tell_producer();
+        self.queue.notify_producers();
     }
 }
 
-/// The parts between a producer and a connection.
+/// The queue of parts between a producer and a connection.
 #[derive(Debug)]
 struct Queue {
     state: Mutex<State>,
     bytes_max: usize,
-    /// Tells producers that parts were taken, or that the reader has gone.
-    taken: Notify,
+    /// Notifies producers that there may be room, or that the reader is gone.
+    room: Notify,
     /// The same for producers that block their threads.
-    taken_blocking: Condvar,
+    room_blocking: Condvar,
 }
 
 #[derive(Debug, Default)]
@@ -183,23 +182,23 @@ struct State {
     parts: VecDeque<Bytes>,
     bytes: usize,
     end: Option<End>,
-    /// Whether the reader has gone.
+    /// Whether the reader is gone.
     is_abandoned: bool,
     reader: Option<Waker>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// The body is whole.
+    /// The body is complete.
     Finished,
     /// The sender was dropped before it finished.
     Aborted,
 }
 
-/// What became of a part.
-enum Pushed {
+/// The result of pushing a part.
+enum PushResult {
     Done,
-    /// The queue is full, and this is the part.
+    /// The queue is full. The part is returned.
     Full(Bytes),
     /// The client is gone.
     Gone,
@@ -210,42 +209,42 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn push(&self, part: Bytes) -> Pushed {
+    fn push(&self, part: Bytes) -> PushResult {
         let mut state = self.lock();
         if state.is_abandoned {
-            return Pushed::Gone;
+            return PushResult::Gone;
         }
         if part.is_empty() {
-            return Pushed::Done;
+            return PushResult::Done;
         }
         if state.cost_bytes() >= self.bytes_max {
-            return Pushed::Full(part);
+            return PushResult::Full(part);
         }
         state.bytes += part.len();
         state.parts.push_back(part);
         state.wake_reader();
-        Pushed::Done
+        PushResult::Done
     }
 
     fn wait_for_room(&self) {
         let state = self.lock();
         let is_full =
             |state: &mut State| !state.is_abandoned && state.cost_bytes() >= self.bytes_max;
-        // A poisoned lock ends the wait; the next look decides.
-        drop(self.taken_blocking.wait_while(state, is_full));
+        // A poisoned lock ends the wait; the caller tries again in any case.
+        drop(self.room_blocking.wait_while(state, is_full));
     }
 
-    fn tell_producer(&self) {
-        self.taken.notify_waiters();
-        self.taken_blocking.notify_all();
+    fn notify_producers(&self) {
+        self.room.notify_waiters();
+        self.room_blocking.notify_all();
     }
 }
 
-/// What a part costs beside its bytes, so that the memory of many small ones is bounded too.
+/// The cost of a part beside its bytes, so that the memory of many small parts is bounded too.
 const PART_BYTES: usize = 64;
 
 impl State {
-    /// The memory of the parts.
+    /// Returns the cost of the queued parts.
     fn cost_bytes(&self) -> usize {
         self.bytes + PART_BYTES * self.parts.len()
     }

@@ -14,25 +14,26 @@ use weir_observe::task::{TaskKind, TaskName};
 
 use crate::file_queue::{FileQueue, FileSpan, SPAN_BYTES_MAX};
 
-/// Files of this size leave together with their headers if they are in memory.
+/// Ranges up to this size are sent together with the head of the response, if the page cache has
+/// them.
 const SMALL_BYTES_MAX: u64 = 16 << 10;
 
-/// The most that is read from a file at a time if it has to pass through memory.
+/// The maximum number of bytes of one read of a file that must pass through memory.
 const READ_BYTES: usize = 128 << 10;
 
-/// Reads a part of a file on a thread for reading.
+/// The calls that read a part of a file on a blocking thread.
 static READ: TaskKind = TaskKind::short("part of a file");
 
 /// A range of a file that has not been sent yet.
 ///
 /// On a connection without TLS the kernel copies the file into the socket. On others the file is
-/// read: at once if the system has it in memory, or else on a thread for reading.
+/// read: at once if the page cache has it, otherwise on a blocking thread.
 #[derive(Debug)]
 pub(super) struct FileRange {
     file: Arc<File>,
     offset: u64,
     end: u64,
-    /// Where the connection takes files from; `None` if it takes bytes only.
+    /// The queue of the connection's files; `None` if the connection supports only bytes.
     queue: Option<FileQueue>,
     reading: Option<JoinHandle<io::Result<Vec<u8>>>>,
 }
@@ -43,7 +44,7 @@ impl FileRange {
         Self { file, offset: range.start, end, queue: None, reading: None }
     }
 
-    /// The number of bytes that are left.
+    /// Returns the number of bytes that are left.
     pub(super) fn remaining(&self) -> u64 {
         self.end - self.offset
     }
@@ -53,8 +54,8 @@ impl FileRange {
         self.queue = Some(queue.clone());
     }
 
-    /// The next bytes, or their place-holder. An error if the file cannot be read, or has become
-    /// shorter than the range.
+    /// Returns the next bytes, or their placeholder. Fails if the file cannot be read, or has
+    /// become shorter than the range.
     pub(super) fn poll_next(
         &mut self,
         context: &mut Context<'_>,
@@ -82,17 +83,17 @@ impl FileRange {
         Poll::Ready(Some(Ok(bytes.into())))
     }
 
-    /// How much is read at a time.
+    /// Returns the maximum size of the next read.
     fn bytes_max(&self) -> usize {
         self.remaining().min(READ_BYTES as u64) as usize
     }
 
-    /// The next bytes of the file, if the system has them in memory.
+    /// Returns the next bytes of the file, if the page cache has them.
     fn read_from_memory(&self) -> Option<Vec<u8>> {
         read_from_memory(&self.file, self.offset, self.bytes_max())
     }
 
-    /// The next bytes of the file.
+    /// Returns the next bytes of the file, read on a blocking thread if necessary.
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Vec<u8>>> {
         if self.reading.is_none()
             && let Some(bytes) = self.read_from_memory()
@@ -111,7 +112,7 @@ impl FileRange {
     }
 }
 
-/// Reads up to so many bytes, if the system has them in memory.
+/// Reads up to `bytes_max` bytes, if the page cache has them.
 #[cfg(target_os = "linux")]
 fn read_from_memory(file: &File, offset: u64, bytes_max: usize) -> Option<Vec<u8>> {
     use rustix::io::{ReadWriteFlags, preadv2};
@@ -123,13 +124,13 @@ fn read_from_memory(file: &File, offset: u64, bytes_max: usize) -> Option<Vec<u8
     (read > 0).then_some(bytes)
 }
 
-/// Other systems do not tell whether they have a file in memory.
+/// Returns `None`: other systems cannot tell whether their page cache has a file.
 #[cfg(not(target_os = "linux"))]
 fn read_from_memory(_file: &File, _offset: u64, _bytes_max: usize) -> Option<Vec<u8>> {
     None
 }
 
-/// Reads up to so many bytes, and waits for the disk.
+/// Reads up to `bytes_max` bytes, and waits for the disk.
 #[cfg(unix)]
 fn read(file: &File, offset: u64, bytes_max: usize) -> io::Result<Vec<u8>> {
     use rustix::buffer::spare_capacity;
@@ -139,7 +140,7 @@ fn read(file: &File, offset: u64, bytes_max: usize) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads up to so many bytes, and waits for the disk.
+/// Reads up to `bytes_max` bytes, and waits for the disk.
 #[cfg(not(unix))]
 fn read(mut file: &File, offset: u64, bytes_max: usize) -> io::Result<Vec<u8>> {
     use std::io::{Read, Seek, SeekFrom};

@@ -1,4 +1,4 @@
-//! A body that another server sends.
+//! A body that is forwarded from another server.
 
 use std::fmt;
 use std::pin::Pin;
@@ -10,7 +10,7 @@ use hyper::body::{Body, Frame, SizeHint};
 use super::batch::Batch;
 use super::channel::BodyAbortError;
 
-/// Passes on the frames of another body, trailer fields included.
+/// A body that passes on the frames of another body, trailer fields included.
 pub(super) struct ForwardedBody(Box<dyn Body<Data = Bytes, Error = BodyAbortError> + Send + Unpin>);
 
 impl ForwardedBody {

@@ -26,9 +26,9 @@ use crate::file_queue::FileQueue;
 
 /// The body of a response.
 ///
-/// Parts that are ready together leave in one write and in one chunk, without a copy unless they are
-/// very small. If no more is ready, what there is leaves at once, so neither the first byte nor the
-/// parts of a slow producer are held back.
+/// Parts that are ready together are sent in one write and in one chunk, and are not copied unless
+/// they are very small. If no other part is ready, the ready ones are sent at once, so neither the
+/// first byte nor the parts of a slow producer are held back.
 ///
 /// ```
 /// use weir_net::Body;
@@ -44,7 +44,7 @@ pub struct Body(Kind);
 enum Kind {
     /// Sent in one piece, then `None`.
     Whole(Option<Bytes>),
-    /// Parts that are known, and the number of their bytes.
+    /// Known parts, and the number of their bytes.
     List(VecDeque<Bytes>, u64),
     Parts(Parts),
     Polled(PolledParts),
@@ -53,12 +53,12 @@ enum Kind {
 }
 
 impl Body {
-    /// An empty body.
+    /// Creates an empty body.
     pub fn empty() -> Self {
         Self(Kind::Whole(None))
     }
 
-    /// A body of parts that are known. Its length is known too, so it is not chunked.
+    /// Creates a body of known parts. Its length is known too, so it is not chunked.
     pub fn from_parts<P: Into<Bytes>>(parts: impl IntoIterator<Item = P>) -> Self {
         let parts = parts.into_iter();
         let mut list = VecDeque::with_capacity(parts.size_hint().0);
@@ -70,21 +70,22 @@ impl Body {
         Self(Kind::List(list, bytes))
     }
 
-    /// A body fed through the returned sender, chunked on the wire.
+    /// Creates a body that is fed through the returned sender, chunked on the wire.
     ///
-    /// While the queued parts cost `bytes_max` bytes or more, [`BodySender::send`] waits for the client.
-    /// A part costs its bytes and 64 more. The last one may exceed the limit, so a client that does not
-    /// read costs up to `bytes_max` and one part, beside what the connection (400 KiB and another part)
-    /// and its socket hold.
+    /// While the queued parts cost `bytes_max` bytes or more, [`BodySender::send`] waits for the
+    /// client. A part costs its bytes and 64 more. The last part may exceed the limit, so a client
+    /// that does not read costs up to `bytes_max` and one part. The buffers of the connection (400
+    /// KiB and another part) and of its socket come on top.
     pub fn channel(bytes_max: usize) -> (BodySender, Self) {
         let (sender, parts) = channel(bytes_max);
         (sender, Self(Kind::Parts(parts)))
     }
 
-    /// A body of parts that are made when the connection has room for them, chunked on the wire.
+    /// Creates a body whose parts are produced when the connection has room for them, chunked on
+    /// the wire.
     ///
-    /// `poll` is called as [`std::future::poll_fn`] calls its function. It runs on the thread of the
-    /// connection, so a part that takes long to make belongs into a [`channel`](Self::channel).
+    /// `poll` follows the rules of [`std::future::poll_fn`]. It runs on the thread of the
+    /// connection, so use a [`channel`](Self::channel) for parts that take long to produce.
     pub fn poll_fn<F>(poll: F) -> Self
     where
         F: FnMut(&mut Context<'_>) -> Poll<Option<Result<Bytes, BodyAbortError>>> + Send + 'static,
@@ -92,18 +93,18 @@ impl Body {
         Self(Kind::Polled(PolledParts::new(Box::new(poll))))
     }
 
-    /// A range of a file. Its length is that of the range, so the range must lie within the file. If
-    /// the file becomes shorter before it is sent, the response is aborted.
+    /// Creates a body from a range of a file, which must lie within the file. If the file becomes
+    /// shorter before it is sent, the response is aborted.
     ///
-    /// Over TCP and Unix sockets of Linux the kernel copies the file into the socket.
+    /// On Linux, over TCP and Unix sockets, the kernel copies the file into the socket.
     pub fn file(file: Arc<File>, range: Range<u64>) -> Self {
         Self(Kind::File(FileRange::new(file, range)))
     }
 
-    /// A body that comes from another server, with its trailer fields. Its length is known if that server
-    /// told it.
+    /// Creates a body that forwards the body of another server, with its trailer fields. Its length
+    /// is known if that server declared it.
     ///
-    /// Each part is passed on when it has come, so a body that is not read here is not read there either.
+    /// Each part is read from that server only when the client has room for it.
     pub fn forwarded<B>(body: B) -> Self
     where
         B: hyper::body::Body<Data = Bytes, Error = BodyAbortError> + Send + Unpin + 'static,

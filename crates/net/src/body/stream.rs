@@ -1,4 +1,4 @@
-//! A body whose parts are made when the connection asks for them.
+//! A body whose parts are produced when the connection polls for them.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -10,15 +10,15 @@ use bytes::{Buf, Bytes};
 use super::batch::{BATCH_BYTES_MAX, Batch};
 use super::channel::BodyAbortError;
 
-/// Makes the next part of a body: `None` at its end, an error if the rest cannot be made.
+/// Produces the next part of a body: `None` at its end, an error if the rest cannot be produced.
 pub(super) type PollPart =
     dyn FnMut(&mut Context<'_>) -> Poll<Option<Result<Bytes, BodyAbortError>>> + Send;
 
-/// How long parts that are always ready are gathered. Parts that take long to make would hold back the
-/// first byte otherwise.
+/// The maximum time for which parts are gathered into a batch. Without it, parts that take long to
+/// produce would hold back the first byte.
 const GATHERING_MAX: Duration = Duration::from_millis(1);
 
-/// The parts that are ready, and what makes the next ones.
+/// The parts that are ready, and the function that produces the next ones.
 pub(super) struct PolledParts {
     poll: Box<PollPart>,
     ready: VecDeque<Bytes>,
@@ -31,7 +31,7 @@ impl PolledParts {
         Self { poll, ready: VecDeque::new(), ready_bytes: 0, end: None }
     }
 
-    /// The parts that are ready now, as a batch; pending only if none is.
+    /// Returns the parts that are ready, as a batch. Pending only if none is ready.
     pub(super) fn poll_next(
         &mut self,
         context: &mut Context<'_>,
@@ -48,7 +48,7 @@ impl PolledParts {
         }
     }
 
-    /// Makes parts until there are enough of them, or none is ready, or the first one has waited enough.
+    /// Produces parts until they fill a batch, none is ready, or [`GATHERING_MAX`] has passed.
     fn gather(&mut self, context: &mut Context<'_>) {
         let start = Instant::now();
         while self.end.is_none() && self.ready_bytes < BATCH_BYTES_MAX {

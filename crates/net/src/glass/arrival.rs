@@ -1,4 +1,4 @@
-//! How a request came.
+//! The arrival of a request, as a part of its observation.
 
 use std::time::Instant;
 
@@ -9,7 +9,8 @@ use super::head::request_head;
 use crate::client::Client;
 use crate::scheme::Scheme;
 
-/// Notes how a request came, and its head under a title.
+/// Notes in a journal the connection of a request, when its head was read, and the head under a
+/// title.
 pub fn note_arrival<B>(
     journal: &Journal,
     title: &'static str,
@@ -40,7 +41,7 @@ fn note_connection(journal: &Journal, client: &Client) {
         );
         journal.step("client connection", (now, now), detail);
     }
-    if let Some(begun) = history.head_begun {
-        journal.step("request head", (begun, now), "read from the client");
+    if let Some(started_at) = history.head_begun {
+        journal.step("request head", (started_at, now), "read from the client");
     }
 }

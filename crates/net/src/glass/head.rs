@@ -1,13 +1,14 @@
-//! The heads of requests and answers as text.
+//! The heads of requests and responses as text.
 
 use std::fmt::Write;
 
 use hyper::header::HeaderMap;
 use hyper::{Method, Response, Uri, Version};
 
-use super::hidden::{shown_target, shown_value};
+use super::redaction::{redact_value, shown_target};
 
-/// The head of a request, a line for each field, without secrets. Names are in lower case, as they are compared.
+/// Returns the head of a request as text without secrets, one line for each field. Names are in
+/// lower case.
 pub fn request_head(
     (method, uri, version): (&Method, &Uri, Version),
     headers: &HeaderMap,
@@ -17,7 +18,7 @@ pub fn request_head(
     head
 }
 
-/// The head of an answer, a line for each field, without secrets.
+/// Returns the head of a response as text without secrets, one line for each field.
 pub fn response_head<B>(response: &Response<B>) -> String {
     let mut head = format!("{:?} {}\n", response.version(), response.status());
     push_fields(&mut head, response.headers());
@@ -26,7 +27,7 @@ pub fn response_head<B>(response: &Response<B>) -> String {
 
 fn push_fields(head: &mut String, headers: &HeaderMap) {
     for (name, value) in headers {
-        // A string takes all.
-        let _ = writeln!(head, "{name}: {}", shown_value(name.as_str(), value.as_bytes()));
+        // Writing to a string cannot fail.
+        let _ = writeln!(head, "{name}: {}", redact_value(name.as_str(), value.as_bytes()));
     }
 }

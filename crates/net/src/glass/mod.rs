@@ -1,10 +1,10 @@
-//! What is shown of a request to one who looks at it: how it came, and heads as text without their
+//! The parts of a request that an observation shows: its arrival, and its heads as text without
 //! secrets. Bodies are never shown.
 
 mod arrival;
 mod head;
-mod hidden;
+mod redaction;
 
 pub use self::arrival::note_arrival;
 pub use self::head::{request_head, response_head};
-pub use self::hidden::shown_target;
+pub use self::redaction::shown_target;

@@ -1,4 +1,4 @@
-//! Content codings, and the choice of one (RFC 9110 section 12.5.3).
+//! Content codings and their negotiation (RFC 9110 section 12.5.3).
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use hyper::HeaderMap;
 use hyper::header::ACCEPT_ENCODING;
 
-/// A way in which content was compressed.
+/// A compression of content (RFC 9110 section 8.4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContentCoding {
     /// Brotli (RFC 7932), `NAME.br`.
@@ -18,10 +18,10 @@ pub enum ContentCoding {
 }
 
 impl ContentCoding {
-    /// All of them; of those that a client likes equally the first is sent.
+    /// All codings. Of those with equal weight, the first one is sent.
     pub(super) const ALL: [Self; 3] = [Self::Brotli, Self::Zstd, Self::Gzip];
 
-    /// Its registered name.
+    /// Returns the registered name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Brotli => "br",
@@ -30,8 +30,8 @@ impl ContentCoding {
         }
     }
 
-    /// The path of a file that holds another one in this coding.
-    pub(super) fn path_of(self, path: &Path) -> PathBuf {
+    /// Returns the path of the copy of a file in this coding.
+    pub(super) fn compressed_path(self, path: &Path) -> PathBuf {
         let mut name = OsString::from(path);
         name.push(match self {
             Self::Brotli => ".br",
@@ -41,20 +41,20 @@ impl ContentCoding {
         name.into()
     }
 
-    /// Whether this is its name, or the old name of it.
+    /// Whether this is the name of the coding, or its old name.
     fn has_name(self, name: &str) -> bool {
         let is_old = self == Self::Gzip && name.eq_ignore_ascii_case("x-gzip");
         is_old || name.eq_ignore_ascii_case(self.name())
     }
 }
 
-/// The coding that a client likes best of those that exist; `Some(None)` if that is none, and `None` if it
-/// accepts nothing.
+/// Chooses the existing coding that the client prefers. Returns `Some(None)` if the content is to
+/// be sent without a coding, and `None` if the client accepts no representation.
 pub(super) fn choose(
     headers: &HeaderMap,
     existing: &[ContentCoding],
 ) -> Option<Option<ContentCoding>> {
-    let accepted = Accepted::read(headers);
+    let accepted = AcceptedCodings::read(headers);
     let in_order = ContentCoding::ALL.into_iter().filter(|coding| existing.contains(coding));
     let mut best = None;
     for coding in in_order {
@@ -63,7 +63,7 @@ pub(super) fn choose(
             best = Some((weight, coding));
         }
     }
-    // What is not named may be sent as it is, but is not preferred to what is named.
+    // If `identity` has no weight, it is acceptable, but less than any coding with a weight.
     let plain = accepted.weight(|name| name.eq_ignore_ascii_case("identity"));
     match best {
         Some((weight, coding)) if plain.is_none_or(|plain| weight >= plain) => Some(Some(coding)),
@@ -73,28 +73,28 @@ pub(super) fn choose(
 }
 
 /// The codings of `Accept-Encoding`, each with its weight in thousandths.
-struct Accepted<'h>(Vec<(&'h str, u16)>);
+struct AcceptedCodings<'h>(Vec<(&'h str, u16)>);
 
-impl<'h> Accepted<'h> {
+impl<'h> AcceptedCodings<'h> {
     fn read(headers: &'h HeaderMap) -> Self {
         let lines = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|line| line.to_str().ok());
         let items = lines.flat_map(|line| line.split(',')).map(|item| {
             let (name, parameters) = item.split_once(';').unwrap_or((item, ""));
-            (name.trim(), weight_of(parameters))
+            (name.trim(), parse_weight(parameters))
         });
         Self(items.filter(|(name, _)| !name.is_empty()).collect())
     }
 
-    /// The weight of a coding; `None` if neither its name nor `*` is there.
+    /// Returns the weight of a coding; `None` if neither its name nor `*` is listed.
     fn weight(&self, is_name: impl Fn(&str) -> bool) -> Option<u16> {
         let named = self.0.iter().find(|(name, _)| is_name(name));
         named.or_else(|| self.0.iter().find(|(name, _)| *name == "*")).map(|(_, weight)| *weight)
     }
 }
 
-/// The weight in `q=0.5`, in thousandths. A weight that is not valid is 0: the client gets what it gets
-/// without the coding.
-fn weight_of(parameters: &str) -> u16 {
+/// Parses a weight such as `q=0.5`, in thousandths. An invalid weight counts as 0, so the coding is
+/// not used.
+fn parse_weight(parameters: &str) -> u16 {
     let text = parameters.trim();
     if text.is_empty() {
         return 1000;

@@ -1,4 +1,4 @@
-//! Conditional requests, in the order of RFC 9110 section 13.2.2.
+//! Conditional requests, evaluated in the order of RFC 9110 section 13.2.2.
 
 use std::time::SystemTime;
 
@@ -8,21 +8,21 @@ use hyper::header::{
     IF_UNMODIFIED_SINCE,
 };
 
-/// What the conditions of a request say.
+/// The outcome of the conditions of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// Send the whole, whatever range is asked for.
+    /// Send the whole, even if a range is requested.
     Whole,
-    /// Send the range, if one is asked for.
+    /// Send the range, if one is requested.
     Range,
-    /// The client has it already.
+    /// The client has the content already.
     NotModified,
-    /// What the client insists on is not what there is.
+    /// A precondition failed: the content is not the one that the client requires.
     Failed,
 }
 
-/// Compares the conditions of a GET or HEAD with the tag, which must be strong, and the time of the last
-/// change.
+/// Evaluates the conditions of a GET or HEAD request, given the tag of the content, which must be
+/// strong, and the time of its last change.
 pub(super) fn evaluate(
     headers: &HeaderMap,
     tag: &HeaderValue,
@@ -43,23 +43,23 @@ pub(super) fn evaluate(
         return Outcome::NotModified;
     }
     match headers.get(IF_RANGE) {
-        // A date is no strong validator: content may change twice within its second.
+        // A date is not a strong validator, because content may change twice within a second.
         Some(validator) if validator != tag => Outcome::Whole,
         _ => Outcome::Range,
     }
 }
 
-/// Whether the content was changed after the date; `None` if one of them is not known.
+/// Whether the content was changed after the date; `None` if either is unknown.
 fn is_later(modified: Option<SystemTime>, date: Option<SystemTime>) -> Option<bool> {
     Some(whole_seconds(modified?) > date?)
 }
 
-/// Dates of HTTP have no fractions.
+/// Drops the fraction of a second, which HTTP dates do not have.
 fn whole_seconds(time: SystemTime) -> SystemTime {
     httpdate::HttpDate::from(time).into()
 }
 
-/// The date of a field; `None` if it is missing, there twice, or not valid.
+/// Returns the date of a field; `None` if the field is missing, repeated or invalid.
 fn date(headers: &HeaderMap, name: HeaderName) -> Option<SystemTime> {
     let mut values = headers.get_all(name).iter();
     let (Some(value), None) = (values.next(), values.next()) else { return None };
@@ -75,7 +75,8 @@ impl<'h> Tags<'h> {
             return None;
         }
         let lines = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
-        // A comma within a tag splits it, and neither half is one of our tags, which have none.
+        // A comma within a tag splits it. Neither half equals one of this server's tags, which have
+        // no commas.
         Some(Self(lines.flat_map(|line| line.split(',')).map(str::trim).collect()))
     }
 

@@ -1,4 +1,4 @@
-//! One form of a resource: its bytes, and the tag that stands for them.
+//! One representation of a resource: its bytes and its entity tag.
 
 use std::fs::File;
 use std::io;
@@ -13,7 +13,7 @@ use sha1::{Digest, Sha1};
 
 use crate::body::Body;
 
-/// Bytes in memory or a file.
+/// Bytes in memory or a file, with an entity tag.
 #[derive(Clone, Debug)]
 pub(super) struct Content {
     data: Data,
@@ -27,14 +27,14 @@ enum Data {
 }
 
 impl Content {
-    /// Bytes. Their tag is a hash of them, so it is the same after a restart.
+    /// Creates content from bytes. The tag is a hash of them, so it is the same after a restart.
     pub(super) fn from_bytes(bytes: Bytes) -> Self {
         let tag = entity_tag(&bytes);
         Self { data: Data::Bytes(bytes), tag }
     }
 
-    /// A regular file and the time of its last change. Its tag is made of that time, in nanoseconds,
-    /// its length and its coding.
+    /// Opens a regular file. Returns it with the time of its last change. Its tag consists of that
+    /// time in nanoseconds, its length and its coding.
     pub(super) fn open(path: &Path, coding: &str) -> io::Result<(Self, SystemTime)> {
         let file = open_without_waiting(path)?;
         let metadata = file.metadata()?;
@@ -43,16 +43,16 @@ impl Content {
         }
         let modified = metadata.modified()?;
         let age = modified.duration_since(UNIX_EPOCH).unwrap_or_default();
-        let tag = tag_of(&format!("{:x}-{:x}{coding}", age.as_nanos(), metadata.len()));
+        let tag = quote_tag(&format!("{:x}-{:x}{coding}", age.as_nanos(), metadata.len()));
         Ok((Self { data: Data::File(Arc::new(file), metadata.len()), tag }, modified))
     }
 
-    /// The strong validator (RFC 9110 section 8.8.3).
+    /// Returns the strong entity tag (RFC 9110 section 8.8.3).
     pub(super) fn tag(&self) -> &HeaderValue {
         &self.tag
     }
 
-    /// The number of its bytes.
+    /// Returns the length in bytes.
     pub(super) fn bytes(&self) -> u64 {
         match &self.data {
             Data::Bytes(bytes) => bytes.len() as u64,
@@ -60,7 +60,7 @@ impl Content {
         }
     }
 
-    /// The body with a range that lies within it.
+    /// Returns a body with a range, which must lie within the content.
     pub(super) fn body(&self, range: Range<u64>) -> Body {
         match &self.data {
             Data::Bytes(bytes) => Body::from(bytes.slice(range.start as usize..range.end as usize)),
@@ -69,7 +69,7 @@ impl Content {
     }
 }
 
-/// Opens a file for reading. The name of a pipe without a writer would wait for one.
+/// Opens a file for reading. Does not block, even if the path names a pipe without a writer.
 fn open_without_waiting(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     options.read(true);
@@ -81,14 +81,15 @@ fn open_without_waiting(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// A strong tag (RFC 9110 section 8.8.3) for content that these bytes determine: a hash of them.
+/// Returns a strong entity tag (RFC 9110 section 8.8.3) for content that these bytes determine: a
+/// hash of them.
 pub fn entity_tag(bytes: &[u8]) -> HeaderValue {
     let hash = Sha1::digest(bytes);
     let text: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    tag_of(&text)
+    quote_tag(&text)
 }
 
-fn tag_of(text: &str) -> HeaderValue {
+fn quote_tag(text: &str) -> HeaderValue {
     // Hexadecimal digits in quotes are always a valid value.
     HeaderValue::from_str(&format!("\"{text}\"")).unwrap_or(HeaderValue::from_static("\"\""))
 }

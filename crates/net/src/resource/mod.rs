@@ -1,6 +1,6 @@
-//! Content at rest: what has a length, a date and a tag before anyone asks for it.
+//! Content at rest: files and bytes whose length, date and tag are known before a request.
 //!
-//! Followed is RFC 9110: sections 8.8 (validators), 12.5.3 (content codings), 13 (conditional
+//! The source is RFC 9110, sections 8.8 (validators), 12.5.3 (content codings), 13 (conditional
 //! requests) and 14 (range requests).
 
 mod coding;
@@ -28,7 +28,7 @@ pub use self::range::{ByteRange, set_content_range, set_unsatisfied_range};
 pub use self::requested::Requested;
 use crate::body::Body;
 
-/// Bytes or a file that a server offers, with copies of it that were compressed before.
+/// Bytes or a file that a server offers, with precompressed copies.
 ///
 /// ```
 /// use hyper::{Request, StatusCode};
@@ -44,13 +44,13 @@ use crate::body::Body;
 pub struct Resource {
     content_type: HeaderValue,
     modified: Option<SystemTime>,
-    /// As it is.
+    /// The content without a coding.
     plain: Content,
     compressed: Vec<(ContentCoding, Content)>,
 }
 
 impl Resource {
-    /// Bytes in memory.
+    /// Creates a resource from bytes in memory.
     pub fn from_bytes(content_type: &'static str, bytes: impl Into<Bytes>) -> Self {
         Self {
             content_type: HeaderValue::from_static(content_type),
@@ -60,18 +60,18 @@ impl Resource {
         }
     }
 
-    /// A file, and those files beside it that hold it compressed: `NAME.br`, `NAME.zst` and `NAME.gz`.
-    /// A compressed file that is older than the file itself is left out.
+    /// Opens a file, and its compressed copies in the same folder: `NAME.br`, `NAME.zst` and
+    /// `NAME.gz`. A compressed copy that is older than the file is ignored.
     ///
-    /// The file is opened here, so it should be opened for each request: what is sent is then what the
-    /// file holds at that time.
+    /// Call this for each request, so that the response has the current content of the file.
     ///
     /// # Errors
     /// If the file cannot be opened, or is not a regular file.
     pub fn open(content_type: &'static str, path: &Path) -> io::Result<Self> {
         let (plain, modified) = Content::open(path, "")?;
         let compressed = ContentCoding::ALL.into_iter().filter_map(|coding| {
-            let (content, date) = Content::open(&coding.path_of(path), coding.name()).ok()?;
+            let (content, date) =
+                Content::open(&coding.compressed_path(path), coding.name()).ok()?;
             (date >= modified).then_some((coding, content))
         });
         Ok(Self {
@@ -82,26 +82,27 @@ impl Resource {
         })
     }
 
-    /// Adds the same content, compressed.
+    /// Adds a compressed copy of the content.
     #[must_use]
     pub fn with_compressed(mut self, coding: ContentCoding, bytes: impl Into<Bytes>) -> Self {
         self.compressed.push((coding, Content::from_bytes(bytes.into())));
         self
     }
 
-    /// The response to a request for it: whole, a range of it, or that the client has it already.
+    /// Returns the response to a request for the resource: the whole, a range, or `304` if the
+    /// client has it already.
     ///
-    /// Of several ranges in one request none is sent, but the whole (RFC 9110 section 14.2 allows
-    /// it): a response of many small parts costs a server more than a client.
+    /// A request for several ranges is answered with the whole, which RFC 9110 section 14.2 allows.
+    /// A response of many small parts costs a server more than a client.
     pub fn respond<B>(&self, request: &Request<B>) -> Response<Body> {
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
-            let mut response = empty(StatusCode::METHOD_NOT_ALLOWED);
+            let mut response = refusal(StatusCode::METHOD_NOT_ALLOWED, METHOD_NOT_ALLOWED);
             response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
             return response;
         }
         let headers = request.headers();
         let Some((coding, content)) = self.choose(headers) else {
-            let mut response = empty(StatusCode::NOT_ACCEPTABLE);
+            let mut response = refusal(StatusCode::NOT_ACCEPTABLE, NOT_ACCEPTABLE);
             response.headers_mut().insert(VARY, VARIES);
             return response;
         };
@@ -122,7 +123,7 @@ impl Resource {
         response
     }
 
-    /// The content that suits the client best; `None` if none does.
+    /// Chooses the representation that the client prefers. Returns `None` if it accepts none.
     fn choose(&self, headers: &HeaderMap) -> Option<(Option<ContentCoding>, &Content)> {
         if self.compressed.is_empty() && !headers.contains_key(ACCEPT_ENCODING) {
             return Some((None, &self.plain));
@@ -137,7 +138,7 @@ impl Resource {
         self.range(StatusCode::OK, coding, content, 0..content.bytes())
     }
 
-    /// The range that the client asks for, as far as there are such bytes.
+    /// Returns the requested range, as far as the content has such bytes.
     fn part(
         &self,
         range: ByteRange,
@@ -146,7 +147,8 @@ impl Resource {
     ) -> Response<Body> {
         let total = content.bytes();
         let Some(range) = range.within(total) else {
-            let mut response = empty(StatusCode::RANGE_NOT_SATISFIABLE);
+            let text = format!("the range begins after the end of the content, {total} bytes\n");
+            let mut response = refusal(StatusCode::RANGE_NOT_SATISFIABLE, text);
             set_unsatisfied_range(response.headers_mut(), total);
             return response;
         };
@@ -175,8 +177,22 @@ impl Resource {
     }
 }
 
-/// The response depends on what the client accepts.
+/// The value of `Vary`: the response depends on `Accept-Encoding`.
 const VARIES: HeaderValue = HeaderValue::from_static("accept-encoding");
+
+/// The bodies of refusals.
+const NOT_ACCEPTABLE: &str =
+    "the Accept-Encoding field of the request excludes every form of the content\n";
+const METHOD_NOT_ALLOWED: &str = "this address supports GET and HEAD only\n";
+
+/// Returns a response with a sentence for a person.
+fn refusal(status: StatusCode, text: impl Into<Bytes>) -> Response<Body> {
+    let mut response = Response::new(Body::from(text));
+    *response.status_mut() = status;
+    let plain = HeaderValue::from_static("text/plain; charset=utf-8");
+    response.headers_mut().insert(CONTENT_TYPE, plain);
+    response
+}
 
 fn empty(status: StatusCode) -> Response<Body> {
     let mut response = Response::new(Body::empty());
@@ -184,7 +200,7 @@ fn empty(status: StatusCode) -> Response<Body> {
     response
 }
 
-/// Adds a field of digits, letters and spaces.
+/// Adds a field whose value has only characters that are valid in fields.
 fn insert(fields: &mut HeaderMap, name: hyper::header::HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         fields.insert(name, value);

@@ -5,19 +5,19 @@ use std::ops::Range;
 use hyper::HeaderMap;
 use hyper::header::{CONTENT_RANGE, HeaderValue, RANGE};
 
-/// A range of bytes that a client asks for, of content whose length it may not know.
+/// A range of bytes that a client requests. The client may not know the length of the content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ByteRange {
     /// From the first byte to the last one, both counted from 0.
     Inclusive(u64, u64),
     /// From a byte to the end.
     From(u64),
-    /// The last so many bytes.
+    /// This number of bytes at the end.
     Last(u64),
 }
 
 impl ByteRange {
-    /// The bytes that it selects of so many; `None` if there are none (`416`).
+    /// Returns the bytes that the range selects of `total` bytes; `None` if there are none (`416`).
     pub fn within(self, total: u64) -> Option<Range<u64>> {
         let range = match self {
             Self::Inclusive(first, last) => first..last.saturating_add(1).min(total),
@@ -27,7 +27,7 @@ impl ByteRange {
         (range.start < range.end).then_some(range)
     }
 
-    /// A range in the form of `Range`: `0-99`, `100-` or `-50`.
+    /// Parses a range of the field `Range`: `0-99`, `100-` or `-50`.
     fn parse(text: &str) -> Option<Self> {
         match text.split_once('-')? {
             ("", count) => Some(Self::Last(number(count)?)),
@@ -40,8 +40,9 @@ impl ByteRange {
     }
 }
 
-/// The range that a request asks for; `None` if it asks for the whole, for several ranges, for another
-/// unit than bytes, or in no valid way. RFC 9110 section 14.2 lets a server ignore all of these.
+/// Returns the range that a request asks for. Returns `None` if there is no range, or one that RFC
+/// 9110 section 14.2 lets a server ignore: several ranges, a unit other than bytes, or an invalid
+/// field.
 pub(super) fn requested_range(headers: &HeaderMap) -> Option<ByteRange> {
     let mut values = headers.get_all(RANGE).iter();
     let (Some(value), None) = (values.next(), values.next()) else { return None };
@@ -54,12 +55,13 @@ pub(super) fn requested_range(headers: &HeaderMap) -> Option<ByteRange> {
     ByteRange::parse(range)
 }
 
-/// States in the fields of a `206` which bytes of how many it has. The range must not be empty.
+/// Sets `Content-Range` of a `206` response: its range, which must not be empty, and the total
+/// length.
 pub fn set_content_range(fields: &mut HeaderMap, range: &Range<u64>, total: u64) {
     insert_range(fields, &format!("bytes {}-{}/{total}", range.start, range.end - 1));
 }
 
-/// States in the fields of a `416` how many bytes there are.
+/// Sets `Content-Range` of a `416` response: the total length.
 pub fn set_unsatisfied_range(fields: &mut HeaderMap, total: u64) {
     insert_range(fields, &format!("bytes */{total}"));
 }
@@ -71,7 +73,7 @@ fn insert_range(fields: &mut HeaderMap, text: &str) {
     }
 }
 
-/// A number of digits alone. One that is too large for any content counts as the largest.
+/// Parses a number that consists of digits only. A number over 64 bits counts as the largest one.
 fn number(digits: &str) -> Option<u64> {
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| digits.parse().unwrap_or(u64::MAX))

@@ -1,4 +1,4 @@
-//! What a request asks of content that has a tag.
+//! The part of tagged content that a request asks for.
 
 use std::time::SystemTime;
 
@@ -8,10 +8,12 @@ use hyper::{Method, Request};
 use super::condition::{self, Outcome};
 use super::range::{ByteRange, requested_range};
 
-/// What a GET or HEAD request asks of content with a strong tag (RFC 9110 sections 13 and 14).
+/// The part of content with a strong tag that a GET or HEAD request asks for (RFC 9110 sections 13
+/// and 14).
 ///
-/// [`Resource`](super::Resource) answers such requests itself. This is for content that is made for each
-/// request, whose length may take long to find out: only a range needs it.
+/// [`Resource`](super::Resource) answers such requests itself. This type is for content that is
+/// produced for each request and whose length is expensive to compute. Only a range needs the
+/// length.
 ///
 /// ```
 /// use hyper::Request;
@@ -26,21 +28,21 @@ use super::range::{ByteRange, requested_range};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Requested {
-    /// All of it (`200`).
+    /// The whole content (`200`).
     Whole,
-    /// A range of it (`206`, or `416` if it has no such bytes).
+    /// A range (`206`, or `416` if the content has no such bytes).
     Range(ByteRange),
-    /// Nothing: the client has it (`304`).
+    /// Nothing, because the client has the content already (`304`).
     NotModified,
-    /// Other content than this (`412`).
+    /// Different content, so a precondition failed (`412`).
     Other,
 }
 
 impl Requested {
-    /// What a request asks of content with this tag, which must be strong, and this time of its last
-    /// change, if it has one.
+    /// Evaluates a request for content with this tag, which must be strong, and this time of its
+    /// last change, if known.
     ///
-    /// Several ranges, and those that are not valid, ask for the whole; so does a range of a HEAD request.
+    /// Several ranges, an invalid range, and a range of a HEAD request count as the whole.
     pub fn of<B>(request: &Request<B>, tag: &HeaderValue, modified: Option<SystemTime>) -> Self {
         let headers = request.headers();
         match condition::evaluate(headers, tag, modified) {

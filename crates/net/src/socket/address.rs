@@ -1,14 +1,15 @@
-//! Addresses to listen at, as they are written.
+//! Addresses to listen at, and their syntax.
 
 use std::fmt;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Where to listen, and over which transport.
+/// An address to listen at, with its transport.
 ///
-/// Written `tcp://127.0.0.1:5140`, `tls://[::]:6514`, `udp://127.0.0.1:5140`,
-/// `unix:/run/weir.sock` or `unixgram:/run/weir.sock`. An address without a scheme is TCP. A socket that the
-/// service manager passes is `systemd:NAME` or, to speak TLS on it, `systemd+tls:NAME`.
+/// Its syntax is `tcp://127.0.0.1:5140`, `tls://[::]:6514`, `udp://127.0.0.1:5140`,
+/// `unix:/run/weir.sock` or `unixgram:/run/weir.sock`. An address without a scheme is TCP. A socket
+/// that the service manager passes is `systemd:NAME`, or `systemd+tls:NAME` to speak TLS on it.
 ///
 /// ```
 /// use weir_net::socket::Address;
@@ -37,8 +38,8 @@ pub enum Address {
     PassedTls(PassedName),
 }
 
-/// The name of a socket that the service manager passes: `FileDescriptorName=` of systemd's socket unit,
-/// or the name of that unit. `None` is the first socket that is left.
+/// The name of a socket that the service manager passes: `FileDescriptorName=` of systemd's socket
+/// unit, or the name of that unit. `None` means the first socket that is not taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PassedName(pub Option<String>);
 
@@ -49,11 +50,67 @@ impl fmt::Display for PassedName {
 }
 
 impl Address {
-    /// Whether the socket receives datagrams rather than connections. Of one that is passed,
-    /// [`BindOptions::is_datagram`](super::BindOptions::is_datagram) knows it.
+    /// Whether the socket receives datagrams rather than connections. Returns false for a passed
+    /// socket; use [`BindOptions::is_datagram`](super::BindOptions::is_datagram) for those.
     pub fn is_datagram(&self) -> bool {
         matches!(self, Self::Udp(_) | Self::UnixDatagram(_))
     }
+
+    /// Whether only one of the two addresses can be bound at a time: they are the same, or one of them
+    /// stands for all addresses of the machine. Returns false for port 0, which is a free port each time,
+    /// and for sockets that the service manager passes. Resolves no host name except `localhost`.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Tcp(one) | Self::Tls(one), Self::Tcp(other) | Self::Tls(other))
+            | (Self::Udp(one), Self::Udp(other)) => hosts_overlap(one, other),
+            (
+                Self::Unix(one) | Self::UnixDatagram(one),
+                Self::Unix(other) | Self::UnixDatagram(other),
+            ) => one == other,
+            _ => false,
+        }
+    }
+}
+
+/// Whether a host and a port stand for a socket of another host and port.
+fn hosts_overlap(one: &str, other: &str) -> bool {
+    let parts = |text: &'_ str| {
+        let (host, port) = text.rsplit_once(':')?;
+        Some((host.to_ascii_lowercase(), port.parse::<u16>().ok()?))
+    };
+    let (Some((one, one_port)), Some((other, other_port))) = (parts(one), parts(other)) else {
+        return false;
+    };
+    if one_port != other_port || one_port == 0 {
+        return false;
+    }
+    one == other
+        || matches!((ip_of(&one), ip_of(&other)), (Some(one), Some(other)) if ips_overlap(one, other))
+}
+
+/// The IP address of a host; `None` if the host is a name other than `localhost`.
+fn ip_of(host: &str) -> Option<IpAddr> {
+    match host {
+        "localhost" => Some(Ipv4Addr::LOCALHOST.into()),
+        _ => host.trim_start_matches('[').trim_end_matches(']').parse().ok(),
+    }
+}
+
+/// Whether one socket would take connections for both addresses. A socket of `[::]` takes those of IPv4
+/// too, unless the system separates the two.
+fn ips_overlap(one: IpAddr, other: IpAddr) -> bool {
+    let shares_socket = |all: IpAddr, one: IpAddr| {
+        all.is_ipv4() == one.is_ipv4() || (all.is_ipv6() && ipv6_takes_ipv4())
+    };
+    let covers = |all: IpAddr, one: IpAddr| all.is_unspecified() && shares_socket(all, one);
+    one == other || covers(one, other) || covers(other, one)
+}
+
+/// Whether a socket of `[::]` takes connections of IPv4: not if `net.ipv6.bindv6only` of Linux is 1
+/// (ipv6(7)). Other systems let both be bound, or are not known here, so nothing is refused there.
+fn ipv6_takes_ipv4() -> bool {
+    let value = || std::fs::read_to_string("/proc/sys/net/ipv6/bindv6only");
+    cfg!(target_os = "linux") && value().map_or(true, |value| value.trim() == "0")
 }
 
 impl fmt::Display for Address {
@@ -70,7 +127,8 @@ impl fmt::Display for Address {
     }
 }
 
-/// A text that is not a valid [`Address`]. Displays as a sentence with the accepted forms.
+/// The error of a text that is not a valid [`Address`]. It displays as a sentence with the accepted
+/// forms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AddressError {
     /// The text has no port, an unknown scheme, or another fault.
@@ -166,6 +224,53 @@ mod tests {
             let address: Address = text.parse().expect(text);
             assert_eq!(address, expected, "{text}");
             assert_eq!(address.to_string().parse(), Ok(address), "{text}");
+        }
+    }
+
+    #[test]
+    fn one_socket_at_a_time_can_have_an_address() {
+        let overlap = |one: &str, other: &str| {
+            let [one, other] = [one, other].map(|text| text.parse::<Address>().expect(text));
+            assert_eq!(one.overlaps(&other), other.overlaps(&one), "{one} and {other}");
+            one.overlaps(&other)
+        };
+        for (one, other) in [
+            ("127.0.0.1:80", "tcp://127.0.0.1:80"),
+            ("127.0.0.1:80", "tls://LOCALHOST:80"),
+            ("127.0.0.1:80", "0.0.0.0:80"),
+            ("[::1]:80", "[::]:80"),
+            ("a.example:80", "A.example:80"),
+            ("udp://127.0.0.1:80", "udp://0.0.0.0:80"),
+            ("unix:/run/a.sock", "unixgram:/run/a.sock"),
+        ] {
+            assert!(overlap(one, other), "{one} and {other}");
+        }
+        for (one, other) in [
+            ("127.0.0.1:80", "127.0.0.1:81"),
+            ("127.0.0.1:80", "127.0.0.2:80"),
+            ("127.0.0.1:80", "udp://127.0.0.1:80"),
+            ("127.0.0.1:0", "127.0.0.1:0"),
+            ("[::1]:80", "0.0.0.0:80"),
+            ("[::1]:80", "127.0.0.1:80"),
+            ("a.example:80", "b.example:80"),
+            ("unix:/run/a.sock", "unix:/run/b.sock"),
+            ("systemd:", "systemd:"),
+        ] {
+            assert!(!overlap(one, other), "{one} and {other}");
+        }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_socket_of_both_families_is_told_from_one_of_ipv6() {
+        // Without IPv6 there is nothing to compare with.
+        let Ok(all) = std::net::TcpListener::bind("[::]:0") else { return };
+        let port = all.local_addr().expect("bound").port();
+        let address = |host: &str| -> Address { format!("{host}:{port}").parse().expect(host) };
+        for host in ["127.0.0.1", "0.0.0.0"] {
+            let taken = std::net::TcpListener::bind((host, port));
+            let is_taken = taken.is_err_and(|error| error.kind() == std::io::ErrorKind::AddrInUse);
+            assert_eq!(address(host).overlaps(&address("[::]")), is_taken, "{host}");
         }
     }
 

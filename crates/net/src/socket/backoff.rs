@@ -1,4 +1,4 @@
-//! Pauses between attempts to accept while the system cannot accept.
+//! Delays between attempts to accept a connection while the system cannot accept.
 
 use std::future::Future;
 use std::io;
@@ -9,21 +9,22 @@ use tokio::time::Instant;
 const PAUSE_MIN: Duration = Duration::from_millis(5);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 
-/// Paces accepting: 5 ms after the first failure, doubled after each further one up to 1 s.
+/// Delays the next accept after a failure: 5 ms after the first one, doubled after each further one
+/// up to 1 s.
 ///
-/// If the system is out of descriptors or memory, accepting fails again at once and the socket
-/// stays readable. Without a pause the loop would use a whole core until a descriptor is free.
+/// If the system is out of descriptors or memory, accept(2) fails at once and the socket stays
+/// readable. Without a delay the accept loop would use a whole core until a descriptor is free.
 #[derive(Debug, Default)]
 pub(crate) struct Backoff {
     pause: Duration,
-    /// When the next attempt may start. Kept here, so that dropping the future keeps the pace.
+    /// When the next attempt may start. It is kept here, so that dropping the future does not skip
+    /// the delay.
     resume: Option<Instant>,
 }
 
 impl Backoff {
-    /// Waits for the end of the pause, if there is one, and then for `accept` to succeed or to
-    /// fail for a reason that concerns the whole listener. Errors of the connection that was
-    /// being accepted are skipped.
+    /// Waits for the end of the delay, if there is one, and then for `accept` to return. Skips
+    /// errors that concern only the connection that was being accepted.
     pub(crate) async fn accept<T, F>(&mut self, mut accept: impl FnMut() -> F) -> io::Result<T>
     where
         F: Future<Output = io::Result<T>>,
@@ -38,7 +39,7 @@ impl Backoff {
                     self.pause = Duration::ZERO;
                     return Ok(accepted);
                 }
-                Err(error) if is_of_one_connection(&error) => {}
+                Err(error) if is_connection_error(&error) => {}
                 Err(error) => {
                     self.pause = (self.pause * 2).clamp(PAUSE_MIN, PAUSE_MAX);
                     self.resume = Some(Instant::now() + self.pause);
@@ -50,7 +51,7 @@ impl Backoff {
 }
 
 /// Whether the error ends only the connection that was being accepted.
-fn is_of_one_connection(error: &io::Error) -> bool {
+fn is_connection_error(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted};
     matches!(error.kind(), ConnectionAborted | ConnectionReset | Interrupted)
 }

@@ -1,4 +1,4 @@
-//! A certificate from files, which is read again when they change.
+//! A certificate that is reloaded when its files change.
 
 use std::fs::Metadata;
 use std::path::Path;
@@ -6,42 +6,45 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use tokio_rustls::rustls::crypto::CryptoProvider;
-use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::crypto::ring::default_provider;
+use tokio_rustls::rustls::pki_types::pem::{self, PemObject};
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::server::{ClientHello, ResolvesServerCert};
 use tokio_rustls::rustls::sign::CertifiedKey;
+use tokio_rustls::rustls::{CertificateError, Error};
 
 use super::certificate_notice::{CertificateNotice, CertificateNotices};
 use super::error::BindError;
 use super::options::TlsFiles;
 use super::validity::{self, Validity};
 
-/// A certificate that is read again if one of its files has changed.
+/// A certificate that is reloaded when one of its files has changed.
 ///
-/// The files are looked at before each handshake, which costs a thousandth of it. As long as they
-/// cannot be used, because one is missing or only one of the two has been replaced, the last
-/// certificate stays, and they are read again when they change, or after [`RETRY_PAUSE`].
+/// The metadata of the files is checked before each handshake, which costs a thousandth of it.
+/// While the files cannot be used, because one is missing or only one of the two has been replaced,
+/// the last certificate stays. They are then read again when they change, or after [`RETRY_PAUSE`].
 #[derive(Debug)]
-pub(crate) struct ReloadedCertificate {
+pub(crate) struct ReloadingCertificate {
     files: TlsFiles,
     provider: Arc<CryptoProvider>,
     notices: CertificateNotices,
     last: Mutex<Certificate>,
 }
 
-/// How long files that could not be used are left alone if they look the same. A folder above them may
-/// have become readable, which is not looked at.
+/// The time after which files that could not be used are read again even if their metadata is
+/// unchanged. The folder above them may have become readable, which the metadata does not show.
 const RETRY_PAUSE: Duration = Duration::from_secs(10);
 
-/// How long before its end a certificate ends soon. Those of Let's Encrypt are renewed thirty days before.
+/// The remaining validity below which a warning is due. Let's Encrypt certificates are renewed
+/// thirty days before their end.
 const SOON: Duration = Duration::from_secs(7 * 86_400);
 
 #[derive(Debug, Clone)]
 struct Certificate {
     key: Arc<CertifiedKey>,
     validity: Option<Validity>,
-    /// What was said last of its validity.
-    said: Option<CertificateNotice>,
+    /// The last notice about its validity.
+    last_notice: Option<CertificateNotice>,
     /// The states of both files when they were read.
     states: [Option<FileState>; 2],
     /// The states of files that could not be used, and when they were read.
@@ -50,11 +53,11 @@ struct Certificate {
 
 impl Certificate {
     fn new(key: Arc<CertifiedKey>, states: [Option<FileState>; 2]) -> Self {
-        let validity = key.end_entity_cert().ok().and_then(validity::of);
-        Self { key, validity, said: None, states, failed: None }
+        let validity = key.end_entity_cert().ok().and_then(validity::read);
+        Self { key, validity, last_notice: None, states, failed: None }
     }
 
-    /// Whether files in these states are worth reading.
+    /// Whether the files should be read, given their current states.
     fn is_outdated(&self, states: &[Option<FileState>; 2], now: Instant) -> bool {
         let has_failed = self.failed.as_ref().is_some_and(|(failed, at)| {
             failed == states && now.saturating_duration_since(*at) < RETRY_PAUSE
@@ -62,7 +65,7 @@ impl Certificate {
         *states != self.states && !has_failed
     }
 
-    /// What there is to say about its validity at this time, the first time that there is.
+    /// Returns a notice about the validity at this time, if one is due and was not returned before.
     fn next_notice(&mut self, path: &Path, now: SystemTime) -> Option<CertificateNotice> {
         let Validity { start, end } = self.validity?;
         let path = || path.to_owned();
@@ -75,20 +78,20 @@ impl Certificate {
         } else {
             return None;
         };
-        if self.said.as_ref() == Some(&notice) {
+        if self.last_notice.as_ref() == Some(&notice) {
             return None;
         }
-        self.said = Some(notice.clone());
+        self.last_notice = Some(notice.clone());
         Some(notice)
     }
 }
 
-/// What changes if a file is replaced or written to.
+/// The metadata of a file that changes if the file is replaced or written to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct FileState {
     modified: SystemTime,
     bytes: u64,
-    /// The number of the file, and when anything of it changed last, in seconds and nanoseconds.
+    /// The inode number, and the time of the last status change in seconds and nanoseconds.
     #[cfg(unix)]
     identity: (u64, i64, i64),
 }
@@ -106,8 +109,9 @@ impl FileState {
     }
 }
 
-impl ReloadedCertificate {
-    /// Reads the files. Fails if one is missing or malformed, or the key is not the certificate's.
+impl ReloadingCertificate {
+    /// Reads the files. Fails if one is missing or malformed, or if the key does not match the
+    /// certificate.
     pub(crate) fn read(
         files: TlsFiles,
         provider: Arc<CryptoProvider>,
@@ -116,12 +120,12 @@ impl ReloadedCertificate {
         let states = states(&files);
         let mut certificate = Certificate::new(read(&files, &provider)?, states);
         if let Some(notice) = certificate.next_notice(&files.certificate, SystemTime::now()) {
-            notices.give(notice);
+            notices.send(notice);
         }
         Ok(Self { files, provider, notices, last: Mutex::new(certificate) })
     }
 
-    /// The certificate in the files, or the last one that could be used.
+    /// Returns the certificate in the files, or the last one that could be used.
     fn current(&self) -> Arc<CertifiedKey> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let (states, now) = (states(&self.files), Instant::now());
@@ -134,7 +138,7 @@ impl ReloadedCertificate {
                     notices.push(CertificateNotice::Replaced { path: path.clone() });
                 }
                 Err(error) => {
-                    // Said once for files in this state, however often they are tried.
+                    // Files in the same state are reported once, however often they are read.
                     if last.failed.as_ref().is_none_or(|(failed, _)| *failed != states) {
                         let reason = error.to_string();
                         notices.push(CertificateNotice::Kept { path: path.clone(), reason });
@@ -147,15 +151,25 @@ impl ReloadedCertificate {
         let key = last.key.clone();
         drop(last);
         for notice in notices {
-            self.notices.give(notice);
+            self.notices.send(notice);
         }
         key
     }
 }
 
-impl ResolvesServerCert for ReloadedCertificate {
+impl ResolvesServerCert for ReloadingCertificate {
     fn resolve(&self, _hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         Some(self.current())
+    }
+}
+
+impl TlsFiles {
+    /// Reads the files, and discards what they hold.
+    ///
+    /// # Errors
+    /// If one is missing or malformed, or if the key does not match the certificate.
+    pub fn check(&self) -> Result<(), BindError> {
+        read(self, &default_provider()).map(drop)
     }
 }
 
@@ -167,17 +181,57 @@ fn read(files: &TlsFiles, provider: &CryptoProvider) -> Result<Arc<CertifiedKey>
     let TlsFiles { certificate, key } = files;
     let chain = CertificateDer::pem_file_iter(certificate)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|error| unusable(certificate, &error))?;
+        .map_err(|error| not_pem(certificate, "certificate", error))?;
     if chain.is_empty() {
-        return Err(unusable(certificate, &"it holds no certificate"));
+        return Err(not_pem(certificate, "certificate", pem::Error::NoItemsFound));
     }
-    let private = PrivateKeyDer::from_pem_file(key).map_err(|error| unusable(key, &error))?;
+    let private =
+        PrivateKeyDer::from_pem_file(key).map_err(|error| not_pem(key, "private key", error))?;
     let pair = CertifiedKey::from_der(chain, private, provider);
-    pair.map(Arc::new).map_err(|error| unusable(key, &error))
+    pair.map(Arc::new).map_err(|error| not_pair(files, &error))
 }
 
-fn unusable(path: &Path, reason: &dyn std::fmt::Display) -> BindError {
-    BindError::Tls { path: path.to_owned(), reason: reason.to_string() }
+fn unusable(path: &Path, reason: String) -> BindError {
+    BindError::Tls { path: path.to_owned(), reason }
+}
+
+/// Returns the error of a file that cannot be read as PEM (RFC 7468). `content` names what it should
+/// hold.
+fn not_pem(path: &Path, content: &str, error: pem::Error) -> BindError {
+    let reason = match error {
+        pem::Error::Io(error) => return BindError::Unreadable { path: path.to_owned(), error },
+        pem::Error::NoItemsFound => format!("it holds no {content} in PEM"),
+        pem::Error::SectionTooLarge => format!("its {content} is larger than 10 MB"),
+        _ => format!("its {content} is damaged: it is not valid PEM"),
+    };
+    unusable(path, reason)
+}
+
+/// Returns the error of a certificate and a key that cannot be used together.
+fn not_pair(files: &TlsFiles, error: &Error) -> BindError {
+    let TlsFiles { certificate, key } = files;
+    match error {
+        Error::InconsistentKeys(_) => {
+            let certificate = certificate.display();
+            unusable(key, format!("it is not the key of the certificate in {certificate}"))
+        }
+        Error::InvalidCertificate(error) => unusable(certificate, bad_certificate(error)),
+        _ => unusable(key, format!("its private key cannot be read: {error}")),
+    }
+}
+
+/// Returns what is wrong with a certificate, as a clause. The texts of the library are partly those of
+/// its types.
+fn bad_certificate(error: &CertificateError) -> String {
+    let is_old = |error: &webpki::Error| *error == webpki::Error::UnsupportedCertVersion;
+    match error {
+        CertificateError::Other(other)
+            if other.0.downcast_ref::<webpki::Error>().is_some_and(is_old) =>
+        {
+            "only X.509 certificates of version 3 are supported".to_owned()
+        }
+        _ => "its certificate is malformed".to_owned(),
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a person should hear of a certificate while it is used.
+//! Notices about the certificate of a listener, for the operator.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -7,24 +7,24 @@ use std::time::SystemTime;
 
 use httpdate::fmt_http_date;
 
-/// News of the certificate of a listener. Displays as a sentence.
+/// A notice about the certificate of a listener. It displays as a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CertificateNotice {
-    /// It ends soon.
+    /// The certificate expires soon.
     EndsSoon {
         /// The file of the certificate.
         path: PathBuf,
         /// Its last second.
         end: SystemTime,
     },
-    /// It has ended. Clients refuse it.
+    /// The certificate has expired. Clients refuse it.
     Expired {
         /// The file of the certificate.
         path: PathBuf,
         /// Its last second.
         end: SystemTime,
     },
-    /// It has not begun. Clients refuse it.
+    /// The certificate is not valid yet. Clients refuse it.
     NotValidYet {
         /// The file of the certificate.
         path: PathBuf,
@@ -40,13 +40,13 @@ pub enum CertificateNotice {
     Kept {
         /// The file of the certificate.
         path: PathBuf,
-        /// Which file cannot be used, and why.
+        /// The file that cannot be used, and the reason.
         reason: String,
     },
 }
 
 impl CertificateNotice {
-    /// The file of the certificate.
+    /// Returns the file of the certificate.
     pub fn path(&self) -> &Path {
         match self {
             Self::EndsSoon { path, .. }
@@ -91,19 +91,20 @@ impl fmt::Display for CertificateNotice {
     }
 }
 
-/// What hears of certificates; by default nothing does. Called during a handshake, so it must return soon.
+/// The receiver of certificate notices, by default none. It is called during a handshake, so it
+/// must not block.
 #[derive(Clone, Default)]
 pub struct CertificateNotices(Option<Arc<dyn Fn(CertificateNotice) + Send + Sync>>);
 
 impl CertificateNotices {
-    /// Calls a function with each notice.
-    pub fn new(hear: impl Fn(CertificateNotice) + Send + Sync + 'static) -> Self {
-        Self(Some(Arc::new(hear)))
+    /// Creates a receiver that calls a function with each notice.
+    pub fn new(receive: impl Fn(CertificateNotice) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(receive)))
     }
 
-    pub(crate) fn give(&self, notice: CertificateNotice) {
-        if let Some(hear) = &self.0 {
-            hear(notice);
+    pub(crate) fn send(&self, notice: CertificateNotice) {
+        if let Some(receive) = &self.0 {
+            receive(notice);
         }
     }
 }

@@ -4,20 +4,23 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
+use tokio::net::TcpStream;
+use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
 
+use super::handshake_error::TlsHandshakeError;
 use super::peer::Peer;
 use super::proxy_protocol::ProxyProtocol;
 use super::stream::SocketStream;
 use super::tls::Acceptors;
 use crate::scheme::Scheme;
 
-/// An accepted connection. Its TLS handshake, if its listener is TLS, has not begun.
+/// An accepted connection. If its listener uses TLS, the handshake has not begun.
 pub struct Connection {
     stream: SocketStream,
     peer: Peer,
     tls: Option<Acceptors>,
-    /// Set until the header of the proxy is read.
+    /// Set until the PROXY header is read.
     proxy_protocol: Option<ProxyProtocol>,
 }
 
@@ -31,71 +34,79 @@ impl Connection {
         Self { stream, peer, tls, proxy_protocol }
     }
 
-    /// The connection, so that the runtime whose context this is wakes its tasks, in place of the runtime that
-    /// has accepted it.
+    /// Moves the connection from the tokio runtime that accepted it to the current one.
     ///
     /// # Errors
     /// If the system has no memory for it.
-    pub(crate) fn into_this_runtime(self) -> io::Result<Self> {
-        Ok(Self { stream: self.stream.into_this_runtime()?, ..self })
+    pub(crate) fn into_current_runtime(self) -> io::Result<Self> {
+        Ok(Self { stream: self.stream.into_current_runtime()?, ..self })
     }
 
-    /// Whether a proxy has yet to say who the client is.
+    /// Whether the client is unknown because the PROXY header is not read yet.
     pub(crate) fn is_anonymous(&self) -> bool {
         self.proxy_protocol.is_some()
     }
 
-    /// The connection with the client that its proxy names, if it comes from one; `None` if it has to be
-    /// closed. Await it outside the accept loop, because a proxy may take some seconds.
-    pub(crate) async fn identified(mut self) -> Option<Self> {
+    /// Reads the PROXY header, if one is due, and returns the connection with its client. Returns
+    /// `None` if the connection must be closed. Await it outside the accept loop, because a proxy
+    /// may take some seconds.
+    pub(crate) async fn identify(mut self) -> Option<Self> {
         if let Some(protocol) = self.proxy_protocol.take() {
-            self.peer = protocol.client(&mut self.stream, self.peer).await?;
+            self.peer = protocol.read_client(&mut self.stream, self.peer).await?;
         }
         Some(self)
     }
 
-    /// Its stream and client, if nothing has to be said before the first request: no header of a proxy, no
-    /// TLS.
-    pub(crate) fn into_open(self) -> Result<(SocketStream, Peer), Box<Self>> {
+    /// Returns the stream and the client if the first request may follow at once: without TLS and
+    /// without a PROXY header.
+    pub(crate) fn into_plain(self) -> Result<(SocketStream, Peer), Box<Self>> {
         match self.is_anonymous() || self.tls.is_some() {
             true => Err(Box::new(self)),
             false => Ok((self.stream, self.peer)),
         }
     }
 
-    /// The client; the proxy until its header is read.
+    /// Returns the client, or the proxy until its PROXY header is read.
     pub fn peer(&self) -> Peer {
         self.peer
     }
 
-    /// The scheme of its URLs.
+    /// Returns the scheme of the connection's URLs.
     pub(crate) fn scheme(&self) -> Scheme {
         if self.tls.is_some() { Scheme::Https } else { Scheme::Http }
     }
 
-    /// Runs the TLS handshake, if the listener is TLS, and returns the stream. Await it outside
-    /// the accept loop, because a client may take all of `handshake_timeout`.
+    /// Performs the TLS handshake, if the listener uses TLS, and returns the stream. Await it
+    /// outside the accept loop, because a client may take all of `handshake_timeout`.
     ///
     /// # Errors
-    /// If the client does not speak TLS, no common version or cipher exists, or the handshake
-    /// takes longer than `handshake_timeout`. Never without TLS.
+    /// If the client does not speak TLS, if there is no common version or cipher, or if the
+    /// handshake takes longer than `handshake_timeout`. Never without TLS.
     pub async fn open(
         self,
         handshake_timeout: Duration,
     ) -> Result<SocketStream, TlsHandshakeError> {
-        self.open_by(|tls| &tls.any, handshake_timeout).await
+        self.open_with(|tls| &tls.any, handshake_timeout).await
     }
 
-    /// Like [`open`](Self::open), for a server that speaks both versions of HTTP: over TLS the client
-    /// chooses HTTP/1.1 or HTTP/2 (RFC 9113 section 3.2), by default the former.
+    /// Like [`open`](Self::open), for an HTTP server: over TLS the client chooses HTTP/1.1 or
+    /// HTTP/2 (RFC 9113 section 3.2). Without a choice it is HTTP/1.1.
     pub(crate) async fn open_http(
         self,
         handshake_timeout: Duration,
-    ) -> Result<SocketStream, TlsHandshakeError> {
-        self.open_by(|tls| &tls.http, handshake_timeout).await
+    ) -> Result<SocketStream, OpenHttpError> {
+        let deadline = Instant::now() + handshake_timeout;
+        if let (SocketStream::Tcp(tcp), Some(_)) = (&self.stream, &self.tls) {
+            let is_plain_http = tokio::time::timeout_at(deadline, begins_plain_http(tcp)).await;
+            if is_plain_http.map_err(|_| OpenHttpError::Tls(TlsHandshakeError::TimedOut))? {
+                return Err(OpenHttpError::Plain(self.stream));
+            }
+        }
+        let timeout = deadline.saturating_duration_since(Instant::now());
+        self.open_with(|tls| &tls.http, timeout).await.map_err(OpenHttpError::Tls)
     }
 
-    async fn open_by(
+    async fn open_with(
         self,
         acceptor: fn(&Acceptors) -> &TlsAcceptor,
         handshake_timeout: Duration,
@@ -110,13 +121,13 @@ impl Connection {
         Ok(SocketStream::Tls(Box::new(stream.map_err(TlsHandshakeError::Failed)?)))
     }
 
-    /// Closes the connection with a line of text that says why, if the client can read it: a
-    /// TLS client gets none, and neither does one whose buffer is full.
+    /// Closes the connection with a line of text that states the reason. A TLS client receives no
+    /// line, and neither does a client whose buffer is full.
     pub fn refuse(self, line: &str) {
         if self.tls.is_some() {
             return;
         }
-        // The write must not wait; a client that cannot take a line sees the connection close.
+        // The write must not wait. If the send buffer has no room, the connection just closes.
         let _ = match &self.stream {
             SocketStream::Tcp(stream) => stream.try_write(line.as_bytes()),
             #[cfg(unix)]
@@ -124,6 +135,14 @@ impl Connection {
             SocketStream::Tls(_) => Ok(0),
         };
     }
+}
+
+/// Waits for the first byte, and returns whether it begins the method of a request (RFC 9110 section
+/// 9.1). A TLS record begins with 22, its type (RFC 8446 section 5.1).
+async fn begins_plain_http(tcp: &TcpStream) -> bool {
+    let mut first = [0];
+    // An error occurs again in the handshake, which reports it.
+    matches!(tcp.peek(&mut first).await, Ok(1)) && first[0].is_ascii_alphabetic()
 }
 
 impl fmt::Debug for Connection {
@@ -136,29 +155,9 @@ impl fmt::Debug for Connection {
     }
 }
 
-/// Why a TLS handshake failed.
-#[derive(Debug)]
-pub enum TlsHandshakeError {
-    /// It took too long.
-    TimedOut,
-    /// The client does not speak TLS, or does not accept what the server offers.
-    Failed(io::Error),
-}
-
-impl fmt::Display for TlsHandshakeError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TimedOut => formatter.write_str("the TLS handshake timed out"),
-            Self::Failed(error) => write!(formatter, "the TLS handshake failed: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for TlsHandshakeError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::TimedOut => None,
-            Self::Failed(error) => Some(error),
-        }
-    }
+/// The reason for which a connection cannot carry HTTP.
+pub(crate) enum OpenHttpError {
+    /// The client sends a request without TLS. It can be told so on this stream.
+    Plain(SocketStream),
+    Tls(TlsHandshakeError),
 }

@@ -1,4 +1,4 @@
-//! Receiving datagrams.
+//! Sockets that receive datagrams.
 
 use std::io;
 #[cfg(unix)]
@@ -19,8 +19,8 @@ use super::passed::PassedSocket;
 #[cfg(unix)]
 use super::unix::{self, SocketFile};
 
-/// The room for waiting datagrams that the kernel is asked for; Linux allows up to
-/// `net.core.rmem_max`. With less, the kernel drops more of a burst.
+/// The requested size of the kernel's receive buffer; Linux allows up to `net.core.rmem_max`. With
+/// a smaller buffer, the kernel drops more of a burst.
 const RECEIVE_BUFFER_BYTES: usize = 8 << 20;
 
 /// A socket that receives datagrams over UDP or a Unix socket. Dropping it removes the file of a
@@ -42,12 +42,12 @@ enum Socket {
 }
 
 impl DatagramSocket {
-    /// Receives at a datagram address. Port 0 takes a free one. The file that an ended program
-    /// left at the path of a Unix socket is replaced.
+    /// Binds a datagram address. Port 0 is replaced by a free port. A stale file at the path of a
+    /// Unix socket is replaced.
     ///
     /// # Errors
-    /// If the address is in use, does not belong to this machine or is of connections; if the
-    /// path of a Unix socket holds another file.
+    /// If the address is in use, does not belong to this machine, or is one for connections. If the
+    /// path of a Unix socket holds a file that is not a socket.
     pub async fn bind(address: &Address, options: &BindOptions) -> Result<Self, BindError> {
         let failed = |error| BindError::new(address, error);
         let (socket, address) = match address {
@@ -74,12 +74,12 @@ impl DatagramSocket {
         Ok(Self { socket, address })
     }
 
-    /// Where it receives. Port 0 is replaced by the port that was free.
+    /// Returns the bound address. Port 0 is replaced by the assigned port.
     pub fn address(&self) -> &Address {
         &self.address
     }
 
-    /// Receives one datagram into `buffer`; what does not fit is dropped.
+    /// Receives one datagram into `buffer`. Bytes that do not fit are dropped.
     pub fn poll_receive(
         &self,
         context: &mut Context<'_>,
@@ -92,8 +92,8 @@ impl DatagramSocket {
         }
     }
 
-    /// The counter of datagrams that the kernel drops here; `None` for a Unix socket, at which
-    /// it drops none, and if the system does not tell.
+    /// Returns the counter of datagrams that the kernel drops at this socket. Returns `None` for a
+    /// Unix socket, where it drops none, and if the system does not count them.
     pub fn drop_counter(&self) -> Option<DropCounter> {
         match &self.socket {
             Socket::Udp(socket) => DropCounter::of(socket),
@@ -103,7 +103,8 @@ impl DatagramSocket {
     }
 }
 
-/// A socket of datagrams that was passed, with its address; `None` for one of connections.
+/// Converts a passed datagram socket, and returns it with its address. Returns `None` for a socket
+/// that accepts connections.
 #[cfg(unix)]
 fn adopt(socket: PassedSocket) -> io::Result<Option<(Socket, Address)>> {
     Ok(match socket {

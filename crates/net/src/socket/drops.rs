@@ -1,13 +1,14 @@
-//! Datagrams that the kernel dropped.
+//! The count of datagrams that the kernel dropped.
 
-/// Reads how many datagrams the kernel dropped at one UDP socket because its buffer was full.
+/// Reads the number of datagrams that the kernel dropped at one UDP socket because its buffer was
+/// full.
 #[derive(Clone, Copy, Debug)]
 pub struct DropCounter {
     inode: u64,
 }
 
 impl DropCounter {
-    /// The counter of a socket; `None` if the system does not tell.
+    /// Returns the counter of a socket; `None` if its inode cannot be read.
     #[cfg(target_os = "linux")]
     pub(crate) fn of(socket: &impl std::os::fd::AsRawFd) -> Option<Self> {
         let link = std::fs::read_link(format!("/proc/self/fd/{}", socket.as_raw_fd())).ok()?;
@@ -15,13 +16,14 @@ impl DropCounter {
         Some(Self { inode })
     }
 
-    /// `None`: this system does not tell.
+    /// Returns `None`: this system does not count them.
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn of<S>(_socket: &S) -> Option<Self> {
         None
     }
 
-    /// Datagrams dropped since the socket was bound; `None` if they cannot be read.
+    /// Returns the number of datagrams dropped since the socket was bound; `None` if it cannot be
+    /// read.
     ///
     /// Source: the columns `inode` and `drops` of `/proc/net/udp` (proc(5)).
     pub fn datagrams_dropped(self) -> Option<u64> {
@@ -32,7 +34,7 @@ impl DropCounter {
     }
 }
 
-/// The drops in one line of the table, if it is the line of `inode`.
+/// Returns the drops in a line of the table, if it is the line of `inode`.
 fn parse_drops(line: &str, inode: u64) -> Option<u64> {
     const INODE_COLUMN: usize = 9;
     let mut columns = line.split_whitespace().skip(INODE_COLUMN);

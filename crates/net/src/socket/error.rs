@@ -1,4 +1,4 @@
-//! Why binding fails.
+//! The errors of binding a socket.
 
 use std::fmt;
 use std::io;
@@ -6,24 +6,39 @@ use std::path::PathBuf;
 
 use super::address::{Address, PassedName};
 
-/// The bytes of a Unix socket's path, without the zero at its end (`sun_path`, unix(7)).
+/// The maximum length of a Unix socket's path, without the terminating zero (`sun_path`, unix(7)).
 pub(crate) const PATH_BYTES_MAX: usize =
     if cfg!(any(target_os = "linux", target_os = "android")) { 107 } else { 103 };
 
-/// Why a socket could not be bound.
+/// Returns why a file cannot be read and what to do, as a clause without its name.
+fn unreadable(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "the file does not exist; check the name".to_owned(),
+        io::ErrorKind::PermissionDenied => {
+            "permission denied; run weir as a user who may read it".to_owned()
+        }
+        io::ErrorKind::IsADirectory => "is a directory; name a file".to_owned(),
+        io::ErrorKind::InvalidData => "is not a text file".to_owned(),
+        _ => format!("cannot be read: {error}"),
+    }
+}
+
+/// The error of binding a socket.
 #[derive(Debug)]
 pub enum BindError {
     /// Another program listens at the address.
     InUse(Address),
     /// The path of a Unix socket is taken by a file that is not a socket.
     NotSocket(PathBuf),
+    /// The path of a Unix socket is taken by a symbolic link, which is not followed.
+    Link(PathBuf),
     /// The path of a Unix socket is longer than the system allows.
     PathTooLong(PathBuf),
-    /// The service manager passed no socket with this name, or no more sockets.
+    /// The service manager passed no socket with this name, or all are taken.
     NotPassed {
         /// The requested name.
         name: PassedName,
-        /// The names of the sockets that were passed and are not taken.
+        /// The names of the passed sockets that are not taken.
         left: Vec<String>,
     },
     /// The owner of a Unix socket's file could not be set.
@@ -35,15 +50,22 @@ pub enum BindError {
     },
     /// A `tls://` address without [`BindOptions::tls`](super::BindOptions::tls).
     NoCertificate,
+    /// The certificate or the key cannot be read.
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        error: io::Error,
+    },
     /// The certificate or the key cannot be used.
     Tls {
         /// The file.
         path: PathBuf,
-        /// The fault, as a clause.
+        /// The reason, as a clause.
         reason: String,
     },
-    /// The address is of datagrams and connections are needed, or the other way round, or the
-    /// system has no such sockets.
+    /// The address is one for datagrams and connections are needed, or the reverse, or the system
+    /// has no such sockets.
     Unsupported(Address),
     /// The system refused for another reason.
     Io {
@@ -76,6 +98,12 @@ impl fmt::Display for BindError {
                 "{}: the file is not a socket; choose another path, or remove the file",
                 path.display()
             ),
+            Self::Link(path) => write!(
+                formatter,
+                "{}: the file is a symbolic link, which is not followed; name the path that it stands \
+                 for, or remove the link",
+                path.display()
+            ),
             Self::PathTooLong(path) => write!(
                 formatter,
                 "{}: the path is longer than the {PATH_BYTES_MAX} bytes that the system allows for a \
@@ -87,11 +115,23 @@ impl fmt::Display for BindError {
                 write!(formatter, "{address}: the owner of the socket cannot be set: {error}")
             }
             Self::NoCertificate => formatter.write_str("tls:// needs a certificate and its key"),
+            Self::Unreadable { path, error } => {
+                write!(formatter, "{}: {}", path.display(), unreadable(error))
+            }
             Self::Tls { path, reason } => {
                 write!(formatter, "{}: cannot be used for TLS: {reason}", path.display())
             }
             Self::Unsupported(address) => {
                 write!(formatter, "{address}: such sockets are not supported here; use tcp://")
+            }
+            Self::Io { address: Address::Unix(path) | Address::UnixDatagram(path), error }
+                if error.kind() == io::ErrorKind::NotFound =>
+            {
+                write!(
+                    formatter,
+                    "{}: the folder does not exist; create it, or check the path",
+                    path.display()
+                )
             }
             Self::Io { address, error } => write!(formatter, "cannot listen at {address}: {error}"),
         }
@@ -111,14 +151,16 @@ fn write_not_passed(
     }
     match left {
         [] => formatter.write_str("the service needs a socket unit"),
-        _ => write!(formatter, "left are: {}", left.join(", ")),
+        _ => write!(formatter, "the sockets left are: {}", left.join(", ")),
     }
 }
 
 impl std::error::Error for BindError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Io { error, .. } | Self::Owner { error, .. } => Some(error),
+            Self::Io { error, .. } | Self::Owner { error, .. } | Self::Unreadable { error, .. } => {
+                Some(error)
+            }
             _ => None,
         }
     }
@@ -128,7 +170,9 @@ impl From<BindError> for io::Error {
     fn from(error: BindError) -> Self {
         let kind = match &error {
             BindError::InUse(_) => io::ErrorKind::AddrInUse,
-            BindError::Io { error, .. } | BindError::Owner { error, .. } => error.kind(),
+            BindError::Io { error, .. }
+            | BindError::Owner { error, .. }
+            | BindError::Unreadable { error, .. } => error.kind(),
             BindError::Unsupported(_) => io::ErrorKind::Unsupported,
             _ => io::ErrorKind::InvalidInput,
         };

@@ -1,12 +1,13 @@
-//! Listening sockets that one process hands over to the next one of the same program.
+//! The hand-over of listening sockets from one process to its successor of the same program.
 //!
-//! Both processes have the same sockets then, and so the same queues of connections: whoever calls accept(2)
-//! gets the next one, and none is lost when the first process closes its copies. Sockets with `SO_REUSEPORT`
-//! have a queue each, and closing one of them resets the connections that wait in it
-//! (<https://lwn.net/Articles/853637/>), so that is not done here.
+//! Both processes then share the sockets and their queues of connections. The process that calls
+//! accept(2) first gets the next connection, and none is lost when the first process closes its
+//! copies. This module does not use `SO_REUSEPORT`: such sockets have separate queues, and closing
+//! one resets the connections that wait in its queue (<https://lwn.net/Articles/853637/>).
 //!
-//! The sockets travel over a pair of Unix sockets (`SCM_RIGHTS`, unix(7)), one in each message, whose text is
-//! what it is for and the address as it was asked for. The next process answers when it listens.
+//! The sockets travel over a pair of Unix sockets (`SCM_RIGHTS`, unix(7)), one in each message. The
+//! text of the message is the purpose of the socket and the address as it was requested. The
+//! successor answers when it listens.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -26,30 +27,30 @@ use super::listener::Socket;
 use super::passed::PassedSockets;
 use super::unix::SocketFile;
 
-/// The message after the last socket. No name of a socket is like it.
+/// The message after the last socket. It cannot be the name of a socket.
 const END: &[u8] = b"end";
 
-/// What the next process says when it listens.
+/// The message by which the successor reports that it listens.
 const READY: &[u8] = b"ready";
 
-/// The longest name in a message, which may have a path.
+/// The maximum length of a name, which may contain a path.
 const NAME_BYTES_MAX: usize = 4_096;
 
-/// How long one process waits for a message of the other one.
+/// The time for which one process waits for a message of the other.
 const MESSAGE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// All listening sockets of a process. Copies share the list.
 #[derive(Clone, Debug, Default)]
 pub struct ListeningSockets(Arc<Mutex<Vec<Entry>>>);
 
-/// Listening sockets that are held open, by their names.
+/// Listening sockets with their names. They stay open until this is dropped.
 #[derive(Debug)]
 pub struct OpenSockets(Vec<(String, Arc<Socket>)>);
 
-/// A socket, as long as it listens.
+/// An entry of the list. It does not keep its socket open.
 #[derive(Debug)]
 struct Entry {
-    /// What it is for, and the address as it was asked for.
+    /// The purpose of the socket, and the address as it was requested.
     name: String,
     socket: Weak<Socket>,
 }
@@ -60,28 +61,30 @@ impl ListeningSockets {
         self.lock().push(Entry { name, socket: Arc::downgrade(socket) });
     }
 
-    /// The sockets that listen now. They stay open until this is dropped, also if a signal stops the process.
+    /// Returns the sockets that listen now. They stay open until the result is dropped, even if the
+    /// server is told to stop meanwhile.
     pub fn hold(&self) -> OpenSockets {
         OpenSockets(self.open())
     }
 
-    /// Leaves the files of Unix sockets where they are when the sockets are closed: they belong to the next
-    /// process.
+    /// Keeps the files of Unix sockets when the sockets are closed, because they belong to the
+    /// successor.
     pub fn leave_files(&self) {
         for (_, socket) in self.open() {
             socket.file().into_iter().for_each(SocketFile::leave);
         }
     }
 
-    /// Removes the files of Unix sockets when the sockets are closed, also those of the process before: this
-    /// process listens in its place, or goes on because no next one does.
+    /// Removes the files of Unix sockets when the sockets are closed, including the files of the
+    /// predecessor. For a process that has taken over, or that continues because its successor
+    /// failed.
     pub fn claim_files(&self) {
         for (_, socket) in self.open() {
             socket.file().into_iter().for_each(SocketFile::claim);
         }
     }
 
-    /// Those that are open. They stay so until the list is dropped.
+    /// Returns the sockets that are open. They stay open until the list is dropped.
     fn open(&self) -> Vec<(String, Arc<Socket>)> {
         let entries = self.lock();
         let open = entries.iter().filter_map(|it| Some((it.name.clone(), it.socket.upgrade()?)));
@@ -93,12 +96,13 @@ impl ListeningSockets {
     }
 }
 
-/// The end of a connection between a process and the next one.
+/// A process's end of the connection to its successor.
 #[derive(Debug)]
 pub struct Handover(OwnedFd);
 
 impl Handover {
-    /// Both ends of a connection: this process's, and the one that becomes the standard input of the next.
+    /// Creates a connection. Returns this process's end, and the end that becomes the standard
+    /// input of the successor.
     ///
     /// # Errors
     /// If the system has no descriptor left.
@@ -109,10 +113,10 @@ impl Handover {
         Ok((Self(own), other))
     }
 
-    /// Sends the sockets that listen.
+    /// Sends the listening sockets.
     ///
     /// # Errors
-    /// If the next process has gone, or does not read.
+    /// If the successor has ended, or does not read.
     pub fn send(&self, sockets: &OpenSockets) -> io::Result<()> {
         for (name, socket) in &sockets.0 {
             self.send_one(name.as_bytes(), socket.as_fd())?;
@@ -133,14 +137,14 @@ impl Handover {
         Ok(())
     }
 
-    /// Waits until the next process listens.
+    /// Waits until the successor listens.
     ///
     /// # Errors
-    /// If it has gone, or takes longer than `timeout`.
+    /// If the successor has ended, or takes longer than `timeout`.
     pub fn wait_until_ready(&self, timeout: Duration) -> io::Result<()> {
         set_socket_timeout(&self.0, Timeout::Recv, Some(timeout))?;
         let mut answer = [0; READY.len()];
-        // A signal interrupts a call that has a timeout, whatever its handler asks for (signal(7)).
+        // A signal interrupts a call with a timeout even if its handler has SA_RESTART (signal(7)).
         let (_, length) = retry_on_intr(|| recv(&self.0, &mut answer, RecvFlags::empty()))?;
         match length {
             0 => Err(io::ErrorKind::UnexpectedEof.into()),
@@ -149,10 +153,10 @@ impl Handover {
     }
 }
 
-/// Receives sockets from the process before, over the standard input, and adds them to `sockets`.
+/// Receives sockets from the predecessor, over the standard input, and adds them to `sockets`.
 ///
 /// # Errors
-/// If the standard input is none that [`Handover::pair`] has made, or that process has gone.
+/// If the standard input was not created by [`Handover::pair`], or if the predecessor has ended.
 pub fn take_over(sockets: &PassedSockets) -> io::Result<()> {
     let stdin = io::stdin();
     set_socket_timeout(&stdin, Timeout::Recv, Some(MESSAGE_TIMEOUT))?;
@@ -172,11 +176,11 @@ pub fn take_over(sockets: &PassedSockets) -> io::Result<()> {
     }
 }
 
-/// Tells the process before that this one listens in its place.
+/// Reports to the predecessor that this process listens in its place.
 ///
 /// # Errors
-/// If it has gone.
-pub fn say_ready() -> io::Result<()> {
+/// If the predecessor has ended.
+pub fn report_ready() -> io::Result<()> {
     retry_on_intr(|| send(io::stdin(), READY, SendFlags::NOSIGNAL))?;
     Ok(())
 }

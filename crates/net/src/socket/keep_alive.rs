@@ -1,17 +1,17 @@
-//! TCP keep-alive probes (RFC 9293 section 3.8.4), by which the kernel finds dead peers.
+//! TCP keep-alive probes (RFC 9293 section 3.8.4), with which the kernel detects dead peers.
 
 use std::time::Duration;
 
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::TcpStream;
 
-/// Silence before the first probe.
+/// The time of silence before the first probe.
 const IDLE: Duration = Duration::from_secs(60);
 const INTERVAL: Duration = Duration::from_secs(15);
-/// Unanswered probes after which the kernel ends the connection: two minutes in all.
+/// The number of unanswered probes after which the kernel ends the connection: two minutes in all.
 const PROBES: u32 = 4;
 
-/// Turns keep-alive probes on.
+/// Enables keep-alive probes.
 pub(crate) fn enable(stream: &TcpStream) {
     let keepalive =
         TcpKeepalive::new().with_time(IDLE).with_interval(INTERVAL).with_retries(PROBES);

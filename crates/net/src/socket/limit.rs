@@ -1,10 +1,11 @@
-//! The number of connections that may be open at a time.
+//! The limit on open connections.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::ends::{ConnectionEndCounts, ConnectionEnds};
 use super::network_limit::NetworkPermit;
 use crate::connection_threads::ThreadPlace;
 
@@ -24,9 +25,10 @@ use crate::connection_threads::ThreadPlace;
 pub struct ConnectionLimit {
     permits: Arc<Semaphore>,
     connections_max: u32,
+    ends: Arc<ConnectionEnds>,
 }
 
-/// The right to keep one connection open. Dropping it makes room for another one.
+/// The permit to keep one connection open. Dropping it allows another connection.
 #[derive(Debug)]
 pub struct ConnectionPermit {
     _permit: Option<OwnedSemaphorePermit>,
@@ -35,36 +37,47 @@ pub struct ConnectionPermit {
 }
 
 impl ConnectionPermit {
-    /// The permit, with that of the client's network. Both end together.
+    /// Adds the permit of the client's network. Both are released together.
     pub(crate) fn with_network(self, network: NetworkPermit) -> Self {
         Self { _network: Some(network), ..self }
     }
 
-    /// The permit, with the place on the thread that serves the connection. Both end together.
+    /// Adds the place on the thread that serves the connection. Both are released together.
     pub(crate) fn with_thread(self, place: Option<ThreadPlace>) -> Self {
         Self { _thread: place, ..self }
     }
 }
 
-/// The most that can be told apart; no machine has as many descriptors.
+/// The maximum limit, which fits the semaphore. No machine has as many descriptors.
 const CONNECTIONS_MAX: usize = 1 << 24;
 
 impl ConnectionLimit {
-    /// A limit of `connections_max` connections, at least 1.
+    /// Creates a limit of `connections_max` connections, at least 1.
     pub fn new(connections_max: usize) -> Self {
         let connections_max = connections_max.clamp(1, CONNECTIONS_MAX);
         let permits = Arc::new(Semaphore::new(connections_max));
-        Self { permits, connections_max: connections_max as u32 }
+        Self { permits, connections_max: connections_max as u32, ends: Arc::default() }
     }
 
-    /// The limit itself.
+    /// Returns the maximum number of open connections.
     pub fn connections_max(&self) -> usize {
         self.connections_max as usize
     }
 
-    /// The connections that are open.
+    /// Returns the number of open connections.
     pub fn open(&self) -> usize {
         self.connections_max().saturating_sub(self.permits.available_permits())
+    }
+
+    /// Returns the number of connections that were refused, or closed before their clients did, for
+    /// each reason.
+    pub fn ends(&self) -> ConnectionEndCounts {
+        self.ends.read()
+    }
+
+    /// Returns the counters of [`Self::ends`].
+    pub(crate) fn end_counters(&self) -> &Arc<ConnectionEnds> {
+        &self.ends
     }
 
     /// Waits until a connection may be opened.
@@ -77,14 +90,14 @@ impl ConnectionLimit {
         }
     }
 
-    /// A permit, or `None` if the limit is reached.
+    /// Returns a permit, or `None` if the limit is reached.
     pub fn try_acquire(&self) -> Option<ConnectionPermit> {
         let permit = self.permits.clone().try_acquire_owned().ok()?;
         Some(ConnectionPermit { _permit: Some(permit), _network: None, _thread: None })
     }
 
-    /// Waits until no connection is open, for at most `grace_period`. Returns whether that
-    /// happened in time. For shutdown: stop accepting first.
+    /// Waits until no connection is open, for at most `grace_period`. Returns whether all were
+    /// closed in time. Stop accepting before the call.
     pub async fn wait_idle(&self, grace_period: Duration) -> bool {
         let idle = self.permits.acquire_many(self.connections_max);
         tokio::time::timeout(grace_period, idle).await.is_ok()

@@ -1,4 +1,4 @@
-//! Listening for connections.
+//! Sockets that listen for connections.
 
 use std::fmt;
 use std::io;
@@ -30,8 +30,8 @@ use super::tls;
 #[cfg(unix)]
 use super::unix::{self, SocketFile};
 
-/// Connections that may wait in the kernel to be accepted; the kernel may allow fewer. Clients
-/// that reconnect all at once, as after a restart, would otherwise wait a second or more.
+/// The requested length of the kernel's queue of connections to accept; the kernel may allow less.
+/// With a short queue, clients that reconnect all at once after a restart wait a second or more.
 const BACKLOG: i32 = 4_096;
 
 /// A socket that listens for connections over TCP, TLS or a Unix socket.
@@ -47,18 +47,18 @@ pub struct Listener {
     backoff: Backoff,
 }
 
-/// A socket that listens.
+/// A listening socket.
 #[derive(Debug)]
 pub(super) enum Socket {
     Tcp(TcpListener),
-    /// With its file, if this process has to remove it.
+    /// The socket, and its file if this process may have to remove it.
     #[cfg(unix)]
     Unix(UnixListener, #[cfg_attr(not(target_os = "linux"), expect(dead_code))] Option<SocketFile>),
 }
 
 #[cfg(target_os = "linux")]
 impl Socket {
-    /// The file of a Unix socket.
+    /// Returns the file of a Unix socket.
     pub(super) fn file(&self) -> Option<&SocketFile> {
         match self {
             Self::Unix(_, file) => file.as_ref(),
@@ -78,13 +78,13 @@ impl AsFd for Socket {
 }
 
 impl Listener {
-    /// Listens at a stream address. Port 0 takes a free one. The file that an ended program left
-    /// at the path of a Unix socket is replaced.
+    /// Listens at a stream address. Port 0 is replaced by a free port. A stale file at the path of
+    /// a Unix socket is replaced.
     ///
     /// # Errors
-    /// If the address is in use, does not belong to this machine or is of datagrams; if no such socket
-    /// was passed; if the certificate or key of a `tls://` address is missing or cannot be used; if the path of a
-    /// Unix socket holds another file.
+    /// If the address is in use, does not belong to this machine, or is one for datagrams. If no
+    /// such socket was passed. If the certificate or key of a `tls://` address is missing or cannot
+    /// be used. If the path of a Unix socket holds a file that is not a socket.
     pub async fn bind(address: &Address, options: &BindOptions) -> Result<Self, BindError> {
         #[cfg(target_os = "linux")]
         let name = options.handover_name(address);
@@ -95,7 +95,7 @@ impl Listener {
         Ok(Self { socket, tls, proxy_protocol, address, backoff: Backoff::default() })
     }
 
-    /// The socket of an address, with its own address and what accepts TLS on it.
+    /// Opens the socket of an address. Returns it with its bound address and its TLS acceptors.
     async fn open(
         address: &Address,
         options: &BindOptions,
@@ -121,7 +121,7 @@ impl Listener {
             Address::Unix(path) => {
                 let stream = socket2::Type::STREAM;
                 let (socket, file) = unix::bind(address, path, stream, options)?;
-                // Connecting is refused until this call, when the permissions are set.
+                // The permissions are set by now. Before this call, clients cannot connect.
                 socket.listen(BACKLOG).map_err(failed)?;
                 let socket = UnixListener::from_std(OwnedFd::from(socket).into());
                 (Socket::Unix(socket.map_err(failed)?, Some(file)), address.clone())
@@ -146,12 +146,12 @@ impl Listener {
         Ok((socket, address, tls))
     }
 
-    /// Where it listens. Port 0 is replaced by the port that was free.
+    /// Returns the bound address. Port 0 is replaced by the assigned port.
     pub fn address(&self) -> &Address {
         &self.address
     }
 
-    /// The IP address and port where it listens.
+    /// Returns the IP address and port where it listens.
     ///
     /// # Errors
     /// For a Unix socket, which has none.
@@ -166,8 +166,8 @@ impl Listener {
     /// Waits for the next connection. Dropping the future loses none.
     ///
     /// # Errors
-    /// If the system cannot accept, for want of descriptors or memory. Report it and call again:
-    /// the next call waits first, 5 ms and then longer, up to 1 s.
+    /// If the system cannot accept because it has no descriptors or no memory left. Report the
+    /// error and call again. The next call first waits for 5 ms, later ones for up to 1 s.
     pub async fn accept(&mut self) -> io::Result<Connection> {
         let (stream, peer) = match &*self.socket {
             Socket::Tcp(socket) => {
@@ -191,7 +191,7 @@ impl fmt::Debug for Listener {
     }
 }
 
-/// Listens at a host and a port; returns the socket with its address and port.
+/// Listens at a host and a port. Returns the socket with its address and port.
 async fn listen_tcp(host: &str) -> io::Result<(TcpListener, String)> {
     let socket = TcpListener::bind(host).await?;
     // tokio listens with a shorter queue; a second listen(2) only lengthens it.
@@ -200,8 +200,8 @@ async fn listen_tcp(host: &str) -> io::Result<(TcpListener, String)> {
     Ok((socket, address))
 }
 
-/// A socket of connections that was passed, with its address; `None` for one of datagrams. The file of a Unix
-/// socket belongs to whoever bound it.
+/// Converts a passed socket that accepts connections, and returns it with its address. Returns
+/// `None` for a datagram socket. The file of a Unix socket belongs to the program that bound it.
 #[cfg(unix)]
 fn adopt(socket: PassedSocket) -> io::Result<Option<(Socket, Address)>> {
     Ok(match socket {
@@ -219,7 +219,7 @@ fn adopt(socket: PassedSocket) -> io::Result<Option<(Socket, Address)>> {
     })
 }
 
-/// The socket that the process before has handed over for an address, if there is one.
+/// Returns the socket that the predecessor has handed over for an address, if there is one.
 #[cfg(target_os = "linux")]
 fn inherit(
     address: &Address,
@@ -233,7 +233,7 @@ fn inherit(
     let tls = if has_tls { Some(tls::acceptors(options)?) } else { None };
     Ok(Some(match (socket, own, address) {
         (socket, Address::Tcp(host), _) if has_tls => (socket, Address::Tls(host), tls),
-        // The file is the other process's to remove, until this one listens in its place.
+        // The predecessor removes the file, until this process has taken over.
         (Socket::Unix(socket, _), own, Address::Unix(path)) => {
             (Socket::Unix(socket, Some(SocketFile::inherited(path))), own, tls)
         }
@@ -241,7 +241,8 @@ fn inherit(
     }))
 }
 
-/// Sets the options of an accepted socket. One that refuses an option works all the same.
+/// Sets the options of an accepted socket. A refused option is ignored, because the socket works
+/// without it.
 fn prepare(stream: &tokio::net::TcpStream) {
     // A chunked response is many small writes. With Nagle's algorithm (RFC 896) each waits up to
     // 40 ms for the client's delayed acknowledgement of the one before.

@@ -1,19 +1,18 @@
-//! Sockets: addresses, binding, TLS, Unix sockets, accepting with back-off, limits.
+//! Sockets: addresses, binding, TLS, Unix sockets, accepting with back-off, and limits.
 //!
-//! Every server of the workspace listens through this module: the web server, the feed of log
-//! lines, and whatever is added next.
+//! Every server of the workspace listens through this module.
 //!
-//! - [`Address`] is where to listen, as a person writes it: `tcp://HOST:PORT`, `tls://HOST:PORT`,
-//!   `udp://HOST:PORT`, `unix:PATH`, `unixgram:PATH`, `systemd:NAME`.
-//! - [`Listener`] binds a stream address and accepts [`Connection`]s. It paces itself while the
-//!   system cannot accept; dropping it stops listening and removes its socket file.
-//! - [`Connection`] is accepted but not yet encrypted. [`Connection::open`] runs the TLS
+//! - [`Address`] is an address to listen at, as a person writes it: `tcp://HOST:PORT`,
+//!   `tls://HOST:PORT`, `udp://HOST:PORT`, `unix:PATH`, `unixgram:PATH`, `systemd:NAME`.
+//! - [`Listener`] binds a stream address and accepts [`Connection`]s. It backs off while the system
+//!   cannot accept. Dropping it stops listening and removes its socket file.
+//! - [`Connection`] is accepted but not yet encrypted. [`Connection::open`] performs the TLS
 //!   handshake, outside the accept loop, and returns a [`SocketStream`].
-//! - [`ProxyProtocol`] makes a listener take the address of each client from the proxy before it.
-//! - [`Handover`] passes the sockets of a process on to the next one.
+//! - [`ProxyProtocol`] makes a listener read the address of each client from the proxy before it.
+//! - [`Handover`] passes the sockets of a process to its successor.
 //! - [`DatagramSocket`] binds a datagram address.
-//! - [`ConnectionLimit`] bounds the open connections of any number of listeners, and waits for
-//!   them to end when a server shuts down.
+//! - [`ConnectionLimit`] limits the open connections of any number of listeners, and waits for
+//!   their end during a shutdown.
 //!
 //! # Example
 //!
@@ -44,9 +43,11 @@ mod certificate_notice;
 mod connection;
 mod datagram;
 mod drops;
+mod ends;
 mod error;
 #[cfg(target_os = "linux")]
 mod handover;
+mod handshake_error;
 mod keep_alive;
 mod limit;
 mod listener;
@@ -70,12 +71,16 @@ mod validity;
 
 pub use address::{Address, AddressError, PassedName};
 pub use certificate_notice::{CertificateNotice, CertificateNotices};
-pub use connection::{Connection, TlsHandshakeError};
+pub use connection::Connection;
+pub(crate) use connection::OpenHttpError;
 pub use datagram::DatagramSocket;
 pub use drops::DropCounter;
+pub(crate) use ends::ConnectionEnds;
+pub use ends::{ConnectionEnd, ConnectionEndCounts};
 pub use error::BindError;
 #[cfg(target_os = "linux")]
-pub use handover::{Handover, ListeningSockets, OpenSockets, say_ready, take_over};
+pub use handover::{Handover, ListeningSockets, OpenSockets, report_ready, take_over};
+pub use handshake_error::TlsHandshakeError;
 pub use limit::{ConnectionLimit, ConnectionPermit};
 pub use listener::Listener;
 pub(crate) use network_limit::{NetworkLimit, NetworkPermit};
@@ -90,4 +95,5 @@ pub use peer::{Peer, PeerFilter};
 pub use proxy_header::{ProxyHeaderError, read_proxy_header};
 pub use proxy_protocol::ProxyProtocol;
 pub use self_signed::{SelfSignedCertificate, SelfSignedError};
+pub(crate) use stream::SendingSide;
 pub use stream::SocketStream;

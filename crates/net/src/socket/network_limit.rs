@@ -1,4 +1,4 @@
-//! The number of connections that one client may have open at a time.
+//! The limit on the open connections of one client.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::peer::{Peer, PeerFilter};
 
-/// Limits the open connections of each network of clients. Clones share the counts, of which there are
-/// no more than open connections.
+/// Limits the open connections of each client network. Clones share the counts. There are at most
+/// as many counts as open connections.
 #[derive(Clone, Debug)]
 pub(crate) struct NetworkLimit {
     counts: Arc<Mutex<HashMap<Network, usize>>>,
@@ -16,12 +16,12 @@ pub(crate) struct NetworkLimit {
     unlimited: PeerFilter,
 }
 
-/// Addresses that one client may have.
+/// The addresses that are attributed to one client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Network {
     V4(Ipv4Addr),
-    /// The first 64 bits of an IPv6 address. The others are the client's own choice (RFC 4291
-    /// section 2.5.1, RFC 8981).
+    /// The first 64 bits of an IPv6 address. The client can choose the other bits (RFC 4291 section
+    /// 2.5.1, RFC 8981).
     V6(u64),
 }
 
@@ -35,7 +35,8 @@ impl Network {
 }
 
 impl NetworkLimit {
-    /// A limit of `connections_max` connections for each network, at least 1. `unlimited` peers have none.
+    /// Creates a limit of `connections_max` connections for each network, at least 1. It does not
+    /// hold for `unlimited` peers.
     pub(crate) fn new(
         connections_max: usize,
         limits_loopback: bool,
@@ -45,7 +46,7 @@ impl NetworkLimit {
         Self { counts: Arc::default(), connections_max, limits_loopback, unlimited }
     }
 
-    /// A permit for one more connection of this client, or `None` if its limit is reached.
+    /// Returns a permit for one more connection of this client, or `None` if its limit is reached.
     pub(crate) fn try_acquire(&self, peer: Peer) -> Option<NetworkPermit> {
         let address = peer.ip().map(|address| address.to_canonical());
         let address = address.filter(|address| self.limits_loopback || !address.is_loopback());
@@ -65,7 +66,7 @@ impl NetworkLimit {
     }
 }
 
-/// The right of a client to keep one connection open.
+/// The permit of a client to keep one connection open. The default one is not counted.
 #[derive(Debug, Default)]
 pub(crate) struct NetworkPermit(Option<(NetworkLimit, Network)>);
 

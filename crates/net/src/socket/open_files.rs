@@ -1,21 +1,21 @@
-//! The limit of open files: each connection is a descriptor, and the process needs others.
+//! The limit of open files. Each connection takes a descriptor, and the process needs others.
 
-/// Descriptors for everything but the connections: listening sockets, files, a page's sockets.
+/// Descriptors reserved for everything but connections: listening sockets, files, a page's sockets.
 #[cfg(unix)]
 const OTHER_DESCRIPTORS: u64 = 256;
 
-/// The connections that the limit of open files leaves room for.
+/// The number of connections that the limit of open files allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionBudget {
-    /// Connections that may be open at a time.
+    /// The maximum number of open connections.
     pub connections_max: usize,
     /// The limit of open files, if it allows fewer connections than were requested.
     pub open_files_max: Option<u64>,
 }
 
-/// Reserves descriptors for `connections_max` connections: raises the process's soft limit of
-/// open files (RLIMIT_NOFILE, getrlimit(2)) as far as the hard limit allows and this needs, and
-/// returns the connections that fit.
+/// Reserves descriptors for `connections_max` connections, and returns the connections that fit. If
+/// necessary, it raises the process's soft limit of open files (RLIMIT_NOFILE, getrlimit(2)) up to
+/// the hard limit.
 #[cfg(unix)]
 pub fn reserve_connections(connections_max: usize) -> ConnectionBudget {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -26,7 +26,7 @@ pub fn reserve_connections(connections_max: usize) -> ConnectionBudget {
     let wanted = (connections_max as u64).saturating_add(OTHER_DESCRIPTORS);
     if open_files < wanted {
         let raised = maximum.map_or(wanted, |maximum| wanted.min(maximum));
-        // If raising fails, there are fewer connections.
+        // If this fails, the budget is smaller.
         if setrlimit(Resource::Nofile, Rlimit { current: Some(raised), maximum }).is_ok() {
             open_files = raised;
         }
@@ -44,7 +44,7 @@ pub fn reserve_connections(connections_max: usize) -> ConnectionBudget {
     ConnectionBudget { connections_max, open_files_max: None }
 }
 
-/// The connections that fit into `open_files` descriptors, at least 1.
+/// Returns the number of connections that fit into `open_files` descriptors, at least 1.
 #[cfg(unix)]
 fn connections_within(open_files: u64) -> usize {
     let others = OTHER_DESCRIPTORS.min(open_files / 2);

@@ -1,4 +1,4 @@
-//! What binding a socket needs beside its address.
+//! The options of binding a socket, in addition to its address.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -26,29 +26,28 @@ pub struct BindOptions {
     /// The sockets that the service manager passed.
     #[cfg(unix)]
     pub passed: PassedSockets,
-    /// What the socket is for. Two sockets may be asked for by the same address, such as one with port 0, and
-    /// the next process must not mistake one for the other.
+    /// The purpose of the socket. Two sockets may be requested with the same address, for instance
+    /// with port 0, and the successor process must not confuse them.
     #[cfg(target_os = "linux")]
     pub purpose: &'static str,
-    /// The sockets that the process before has handed over, by their purposes and the addresses that were asked
-    /// for.
+    /// The sockets that the predecessor process has handed over, by purpose and requested address.
     #[cfg(target_os = "linux")]
     pub inherited: PassedSockets,
-    /// Where the sockets are noted for the next process.
+    /// The list in which bound sockets are entered, for the successor process.
     #[cfg(target_os = "linux")]
     pub listening: ListeningSockets,
     /// The certificate and the key of `tls://` addresses.
     pub tls: Option<TlsFiles>,
     /// The certificate of `tls://` addresses if there are no files.
     pub self_signed: Option<SelfSignedCertificate>,
-    /// Whether connections begin with the header of the PROXY protocol.
+    /// The PROXY protocol, if connections begin with its header.
     pub proxy_protocol: Option<ProxyProtocol>,
-    /// What hears of certificates that are replaced, expire or cannot be used any more.
+    /// The receiver of notices about certificates that are replaced, expire or become unusable.
     pub certificate_notices: CertificateNotices,
 }
 
 impl BindOptions {
-    /// The name of a socket from one process to the next.
+    /// Returns the name of a socket in a hand-over.
     #[cfg(target_os = "linux")]
     pub(super) fn handover_name(&self, address: &Address) -> String {
         format!("{} {address}", self.purpose)
@@ -64,7 +63,7 @@ impl BindOptions {
     }
 }
 
-/// The files that a `tls://` listener needs, in PEM. They are read again when they change.
+/// The PEM files of a `tls://` listener. They are read again when they change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsFiles {
     /// The certificate chain, the server's own certificate first.
@@ -78,7 +77,7 @@ pub struct TlsFiles {
 pub struct SocketMode(u32);
 
 impl SocketMode {
-    /// The permission bits of chmod(2), at most `0o777`.
+    /// Returns the permission bits of chmod(2), at most `0o777`.
     pub fn bits(self) -> u32 {
         self.0
     }
@@ -95,7 +94,7 @@ impl FromStr for SocketMode {
     }
 }
 
-/// A text that is not a valid [`SocketMode`].
+/// The error of a text that is not a valid [`SocketMode`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SocketModeError(String);
 

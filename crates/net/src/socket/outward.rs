@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
-/// The address from which this machine would send to others, for a server that listens on all its
-/// addresses. `None` if the machine has no route of that family. Nothing is sent.
+/// Returns the address from which this machine sends to others, for a server that listens on all
+/// addresses. Returns `None` if the machine has no route of that address family. Sends nothing.
 ///
 /// ```
 /// use std::net::{IpAddr, Ipv4Addr};
@@ -12,7 +12,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 /// assert!(address.is_none_or(|address| address.is_ipv4() && !address.is_unspecified()));
 /// ```
 pub fn outward_address(unspecified: IpAddr) -> Option<IpAddr> {
-    // Addresses of documentation (RFC 5737, RFC 3849): connecting a UDP socket only looks up the route.
+    // Documentation addresses (RFC 5737, RFC 3849). Connecting a UDP socket only looks up the
+    // route.
     let other: IpAddr = match unspecified {
         IpAddr::V4(_) => Ipv4Addr::new(192, 0, 2, 1).into(),
         IpAddr::V6(_) => Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into(),

@@ -5,19 +5,21 @@ use std::fs;
 use std::path::Path;
 use std::str::FromStr;
 
-/// The user and the group that own the file of a Unix socket. Written `www-data`, `www-data:adm`, `:adm`
-/// or with numbers.
+/// The user and the group that own the file of a Unix socket. Its syntax is `www-data`,
+/// `www-data:adm`, `:adm`, or the same with numbers.
 ///
-/// Names are those of `/etc/passwd` and `/etc/group`. Users of other directories are named by number.
+/// Names are looked up in `/etc/passwd` and `/etc/group` only. Accounts of other directories need
+/// numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SocketOwner {
-    /// The number of the user; `None` leaves it.
+    /// The user id; `None` leaves the user unchanged.
     pub user: Option<u32>,
-    /// The number of the group; `None` leaves it.
+    /// The group id; `None` leaves the group unchanged.
     pub group: Option<u32>,
 }
 
-/// Names and numbers of accounts, in the third column of lines with colons (passwd(5), group(5)).
+/// The files of accounts. Columns are separated by colons; the first is the name, the third the
+/// number (passwd(5), group(5)).
 const USERS: &str = "/etc/passwd";
 const GROUPS: &str = "/etc/group";
 
@@ -32,7 +34,7 @@ impl FromStr for SocketOwner {
         let find = |name: &str, file: &'static str| match name {
             "" => Ok(None),
             name => {
-                let found = name.parse().ok().or_else(|| number_in(Path::new(file), name));
+                let found = name.parse().ok().or_else(|| find_number(Path::new(file), name));
                 found.map(Some).ok_or(SocketOwnerError::Unknown { name: name.to_owned(), file })
             }
         };
@@ -40,8 +42,8 @@ impl FromStr for SocketOwner {
     }
 }
 
-/// The number of an account in such a file.
-fn number_in(file: &Path, name: &str) -> Option<u32> {
+/// Returns the number of an account in such a file.
+fn find_number(file: &Path, name: &str) -> Option<u32> {
     let text = fs::read(file).ok()?;
     let text = String::from_utf8_lossy(&text);
     text.lines().find_map(|line| {
@@ -52,16 +54,16 @@ fn number_in(file: &Path, name: &str) -> Option<u32> {
     })
 }
 
-/// A text that is not a valid [`SocketOwner`] on this machine.
+/// The error of a text that is not a valid [`SocketOwner`] on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SocketOwnerError {
-    /// Neither a user nor a group.
+    /// The text names neither a user nor a group.
     Empty,
     /// No account has this name.
     Unknown {
         /// The name.
         name: String,
-        /// The file in which it was looked for.
+        /// The file that was searched.
         file: &'static str,
     },
 }

@@ -1,7 +1,8 @@
-//! Sockets that a service manager bound and passed to this process, as systemd does.
+//! Sockets that a service manager, such as systemd, bound and passed to this process.
 //!
-//! Followed is `sd_listen_fds(3)`: `LISTEN_FDS` counts the sockets, `LISTEN_PID` is the process that they are
-//! for, and `LISTEN_FDNAMES` has their names, separated by colons.
+//! The protocol is that of `sd_listen_fds(3)`: `LISTEN_FDS` is the number of sockets, `LISTEN_PID`
+//! the process that they are for, and `LISTEN_FDNAMES` the list of their names, separated by
+//! colons.
 
 #[cfg(target_os = "linux")]
 use std::io;
@@ -16,19 +17,20 @@ use listenfd::ListenFd;
 use super::address::PassedName;
 use super::error::BindError;
 
-/// The sockets that were passed to this process. All copies share them: each socket can be taken once.
+/// The sockets that were passed to this process. Copies share them, so each socket can be taken
+/// only once.
 #[derive(Clone, Debug, Default)]
 pub struct PassedSockets(Arc<Mutex<Vec<NamedSocket>>>);
 
 /// A socket that has not been taken yet.
 #[derive(Debug)]
 struct NamedSocket {
-    /// Empty if it has none.
+    /// Empty if the socket has no name.
     name: String,
     socket: PassedSocket,
 }
 
-/// A socket that is bound, and listens if it is of connections.
+/// A bound socket. A stream socket listens.
 #[derive(Debug)]
 pub(crate) enum PassedSocket {
     Tcp(TcpListener),
@@ -38,7 +40,7 @@ pub(crate) enum PassedSocket {
 }
 
 impl PassedSocket {
-    /// The socket with this number; `None` if it is of another kind than these.
+    /// Takes the socket with this number. Returns `None` if it is of an unsupported kind.
     fn take(passed: &mut ListenFd, number: usize) -> Option<Self> {
         if let Ok(Some(socket)) = passed.take_tcp_listener(number) {
             return Some(Self::Tcp(socket));
@@ -58,11 +60,10 @@ impl PassedSocket {
 }
 
 impl PassedSockets {
-    /// Takes the sockets that the environment describes, and removes them from it, so that the programs
-    /// which this one starts do not take them for theirs.
+    /// Takes the sockets that the environment describes. Removes the variables, so that child
+    /// processes do not mistake the sockets for theirs.
     ///
-    /// The environment must not be read by other threads meanwhile, so this belongs to the start of a
-    /// program.
+    /// No other thread may read the environment meanwhile, so call this at the start of a program.
     pub fn from_environment() -> Self {
         let names = std::env::var("LISTEN_FDNAMES").unwrap_or_default();
         let mut names = names.split(':').map(str::to_owned);
@@ -86,19 +87,24 @@ impl PassedSockets {
         Ok(())
     }
 
-    /// Closes the sockets that were not taken.
+    /// Closes the sockets that are not taken.
     #[cfg(target_os = "linux")]
     pub fn close_rest(&self) {
         self.lock().clear();
     }
 
-    /// Whether the socket with this name receives datagrams. `false` if there is none.
+    /// Returns the names of the sockets that are not taken. A socket without a name has an empty one.
+    pub fn names(&self) -> Vec<String> {
+        self.lock().iter().map(|socket| socket.name.clone()).collect()
+    }
+
+    /// Whether the socket with this name receives datagrams. Returns false if there is none.
     pub(crate) fn is_datagram(&self, name: &PassedName) -> bool {
         let sockets = self.lock();
         position(&sockets, name).is_some_and(|position| sockets[position].socket.is_datagram())
     }
 
-    /// Takes the socket with this name; without a name, the first one that is left.
+    /// Takes the socket with this name, or the first remaining one if there is no name.
     pub(crate) fn take(&self, name: &PassedName) -> Result<PassedSocket, BindError> {
         let mut sockets = self.lock();
         match position(&sockets, name) {

@@ -4,8 +4,8 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-/// The client of a connection, as the kernel reports it, or a [`ProxyProtocol`](super::ProxyProtocol) that the
-/// listener has; never what a header field claims.
+/// The client of a connection, as reported by the kernel or by the listener's
+/// [`ProxyProtocol`](super::ProxyProtocol), and never as claimed by an HTTP header field.
 ///
 /// ```
 /// use weir_net::socket::Peer;
@@ -21,22 +21,22 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// A peer at this address and port.
+    /// Creates a peer at this address and port.
     pub fn tcp(address: SocketAddr) -> Self {
         Self { address: Some(address) }
     }
 
-    /// A peer on this machine, over a Unix socket.
+    /// Creates a peer on this machine, over a Unix socket.
     pub fn local() -> Self {
         Self { address: None }
     }
 
-    /// The address and port; `None` for a Unix socket.
+    /// Returns the address and port; `None` for a Unix socket.
     pub fn address(&self) -> Option<SocketAddr> {
         self.address
     }
 
-    /// The IP address; `None` for a Unix socket.
+    /// Returns the IP address; `None` for a Unix socket.
     pub fn ip(&self) -> Option<IpAddr> {
         self.address.map(|address| address.ip())
     }
@@ -51,17 +51,18 @@ impl fmt::Display for Peer {
     }
 }
 
-/// Some of all peers; by default none.
+/// A set of peers, by default empty.
 #[derive(Clone, Default)]
 pub struct PeerFilter(Option<Arc<dyn Fn(Peer) -> bool + Send + Sync>>);
 
 impl PeerFilter {
-    /// The peers for which a function returns true. It is called for each connection, so it must return soon.
+    /// Creates the set of peers for which a function returns true. It is called for each
+    /// connection, so it must be fast.
     pub fn new(contains: impl Fn(Peer) -> bool + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(contains)))
     }
 
-    /// Whether a peer is one of them.
+    /// Whether a peer is in the set.
     pub(crate) fn contains(&self, peer: Peer) -> bool {
         self.0.as_ref().is_some_and(|contains| contains(peer))
     }

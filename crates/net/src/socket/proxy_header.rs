@@ -1,8 +1,8 @@
-//! The header of the PROXY protocol, versions 1 and 2, by which a proxy says for whom it connects.
+//! The header of the PROXY protocol, versions 1 and 2, in which a proxy names its client.
 //!
-//! Followed is `proxy-protocol.txt` of HAProxy's documentation, of 2020/03/05; the numbers of sections are
-//! those of it. Exactly the bytes of the header are read, because what follows belongs to TLS or HTTP. So a
-//! header of version 1 is read in small pieces once it is longer than the shortest one.
+//! The source is `proxy-protocol.txt` of HAProxy's documentation, of 2020/03/05; section numbers
+//! refer to it. Exactly the bytes of the header are read, because TLS or HTTP follows. So a header
+//! of version 1 that is longer than the shortest one is read in small pieces.
 
 use std::fmt;
 use std::io;
@@ -10,31 +10,33 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// How version 1 begins (section 2.1), and version 2 (section 2.2).
+/// The first bytes of version 1 (section 2.1) and version 2 (section 2.2).
 const SIGNATURE_V1: &[u8] = b"PROXY ";
 const SIGNATURE_V2: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
 
-/// The shortest line of version 1, `PROXY UNKNOWN` with its end. The fixed part of version 2 is longer.
+/// The length of the shortest line of version 1: `PROXY UNKNOWN` with its line end. The fixed part
+/// of version 2 is longer.
 const LINE_BYTES_MIN: usize = 15;
 
-/// The longest line of version 1 (section 2.1).
+/// The maximum length of a line of version 1 (section 2.1).
 const LINE_BYTES_MAX: usize = 107;
 
-/// The fixed part of version 2.
+/// The length of the fixed part of version 2.
 const FIXED_BYTES: usize = 16;
 
-/// The longest block of addresses of version 2: two paths of Unix sockets.
+/// The length of the longest address block of version 2: two paths of Unix sockets.
 const ADDRESS_BYTES_MAX: usize = 216;
 
-/// What is skipped at a time of a header of version 2.
+/// The number of bytes of a header of version 2 that are skipped by one read.
 const SKIP_BYTES: usize = 4_096;
 
-/// Reads the header of the PROXY protocol that begins a connection, and nothing behind it. Returns the address
-/// of the client; `None` if the proxy connects for itself (`LOCAL`) or cannot tell (`UNKNOWN`, `UNSPEC`,
-/// anything but TCP), and then the client is the peer.
+/// Reads the PROXY header at the start of a connection, and no byte after it. Returns the address
+/// of the client. Returns `None` if the client is the peer: the proxy connects for itself
+/// (`LOCAL`), or cannot name the client (`UNKNOWN`, `UNSPEC`, or any protocol but TCP). There is no
+/// time limit.
 ///
 /// # Errors
-/// If there is no valid header, or the connection ends or fails before its end. It has no time limit.
+/// If there is no valid header, or if the connection ends or fails within it.
 pub async fn read_proxy_header<S: AsyncRead + Unpin>(
     stream: &mut S,
 ) -> Result<Option<SocketAddr>, ProxyHeaderError> {
@@ -50,7 +52,7 @@ pub async fn read_proxy_header<S: AsyncRead + Unpin>(
     }
 }
 
-/// What has to be held of a header at most.
+/// The maximum number of bytes of a header that are kept.
 const HEADER_BYTES_MAX: usize = FIXED_BYTES + ADDRESS_BYTES_MAX;
 
 /// The part of a header that was read.
@@ -64,7 +66,7 @@ impl Header {
         self.bytes.get(..self.length).unwrap_or_default()
     }
 
-    /// Reads up to so many bytes.
+    /// Reads up to `bytes` bytes.
     async fn fill<S: AsyncRead + Unpin>(
         &mut self,
         stream: &mut S,
@@ -82,7 +84,7 @@ impl Header {
     }
 }
 
-/// Reads bytes that say nothing of interest.
+/// Reads and discards bytes.
 async fn skip<S: AsyncRead + Unpin>(
     stream: &mut S,
     mut bytes: usize,
@@ -98,17 +100,17 @@ async fn skip<S: AsyncRead + Unpin>(
     Ok(())
 }
 
-/// How far a header is.
+/// The progress of parsing a header.
 #[derive(Debug, PartialEq, Eq)]
 enum Progress {
-    /// At least so many further bytes belong to it.
+    /// At least this number of further bytes belongs to the header.
     Needs(usize),
-    /// The addresses are known. So many further bytes belong to the header: extensions, for instance the
-    /// name that TLS was asked for.
+    /// The addresses are known. `skipped` further bytes belong to the header: extensions, for
+    /// instance the server name of TLS.
     Complete { client: Option<SocketAddr>, skipped: usize },
 }
 
-/// Looks at the bytes of a header so far, none of which lie behind its addresses.
+/// Parses the bytes of a header so far. The caller has read no byte after its addresses.
 fn parse(bytes: &[u8]) -> Result<Progress, ProxyHeaderError> {
     let begins_as = |signature: &[u8]| bytes.iter().zip(signature).all(|(byte, it)| byte == it);
     if begins_as(SIGNATURE_V1) {
@@ -120,7 +122,7 @@ fn parse(bytes: &[u8]) -> Result<Progress, ProxyHeaderError> {
     }
 }
 
-/// Version 1: a line of text.
+/// Parses version 1: a line of text.
 fn parse_line(bytes: &[u8]) -> Result<Progress, ProxyHeaderError> {
     if bytes.len() < LINE_BYTES_MIN {
         return Ok(Progress::Needs(LINE_BYTES_MIN - bytes.len()));
@@ -141,11 +143,13 @@ fn parse_line(bytes: &[u8]) -> Result<Progress, ProxyHeaderError> {
         return Ok(complete(None));
     }
     let line = std::str::from_utf8(line).map_err(|_| malformed("its line is not ASCII"))?;
-    let client = parse_addresses(line).ok_or_else(|| malformed("its line has other parts"))?;
+    let client = parse_addresses(line)
+        .ok_or_else(|| malformed("its line is not a family, two addresses and two ports"))?;
     Ok(complete(Some(client)))
 }
 
-/// `TCP4 SOURCE DESTINATION SOURCE-PORT DESTINATION-PORT`, with exactly one space between two parts.
+/// Parses `TCP4 SOURCE DESTINATION SOURCE-PORT DESTINATION-PORT`, with exactly one space between
+/// two parts, and returns the source.
 fn parse_addresses(line: &str) -> Option<SocketAddr> {
     let mut parts = line.split(' ');
     let mut next = || parts.next();
@@ -161,14 +165,14 @@ fn parse_addresses(line: &str) -> Option<SocketAddr> {
     next().is_none().then(|| SocketAddr::new(source, source_port))
 }
 
-/// A port without leading zeros, which could be octal.
+/// Parses a port. Leading zeros are refused, because the number could be meant as octal.
 fn parse_port(text: &str) -> Option<u16> {
     let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
     let has_zero = text.len() > 1 && text.starts_with('0');
     text.parse().ok().filter(|_| is_plain && !has_zero)
 }
 
-/// Version 2: a fixed part, addresses, extensions.
+/// Parses version 2: a fixed part, addresses, and extensions.
 fn parse_binary(bytes: &[u8]) -> Result<Progress, ProxyHeaderError> {
     let Some((fixed, addresses)) = bytes.split_first_chunk::<FIXED_BYTES>() else {
         return Ok(Progress::Needs(FIXED_BYTES - bytes.len()));
@@ -206,7 +210,7 @@ fn parse_binary(bytes: &[u8]) -> Result<Progress, ProxyHeaderError> {
     Ok(Progress::Complete { client, skipped: length - addresses.len().min(length) })
 }
 
-/// The source in a block of addresses: both addresses, then both ports.
+/// Returns the source of an address block, which has both addresses and then both ports.
 fn source(family: u8, block: &[u8]) -> Option<SocketAddr> {
     let (address, ports) = match family {
         1 => {
@@ -227,22 +231,22 @@ fn malformed(fault: &'static str) -> ProxyHeaderError {
     ProxyHeaderError::Malformed(fault)
 }
 
-/// Why a connection has no valid header.
+/// The reason for which a connection has no valid header.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ProxyHeaderError {
-    /// The peer is none of those that may send one.
+    /// The peer is not allowed to send a header.
     Untrusted,
-    /// The first bytes are not those of a header.
+    /// The connection does not begin with a header.
     Missing,
-    /// The header breaks a rule of the protocol.
+    /// The header violates the protocol, as the text states.
     Malformed(&'static str),
     /// The connection ended within the header.
     Closed {
-        /// Whether nothing had come, as from a check whether the port is open.
+        /// Whether no byte was received, as from a check whether the port is open.
         is_empty: bool,
     },
-    /// The header did not come in time.
+    /// The header did not arrive in time.
     TimedOut,
     /// The connection broke.
     Io(io::Error),
@@ -255,7 +259,7 @@ impl fmt::Display for ProxyHeaderError {
             Self::Missing => formatter.write_str("there is none; does the proxy send it?"),
             Self::Malformed(fault) => formatter.write_str(fault),
             Self::Closed { .. } => formatter.write_str("the connection ended before its end"),
-            Self::TimedOut => formatter.write_str("it did not come in time"),
+            Self::TimedOut => formatter.write_str("it did not arrive in time"),
             Self::Io(error) => error.fmt(formatter),
         }
     }
@@ -298,7 +302,7 @@ mod tests {
         }
     }
 
-    /// The client or the error, in words, and the bytes that were left to those who come after.
+    /// The client or the error, in words, and the bytes that were not read.
     fn read(bytes: &[u8], sizes: &[usize]) -> (String, Vec<u8>) {
         let mut pieces =
             Pieces { bytes: bytes.iter().copied().collect(), sizes: sizes.to_vec(), next: 0 };
@@ -324,7 +328,7 @@ mod tests {
         [&address.octets()[..], &[0; 16], &[0x12, 0x34, 0x01, 0xbb]].concat()
     }
 
-    /// Headers with what they say.
+    /// Headers, each with its result in words.
     fn valid() -> Vec<(Vec<u8>, &'static str)> {
         let line = |text: &str| format!("PROXY {text}\r\n").into_bytes();
         let longest = "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff";
@@ -383,7 +387,7 @@ mod tests {
         let too_long = [b"PROXY UNKNOWN ".as_slice(), &[b'x'; 92], b"\r\n"].concat();
         assert_eq!(too_long.len(), 108);
         let missing = "there is none; does the proxy send it?";
-        let parts = "its line has other parts";
+        let parts = "its line is not a family, two addresses and two ports";
         let control = "its line has a control character";
         for (bytes, expected) in [
             (b"GET / HTTP/1.1\r\nHost: a\r\n\r\n".as_slice(), missing),
@@ -427,8 +431,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the bytes are and however they come, the answer is the same, and nothing is read that
-        /// does not belong to the header.
+        /// For any bytes at any chunking, the result is the same, and no byte after the header is
+        /// read.
         #[test]
         fn changed_headers_are_read_alike_in_any_pieces(
             case in 0_usize..23,
@@ -445,7 +449,7 @@ mod tests {
             bytes.truncate(cut.index(bytes.len()) + 1);
             prop_assert_eq!(read(&bytes, &sizes).0, read(&bytes, &[usize::MAX]).0);
             let consumed = bytes.len() - read(&bytes, &sizes).1.len();
-            // The same bytes alone are a whole header, or as wrong.
+            // The bytes that were read, alone, are a whole header or have the same error.
             prop_assert_eq!(read(&bytes[..consumed], &sizes).0, read(&bytes, &sizes).0);
         }
 

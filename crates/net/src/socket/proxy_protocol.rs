@@ -1,4 +1,4 @@
-//! Connections from proxies that say for whom they connect.
+//! The PROXY protocol of a listener: connections of proxies that name their client.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,30 +8,32 @@ use super::peer::{Peer, PeerFilter};
 use super::proxy_header::{ProxyHeaderError, read_proxy_header};
 use super::stream::SocketStream;
 
-/// How long the header of a connection may take. A proxy sends it at once; what is lost of it comes again
+/// The time limit of reading a header. A proxy sends it at once, and lost packets are sent again
 /// within 3 s (section 2 of the protocol).
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Makes a listener expect the header of the PROXY protocol, version 1 or 2, on each of its connections,
-/// before TLS. Connections without a valid one are closed.
+/// An option of a listener: each of its connections begins with a PROXY header, version 1 or 2,
+/// before TLS. Connections without a valid header are closed.
 #[derive(Clone)]
 pub struct ProxyProtocol {
     senders: PeerFilter,
-    hear: Arc<dyn Fn(Peer, ProxyHeaderError) + Send + Sync>,
+    on_error: Arc<dyn Fn(Peer, ProxyHeaderError) + Send + Sync>,
 }
 
 impl ProxyProtocol {
-    /// Accepts headers of these peers, and of all peers of Unix sockets, whose files say who may connect.
-    /// Calls a function, which must return soon, with each peer whose connection is closed.
+    /// Accepts headers of the peers in `senders`, and of all peers of Unix sockets, because the
+    /// permissions of their files decide who may connect. `on_error` is called with each peer whose
+    /// connection is closed, and must not block.
     pub fn new(
         senders: PeerFilter,
-        hear: impl Fn(Peer, ProxyHeaderError) + Send + Sync + 'static,
+        on_error: impl Fn(Peer, ProxyHeaderError) + Send + Sync + 'static,
     ) -> Self {
-        Self { senders, hear: Arc::new(hear) }
+        Self { senders, on_error: Arc::new(on_error) }
     }
 
-    /// Reads the header of a connection, and returns its client; `None` if there is no valid header.
-    pub(crate) async fn client(&self, stream: &mut SocketStream, peer: Peer) -> Option<Peer> {
+    /// Reads the header of a connection, and returns its client. Returns `None` if there is no
+    /// valid header.
+    pub(crate) async fn read_client(&self, stream: &mut SocketStream, peer: Peer) -> Option<Peer> {
         let header = match peer.ip().is_none() || self.senders.contains(peer) {
             false => Err(ProxyHeaderError::Untrusted),
             true => {
@@ -42,7 +44,7 @@ impl ProxyProtocol {
         match header {
             Ok(client) => Some(client.map_or(peer, Peer::tcp)),
             Err(error) => {
-                (self.hear)(peer, error);
+                (self.on_error)(peer, error);
                 None
             }
         }

@@ -1,4 +1,4 @@
-//! A certificate that signs itself, made in memory.
+//! A self-signed certificate, created in memory.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use tokio_rustls::rustls::sign::CertifiedKey;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How long a certificate is valid. Some browsers take none of more than 398 days.
+/// The validity of a certificate. Some browsers refuse certificates of more than 398 days.
 const VALIDITY: Duration = Duration::from_secs(397 * 24 * 60 * 60);
 
-/// A certificate for TLS that signs itself, with an ECDSA key on P-256 (RFC 5480). Both are in memory only,
-/// so a server has another one each time it starts.
+/// A self-signed TLS certificate, with an ECDSA key on P-256 (RFC 5480). Both are kept only in
+/// memory, so a server has a new one each time it starts.
 ///
-/// No client trusts it by itself: a person compares its [fingerprint](Self::fingerprint) with that which
-/// the browser shows, once.
+/// No client trusts it by default. A person compares its [fingerprint](Self::fingerprint) once with
+/// the one that the browser shows.
 #[derive(Clone)]
 pub struct SelfSignedCertificate {
     pub(crate) key: Arc<CertifiedKey>,
@@ -27,8 +27,8 @@ pub struct SelfSignedCertificate {
 }
 
 impl SelfSignedCertificate {
-    /// A certificate for host names and IP addresses, valid from a day ago, because clocks differ, for
-    /// 397 days.
+    /// Creates a certificate for host names and IP addresses. It is valid for 397 days, from a day
+    /// ago, because clocks differ.
     ///
     /// # Errors
     /// If a name cannot be in a certificate, or the system has no random numbers.
@@ -51,12 +51,12 @@ impl SelfSignedCertificate {
         Ok(Self { key, fingerprint })
     }
 
-    /// The certificate in DER (ITU-T X.690), for a client that shall trust it.
+    /// Returns the certificate in DER (ITU-T X.690), for a client that is to trust it.
     pub fn der(&self) -> &[u8] {
         self.key.cert.first().map_or(&[], |certificate| certificate)
     }
 
-    /// The SHA-256 of the certificate, as browsers show it: `AB:CD:` and so on, 32 bytes.
+    /// Returns the SHA-256 of the certificate as browsers show it: 32 bytes, `AB:CD:` and so on.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
@@ -74,13 +74,13 @@ impl fmt::Debug for SelfSignedCertificate {
     }
 }
 
-/// Why a [`SelfSignedCertificate`] could not be made.
+/// The error of creating a [`SelfSignedCertificate`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SelfSignedError(String);
 
 impl fmt::Display for SelfSignedError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "a certificate cannot be made: {}", self.0)
+        write!(formatter, "a certificate cannot be created: {}", self.0)
     }
 }
 
@@ -105,6 +105,6 @@ mod tests {
         assert_ne!(one.fingerprint(), other.fingerprint());
         assert!(!format!("{one:?}").contains("key"), "the key is not printed");
         let error = SelfSignedCertificate::new(["na\u{ef}ve".to_owned()]).unwrap_err();
-        assert!(error.to_string().starts_with("a certificate cannot be made: "), "{error}");
+        assert!(error.to_string().starts_with("a certificate cannot be created: "), "{error}");
     }
 }

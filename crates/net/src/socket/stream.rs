@@ -3,15 +3,13 @@
 use std::io;
 #[cfg(target_os = "linux")]
 use std::os::fd::{AsFd, BorrowedFd};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 #[cfg(target_os = "linux")]
 use std::task::ready;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-#[cfg(target_os = "linux")]
-use tokio::io::Interest;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
 use tokio::net::TcpStream;
 #[cfg(unix)]
 use tokio::net::UnixStream;
@@ -20,7 +18,7 @@ use tokio_rustls::server::TlsStream;
 #[cfg(target_os = "linux")]
 use crate::file_queue::FileSpan;
 
-/// The bytes of one connection, decrypted if it is TLS.
+/// The byte stream of one connection, decrypted if it uses TLS.
 #[derive(Debug)]
 pub enum SocketStream {
     /// TCP.
@@ -33,7 +31,7 @@ pub enum SocketStream {
 }
 
 impl SocketStream {
-    /// The TCP socket underneath, to read or set its options; `None` for a Unix socket.
+    /// Returns the underlying TCP socket, to read or set its options; `None` for a Unix socket.
     pub fn tcp(&self) -> Option<&TcpStream> {
         match self {
             Self::Tcp(stream) => Some(stream),
@@ -44,12 +42,75 @@ impl SocketStream {
     }
 }
 
+/// The side of a connection on which the other end sends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum SendingSide {
+    /// It is open, and all bytes are read.
+    #[default]
+    Open,
+    /// Bytes wait to be read. If the side is open, the task is not woken when it closes.
+    Unread,
+    /// It is closed. The other end may still receive.
+    Closed,
+    /// The connection is reset, or closed on both sides.
+    Reset,
+}
+
+impl SendingSide {
+    /// Whether no more bytes can come.
+    pub(crate) fn is_closed(self) -> bool {
+        matches!(self, Self::Closed | Self::Reset)
+    }
+}
+
 impl SocketStream {
-    /// The stream, so that the runtime whose context this is wakes its tasks. A TLS stream stays where it is.
+    /// Checks whether the other end can still send. If it can, the task is woken when the socket
+    /// becomes readable.
+    pub(crate) fn poll_sending_side(&self, context: &mut Context<'_>) -> SendingSide {
+        let mut byte = [0];
+        let readable = match self {
+            #[cfg(unix)]
+            Self::Unix(stream) => stream.poll_read_ready(context).map_ok(|()| 1),
+            _ => match self.tcp() {
+                Some(socket) => socket.poll_peek(context, &mut ReadBuf::new(&mut byte)),
+                None => Poll::Pending,
+            },
+        };
+        let Poll::Ready(readable) = readable else { return SendingSide::Open };
+        // The system has reported the end of the bytes even if it comes after unread ones.
+        let state = self.readiness();
+        match readable {
+            Err(_) => SendingSide::Reset,
+            Ok(_) if state.is_write_closed() => SendingSide::Reset,
+            Ok(0) => SendingSide::Closed,
+            Ok(_) if state.is_read_closed() => SendingSide::Closed,
+            Ok(_) => SendingSide::Unread,
+        }
+    }
+
+    /// Returns what the system has reported about the socket.
+    fn readiness(&self) -> Ready {
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        let mut context = Context::from_waker(Waker::noop());
+        let ready = match self {
+            #[cfg(unix)]
+            Self::Unix(stream) => pin!(stream.ready(interest)).poll(&mut context),
+            _ => match self.tcp() {
+                Some(socket) => pin!(socket.ready(interest)).poll(&mut context),
+                None => Poll::Pending,
+            },
+        };
+        match ready {
+            Poll::Ready(Ok(state)) => state,
+            _ => Ready::EMPTY,
+        }
+    }
+
+    /// Moves the stream to the current tokio runtime. A TLS stream stays on its runtime.
     ///
     /// # Errors
     /// If the system has no memory for it.
-    pub(super) fn into_this_runtime(self) -> io::Result<Self> {
+    pub(super) fn into_current_runtime(self) -> io::Result<Self> {
         Ok(match self {
             Self::Tcp(stream) => Self::Tcp(TcpStream::from_std(stream.into_std()?)?),
             #[cfg(unix)]
@@ -66,21 +127,38 @@ impl SocketStream {
         }
     }
 
-    /// Makes the end of a TCP connection a reset, which no client takes for the end of what was sent. The end
-    /// of a TLS connection without a `close_notify` is none anyway; Unix sockets have no resets.
+    /// Makes a TCP connection end with a reset, which no client mistakes for the end of a body. A
+    /// TLS connection ends without `close_notify`, which has the same effect. Unix sockets have no
+    /// resets.
     pub(crate) fn reset_on_close(&self) {
         if let Self::Tcp(stream) = self {
-            // If the option is refused, the connection ends as any other.
+            // If the system refuses the option, the connection ends like any other.
             let _ = socket2::SockRef::from(stream).set_linger(Some(Duration::ZERO));
         }
     }
 
-    /// Ends a TLS connection whose client takes no bytes for this long. What TLS has encrypted counts as
-    /// written, so a deadline for writes does not see that it waits; the kernel does.
+    /// Reads bytes that will be discarded. Over TLS they are not decrypted, so it must be the last
+    /// use of the stream.
+    pub(crate) fn poll_read_raw(
+        &mut self,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self {
+            Self::Tcp(stream) => Pin::new(stream).poll_read(context, buffer),
+            Self::Tls(stream) => Pin::new(stream.get_mut().0).poll_read(context, buffer),
+            #[cfg(unix)]
+            Self::Unix(stream) => Pin::new(stream).poll_read(context, buffer),
+        }
+    }
+
+    /// Ends a TLS connection whose client reads no bytes for `timeout`. Bytes that TLS has
+    /// encrypted count as written, so a deadline for writes does not detect that they wait. The
+    /// kernel does.
     pub(crate) fn limit_unsent(&self, timeout: Duration) {
         #[cfg(target_os = "linux")]
         if let Self::Tls(stream) = self {
-            // A socket that refuses the option works all the same.
+            // If the system refuses the option, the socket works without it.
             let _ = socket2::SockRef::from(stream.get_ref().0).set_tcp_user_timeout(Some(timeout));
         }
         #[cfg(not(target_os = "linux"))]
@@ -88,15 +166,15 @@ impl SocketStream {
     }
 }
 
-/// Writing that ends in a file, which the kernel copies into the socket.
+/// Writes of files, which the kernel copies into the socket.
 #[cfg(target_os = "linux")]
 impl SocketStream {
     /// Whether the kernel can copy files into the socket.
-    pub(crate) fn takes_files(&self) -> bool {
+    pub(crate) fn supports_sendfile(&self) -> bool {
         !matches!(self, Self::Tls(_))
     }
 
-    /// Sends a range of a file, or the beginning of it.
+    /// Sends a range of a file, or its beginning.
     pub(crate) fn poll_send_file(
         &self,
         context: &mut Context<'_>,
@@ -112,7 +190,7 @@ impl SocketStream {
         })
     }
 
-    /// Sends bytes that a file follows, so that the system may put both into one packet.
+    /// Sends bytes that precede a file. The system may put both into one packet.
     pub(crate) fn poll_write_more(
         &self,
         context: &mut Context<'_>,
@@ -126,7 +204,7 @@ impl SocketStream {
         })
     }
 
-    /// Calls a function that writes to the socket, once the socket has room.
+    /// Calls a function that writes to the socket, as soon as the socket has room.
     fn poll_write_with(
         &self,
         context: &mut Context<'_>,
@@ -152,10 +230,10 @@ impl SocketStream {
     }
 }
 
-/// Other systems copy files through memory.
+/// On other systems files are copied through memory.
 #[cfg(not(target_os = "linux"))]
 impl SocketStream {
-    pub(crate) fn takes_files(&self) -> bool {
+    pub(crate) fn supports_sendfile(&self) -> bool {
         false
     }
 
@@ -176,7 +254,7 @@ impl SocketStream {
     }
 }
 
-/// Calls a method of the stream inside.
+/// Evaluates an expression for the inner stream.
 macro_rules! delegate {
     ($self:ident, $stream:ident => $call:expr) => {
         match $self.get_mut() {

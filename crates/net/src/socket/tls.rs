@@ -1,4 +1,4 @@
-//! TLS from the files of its certificate and key.
+//! The TLS configuration of a listener.
 
 use std::sync::Arc;
 
@@ -8,31 +8,32 @@ use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::server::{ClientHello, ResolvesServerCert};
 use tokio_rustls::rustls::sign::CertifiedKey;
 
-use super::certificate::ReloadedCertificate;
+use super::certificate::ReloadingCertificate;
 use super::error::BindError;
 use super::options::BindOptions;
 
-/// The names of the protocols of a web server (RFC 7301), the preferred one first.
+/// The ALPN names of the protocols of a web server (RFC 7301), the preferred one first.
 pub(crate) const HTTP2: &[u8] = b"h2";
 const HTTP1: &[u8] = b"http/1.1";
 
-/// What accepts TLS connections of a listener.
+/// The TLS acceptors of a listener.
 #[derive(Clone)]
 pub(crate) struct Acceptors {
-    /// For any protocol; the client's choice is not looked at.
+    /// For any protocol. The client's ALPN list is ignored.
     pub(crate) any: TlsAcceptor,
-    /// For HTTP. The client chooses the version.
+    /// For HTTP. The client chooses the version by ALPN.
     pub(crate) http: TlsAcceptor,
 }
 
-/// Reads the files, if there are some. Fails if one is missing or malformed, or the key is not the
-/// certificate's.
+/// Creates the acceptors, with the certificate from the files or the self-signed one. Fails if
+/// there is no certificate, a file is missing or malformed, or the key does not match the
+/// certificate.
 pub(crate) fn acceptors(options: &BindOptions) -> Result<Acceptors, BindError> {
     let provider = Arc::new(default_provider());
     let certificate: Arc<dyn ResolvesServerCert> = match (&options.tls, &options.self_signed) {
         (Some(files), _) => {
             let notices = options.certificate_notices.clone();
-            Arc::new(ReloadedCertificate::read(files.clone(), provider.clone(), notices)?)
+            Arc::new(ReloadingCertificate::read(files.clone(), provider.clone(), notices)?)
         }
         (None, Some(certificate)) => Arc::new(FixedCertificate(certificate.key.clone())),
         (None, None) => return Err(BindError::NoCertificate),
@@ -42,10 +43,10 @@ pub(crate) fn acceptors(options: &BindOptions) -> Result<Acceptors, BindError> {
     // ring supports the default versions, so this does not fail.
     let config = versions.map_err(|_| BindError::NoCertificate)?.with_no_client_auth();
     let mut config = config.with_cert_resolver(certificate);
-    // A client may prefer a weak cipher; all of ours are strong, and the first are the best.
+    // The server's order counts, because a client may prefer a weak cipher. The first is the best.
     config.ignore_client_order = true;
-    // A client that only sends and closes with an unread session ticket resets the connection,
-    // and its last bytes are lost.
+    // A client that only sends would close with an unread session ticket. That resets the
+    // connection, and its last bytes are lost.
     config.send_tls13_tickets = 0;
     let mut http = config.clone();
     http.alpn_protocols = vec![HTTP2.to_vec(), HTTP1.to_vec()];

@@ -1,4 +1,4 @@
-//! Unix sockets: their files, and the permissions of those.
+//! Unix sockets, their files, and the permissions and owners of these files.
 
 #[cfg(target_os = "linux")]
 use std::fs::Metadata;
@@ -19,7 +19,7 @@ use super::error::{BindError, PATH_BYTES_MAX};
 use super::options::{BindOptions, SocketMode};
 use super::owner::SocketOwner;
 
-/// A bound Unix socket and its file. Not listening yet; calls do not block.
+/// Binds a Unix socket, which is non-blocking and does not listen yet. Returns it with its file.
 pub(crate) fn bind(
     address: &Address,
     path: &Path,
@@ -40,7 +40,7 @@ pub(crate) fn bind(
     Ok((socket, file))
 }
 
-/// The path to which a socket is bound; `@NAME` for one without a file, as ss(8) shows it.
+/// Returns the path to which a socket is bound; `@NAME` for an abstract socket, as ss(8) shows it.
 pub(crate) fn path_of(address: &SocketAddr) -> PathBuf {
     match address.as_pathname() {
         Some(path) => path.to_owned(),
@@ -60,14 +60,14 @@ fn abstract_name(_address: &SocketAddr) -> String {
     "@".to_owned()
 }
 
-/// The file of a bound socket. Dropping it removes the file, unless another program has
-/// replaced it meanwhile.
+/// The file of a bound socket. Dropping it removes the file, unless another program has replaced
+/// it.
 #[derive(Debug)]
 pub(crate) struct SocketFile {
     path: PathBuf,
     id: Option<FileId>,
-    /// Whether it stays, because another process uses it.
-    is_left: AtomicBool,
+    /// Whether the file is kept, because another process uses it.
+    is_kept: AtomicBool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ struct FileId {
 }
 
 impl FileId {
-    /// The identity of the file itself, not of a link's target; `None` if there is no file.
+    /// Returns the identity of the file itself, not of a link's target; `None` if there is no file.
     fn of(path: &Path) -> Option<Self> {
         let metadata = std::fs::symlink_metadata(path).ok()?;
         Some(Self { device: metadata.dev(), inode: metadata.ino() })
@@ -86,43 +86,46 @@ impl FileId {
 
 impl SocketFile {
     pub(crate) fn new(path: &Path) -> Self {
-        Self { path: path.to_owned(), id: FileId::of(path), is_left: AtomicBool::new(false) }
+        Self { path: path.to_owned(), id: FileId::of(path), is_kept: AtomicBool::new(false) }
     }
 
-    /// The file of a socket that another process hands over. It is that one's until it is
-    /// [claimed](Self::claim).
+    /// Creates the file of a socket that the predecessor has handed over. The file is kept until it
+    /// is [claimed](Self::claim).
     #[cfg(target_os = "linux")]
     pub(crate) fn inherited(path: &Path) -> Self {
-        Self { is_left: AtomicBool::new(true), id: FileId::of(path), path: path.to_owned() }
+        Self { is_kept: AtomicBool::new(true), id: FileId::of(path), path: path.to_owned() }
     }
 
-    /// Leaves the file where it is.
+    /// Makes the drop keep the file.
     #[cfg(target_os = "linux")]
     pub(crate) fn leave(&self) {
-        self.is_left.store(true, Ordering::SeqCst);
+        self.is_kept.store(true, Ordering::SeqCst);
     }
 
-    /// Makes the file this process's to remove.
+    /// Makes the drop remove the file.
     #[cfg(target_os = "linux")]
     pub(crate) fn claim(&self) {
-        self.is_left.store(false, Ordering::SeqCst);
+        self.is_kept.store(false, Ordering::SeqCst);
     }
 }
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
         let is_own = self.id.is_some() && self.id == FileId::of(&self.path);
-        if is_own && !self.is_left.load(Ordering::SeqCst) {
-            // It does no harm if another program removed the file first.
+        if is_own && !self.is_kept.load(Ordering::SeqCst) {
+            // An error is harmless: another program may have removed the file first.
             let _ = std::fs::remove_file(&self.path);
         }
     }
 }
 
-/// Removes a socket file that a program left when it ended. Fails if a live program has the
-/// socket open, or the file is not a socket.
+/// Removes a socket file that no program has open. Fails if a program has the socket open, or if
+/// the file is not a socket.
 fn remove_stale(address: &Address, path: &Path) -> Result<(), BindError> {
     let Ok(metadata) = std::fs::symlink_metadata(path) else { return Ok(()) };
+    if metadata.file_type().is_symlink() {
+        return Err(BindError::Link(path.to_owned()));
+    }
     if !metadata.file_type().is_socket() {
         return Err(BindError::NotSocket(path.to_owned()));
     }
@@ -137,15 +140,15 @@ fn is_live(path: &Path) -> bool {
     let is_refused = |error: &io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
     let datagram = UnixDatagram::unbound().and_then(|socket| socket.connect(path));
     let stream = UnixStream::connect(path).map(|_| ());
-    // A live socket of the other kind fails with another error than "refused".
+    // If the socket is live but of the other kind, the error is not "refused".
     ![stream, datagram].iter().any(|result| result.as_ref().is_err_and(is_refused))
 }
 
 /// Binds a socket at `path`.
 ///
-/// With a mode, the file never has more permissions than that. On Linux the file takes the
-/// permissions of the socket from its first moment; on other systems, and if the umask removes
-/// some, they are set once the file exists.
+/// With a mode, the file never has more permissions than that. On Linux the file is created with
+/// the permissions of the socket. On other systems, and if the umask removes some, they are set
+/// after the file exists.
 fn bind_at(path: &Path, kind: Type, mode: Option<SocketMode>) -> io::Result<Socket> {
     let address = SockAddr::unix(path)?;
     let mut socket = Socket::new(Domain::UNIX, kind, None)?;
@@ -153,7 +156,7 @@ fn bind_at(path: &Path, kind: Type, mode: Option<SocketMode>) -> io::Result<Sock
     let permissions = mode.map(|mode| Permissions::from_mode(mode.bits()));
     if let Some(permissions) = &permissions {
         let file = File::from(OwnedFd::from(socket));
-        // If sockets have no permissions of their own here, the file's are set below.
+        // On systems where sockets have no permissions, those of the file are set below.
         let _ = file.set_permissions(permissions.clone());
         socket = OwnedFd::from(file).into();
     }
@@ -164,8 +167,8 @@ fn bind_at(path: &Path, kind: Type, mode: Option<SocketMode>) -> io::Result<Sock
     Ok(socket)
 }
 
-/// Sets the permissions of the socket at `path`, and never of another file: a program that may
-/// write to the folder can replace the socket with a link to any file of this user at any time.
+/// Sets the permissions of the socket at `path`, and never of another file. A program that may
+/// write to the folder can replace the socket by a link to any file of this user at any time.
 #[cfg(target_os = "linux")]
 fn set_permissions(path: &Path, permissions: Permissions) -> io::Result<()> {
     let (file, metadata) = open_socket(path)?;
@@ -182,7 +185,8 @@ fn set_owner(path: &Path, owner: SocketOwner) -> io::Result<()> {
     chown(descriptor_path(&file), owner.user, owner.group)
 }
 
-/// The socket file itself, not the target of a link. It can be changed and not read.
+/// Opens the socket file itself, not the target of a link. The descriptor gives access only to the
+/// file's metadata.
 #[cfg(target_os = "linux")]
 fn open_socket(path: &Path) -> io::Result<(File, Metadata)> {
     use rustix::fs::{Mode, OFlags, open};
@@ -196,14 +200,15 @@ fn open_socket(path: &Path) -> io::Result<(File, Metadata)> {
     Ok((file, metadata))
 }
 
-/// The path by which calls that refuse `O_PATH` descriptors, such as fchmod(2), reach the same inode.
+/// Returns a path to the inode of an `O_PATH` descriptor, for calls that refuse such descriptors
+/// themselves, such as fchmod(2).
 #[cfg(target_os = "linux")]
 fn descriptor_path(file: &File) -> String {
     use std::os::fd::AsRawFd;
     format!("/proc/self/fd/{}", file.as_raw_fd())
 }
 
-/// Sets the owner of the socket at `path`. A link is not followed.
+/// Sets the owner of the socket at `path`. Does not follow a link.
 #[cfg(not(target_os = "linux"))]
 fn set_owner(path: &Path, owner: SocketOwner) -> io::Result<()> {
     std::os::unix::fs::lchown(path, owner.user, owner.group)

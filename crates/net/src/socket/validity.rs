@@ -1,22 +1,22 @@
-//! From when to when a certificate is valid (RFC 5280 section 4.1.2.5).
+//! The validity period of a certificate (RFC 5280 section 4.1.2.5).
 
 use std::time::{Duration, SystemTime};
 
 use tokio_rustls::rustls::pki_types::{CertificateDer, UnixTime};
 use webpki::{EndEntityCert, Error, KeyUsage};
 
-/// The first and the last second of a certificate.
+/// The validity period of a certificate: its first and its last second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Validity {
     pub(crate) start: SystemTime,
     pub(crate) end: SystemTime,
 }
 
-/// The validity of a certificate; `None` if it cannot be read.
+/// Reads the validity period of a certificate. Returns `None` if it cannot be read.
 ///
-/// The verifier looks at it before all else, and names the bound that a time violates. So it is asked
-/// about the first and the last time there is, which saves a second reader of certificates.
-pub(crate) fn of(certificate: &CertificateDer<'_>) -> Option<Validity> {
+/// The verifier checks the period first, and its error contains the violated bound. So the
+/// certificate is verified at the earliest and the latest time, which saves a second parser.
+pub(crate) fn read(certificate: &CertificateDer<'_>) -> Option<Validity> {
     let certificate = EndEntityCert::try_from(certificate).ok()?;
     let violation = |seconds| {
         let time = UnixTime::since_unix_epoch(Duration::from_secs(seconds));
@@ -38,7 +38,7 @@ mod tests {
 
     use tokio_rustls::rustls::pki_types::CertificateDer;
 
-    use super::{Validity, of};
+    use super::{Validity, read};
 
     #[test]
     fn the_validity_is_that_of_the_certificate() {
@@ -49,7 +49,7 @@ mod tests {
         parameters.not_after = day(20_090).into();
         let certificate = parameters.self_signed(&key).unwrap();
         let expected = Validity { start: day(20_000), end: day(20_090) };
-        assert_eq!(of(certificate.der()), Some(expected));
-        assert_eq!(of(&CertificateDer::from(b"no certificate".to_vec())), None);
+        assert_eq!(read(certificate.der()), Some(expected));
+        assert_eq!(read(&CertificateDer::from(b"no certificate".to_vec())), None);
     }
 }

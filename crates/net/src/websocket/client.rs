@@ -19,7 +19,7 @@ use super::frame::{Opcode, Sender, put_header};
 use super::handshake::accept_text;
 use super::mask;
 
-/// How a client behaves.
+/// The options of a client.
 #[derive(Clone, Debug)]
 pub struct ClientOptions {
     /// Messages longer than this are cut into frames of this many bytes, at least 1. Default
@@ -37,7 +37,7 @@ impl Default for ClientOptions {
     }
 }
 
-/// Why a client could not connect.
+/// The error of a failed connection attempt.
 #[derive(Debug)]
 pub enum ConnectError {
     /// The server answered with this HTTP status instead of 101.
@@ -65,7 +65,7 @@ impl From<io::Error> for ConnectError {
     }
 }
 
-/// Connects to `ws://ADDRESS/PATH` and yields the two directions.
+/// Connects to `ws://ADDRESS/PATH` and returns the two directions.
 pub async fn connect(
     address: SocketAddr,
     path: &str,
@@ -90,7 +90,7 @@ pub async fn connect(
     Ok((sender, ClientReceiver { half: read_half, decoder, buffer: rest, consumed: 0, message }))
 }
 
-/// Reads up to the empty line; returns the head, and the bytes read beyond it.
+/// Reads up to the empty line. Returns the head, and the bytes read after it.
 async fn read_head(stream: &mut TcpStream) -> io::Result<(String, Vec<u8>)> {
     let mut head = Vec::new();
     loop {
@@ -155,7 +155,7 @@ impl ClientSender {
         self.half.write_all(&encode(Opcode::Close, &payload, usize::MAX)).await
     }
 
-    /// Sends bytes as they are: frames encoded before, or what a broken client would send.
+    /// Sends bytes without encoding: encoded frames, or the bytes of a broken client.
     pub async fn send_raw(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.half.write_all(bytes).await
     }
@@ -166,8 +166,8 @@ impl ClientSender {
     }
 }
 
-/// The frames of a binary message, masked, each of at most `frame_bytes` (at least 1) of
-/// payload: for benchmarks that must not spend their time on masking.
+/// Returns the masked frames of a binary message, each with at most `frame_bytes` (at least 1) of
+/// payload. For benchmarks that must not spend their time on masking.
 pub fn encode_binary(payload: &[u8], frame_bytes: usize) -> Vec<u8> {
     encode(Opcode::Binary, payload, frame_bytes.max(1))
 }
@@ -188,12 +188,12 @@ fn encode(opcode: Opcode, payload: &[u8], frame_bytes: usize) -> Vec<u8> {
     output
 }
 
-/// Bits that differ from call to call: every `RandomState` has keys of its own.
+/// Returns bits that differ from call to call, because every `RandomState` has its own keys.
 fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
-/// What a server sent.
+/// A message from a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
     /// A text message.
@@ -220,8 +220,8 @@ pub struct ClientReceiver {
 }
 
 impl ClientReceiver {
-    /// Waits for the next message; `None` when the server ended the connection. Fails when
-    /// reading does, and when the server breaches the protocol.
+    /// Waits for the next message. Returns `None` if the server has ended the connection. Fails if
+    /// reading fails, or if the server violates the protocol.
     pub async fn next(&mut self) -> io::Result<Option<Message>> {
         loop {
             if self.consumed == self.buffer.len() {

@@ -7,7 +7,7 @@ use super::violation::Violation;
 /// The close frame of a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CloseFrame {
-    /// The code; `None` when the frame was empty.
+    /// The code; `None` if the frame was empty.
     pub code: Option<CloseCode>,
     /// The reason, for a log; at most 123 bytes, often empty.
     pub reason: String,
@@ -29,7 +29,7 @@ impl CloseFrame {
     }
 }
 
-/// The payload of a close frame to send; a reason that is too long is cut at a character.
+/// Returns the payload of a close frame. A reason that is too long is truncated at a character.
 pub(crate) fn payload(code: Option<CloseCode>, reason: &str) -> Vec<u8> {
     let Some(code) = code else { return Vec::new() };
     let reason = &reason[..reason.floor_char_boundary(CONTROL_BYTES_MAX - 2)];

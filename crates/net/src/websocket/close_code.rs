@@ -11,24 +11,25 @@ impl CloseCode {
     pub const NORMAL: Self = Self(1000);
     /// The server is shutting down, or the page is left.
     pub const GOING_AWAY: Self = Self(1001);
-    /// The peer breached the protocol.
+    /// The peer violated the protocol.
     pub const PROTOCOL_ERROR: Self = Self(1002);
-    /// A message's content does not fit its type, as a text that is not UTF-8.
+    /// A message's content does not fit its type, such as a text that is not UTF-8.
     pub const INVALID_PAYLOAD: Self = Self(1007);
-    /// The peer breached a rule that no other code names.
+    /// The peer violated a rule for which there is no other code.
     pub const POLICY: Self = Self(1008);
-    /// A message is larger than the receiver takes.
+    /// A message is larger than the receiver accepts.
     pub const TOO_BIG: Self = Self(1009);
-    /// The server met a condition that keeps it from going on.
+    /// The server met a condition that prevents it from continuing.
     pub const INTERNAL_ERROR: Self = Self(1011);
 
-    /// A code that may be sent: one that the standard or its registry defines (1000 to 1014,
-    /// but for 1004 to 1006), or one for applications (3000 to 4999). `None` for any other.
+    /// Creates a code that may be sent: one that the standard or its registry defines (1000 to
+    /// 1014, except 1004 to 1006), or one for applications (3000 to 4999). Returns `None` for any
+    /// other.
     pub fn new(code: u16) -> Option<Self> {
         matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999).then_some(Self(code))
     }
 
-    /// The number.
+    /// Returns the number.
     pub fn get(self) -> u16 {
         self.0
     }

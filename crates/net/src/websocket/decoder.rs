@@ -1,4 +1,4 @@
-//! The protocol without the socket: bytes in, in any chunking, frames out.
+//! The protocol without the socket: decodes bytes, in any chunking, into frames.
 
 use std::ops::Range;
 
@@ -8,14 +8,14 @@ use super::mask;
 use super::partial_text::PartialText;
 use super::violation::Violation;
 
-/// Consecutive empty fragments inside a message. A sender may have a reason for one (to flush,
-/// to end); a thousand only cost time.
+/// The maximum number of consecutive empty fragments inside a message. A sender may have a reason
+/// for one (to flush, to end); a thousand only cost time.
 const EMPTY_FRAGMENTS_MAX: u32 = 16;
 
 /// A frame, or a part of one, that [`Decoder::decode`] found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frame {
-    /// The next bytes of a binary message: they lie, unmasked, in this range of the input.
+    /// The next bytes of a binary message, which lie, unmasked, in this range of the input.
     Binary {
         /// The range of the input. Empty only if an empty frame ends a message.
         range: Range<usize>,
@@ -28,7 +28,7 @@ pub enum Frame {
     Ping,
     /// A pong; [`Decoder::control`] returns its payload.
     Pong,
-    /// The peer closes; further bytes are ignored.
+    /// The peer has closed. Further bytes are ignored.
     Close(CloseFrame),
 }
 
@@ -71,7 +71,7 @@ enum State {
         filled: usize,
     },
     Payload(Payload),
-    /// A close frame or a violation: no more frames come out.
+    /// After a close frame or a violation. No more frames are returned.
     Ended(Option<Violation>),
 }
 
@@ -82,8 +82,9 @@ struct Payload {
     kind: Kind,
     is_final: bool,
     mask: [u8; 4],
-    /// Bytes of the payload that were decoded, and that are still to come.
+    /// The number of payload bytes that were decoded.
     done: u64,
+    /// The number of payload bytes that are still to come.
     remaining: u64,
 }
 
@@ -100,8 +101,9 @@ enum Message {
 }
 
 impl Decoder {
-    /// A decoder for the frames of one client. A text message of more than `text_bytes_max`
-    /// bytes is a violation; binary messages have no limit, since they are not kept.
+    /// Creates a decoder for the frames of one client. A text message of more than
+    /// `text_bytes_max` bytes is a violation. Binary messages have no limit, because they are not
+    /// kept.
     pub fn new(text_bytes_max: usize) -> Self {
         Self::for_sender(Sender::Client, text_bytes_max)
     }
@@ -119,12 +121,12 @@ impl Decoder {
         }
     }
 
-    /// Decodes from the start of `input` up to the next frame. Returns the number of bytes
-    /// consumed and the frame; `None` only if all of `input` is consumed. Otherwise call again
-    /// with the rest. Each byte is visited once, and payload is unmasked in place.
+    /// Decodes from the start of `input` up to the next frame. Returns the number of bytes consumed
+    /// and the frame, or `None` if all of `input` is consumed without a frame. After a frame, call
+    /// again with the rest. Each byte is visited once, and payload is unmasked in place.
     ///
     /// # Errors
-    /// If the client violates the protocol; then every later call returns the same error.
+    /// If the client violates the protocol. Every later call then returns the same error.
     pub fn decode(&mut self, input: &mut [u8]) -> Result<(usize, Option<Frame>), Violation> {
         if let State::Ended(violation) = self.state {
             return violation.map_or(Ok((input.len(), None)), Err);
@@ -136,9 +138,9 @@ impl Decoder {
         decoded
     }
 
-    /// Bytes still to come of the current binary frame; `None` if a header is due or the frame
-    /// is not binary. That many bytes are all payload, so they may be read directly into their
-    /// final buffer and decoded there.
+    /// Returns the number of bytes still to come of the current binary frame; `None` if a header is
+    /// due or the frame is not binary. All these bytes are payload, so they may be read directly
+    /// into their final buffer and decoded there.
     pub fn binary_bytes_due(&self) -> Option<u64> {
         match self.state {
             State::Payload(Payload { kind: Kind::Data(Message::Binary), remaining, .. }) => {
@@ -148,12 +150,12 @@ impl Decoder {
         }
     }
 
-    /// The text of the last [`Frame::Text`].
+    /// Returns the text of the last [`Frame::Text`].
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The payload of the last [`Frame::Ping`] or [`Frame::Pong`].
+    /// Returns the payload of the last [`Frame::Ping`] or [`Frame::Pong`].
     pub fn control(&self) -> &[u8] {
         &self.control
     }
@@ -244,7 +246,7 @@ impl Decoder {
         Ok(is_binary.then_some(Frame::Binary { range, end_of_message: false }))
     }
 
-    /// Ends a frame, whose last payload bytes lie in `range`.
+    /// Ends a frame. Its last payload bytes lie in `range`.
     fn finish(
         &mut self,
         payload: Payload,
@@ -283,7 +285,7 @@ impl Decoder {
     }
 }
 
-/// The kind of a frame's payload, given the message in progress (section 5.4).
+/// Returns the kind of a frame's payload, given the message in progress (section 5.4).
 fn kind(opcode: Opcode, message: Option<Message>) -> Result<Kind, Violation> {
     match (opcode, message) {
         (Opcode::Continuation, Some(message)) => Ok(Kind::Data(message)),
@@ -295,7 +297,7 @@ fn kind(opcode: Opcode, message: Option<Message>) -> Result<Kind, Violation> {
     }
 }
 
-/// Moves bytes of the input into the header until it has `wanted`. Returns false if the input
+/// Moves bytes of the input into the header until it has `wanted` bytes. Returns false if the input
 /// ends before that.
 fn fill(
     header: &mut [u8; HEADER_BYTES_MAX],

@@ -1,18 +1,18 @@
-//! Why a WebSocket failed.
+//! The errors of a WebSocket.
 
 use std::{fmt, io};
 
 use super::violation::Violation;
 
-/// Why a WebSocket cannot continue.
+/// The error of a WebSocket that cannot continue.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The peer breached the protocol; it has been told with a close frame.
+    /// The peer violated the protocol. A close frame has told it so.
     Violation(Violation),
     /// The connection ended without a close frame: the peer crashed, or the network broke.
     Disconnected,
-    /// A close frame has been sent; nothing may follow it (RFC 6455 section 5.5.1).
+    /// A close frame has been sent, after which nothing may be sent (RFC 6455 section 5.5.1).
     Closed,
     /// The socket failed.
     Io(io::Error),

@@ -2,10 +2,10 @@
 
 use super::violation::Violation;
 
-/// Two bytes, a length of eight, a mask of four.
+/// The maximum length of a header: two bytes, an extended length of eight, and a mask of four.
 pub(crate) const HEADER_BYTES_MAX: usize = 14;
 
-/// The most that a control frame may carry (RFC 6455 section 5.5).
+/// The maximum payload of a control frame (RFC 6455 section 5.5).
 pub(crate) const CONTROL_BYTES_MAX: usize = 125;
 
 const FIN: u8 = 0x80;
@@ -13,7 +13,7 @@ const RESERVED: u8 = 0x70;
 const OPCODE: u8 = 0x0f;
 const MASKED: u8 = 0x80;
 const LENGTH: u8 = 0x7f;
-/// In the length field: the length follows in two, or in eight bytes.
+/// Values of the length field: the length follows in two bytes, or in eight.
 const LENGTH_IN_2: u8 = 126;
 const LENGTH_IN_8: u8 = 127;
 
@@ -56,7 +56,7 @@ impl Opcode {
     }
 }
 
-/// Which side of the connection sends the frames; only a client masks (section 5.1).
+/// The side of the connection that sends the frames. Only a client masks them (section 5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sender {
     Client,
@@ -64,7 +64,7 @@ pub(crate) enum Sender {
     Server,
 }
 
-/// The first two bytes of a frame, checked as far as they determine.
+/// The first two bytes of a frame, which are valid on their own.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start {
     pub(crate) is_final: bool,
@@ -114,17 +114,18 @@ impl Start {
         }
     }
 
-    /// How many bytes the whole header has, these two included.
+    /// Returns the length of the whole header, these two bytes included.
     pub(crate) fn header_bytes(self) -> usize {
         2 + self.length_bytes() + if self.is_masked { 4 } else { 0 }
     }
 
-    /// Where the length ends; it can be checked before the mask is there.
+    /// Returns the offset at which the length ends. It can be checked before the mask arrives.
     pub(crate) fn length_end(self) -> usize {
         2 + self.length_bytes()
     }
 
-    /// The payload's length from the header's first [`length_end`](Start::length_end) bytes.
+    /// Returns the payload's length, from the header's first [`length_end`](Start::length_end)
+    /// bytes.
     pub(crate) fn payload_bytes(self, header: &[u8; HEADER_BYTES_MAX]) -> Result<u64, Violation> {
         let [_, _, a, b, c, d, e, f, g, h, ..] = *header;
         let (length, least) = match self.length {
@@ -141,7 +142,8 @@ impl Start {
         Ok(length)
     }
 
-    /// The mask from a complete header; zeros, which change nothing, if the frame has none.
+    /// Returns the mask of a complete header. If the frame has none, the mask is zero, which
+    /// changes nothing.
     pub(crate) fn mask(self, header: &[u8; HEADER_BYTES_MAX]) -> [u8; 4] {
         let mut mask = [0; 4];
         if self.is_masked {

@@ -4,7 +4,6 @@ use std::{fmt, io};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use hyper::body::Incoming;
 use hyper::header::{
     CONNECTION, HeaderName, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY,
     SEC_WEBSOCKET_VERSION, UPGRADE,
@@ -18,19 +17,21 @@ use super::options::SocketOptions;
 use super::socket::WebSocket;
 use super::stream::Stream;
 use crate::body::Body;
+use crate::incoming_body::IncomingBody;
 
-/// The suffix of the key before hashing (section 1.3).
+/// The text that is appended to the key before hashing (section 1.3).
 const KEY_SUFFIX: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 const VERSION: HeaderValue = HeaderValue::from_static("13");
 const WEBSOCKET: HeaderValue = HeaderValue::from_static("websocket");
 
-/// Checks a handshake and makes its `101` answer, which accepts no extension and no
-/// subprotocol. Check with a [`HostGuard`](crate::HostGuard) first that the page may connect.
+/// Checks a handshake and returns its `101` response, which accepts no extension and no
+/// subprotocol. Before that, check with a [`HostGuard`](crate::HostGuard) that the page may
+/// connect.
 ///
-/// Return the response from the handler, and wait for the [`Upgrade`] in another task: it
-/// resolves when the response is sent.
+/// Return the response from the handler, and wait for the [`Upgrade`] in another task. It resolves
+/// after the response is sent.
 pub fn accept(
-    request: &mut Request<Incoming>,
+    request: &mut Request<IncomingBody>,
 ) -> Result<(Response<Body>, Upgrade), HandshakeError> {
     let key = check(request)?;
     let mut response = Response::new(Body::empty());
@@ -42,25 +43,25 @@ pub fn accept(
     Ok((response, Upgrade(hyper::upgrade::on(request))))
 }
 
-/// A connection that becomes a WebSocket as soon as the `101` response is sent.
+/// A connection that becomes a WebSocket after the `101` response is sent.
 #[derive(Debug)]
 pub struct Upgrade(OnUpgrade);
 
 impl Upgrade {
-    /// Waits for the response to be sent and yields the bare stream. Fails when the connection
-    /// broke before that, or the response was not the one that [`accept`] made. Never resolves
-    /// while the handler that would return the response waits for it.
+    /// Waits until the response is sent and returns the byte stream. Fails if the connection broke
+    /// before that, or if the response was not the one that [`accept`] returned. Must not be
+    /// awaited in the handler, which has to return the response first.
     pub async fn stream(self) -> io::Result<Stream> {
         self.0.await.map(Stream::new).map_err(io::Error::other)
     }
 
-    /// Waits as [`stream`](Upgrade::stream) does and yields the WebSocket.
+    /// Like [`stream`](Upgrade::stream), but returns the WebSocket.
     pub async fn websocket(self, options: SocketOptions) -> Result<WebSocket<Stream>, Error> {
         Ok(WebSocket::new(self.stream().await?, options))
     }
 }
 
-/// Why a request is not a valid WebSocket handshake.
+/// The reason for which a request is not a valid WebSocket handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandshakeError {
     /// The method is not `GET`.
@@ -71,12 +72,12 @@ pub enum HandshakeError {
     NotUpgrade,
     /// `Sec-WebSocket-Version` is not 13.
     UnsupportedVersion,
-    /// `Sec-WebSocket-Key` is not 16 bytes in base64, or not there exactly once.
+    /// `Sec-WebSocket-Key` is not 16 bytes in base64, or does not occur exactly once.
     InvalidKey,
 }
 
 impl HandshakeError {
-    /// The status that answers it.
+    /// Returns the status of the response.
     pub fn status(self) -> StatusCode {
         match self {
             HandshakeError::NotGet => StatusCode::METHOD_NOT_ALLOWED,
@@ -87,8 +88,9 @@ impl HandshakeError {
         }
     }
 
-    /// Sets the status of a response, and the header fields that go with it: `Upgrade` and
-    /// `Sec-WebSocket-Version` tell the client what would have been accepted (section 4.4).
+    /// Sets the status of a response and the header fields that belong to it. `Upgrade` and
+    /// `Sec-WebSocket-Version` tell the client which protocol and version the server accepts
+    /// (section 4.4).
     pub fn set_on<B>(self, response: &mut Response<B>) {
         *response.status_mut() = self.status();
         let headers = response.headers_mut();
@@ -110,9 +112,11 @@ impl fmt::Display for HandshakeError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             HandshakeError::NotGet => "a WebSocket handshake must be a GET request",
-            HandshakeError::NotHttp11 => "a WebSocket handshake must be of version HTTP/1.1",
-            HandshakeError::NotUpgrade => "this address speaks WebSocket only",
-            HandshakeError::UnsupportedVersion => "only version 13 of WebSocket is spoken here",
+            HandshakeError::NotHttp11 => "a WebSocket handshake must use HTTP/1.1",
+            HandshakeError::NotUpgrade => "this address accepts only WebSocket connections",
+            HandshakeError::UnsupportedVersion => {
+                "the server supports only version 13 of WebSocket"
+            }
             HandshakeError::InvalidKey => "Sec-WebSocket-Key must be 16 bytes in base64, once",
         })
     }
@@ -120,7 +124,7 @@ impl fmt::Display for HandshakeError {
 
 impl std::error::Error for HandshakeError {}
 
-/// Checks all that section 4.2.1 asks for and returns the accept value.
+/// Checks all requirements of section 4.2.1 and returns the accept value.
 fn check<B>(request: &Request<B>) -> Result<HeaderValue, HandshakeError> {
     if request.method() != Method::GET {
         return Err(HandshakeError::NotGet);
@@ -132,15 +136,15 @@ fn check<B>(request: &Request<B>) -> Result<HeaderValue, HandshakeError> {
     if !has_token(headers, CONNECTION, "upgrade") || !has_token(headers, UPGRADE, "websocket") {
         return Err(HandshakeError::NotUpgrade);
     }
-    if sole(headers, SEC_WEBSOCKET_VERSION) != Some(&VERSION) {
+    if single_value(headers, SEC_WEBSOCKET_VERSION) != Some(&VERSION) {
         return Err(HandshakeError::UnsupportedVersion);
     }
-    let key = sole(headers, SEC_WEBSOCKET_KEY).map(HeaderValue::as_bytes);
+    let key = single_value(headers, SEC_WEBSOCKET_KEY).map(HeaderValue::as_bytes);
     let key = key.filter(|key| STANDARD.decode(key).is_ok_and(|nonce| nonce.len() == 16));
     accept_value(key.ok_or(HandshakeError::InvalidKey)?)
 }
 
-/// `Sec-WebSocket-Accept` for a key (section 4.2.2, item 5.4).
+/// Returns `Sec-WebSocket-Accept` for a key (section 4.2.2, item 5.4).
 fn accept_value(key: &[u8]) -> Result<HeaderValue, HandshakeError> {
     HeaderValue::try_from(accept_text(key)).map_err(|_| HandshakeError::InvalidKey)
 }
@@ -150,13 +154,13 @@ pub(crate) fn accept_text(key: &[u8]) -> String {
     STANDARD.encode(hash)
 }
 
-/// The only value of a field; `None` when there is none or several.
-fn sole(headers: &HeaderMap, name: HeaderName) -> Option<&HeaderValue> {
+/// Returns the only value of a field; `None` if there is none or several.
+fn single_value(headers: &HeaderMap, name: HeaderName) -> Option<&HeaderValue> {
     let mut values = headers.get_all(name).iter();
     values.next().filter(|_| values.next().is_none())
 }
 
-/// Whether a comma-separated field, over all its lines, has a token, in any case.
+/// Whether a comma-separated field has a token, in any of its lines. Case is ignored.
 fn has_token(headers: &HeaderMap, name: HeaderName, token: &str) -> bool {
     let lines = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
     lines.flat_map(|line| line.split(',')).any(|item| item.trim().eq_ignore_ascii_case(token))

@@ -1,26 +1,26 @@
-//! The server side of WebSocket (RFC 6455), made for large uploads.
+//! The server side of WebSocket (RFC 6455), designed for large uploads.
 //!
-//! A library that returns messages must first assemble them: a copy of every byte, and memory
-//! for the largest message. This one assembles only short texts. Bytes are read into one buffer,
-//! unmasked in place, and lent to the caller as they arrive, whether or not a frame or message
-//! ends there.
+//! A library that returns messages must first assemble them, which costs a copy of every byte and
+//! memory for the largest message. This module assembles only short texts. Bytes are read into one
+//! buffer, unmasked in place, and lent to the caller as they arrive, before their frame or message
+//! ends.
 //!
-//! - [`accept`] checks a handshake and makes the `101` answer; the [`Upgrade`] it returns
-//!   becomes a [`WebSocket`] once that answer is sent.
+//! - [`accept`] checks a handshake and returns the `101` response. The [`Upgrade`] that it also
+//!   returns becomes a [`WebSocket`] after that response is sent.
 //! - [`Reader`] yields [`Event`]s and answers pings and closes; [`Writer`] sends. They may live
 //!   in different tasks. [`Reader::next_into`] reads payload directly into a buffer of the caller.
-//! - [`Decoder`] is the protocol without the socket: bytes in, [`Frame`]s out, for tests and
-//!   fuzzing.
+//! - [`Decoder`] is the protocol without the socket. It decodes bytes into [`Frame`]s, also for
+//!   tests and fuzzing.
 //!
-//! No extension is negotiated. Compressing a log costs more time than sending it to the same
-//! machine, and decompression would need limits against bombs.
+//! No extension is negotiated. Compressing a log takes longer than sending it to the same machine,
+//! and decompression would need limits against decompression bombs.
 //!
 //! ```no_run
-//! # use hyper::{Request, Response, body::Incoming};
-//! # use weir_net::Body;
+//! # use hyper::{Request, Response};
+//! # use weir_net::{Body, IncomingBody};
 //! use weir_net::websocket::{Event, SocketOptions, accept};
 //!
-//! async fn echo(mut request: Request<Incoming>) -> Response<Body> {
+//! async fn echo(mut request: Request<IncomingBody>) -> Response<Body> {
 //!     let (response, upgrade) = match accept(&mut request) {
 //!         Ok(accepted) => accepted,
 //!         Err(error) => {

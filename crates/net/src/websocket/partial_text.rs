@@ -1,11 +1,11 @@
-//! The text of a message whose last byte has not come yet.
+//! The text of a message that has not arrived completely.
 
 use std::str::from_utf8;
 
 use super::violation::Violation;
 
-/// A text that arrives in pieces, which may end within a character. Each piece is checked when it comes,
-/// so that a text fails at its first byte that cannot be UTF-8 (RFC 6455 section 8.1).
+/// A text that arrives in pieces, which may end within a character. Each piece is checked when it
+/// arrives, so a text fails at its first byte that cannot be UTF-8 (RFC 6455 section 8.1).
 #[derive(Debug, Default)]
 pub(super) struct PartialText {
     text: String,
@@ -14,7 +14,7 @@ pub(super) struct PartialText {
 }
 
 impl PartialText {
-    /// The bytes so far.
+    /// Returns the number of bytes so far.
     pub(super) fn bytes(&self) -> usize {
         self.text.len() + self.character.len()
     }
@@ -35,7 +35,7 @@ impl PartialText {
         Ok(())
     }
 
-    /// Ends the text: exchanges it with `text`, whose memory the next one uses.
+    /// Ends the text and swaps it into `text`. The next text reuses the memory of the old `text`.
     pub(super) fn finish_into(&mut self, text: &mut String) -> Result<(), Violation> {
         if !self.character.is_empty() {
             return Err(Violation::NotUtf8);
@@ -46,7 +46,8 @@ impl PartialText {
     }
 }
 
-/// The whole characters at the start of `bytes`. At most one that is not whole may follow.
+/// Returns the complete characters at the start of `bytes`. Fails unless the rest is empty or the
+/// beginning of one character.
 fn valid_start(bytes: &[u8]) -> Result<&str, Violation> {
     from_utf8(bytes).or_else(|error| match error.error_len() {
         None => from_utf8(&bytes[..error.valid_up_to()]).map_err(|_| Violation::NotUtf8),
@@ -58,7 +59,8 @@ fn valid_start(bytes: &[u8]) -> Result<&str, Violation> {
 mod tests {
     use super::PartialText;
 
-    /// The number of bytes, pushed one at a time, after which the text fails; `None` if it is valid.
+    /// The number of bytes, pushed one at a time, after which the text fails; `None` if it is
+    /// valid.
     fn fails_after(bytes: &[u8]) -> Option<usize> {
         let mut partial = PartialText::default();
         for (index, byte) in bytes.iter().enumerate() {

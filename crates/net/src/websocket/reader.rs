@@ -1,4 +1,4 @@
-//! The half that receives.
+//! The receiving half of a WebSocket.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -59,10 +59,10 @@ pub struct Reader<S> {
     /// The bytes of the last read; the capacity is fixed. Bytes before `consumed` are decoded.
     buffer: Vec<u8>,
     consumed: usize,
-    /// The last binary frame was read into space of the caller. The next one probably will be
-    /// too, so only its header should be read into the buffer.
+    /// Whether the last binary frame was read into space of the caller. The next one probably will
+    /// be too, so only its header should be read into the buffer.
     bypasses_buffer: bool,
-    /// Whether a pong may still be due.
+    /// Whether a pong may still have to be sent.
     owes_pong: bool,
     phase: Phase,
     close_frame: Option<CloseFrame>,
@@ -72,7 +72,7 @@ pub struct Reader<S> {
 #[derive(Clone, Copy, Debug)]
 enum Phase {
     Open,
-    /// The peer must be told of the end, until the deadline.
+    /// The peer must be told of the end, before the deadline.
     Leaving(End, Instant),
     Ended(End),
 }
@@ -113,11 +113,10 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
     ///
     /// # Errors
     ///
-    /// [`Error::Violation`] when the peer breaches RFC 6455 or a limit; before it is returned,
-    /// the peer is told with a close frame and given
-    /// [`linger_timeout`](SocketOptions::linger_timeout) to read it. [`Error::Disconnected`]
-    /// when the connection ends without a close frame, [`Error::Io`] when reading fails
-    /// otherwise. Further calls return the same end, a failed read as disconnected.
+    /// [`Error::Violation`] if the peer violates RFC 6455 or a limit. Before that, the peer is sent
+    /// a close frame and has [`linger_timeout`](SocketOptions::linger_timeout) to read it.
+    /// [`Error::Disconnected`] if the connection ends without a close frame. [`Error::Io`] if
+    /// reading fails otherwise. Further calls return the same error, or `Disconnected` after `Io`.
     pub async fn next(&mut self) -> Result<Option<Event<'_>>, Error> {
         while self.advance().await? {
             if !self.has_buffered() {
@@ -137,18 +136,18 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
         Ok(None)
     }
 
-    /// As [`next`](Reader::next), but stores the bytes of binary messages at the start of
-    /// `space`. All but the first few of a long frame are read from the socket directly and
-    /// unmasked there. One call stores at most
-    /// [`read_buffer_bytes`](SocketOptions::read_buffer_bytes). The rest of `space` is
-    /// unspecified afterwards.
+    /// Like [`next`](Reader::next), but stores the bytes of binary messages at the start of
+    /// `space`. Except for the first few, the bytes of a long frame are read from the socket
+    /// directly into `space` and unmasked there. One call stores at most
+    /// [`read_buffer_bytes`](SocketOptions::read_buffer_bytes). The rest of `space` is unspecified
+    /// afterwards.
     ///
     /// Calls of `next` and `next_into` may alternate. The future may be dropped at any time
     /// without losing anything.
     ///
     /// # Errors
     ///
-    /// As [`next`](Reader::next).
+    /// The same as those of [`next`](Reader::next).
     pub async fn next_into(&mut self, space: &mut [u8]) -> Result<Option<BufferEvent<'_>>, Error> {
         while self.advance().await? {
             if space.is_empty() {
@@ -224,22 +223,22 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
         }
     }
 
-    /// Whether bytes that were read are not yet decoded, so that the next event probably comes
-    /// at once. If not, the socket may still have more; to detect a pause of the peer, call
-    /// [`next`](Reader::next) with a short timeout.
+    /// Whether there are bytes that were read and not yet decoded. If so, the next event probably
+    /// follows at once. Otherwise the socket may still have bytes; to detect a pause of the peer,
+    /// call [`next`](Reader::next) with a short timeout.
     pub fn has_buffered(&self) -> bool {
         self.consumed < self.buffer.len()
     }
 
-    /// The peer's close frame, once [`next`](Reader::next) has returned `None`.
+    /// Returns the peer's close frame, after [`next`](Reader::next) has returned `None`.
     pub fn close_frame(&self) -> Option<&CloseFrame> {
         self.close_frame.as_ref()
     }
 
     /// Discards further messages until the peer closes, for at most
-    /// [`linger_timeout`](SocketOptions::linger_timeout). For use after
-    /// [`Writer::close`](super::Writer::close): closing a socket with unread bytes in it resets
-    /// the connection, and a reset can overtake the close frame.
+    /// [`linger_timeout`](SocketOptions::linger_timeout). Call it after
+    /// [`Writer::close`](super::Writer::close). Closing a socket with unread bytes resets the
+    /// connection, and a reset can overtake the close frame.
     pub async fn drain(&mut self) {
         let linger_timeout = self.options.linger_timeout;
         let end = async { while let Ok(Some(_)) = self.next().await {} };
@@ -250,12 +249,12 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
         self.phase = Phase::Leaving(end, Instant::now() + self.options.linger_timeout);
     }
 
-    /// Tells the peer of an end that is due. Returns whether the connection is open, or the
-    /// error that ended it.
+    /// Sends the close frame if one is due. Returns whether the connection is open, or the error
+    /// that ended it.
     async fn advance(&mut self) -> Result<bool, Error> {
         if let Phase::Leaving(end, deadline) = self.phase {
             // The peer may be gone or stuck; the deadline bounds the wait.
-            let _told_in_time = timeout_at(deadline, self.send_close(end)).await;
+            let _sent_in_time = timeout_at(deadline, self.send_close(end)).await;
             self.phase = Phase::Ended(end);
         }
         match self.phase {
@@ -280,7 +279,7 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
         }
     }
 
-    /// Reads to the end without decoding; [`drain`](Reader::drain) has the reason.
+    /// Reads to the end without decoding, for the reason that [`drain`](Reader::drain) states.
     async fn discard(&mut self) -> io::Result<()> {
         loop {
             self.buffer.clear();
@@ -301,12 +300,12 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
         .await;
     }
 
-    /// Fills the buffer, all of which must be decoded, by one read of at most `bytes_max`.
+    /// Fills the buffer by one read of at most `bytes_max`. All buffered bytes must be decoded.
     async fn fill(&mut self, bytes_max: usize) -> Result<(), Error> {
         self.buffer.clear();
         self.consumed = 0;
-        // `read_buf` writes into the spare capacity of the vector: nothing is filled with zeros
-        // first, and nothing grows, since a read never exceeds that capacity.
+        // `read_buf` writes into the spare capacity of the vector. The capacity is not filled with
+        // zeros first, and does not grow, because a read never exceeds it.
         let room = bytes_max.min(self.buffer.capacity());
         let mut space = (&mut self.buffer).limit(room);
         let read = self.half.read_buf(&mut space);
@@ -356,8 +355,9 @@ impl<S> fmt::Debug for Reader<S> {
     }
 }
 
-/// Below this, system calls would cost more than the bytes.
+/// The minimum size of the read buffer. With less, system calls cost more than the bytes.
 const READ_BUFFER_BYTES_MIN: usize = 4 * 1024;
 
-/// Room for the header of a long frame. Payload that comes with it is copied.
+/// The size of a read that expects the header of a long frame. Payload that arrives with it is
+/// copied.
 const HEADER_ROOM_BYTES: usize = 64;

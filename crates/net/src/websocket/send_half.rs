@@ -1,4 +1,5 @@
-//! The sending half, shared by the reader, which answers, and the writers.
+//! The sending half of a WebSocket. The writers share it with the reader, which answers pings and
+//! close frames.
 
 use std::future::poll_fn;
 use std::io;
@@ -19,8 +20,8 @@ const UNSENT_BYTES_KEPT: usize = 64 * 1024;
 
 #[derive(Debug)]
 pub(crate) struct SendHalf<S> {
-    /// The payload of the newest ping that is unanswered. A pong may answer just that one
-    /// (section 5.5.3), so a peer that sends pings and reads nothing costs 125 bytes.
+    /// The payload of the latest unanswered ping. A pong need answer only that one (section 5.5.3),
+    /// so a peer that sends pings and reads nothing costs 125 bytes.
     pong: Mutex<Option<Vec<u8>>>,
     sink: tokio::sync::Mutex<Sink<S>>,
 }
@@ -28,15 +29,15 @@ pub(crate) struct SendHalf<S> {
 #[derive(Debug)]
 struct Sink<S> {
     half: WriteHalf<S>,
-    /// Encoded frames that are not written yet. They outlive the future that encoded them, so a
-    /// send that is dropped midway leaves no torn frame: the next send continues it.
+    /// Encoded frames that are not written yet. They outlive the future that encoded them. If that
+    /// is dropped midway, the next send continues the frame.
     unsent: BytesMut,
-    /// The payload that follows `unsent`, which others may share. Empty except during
+    /// The payload after `unsent`, which other connections may share. Empty except during
     /// [`SendHalf::send_shared`].
     shared: Bytes,
-    /// The frames that follow `shared`.
+    /// The frames after `shared`.
     after: BytesMut,
-    /// A close frame was encoded; nothing may follow it.
+    /// Whether a close frame was encoded, after which nothing may be sent.
     is_closing: bool,
 }
 
@@ -52,7 +53,7 @@ impl<S: AsyncWrite> SendHalf<S> {
         Self { pong: Mutex::new(None), sink: tokio::sync::Mutex::new(sink) }
     }
 
-    /// Sends one frame, header and payload in one write.
+    /// Sends one frame, with header and payload in one write.
     pub(crate) async fn send(&self, opcode: Opcode, payload: &[u8]) -> Result<(), Error> {
         let mut sink = self.sink.lock().await;
         if sink.is_closing {
@@ -100,17 +101,17 @@ impl<S: AsyncWrite> SendHalf<S> {
         sink.half.shutdown().await
     }
 
-    /// Stores a ping to answer, in place of an unanswered one.
+    /// Stores a ping to answer, in place of an earlier unanswered one.
     pub(crate) fn owe_pong(&self, payload: &[u8]) {
         *self.pong.lock().unwrap_or_else(PoisonError::into_inner) = Some(payload.to_vec());
     }
 
-    /// Answers the stored ping as far as that is possible without waiting. Returns whether
-    /// nothing is left to send.
+    /// Answers the stored ping as far as possible without waiting. Returns whether nothing is left
+    /// to send.
     ///
-    /// The reader must not wait here: a peer that reads only after it has sent everything would
-    /// wait for this side, and this side for it. A writer that holds the lock sends the pong
-    /// when it is done.
+    /// The reader must not wait here. Otherwise, if a peer reads only after it has sent everything,
+    /// both sides would wait for each other. A writer that holds the lock sends the pong when it is
+    /// done.
     pub(crate) fn poll_pong(&self, context: &mut Context<'_>) -> bool {
         let Ok(mut sink) = self.sink.try_lock() else { return false };
         loop {
@@ -123,8 +124,8 @@ impl<S: AsyncWrite> SendHalf<S> {
     }
 
     async fn send_pong(&self) -> Result<(), Error> {
-        // The lock is free between two checks of the pong. A reader that stores a pong and finds
-        // the lock taken can rely on the next check of its holder.
+        // Whoever holds the lock checks for a pong again after releasing it. So a reader that
+        // stores a ping and finds the lock taken can leave the pong to the holder.
         while self.owes_pong() {
             let Ok(mut sink) = self.sink.try_lock() else { break };
             if let Some(payload) = self.take_pong() {
@@ -181,7 +182,7 @@ impl<S: AsyncWrite> Sink<S> {
                 (_, true) => self.shared.advance(written),
             }
         }
-        // Frees the payload for its other owners; an empty slice of it would keep it alive.
+        // Releases the payload. An empty slice of it would keep it alive.
         self.shared = Bytes::new();
         if self.unsent.capacity() > UNSENT_BYTES_KEPT {
             self.unsent = BytesMut::new();

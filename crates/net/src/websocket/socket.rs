@@ -17,7 +17,7 @@ pub struct WebSocket<S> {
 }
 
 impl<S: AsyncRead + AsyncWrite> WebSocket<S> {
-    /// Takes over a stream on which the handshake is done; see [`accept`](super::accept).
+    /// Creates a WebSocket on a stream after its handshake; see [`accept`](super::accept).
     pub fn new(stream: S, options: SocketOptions) -> Self {
         let (read_half, write_half) = tokio::io::split(stream);
         let send_half = Arc::new(SendHalf::new(write_half));
@@ -25,8 +25,8 @@ impl<S: AsyncRead + AsyncWrite> WebSocket<S> {
         Self { reader, writer: Writer::new(send_half) }
     }
 
-    /// The two halves, each of which may move to a task of its own. The connection closes when
-    /// the reader and every writer are dropped.
+    /// Splits the WebSocket into its halves, which may move to different tasks. The connection
+    /// closes when the reader and every writer are dropped.
     pub fn split(self) -> (Reader<S>, Writer<S>) {
         (self.reader, self.writer)
     }

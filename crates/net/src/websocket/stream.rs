@@ -11,13 +11,13 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::transport::Transport;
 
-/// A connection that no longer speaks HTTP.
+/// A connection after its upgrade from HTTP.
 ///
-/// If this crate's server accepted it, it is the socket itself, and reading costs one system call
-/// and no copy; under any other server it is hyper's wrapper.
+/// If this crate's server accepted it, it is the socket itself, so reading takes one system call
+/// and no copy. With any other server it is hyper's wrapper.
 #[derive(Debug)]
 pub struct Stream {
-    /// Bytes that HTTP read beyond the end of the request.
+    /// Bytes that HTTP read after the end of the request.
     read_ahead: Bytes,
     inner: Inner,
 }
@@ -40,7 +40,7 @@ impl Stream {
         }
     }
 
-    /// The connection itself; `None` if another server accepted it.
+    /// Returns the connection itself; `None` if another server accepted it.
     pub fn transport(&self) -> Option<&Transport> {
         match &self.inner {
             Inner::Transport(transport) => Some(transport),

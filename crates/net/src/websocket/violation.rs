@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::close_code::CloseCode;
 
-/// A breach of RFC 6455, or of this crate's limits. It ends the connection.
+/// A violation of RFC 6455, or of this crate's limits. It ends the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Violation {
@@ -41,12 +41,12 @@ pub enum Violation {
 }
 
 impl Violation {
-    /// The code of the close frame that answers it (section 7.4.1).
+    /// Returns the code of the close frame that answers the violation (section 7.4.1).
     pub fn close_code(self) -> CloseCode {
         match self {
             Violation::NotUtf8 => CloseCode::INVALID_PAYLOAD,
             Violation::TextTooLong => CloseCode::TOO_BIG,
-            // Empty fragments are legal one by one; it is our policy to see a pattern.
+            // A single empty fragment is legal. Only this crate's limit forbids many.
             Violation::EmptyFragments => CloseCode::POLICY,
             _ => CloseCode::PROTOCOL_ERROR,
         }
@@ -66,15 +66,15 @@ impl fmt::Display for Violation {
             Violation::ControlTooLong => "a control frame is longer than 125 bytes",
             Violation::ContinuationWithoutStart => "a continuation frame continues no message",
             Violation::InterruptedMessage => "a message starts inside another one",
-            Violation::LengthTopBit => "a frame is longer than the protocol can say",
+            Violation::LengthTopBit => "a frame is longer than the protocol allows",
             Violation::LengthNotMinimal => "a frame's length is not in its shortest form",
-            Violation::CloseTooShort => "a close frame holds half a code",
+            Violation::CloseTooShort => "a close frame contains only half of a code",
             Violation::InvalidCloseCode(code) => {
                 return write!(formatter, "a close frame has the invalid code {code}");
             }
             Violation::NotUtf8 => "a text is not valid UTF-8",
             Violation::TextTooLong => "a text message is longer than the limit",
-            Violation::EmptyFragments => "a message goes on in empty fragments",
+            Violation::EmptyFragments => "a message has too many empty fragments in a row",
         })
     }
 }

@@ -9,12 +9,11 @@ use std::task::Poll;
 
 use bytes::Bytes;
 use hyper::Response;
-use hyper::body::Incoming;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use weir_net::socket::{Address, BindOptions, Listener};
-use weir_net::{Body, Server};
+use weir_net::{Body, IncomingBody, Server};
 
 use crate::common::soon;
 use crate::transports::{connect_tls, tls_options};
@@ -91,7 +90,7 @@ fn body(kind: &str, bytes: usize) -> Body {
 
 /// Answers `/KIND/BYTES`.
 fn serve(listener: Listener) {
-    let handler = |request: hyper::Request<Incoming>, _| async move {
+    let handler = |request: hyper::Request<IncomingBody>, _| async move {
         let path = request.uri().path().trim_start_matches('/').to_owned();
         let (kind, bytes) = path.split_once('/').unwrap();
         Response::new(body(kind, bytes.parse().unwrap()))
@@ -127,7 +126,7 @@ async fn response(stream: &mut (impl AsyncRead + Unpin)) -> (String, Vec<u8>) {
     }
 }
 
-/// Asks for every kind and size on one connection.
+/// Requests every kind and size on one connection.
 async fn ask_for_all(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
     for kind in ["whole", "list", "channel", "polled", "file"] {
         for bytes in SIZES {
@@ -174,7 +173,7 @@ async fn over_a_unix_socket() {
     std::fs::remove_file(path).unwrap();
 }
 
-/// Requests that are sent together get their answers in order, files among bytes.
+/// Pipelined requests are answered in order, even if some bodies are files and some are bytes.
 #[tokio::test]
 async fn pipelined_requests_keep_their_order() {
     let address: Address = "127.0.0.1:0".parse().unwrap();
@@ -201,7 +200,7 @@ async fn pipelined_requests_keep_their_order() {
     }
 }
 
-/// Of a file that became shorter at most the beginning is sent, and then the connection ends.
+/// If a file has become shorter, at most its beginning is sent, and then the connection ends.
 #[tokio::test]
 async fn a_file_that_became_shorter_aborts_the_response() {
     for scheme in ["tcp", "tls"] {
@@ -238,15 +237,15 @@ async fn a_file_that_became_shorter_aborts_the_response() {
     }
 }
 
-/// To a client of HTTP/1.0, as nginx is to its upstreams by default, the end of the connection is the end of
-/// a body without a length.
+/// For an HTTP/1.0 client, such as nginx with its default upstream settings, the end of the
+/// connection ends a body without a length.
 #[tokio::test]
 async fn an_aborted_body_is_not_taken_for_a_whole_one() {
     let server = Server::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
     let host = server.local_addr().unwrap();
     let may_end = Arc::new(Notify::new());
     let is_read = may_end.clone();
-    let handler = move |request: hyper::Request<Incoming>, _| {
+    let handler = move |request: hyper::Request<IncomingBody>, _| {
         let is_whole = request.uri().path() == "/whole";
         let may_end = may_end.clone();
         async move {

@@ -1,25 +1,25 @@
-//! Helpers of several tests.
+//! A test server, and functions to send and receive bytes, for several tests.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use hyper::body::Incoming;
 use hyper::{Request, Response};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use weir_net::socket::Listener;
-use weir_net::{Body, Client, ServeOptions, Server};
+use weir_net::socket::{ConnectionLimit, Listener};
+use weir_net::{Body, Client, IncomingBody, ServeOptions, Server};
 
 use crate::transports::tls_options;
 
 /// The time limit of events that are immediate on an idle machine.
 pub(crate) const SOON: Duration = Duration::from_secs(30);
 
-/// A server in the background of a test.
+/// A server that runs in the background of a test.
 pub(crate) struct Running {
     pub(crate) address: SocketAddr,
+    connections: ConnectionLimit,
     stop: oneshot::Sender<()>,
     served: JoinHandle<()>,
 }
@@ -27,7 +27,7 @@ pub(crate) struct Running {
 impl Running {
     pub(crate) async fn start<H, F>(options: ServeOptions, handler: H) -> Self
     where
-        H: Fn(Request<Incoming>, Client) -> F + Send + Sync + 'static,
+        H: Fn(Request<IncomingBody>, Client) -> F + Send + Sync + 'static,
         F: Future<Output = Response<Body>> + Send + 'static,
     {
         Self::start_at("tcp://127.0.0.1:0", options, handler).await
@@ -36,7 +36,7 @@ impl Running {
     /// Starts a server with TLS.
     pub(crate) async fn start_tls<H, F>(options: ServeOptions, handler: H) -> Self
     where
-        H: Fn(Request<Incoming>, Client) -> F + Send + Sync + 'static,
+        H: Fn(Request<IncomingBody>, Client) -> F + Send + Sync + 'static,
         F: Future<Output = Response<Body>> + Send + 'static,
     {
         Self::start_at("tls://127.0.0.1:0", options, handler).await
@@ -44,23 +44,35 @@ impl Running {
 
     async fn start_at<H, F>(address: &str, options: ServeOptions, handler: H) -> Self
     where
-        H: Fn(Request<Incoming>, Client) -> F + Send + Sync + 'static,
+        H: Fn(Request<IncomingBody>, Client) -> F + Send + Sync + 'static,
         F: Future<Output = Response<Body>> + Send + 'static,
     {
         let listener = Listener::bind(&address.parse().unwrap(), &tls_options()).await.unwrap();
-        let server = Server::new([listener]);
+        let server = Server::new([listener]).with_options(options);
+        let connections = server.connections().clone();
         let address = server.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel();
         let shutdown = async move { stopped.await.unwrap_or_default() };
-        let served = tokio::spawn(server.with_options(options).serve(handler, shutdown));
-        Self { address, stop, served }
+        let served = tokio::spawn(server.serve(handler, shutdown));
+        Self { address, connections, stop, served }
     }
 
     pub(crate) async fn connect(&self) -> TcpStream {
         TcpStream::connect(self.address).await.unwrap()
     }
 
-    /// Asks it to shut down; the handle resolves when it has.
+    /// Waits until this number of connections has ended for a reason.
+    pub(crate) async fn wait_for_ends(&self, reason: &str, number: u64) {
+        let is_counted = || self.connections.ends().contains(&(reason, number));
+        soon(async {
+            while !is_counted() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        })
+        .await;
+    }
+
+    /// Asks the server to shut down. The handle resolves after it has ended.
     pub(crate) fn stop(self) -> JoinHandle<()> {
         self.stop.send(()).unwrap();
         self.served
@@ -73,7 +85,7 @@ pub(crate) async fn exchange(stream: &mut TcpStream, request: &str) -> String {
     read_all(stream).await
 }
 
-/// Everything up to the end of the connection; a reset counts as the end.
+/// Reads everything up to the end of the connection. A reset counts as the end.
 pub(crate) async fn read_all(stream: &mut (impl AsyncRead + Unpin)) -> String {
     let mut received = Vec::new();
     while let Ok(1..) = soon(stream.read_buf(&mut received)).await {}

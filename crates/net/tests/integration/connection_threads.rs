@@ -1,14 +1,13 @@
-//! Connections that threads of their own serve.
+//! Connections that are served by connection threads.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use hyper::body::Incoming;
 use hyper::{Request, Response};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc;
 use weir_net::socket::{BindOptions, Listener};
-use weir_net::{Body, Client, ServeOptions, Server, connection_thread};
+use weir_net::{Body, Client, IncomingBody, ServeOptions, Server, connection_thread};
 
 use crate::common::{Running, exchange, read_all, read_until, soon};
 use crate::transports::begin_tls;
@@ -20,8 +19,8 @@ fn two_threads() -> ServeOptions {
     ServeOptions { connection_threads: 2, ..ServeOptions::default() }
 }
 
-/// Answers with the number of the thread.
-async fn name_thread(_request: Request<Incoming>, _client: Client) -> Response<Body> {
+/// Answers with the index of the thread.
+async fn name_thread(_request: Request<IncomingBody>, _client: Client) -> Response<Body> {
     let thread = connection_thread().map_or("none".to_owned(), |thread| format!("thread {thread}"));
     Response::new(Body::from(thread))
 }
@@ -84,7 +83,7 @@ async fn unix_sockets_are_served_by_them_too() {
     assert!(answer.contains("\r\n\r\nthread "), "{answer}");
 }
 
-/// The listener's runtime must not be needed: this one has a single thread, which is held up.
+/// Requests must not need the listener's runtime. Here it has a single thread, which is blocked.
 #[tokio::test]
 async fn a_busy_runtime_of_the_server_holds_up_no_connection() {
     let running = Running::start(two_threads(), name_thread).await;
@@ -125,7 +124,7 @@ async fn a_stop_waits_for_requests_in_progress_on_them() {
     soon(served).await.unwrap();
 }
 
-/// What a handler has started on a thread is gone when the server has ended: its end can be counted.
+/// Tasks that a handler has started on a connection thread are dropped when the server has ended.
 #[tokio::test]
 async fn what_is_left_on_them_ends_with_the_server() {
     let (held, mut ended) = mpsc::unbounded_channel::<()>();

@@ -33,7 +33,7 @@ impl Outcome {
     }
 }
 
-/// Runs the decoder over the input in chunks of the given sizes, repeatedly.
+/// Runs the decoder over the input in chunks of the given sizes, which are used in turn.
 fn decode(input: &[u8], chunk_sizes: &[usize]) -> Outcome {
     let mut decoder = Decoder::new(TEXT_BYTES_MAX);
     let mut outcome = Outcome::default();
@@ -63,7 +63,7 @@ fn decode_chunk(
     let mut start = 0;
     while start < buffer.len() {
         let (consumed, frame) = decoder.decode(&mut buffer[start..])?;
-        // With this, the number of calls is at most that of the bytes: the cost is linear.
+        // So there are at most as many calls as bytes, and the cost is linear.
         assert!(consumed > 0, "every call consumes something");
         assert!(frame.is_some() || start + consumed == buffer.len(), "no call stops early");
         match frame {
@@ -154,7 +154,7 @@ fn oracle_frames(input: &[u8], outcome: &mut Outcome) -> Result<(), Violation> {
         if kind == 1 {
             text.extend(&payload);
             let error = std::str::from_utf8(&text).err();
-            // A character at the end may still become whole.
+            // A character at the end may still be completed.
             if error.is_some_and(|error| error.error_len().is_some() || (is_whole && is_final)) {
                 return Err(Violation::NotUtf8);
             }
@@ -295,7 +295,7 @@ fn nothing_follows_a_close() {
     assert_eq!(outcome, Outcome { seen: vec![expected], violation: None });
 }
 
-/// A frame as a client might send it, mostly right.
+/// A frame of a client, which is mostly valid.
 fn any_frame() -> impl Strategy<Value = Vec<u8>> {
     let first = prop_oneof![
         20 => prop::sample::select(vec![0x00, 0x02, 0x80, 0x82, 0x82, 0x80, 0x01, 0x81, 0x89, 0x8a]),
@@ -312,7 +312,7 @@ fn any_frame() -> impl Strategy<Value = Vec<u8>> {
     (first, payload).prop_map(|(first, payload)| frame(first, &payload))
 }
 
-/// Frames of well-formed messages, with pings between, and the outcome they must have.
+/// Frames of well-formed messages, with pings between them, and the expected outcome.
 fn good_messages() -> impl Strategy<Value = (Vec<u8>, Outcome)> {
     let pieces = prop::collection::vec(prop::collection::vec(any::<u8>(), 0..400), 1..5);
     prop::collection::vec((pieces, any::<bool>()), 0..6).prop_map(|messages| {

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use hyper::body::Incoming;
 use hyper::{Request, Response};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::Notify;
-use weir_net::{Body, Client, HostGuard, Http2Options, RequestBody, Scheme, ServeOptions};
+use weir_net::{
+    Body, Client, HostGuard, Http2Options, IncomingBody, RequestBody, Scheme, ServeOptions,
+};
 
 use crate::common::{Running, read_all, soon};
 use crate::http2_client::{
@@ -24,12 +25,12 @@ fn numbers(bytes: usize) -> Vec<u8> {
     (0..bytes).map(|index| (index % 251) as u8).collect()
 }
 
-async fn hello(_request: Request<Incoming>, _client: Client) -> Response<Body> {
+async fn hello(_request: Request<IncomingBody>, _client: Client) -> Response<Body> {
     Response::new(Body::from("hello"))
 }
 
 /// Bodies of all kinds, by path.
-async fn bodies(request: Request<Incoming>, _client: Client) -> Response<Body> {
+async fn bodies(request: Request<IncomingBody>, _client: Client) -> Response<Body> {
     let whole = numbers(1_000_000);
     Response::new(match request.uri().path() {
         "/whole" => Body::from(whole),
@@ -57,7 +58,7 @@ async fn bodies(request: Request<Incoming>, _client: Client) -> Response<Body> {
     })
 }
 
-/// Another client is answered.
+/// Asserts that another client is answered.
 async fn assert_served(server: &Running) {
     let mut client = Http2Client::connect(server.address).await;
     client.get(1, "/").await;
@@ -91,7 +92,7 @@ async fn clients_without_alpn_speak_http_1() {
     assert!(read_all(&mut stream).await.starts_with("HTTP/1.1 200 OK\r\n"));
 }
 
-/// The producer of a body waits for the window of its client.
+/// The producer of a body waits until its client opens the window.
 #[tokio::test]
 async fn a_client_that_does_not_read_stops_the_producer() {
     const PART: usize = 1_000;
@@ -122,7 +123,7 @@ async fn a_client_that_does_not_read_stops_the_producer() {
         client.send(PING, 0, 0, &[7; 8]).await;
         while client.receive_of(PING, 0).await.flags & ACK == 0 {}
     }
-    // Sent, in the buffer, in one batch of each of hyper and the body, and in the queue.
+    // The sum of: sent bytes, the send buffer, one batch each of hyper and the body, and the queue.
     let limit = WINDOW_BYTES + 3 * (64 << 10) + 10_000 + PART;
     let held = produced.load(Ordering::Relaxed);
     assert!(held <= limit, "{held} bytes were produced");
@@ -143,6 +144,7 @@ async fn a_stream_that_its_client_does_not_take_is_reset() {
         assert_eq!(reset.payload, CANCEL);
         client.send(WINDOW_UPDATE, 0, 0, &(WINDOW_BYTES as u32).to_be_bytes()).await;
     }
+    server.wait_for_ends("unread_stream", 2).await;
     assert_served(&server).await;
 }
 
@@ -150,7 +152,7 @@ async fn a_stream_that_its_client_does_not_take_is_reset() {
 async fn bodies_of_requests_are_received_within_the_windows() {
     let (arrived, release) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let (arrived_inside, release_inside) = (arrived.clone(), release.clone());
-    let handler = move |request: Request<Incoming>, _| {
+    let handler = move |request: Request<IncomingBody>, _| {
         let (arrived, release) = (arrived_inside.clone(), release_inside.clone());
         async move {
             arrived.notify_one();
@@ -166,7 +168,7 @@ async fn bodies_of_requests_are_received_within_the_windows() {
     let server = Running::start_tls(ServeOptions::default(), handler).await;
     let mut client = Http2Client::connect(server.address).await;
     let settings = client.receive_of(SETTINGS, 0).await.payload;
-    // The server counts on its window for streams from this on.
+    // From here on the server relies on its window for streams.
     client.send(SETTINGS, ACK, 0, &[]).await;
     let setting = |id: u16| {
         let mut pairs = settings.chunks(6).filter(|pair| pair[..2] == id.to_be_bytes());
@@ -176,7 +178,7 @@ async fn bodies_of_requests_are_received_within_the_windows() {
     let block = header_block("PUT", "/", &[]);
     client.send(HEADERS, END_HEADERS, 1, &block).await;
     soon(arrived.notified()).await;
-    // Exactly the window of the stream, of which the connection has sent no update.
+    // Exactly the window of the stream, for which the server has sent no update.
     for _ in 0..16 {
         client.send(DATA, 0, 1, &[b'x'; 16 << 10]).await;
     }
@@ -188,7 +190,7 @@ async fn bodies_of_requests_are_received_within_the_windows() {
 
 #[tokio::test]
 async fn streams_beyond_the_limit_are_refused() {
-    let handler = |request: Request<Incoming>, _| async move {
+    let handler = |request: Request<IncomingBody>, _| async move {
         if request.uri().path() == "/wait" {
             std::future::pending::<()>().await;
         }
@@ -206,12 +208,12 @@ async fn streams_beyond_the_limit_are_refused() {
     assert_served(&server).await;
 }
 
-/// Requests that are cancelled as soon as they are made (CVE-2023-44487).
+/// Requests that are cancelled at once (CVE-2023-44487).
 #[tokio::test]
 async fn a_client_that_cancels_its_requests_is_cut_off() {
     let begun = Arc::new(AtomicUsize::new(0));
     let counted = begun.clone();
-    let handler = move |request: Request<Incoming>, _| {
+    let handler = move |request: Request<IncomingBody>, _| {
         counted.fetch_add(1, Ordering::Relaxed);
         async move {
             if request.uri().path() == "/wait" {
@@ -290,7 +292,7 @@ async fn large_heads_are_refused() {
     }
 }
 
-/// Frames that cost an answer or nothing at all (CVE-2019-9512, CVE-2019-9515).
+/// Frames that request nothing, with or without an answer (CVE-2019-9512, CVE-2019-9515).
 #[tokio::test]
 async fn floods_of_small_frames_end_the_connection() {
     let server = Running::start_tls(ServeOptions::default(), hello).await;
@@ -318,7 +320,7 @@ async fn floods_of_small_frames_end_the_connection() {
     }
 }
 
-/// A client may send many of such frames if it has reasons: requests, and answers that it takes.
+/// A client may send many of such frames if it also sends requests and reads responses.
 #[tokio::test]
 async fn a_busy_client_may_send_many_small_frames() {
     let http2 = Http2Options { frames_max: 20, ..Http2Options::default() };
@@ -363,7 +365,7 @@ async fn idle_connections_make_room() {
     let mut idle = Http2Client::connect(server.address).await;
     idle.get(1, "/").await;
     assert_eq!(idle.read_body(1).await, b"hello");
-    // It does not answer the question whether it may close.
+    // The client does not answer the ping of a graceful shutdown.
     assert_served(&server).await;
     assert!(idle.read_to_end().await.iter().any(|frame| frame.kind == GOAWAY));
 }
@@ -404,7 +406,7 @@ async fn shutdown_finishes_what_is_in_flight() {
 
 #[tokio::test]
 async fn the_authority_is_checked_as_the_host_is() {
-    let handler = |request: Request<Incoming>, _| {
+    let handler = |request: Request<IncomingBody>, _| {
         assert_eq!(Scheme::of(&request), Scheme::Https);
         let checked = HostGuard::loopback().check(&request);
         async move {

@@ -47,9 +47,9 @@ impl Frame {
         u32::from_be_bytes(self.payload[4..8].try_into().unwrap())
     }
 
-    /// The status of a response, which is its first field (RFC 7541 section 6, appendices A and B).
+    /// Returns the status of a response, its first field (RFC 7541 section 6, appendices A and B).
     pub(crate) fn status(&self) -> u16 {
-        // The table of the compression has a size of 0, which the first block may say.
+        // The dynamic table has a size of 0, and the first block may begin with an update to it.
         let block = self.payload.strip_prefix(&[0x20]).unwrap_or(&self.payload);
         match *block {
             [0x88, ..] => 200,
@@ -122,7 +122,7 @@ impl Http2Client {
         self.send(HEADERS, END_HEADERS | END_STREAM, stream, &block).await;
     }
 
-    /// The next frame; `None` if the server has closed the connection.
+    /// Reads the next frame. Returns `None` if the server has closed the connection.
     pub(crate) async fn receive(&mut self) -> Option<Frame> {
         let mut head = [0; 9];
         soon(self.stream.read_exact(&mut head)).await.ok()?;
@@ -132,7 +132,7 @@ impl Http2Client {
         Some(Frame { kind, flags, stream: u32::from_be_bytes(stream), payload })
     }
 
-    /// The next frame of this kind and stream. Others are passed over.
+    /// Reads the next frame of this kind and stream. Skips others.
     pub(crate) async fn receive_of(&mut self, kind: u8, stream: u32) -> Frame {
         loop {
             let frame = self.receive().await.expect("the connection is open");
@@ -167,13 +167,13 @@ impl Http2Client {
     pub(crate) async fn open_windows(&mut self, stream: u32, bytes: usize) {
         if bytes > 0 {
             for id in [0, stream] {
-                // A stream that has ended takes no update.
+                // A stream that has ended accepts no window update.
                 let _ = self.try_send(WINDOW_UPDATE, 0, id, &(bytes as u32).to_be_bytes()).await;
             }
         }
     }
 
-    /// Everything up to the end of the connection.
+    /// Reads everything up to the end of the connection.
     pub(crate) async fn read_to_end(&mut self) -> Vec<Frame> {
         let mut frames = Vec::new();
         while let Some(frame) = self.receive().await {

@@ -1,22 +1,21 @@
-//! The limits of a server, each with a bystander who does not notice.
+//! The limits of a server. In each test another client is not affected.
 
 use std::time::Duration;
 
-use hyper::body::Incoming;
 use hyper::{Request, Response, StatusCode};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use weir_net::{Body, BodyRate, Client, RequestBody, RequestBodyError, ServeOptions};
+use weir_net::{Body, BodyRate, Client, IncomingBody, RequestBody, RequestBodyError, ServeOptions};
 
 use crate::common::{Running, exchange, read_all, read_until, soon};
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 const GET_AND_CLOSE: &str = "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
 
-async fn hello(_request: Request<Incoming>, _client: Client) -> Response<Body> {
+async fn hello(_request: Request<IncomingBody>, _client: Client) -> Response<Body> {
     Response::new(Body::from("hello"))
 }
 
-/// Another client is answered.
+/// Asserts that another client is answered.
 async fn assert_served(server: &Running) {
     let answer = exchange(&mut server.connect().await, GET_AND_CLOSE).await;
     assert!(answer.ends_with("\r\n\r\nhello"), "{answer}");
@@ -42,11 +41,12 @@ async fn an_address_has_a_share_of_the_connections() {
         assert!(answer.starts_with("HTTP/1.1 429 "), "{answer}");
         assert!(answer.contains("too many connections"), "{answer}");
     }
+    server.wait_for_ends("address_full", 200).await;
     let bystander = tokio::net::TcpSocket::new_v4().unwrap();
     bystander.bind("127.0.0.2:0".parse().unwrap()).unwrap();
     let mut bystander = bystander.connect(server.address).await.unwrap();
     assert!(exchange(&mut bystander, GET_AND_CLOSE).await.ends_with("hello"));
-    // Those that were open stay open, and one that closes makes room.
+    // Open connections stay open, and one that closes makes room.
     for stream in &mut open {
         stream.write_all(GET.as_bytes()).await.unwrap();
         read_until(stream, "hello").await;
@@ -58,7 +58,7 @@ async fn an_address_has_a_share_of_the_connections() {
     .await;
 }
 
-/// More refused clients than are told why, all at once, do not keep others out.
+/// A burst of more refused clients than the server notifies does not keep other clients out.
 #[tokio::test]
 async fn a_flood_from_one_address_keeps_no_other_out() {
     let options = ServeOptions {
@@ -77,8 +77,8 @@ async fn a_flood_from_one_address_keeps_no_other_out() {
     assert!(exchange(&mut bystander, GET_AND_CLOSE).await.ends_with("hello"));
 }
 
-/// Answers when the body is read, or why it was not.
-async fn read_body(request: Request<Incoming>, _client: Client) -> Response<Body> {
+/// Answers after the body is read, or with the error of reading it.
+async fn read_body(request: Request<IncomingBody>, _client: Client) -> Response<Body> {
     let (_, mut body) = RequestBody::of(request);
     let mut bytes = 0;
     loop {
@@ -107,7 +107,7 @@ async fn a_body_that_trickles_in_is_given_up() {
     let trickle = tokio::spawn(async move {
         let head = "PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n";
         let _ = write_half.write_all(head.as_bytes()).await;
-        // A byte is always on its way.
+        // A byte is always in flight.
         while write_half.write_all(b"x").await.is_ok() {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
@@ -119,8 +119,9 @@ async fn a_body_that_trickles_in_is_given_up() {
         answer.ends_with("the client sent less than 1000000 bytes a second for 0.5 s"),
         "{answer}"
     );
+    server.wait_for_ends("slow_body", 1).await;
     soon(trickle).await.unwrap();
-    // A client that sends at once is not.
+    // A client that sends at once is not cut off.
     let body = "x".repeat(100_000);
     let request = format!(
         "PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\nConnection: close\r\n\r\n{body}"
@@ -129,7 +130,7 @@ async fn a_body_that_trickles_in_is_given_up() {
     assert!(answer.ends_with("\r\n\r\n100000"), "{answer}");
 }
 
-/// A download that its client takes slowly makes no room for others: it is not idle.
+/// A slow download is not closed to make room, because it is not idle.
 #[tokio::test]
 async fn a_long_download_is_not_idle() {
     const BYTES: usize = 64 << 20;
@@ -150,8 +151,53 @@ async fn a_long_download_is_not_idle() {
     while received < BYTES {
         received += soon(slow.read(&mut some)).await.unwrap();
     }
-    // The whole of it was sent, and the connection was not asked to close meanwhile.
+    // The whole body was sent, and the connection was not asked to close meanwhile.
     slow.write_all(GET.as_bytes()).await.unwrap();
     let head = read_until(&mut slow, "\r\n\r\n").await;
     assert!(head.starts_with("HTTP/1.1 200 ") && !head.contains("close"), "{head}");
+}
+
+#[tokio::test]
+async fn ended_connections_are_counted_by_reason() {
+    let options = ServeOptions {
+        connections_max: 1,
+        write_timeout: Duration::from_millis(300),
+        header_timeout: Duration::from_secs(1),
+        ..ServeOptions::default()
+    };
+    let handler = |_, _| async { Response::new(Body::from(vec![b'x'; 64 << 20])) };
+    let server = Running::start(options, handler).await;
+    let mut unread = server.connect().await;
+    unread.write_all(GET.as_bytes()).await.unwrap();
+    read_until(&mut unread, "\r\n\r\n").await;
+    let refused = exchange(&mut server.connect().await, GET).await;
+    assert!(refused.starts_with("HTTP/1.1 503 "), "{refused}");
+    server.wait_for_ends("server_full", 1).await;
+    server.wait_for_ends("unread", 1).await;
+    let idle = server.connect().await;
+    let late = server.connect().await;
+    server.wait_for_ends("made_room", 1).await;
+    server.wait_for_ends("no_request", 1).await;
+    drop((idle, late));
+}
+
+/// At the limit of all connections, a client at its own limit is refused, and no other connection
+/// closes for it.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn no_connection_makes_room_for_a_client_that_is_refused() {
+    let options = ServeOptions {
+        connections_max: 1,
+        connections_per_address_max: 1,
+        limits_loopback: true,
+        ..ServeOptions::default()
+    };
+    let server = Running::start(options, hello).await;
+    let mut idle = server.connect().await;
+    idle.write_all(GET.as_bytes()).await.unwrap();
+    read_until(&mut idle, "hello").await;
+    let refused = exchange(&mut server.connect().await, GET).await;
+    assert!(refused.starts_with("HTTP/1.1 429 "), "{refused}");
+    idle.write_all(GET.as_bytes()).await.unwrap();
+    read_until(&mut idle, "hello").await;
 }

@@ -7,6 +7,7 @@ mod decoder;
 mod http2;
 mod http2_client;
 mod limits;
+mod linger;
 mod passing;
 mod proxy_protocol;
 mod resource;

@@ -1,5 +1,5 @@
-//! Payload that is read directly into the caller's space: the same bytes and events as through
-//! the reader's buffer, and as from the decoder alone, at every split of reads and space.
+//! Payload that is read directly into the caller's space. At every split of reads and space, the
+//! bytes and events equal those through the reader's buffer, and those of the decoder alone.
 
 use std::collections::VecDeque;
 use std::io;
@@ -116,8 +116,8 @@ fn expected(input: &[u8]) -> Seen {
     seen
 }
 
-/// The reader with spaces of these sizes, repeatedly; a size of 0 stands for a call
-/// of `next`.
+/// Runs the reader with spaces of these sizes, used in turn. A size of 0 stands for a call of
+/// `next`.
 async fn read(pieces: Pieces, space_sizes: &[usize]) -> Seen {
     let (mut reader, _writer) = WebSocket::new(pieces, SocketOptions::default()).split();
     let mut seen = Seen::default();

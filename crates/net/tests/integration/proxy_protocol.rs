@@ -14,7 +14,7 @@ use crate::transports::{begin_tls, tls_options};
 /// A server that answers with the address of the client.
 struct Proxied {
     listening_at: String,
-    /// Why connections were closed.
+    /// The reasons for which connections were closed.
     closed: Arc<Mutex<Vec<String>>>,
 }
 
@@ -129,7 +129,7 @@ async fn a_late_header_is_not_waited_for() {
     let mut stream = server.connect().await;
     stream.write_all(b"PROXY TCP4 ").await.unwrap();
     assert_eq!(read_all(&mut stream).await, "");
-    assert_eq!(*server.closed.lock().unwrap(), ["it did not come in time"]);
+    assert_eq!(*server.closed.lock().unwrap(), ["it did not arrive in time"]);
 }
 
 #[tokio::test]
@@ -157,7 +157,7 @@ async fn the_limit_of_a_client_is_that_of_its_own_address() {
     soon(async { drop(open) }).await;
 }
 
-/// Sends a request behind the header of a proxy; the connection stays open.
+/// Sends a request after a PROXY header. The connection stays open.
 async fn ask_as(server: &Proxied, client: &str) -> TcpStream {
     let mut stream = server.connect().await;
     let header = format!("PROXY TCP4 {client} 10.0.0.1 1 2\r\n");
@@ -189,7 +189,7 @@ async fn a_refused_client_takes_no_place() {
     drop(refused);
 }
 
-/// The number of clients that are told why they are refused is limited.
+/// The number of clients that are being told why they are refused is limited.
 #[tokio::test]
 async fn a_flood_from_one_client_keeps_no_other_out() {
     const FLOOD: usize = 500;
@@ -220,7 +220,7 @@ async fn connections_without_a_header_make_room() {
     let mut other = ask_as(&server, OTHER).await;
     read_until(&mut other, "from 203.0.113.2:1").await;
     assert_eq!(read_all(&mut silent[0]).await, "", "the oldest is closed");
-    // The limit holds for clients that are not known yet: only one more fits.
+    // The overall limit also holds for clients that are not known yet, so only one more fits.
     let mut third = ask_as(&server, FIRST).await;
     read_until(&mut third, "from 203.0.113.1:1").await;
     assert_eq!(read_all(&mut silent[1]).await, "");

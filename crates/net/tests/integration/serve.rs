@@ -4,24 +4,23 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::common::{Running, SOON, exchange, read_all, read_until, soon};
-use hyper::body::Incoming;
 use hyper::{Request, Response};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio::time::sleep;
 use weir_net::socket::{BindOptions, Listener};
-use weir_net::{Body, Client, HostGuard, ServeOptions, Server, Shutdown};
+use weir_net::{Body, Client, HostGuard, IncomingBody, ServeOptions, Server, Shutdown};
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 const GET_AND_CLOSE: &str = "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
 const HELLO_END: &str = "\r\n\r\nhello";
 
-async fn hello(_request: Request<Incoming>, _client: Client) -> Response<Body> {
+async fn hello(_request: Request<IncomingBody>, _client: Client) -> Response<Body> {
     Response::new(Body::from("hello"))
 }
 
-/// Short, but not so short that a busy machine exceeds it between two lines of a test.
+/// A short time limit, but not so short that a busy machine exceeds it between two lines of a test.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(1);
 
 fn short_header_timeout() -> ServeOptions {
@@ -256,7 +255,7 @@ async fn transfer_codings_other_than_one_chunked_end_the_connection() {
 async fn shutdown_finishes_what_is_in_flight_and_closes_what_is_idle() {
     let (arrived, release) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let (arrived_inside, release_inside) = (Arc::clone(&arrived), Arc::clone(&release));
-    let handler = move |request: Request<Incoming>, _| {
+    let handler = move |request: Request<IncomingBody>, _| {
         let (arrived, release) = (Arc::clone(&arrived_inside), Arc::clone(&release_inside));
         async move {
             if request.uri().path() == "/slow" {
@@ -309,7 +308,7 @@ async fn after_the_grace_period_connections_are_cut() {
 
 #[tokio::test]
 async fn a_panic_costs_one_connection_only() {
-    let handler = |request: Request<Incoming>, _| async move {
+    let handler = |request: Request<IncomingBody>, _| async move {
         assert_ne!(request.uri().path(), "/panic", "this panic belongs to the test");
         Response::new(Body::from("hello"))
     };
@@ -365,7 +364,7 @@ async fn an_unfinished_body_does_not_look_whole() {
 
 #[tokio::test]
 async fn foreign_hosts_and_origins_are_refused() {
-    let handler = |request: Request<Incoming>, _| {
+    let handler = |request: Request<IncomingBody>, _| {
         let checked = HostGuard::loopback().check(&request);
         async move {
             let mut response = Response::new(Body::empty());
@@ -427,7 +426,7 @@ async fn a_server_that_hands_over_answers_once_more_on_idle_connections() {
         streams.push(stream);
     }
     hand_over.send(Shutdown::HandOver { grace_period: SOON }).unwrap();
-    // It listens no more, and yet the idle connections are open.
+    // The server no longer listens, but the idle connections are open.
     while TcpStream::connect(address).await.is_ok() {
         tokio::task::yield_now().await;
     }
@@ -438,8 +437,8 @@ async fn a_server_that_hands_over_answers_once_more_on_idle_connections() {
     soon(served).await.unwrap();
 }
 
-/// A server that hands over at once, with an hour for what is in progress, and ends at `stop`; and a connection
-/// to it on which this was sent.
+/// Starts a server that hands over at once, with a grace period of an hour, and ends at `stop`.
+/// Returns it with a connection on which `sent` was sent.
 async fn handing_over(
     sent: &str,
     header_timeout: Duration,
@@ -457,7 +456,7 @@ async fn handing_over(
     let served = tokio::spawn(server.with_options(options).serve_until(hello, shutdown, stop));
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(sent.as_bytes()).await.unwrap();
-    // Connections are accepted in their order, so when this is answered the other one is open.
+    // Connections are accepted in order, so the other one is open when this one is answered.
     let mut second = TcpStream::connect(address).await.unwrap();
     exchange(&mut second, GET_AND_CLOSE).await;
     accepts.send(()).unwrap();

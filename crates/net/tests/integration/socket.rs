@@ -100,7 +100,7 @@ async fn pings_of_a_peer_that_does_not_read_keep_the_newest_pong() {
         assert_eq!(first, 0x8a);
         answered.push(u16::from_be_bytes([payload[0], payload[1]]));
     }
-    // Four pongs fill the pipe, one is torn at its end, and one is stored.
+    // Four pongs fill the pipe, one is sent only in part, and one is stored.
     assert!(answered.len() <= 6, "{answered:?}");
     client.write_all(&frame(0x81, b"over")).await.unwrap();
     assert_eq!(reading.await.unwrap(), Ok(true));
@@ -193,7 +193,7 @@ async fn a_violation_is_answered_and_ends_the_connection() {
 
 #[tokio::test(start_paused = true)]
 async fn a_peer_that_does_not_close_is_left_after_the_linger_timeout() {
-    // It neither reads, so the close frame does not fit, nor ends the connection.
+    // The peer does not read, so the close frame does not fit, and does not end the connection.
     let (mut client, (mut reader, writer)) = pipe(16);
     let stuck = tokio::spawn(async move { writer.send_binary(&[0; 100]).await });
     tokio::time::sleep(Duration::from_millis(1)).await;

@@ -1,5 +1,6 @@
-//! The system calls of an answer, counted by strace. `cargo xtask test` installs it with apt-get and
-//! runs this test; to run it alone: `cargo test -p weir-net --test integration strace:: -- --ignored`.
+//! The system calls of a response, counted by strace. `cargo xtask test` installs it with apt-get
+//! and runs this test. To run it alone: `cargo test -p weir-net --test integration strace:: --
+//! --ignored`.
 
 #![cfg(target_os = "linux")]
 
@@ -11,17 +12,16 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use hyper::body::Incoming;
 use hyper::{Request, Response};
-use weir_net::{Body, Server};
+use weir_net::{Body, IncomingBody, Server};
 
-/// The name of the only test. strace runs it again, in a process of its own.
+/// The name of the only test. strace runs it again, in a separate process.
 const TEST: &str = "strace::an_answer_takes_few_system_calls";
 /// Holds the path of the file to send, and makes the process of the test a server.
 const FILE_VARIABLE: &str = "WEIR_TRACED_FILE";
-/// The server prints its port behind this word.
+/// The server prints its port after this word.
 const PORT: &str = "listens on port ";
-/// The calls that send.
+/// The system calls that send.
 const CALLS: &str = "trace=write,writev,sendto,sendmsg,sendfile";
 
 static PART: [u8; 1000] = [b'x'; 1000];
@@ -69,12 +69,12 @@ impl Traced {
         let lines = BufReader::new(strace.stdout.take().unwrap()).lines();
         let mut lines = lines.map(Result::unwrap);
         let port = lines.find_map(|line| line.split_once(PORT)?.1.parse().ok());
-        // The runner of the tests prints its result, for which the pipe has to be read.
+        // The test runner prints its result, so the pipe must be read to its end.
         std::thread::spawn(move || lines.for_each(drop));
         Self { folder, strace, port: port.expect("the server prints its port") }
     }
 
-    /// Requests a body of so many bytes, and returns the port of the client.
+    /// Requests a body of this size, and returns the port of the client.
     fn request(&self, path: &str, bytes: usize) -> u16 {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
@@ -96,7 +96,7 @@ impl Traced {
     }
 }
 
-/// The names of the calls on the connection from this port, in their order.
+/// Returns the names of the calls on the connection from this port, in order.
 fn calls_of(trace: &str, client: u16) -> Vec<&str> {
     // `7 sendfile(9<TCP:[127.0.0.1:80->127.0.0.1:5000]>, 8</file>, ...) = 100000`
     let of_client = format!("->127.0.0.1:{client}]>");
@@ -113,7 +113,7 @@ fn serve(file: Arc<File>) {
     runtime.block_on(async {
         let server = Server::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
         println!("\n{PORT}{}", server.local_addr().unwrap().port());
-        let handler = move |request: Request<Incoming>, _| {
+        let handler = move |request: Request<IncomingBody>, _| {
             let body = body(request.uri().path(), &file);
             async { Response::new(body) }
         };

@@ -22,7 +22,7 @@ use weir_net::socket::{
 };
 use weir_net::{Body, Client, ServeOptions, Server};
 
-use crate::common::{SOON, read_all, soon};
+use crate::common::{Running, SOON, exchange, read_all, soon};
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
 
@@ -56,8 +56,8 @@ async fn connect_trusting(certificate: &str, host: &str) -> io::Result<TlsStream
     connect_with(default_provider(), certificate, host, &[]).await
 }
 
-/// Connects to a server that must have this certificate, with the ciphers of a provider in their order,
-/// and offers these protocols.
+/// Connects to a server that must have this certificate, with the ciphers of a provider in their
+/// order, and offers these protocols.
 pub(crate) async fn connect_with(
     provider: CryptoProvider,
     certificate: &str,
@@ -168,15 +168,15 @@ async fn a_renewed_certificate_is_used() {
     let listener = Listener::bind(&address, &options).await.unwrap();
     let host = listener.local_addr().unwrap().to_string();
     serve(listener);
-    // An open connection does not notice.
+    // An open connection is not affected.
     let mut open = connect_trusting("cert.pem", &host).await.unwrap();
-    // Between the two steps of a renewal the key is not the certificate's.
+    // Between the two steps of a renewal the key does not match the certificate.
     files.replace("cert.pem", "renewed-cert.pem");
     connect_trusting("cert.pem", &host).await.unwrap();
     files.replace("key.pem", "renewed-key.pem");
     connect_trusting("renewed-cert.pem", &host).await.unwrap();
     assert!(connect_trusting("cert.pem", &host).await.is_err(), "it has been replaced");
-    // Files that vanish or are damaged leave the last certificate, and each state is said once.
+    // If files vanish or are damaged, the last certificate stays. Each state is reported once.
     std::fs::remove_file(files.path("key.pem")).unwrap();
     connect_trusting("renewed-cert.pem", &host).await.unwrap();
     files.replace("key.pem", "README.md");
@@ -194,10 +194,50 @@ async fn a_renewed_certificate_is_used() {
         panic!("{heard:?}")
     };
     assert_eq!(*path, files.path("cert.pem"));
-    for reason in [mismatch, missing, damaged] {
-        assert!(reason.contains("key.pem: cannot be used for TLS: "), "{reason}");
+    let certificate = files.path("cert.pem").display().to_string();
+    for (reason, sentence) in [
+        (
+            mismatch,
+            format!(
+                "cannot be used for TLS: it is not the key of the certificate in {certificate}"
+            ),
+        ),
+        (missing, "the file does not exist; check the name".to_owned()),
+        (damaged, "cannot be used for TLS: it holds no private key in PEM".to_owned()),
+    ] {
+        assert!(reason.ends_with(&format!("key.pem: {sentence}")), "{reason}");
     }
     std::fs::remove_dir_all(files.folder).unwrap();
+}
+
+#[tokio::test]
+async fn certificates_that_cannot_be_used_are_named() {
+    let address: Address = "tls://127.0.0.1:0".parse().unwrap();
+    for (certificate, key, reason) in [
+        ("cert.pem", "renewed-key.pem", "it is not the key of the certificate in "),
+        ("nothing.pem", "key.pem", "nothing.pem: the file does not exist; check the name"),
+        (
+            "README.md",
+            "key.pem",
+            "README.md: cannot be used for TLS: it holds no certificate in PEM",
+        ),
+        (
+            "cert.pem",
+            "cert.pem",
+            "cert.pem: cannot be used for TLS: it holds no private key in PEM",
+        ),
+        (
+            "version-1-cert.pem",
+            "key.pem",
+            "version-1-cert.pem: cannot be used for TLS: only X.509 certificates of version 3 are supported",
+        ),
+    ] {
+        let tls = TlsFiles { certificate: data(certificate), key: data(key) };
+        let options = BindOptions { tls: Some(tls), ..BindOptions::default() };
+        let error = Listener::bind(&address, &options).await.unwrap_err().to_string();
+        assert!(error.contains(reason), "{error}");
+        assert!(error.starts_with(data("").to_str().unwrap()), "{error}");
+    }
 }
 
 #[tokio::test]
@@ -228,7 +268,7 @@ async fn requests_over_tls_are_answered() {
     assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains("127.0.0.1:"), "{answer}");
 }
 
-/// Handshakes that never end make room for a newcomer, and do not hold up the end of the server.
+/// Handshakes that never end are closed for a newcomer, and do not delay the end of the server.
 #[tokio::test]
 async fn silent_tls_connections_make_room() {
     let address: Address = "tls://127.0.0.1:0".parse().unwrap();
@@ -256,8 +296,8 @@ async fn silent_tls_connections_make_room() {
     soon(served).await.unwrap();
 }
 
-/// TLS takes answers that its client does not read, so their writes do not wait; they count as unsent
-/// all the same, and the connection makes room.
+/// TLS buffers responses that its client does not read, so their writes do not wait. The kernel
+/// still counts them as unsent, and the connection is closed to make room.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_tls_client_that_does_not_read_is_cut_off() {
@@ -266,7 +306,7 @@ async fn a_tls_client_that_does_not_read_is_cut_off() {
     let host = listener.local_addr().unwrap().to_string();
     let write_timeout = Duration::from_millis(500);
     let options = ServeOptions { write_timeout, connections_max: 1, ..ServeOptions::default() };
-    // TLS holds 64 KiB.
+    // TLS buffers 64 KiB.
     let answered = Arc::new(AtomicUsize::new(0));
     let counted = answered.clone();
     let handler = move |_, _| {
@@ -276,7 +316,7 @@ async fn a_tls_client_that_does_not_read_is_cut_off() {
     let server = Server::new([listener]).with_options(options);
     tokio::spawn(server.serve(handler, std::future::pending()));
     let mut first = connect_tls(&host).await;
-    // More answers than all buffers between server and client hold.
+    // More responses than all buffers between server and client hold.
     let requests = "GET / HTTP/1.1\r\nHost: x\r\n\r\n".repeat(1_000);
     first.write_all(requests.as_bytes()).await.unwrap();
     first.flush().await.unwrap();
@@ -340,6 +380,10 @@ async fn handshakes_that_stall_or_are_not_tls_fail() {
     plain.write_all(GET.as_bytes()).await.unwrap();
     let failed = soon(listener.accept().await.unwrap().open(Duration::from_secs(60))).await;
     assert!(matches!(failed, Err(TlsHandshakeError::Failed(_))), "{failed:?}");
+    assert_eq!(
+        failed.err().unwrap().to_string(),
+        "the TLS handshake failed: the client does not speak TLS"
+    );
 }
 
 #[tokio::test]
@@ -375,4 +419,19 @@ async fn unsuitable_addresses_and_certificates_are_errors() {
             "{text}: {error}"
         );
     }
+}
+
+#[tokio::test]
+async fn plain_http_at_a_tls_address_is_told_to_use_https() {
+    let hello = |_, _| async { Response::new(Body::from("hello")) };
+    let server = Running::start_tls(ServeOptions::default(), hello).await;
+    let mut stream = server.connect().await;
+    let text = exchange(&mut stream, "GET / HTTP/1.1\r\nHost: x\r\n\r\n").await;
+    assert!(text.starts_with("HTTP/1.1 400 ") && text.contains("https://"), "{text}");
+    assert!(!text.contains("Retry-After"), "{text}");
+    server.wait_for_ends("plain_http", 1).await;
+    // Other bytes get the alert of TLS.
+    let text = exchange(&mut server.connect().await, "\0\0\0\0\0\0").await;
+    assert!(!text.contains("HTTP"), "{text}");
+    soon(server.stop()).await.unwrap();
 }

@@ -3,13 +3,12 @@
 use std::time::Duration;
 
 use crate::common::{Running, frame, read_frame, read_until, soon};
-use hyper::body::Incoming;
 use hyper::{Request, Response};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc;
 use weir_net::websocket::client::{ClientOptions, ConnectError, Message, connect, encode_binary};
 use weir_net::websocket::{CloseCode, Error, Event, SocketOptions, Stream, WebSocket, accept};
-use weir_net::{Body, Client, HostGuard, ServeOptions};
+use weir_net::{Body, Client, HostGuard, IncomingBody, ServeOptions};
 
 /// A server that passes every WebSocket it accepts to `run`.
 async fn start<R, F>(run: R) -> Running
@@ -17,7 +16,7 @@ where
     R: Fn(WebSocket<Stream>) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Result<(), Error>> + Send + 'static,
 {
-    let handler = move |mut request: Request<Incoming>, _: Client| {
+    let handler = move |mut request: Request<IncomingBody>, _: Client| {
         let run = run.clone();
         async move {
             let (response, upgrade) = match accept(&mut request) {
@@ -144,7 +143,7 @@ async fn bytes_sent_with_the_handshake_are_not_lost() {
 #[tokio::test]
 async fn the_stream_is_the_socket_and_has_nodelay() {
     let (report, mut reports) = mpsc::unbounded_channel();
-    let handler = move |mut request: Request<Incoming>, _: Client| {
+    let handler = move |mut request: Request<IncomingBody>, _: Client| {
         let report = report.clone();
         async move {
             let (response, upgrade) = accept(&mut request).unwrap();
@@ -173,7 +172,7 @@ async fn a_plain_request_is_answered_with_the_supported_version() {
 
 #[tokio::test]
 async fn a_page_of_another_site_gets_no_socket() {
-    let handler = |mut request: Request<Incoming>, _: Client| async move {
+    let handler = |mut request: Request<IncomingBody>, _: Client| async move {
         let guard = HostGuard::loopback();
         let mut response = Response::new(Body::empty());
         match guard.check(&request) {
@@ -202,7 +201,7 @@ async fn a_page_of_another_site_gets_no_socket() {
 
 #[tokio::test]
 async fn an_open_socket_holds_up_shutdown_for_the_grace_period_only() {
-    let handler = |mut request: Request<Incoming>, _: Client| async move {
+    let handler = |mut request: Request<IncomingBody>, _: Client| async move {
         let (response, upgrade) = accept(&mut request).unwrap();
         tokio::spawn(async move {
             let _stream = upgrade.stream().await;

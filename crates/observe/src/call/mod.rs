@@ -1,7 +1,6 @@
-//! Calls of marked functions: how often each was called and by which other, and how long it took, in the way of
-//! Erlang's `fprof`.
+//! Counts and times of the calls of marked functions, by caller, as in Erlang's `fprof`.
 //!
-//! A function is marked by a [`CallSite`] of its own:
+//! A function is marked with its own [`CallSite`]:
 //!
 //! ```
 //! use weir_observe::call::Recording;
@@ -23,7 +22,7 @@
 //! assert!(called(None, "answer") && called(Some("answer"), "verify"));
 //! ```
 //!
-//! Without a recording a call costs a load and a branch. With one it takes the time twice.
+//! Without a recording, a call costs one load and a branch. During a recording, it reads the clock twice.
 
 mod recording;
 mod site;

@@ -1,4 +1,4 @@
-//! When calls are recorded.
+//! Recordings of calls.
 
 use std::fmt;
 use std::sync::Mutex;
@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::table::{CallCounts, Table};
 use super::thread;
 
-/// The recording that goes on, by its number; 0 if there is none. It publishes nothing else.
+/// The number of the current recording; 0 if there is none. Access is relaxed: it publishes no other data.
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
-/// The number of the last recording. Its lock is held while one begins.
+/// The number of the last recording. The lock serializes the start of recordings.
 static LAST: Mutex<u64> = Mutex::new(0);
 
-/// The recording that goes on.
+/// Returns the number of the current recording.
 #[inline]
 pub(super) fn generation() -> Option<u64> {
     match GENERATION.load(Ordering::Relaxed) {
@@ -22,21 +22,21 @@ pub(super) fn generation() -> Option<u64> {
     }
 }
 
-/// Calls are recorded until this is dropped. There is one at a time.
+/// A recording of the calls of all threads, until this is dropped. There is at most one at a time.
 #[derive(Debug)]
 pub struct Recording {
     generation: u64,
 }
 
-/// Another recording goes on.
+/// The error that another recording is in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AlreadyRecording;
 
 impl Recording {
-    /// Begins to record the calls of all threads.
+    /// Starts recording.
     ///
     /// # Errors
-    /// If another recording goes on.
+    /// If another recording is in progress.
     pub fn start() -> Result<Self, AlreadyRecording> {
         let mut last = LAST.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if generation().is_some() {
@@ -47,12 +47,12 @@ impl Recording {
         Ok(Self { generation: *last })
     }
 
-    /// Ends it. Returns the calls that have ended, those with the longest time by themselves first.
+    /// Stops recording. Returns the calls that have ended, ordered by own time, longest first.
     pub fn finish(self) -> Vec<CallCounts> {
         let generation = self.generation;
         drop(self);
         let mut all = Table::default();
-        thread::each_table(generation, |table| all.add(table));
+        thread::for_each_table(generation, |table| all.add(table));
         all.counts()
     }
 }
@@ -65,7 +65,7 @@ impl Drop for Recording {
 
 impl fmt::Display for AlreadyRecording {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("the calls are being recorded already; wait until that has ended")
+        formatter.write_str("calls are already being recorded; wait until that has ended")
     }
 }
 

@@ -1,4 +1,4 @@
-//! Marks of functions.
+//! Call sites, which mark functions.
 
 use std::future::Future;
 use std::marker::PhantomData;
@@ -11,35 +11,35 @@ use pin_project_lite::pin_project;
 use super::recording::generation;
 use super::thread;
 
-/// The mark of a function. Each is a `static`, and its name is that of the function.
+/// The mark of a function: a `static` with the function's name.
 #[derive(Debug)]
 pub struct CallSite {
     name: &'static str,
 }
 
-/// A call of a marked function, until this is dropped. It stays on its thread: an asynchronous function is
-/// marked with [`CallSite::poll_with`].
+/// A call of a marked function, which ends when this is dropped. It is not `Send`: use [`CallSite::poll_with`] in
+/// asynchronous functions.
 #[derive(Debug)]
 #[must_use = "the call ends when this is dropped"]
 pub struct Call {
-    /// How many calls of the thread this one stands in; none if it is not recorded.
+    /// The number of open calls around this one on the thread; `None` if this call is not recorded.
     depth: Option<usize>,
     not_send: PhantomData<*const ()>,
 }
 
 pin_project! {
-    /// An asynchronous function that is marked. Its time is that of its polls: waiting is not counted.
+    /// A marked future. Its time is the time of its polls, without waits.
     #[derive(Debug)]
     pub struct MarkedFuture<F> {
         site: &'static CallSite,
-        // The recording in which it has been counted; 0 before the first.
+        // The number of the last recording that counted this call; 0 before the first.
         counted_in: u64,
         #[pin]
         future: F,
     }
 }
 
-/// The [`CallSite`] of the place where this stands, with a name.
+/// Declares a static [`CallSite`] with a name, and returns a reference to it.
 #[macro_export]
 macro_rules! mark {
     ($name:literal) => {{
@@ -49,12 +49,12 @@ macro_rules! mark {
 }
 
 impl CallSite {
-    /// A mark with a name.
+    /// Makes a call site with a name.
     pub const fn new(name: &'static str) -> Self {
         Self { name }
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn name(&self) -> &'static str {
         self.name
     }
@@ -65,12 +65,12 @@ impl CallSite {
         self.enter_with(&mut 0)
     }
 
-    /// Marks a future: its first poll of a recording counts as a call, and the time of all polls as its time.
+    /// Marks a future. Its first poll in a recording counts as the call, and the time of all its polls counts.
     pub fn poll_with<F: Future>(&'static self, future: F) -> MarkedFuture<F> {
         MarkedFuture { site: self, counted_in: 0, future }
     }
 
-    /// Begins a call, which counts unless it was counted in this recording.
+    /// Begins a call. It adds to the number of calls only if `counted_in` is not the current recording.
     #[inline]
     fn enter_with(&'static self, counted_in: &mut u64) -> Call {
         let depth = match generation() {

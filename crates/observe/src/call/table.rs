@@ -1,4 +1,4 @@
-//! What is known of the calls of functions.
+//! Tables of call counts and times.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -7,23 +7,23 @@ use std::time::Duration;
 /// The calls of one function by another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallCounts {
-    /// The marked function that called it, directly or through others without a mark; none if there was none.
+    /// The nearest marked caller, direct or through unmarked functions; `None` if there was none.
     pub caller: Option<&'static str>,
-    /// The function.
+    /// The called function.
     pub name: &'static str,
-    /// How often it was called.
+    /// The number of calls.
     pub calls: u64,
-    /// The time of the calls without that of marked functions which they called.
+    /// The time of the calls, without the marked functions that they called.
     pub own: Duration,
-    /// The time of the calls with everything that they called. A call within another one of the same function
-    /// adds nothing to it, so no time is counted twice.
+    /// The time of the calls, with all functions that they called. A recursive call adds nothing, so no time is
+    /// counted twice.
     pub accumulated: Duration,
 }
 
-/// Who called whom.
+/// A caller, if any, and the called function.
 type Edge = (Option<&'static str>, &'static str);
 
-/// The calls by function and caller.
+/// The sums of calls by caller and function.
 #[derive(Debug, Default)]
 pub(super) struct Table(HashMap<Edge, Sums>);
 
@@ -52,7 +52,7 @@ impl Table {
         self.0.clear();
     }
 
-    /// The rows, those with the longest time by themselves first.
+    /// Returns the rows ordered by own time, longest first.
     pub(super) fn counts(&self) -> Vec<CallCounts> {
         let counts = self.0.iter().map(|(&(caller, name), &Sums { calls, own, accumulated })| {
             CallCounts { caller, name, calls, own, accumulated }

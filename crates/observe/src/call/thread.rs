@@ -1,4 +1,4 @@
-//! The calls of one thread.
+//! The calls of each thread.
 
 use std::cell::RefCell;
 use std::mem::take;
@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use super::table::{Sums, Table};
 
-/// Calls within calls that are recorded. What is deeper counts for the deepest of them.
+/// The greatest depth of nested calls. Deeper calls count as part of their innermost recorded caller.
 const DEPTH_MAX: usize = 1_024;
 
-/// The tables of the threads that run, and what threads have left that ended during a recording.
+/// The tables of the live threads, and the sums of threads that ended during a recording.
 static TABLES: Mutex<Tables> = Mutex::new(Tables { running: Vec::new(), ended: None });
 
 struct Tables {
@@ -18,10 +18,10 @@ struct Tables {
     ended: Option<NumberedTable>,
 }
 
-/// A thread's table, which a recording reads when it ends.
+/// The table of a thread. A recording reads it when it ends.
 type SharedTable = Arc<Mutex<NumberedTable>>;
 
-/// The calls of the recording with a number.
+/// The calls of one recording, whose number is `generation`.
 #[derive(Debug, Default)]
 struct NumberedTable {
     generation: u64,
@@ -35,7 +35,7 @@ struct OpenCall {
     generation: u64,
     calls: u64,
     began: Instant,
-    /// The time of the marked functions that it has called.
+    /// The time in marked functions that it called.
     called: Duration,
 }
 
@@ -49,17 +49,16 @@ thread_local! {
     static CALLS: RefCell<ThreadCalls> = RefCell::default();
 }
 
-/// Notes that a call begins. Returns its depth, which is none if it is not recorded.
+/// Records the start of a call. Returns its depth; `None` if the call is not recorded.
 pub(super) fn begin(
     name: &'static str,
     generation: u64,
     calls: u64,
     began: Instant,
 ) -> Option<usize> {
-    // A thread that ends has no calls any more.
-    let begin = CALLS.try_with(|kept| {
-        let open = &mut kept.borrow_mut().open;
-        // Calls of a recording before this one are no callers in it.
+    // The thread-local is gone while the thread ends.
+    let begin = CALLS.try_with(|calls_of_thread| {
+        let open = &mut calls_of_thread.borrow_mut().open;
         let depth = open.len();
         (depth < DEPTH_MAX).then(|| {
             open.push(OpenCall { name, generation, calls, began, called: Duration::ZERO });
@@ -69,24 +68,24 @@ pub(super) fn begin(
     begin.ok().flatten()
 }
 
-/// Notes that the call at a depth has ended, and what it called without ending it.
+/// Records the end of the call at a depth. Deeper calls that are still open are discarded.
 pub(super) fn end(depth: usize, now: Instant) {
-    let _ = CALLS.try_with(|kept| kept.borrow_mut().end(depth, now));
+    let _ = CALLS.try_with(|calls| calls.borrow_mut().end(depth, now));
 }
 
-/// Hands over the tables of a recording.
-pub(super) fn each_table(generation: u64, mut take_in: impl FnMut(&Table)) {
+/// Calls a function with each table of a recording, and frees the sums of ended threads.
+pub(super) fn for_each_table(generation: u64, mut visit: impl FnMut(&Table)) {
     let mut tables = lock(&TABLES);
     for table in &tables.running {
         let table = lock(table);
         if table.generation == generation {
-            take_in(&table.table);
+            visit(&table.table);
         }
     }
     if let Some(ended) = tables.ended.take_if(|it| it.generation <= generation)
         && ended.generation == generation
     {
-        take_in(&ended.table);
+        visit(&ended.table);
     }
 }
 
@@ -96,13 +95,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl ThreadCalls {
     fn end(&mut self, depth: usize, now: Instant) {
-        // It has ended with a call that it was in.
+        // An outer call ended first and discarded this one.
         if self.open.len() <= depth {
             return;
         }
         self.open.truncate(depth + 1);
         let Some(call) = self.open.pop() else { return };
         let time = now.saturating_duration_since(call.began);
+        // A call of an earlier recording is not a caller in this one.
         let caller = self.open.last_mut().filter(|it| it.generation == call.generation);
         let caller = caller.map(|caller| {
             caller.called += time;
@@ -113,20 +113,20 @@ impl ThreadCalls {
         let accumulated = if is_within_itself { Duration::ZERO } else { time };
         let own = time.saturating_sub(call.called);
         let sums = Sums { calls: call.calls, own, accumulated };
-        let mut table = lock(self.table.get_or_insert_with(registered));
+        let mut table = lock(self.table.get_or_insert_with(register_table));
         if table.generation < call.generation {
             table.generation = call.generation;
             table.table.clear();
         }
-        // A recording has ended before the call has.
+        // Otherwise the call belongs to an earlier recording, which has ended.
         if table.generation == call.generation {
             table.table.count((caller, call.name), sums);
         }
     }
 }
 
-/// A table that recordings find.
-fn registered() -> SharedTable {
+/// Creates a table, and registers it for recordings.
+fn register_table() -> SharedTable {
     let table = SharedTable::default();
     lock(&TABLES).running.push(table.clone());
     table

@@ -1,4 +1,4 @@
-//! Those who wait for a request.
+//! Captures: waits for the next request, upload or feed.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -7,52 +7,54 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::journal::{Journal, Notes, Observation};
-use super::places::{Place, Places};
+use super::journal::{Journal, Observation, SharedJournal};
+use super::permits::{JournalPermit, JournalPermits};
 
-/// Captures that wait at a time.
+/// The most captures that wait at a time.
 const WAITING_MAX: usize = 8;
 
-/// The captures that wait in the whole program.
+/// The number of captures that wait in the whole program.
 static ARMED: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether somebody in the program waits for anything: for code that does not know whose request it serves.
+/// Returns whether any capture of the program waits, for code that cannot access the [`Captures`] of its request.
 #[inline]
 pub fn is_any_armed() -> bool {
     ARMED.load(Ordering::Relaxed) > 0
 }
 
-/// Those who wait for things of one kind, such as the requests of a gateway. `C` is the condition that such a
-/// thing may have to meet.
+/// The captures of one kind of subject, such as the requests of a gateway. A subject is a request, upload or feed.
+/// `C` is the type of the condition that a capture may put on its subject.
 #[derive(Debug)]
 pub struct Captures<C> {
-    /// The captures that wait.
+    /// The number of waiting captures: the length of `State::waiters`, readable without the lock.
     armed: AtomicUsize,
-    places: Places,
-    /// Those that were not noted so far, because too many were.
+    permits: JournalPermits,
+    /// The number of subjects that got no journal because there were too many.
     unseen: AtomicU64,
     state: Mutex<State<C>>,
 }
 
 #[derive(Debug)]
 struct State<C> {
+    /// The number of the next capture.
     next: u64,
-    waiting: Vec<Waiting<C>>,
-    journals: Vec<Weak<Notes>>,
+    waiters: Vec<Waiter<C>>,
+    journals: Vec<Weak<SharedJournal>>,
 }
 
+/// The shared half of a waiting capture.
 #[derive(Debug)]
-struct Waiting<C> {
+struct Waiter<C> {
     number: u64,
     condition: Option<C>,
     sender: oneshot::Sender<Observation>,
-    /// Those that have ended, and did not meet the condition.
+    /// The number of subjects that ended without meeting the condition.
     ended: u64,
-    /// Those that were not noted before it began to wait.
+    /// The value of `Captures::unseen` when the wait began.
     unseen_before: u64,
 }
 
-/// Somebody who waits. Dropping it ends the wait.
+/// A wait for the next subject. Dropping it ends the wait.
 #[derive(Debug)]
 pub struct Capture<C> {
     captures: Arc<Captures<C>>,
@@ -61,27 +63,27 @@ pub struct Capture<C> {
     is_unconditional: bool,
 }
 
-/// What a capture has seen.
+/// The outcome of a capture.
 #[derive(Debug)]
 pub enum Sight {
-    /// The one that was waited for.
+    /// The captured subject.
     Found(Box<Observation>),
-    /// None came in time.
+    /// No subject met the condition in time.
     Nothing {
-        /// Those that have ended, and did not meet the condition.
+        /// The number of subjects that ended without meeting the condition.
         ended: u64,
-        /// Those that were not looked at, because too many were at the time.
+        /// The number of subjects that got no journal because there were too many.
         unseen: u64,
     },
 }
 
-/// As many captures wait as may.
+/// The error that the maximum number of captures already waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooManyCaptures;
 
 impl fmt::Display for TooManyCaptures {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{WAITING_MAX} others wait already; try again when one of them has ended")
+        write!(formatter, "{WAITING_MAX} others are waiting already; try again when one has ended")
     }
 }
 
@@ -89,10 +91,10 @@ impl std::error::Error for TooManyCaptures {}
 
 impl<C> Default for Captures<C> {
     fn default() -> Self {
-        let state = State { next: 0, waiting: Vec::new(), journals: Vec::new() };
+        let state = State { next: 0, waiters: Vec::new(), journals: Vec::new() };
         Self {
             armed: AtomicUsize::new(0),
-            places: Places::default(),
+            permits: JournalPermits::default(),
             unseen: AtomicU64::new(0),
             state: Mutex::new(state),
         }
@@ -100,57 +102,58 @@ impl<C> Default for Captures<C> {
 }
 
 impl<C> Captures<C> {
-    /// Begins to wait for the next thing, or the next one that meets a condition when it ends.
+    /// Starts to wait for the next subject, or for the next one that meets a condition when it ends.
     ///
     /// # Errors
-    /// If too many wait already.
+    /// If too many captures wait already.
     pub fn arm(self: &Arc<Self>, condition: Option<C>) -> Result<Capture<C>, TooManyCaptures> {
         let (sender, receiver) = oneshot::channel();
         let is_unconditional = condition.is_none();
         let mut state = self.lock();
-        if state.waiting.len() >= WAITING_MAX {
+        if state.waiters.len() >= WAITING_MAX {
             return Err(TooManyCaptures);
         }
         let number = state.next;
         state.next += 1;
         let unseen_before = self.unseen.load(Ordering::Relaxed);
-        state.waiting.push(Waiting { number, condition, sender, ended: 0, unseen_before });
-        self.count(&state);
+        state.waiters.push(Waiter { number, condition, sender, ended: 0, unseen_before });
+        self.update_armed(&state);
         ARMED.fetch_add(1, Ordering::Relaxed);
         drop(state);
         Ok(Capture { captures: self.clone(), number, receiver, is_unconditional })
     }
 
-    /// Whether somebody waits.
+    /// Returns whether a capture waits.
     #[inline]
     pub fn is_armed(&self) -> bool {
         self.armed.load(Ordering::Relaxed) > 0
     }
 
-    /// A journal for something that begins now, if somebody waits. `name` says what it is, without secrets.
+    /// Returns a journal for a subject that begins now, if a capture waits. `name` returns its name for a person,
+    /// which must not contain secrets.
     #[inline]
     pub fn journal(&self, name: impl FnOnce() -> String) -> Option<Journal> {
         if self.is_armed() { self.open(&name()) } else { None }
     }
 
-    /// Begins the journal of something long that is under way, such as an upload, if somebody waits and it has
-    /// none; lets go of one that nobody waits for any more. It can be called for each of its steps: it takes a lock
-    /// that others may want only if it begins a journal.
+    /// Updates the journal of a long subject in progress, such as an upload. Opens one if a capture waits and there
+    /// is none, and drops one that no capture waits for. It is cheap enough to call at each step: it takes a shared
+    /// lock only to open a journal.
     #[inline]
     pub fn follow(&self, journal: &mut Option<Journal>, name: impl FnOnce() -> String) {
         if !self.is_armed() {
             *journal = None;
-        } else if journal.as_ref().is_none_or(|journal| journal.notes().is_over())
-            && let Some(place) = self.places.take()
+        } else if journal.as_ref().is_none_or(|journal| journal.shared().is_closed())
+            && let Some(permit) = self.permits.take()
         {
-            *journal = Some(self.open_at(place, &name()));
+            *journal = Some(self.open_with(permit, &name()));
         }
     }
 
     #[cold]
     fn open(&self, name: &str) -> Option<Journal> {
-        match self.places.take() {
-            Some(place) => Some(self.open_at(place, name)),
+        match self.permits.take() {
+            Some(permit) => Some(self.open_with(permit, name)),
             None => {
                 self.unseen.fetch_add(1, Ordering::Relaxed);
                 None
@@ -158,31 +161,31 @@ impl<C> Captures<C> {
         }
     }
 
-    fn open_at(&self, place: Place, name: &str) -> Journal {
-        let journal = Journal::new(place, name);
+    fn open_with(&self, permit: JournalPermit, name: &str) -> Journal {
+        let journal = Journal::new(permit, name);
         let mut state = self.lock();
-        state.journals.retain(|notes| notes.strong_count() > 0);
-        state.journals.push(Arc::downgrade(journal.notes()));
+        state.journals.retain(|journal| journal.strong_count() > 0);
+        state.journals.push(Arc::downgrade(journal.shared()));
         journal
     }
 
-    /// What the journal is of has ended. The first who waits and whose condition it meets gets it when the last
-    /// clone of the journal is dropped.
+    /// Ends the subject of a journal, and assigns the journal to the first capture whose condition it `meets`. The
+    /// capture receives it when the last clone of the journal is dropped.
     pub fn end(&self, journal: Journal, meets: &dyn Fn(&C) -> bool) {
         let mut state = self.lock();
-        if journal.notes().is_over() {
+        if journal.shared().is_closed() {
             return;
         }
-        let fits = |waiting: &Waiting<C>| waiting.condition.as_ref().is_none_or(meets);
-        let found = state.waiting.iter().position(fits);
-        let passed = found.unwrap_or(state.waiting.len());
-        for waiting in state.waiting.iter_mut().take(passed) {
-            waiting.ended += 1;
+        let accepts = |waiter: &Waiter<C>| waiter.condition.as_ref().is_none_or(meets);
+        let found = state.waiters.iter().position(accepts);
+        let rejected = found.unwrap_or(state.waiters.len());
+        for waiter in state.waiters.iter_mut().take(rejected) {
+            waiter.ended += 1;
         }
         if let Some(index) = found {
-            let waiting = state.waiting.remove(index);
-            journal.notes().send_to(waiting.number, waiting.sender);
-            self.disarmed(&mut state);
+            let waiter = state.waiters.remove(index);
+            journal.shared().send_to(waiter.number, waiter.sender);
+            self.disarm(&mut state);
         }
     }
 
@@ -190,59 +193,60 @@ impl<C> Captures<C> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn count(&self, state: &State<C>) {
-        self.armed.store(state.waiting.len(), Ordering::Relaxed);
+    fn update_armed(&self, state: &State<C>) {
+        self.armed.store(state.waiters.len(), Ordering::Relaxed);
     }
 
-    /// One waits no longer. If it was the last one, nobody wants the journals.
-    fn disarmed(&self, state: &mut State<C>) {
-        self.count(state);
+    /// Accounts for a waiter that was removed. After the last one, closes the journals.
+    fn disarm(&self, state: &mut State<C>) {
+        self.update_armed(state);
         ARMED.fetch_sub(1, Ordering::Relaxed);
-        if state.waiting.is_empty() {
-            for notes in state.journals.iter().filter_map(Weak::upgrade) {
-                notes.give_up();
+        if state.waiters.is_empty() {
+            for journal in state.journals.iter().filter_map(Weak::upgrade) {
+                journal.close_if_unassigned();
             }
-            // What is on its way to somebody stays.
-            state.journals.retain(|notes| notes.upgrade().is_some_and(|notes| !notes.is_over()));
+            // Journals that are assigned to a capture remain.
+            state.journals.retain(|it| it.upgrade().is_some_and(|journal| !journal.is_closed()));
         }
     }
 
-    /// What a capture can have at the end of its patience: what has ended for it and still notes its last step,
-    /// or without a condition the oldest that has not ended; otherwise how many passed.
-    fn last_sight(&self, number: u64, is_unconditional: bool) -> Sight {
+    /// Returns the outcome of a capture whose time is over. A journal that is assigned to the capture, but still
+    /// has clones, is returned as it is. Otherwise a capture without a condition gets the oldest unfinished
+    /// journal. If there is none, the outcome is the number of subjects that did not match.
+    fn sight_at_timeout(&self, number: u64, is_unconditional: bool) -> Sight {
         let mut state = self.lock();
-        let waiting = state.waiting.iter().position(|waiting| waiting.number == number);
-        let waiting = waiting.map(|index| state.waiting.remove(index));
-        let journals: Vec<Arc<Notes>> = state.journals.iter().filter_map(Weak::upgrade).collect();
-        let own = || journals.iter().find(|notes| notes.is_for(number));
-        let oldest = || journals.iter().find(|notes| is_unconditional && notes.is_free());
-        let sight = match (own().or_else(oldest), &waiting) {
-            (Some(notes), _) => Sight::Found(Box::new(notes.so_far())),
-            (None, Some(Waiting { ended, unseen_before, .. })) => {
+        let waiter = state.waiters.iter().position(|waiter| waiter.number == number);
+        let waiter = waiter.map(|index| state.waiters.remove(index));
+        let journals: Vec<Arc<SharedJournal>> =
+            state.journals.iter().filter_map(Weak::upgrade).collect();
+        let own = || journals.iter().find(|journal| journal.is_for(number));
+        let oldest = || journals.iter().find(|it| is_unconditional && it.is_unassigned());
+        let sight = match (own().or_else(oldest), &waiter) {
+            (Some(journal), _) => Sight::Found(Box::new(journal.snapshot())),
+            (None, Some(Waiter { ended, unseen_before, .. })) => {
                 let unseen = self.unseen.load(Ordering::Relaxed).saturating_sub(*unseen_before);
                 Sight::Nothing { ended: *ended, unseen }
             }
             (None, None) => Sight::Nothing { ended: 0, unseen: 0 },
         };
-        if waiting.is_some() {
-            self.disarmed(&mut state);
+        if waiter.is_some() {
+            self.disarm(&mut state);
         }
         sight
     }
 }
 
 impl<C> Capture<C> {
-    /// Waits for so long. Without a condition, something that has not ended by then is shown as far as it
-    /// came.
+    /// Waits at most `patience`. Without a condition, it then returns an unfinished subject with its steps so far.
     pub async fn wait(mut self, patience: Duration) -> Sight {
-        let came = tokio::time::timeout(patience, &mut self.receiver).await;
-        match came {
+        let received = tokio::time::timeout(patience, &mut self.receiver).await;
+        match received {
             Ok(Ok(observation)) => Sight::Found(Box::new(observation)),
-            // It cannot be dropped unsent, except when the program ends.
+            // The sender is dropped without sending only when the program ends.
             Ok(Err(_)) => Sight::Nothing { ended: 0, unseen: 0 },
             Err(_elapsed) => match self.receiver.try_recv() {
                 Ok(observation) => Sight::Found(Box::new(observation)),
-                Err(_) => self.captures.last_sight(self.number, self.is_unconditional),
+                Err(_) => self.captures.sight_at_timeout(self.number, self.is_unconditional),
             },
         }
     }
@@ -251,10 +255,10 @@ impl<C> Capture<C> {
 impl<C> Drop for Capture<C> {
     fn drop(&mut self) {
         let mut state = self.captures.lock();
-        let before = state.waiting.len();
-        state.waiting.retain(|waiting| waiting.number != self.number);
-        if state.waiting.len() < before {
-            self.captures.disarmed(&mut state);
+        let before = state.waiters.len();
+        state.waiters.retain(|waiter| waiter.number != self.number);
+        if state.waiters.len() < before {
+            self.captures.disarm(&mut state);
         }
     }
 }
@@ -266,18 +270,18 @@ mod tests {
     use std::sync::mpsc;
     use std::time::Duration;
 
-    use super::super::places::JOURNALS_MAX;
+    use super::super::permits::JOURNALS_MAX;
     use super::{Captures, Journal};
 
-    /// Asks in vain for a journal on another thread, while this one has the lock.
-    fn asks_without_the_lock(captures: &Arc<Captures<Infallible>>, kept: Option<Journal>) -> bool {
+    /// Calls `follow` on another thread while this one holds the lock. Returns whether it finished without it.
+    fn follows_without_lock(captures: &Arc<Captures<Infallible>>, kept: Option<Journal>) -> bool {
         let held = captures.lock();
         let (sender, answered) = mpsc::channel();
         let asking = captures.clone();
         let thread = std::thread::spawn(move || {
             let mut journal = kept;
             asking.follow(&mut journal, || "a feed".to_owned());
-            // The receiver has gone if this took too long.
+            // The receiver was dropped if this took too long.
             let _ = sender.send(());
         });
         let is_answered = answered.recv_timeout(Duration::from_secs(5)).is_ok();
@@ -287,30 +291,30 @@ mod tests {
     }
 
     #[test]
-    fn a_feed_without_a_place_takes_no_lock() {
+    fn follow_without_a_permit_takes_no_lock() {
         let captures = Arc::new(Captures::default());
-        let _capture = captures.arm(None).expect("a place");
+        let _capture = captures.arm(None).expect("room");
         let name = || "a feed".to_owned();
         let mut held: Vec<Journal> =
-            (0..JOURNALS_MAX).map(|_| captures.journal(name).expect("a place")).collect();
-        assert!(asks_without_the_lock(&captures, None), "all places are taken");
+            (0..JOURNALS_MAX).map(|_| captures.journal(name).expect("a permit")).collect();
+        assert!(follows_without_lock(&captures, None), "all permits are taken");
         let last = held.pop();
-        assert!(asks_without_the_lock(&captures, last), "it has a journal");
+        assert!(follows_without_lock(&captures, last), "it has a journal");
         let mut journal = None;
         captures.follow(&mut journal, name);
-        assert!(journal.is_some(), "the place of the one that ended is free");
+        assert!(journal.is_some(), "the ended journal has returned its permit");
     }
 
     #[test]
-    fn a_journal_that_nobody_waits_for_holds_no_place() {
+    fn a_closed_journal_holds_no_permit() {
         let captures = Arc::new(Captures::<Infallible>::default());
         let name = || "a request".to_owned();
-        let capture = captures.arm(None).expect("a place");
+        let capture = captures.arm(None).expect("room");
         let _held: Vec<Journal> =
-            (0..JOURNALS_MAX).map(|_| captures.journal(name).expect("a place")).collect();
+            (0..JOURNALS_MAX).map(|_| captures.journal(name).expect("a permit")).collect();
         assert!(captures.journal(name).is_none());
         drop(capture);
-        let _capture = captures.arm(None).expect("a place");
+        let _capture = captures.arm(None).expect("room");
         assert!(captures.journal(name).is_some());
     }
 }

@@ -1,4 +1,4 @@
-//! Something long, such as an upload, that can be looked at while it is under way.
+//! Long subjects, such as uploads, that can be captured while they are in progress.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,7 +7,8 @@ use std::time::Instant;
 use super::captures::Captures;
 use super::journal::Journal;
 
-/// Something long whose parts are noted in several places while somebody looks. It ends when it is dropped.
+/// A long subject, such as an upload or a feed, that several places in the code record steps of. A capture can
+/// start in the middle of it. The subject ends when this is dropped.
 #[derive(Debug)]
 pub struct Followed {
     captures: Arc<Captures<Infallible>>,
@@ -16,18 +17,18 @@ pub struct Followed {
 }
 
 impl Followed {
-    /// Begins something long. `name` says what it is, without secrets.
+    /// Begins a subject. `name` is shown to a person, and must not contain secrets.
     pub fn new(captures: &Arc<Captures<Infallible>>, name: String) -> Self {
         Self { captures: captures.clone(), name, journal: Mutex::default() }
     }
 
-    /// Its journal, if somebody looks.
+    /// Returns its journal, if a capture waits.
     #[inline]
     pub fn journal(&self) -> Option<Journal> {
         if self.captures.is_armed() { self.follow() } else { None }
     }
 
-    /// Its journal, and the time as that at which a part of it begins, if somebody looks.
+    /// Returns its journal and the current time, as the start of a step, if a capture waits.
     #[inline]
     pub fn begin(&self) -> Option<(Journal, Instant)> {
         self.journal().map(|journal| (journal, Instant::now()))

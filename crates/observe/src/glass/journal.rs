@@ -1,4 +1,4 @@
-//! What one request, upload or feed notes.
+//! The journal of one request, upload or feed.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,51 +6,51 @@ use std::time::{Duration, Instant, SystemTime};
 
 use tokio::sync::oneshot;
 
-use super::places::Place;
+use super::permits::JournalPermit;
 use super::step::{Step, StepTotal};
 use super::steps::Steps;
 
-/// Texts, such as the head of a request, that one journal keeps.
+/// The number of texts, such as the head of a request, that a journal keeps.
 const TEXTS_MAX: usize = 16;
 
-/// The bytes of a text that are kept.
+/// The most bytes of a text.
 const TEXT_BYTES_MAX: usize = 32 << 10;
 
-/// The bytes of a detail or a name that are kept.
+/// The most bytes of a detail or a name.
 const DETAIL_BYTES_MAX: usize = 1 << 10;
 
-/// What one request notes of its steps. Clones note into the same journal. Somebody who waits for it gets it
-/// when the last clone is dropped, so that what happens after its end can still be noted.
+/// A journal, in which one request, upload or feed records its steps. Clones share the journal. Its capture gets
+/// it when the last clone is dropped, so that steps after the end can still be recorded.
 #[derive(Debug, Clone)]
-pub struct Journal(Arc<Notes>);
+pub struct Journal(Arc<SharedJournal>);
 
-/// The shared half of a journal.
+/// The state that the clones of a journal share.
 #[derive(Debug)]
-pub(super) struct Notes {
+pub(super) struct SharedJournal {
     begun: Instant,
     begun_at: SystemTime,
-    /// Whether nobody waits for it any more.
-    is_over: AtomicBool,
-    noted: Mutex<Noted>,
+    /// Whether no capture waits for it any more.
+    is_closed: AtomicBool,
+    entries: Mutex<Entries>,
 }
 
 #[derive(Debug)]
-struct Noted {
+struct Entries {
     name: String,
     /// When the last lap ended.
     lap: Instant,
     steps: Steps,
     texts: Vec<(&'static str, String)>,
-    /// The capture that gets it, with its number.
+    /// The number and the channel of the capture that gets the journal.
     recipient: Option<(u64, oneshot::Sender<Observation>)>,
-    /// Its place among the journals. Without one, nobody waits for it any more.
-    place: Option<Place>,
+    /// The permit to exist; `None` after the journal was closed.
+    permit: Option<JournalPermit>,
 }
 
-/// What was noted of one request, upload or feed.
+/// The recorded steps of one request, upload or feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observation {
-    /// What it is, for a person.
+    /// The name of the request, upload or feed, for a person.
     pub name: String,
     /// When it began.
     pub begun_at: SystemTime,
@@ -58,47 +58,47 @@ pub struct Observation {
     pub duration: Duration,
     /// Whether it has ended.
     pub has_ended: bool,
-    /// Its steps, in the order in which they were noted: the first and the last ones.
+    /// The first and the last steps, in the order in which they were recorded.
     pub steps: Vec<Step>,
-    /// How many of `steps` came before those that are left out.
+    /// How many of `steps` come before the omitted ones.
     pub first_steps: usize,
-    /// The number of steps that are left out.
+    /// The number of omitted steps.
     pub steps_left_out: u64,
-    /// All steps by their names.
+    /// The totals of all steps, by name.
     pub totals: Vec<StepTotal>,
-    /// Texts with what they are, such as the head of a request.
+    /// Titled texts, such as the head of a request.
     pub texts: Vec<(&'static str, String)>,
 }
 
 impl Journal {
-    pub(super) fn new(place: Place, name: &str) -> Self {
+    pub(super) fn new(permit: JournalPermit, name: &str) -> Self {
         let begun = Instant::now();
-        let noted = Noted {
-            name: cut(name, DETAIL_BYTES_MAX),
+        let entries = Entries {
+            name: truncate(name, DETAIL_BYTES_MAX),
             lap: begun,
             steps: Steps::default(),
             texts: Vec::new(),
             recipient: None,
-            place: Some(place),
+            permit: Some(permit),
         };
-        let is_over = AtomicBool::new(false);
-        let (begun_at, noted) = (SystemTime::now(), Mutex::new(noted));
-        Self(Arc::new(Notes { begun, begun_at, is_over, noted }))
+        let is_closed = AtomicBool::new(false);
+        let (begun_at, entries) = (SystemTime::now(), Mutex::new(entries));
+        Self(Arc::new(SharedJournal { begun, begun_at, is_closed, entries }))
     }
 
-    pub(super) fn notes(&self) -> &Arc<Notes> {
+    pub(super) fn shared(&self) -> &Arc<SharedJournal> {
         &self.0
     }
 
-    /// Notes a step that lasted since the end of the last lap, and ends now.
+    /// Records a step from the end of the last lap until now.
     pub fn lap(&self, name: &'static str, detail: impl Into<String>) {
         let ended = Instant::now();
-        let mut noted = self.0.lock();
-        let begun = std::mem::replace(&mut noted.lap, ended);
-        noted.push(self.0.step(name, (begun, ended), None, detail.into()));
+        let mut entries = self.0.lock();
+        let begun = std::mem::replace(&mut entries.lap, ended);
+        entries.push(self.0.step(name, (begun, ended), None, detail.into()));
     }
 
-    /// Notes a step from one moment to another.
+    /// Records a step between two instants.
     pub fn step(
         &self,
         name: &'static str,
@@ -109,7 +109,7 @@ impl Journal {
         self.0.lock().push(step);
     }
 
-    /// Notes a step that moved bytes.
+    /// Records a step between two instants that moved bytes.
     pub fn part(
         &self,
         name: &'static str,
@@ -121,35 +121,35 @@ impl Journal {
         self.0.lock().push(step);
     }
 
-    /// Notes a step that moved bytes, which lasted since the end of the last lap, and ends now.
+    /// Records a step that moved bytes, from the end of the last lap until now.
     pub fn lap_part(&self, name: &'static str, bytes: usize) {
         let ended = Instant::now();
-        let mut noted = self.0.lock();
-        let begun = std::mem::replace(&mut noted.lap, ended);
-        noted.push(self.0.step(name, (begun, ended), Some(bytes as u64), String::new()));
+        let mut entries = self.0.lock();
+        let begun = std::mem::replace(&mut entries.lap, ended);
+        entries.push(self.0.step(name, (begun, ended), Some(bytes as u64), String::new()));
     }
 
-    /// Keeps a text, such as the head of a request, cut to 32 KiB. The first 16 are kept. It must hold no
-    /// secret.
+    /// Adds a text, such as the head of a request, truncated to 32 KiB. Only the first 16 texts are kept. The text
+    /// must not contain secrets.
     pub fn text(&self, title: &'static str, text: &str) {
-        let mut noted = self.0.lock();
-        if noted.texts.len() < TEXTS_MAX && noted.place.is_some() {
-            noted.texts.push((title, cut(text, TEXT_BYTES_MAX)));
+        let mut entries = self.0.lock();
+        if entries.texts.len() < TEXTS_MAX && entries.permit.is_some() {
+            entries.texts.push((title, truncate(text, TEXT_BYTES_MAX)));
         }
     }
 }
 
-impl Noted {
+impl Entries {
     fn push(&mut self, step: Step) {
-        if self.place.is_some() {
+        if self.permit.is_some() {
             self.steps.push(step);
         }
     }
 }
 
-impl Notes {
-    fn lock(&self) -> MutexGuard<'_, Noted> {
-        self.noted.lock().unwrap_or_else(PoisonError::into_inner)
+impl SharedJournal {
+    fn lock(&self) -> MutexGuard<'_, Entries> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn step(
@@ -165,73 +165,73 @@ impl Notes {
             Some(after) => signed(after),
             None => -signed(self.begun - begun),
         };
-        let detail = cut(&detail, DETAIL_BYTES_MAX);
+        let detail = truncate(&detail, DETAIL_BYTES_MAX);
         let duration_ns = ns(ended.saturating_duration_since(begun));
         Step { name, begun_ns, duration_ns, bytes, detail }
     }
 
-    /// Names the capture that gets what is noted.
+    /// Assigns the journal to a capture.
     pub(super) fn send_to(&self, capture: u64, sender: oneshot::Sender<Observation>) {
         self.lock().recipient = Some((capture, sender));
     }
 
-    /// Whether a capture will get it.
+    /// Returns whether the journal is assigned to this capture.
     pub(super) fn is_for(&self, capture: u64) -> bool {
         self.lock().recipient.as_ref().is_some_and(|(number, _)| *number == capture)
     }
 
-    /// Whether no capture has got it yet.
-    pub(super) fn is_free(&self) -> bool {
+    /// Returns whether the journal is assigned to no capture.
+    pub(super) fn is_unassigned(&self) -> bool {
         self.lock().recipient.is_none()
     }
 
-    /// Whether nobody waits for it any more.
-    pub(super) fn is_over(&self) -> bool {
-        self.is_over.load(Ordering::Relaxed)
+    /// Returns whether the journal was closed.
+    pub(super) fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Relaxed)
     }
 
-    /// Nobody waits for it any more: what was noted is forgotten, unless it is on its way to somebody.
-    pub(super) fn give_up(&self) {
-        let mut noted = self.lock();
-        if noted.recipient.is_none() {
-            self.is_over.store(true, Ordering::Relaxed);
-            noted.place = None;
-            noted.steps = Steps::default();
-            noted.texts = Vec::new();
+    /// Closes the journal and discards its entries, unless it is assigned to a capture.
+    pub(super) fn close_if_unassigned(&self) {
+        let mut entries = self.lock();
+        if entries.recipient.is_none() {
+            self.is_closed.store(true, Ordering::Relaxed);
+            entries.permit = None;
+            entries.steps = Steps::default();
+            entries.texts = Vec::new();
         }
     }
 
-    /// What was noted so far.
-    pub(super) fn so_far(&self) -> Observation {
+    /// Returns the entries so far, of a journal that has not ended.
+    pub(super) fn snapshot(&self) -> Observation {
         self.observation(&self.lock(), false)
     }
 
-    fn observation(&self, noted: &Noted, has_ended: bool) -> Observation {
-        let seen = noted.steps.seen();
+    fn observation(&self, entries: &Entries, has_ended: bool) -> Observation {
+        let steps = entries.steps.snapshot();
         Observation {
-            name: noted.name.clone(),
+            name: entries.name.clone(),
             begun_at: self.begun_at,
             duration: self.begun.elapsed(),
             has_ended,
-            steps: seen.steps,
-            first_steps: seen.first,
-            steps_left_out: seen.left_out,
-            totals: seen.totals,
-            texts: noted.texts.clone(),
+            steps: steps.steps,
+            first_steps: steps.first,
+            steps_left_out: steps.left_out,
+            totals: steps.totals,
+            texts: entries.texts.clone(),
         }
     }
 }
 
-impl Drop for Notes {
+impl Drop for SharedJournal {
     fn drop(&mut self) {
         let Some((_, sender)) = self.lock().recipient.take() else { return };
-        // Who no longer waits does not get it.
+        // The send fails if the capture no longer waits.
         let _ = sender.send(self.observation(&self.lock(), true));
     }
 }
 
-/// A text, cut at a character.
-fn cut(text: &str, bytes_max: usize) -> String {
+/// Truncates a text at a character boundary, and appends an ellipsis if it was longer.
+fn truncate(text: &str, bytes_max: usize) -> String {
     match text.len() <= bytes_max {
         true => text.to_owned(),
         false => format!("{}…", &text[..text.floor_char_boundary(bytes_max)]),

@@ -1,8 +1,8 @@
-//! One request under the glass: the steps of the next request, upload or feed that somebody waits for.
+//! The capture of a single request, upload or feed with its steps.
 //!
-//! A part of the program that answers requests has [`Captures`]. Each request asks them for a [`Journal`], and
-//! gets one only while somebody waits. What it does, it notes there as steps. The first that ends, or the first
-//! that meets a condition when it ends, is handed to the one who waits as an [`Observation`].
+//! A part of the program that answers requests has [`Captures`]. Each request asks it for a [`Journal`], and gets
+//! one only while a [`Capture`] waits. The request records its steps there. The capture receives the first journal
+//! that ends, or the first that meets its condition when it ends, as an [`Observation`].
 //!
 //! ```
 //! use std::sync::Arc;
@@ -23,13 +23,13 @@
 //! # }
 //! ```
 //!
-//! While nobody waits, a request costs a load of an atomic and a branch. What is noted is bounded: by the number
-//! of those who wait, of the journals at a time, of the steps of each, and of the bytes of its texts.
+//! While no capture waits, the cost per request is one atomic load and a branch. Memory is bounded by limits on the
+//! captures, on the journals at a time, and on the steps and text bytes of each journal.
 
 mod captures;
 mod followed;
 mod journal;
-mod places;
+mod permits;
 mod sizes;
 mod step;
 mod steps;

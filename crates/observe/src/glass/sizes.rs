@@ -1,12 +1,12 @@
-//! How large the parts of a transfer were.
+//! A histogram of the sizes of a transfer's parts.
 
 use std::collections::BTreeMap;
 
-/// The bits of a size that are kept. A size is known to one part in 32.
+/// The number of significant bits that are kept, for a relative error of at most 1/32.
 const KEPT_BITS: u32 = 6;
 
-/// The sizes of parts, rounded down to their first [`KEPT_BITS`] bits, so that there are at most
-/// 2,000 of them.
+/// Counts of sizes, rounded down to their [`KEPT_BITS`] most significant bits, so that there are at most 2,000
+/// distinct sizes.
 #[derive(Debug, Default)]
 pub(super) struct Sizes {
     counts: BTreeMap<u64, u64>,
@@ -15,11 +15,11 @@ pub(super) struct Sizes {
 
 impl Sizes {
     pub(super) fn add(&mut self, bytes: u64) {
-        *self.counts.entry(rounded(bytes)).or_default() += 1;
+        *self.counts.entry(round_down(bytes)).or_default() += 1;
         self.count += 1;
     }
 
-    /// The size in the middle; the smaller of two. `None` if there is none.
+    /// Returns the median size, the smaller one of an even number; `None` if there are no sizes.
     pub(super) fn median(&self) -> Option<u64> {
         let middle = self.count.div_ceil(2);
         let mut seen = 0;
@@ -31,8 +31,8 @@ impl Sizes {
     }
 }
 
-/// A number with all bits after the first [`KEPT_BITS`] cleared.
-fn rounded(number: u64) -> u64 {
+/// Clears all bits after the first [`KEPT_BITS`].
+fn round_down(number: u64) -> u64 {
     let bits = u64::BITS - number.leading_zeros();
     let dropped = bits.saturating_sub(KEPT_BITS);
     number >> dropped << dropped

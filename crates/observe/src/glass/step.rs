@@ -1,32 +1,32 @@
 //! The steps of an observation.
 
-/// Something that a request, an upload or a feed did or waited for.
+/// One action or wait of a request, an upload or a feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// What it was.
+    /// The name of the action.
     pub name: &'static str,
-    /// When it began, in nanoseconds since the observed thing began; negative if it began before, such as the
-    /// connection on which a request came.
+    /// When the step began, in nanoseconds since the subject began. It is negative if it began before the subject,
+    /// such as the connection of a request.
     pub begun_ns: i64,
     /// How long it took, in nanoseconds.
     pub duration_ns: u64,
-    /// The bytes that it moved, if it is a step that moves some.
+    /// The bytes that it moved; `None` for a step that moves none.
     pub bytes: Option<u64>,
-    /// More about it, for a person; may be empty.
+    /// Details for a person; may be empty.
     pub detail: String,
 }
 
-/// All steps of one name, those that are left out included.
+/// The totals of all steps with one name, including omitted steps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepTotal {
-    /// What they were.
+    /// The name of the steps.
     pub name: &'static str,
-    /// How many.
+    /// The number of steps.
     pub count: u64,
-    /// How long they took together, in nanoseconds.
+    /// Their total duration in nanoseconds.
     pub duration_ns: u64,
-    /// The bytes that they moved together, if they move some.
+    /// The total bytes that they moved; `None` for steps that move none.
     pub bytes: Option<u64>,
-    /// The bytes of the one in the middle, when they are ordered by their bytes; of many bytes to about 3 %.
+    /// The median of the bytes of a step. Large values are exact to about 3 %.
     pub bytes_median: Option<u64>,
 }

@@ -5,13 +5,13 @@ use std::collections::VecDeque;
 use super::sizes::Sizes;
 use super::step::{Step, StepTotal};
 
-/// The first steps that are kept. An upload or a feed may have millions.
+/// How many first steps are kept. An upload or a feed may have millions of steps.
 pub(super) const FIRST_MAX: usize = 1_000;
 
-/// The last steps that are kept.
+/// How many last steps are kept.
 pub(super) const LAST_MAX: usize = 1_000;
 
-/// The first steps and the last ones, and the totals of all.
+/// The first and the last steps, and the totals of all steps.
 #[derive(Debug, Default)]
 pub(super) struct Steps {
     first: Vec<Step>,
@@ -20,11 +20,11 @@ pub(super) struct Steps {
     totals: Vec<(StepTotal, Sizes)>,
 }
 
-/// What is known of many steps.
+/// A copy of [`Steps`] for an observation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct StepsSeen {
+pub(super) struct StepsSnapshot {
     pub(super) steps: Vec<Step>,
-    /// How many of `steps` came before those that are left out.
+    /// How many of `steps` come before the omitted ones.
     pub(super) first: usize,
     pub(super) left_out: u64,
     pub(super) totals: Vec<StepTotal>,
@@ -43,7 +43,7 @@ impl Steps {
         self.last.push_back(step);
     }
 
-    /// The names of steps are literals, so there are few.
+    /// Adds a step to the total of its name. A linear search suffices: names are literals, so there are few.
     fn count(&mut self, step: &Step) {
         let index = self.totals.iter().position(|(total, _)| total.name == step.name);
         let index = index.unwrap_or_else(|| {
@@ -62,12 +62,12 @@ impl Steps {
         }
     }
 
-    pub(super) fn seen(&self) -> StepsSeen {
+    pub(super) fn snapshot(&self) -> StepsSnapshot {
         let totals = self.totals.iter().map(|(total, sizes)| {
             let bytes_median = sizes.median();
             StepTotal { bytes_median, ..total.clone() }
         });
-        StepsSeen {
+        StepsSnapshot {
             steps: self.first.iter().chain(&self.last).cloned().collect(),
             first: self.first.len(),
             left_out: self.left_out,
@@ -92,7 +92,7 @@ mod tests {
         for number in 0..count {
             steps.push(read(number));
         }
-        let seen = steps.seen();
+        let seen = steps.snapshot();
         assert_eq!((seen.steps.len(), seen.first), (FIRST_MAX + LAST_MAX, FIRST_MAX));
         assert_eq!(seen.left_out, 7);
         assert_eq!(seen.steps[FIRST_MAX - 1], read(FIRST_MAX as u64 - 1));

@@ -1,4 +1,4 @@
-//! Calls that block a thread, as tasks.
+//! Blocking calls that are observed as tasks.
 
 use std::panic::Location;
 
@@ -8,8 +8,8 @@ use super::observed::Observer;
 use super::switch::is_enabled;
 
 impl TaskKind {
-    /// Makes a function for `spawn_blocking` one that is listed as a task of this kind, if tasks
-    /// [are observed](super::enable) at this moment. It is scheduled until a thread calls it.
+    /// Wraps a function for `spawn_blocking`, so that it is listed as a task of this kind if observation is
+    /// [enabled](super::enable). The task is scheduled until a thread calls the function.
     #[track_caller]
     pub fn observe_call<T>(
         &'static self,

@@ -1,9 +1,9 @@
-//! The clock of what is observed.
+//! The monotonic clock of task observation.
 
 use std::sync::OnceLock;
 use std::time::Instant;
 
-/// The time since the first call, in nanoseconds. It is never 0, which stands for no time.
+/// Returns the nanoseconds since the first call, plus 1: 0 is reserved for "no time".
 pub(super) fn now_ns() -> u64 {
     static START: OnceLock<Instant> = OnceLock::new();
     let start = START.get_or_init(Instant::now);

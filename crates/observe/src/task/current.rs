@@ -1,4 +1,4 @@
-//! The task that this thread runs.
+//! The task that the current thread runs.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -6,40 +6,40 @@ use std::sync::Arc;
 use super::name::TaskName;
 use super::shared::Task;
 use super::switch::is_enabled;
-use super::work::add_alone;
+use super::work::add_as_single_writer;
 
 thread_local! {
     static CURRENT: Cell<Option<Arc<Task>>> = const { Cell::new(None) };
 }
 
-/// Makes a task the one that this thread runs, until it is dropped.
-pub(super) struct Entered<'t> {
-    /// Where the task belongs.
+/// Makes a task the current one of this thread, until the guard is dropped.
+pub(super) struct CurrentTaskGuard<'t> {
+    /// Where the task goes back to on drop.
     own: &'t mut Option<Arc<Task>>,
-    /// The task around it.
+    /// The task that was current before.
     outer: Option<Arc<Task>>,
 }
 
-impl<'t> Entered<'t> {
+impl<'t> CurrentTaskGuard<'t> {
     pub(super) fn new(own: &'t mut Option<Arc<Task>>) -> Self {
         let outer = CURRENT.try_with(|current| current.replace(own.take())).ok().flatten();
         Self { own, outer }
     }
 }
 
-impl Drop for Entered<'_> {
+impl Drop for CurrentTaskGuard<'_> {
     fn drop(&mut self) {
         let outer = self.outer.take();
         *self.own = CURRENT.try_with(|current| current.replace(outer)).ok().flatten();
     }
 }
 
-/// Calls a function with the task that this thread runs, if it runs one.
+/// Calls a function with the current task, if there is one.
 fn with_current(function: impl FnOnce(&Task)) {
     if !is_enabled() {
         return;
     }
-    // While a thread ends, it runs none.
+    // The thread-local is gone while the thread ends; then there is no task.
     let _ended = CURRENT.try_with(|current| {
         let task = current.take();
         if let Some(task) = &task {
@@ -49,17 +49,17 @@ fn with_current(function: impl FnOnce(&Task)) {
     });
 }
 
-/// The task that runs has begun to answer, or has sent, so many requests.
+/// Adds to the number of requests that the current task has answered or sent.
 pub fn add_requests(requests: u64) {
-    with_current(|task| add_alone(&task.work.requests, requests));
+    with_current(|task| add_as_single_writer(&task.work.requests, requests));
 }
 
-/// The task that runs has received or sent so many bytes.
+/// Adds to the number of bytes that the current task has received or sent.
 pub fn add_bytes(bytes: usize) {
-    with_current(|task| add_alone(&task.work.bytes, bytes as u64));
+    with_current(|task| add_as_single_writer(&task.work.bytes, bytes as u64));
 }
 
-/// The task that runs has another name from now on: one that was not known when it began.
+/// Renames the current task, for a name that was not known when the task began.
 pub fn set_name(name: impl Into<TaskName>) {
     if is_enabled() {
         let name = name.into();

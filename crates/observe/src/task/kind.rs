@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::work::{TaskWork, WorkCounters};
 
-/// What tasks are for: a `static` beside the code that starts them, of which each has its own name.
+/// The purpose of a group of tasks. It is a `static` with a unique name, next to the code that starts the tasks.
 ///
 /// ```
 /// use weir_observe::task::TaskKind;
@@ -25,15 +25,15 @@ pub struct TaskKind {
     pub(super) is_short: bool,
     is_listed: AtomicBool,
     begun: AtomicU64,
-    /// The sums of the tasks that have ended.
+    /// The sums over the tasks that have ended.
     ended: WorkCounters,
 }
 
-/// The kinds of which a task has begun.
+/// The kinds with at least one task so far.
 static KINDS: Mutex<Vec<&'static TaskKind>> = Mutex::new(Vec::new());
 
 impl TaskKind {
-    /// A kind with this name.
+    /// Makes a kind with this name.
     pub const fn new(name: &'static str) -> Self {
         Self {
             name,
@@ -44,18 +44,18 @@ impl TaskKind {
         }
     }
 
-    /// A kind of which each request has a task of its own. Of few of them the time is taken, so that it costs
-    /// next to nothing; the sums of the kind are estimates.
+    /// Makes a kind for short tasks, such as one per request. Few polls are timed to keep the cost low, so the
+    /// sums of the kind are estimates.
     pub const fn short(name: &'static str) -> Self {
         Self { is_short: true, ..Self::new(name) }
     }
 
-    /// Its name.
+    /// Returns the name.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// A task has begun.
+    /// Counts a task that begins.
     pub(super) fn begin(&'static self) {
         self.begun.fetch_add(1, Ordering::Relaxed);
         if !self.is_listed.load(Ordering::Relaxed) {
@@ -66,23 +66,23 @@ impl TaskKind {
         }
     }
 
-    /// A task has ended.
+    /// Adds the work of a task that ends.
     pub(super) fn end(&self, work: &WorkCounters) {
         self.ended.add(work);
     }
 
-    /// The tasks that have begun so far.
+    /// Returns the number of tasks that have begun so far.
     pub(super) fn begun(&self) -> u64 {
         self.begun.load(Ordering::Relaxed)
     }
 
-    /// What the tasks that have ended did.
+    /// Returns the total work of the tasks that have ended.
     pub(super) fn ended(&self) -> TaskWork {
         self.ended.read()
     }
 }
 
-/// The kinds of which a task has begun so far.
+/// Returns the kinds with at least one task so far.
 pub(super) fn kinds() -> Vec<&'static TaskKind> {
     KINDS.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }

@@ -1,18 +1,18 @@
-//! What tells tasks of one kind apart.
+//! The names of tasks.
 
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-/// The name of a task among those of its kind. It is written as text only when somebody looks.
+/// The name of a task, which distinguishes it from other tasks of its kind. It is formatted only when it is shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TaskName {
-    /// It has none.
+    /// No name.
     #[default]
     Unnamed,
     /// The address of the other end of a connection.
     Address(SocketAddr),
-    /// A text, which may hold any character.
+    /// A text, which may contain any character.
     Text(Arc<str>),
 }
 

@@ -1,4 +1,4 @@
-//! Tasks that can be looked at while they run.
+//! Futures that are observed as tasks.
 
 use std::future::Future;
 use std::panic::Location;
@@ -8,19 +8,19 @@ use std::task::{Context, Poll, Waker};
 
 use pin_project_lite::pin_project;
 
-use super::current::Entered;
+use super::current::CurrentTaskGuard;
 use super::kind::TaskKind;
 use super::name::TaskName;
-use super::registry::{self, Place};
+use super::registry::{self, TaskIndex};
 use super::sampler::Sampler;
 use super::shared::Task;
-use super::switch::{end_watch_if_late, is_enabled, is_watched};
+use super::switch::{end_watch_if_expired, is_enabled, is_watched};
 
 pin_project! {
-    /// A future that is observed as a task while it runs; see [`TaskKind::observe`].
+    /// A future that is observed as a task; see [`TaskKind::observe`].
     #[derive(Debug)]
     #[must_use = "a future does nothing unless it is spawned or awaited"]
-    pub struct Observed<F> {
+    pub struct ObservedFuture<F> {
         #[pin]
         future: F,
         // `None` if tasks are not observed.
@@ -29,23 +29,27 @@ pin_project! {
 }
 
 impl TaskKind {
-    /// Makes a future one that is listed as a task of this kind, if tasks [are observed](super::enable) at this
-    /// moment. Spawn it, or put it into a `JoinSet`, right here: the caller is listed as the place where it
-    /// was spawned.
+    /// Wraps a future, so that it is listed as a task of this kind if observation is
+    /// [enabled](super::enable). Call it where the future is spawned: the caller's location is listed as the place
+    /// of the spawn.
     #[track_caller]
-    pub fn observe<F: Future>(&'static self, name: impl Into<TaskName>, future: F) -> Observed<F> {
+    pub fn observe<F: Future>(
+        &'static self,
+        name: impl Into<TaskName>,
+        future: F,
+    ) -> ObservedFuture<F> {
         let (caller, memory_bytes) = (Location::caller(), size_of::<F>());
         let observer = is_enabled().then(|| Observer::new(self, name.into(), caller, memory_bytes));
-        Observed { future, observer }
+        ObservedFuture { future, observer }
     }
 
-    /// Like [`Self::observe`], for a future on the heap, whose memory is counted.
+    /// Like [`Self::observe`], for a boxed future: its memory on the heap is counted.
     #[track_caller]
     pub fn observe_boxed<F: Future + ?Sized>(
         &'static self,
         name: impl Into<TaskName>,
         future: Pin<Box<F>>,
-    ) -> Observed<Pin<Box<F>>> {
+    ) -> ObservedFuture<Pin<Box<F>>> {
         let observed = self.observe(name, future);
         if let Some(Observer { task: Some(task), .. }) = &observed.observer {
             task.set_memory_bytes(size_of_val(&*observed.future));
@@ -54,7 +58,7 @@ impl TaskKind {
     }
 }
 
-impl<F: Future> Future for Observed<F> {
+impl<F: Future> Future for ObservedFuture<F> {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
@@ -66,16 +70,16 @@ impl<F: Future> Future for Observed<F> {
     }
 }
 
-/// Takes the numbers of one task.
+/// Measures one task. Dropping it removes the task from the registry.
 #[derive(Debug)]
 pub(super) struct Observer {
-    /// Absent only while the task runs.
+    /// `None` only while the task runs.
     task: Option<Arc<Task>>,
-    place: Place,
+    index: TaskIndex,
     sampler: Sampler,
-    /// How many wakes stand behind the one that is timed.
+    /// How many wakes the timed wake represents.
     wake_weight: u64,
-    /// Notes a wake before it wakes the task.
+    /// A waker that records the time of a wake before it wakes the task.
     waker: Option<Waker>,
 }
 
@@ -92,11 +96,11 @@ impl Observer {
             task.time_first_wait();
         }
         let sampler = Sampler::new(task.id, kind.is_short);
-        let place = registry::add(task.clone());
-        Self { task: Some(task), place, sampler, wake_weight: 1, waker: None }
+        let index = registry::add(task.clone());
+        Self { task: Some(task), index, sampler, wake_weight: 1, waker: None }
     }
 
-    /// Polls the task.
+    /// Polls the task, and measures the poll if the sampler chooses it.
     fn poll<T>(
         &mut self,
         context: &mut Context<'_>,
@@ -105,25 +109,24 @@ impl Observer {
         let is_watched = is_watched();
         let weight = self.sampler.weight(is_watched);
         let begun_ns = self.begin(weight);
-        // Of a task that is polled often, a part of the wakes, as of the polls: a waker of our own costs as much
-        // as the clock.
-        let notes_wake = weight > 0 && self.prepare_waker(context.waker());
-        let polled = {
-            let _entered = Entered::new(&mut self.task);
-            match self.waker.as_ref().filter(|_| notes_wake) {
+        // Wakes are sampled like polls, because our own waker costs as much as reading the clock.
+        let times_wake = weight > 0 && self.prepare_waker(context.waker());
+        let result = {
+            let _guard = CurrentTaskGuard::new(&mut self.task);
+            match self.waker.as_ref().filter(|_| times_wake) {
                 Some(waker) => poll(&mut Context::from_waker(waker)),
                 None => poll(context),
             }
         };
         self.end(begun_ns, weight);
-        polled
+        result
     }
 
     /// Calls a function as the only poll of the task.
     pub(super) fn call<T>(mut self, function: impl FnOnce() -> T) -> T {
         let begun_ns = self.begin(1);
         let returned = {
-            let _entered = Entered::new(&mut self.task);
+            let _guard = CurrentTaskGuard::new(&mut self.task);
             function()
         };
         self.end(begun_ns, 1);
@@ -137,8 +140,8 @@ impl Observer {
             return None;
         }
         self.wake_weight = weight;
-        self.sampler.note(now_ns);
-        end_watch_if_late(now_ns);
+        self.sampler.record_sample(now_ns);
+        end_watch_if_expired(now_ns);
         Some(now_ns)
     }
 
@@ -150,8 +153,8 @@ impl Observer {
         task.end_poll();
     }
 
-    /// Whether wakes can be noted. Another waker than that of the first poll means that the future is no task
-    /// of its own.
+    /// Creates the timing waker on first use. Returns whether wakes can be timed: they cannot if `waker` differs
+    /// from the one of the first poll, because then the future is polled within another task.
     fn prepare_waker(&mut self, waker: &Waker) -> bool {
         let Some(task) = &self.task else { return false };
         if !task.is_woken_by(waker) {
@@ -164,7 +167,7 @@ impl Observer {
 
 impl Drop for Observer {
     fn drop(&mut self) {
-        registry::remove(self.place);
+        registry::remove(self.index);
         if let Some(task) = &self.task {
             task.kind.end(&task.work);
         }

@@ -1,4 +1,4 @@
-//! The list of the tasks that have not ended.
+//! The registry of live tasks.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,50 +6,51 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::shared::Task;
 
-/// Threads that begin tasks at the same time rarely want the same part of the list.
-const PARTS: usize = 32;
+/// The number of shards. With this many, threads that start tasks at the same time rarely contend for a lock.
+const SHARDS: usize = 32;
 
-static REGISTRY: [Mutex<Part>; PARTS] = [const { Mutex::new(Part::new()) }; PARTS];
+static REGISTRY: [Mutex<Shard>; SHARDS] = [const { Mutex::new(Shard::new()) }; SHARDS];
 
-/// A part of the list, with the places in it that are free.
+/// A part of the registry with its own lock.
 #[derive(Debug)]
-struct Part {
+struct Shard {
     tasks: Vec<Option<Arc<Task>>>,
+    /// The indices of the empty entries in `tasks`.
     free: Vec<usize>,
 }
 
-/// Where a task stands in the list.
+/// The position of a task in the registry.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
-    part: usize,
+pub(super) struct TaskIndex {
+    shard: usize,
     index: usize,
 }
 
-impl Part {
+impl Shard {
     const fn new() -> Self {
         Self { tasks: Vec::new(), free: Vec::new() }
     }
 }
 
-/// The part in which this thread puts its tasks.
-fn own_part() -> usize {
+/// Returns the shard that this thread adds its tasks to.
+fn own_shard() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     thread_local! {
         static OWN: Cell<Option<usize>> = const { Cell::new(None) };
     }
     OWN.with(|own| {
         own.get().unwrap_or_else(|| {
-            let part = NEXT.fetch_add(1, Ordering::Relaxed) % PARTS;
-            own.set(Some(part));
-            part
+            let shard = NEXT.fetch_add(1, Ordering::Relaxed) % SHARDS;
+            own.set(Some(shard));
+            shard
         })
     })
 }
 
 /// Adds a task.
-pub(super) fn add(task: Arc<Task>) -> Place {
-    let part = own_part();
-    let mut tasks = REGISTRY[part].lock().unwrap_or_else(PoisonError::into_inner);
+pub(super) fn add(task: Arc<Task>) -> TaskIndex {
+    let shard = own_shard();
+    let mut tasks = REGISTRY[shard].lock().unwrap_or_else(PoisonError::into_inner);
     let index = match tasks.free.pop() {
         Some(index) => {
             tasks.tasks[index] = Some(task);
@@ -60,30 +61,30 @@ pub(super) fn add(task: Arc<Task>) -> Place {
             tasks.tasks.len() - 1
         }
     };
-    Place { part, index }
+    TaskIndex { shard, index }
 }
 
 /// Removes a task.
-pub(super) fn remove(Place { part, index }: Place) {
-    let mut tasks = REGISTRY[part].lock().unwrap_or_else(PoisonError::into_inner);
+pub(super) fn remove(TaskIndex { shard, index }: TaskIndex) {
+    let mut tasks = REGISTRY[shard].lock().unwrap_or_else(PoisonError::into_inner);
     let removed = tasks.tasks[index].take();
     tasks.free.push(index);
-    // A burst of tasks must not keep its memory.
+    // Frees the memory after a burst of tasks.
     if tasks.free.len() == tasks.tasks.len() {
-        *tasks = Part::new();
+        *tasks = Shard::new();
     }
     drop(tasks);
-    // Its waker may end other tasks.
+    // After the lock is released, because dropping the task's waker may end other tasks.
     drop(removed);
 }
 
-/// Calls a function with each task.
+/// Calls a function with each live task.
 pub(super) fn for_each(mut visit: impl FnMut(&Task)) {
-    for part in &REGISTRY {
-        // Copied, so that tasks that begin meanwhile do not wait for those who look.
+    for shard in &REGISTRY {
+        // Copies the list, so that starting tasks do not wait while the function runs.
         let tasks: Vec<_> = {
-            let part = part.lock().unwrap_or_else(PoisonError::into_inner);
-            part.tasks.iter().flatten().cloned().collect()
+            let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            shard.tasks.iter().flatten().cloned().collect()
         };
         tasks.iter().for_each(|task| visit(task));
     }

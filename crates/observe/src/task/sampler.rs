@@ -1,18 +1,19 @@
-//! Which polls of a task are timed.
+//! The choice of the polls that are timed.
 
-/// The first polls of a task, all of which are timed.
+/// How many first polls of a task are timed.
 const FIRST_POLLS: u8 = 8;
 
-/// One poll of so many is timed after that.
+/// After the first polls, one poll in this many is timed.
 const POLLS_PER_SAMPLE: u64 = 16;
 
-/// A task that is polled more rarely than this, in nanoseconds, is timed at each poll while somebody looks.
+/// If the average time between polls is longer than this, every poll is timed while the tasks are watched.
 const RARE_POLLS_NS: u64 = 1_000_000;
 
-/// Chooses the polls whose time is taken. After the first ones each poll has the same chance, so that polls
-/// that alternate, such as those of a request and its answer, count alike.
+/// Chooses the polls to time. After the first polls, the choice is random: polls often alternate, such as those
+/// of a request and its response, and a fixed pattern could miss one of them.
 #[derive(Debug)]
 pub(super) struct Sampler {
+    /// The state of the random generator.
     seed: u32,
     first_polls_left: u8,
     is_rare: bool,
@@ -21,10 +22,10 @@ pub(super) struct Sampler {
 }
 
 impl Sampler {
-    /// The sampler of the task with this number. A short task gets no special treatment for its first polls.
+    /// Makes the sampler of the task with this number. The first polls of a short task are not always timed.
     pub(super) fn new(task: u64, is_short: bool) -> Self {
         Self {
-            // Neighbours differ (Knuth, The Art of Computer Programming, section 6.4).
+            // Spreads consecutive numbers (Knuth, The Art of Computer Programming, section 6.4).
             seed: (task as u32).wrapping_mul(2_654_435_769),
             first_polls_left: if is_short { 0 } else { FIRST_POLLS },
             is_rare: false,
@@ -33,7 +34,7 @@ impl Sampler {
         }
     }
 
-    /// Chooses whether the next poll is timed: the number of polls for which it stands, or 0.
+    /// Returns how many polls the next poll represents if it is to be timed; otherwise 0.
     pub(super) fn weight(&mut self, is_watched: bool) -> u64 {
         self.polls_since = self.polls_since.saturating_add(1);
         if self.first_polls_left > 0 {
@@ -43,14 +44,14 @@ impl Sampler {
         if is_watched && self.is_rare {
             return 1;
         }
-        // A linear congruential generator, of which the upper bits are good (O'Neill, PCG, 2014, table 1).
+        // A linear congruential generator, whose upper bits are random enough (O'Neill, PCG, 2014, table 1).
         self.seed = self.seed.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
         let is_chosen = u64::from(self.seed >> 16) % POLLS_PER_SAMPLE == 0;
         if is_chosen { POLLS_PER_SAMPLE } else { 0 }
     }
 
-    /// A timed poll began at this time.
-    pub(super) fn note(&mut self, now_ns: u64) {
+    /// Records the start of a timed poll.
+    pub(super) fn record_sample(&mut self, now_ns: u64) {
         let since_ns = now_ns.saturating_sub(self.last_sample_ns);
         self.is_rare = since_ns > RARE_POLLS_NS.saturating_mul(self.polls_since.into());
         (self.last_sample_ns, self.polls_since) = (now_ns, 0);
@@ -66,7 +67,7 @@ mod tests {
         const POLLS: u64 = 1_000_000;
         for is_short in [false, true] {
             let mut sampler = Sampler::new(7, is_short);
-            // Polls that alternate: the weights of either kind have to agree.
+            // Two kinds of polls alternate; the weights of both must agree.
             let mut weights = [0; 2];
             for poll in 0..POLLS {
                 weights[(poll % 2) as usize] += sampler.weight(false);
@@ -89,12 +90,12 @@ mod tests {
         let mut sampler = Sampler::new(7, false);
         let first = (0..FIRST_POLLS).map(|_| sampler.weight(false));
         assert!(first.into_iter().all(|weight| weight == 1));
-        sampler.note(1_000_000_000);
+        sampler.record_sample(1_000_000_000);
         for second in 2..100 {
             assert_eq!(sampler.weight(true), 1);
-            sampler.note(second * 1_000_000_000);
+            sampler.record_sample(second * 1_000_000_000);
         }
-        // Nobody looks.
+        // The tasks are not watched.
         let weights: Vec<u64> = (0..1_000).map(|_| sampler.weight(false)).collect();
         assert!(weights.contains(&0) && weights.contains(&POLLS_PER_SAMPLE));
     }
@@ -105,7 +106,7 @@ mod tests {
         let weights = (1..1_000_u64).map(|poll| {
             let weight = sampler.weight(true);
             if weight > 0 {
-                sampler.note(1_000_000_000 + poll * 1_000);
+                sampler.record_sample(1_000_000_000 + poll * 1_000);
             }
             weight
         });

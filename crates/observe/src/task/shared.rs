@@ -1,4 +1,4 @@
-//! What a task and those who look at it share.
+//! The state of a task that snapshots can read.
 
 use std::mem;
 use std::panic::Location;
@@ -10,9 +10,9 @@ use std::time::Duration;
 use super::clock::now_ns;
 use super::kind::TaskKind;
 use super::name::TaskName;
-use super::work::{TaskWork, WorkCounters, add_alone};
+use super::work::{TaskWork, WorkCounters, add_as_single_writer};
 
-/// A task. Only the thread that runs it writes its counters; anyone may read them.
+/// A task. Only the thread that runs it writes its counters; any thread may read them.
 #[derive(Debug)]
 pub(super) struct Task {
     pub(super) id: u64,
@@ -26,29 +26,29 @@ pub(super) struct Task {
     is_scheduled: AtomicBool,
     /// Whether the next wake is timed.
     times_wake: AtomicBool,
-    /// When it was woken; 0 if it was not, or nobody takes the time.
+    /// When it was woken; 0 if it was not, or if the wake is not timed.
     woken_ns: AtomicU64,
     /// When the timed poll in progress began; 0 if there is none.
     running_since_ns: AtomicU64,
-    /// Wakes it in its runtime.
+    /// The runtime's waker of this task.
     waker: OnceLock<Waker>,
-    /// What it had done when somebody looked for the last time.
-    seen: Mutex<TaskWork>,
+    /// Its work at the last snapshot.
+    last_work: Mutex<TaskWork>,
 }
 
-/// What a task does at this moment.
+/// The current state of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TaskState {
-    /// A thread runs it.
+    /// A thread is polling it.
     Running,
-    /// It could run, and waits for a thread.
+    /// It was woken and waits for a thread.
     Scheduled,
-    /// It waits for something else.
+    /// It waits to be woken.
     Idle,
 }
 
 impl Task {
-    /// A task that waits for its first poll.
+    /// Makes a task that waits for its first poll.
     pub(super) fn new(
         kind: &'static TaskKind,
         name: TaskName,
@@ -71,14 +71,14 @@ impl Task {
             woken_ns: AtomicU64::new(0),
             running_since_ns: AtomicU64::new(0),
             waker: OnceLock::new(),
-            seen: Mutex::default(),
+            last_work: Mutex::default(),
         }
     }
 
-    /// A poll begins. `timed` is the number of polls for which its time stands, if it is timed. A wake before it
-    /// that was timed stands for `wake_weight` wakes. Returns the time, if it had to be taken.
+    /// Records the start of a poll. If the wake before it was timed, that wake represents `wake_weight` wakes.
+    /// Returns the current time if it was needed.
     pub(super) fn begin_poll(&self, is_timed: bool, wake_weight: u64) -> Option<u64> {
-        add_alone(&self.work.polls, 1);
+        add_as_single_writer(&self.work.polls, 1);
         self.is_running.store(true, Ordering::Relaxed);
         self.is_scheduled.store(false, Ordering::Relaxed);
         self.times_wake.store(is_timed, Ordering::Relaxed);
@@ -89,7 +89,7 @@ impl Task {
         let now = now_ns();
         if was_woken {
             let waited = now.saturating_sub(self.woken_ns.swap(0, Ordering::Relaxed));
-            add_alone(&self.work.scheduled_ns, waited.saturating_mul(wake_weight));
+            add_as_single_writer(&self.work.scheduled_ns, waited.saturating_mul(wake_weight));
         }
         if is_timed {
             self.running_since_ns.store(now, Ordering::Relaxed);
@@ -97,29 +97,29 @@ impl Task {
         Some(now)
     }
 
-    /// A timed poll ends, which stands for this number of polls.
+    /// Records the end of a timed poll that represents `weight` polls.
     pub(super) fn end_timed_poll(&self, begun_ns: u64, weight: u64) {
         let now = now_ns();
         let busy = now.saturating_sub(begun_ns).saturating_mul(weight);
-        add_alone(&self.work.busy_ns, busy);
+        add_as_single_writer(&self.work.busy_ns, busy);
         self.running_since_ns.store(0, Ordering::Relaxed);
-        // It can wait for a thread only from now on.
+        // If it was woken during the poll, its wait for a thread begins only now.
         if self.woken_ns.load(Ordering::Relaxed) > 0 {
             self.woken_ns.store(now, Ordering::Relaxed);
         }
     }
 
-    /// A poll has ended.
+    /// Records the end of a poll.
     pub(super) fn end_poll(&self) {
         self.is_running.store(false, Ordering::Relaxed);
     }
 
-    /// Takes the time from now to the first poll.
+    /// Times the wait from the task's creation to its first poll.
     pub(super) fn time_first_wait(&self) {
         self.woken_ns.store(self.begun_ns, Ordering::Relaxed);
     }
 
-    /// Whether a waker wakes this task in its runtime. The first one that is asked about does.
+    /// Returns whether a waker is the runtime's waker of this task. The first call stores its waker as such.
     pub(super) fn is_woken_by(&self, waker: &Waker) -> bool {
         self.waker.get_or_init(|| waker.clone()).will_wake(waker)
     }
@@ -150,7 +150,7 @@ impl Task {
         }
     }
 
-    /// What it has done by this time, with the poll and the wait in progress if they are timed.
+    /// Returns its work up to `now_ns`, including the poll or wait in progress if that is timed.
     pub(super) fn work_at(&self, now_ns: u64) -> TaskWork {
         let since = |begun: &AtomicU64| match begun.load(Ordering::Relaxed) {
             0 => Duration::ZERO,
@@ -164,9 +164,9 @@ impl Task {
         work
     }
 
-    /// Keeps what it has done for the next look, and returns what it had done at the last one.
-    pub(super) fn see(&self, work: TaskWork) -> TaskWork {
-        mem::replace(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner), work)
+    /// Stores the work for the next snapshot, and returns that of the last one.
+    pub(super) fn replace_last_work(&self, work: TaskWork) -> TaskWork {
+        mem::replace(&mut self.last_work.lock().unwrap_or_else(PoisonError::into_inner), work)
     }
 }
 

@@ -1,25 +1,25 @@
-//! What a task has done, in numbers.
+//! The work of tasks in numbers.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// What a task, or all tasks of a kind, have done since they began.
+/// The work of a task, or of all tasks of a kind, since the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TaskWork {
-    /// How often it ran until it had to wait.
+    /// The number of polls.
     pub polls: u64,
-    /// How long it ran, estimated from some of its polls.
+    /// The time in polls, estimated from a sample of them.
     pub busy: Duration,
-    /// How long it could have run and did not, because others did, estimated likewise.
+    /// The time between a wake and the next poll, estimated from a sample of them.
     pub scheduled: Duration,
-    /// Requests that it has answered or sent.
+    /// The number of requests answered or sent.
     pub requests: u64,
-    /// Bytes that it has received and sent.
+    /// The bytes received and sent.
     pub bytes: u64,
 }
 
 impl TaskWork {
-    /// Adds what another has done.
+    /// Adds the work of another task.
     pub(super) fn add(&mut self, other: &Self) {
         self.polls += other.polls;
         self.busy += other.busy;
@@ -27,10 +27,8 @@ impl TaskWork {
         self.requests += other.requests;
         self.bytes += other.bytes;
     }
-}
 
-impl TaskWork {
-    /// The larger of each two numbers.
+    /// Returns the maximum of each field.
     pub(super) fn max(&self, other: &Self) -> Self {
         Self {
             polls: self.polls.max(other.polls),
@@ -42,7 +40,7 @@ impl TaskWork {
     }
 }
 
-/// The same, for updates while others read it; times in nanoseconds.
+/// A [`TaskWork`] that can be read while it is updated. Times are in nanoseconds.
 #[derive(Debug, Default)]
 pub(super) struct WorkCounters {
     pub(super) polls: AtomicU64,
@@ -74,7 +72,7 @@ impl WorkCounters {
         }
     }
 
-    /// Adds what one task has done to the sums of many.
+    /// Adds the work of one task to the sums of many.
     pub(super) fn add(&self, task: &Self) {
         for (sum, number) in [
             (&self.polls, &task.polls),
@@ -91,8 +89,8 @@ impl WorkCounters {
     }
 }
 
-/// Adds to a counter that only one thread at a time writes: without the cost of an atomic addition.
-pub(super) fn add_alone(counter: &AtomicU64, number: u64) {
+/// Adds to a counter that only one thread at a time writes. It avoids the cost of an atomic addition.
+pub(super) fn add_as_single_writer(counter: &AtomicU64, number: u64) {
     let sum = counter.load(Ordering::Relaxed).wrapping_add(number);
     counter.store(sum, Ordering::Relaxed);
 }

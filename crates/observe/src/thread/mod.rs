@@ -1,7 +1,7 @@
-//! What the code of a thread knows of its time, beside what the system knows.
+//! The busy times of threads and runtimes as the program itself measures them.
 
 mod registry;
 mod runtime;
 
-pub use registry::{BusyThread, SeenThread, busy_threads, observe_thread};
-pub use runtime::{ObservedRuntime, RuntimeNumbers, busy_time, observe_runtime, runtimes};
+pub use registry::{ObservedThread, ThreadBusyTime, observe_thread, thread_busy_times};
+pub use runtime::{ObservedRuntime, RuntimeMetrics, busy_time, observe_runtime, runtimes};

@@ -5,53 +5,53 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 
-/// The runtimes with their names, in the order of their start.
+/// The listed runtimes with their names, in the order of their registration.
 static RUNTIMES: Mutex<Vec<(String, Handle)>> = Mutex::new(Vec::new());
 
-/// A runtime that is listed until this is dropped.
+/// The registration of a runtime, which ends when this is dropped.
 #[derive(Debug)]
 pub struct ObservedRuntime(tokio::runtime::Id);
 
-/// What tokio tells of a runtime.
+/// Tokio's metrics of a runtime.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RuntimeNumbers {
-    /// Its name.
+pub struct RuntimeMetrics {
+    /// The name of the runtime.
     pub name: String,
-    /// The threads that run its tasks.
+    /// The number of worker threads.
     pub workers: usize,
-    /// Its tasks that have not ended.
+    /// The number of live tasks.
     pub tasks: usize,
-    /// Tasks that were woken from outside and wait for one of its threads.
+    /// The number of tasks in the global queue: woken from outside the runtime, and waiting for a worker.
     pub queued: usize,
-    /// How long its threads have run tasks, all of them together.
+    /// The total time that the workers have run tasks.
     pub busy: Duration,
-    /// How often they had nothing to do, and slept.
+    /// How often workers went to sleep because they had no task.
     pub parks: u64,
 }
 
-/// Lists a runtime.
+/// Registers a runtime, so that [`runtimes`] lists it.
 pub fn observe_runtime(name: impl Into<String>, runtime: &Handle) -> ObservedRuntime {
     let mut runtimes = RUNTIMES.lock().unwrap_or_else(PoisonError::into_inner);
     runtimes.push((name.into(), runtime.clone()));
     ObservedRuntime(runtime.id())
 }
 
-/// The listed runtimes.
-pub fn runtimes() -> Vec<RuntimeNumbers> {
+/// Returns the metrics of the registered runtimes.
+pub fn runtimes() -> Vec<RuntimeMetrics> {
     let runtimes = RUNTIMES.lock().unwrap_or_else(PoisonError::into_inner);
-    runtimes.iter().map(|(name, runtime)| numbers(name, runtime)).collect()
+    runtimes.iter().map(|(name, runtime)| metrics(name, runtime)).collect()
 }
 
-/// How long the threads of a runtime have run tasks, all of them together.
+/// Returns the total time that the workers of a runtime have run tasks.
 pub fn busy_time(runtime: &Handle) -> Duration {
     let metrics = runtime.metrics();
     (0..metrics.num_workers()).map(|worker| metrics.worker_total_busy_duration(worker)).sum()
 }
 
-fn numbers(name: &str, runtime: &Handle) -> RuntimeNumbers {
+fn metrics(name: &str, runtime: &Handle) -> RuntimeMetrics {
     let metrics = runtime.metrics();
     let workers = metrics.num_workers();
-    RuntimeNumbers {
+    RuntimeMetrics {
         name: name.to_owned(),
         workers,
         tasks: metrics.num_alive_tasks(),

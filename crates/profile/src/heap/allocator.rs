@@ -1,16 +1,16 @@
-//! The allocator through which samples are taken.
+//! The global allocator that samples allocations.
 //!
-//! Its argument: every call is passed on to the allocator of the system with the same arguments, and its answer is
-//! returned as it is, so what holds for that one holds here. What is noted beside it is safe code, which takes
-//! memory itself: [`samples`] sees to it that a thread that notes something notes nothing of that.
+//! The `unsafe` code is sound because every call goes to the system allocator with the same arguments, and its
+//! result is returned unchanged. So the guarantees of the system allocator hold here. The recording of samples is
+//! safe code. It allocates memory itself; [`samples`] ignores these allocations, so it does not recurse.
 #![expect(unsafe_code, reason = "an allocator is unsafe to write; the argument is above")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
 use super::samples;
 
-/// The allocator of the system. While a profile of memory is taken, samples of its
-/// allocations are noted; otherwise a call costs a load and a branch more.
+/// The system allocator, with samples of its allocations while a profile of memory is running. Otherwise a call
+/// costs one more load and branch.
 ///
 /// ```
 /// use weir_profile::SampledAllocator;
@@ -25,10 +25,10 @@ pub struct SampledAllocator;
 unsafe impl GlobalAlloc for SampledAllocator {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promises are those that are asked for.
+        // SAFETY: the caller upholds the contract, which is the same.
         let memory = unsafe { System.alloc(layout) };
-        if samples::are_taken() {
-            samples::note(memory.addr(), layout.size());
+        if samples::is_sampling() {
+            samples::record_allocation(memory.addr(), layout.size());
         }
         memory
     }
@@ -37,17 +37,17 @@ unsafe impl GlobalAlloc for SampledAllocator {
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as above.
         let memory = unsafe { System.alloc_zeroed(layout) };
-        if samples::are_taken() {
-            samples::note(memory.addr(), layout.size());
+        if samples::is_sampling() {
+            samples::record_allocation(memory.addr(), layout.size());
         }
         memory
     }
 
     #[inline]
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // Before another thread can get the same memory.
-        if samples::are_taken() {
-            samples::forget(memory.addr());
+        // This must come before another thread can get the same address.
+        if samples::is_sampling() {
+            samples::record_free(memory.addr());
         }
         // SAFETY: as above.
         unsafe { System.dealloc(memory, layout) };
@@ -55,16 +55,16 @@ unsafe impl GlobalAlloc for SampledAllocator {
 
     #[inline]
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        let is_noted = samples::are_taken();
-        if is_noted {
-            samples::forget(memory.addr());
+        let is_sampling = samples::is_sampling();
+        if is_sampling {
+            samples::record_free(memory.addr());
         }
         // SAFETY: as above.
         let moved = unsafe { System.realloc(memory, layout, size) };
-        if is_noted {
-            // If there was no room, the memory is where it was.
+        if is_sampling {
+            // If it failed, the memory is still at its old address.
             let kept = if moved.is_null() { (memory, layout.size()) } else { (moved, size) };
-            samples::note(kept.0.addr(), kept.1);
+            samples::record_allocation(kept.0.addr(), kept.1);
         }
         moved
     }

@@ -1,25 +1,27 @@
-//! Which allocations are samples: after a random number of bytes the next one is. So a large allocation is one
-//! more often than a small one, and no pattern in the program keeps step with it (a Poisson process, as in
-//! TCMalloc and the runtime of Go).
+//! The choice of the allocations that become samples.
+//!
+//! Samples are a random number of bytes apart (a Poisson process, as in TCMalloc and the Go runtime). So large
+//! allocations are sampled more often than small ones, and no pattern in the program can stay in step.
 
-/// Bytes between two samples, on average.
+/// The average number of allocated bytes between two samples.
 pub(super) const MEAN_BYTES: f64 = 128.0 * 1024.0;
 
-/// The bytes of a thread until its next sample.
+/// The number of bytes that a thread allocates until its next sample.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Interval {
     bytes_left: u64,
+    /// The state of the random generator; 0 before it is seeded.
     random: u64,
 }
 
 impl Interval {
-    /// Before the first allocation of a thread.
+    /// The state before the first allocation of a thread.
     pub(super) const START: Self = Self { bytes_left: 0, random: 0 };
 
-    /// Whether an allocation of this size is a sample.
-    pub(super) fn passes(&mut self, bytes: u64, seed: impl FnOnce() -> u64) -> bool {
+    /// Advances by an allocation of this size. Returns whether the allocation is a sample.
+    pub(super) fn advance(&mut self, bytes: u64, seed: impl FnOnce() -> u64) -> bool {
         if self.random == 0 {
-            // Odd, because the generator stays at 0.
+            // Odd and so not 0, because xorshift never leaves 0.
             self.random = seed().wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
             self.bytes_left = self.next_interval();
         }
@@ -31,21 +33,21 @@ impl Interval {
         true
     }
 
-    /// A random number of an exponential distribution.
+    /// Draws an interval from the exponential distribution.
     fn next_interval(&mut self) -> u64 {
         // xorshift64 (Marsaglia, "Xorshift RNGs", 2003).
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
         self.random ^= self.random << 17;
-        // 53 bits, from 0 to 1, without 0.
+        // 53 random bits, scaled to (0, 1].
         let uniform = ((self.random >> 11) as f64 + 1.0) / (1_u64 << 53) as f64;
         (-uniform.ln() * MEAN_BYTES) as u64 + 1
     }
 }
 
-/// For how many allocations of its size a sample stands.
+/// Returns the number of allocations of its size that a sample represents.
 pub(super) fn weight(bytes: u64) -> f64 {
-    // The probability that an allocation is a sample, without the loss of digits of small ones.
+    // The probability that an allocation is a sample. `exp_m1` is precise for small allocations.
     let probability = -(-(bytes.max(1) as f64) / MEAN_BYTES).exp_m1();
     1.0 / probability
 }
@@ -59,9 +61,9 @@ mod tests {
         for bytes in [16, 1_000, 100_000, 10_000_000] {
             let mut interval = Interval::START;
             let allocations = 2_000_000_000 / bytes + 20_000;
-            let passed = (0..allocations).filter(|_| interval.passes(bytes, || 7)).count() as f64;
-            let estimated = passed * weight(bytes) / allocations as f64;
-            // Of some 15,000 samples, the estimate is within 1 % in two of three runs.
+            let samples = (0..allocations).filter(|_| interval.advance(bytes, || 7)).count() as f64;
+            let estimated = samples * weight(bytes) / allocations as f64;
+            // With about 15,000 samples, the estimate is within 1 % in two of three runs.
             assert!((estimated - 1.0).abs() < 0.05, "{bytes}: {estimated}");
         }
     }
@@ -70,7 +72,7 @@ mod tests {
     fn threads_have_different_intervals() {
         let first = |seed| {
             let mut interval = Interval::START;
-            interval.passes(0, || seed);
+            interval.advance(0, || seed);
             interval.bytes_left
         };
         assert_ne!(first(1), first(2));

@@ -1,11 +1,11 @@
-//! Samples of allocations: which functions ask for memory, and which of it they keep.
+//! Profiles of memory: which functions allocate it, and how much they hold.
 //!
-//! | step | file |
+//! | subject | file |
 //! |---|---|
-//! | every allocation passes here | `allocator.rs` |
-//! | which of them are samples | `interval.rs` |
-//! | what is known of the samples | `samples.rs` |
-//! | beginning and ending a profile | `sampling.rs` |
+//! | the global allocator | `allocator.rs` |
+//! | the choice of samples | `interval.rs` |
+//! | the table of samples | `samples.rs` |
+//! | starting and finishing a profile | `sampling.rs` |
 
 mod allocator;
 mod interval;

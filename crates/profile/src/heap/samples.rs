@@ -1,4 +1,4 @@
-//! The samples of a profile of the heap.
+//! The samples of a running profile of memory.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -6,46 +6,48 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::interval::{Interval, weight};
-use crate::interrupt::walk_own;
+use crate::interrupt::walk_own_stack;
 use crate::slots::FRAMES_MAX;
 
-/// Samples that are held at most, with some 100 bytes each. Further ones count as allocated, and not as held,
-/// which is counted.
+/// The most live samples, of about 100 bytes each. Further ones count as allocated but not as held; their number
+/// is counted.
 const HELD_MAX: usize = 200_000;
 
-/// Distinct stacks at most: some 20 MB. Further ones are lost, and counted.
+/// The most distinct stacks: about 20 MB. Further ones are lost and counted.
 const STACKS_MAX: usize = 20_000;
 
-/// Counters of the filter of addresses, of a byte each.
+/// The size of the counting filter of addresses, in counters of one byte.
 const FILTER_COUNTERS: usize = 1 << 20;
 
-static ARE_TAKEN: AtomicBool = AtomicBool::new(false);
+static IS_SAMPLING: AtomicBool = AtomicBool::new(false);
 
-/// How many samples are held whose address has this hash, so that most memory is freed without a lock. A counter
-/// that is full stays so. They are changed under the lock of the samples alone.
+/// A counting filter: the number of live samples by hash of their address. A zero means that a freed address is
+/// not a sample, so most memory is freed without a lock. A saturated counter stays saturated. Counters change
+/// only under the lock of `SAMPLES`.
 static FILTER: [AtomicU8; FILTER_COUNTERS] = [const { AtomicU8::new(0) }; FILTER_COUNTERS];
 
-/// Each thread begins with another random number.
+/// The seed of the next thread's random numbers.
 static SEEDS: AtomicU64 = AtomicU64::new(1);
 
 static SAMPLES: Mutex<Option<Samples>> = Mutex::new(None);
 
 thread_local! {
     static INTERVAL: Cell<Interval> = const { Cell::new(Interval::START) };
-    /// Whether the thread notes something at the moment. What it allocates for that is not noted.
-    static IS_NOTING: Cell<bool> = const { Cell::new(false) };
+    /// Whether the thread is recording a sample. Its own allocations for that are ignored.
+    static IS_RECORDING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What is known of the samples.
+/// The samples of one profile.
 #[derive(Debug, Default)]
 pub(super) struct Samples {
+    /// The index in `sums` of each stack.
     stacks: HashMap<Box<[usize]>, usize>,
     pub(super) sums: Vec<StackSums>,
-    /// The stack and the bytes of each sample that is held, by its address.
+    /// The stack's index and the estimated bytes of each live sample, by address.
     held: HashMap<usize, (usize, f64)>,
-    /// Those without a stack.
+    /// Samples lost because the table of stacks was full.
     pub(super) lost: u64,
-    /// Those that are not among the held ones, for want of room.
+    /// Samples that are missing from `held` because it was full.
     pub(super) not_held: u64,
 }
 
@@ -56,64 +58,64 @@ pub(super) struct StackSums {
     pub(super) held: f64,
 }
 
-/// Whether samples are taken.
+/// Returns whether a profile of memory is running.
 #[inline]
-pub(super) fn are_taken() -> bool {
-    ARE_TAKEN.load(Ordering::Relaxed)
+pub(super) fn is_sampling() -> bool {
+    IS_SAMPLING.load(Ordering::Relaxed)
 }
 
-/// Begins to take samples.
+/// Starts taking samples.
 pub(super) fn start() {
-    without_noting(|| {
+    without_recording(|| {
         let mut samples = lock();
         for counter in &FILTER {
             counter.store(0, Ordering::Relaxed);
         }
         *samples = Some(Samples::default());
     });
-    ARE_TAKEN.store(true, Ordering::Relaxed);
+    IS_SAMPLING.store(true, Ordering::Relaxed);
 }
 
-/// Whether there are any. Forgets them.
-pub(super) fn take_any() -> bool {
-    without_noting(|| {
+/// Discards the samples so far. Returns whether there were any.
+pub(super) fn discard() -> bool {
+    without_recording(|| {
         let mut samples = lock();
         let found = samples.replace(Samples::default());
         found.is_some_and(|found| !found.sums.is_empty())
     })
 }
 
-/// Ends it.
+/// Stops taking samples, and returns them; `None` if no profile was running.
 pub(super) fn finish() -> Option<Samples> {
-    ARE_TAKEN.store(false, Ordering::Relaxed);
-    without_noting(|| lock().take())
+    IS_SAMPLING.store(false, Ordering::Relaxed);
+    without_recording(|| lock().take())
 }
 
-/// Notes that memory was allocated. 0 means that there was none.
+/// Records an allocation if it is a sample. The address 0 means that the allocation failed.
 #[cold]
-pub(super) fn note(address: usize, bytes: usize) {
+pub(super) fn record_allocation(address: usize, bytes: usize) {
     if address == 0 {
         return;
     }
-    let is_sample = INTERVAL.try_with(|kept| {
-        let mut interval = kept.get();
-        let passes = interval.passes(bytes as u64, || SEEDS.fetch_add(1, Ordering::Relaxed));
-        kept.set(interval);
-        passes
+    let is_sample = INTERVAL.try_with(|cell| {
+        let mut interval = cell.get();
+        let is_sample = interval.advance(bytes as u64, || SEEDS.fetch_add(1, Ordering::Relaxed));
+        cell.set(interval);
+        is_sample
     });
     if is_sample == Ok(true) {
-        without_noting(|| add(address, bytes));
+        without_recording(|| add(address, bytes));
     }
 }
 
-/// Notes that memory is freed.
+/// Records that memory is about to be freed.
 #[cold]
-pub(super) fn forget(address: usize) {
+pub(super) fn record_free(address: usize) {
     let counter = counter(address);
     if counter.load(Ordering::Relaxed) == 0 {
         return;
     }
-    without_noting(|| {
+    without_recording(|| {
         if let Some(samples) = &mut *lock()
             && let Some((stack, bytes)) = samples.held.remove(&address)
             && let Some(sums) = samples.sums.get_mut(stack)
@@ -129,7 +131,7 @@ pub(super) fn forget(address: usize) {
 
 fn add(address: usize, bytes: usize) {
     let mut addresses = Vec::with_capacity(FRAMES_MAX);
-    walk_own(|address| {
+    walk_own_stack(|address| {
         addresses.push(address);
         addresses.len() < FRAMES_MAX
     });
@@ -165,27 +167,28 @@ impl Samples {
         }
     }
 
-    /// The stacks, each with its sums.
+    /// Iterates over the stacks with their sums.
     pub(super) fn stacks(&self) -> impl Iterator<Item = (&[usize], StackSums)> {
         self.stacks.iter().filter_map(|(stack, index)| Some((&**stack, *self.sums.get(*index)?)))
     }
 }
 
-/// The counter of the filter for an address.
+/// Returns the filter's counter for an address.
 fn counter(address: usize) -> &'static AtomicU8 {
     // Allocations are aligned to 16 bytes.
     let hash = (address as u64 >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     &FILTER[(hash >> 40) as usize % FILTER_COUNTERS]
 }
 
-/// Calls a function whose own allocations are not noted; nothing if this is within such a function.
-fn without_noting<T: Default>(function: impl FnOnce() -> T) -> T {
-    let was_noting = IS_NOTING.try_with(|noting| noting.replace(true)).unwrap_or(true);
-    if was_noting {
+/// Calls a function whose own allocations are ignored. Within such a function, it does nothing and returns the
+/// default.
+fn without_recording<T: Default>(function: impl FnOnce() -> T) -> T {
+    let was_recording = IS_RECORDING.try_with(|it| it.replace(true)).unwrap_or(true);
+    if was_recording {
         return T::default();
     }
     let result = function();
-    IS_NOTING.set(false);
+    IS_RECORDING.set(false);
     result
 }
 

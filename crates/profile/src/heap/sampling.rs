@@ -1,4 +1,4 @@
-//! Beginning and ending a profile of memory.
+//! Starting and finishing a profile of memory.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -9,49 +9,49 @@ use crate::error::ProfileError;
 use crate::function_names::FunctionNames;
 use crate::profile::{ProfileKind, Stack};
 
-/// An allocation of this size is a sample, but for one time in a thousand million million.
+/// An allocation of this size is a sample except with a probability of e⁻⁴⁰ (5 MiB / 128 KiB).
 const SURE_BYTES: usize = 5 << 20;
 
-/// The stacks have no threads: memory is often freed by another one than has allocated it.
+/// The thread name of all stacks. Threads are not told apart, because memory is often freed on another thread.
 const ALL_THREADS: &str = "all threads";
 
-/// Samples of allocations that are being taken, until this is dropped.
+/// A running profile of memory. Dropping it stops the sampling.
 #[derive(Debug)]
 pub(crate) struct HeapSampling(());
 
-/// What was found.
+/// The result of a profile of memory.
 #[derive(Debug)]
 pub(crate) struct HeapSamples {
     pub(crate) stacks: Vec<Stack>,
-    /// Samples for which there was no room.
+    /// Samples lost because a table was full.
     pub(crate) lost: u64,
 }
 
 impl HeapSampling {
-    /// Bytes for each sample, on average.
+    /// The average number of allocated bytes per sample.
     pub(crate) const PERIOD_BYTES: u64 = MEAN_BYTES as u64;
 
-    /// Begins to take samples. The caller takes care that there is one of these at a time.
+    /// Starts sampling. The caller ensures that only one exists at a time.
     ///
     /// # Errors
-    /// If the program does not allocate by [`SampledAllocator`](super::SampledAllocator).
+    /// If the program's allocator is not [`SampledAllocator`](super::SampledAllocator).
     pub(crate) fn start() -> Result<Self, ProfileError> {
         samples::start();
         let sampling = Self(());
         drop(black_box(Vec::<u8>::with_capacity(SURE_BYTES)));
-        match samples::take_any() {
+        match samples::discard() {
             true => Ok(sampling),
             false => Err(ProfileError::Refused("the program has another allocator".to_owned())),
         }
     }
 
-    /// Ends it. The bytes of the stacks are those that were allocated meanwhile, or those that are held.
+    /// Stops sampling. `kind` selects the bytes of each stack: all allocated ones, or those that are still held.
     pub(crate) fn finish(self, kind: ProfileKind) -> HeapSamples {
         let samples = samples::finish().unwrap_or_default();
         let mut functions = FunctionNames::default();
         let stacks = samples.stacks().map(|(addresses, sums)| Stack {
             thread: ALL_THREADS.to_owned(),
-            functions: without_allocator(functions.functions(addresses)).into(),
+            functions: strip_allocator(functions.resolve(addresses)).into(),
             samples: if kind == ProfileKind::Held { sums.held } else { sums.allocated }.round() as u64,
         });
         let stacks = stacks.filter(|stack| stack.samples > 0).collect();
@@ -66,13 +66,13 @@ impl Drop for HeapSampling {
     }
 }
 
-/// The functions that the allocator itself is in, by parts of their names.
-const OF_ALLOCATOR: [&str; 4] = ["SampledAllocator", "__rust_alloc", "__rust_realloc", "__rg_"];
+/// Parts of the names of the allocator's own functions.
+const ALLOCATOR_NAMES: [&str; 4] = ["SampledAllocator", "__rust_alloc", "__rust_realloc", "__rg_"];
 
-/// The functions of a stack, up to the one that asks for memory.
-fn without_allocator(mut functions: Vec<Arc<str>>) -> Vec<Arc<str>> {
-    let is_of_allocator = |name: &Arc<str>| OF_ALLOCATOR.iter().any(|part| name.contains(part));
-    let asked = functions.iter().position(is_of_allocator);
-    functions.truncate(asked.unwrap_or(functions.len()));
+/// Removes the functions of the allocator, so that the innermost function is the one that allocates.
+fn strip_allocator(mut functions: Vec<Arc<str>>) -> Vec<Arc<str>> {
+    let is_of_allocator = |name: &Arc<str>| ALLOCATOR_NAMES.iter().any(|part| name.contains(part));
+    let first = functions.iter().position(is_of_allocator);
+    functions.truncate(first.unwrap_or(functions.len()));
     functions
 }

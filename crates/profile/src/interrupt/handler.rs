@@ -1,5 +1,5 @@
-//! The handler of `SIGPROF`.
-#![expect(unsafe_code, reason = "a signal handler; the argument is in the module above")]
+//! The `SIGPROF` handler.
+#![expect(unsafe_code, reason = "a signal handler; the argument is in the parent module")]
 
 use std::ffi::{c_int, c_void};
 use std::io;
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::slots::{FRAMES_MAX, Slots};
 
-/// What the handler needs. It is there before the handler is.
+/// The state of the handler. It is initialized before the handler is installed.
 static SHARED: OnceLock<Shared> = OnceLock::new();
 
 #[derive(Debug)]
@@ -19,23 +19,23 @@ struct Shared {
     slots: Slots,
     is_installed: AtomicBool,
     is_active: AtomicBool,
-    /// The code of the kernel that reads the clock, `vdso(7)`. Its tables are not always right, so no stack is
-    /// walked that ends in it.
+    /// The addresses of the kernel's clock code, `vdso(7)`. Its unwind tables are unreliable, so a stack whose
+    /// innermost frame is there is not walked.
     vdso: Range<usize>,
 }
 
-/// While there is one, interrupted threads note their stacks.
+/// While this exists, interrupted threads record their stacks.
 #[derive(Debug)]
 pub(crate) struct Interrupts {
     shared: &'static Shared,
 }
 
 impl Interrupts {
-    /// Installs the handler, if it is not there already, and lets threads note their stacks. The caller takes care
-    /// that there is one of these at a time.
+    /// Installs the handler on the first call, and lets threads record their stacks. The caller ensures that only
+    /// one exists at a time.
     ///
     /// # Errors
-    /// If the system refuses the handler.
+    /// If `sigaction` fails.
     pub(crate) fn start() -> io::Result<Self> {
         let shared = SHARED.get_or_init(|| Shared {
             slots: Slots::new(),
@@ -47,14 +47,14 @@ impl Interrupts {
             install()?;
             shared.is_installed.store(true, Ordering::Relaxed);
         }
-        // Left by threads that were late for the one before.
-        shared.slots.take_all(|_| {});
+        // Discards stacks that arrived after the previous profile had ended.
+        shared.slots.drain(|_| {});
         shared.slots.take_lost();
         shared.is_active.store(true, Ordering::Release);
         Ok(Self { shared })
     }
 
-    /// Where the stacks are.
+    /// Returns the table of recorded stacks.
     pub(crate) fn slots(&self) -> &'static Slots {
         &self.shared.slots
     }
@@ -67,19 +67,19 @@ impl Drop for Interrupts {
 }
 
 fn install() -> io::Result<()> {
-    // What walks stacks sets itself up when it is first called.
+    // The unwinder initializes itself on its first call, which must not happen in the handler.
     walk(0, |_| false);
     // SAFETY: all zeros are a valid `sigaction`.
     let mut action: libc::sigaction = unsafe { zeroed() };
     let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) = note_stack;
     action.sa_sigaction = handler as libc::sighandler_t;
     action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
-    // SAFETY: `action` is valid, and the handler has the signature that `SA_SIGINFO` asks for.
-    let refused = unsafe { libc::sigaction(libc::SIGPROF, &raw const action, null_mut()) };
-    if refused == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    // SAFETY: `action` is valid, and the handler has the signature that `SA_SIGINFO` requires.
+    let status = unsafe { libc::sigaction(libc::SIGPROF, &raw const action, null_mut()) };
+    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Where the kernel has put its own code.
+/// Returns the address range of the vDSO, from `/proc/self/maps`; empty if there is none.
 fn vdso() -> Range<usize> {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let line = maps.lines().find(|line| line.ends_with("[vdso]"));
@@ -91,15 +91,16 @@ fn vdso() -> Range<usize> {
     range.unwrap_or_default()
 }
 
+/// Records the stack of the interrupted thread in a slot.
 extern "C" fn note_stack(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
     let Some(shared) = SHARED.get() else { return };
     if !shared.is_active.load(Ordering::Acquire) {
         return;
     }
-    // SAFETY: every thread has one.
+    // SAFETY: every thread has an `errno`.
     let errno = unsafe { *libc::__errno_location() };
     if let Some(mut slot) = shared.slots.claim() {
-        // SAFETY: it has no argument, and does not fail.
+        // SAFETY: `gettid` has no arguments and cannot fail.
         slot.set_thread(unsafe { libc::gettid() });
         let address = interrupted_at(context.cast());
         slot.push(address);
@@ -111,9 +112,9 @@ extern "C" fn note_stack(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void
     unsafe { *libc::__errno_location() = errno };
 }
 
-/// The address of the instruction that comes next when the handler has returned.
+/// Returns the address of the interrupted instruction.
 fn interrupted_at(context: *const libc::ucontext_t) -> usize {
-    // SAFETY: the kernel hands a valid context to a handler with `SA_SIGINFO`.
+    // SAFETY: the kernel passes a valid context to a handler with `SA_SIGINFO`.
     let registers = unsafe { &(*context).uc_mcontext };
     #[cfg(target_arch = "x86_64")]
     return registers.gregs[libc::REG_RIP as usize] as usize;
@@ -121,8 +122,8 @@ fn interrupted_at(context: *const libc::ucontext_t) -> usize {
     return registers.pc as usize;
 }
 
-/// Hands over the addresses of the callers of the function that was interrupted at an address, while they are
-/// wanted.
+/// Calls `push` with the return addresses of the interrupted function's callers, innermost first, until it
+/// returns `false`.
 fn walk(interrupted_at: usize, mut push: impl FnMut(usize) -> bool) {
     let mut is_interrupted = false;
     let mut frames = 0;
@@ -130,9 +131,9 @@ fn walk(interrupted_at: usize, mut push: impl FnMut(usize) -> bool) {
         frames += 1;
         let address = frame.ip() as usize;
         let wanted = match is_interrupted {
-            // The handler itself comes first.
+            // Skips the frames of the handler, which come first.
             false => true,
-            // What began the thread returns to nowhere.
+            // The outermost frame has the return address 0.
             true => address != 0 && push(address),
         };
         is_interrupted |= address == interrupted_at;
@@ -141,20 +142,19 @@ fn walk(interrupted_at: usize, mut push: impl FnMut(usize) -> bool) {
     trace(each);
 }
 
-/// Hands over the addresses of the functions that this thread is in, the innermost first, while they are wanted.
-pub(crate) fn walk_own(mut push: impl FnMut(usize) -> bool) {
+/// Calls `push` with the addresses of this thread's own stack, innermost first, until it returns `false`.
+pub(crate) fn walk_own_stack(mut push: impl FnMut(usize) -> bool) {
     trace(|frame| push(frame.ip() as usize));
 }
 
 fn trace(each: impl FnMut(&backtrace::Frame) -> bool) {
-    // SAFETY: it must not run on two threads at once only where it needs global state, which it does on Windows
-    // alone.
+    // SAFETY: only the implementation for Windows has global state, which two threads must not use at once.
     unsafe { backtrace::trace_unsynchronized(each) };
 }
 
-/// Interrupts a thread of this process. Returns whether there is such a thread.
+/// Interrupts a thread of this process. Returns `false` if there is no such thread.
 pub(crate) fn interrupt(thread: i32) -> bool {
     let process = i32::try_from(std::process::id()).unwrap_or_default();
-    // SAFETY: it takes numbers, and a number that is no thread is refused.
+    // SAFETY: `tgkill` takes plain numbers, and fails if there is no such thread.
     unsafe { libc::tgkill(process, thread, libc::SIGPROF) == 0 }
 }

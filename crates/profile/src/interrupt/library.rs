@@ -1,22 +1,22 @@
-//! The version of the C library.
-#![expect(unsafe_code, reason = "a foreign function; the argument is in the module above")]
+//! The check of the C library's version.
+#![expect(unsafe_code, reason = "a foreign function; the argument is in the parent module")]
 
 use std::ffi::CStr;
 
 use crate::error::ProfileError;
 
-/// The first version whose list of loaded libraries can be read without a lock.
+/// The first glibc with `_dl_find_object`, which finds unwind tables without a lock.
 const VERSION_MIN: (u32, u32) = (2, 35);
 
-/// Refuses a C library in which a signal handler that walks stacks could wait for ever.
+/// Refuses a C library with which a stack walk in a signal handler could deadlock.
 pub(crate) fn check_library() -> Result<(), ProfileError> {
-    // SAFETY: it returns a static text that ends with a NUL.
+    // SAFETY: `gnu_get_libc_version` returns a static string that ends with NUL.
     let text = unsafe { CStr::from_ptr(libc::gnu_get_libc_version()) };
     let text = text.to_string_lossy();
     match version(&text) {
         Some(version) if version >= VERSION_MIN => Ok(()),
         _ => Err(ProfileError::Refused(format!(
-            "the C library is glibc {text}, and stacks can be walked from 2.35 on"
+            "the C library is glibc {text}; profiles need 2.35 or later"
         ))),
     }
 }

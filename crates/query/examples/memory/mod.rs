@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd};
 
-/// The most memory that the data set takes, in bytes.
+/// The memory limit of the data set, in bytes.
 const MEMORY_BYTES_MAX: usize = 8 << 30;
 
-/// Reads all lines of a file, on some threads.
+/// Reads all lines of a file on this number of threads.
 pub(crate) fn load(log: &str, threads: usize) -> Result<Arc<DataSet>, Box<dyn std::error::Error>> {
     let data = DataSet::new(Retention::Segments, MEMORY_BYTES_MAX, &[]);
     let options = PipelineOptions::new(threads, Retention::Segments);

@@ -1,11 +1,11 @@
-//! Spellings of an address: a kernel writes IPv6 in full, a web server as RFC 5952 does.
+//! The spellings of an address. A kernel writes IPv6 in full, a web server as RFC 5952 does.
 
 use std::borrow::Cow;
 use std::net::Ipv6Addr;
 
 use weir_core::{DecidedIds, Dictionary, REMAINDER};
 
-/// The usual spelling of an address; other texts as they are.
+/// Returns an address in its canonical spelling (RFC 5952), and any other text unchanged.
 pub(super) fn usual_spelling(address: &[u8]) -> Cow<'_, [u8]> {
     if !address.contains(&b':') {
         return Cow::Borrowed(address);
@@ -16,9 +16,9 @@ pub(super) fn usual_spelling(address: &[u8]) -> Cow<'_, [u8]> {
     })
 }
 
-/// The positions of listed addresses, in any spelling, by the ids of the clients of a data set.
+/// The positions of the listed addresses, in any spelling, by the client ids of a data set.
 ///
-/// It has an entry for each spelling of a listed address, and a bit for each client.
+/// Memory: one entry for each spelling of a listed address, and one bit for each client.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ListedIds {
     decided: DecidedIds,
@@ -27,8 +27,8 @@ pub(super) struct ListedIds {
 }
 
 impl ListedIds {
-    /// Learns the clients that were added since the last call. `position` is that of an address
-    /// in the usual spelling.
+    /// Looks up the clients that were added since the last call. `position` returns the position of
+    /// an address in the usual spelling.
     pub(super) fn refresh(
         &mut self,
         clients: &Dictionary,
@@ -44,7 +44,7 @@ impl ListedIds {
         }
     }
 
-    /// The position of the address with this id.
+    /// Returns the position of the address with this id.
     #[inline]
     pub(super) fn position(&self, id: u32) -> Option<usize> {
         let bits = self.is_listed.get(id as usize / 64)?;

@@ -1,4 +1,4 @@
-//! Turns what was found into the report.
+//! Builds the blocks report from the census and the histories.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -13,15 +13,15 @@ use weir_view::{
 
 use super::census::{BlockedAddress, BlockedAddresses};
 use super::events::rule_column;
-use super::histories::{Before, BlockHistories, History, RuleBlocks};
+use super::histories::{BlockHistories, History, PriorActivity, RuleBlocks};
 
-/// The rules and statuses of an address in a report.
+/// The maximum number of rules, and of statuses, for each address in a report.
 const ROWS_MAX: usize = 5;
 
 const SECOND_NS: i64 = 1_000_000_000;
 
-/// The report on addresses and their histories. Times are in `zone`; the histories are those of
-/// `window_s` and of the offset of `clock`.
+/// Builds the report on addresses and their histories. Times are in `zone`. The histories must have
+/// been made with the same window and clock offset.
 pub fn blocks_report(
     addresses: &BlockedAddresses,
     histories: &BlockHistories,
@@ -29,7 +29,7 @@ pub fn blocks_report(
     zone: &Zone,
     (window_s, offset_s, estimate): (u64, i64, Option<ClockEstimate>),
 ) -> BlocksReport {
-    let answer = Answer { values, zone, window_s };
+    let builder = ReportBuilder { values, zone, window_s };
     let clients = addresses.listed.iter().zip(&histories.clients);
     BlocksReport {
         blocks: addresses.blocks,
@@ -40,18 +40,18 @@ pub fn blocks_report(
         sampled: addresses.causes.iter().any(|count| count.sampled > 0),
         omissions: CauseBlocks::omissions(&addresses.causes),
         causes: addresses.causes.clone(),
-        clients: clients.map(|(address, history)| answer.client(address, history)).collect(),
+        clients: clients.map(|(address, history)| builder.client(address, history)).collect(),
     }
 }
 
-/// What the values of ids are looked up in.
-struct Answer<'a> {
+/// Converts histories to the entries of a report, and resolves ids to their values.
+struct ReportBuilder<'a> {
     values: &'a Values,
     zone: &'a Zone,
     window_s: u64,
 }
 
-impl Answer<'_> {
+impl ReportBuilder<'_> {
     fn client(&self, address: &BlockedAddress, history: &History) -> BlockedClient {
         let span_ns = address.first_ns.zip(history.last_ns).map(|(first, last)| last - first);
         let span_s = span_ns.map(|span_ns| span_ns.max(0).unsigned_abs() / SECOND_NS as u64);
@@ -90,7 +90,7 @@ impl Answer<'_> {
         rules
     }
 
-    fn before(&self, before: &Before) -> BlockedActivity {
+    fn before(&self, before: &PriorActivity) -> BlockedActivity {
         let requests: u64 = before.statuses.values().sum();
         let method = Field::Method.column();
         let target = |(method_id, path_id): (u32, u32)| {
@@ -132,7 +132,7 @@ impl Answer<'_> {
     }
 }
 
-/// The values by their counts, and then by their texts.
+/// Returns the values in descending order of their counts, and then by their texts.
 fn ordered<K: Copy + Eq + Hash>(
     counts: &HashMap<K, u64>,
     text: impl Fn(K) -> String,

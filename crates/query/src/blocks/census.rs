@@ -1,4 +1,4 @@
-//! The first look at a log: which addresses were blocked, how often, and when first.
+//! The first pass over a log: which addresses were blocked, how often, and when first.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -11,53 +11,53 @@ use weir_view::{BlockCause, CauseBlocks};
 use super::addresses::usual_spelling;
 use super::events::BlockFinder;
 
-/// The addresses that were blocked in some segments.
+/// Counts the blocks of each address in some segments.
 ///
-/// It takes 32 bytes for each spelling of each address that was blocked.
+/// Memory: 32 bytes for each spelling of each blocked address.
 #[derive(Debug, Clone)]
 pub struct BlockCensus {
     filter: CompiledFilter,
     finder: BlockFinder,
-    clients: HashMap<u32, Blocked>,
+    clients: HashMap<u32, BlockTally>,
     unknown: u64,
     causes: Causes,
     has_requests: bool,
 }
 
-/// The blocks of each cause, and those of them that are a sample.
+/// The number of blocks of each cause, and how many of them are from a sampled log.
 type Causes = BTreeMap<BlockCause, (u64, u64)>;
 
-/// The blocks of an address.
+/// The number of blocks of an address, and the time of the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Blocked {
+struct BlockTally {
     blocks: u64,
-    /// The time of the first one that has a time; the largest number if none has.
+    /// The time of the first block that has a time; `i64::MAX` if none has.
     first_ns: i64,
 }
 
-/// What a census has found.
+/// The result of a census.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BlockedAddresses {
     pub(super) blocks: u64,
     pub(super) unknown: u64,
     pub(super) addresses: u64,
-    /// The causes with the most blocks first.
+    /// In descending order of their blocks.
     pub(super) causes: Vec<CauseBlocks>,
-    /// Those with the most blocks, in order.
+    /// The addresses with the most blocks, in descending order.
     pub(super) listed: Vec<BlockedAddress>,
 }
 
 /// An address with its blocks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct BlockedAddress {
-    /// In the usual spelling.
+    /// In the canonical spelling.
     pub(super) address: Vec<u8>,
     pub(super) blocks: u64,
     pub(super) first_ns: Option<i64>,
 }
 
 impl BlockCensus {
-    /// A census of the records that pass the filter, which has seen none.
+    /// Creates an empty census of the records that pass the filter.
     pub fn new(filter: CompiledFilter) -> Self {
         Self {
             filter,
@@ -69,7 +69,7 @@ impl BlockCensus {
         }
     }
 
-    /// Adds the rows of a segment within the bounds.
+    /// Adds the rows of a segment that lie within the bounds.
     pub(super) fn update_within(&mut self, segment: &Segment, bounds: &TimeBounds) {
         if segment.kind() == RecordKind::Request {
             self.has_requests |= segment.rows() > 0;
@@ -87,27 +87,27 @@ impl BlockCensus {
                 return;
             }
             let time_ns = block.time_ns.unwrap_or(i64::MAX);
-            let one = Blocked { blocks: 1, first_ns: time_ns };
+            let one = BlockTally { blocks: 1, first_ns: time_ns };
             clients.entry(block.client).and_modify(|known| known.add(one)).or_insert(one);
         });
     }
 
-    /// The addresses that were found; `None` if there are no blocks beside requests. `max` is the
-    /// number of addresses to list.
+    /// Returns the blocked addresses, and lists up to `max` of them. Returns `None` if the log has
+    /// no blocks, or no requests beside them.
     pub fn addresses(&self, values: &Values, max: usize) -> Option<BlockedAddresses> {
         let blocks = self.unknown + self.clients.values().map(|known| known.blocks).sum::<u64>();
         if blocks == 0 || !self.has_requests {
             return None;
         }
         let dictionary = values.dictionary(Field::Client.column());
-        let mut by_address: HashMap<Vec<u8>, Blocked> = HashMap::new();
+        let mut by_address: HashMap<Vec<u8>, BlockTally> = HashMap::new();
         for (id, blocked) in &self.clients {
             let address = usual_spelling(dictionary.value(*id).unwrap_or_default()).into_owned();
             let known = by_address.entry(address);
             known.and_modify(|known| known.add(*blocked)).or_insert(*blocked);
         }
         let addresses = by_address.len() as u64;
-        let address = |(address, Blocked { blocks, first_ns })| BlockedAddress {
+        let address = |(address, BlockTally { blocks, first_ns })| BlockedAddress {
             address,
             blocks,
             first_ns: Some(first_ns).filter(|first_ns| *first_ns != i64::MAX),
@@ -129,7 +129,7 @@ impl BlockCensus {
     }
 }
 
-impl Blocked {
+impl BlockTally {
     fn add(&mut self, other: Self) {
         self.blocks += other.blocks;
         self.first_ns = self.first_ns.min(other.first_ns);
@@ -139,7 +139,7 @@ impl Blocked {
 impl Fold for BlockCensus {
     fn refresh(&mut self, values: &Values) {
         self.finder.refresh(values);
-        // A log without blocks is not filtered a second time.
+        // Skips the filter's work for a log without blocks.
         if self.finder.has_blocks() {
             self.filter.refresh(values);
         }

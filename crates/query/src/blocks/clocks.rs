@@ -1,47 +1,40 @@
-//! The offset between the clocks of the block log and of the access log, told from their records.
+//! Estimates the offset between the clocks of the block log and the access log from their records.
 //!
-//! Logs of one machine differ by the offset of its zone if one of them has local times without a
-//! zone, as those of nginx's errors and of fail2ban. Two things are compared:
+//! Logs of one machine differ by the zone's offset if one of them has local times without a zone,
+//! as nginx's error log and fail2ban's log do. There are two methods:
 //!
-//! - *Rejections*: each request that nginx's limits reject is in both logs, with status 429 or 503.
-//!   At the right offset the numbers of each second and client are the same. An offset is taken if
-//!   it explains 80 % of the rejections, and better than all others.
-//! - *Bans*: an address falls silent when it is banned. The offset is the median of the times from
-//!   the last request to the last ban of each address, if 60 % of them lie within 5 seconds of it.
-//!
-//! No offset is taken if too few pairs agree.
 
 use std::collections::{BTreeMap, HashMap};
 
 use weir_view::{BlockCause, BlocksQuestion, ClockEstimate, ClockEvidence};
 
-/// The seconds of a client that are compared: the earliest.
+/// The maximum number of seconds that are compared for each client. The earliest are kept.
 const SECONDS_MAX: usize = 512;
 
-/// The seconds of each client whose distances are candidates.
+/// The number of seconds of each client whose distances become candidates.
 const CANDIDATE_SECONDS: usize = 48;
 
-/// The candidates that are tried: those with the most votes.
+/// The maximum number of candidates that are tried: those with the most votes.
 const CANDIDATES_MAX: usize = 64;
 
-/// Fewer pairs tell nothing.
+/// The minimum number of pairs for an estimate.
 const PAIRS_MIN: u64 = 5;
 
-/// The largest distance of a ban from the median that agrees with it, in seconds.
+/// The maximum distance in seconds between a ban and the median for the ban to agree with it.
 const BAN_SPREAD_S: i64 = 5;
 
-/// A ban follows its cause within this time, in seconds, so that it is no offset of clocks.
+/// The maximum time in seconds between a cause and its ban. It is not part of a clock offset.
 const BAN_DELAY_S: i64 = 60;
 
-/// Offsets of zones are multiples of this, in seconds.
+/// The step of zone offsets, in seconds.
 const ZONE_STEP_S: i64 = 900;
 
-/// What is known of the times of one client: at most 1,024 seconds with their counts.
+/// The times of one client: at most 1,024 seconds with their counts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ClientTimes {
-    /// Rejections in the block log, by second.
+    /// The number of rejections in the block log, by second.
     rejections: BTreeMap<i64, u32>,
-    /// Requests with status 429 or 503, by second.
+    /// The number of requests with status 429 or 503, by second.
     refused: BTreeMap<i64, u32>,
     last_ban_s: Option<i64>,
     last_request_s: Option<i64>,
@@ -69,7 +62,7 @@ impl ClientTimes {
         }
     }
 
-    /// Adds what another one has seen of the same client.
+    /// Adds the times that another fold collected for the same client.
     pub(super) fn merge(&mut self, other: &Self) {
         for (own, others) in
             [(&mut self.rejections, &other.rejections), (&mut self.refused, &other.refused)]
@@ -81,7 +74,8 @@ impl ClientTimes {
     }
 }
 
-/// Counts in a second, and keeps the earliest seconds: the result does not depend on the order.
+/// Counts in a second and keeps only the earliest seconds, so the result does not depend on the
+/// order.
 fn add(seconds: &mut BTreeMap<i64, u32>, second: i64, count: u32) {
     let is_late = seconds.last_key_value().is_some_and(|(last, _)| second > *last);
     if is_late && seconds.len() >= SECONDS_MAX {
@@ -94,8 +88,8 @@ fn add(seconds: &mut BTreeMap<i64, u32>, second: i64, count: u32) {
     }
 }
 
-/// How far the clock of the block log is ahead of that of the access log; `None` if it cannot be
-/// told.
+/// Estimates how far the clock of the block log is ahead of the access log's. Returns `None` if too
+/// few records agree.
 pub(super) fn estimate(clients: &[ClientTimes]) -> Option<ClockEstimate> {
     by_rejections(clients).or_else(|| by_bans(clients))
 }
@@ -113,7 +107,7 @@ fn by_rejections(clients: &[ClientTimes]) -> Option<ClockEstimate> {
         candidates(&clients).into_iter().map(|offset_s| (agreeing(offset_s), offset_s)).collect();
     tried.sort_unstable_by_key(|(agreeing, offset_s)| (u64::MAX - agreeing, offset_s.abs()));
     let (mut best, mut offset_s) = *tried.first()?;
-    // Without an offset the logs agree as well: equal clocks are the usual case.
+    // Offset 0 wins a tie, because equal clocks are the usual case.
     let without: u64 = agreeing(0);
     if without * 10 >= best * 9 {
         (best, offset_s) = (without, 0);
@@ -130,7 +124,7 @@ fn by_rejections(clients: &[ClientTimes]) -> Option<ClockEstimate> {
     })
 }
 
-/// The distances that most pairs of seconds have, and none at all.
+/// Returns the distances that most pairs of seconds have, and 0.
 fn candidates(clients: &[&ClientTimes]) -> Vec<i64> {
     let mut votes: HashMap<i64, u64> = HashMap::new();
     for client in clients {
@@ -148,7 +142,7 @@ fn candidates(clients: &[&ClientTimes]) -> Vec<i64> {
     voted.into_iter().take(CANDIDATES_MAX).map(|(_, at)| at).collect()
 }
 
-/// The rejections of a client that have a refused request at this offset.
+/// Returns how many of the client's rejections match a refused request at this offset.
 fn agreeing(client: &ClientTimes, offset_s: i64) -> u64 {
     let agreeing = |(second, count): (&i64, &u32)| {
         client.refused.get(&(second - offset_s)).map_or(0, |refused| u64::from(*refused.min(count)))
@@ -168,7 +162,7 @@ fn by_bans(clients: &[ClientTimes]) -> Option<ClockEstimate> {
     if !is_enough || median_s.abs() > BlocksQuestion::CLOCK_OFFSET_S_MAX {
         return None;
     }
-    // The delay of the ban itself is a part of the distance.
+    // Rounds down to a zone offset, because the distance includes the delay of the ban itself.
     let zone_s = median_s.div_euclid(ZONE_STEP_S) * ZONE_STEP_S;
     let is_zone = median_s - zone_s <= BAN_DELAY_S;
     let offset_s = if is_zone { zone_s } else { median_s };
@@ -181,7 +175,7 @@ mod tests {
 
     use super::{ClientTimes, SECONDS_MAX, estimate};
 
-    /// A client with bursts of rejections, of which one in `lost` is missing in the access log.
+    /// Returns a client with bursts of rejections. One in `lost` is missing in the access log.
     fn burst(starts: &[i64], offset_s: i64, lost: u32) -> ClientTimes {
         let mut client = ClientTimes::default();
         for (number, start) in starts.iter().enumerate() {

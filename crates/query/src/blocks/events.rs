@@ -1,28 +1,28 @@
-//! Which records of error logs and firewalls are blocks.
+//! Recognises blocks in the records of error logs and firewalls.
 
 use weir_core::{ABSENT, ColumnId, Field, RecordKind, RowBits, Segment, Values};
 use weir_view::BlockCause;
 
-use super::learned::Learned;
+use super::value_classes::ValueClasses;
 
-/// The prefixes of UFW's log, without `UFW`. It logs 3 packets a minute for each of its rules.
+/// The prefixes in UFW's log, without `UFW`. UFW logs 3 packets a minute for each of its rules.
 const UFW_ACTIONS: [&[u8]; 2] = [b"BLOCK", b"LIMIT BLOCK"];
 
-/// A packet filter that logs such a word has refused the packet.
+/// A packet filter that logs one of these words has refused the packet.
 const DENIALS: [&str; 6] = ["block", "drop", "deny", "denied", "reject", "refuse"];
 
-/// The bans in fail2ban's log. `already banned` and `Increase Ban` are about an earlier one.
+/// The bans in fail2ban's log. `already banned` and `Increase Ban` refer to an earlier ban.
 const BANS: [&[u8]; 2] = [b"Ban", b"Restore Ban"];
 
-/// A message of nginx's error log that states a block.
+/// A message of nginx's error log that reports a block.
 pub(crate) struct BlockMessage {
     pub(crate) text: &'static str,
-    /// Whether the text is the whole message, not only its beginning.
+    /// Whether the text is the whole message and not only its beginning.
     pub(crate) is_whole: bool,
     pub(crate) cause: BlockCause,
 }
 
-/// The messages that state a block. No text is the beginning of another.
+/// The messages that report a block. No text is a prefix of another.
 pub(crate) const BLOCK_MESSAGES: [BlockMessage; 6] = [
     begins("limiting requests, excess: ", BlockCause::RequestLimit),
     begins("limiting requests, dry run", BlockCause::DryRun),
@@ -40,33 +40,34 @@ const fn begins(text: &'static str, cause: BlockCause) -> BlockMessage {
     BlockMessage { text, is_whole: false, cause }
 }
 
-/// A block, as ids of the values of a data set.
+/// A block. Values are ids of the data set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Block {
     pub(super) client: u32,
     /// In nanoseconds since 1970.
     pub(super) time_ns: Option<i64>,
     pub(super) cause: BlockCause,
-    /// The name of the rule, in the column of the cause.
+    /// The name of the rule. [`rule_column`] returns its column.
     pub(super) rule: u32,
-    /// In thousandths of a request, if the log has it.
+    /// In thousandths of a request; `None` if the log lacks it.
     pub(super) excess: Option<u32>,
     /// Whether the log has only a sample of such blocks.
     pub(super) is_sampled: bool,
 }
 
-/// Finds the blocks in segments. It learns from the values of a data set which of them make a
-/// record a block: a byte for each distinct message and action, 8 for each excess.
+/// Finds the blocks in segments. It classifies each distinct value of a data set once.
+///
+/// Memory: one byte for each distinct message and action, 8 for each excess.
 #[derive(Debug, Clone, Default)]
 pub(super) struct BlockFinder {
     columns: Columns,
-    /// By the id of a message.
-    messages: Learned<Option<BlockCause>>,
-    /// By the id of an action.
-    actions: Learned<Action>,
-    /// By the id of an excess.
-    excesses: Learned<Option<u32>>,
-    /// Whether a value was learned that may make a record a block.
+    /// By message id.
+    messages: ValueClasses<Option<BlockCause>>,
+    /// By action id.
+    actions: ValueClasses<Action>,
+    /// By excess id.
+    excesses: ValueClasses<Option<u32>>,
+    /// Whether any value so far can make a record a block.
     has_blocks: bool,
 }
 
@@ -77,7 +78,7 @@ struct Columns {
     excess: Option<ColumnId>,
     zone: Option<ColumnId>,
     rule: Option<ColumnId>,
-    /// Only fail2ban has it.
+    /// Only fail2ban's log has this column.
     logger: Option<ColumnId>,
 }
 
@@ -94,7 +95,7 @@ impl Columns {
         }
     }
 
-    /// The column of the name of a rule.
+    /// Returns the column with the rule names of this cause.
     fn of_rule(&self, cause: BlockCause) -> Option<ColumnId> {
         match cause {
             BlockCause::RequestLimit
@@ -108,27 +109,27 @@ impl Columns {
     }
 }
 
-/// The column of the name of a rule, in a data set with these values.
+/// Returns the column with the rule names of this cause, in a data set with these values.
 pub(super) fn rule_column(cause: BlockCause, values: &Values) -> Option<ColumnId> {
     Columns::of(values).of_rule(cause)
 }
 
-/// What an action of a firewall's record stands for.
+/// The meaning of an action in a firewall's record.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Action {
-    /// No block of a packet filter or of fail2ban.
+    /// Not a block, unless the record has a rule: then it is a decision of CrowdSec.
     #[default]
     Other,
-    /// An alert of CrowdSec, which is no block at all.
+    /// An alert of CrowdSec, which is never a block.
     Alert,
     Ban,
     Denial,
-    /// A denial in the words of UFW.
+    /// A denial in UFW's words.
     UfwDenial,
 }
 
 impl BlockFinder {
-    /// Learns the values that were added since the last call.
+    /// Classifies the values that were added since the last call.
     pub(super) fn refresh(&mut self, values: &Values) {
         self.columns = Columns::of(values);
         let dictionary = |column: Option<ColumnId>| column.map(|it| values.dictionary(it));
@@ -150,12 +151,12 @@ impl BlockFinder {
         }
     }
 
-    /// Whether a record of the values that were learned may be a block.
+    /// Returns whether any value so far can make a record a block.
     pub(super) fn has_blocks(&self) -> bool {
         self.has_blocks
     }
 
-    /// Calls `visit` with each block of a segment, among the rows that pass.
+    /// Calls `visit` with each block among the given rows of a segment.
     pub(super) fn for_each(&self, segment: &Segment, rows: &RowBits, mut visit: impl FnMut(Block)) {
         let ids = |column: Option<ColumnId>| {
             let codes = column.and_then(|column| segment.text(column));
@@ -184,7 +185,7 @@ impl BlockFinder {
     }
 }
 
-/// The block that a message of nginx's error log states.
+/// Returns the kind of block that a message of nginx's error log reports.
 fn cause_of(message: &[u8]) -> Option<BlockCause> {
     let is_it = |known: &&BlockMessage| match known.is_whole {
         true => message == known.text.as_bytes(),
@@ -193,7 +194,7 @@ fn cause_of(message: &[u8]) -> Option<BlockCause> {
     BLOCK_MESSAGES.iter().find(is_it).map(|known| known.cause)
 }
 
-/// The thousandths of a number such as `20.520`.
+/// Parses a number with three decimals, such as `20.520`, as thousandths.
 fn thousandths(text: &[u8]) -> Option<u32> {
     let (whole, rest) = std::str::from_utf8(text).ok()?.split_once('.')?;
     let is_number = rest.len() == 3 && rest.bytes().all(|byte| byte.is_ascii_digit());
@@ -218,13 +219,14 @@ impl Action {
         }
     }
 
-    /// The block that a record with this action is, and whether the log is a sample.
+    /// Returns the cause of the block that a record with this action reports, and whether the log
+    /// is only a sample.
     fn cause(self, is_of_fail2ban: bool, has_rule: bool) -> Option<(BlockCause, bool)> {
         match self {
             Self::Ban if is_of_fail2ban => Some((BlockCause::Jail, false)),
             _ if is_of_fail2ban => None,
             Self::Alert => None,
-            // Decisions of CrowdSec may have any name.
+            // Decisions of CrowdSec may have any action.
             _ if has_rule => Some((BlockCause::Scenario, false)),
             Self::Denial => Some((BlockCause::PacketFilter, false)),
             Self::UfwDenial => Some((BlockCause::PacketFilter, true)),

@@ -1,4 +1,4 @@
-//! The second look at a log: what the listed addresses did.
+//! The second pass over a log: the requests and blocks of the listed addresses.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -13,52 +13,52 @@ use super::addresses::ListedIds;
 use super::census::BlockedAddresses;
 use super::clocks::{ClientTimes, estimate};
 use super::events::{Block, BlockFinder};
-use super::learned::Learned;
+use super::value_classes::ValueClasses;
 
-/// The distinct targets and agents of an address that are counted. If it has more, the most
-/// frequent one is not told.
+/// The maximum number of distinct targets, and of agents, that are counted for an address. Above
+/// it, the report omits the most frequent one.
 pub(super) const DISTINCT_MAX: usize = 2_000;
 
-/// The statuses of requests that a limit of nginx rejects.
+/// The statuses with which nginx's limits reject requests.
 const REFUSALS: [&[u8]; 2] = [b"429", b"503"];
 
 const SECOND_NS: i64 = 1_000_000_000;
 
-/// What the listed addresses did, over some segments.
+/// The histories of the listed addresses, over some segments.
 ///
-/// For each address it takes at most 16 KiB of seconds to compare the clocks, 24 bytes for each
-/// second of the window with a request, and 48 for each of 2,000 targets and 2,000 agents: for
-/// 1,000 addresses and a window of 10 minutes 230 MB, if all of them send thousands of different
-/// targets and agents.
+/// Memory for each address: at most 16 KiB of seconds to compare the clocks, 24 bytes for each
+/// second of the window with a request, and 48 bytes for each of up to 2,000 targets and 2,000
+/// agents. With 1,000 addresses and a window of 10 minutes this is 230 MB, if each sends thousands
+/// of different targets and agents.
 #[derive(Debug, Clone)]
 pub struct BlockHistories {
     filter: CompiledFilter,
     finder: BlockFinder,
-    listed: Arc<Listed>,
+    listed: Arc<AddressList>,
     ids: ListedIds,
-    /// By the id of a status.
-    refusals: Learned<bool>,
+    /// By status id.
+    refusals: ValueClasses<bool>,
     window_ns: i64,
     offset_ns: i64,
     pub(super) clients: Vec<History>,
 }
 
-/// The positions and the first blocks of the listed addresses.
+/// The positions of the listed addresses, and the time of each one's first block.
 #[derive(Debug)]
-struct Listed {
+struct AddressList {
     positions: HashMap<Vec<u8>, usize>,
     firsts_ns: Vec<Option<i64>>,
 }
 
-/// What one address did.
+/// The blocks and requests of one address.
 #[derive(Debug, Clone, Default)]
 pub(super) struct History {
-    /// The blocks of each rule.
+    /// The blocks by each rule.
     pub(super) rules: HashMap<(BlockCause, u32), RuleBlocks>,
     pub(super) last_ns: Option<i64>,
     pub(super) is_sampled: bool,
-    pub(super) before: Before,
-    /// The requests after the first block, by status.
+    pub(super) before: PriorActivity,
+    /// The number of requests after the first block, by status id.
     pub(super) after: HashMap<u32, u64>,
     times: ClientTimes,
 }
@@ -67,27 +67,28 @@ pub(super) struct History {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct RuleBlocks {
     pub(super) blocks: u64,
-    /// In thousandths of a request.
+    /// The lowest and the highest, in thousandths of a request.
     pub(super) excess: Option<(u32, u32)>,
 }
 
-/// The requests of an address up to its first block.
+/// The requests of an address within the window up to its first block.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Before {
+pub(super) struct PriorActivity {
     seconds: HashMap<i64, u64>,
     pub(super) statuses: HashMap<u32, u64>,
-    /// By the ids of the method and of the path.
+    /// By method id and path id.
     pub(super) targets: Distinct<(u32, u32)>,
     pub(super) agents: Distinct<u32>,
 }
 
-/// The counts of distinct values, unless there are more than [`DISTINCT_MAX`].
+/// The counts of distinct values; `None` after there were more than [`DISTINCT_MAX`].
 #[derive(Debug, Clone)]
 pub(super) struct Distinct<K>(Option<HashMap<K, u64>>);
 
 impl BlockHistories {
-    /// Histories of the listed addresses, over the records that pass the filter, which have seen
-    /// none. Requests count in `window_s` before the first block, whose clock is `offset_s` ahead.
+    /// Creates empty histories of the listed addresses, over the records that pass the filter. A
+    /// request counts as *before* if it is at most `window_s` seconds before the first block. The
+    /// clock of the blocks is `offset_s` seconds ahead of that of the requests.
     pub fn new(
         filter: CompiledFilter,
         addresses: &BlockedAddresses,
@@ -99,24 +100,24 @@ impl BlockHistories {
         Self {
             filter,
             finder: BlockFinder::default(),
-            listed: Arc::new(Listed { positions, firsts_ns }),
+            listed: Arc::new(AddressList { positions, firsts_ns }),
             ids: ListedIds::default(),
-            refusals: Learned::default(),
+            refusals: ValueClasses::default(),
             window_ns: i64::try_from(window_s).unwrap_or(i64::MAX).saturating_mul(SECOND_NS),
             offset_ns: offset_s.saturating_mul(SECOND_NS),
             clients: vec![History::default(); addresses.listed.len()],
         }
     }
 
-    /// The offset of the clocks that the records tell. It does not depend on the offset of these
-    /// histories.
+    /// Estimates the offset of the clocks from the records. The estimate does not depend on the
+    /// offset that these histories were created with.
     pub fn clock_estimate(&self) -> Option<ClockEstimate> {
         let times: Vec<ClientTimes> =
             self.clients.iter().map(|client| client.times.clone()).collect();
         estimate(&times)
     }
 
-    /// Adds the rows of a segment within the bounds.
+    /// Adds the rows of a segment that lie within the bounds.
     pub(super) fn update_within(&mut self, segment: &Segment, bounds: &TimeBounds) {
         if segment.kind() == RecordKind::Request {
             self.add_requests(segment, bounds);
@@ -157,7 +158,8 @@ impl BlockHistories {
     }
 }
 
-/// The last instant that a stamp may stand for: one in whole seconds stands for its second.
+/// Returns the last instant that a time stamp may mean: one in whole seconds means its whole
+/// second.
 fn end_of_stamp(unix_ns: i64) -> i64 {
     let is_whole = unix_ns.rem_euclid(SECOND_NS) == 0;
     if is_whole { unix_ns.saturating_add(SECOND_NS - 1) } else { unix_ns }
@@ -198,7 +200,7 @@ impl RuleBlocks {
     }
 }
 
-impl Before {
+impl PriorActivity {
     fn add(&mut self, second: i64, status: u32, target: (u32, u32), agent: u32) {
         *self.seconds.entry(second).or_insert(0) += 1;
         *self.statuses.entry(status).or_insert(0) += 1;
@@ -213,7 +215,7 @@ impl Before {
         self.agents.merge(&other.agents);
     }
 
-    /// The most requests in a second.
+    /// Returns the highest number of requests in one second.
     pub(super) fn peak(&self) -> u64 {
         self.seconds.values().max().copied().unwrap_or(0)
     }
@@ -241,7 +243,7 @@ impl<K: Copy + Eq + Hash> Distinct<K> {
         }
     }
 
-    /// The counts; `None` if there are too many values.
+    /// Returns the counts, or `None` if there are too many distinct values.
     pub(super) fn counts(&self) -> Option<&HashMap<K, u64>> {
         self.0.as_ref()
     }

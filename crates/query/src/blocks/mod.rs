@@ -1,8 +1,9 @@
-//! What tripped the rules in force: blocks in error logs and logs of firewalls, beside requests.
+//! Blocks in error logs and firewall logs, compared with the requests of the same addresses.
 //!
-//! A log is looked at twice: a [`BlockCensus`] finds the addresses that were blocked, and
-//! [`BlockHistories`] what the listed ones had requested. Both are folds, so a program that keeps no
-//! records runs them over files that it reads twice. [`blocks`] runs them over a data set.
+//! This takes two passes over the log. A [`BlockCensus`] finds the blocked addresses, and
+//! [`BlockHistories`] collects what the listed ones had requested. Both are folds, so a program
+//! that keeps no records can run them over files that it reads twice. [`blocks`] runs them over a
+//! data set.
 
 mod addresses;
 mod answer;
@@ -10,7 +11,7 @@ mod census;
 mod clocks;
 mod events;
 mod histories;
-mod learned;
+mod value_classes;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -28,13 +29,15 @@ pub use histories::BlockHistories;
 use crate::counter::Interruption;
 use crate::spread::spread_with;
 
-/// The addresses that a report lists. All are counted.
+/// The maximum number of addresses that a report lists. All are counted.
 pub const BLOCKED_ADDRESSES_MAX: usize = 1_000;
 
-/// What tripped the rules in force, over the current records of a data set that a query selects,
-/// on up to `jobs` threads. The kind in the query does not matter. Times in the query are RFC 3339,
-/// see [`settled`](crate::settled). The inner `None` states that there are no blocks beside
-/// requests; the outer one that `abandoned` became true meanwhile.
+/// Reports the blocks among the current records of a data set that a query selects. Uses up to
+/// `jobs` threads, and ignores the kind in the query. Times in the query are RFC 3339, see
+/// [`settled`](crate::settled).
+///
+/// The outer `None` means that `abandoned` became true, the inner one that the log has no blocks,
+/// or no requests beside them.
 ///
 /// # Errors
 /// Fails if the query is not valid for this data.
@@ -48,8 +51,8 @@ pub fn blocks<D: Snapshots>(
     loop {
         let snapshot = data.snapshot();
         let (filter, zone) = filter_and_zone(query, &data.values())?;
-        let look = Look { data, snapshot: &snapshot, jobs, abandoned };
-        match look.report(&filter, &zone, question) {
+        let blocks = SnapshotReport { data, snapshot: &snapshot, jobs, abandoned };
+        match blocks.report(&filter, &zone, question) {
             Ok(report) => return Ok(Some(report)),
             Err(Interruption::StaleIds) => {}
             Err(Interruption::Abandoned) => return Ok(None),
@@ -57,7 +60,7 @@ pub fn blocks<D: Snapshots>(
     }
 }
 
-/// The filter of a query for records of all kinds, and the zone of its times.
+/// Returns the filter of a query for records of all kinds, and the zone of its times.
 ///
 /// # Errors
 /// Fails if the query is not valid for this data.
@@ -71,15 +74,15 @@ pub fn filter_and_zone(
     Ok((CompiledFilter::new(&question.filter), question.zone.unwrap_or_else(log_zone)))
 }
 
-/// A look at one snapshot.
-struct Look<'a, D: Snapshots> {
+/// The evaluation of one snapshot.
+struct SnapshotReport<'a, D: Snapshots> {
     data: &'a Arc<D>,
     snapshot: &'a Snapshot<D::Source>,
     jobs: usize,
     abandoned: &'a AtomicBool,
 }
 
-impl<D: Snapshots> Look<'_, D> {
+impl<D: Snapshots> SnapshotReport<'_, D> {
     fn report(
         &self,
         filter: &CompiledFilter,
@@ -108,7 +111,7 @@ impl<D: Snapshots> Look<'_, D> {
         self.with_values(report).map(Some)
     }
 
-    /// A fold over all segments.
+    /// Runs a fold over all segments.
     fn fold<F: Fold + Clone + Send + Sync>(
         &self,
         mut fold: F,
@@ -128,12 +131,12 @@ impl<D: Snapshots> Look<'_, D> {
         Ok(merged.unwrap_or(fold))
     }
 
-    fn with_values<T>(&self, look: impl FnOnce(&Values) -> T) -> Result<T, Interruption> {
+    fn with_values<T>(&self, read: impl FnOnce(&Values) -> T) -> Result<T, Interruption> {
         let guard = self.data.values();
         let values: &Values = &guard;
         if values.reuses() != self.snapshot.epoch {
             return Err(Interruption::StaleIds);
         }
-        Ok(look(values))
+        Ok(read(values))
     }
 }

@@ -1,4 +1,4 @@
-//! Rows as the bytes of a format.
+//! Encodes rows in an export format.
 
 use weir_core::{RecordKind, Segment, Selection, Values};
 use weir_export::{ArrowWriter, EncodeError, ParquetWriter, RowBatch, TableSchema, TextFormat};
@@ -7,24 +7,24 @@ use super::ExportFormat;
 
 /// The encoder of a format.
 pub(super) enum Encoder {
-    /// Rows are written one by one.
+    /// Writes rows one by one.
     Text(TextFormat),
     Table(Box<TableEncoder>),
 }
 
-/// A format whose rows are gathered in batches.
+/// An encoder that collects rows in batches.
 pub(super) struct TableEncoder {
     batch: RowBatch,
     writer: Option<TableWriter>,
 }
 
-/// What writes the batches of a table.
+/// The writer of a table's batches.
 enum TableWriter {
     Parquet(ParquetWriter),
     Arrow(ArrowWriter),
 }
 
-/// The rows of a segment that have its values at hand.
+/// The rows of one segment, with the values of its ids.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<'a> {
     pub(super) file: &'a str,
@@ -33,8 +33,8 @@ pub(super) struct Rows<'a> {
 }
 
 impl Encoder {
-    /// The encoder of a format for records of this kind with these fields in addition to the known
-    /// ones, and the first bytes of its output.
+    /// Creates the encoder of a format, and returns the first bytes of its output. `extra_fields`
+    /// are the fields of the records that have a column besides the known fields.
     pub(super) fn new(
         format: ExportFormat,
         kind: RecordKind,
@@ -56,19 +56,19 @@ impl Encoder {
         })
     }
 
-    /// The encoder of a text, and the first bytes of its output.
+    /// Creates a text encoder, and returns the first bytes of its output.
     fn text(format: TextFormat) -> (Self, Vec<u8>) {
         (Self::Text(format), format.header().into_bytes())
     }
 
-    /// The encoder of a table, and the first bytes of its output.
+    /// Creates a table encoder, and returns the first bytes of its output.
     fn table(schema: TableSchema, mut writer: TableWriter) -> Result<(Self, Vec<u8>), EncodeError> {
         let begin = writer.take_output()?;
         let batch = RowBatch::new(schema);
         Ok((Self::Table(Box::new(TableEncoder { batch, writer: Some(writer) })), begin))
     }
 
-    /// Encodes on this number of threads from now on. The output does not depend on it.
+    /// Sets the number of threads. The output does not depend on it.
     pub(super) fn set_jobs(&mut self, jobs: usize) {
         if let Self::Table(table) = self
             && let Some(TableWriter::Parquet(writer)) = &mut table.writer
@@ -77,12 +77,12 @@ impl Encoder {
         }
     }
 
-    /// Whether rows wait that should be encoded before others are added.
+    /// Returns whether the pending rows should be encoded before more are added.
     pub(super) fn is_full(&self) -> bool {
         matches!(self, Self::Table(table) if table.batch.is_full())
     }
 
-    /// Encodes the rows that wait.
+    /// Encodes the pending rows.
     pub(super) fn encode(&mut self) -> Result<Vec<u8>, EncodeError> {
         let Self::Table(table) = self else { return Ok(Vec::new()) };
         let TableEncoder { batch, writer: Some(writer) } = &mut **table else {
@@ -92,7 +92,7 @@ impl Encoder {
         writer.take_output()
     }
 
-    /// Encodes the rows that wait, and the end of the output.
+    /// Encodes the pending rows and the end of the output.
     pub(super) fn finish(&mut self) -> Result<Vec<u8>, EncodeError> {
         let mut output = self.encode()?;
         if let Self::Table(table) = self
@@ -105,7 +105,7 @@ impl Encoder {
 }
 
 impl TableWriter {
-    /// Writes the rows of a batch, and removes them from it.
+    /// Writes the rows of a batch and removes them from it.
     fn write(&mut self, batch: &mut RowBatch) -> Result<(), EncodeError> {
         match self {
             Self::Parquet(writer) => writer.write(batch),
@@ -113,7 +113,7 @@ impl TableWriter {
         }
     }
 
-    /// The bytes that were written since the last call.
+    /// Returns the bytes written since the last call.
     fn take_output(&mut self) -> Result<Vec<u8>, EncodeError> {
         match self {
             Self::Parquet(writer) => writer.take_output(),
@@ -121,7 +121,7 @@ impl TableWriter {
         }
     }
 
-    /// Writes the end. Returns the bytes since the last call.
+    /// Writes the end of the output. Returns the bytes since the last call.
     fn finish(self) -> Result<Vec<u8>, EncodeError> {
         match self {
             Self::Parquet(writer) => writer.finish(),
@@ -136,7 +136,7 @@ impl TableEncoder {
         self.batch.push(rows.file, rows.segment, selection, rows.values);
     }
 
-    /// The rows that wait.
+    /// Returns the pending rows.
     pub(super) fn batch(&self) -> &RowBatch {
         &self.batch
     }

@@ -1,6 +1,7 @@
-//! Records as files for other programs.
+//! Exports records for other programs.
 
 mod encoder;
+mod line_places;
 mod row_export;
 mod segment_export;
 mod segment_text;
@@ -11,19 +12,20 @@ use std::fmt;
 use weir_export::EncodeError;
 use weir_view::QueryError;
 
+pub use line_places::{LinePlace, LinePlaces};
 pub use row_export::RowExport;
 pub use segment_export::{ExportCounts, SegmentExport};
 
-/// The form of exported records.
+/// A format of exported records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExportFormat {
     /// A header and a record for each row (RFC 4180).
     Csv,
-    /// A JSON object on a line of its own for each row.
+    /// One JSON object per row, each on its own line.
     JsonLines,
     /// A Parquet file, see [`weir_export::ParquetWriter`].
     Parquet,
-    /// A stream of Arrow's messages, see [`weir_export::ArrowWriter`].
+    /// A stream of Arrow messages, see [`weir_export::ArrowWriter`].
     Arrow,
 }
 
@@ -31,7 +33,7 @@ impl ExportFormat {
     /// All formats.
     pub const ALL: [Self; 4] = [Self::Csv, Self::JsonLines, Self::Parquet, Self::Arrow];
 
-    /// The name in a request and on the command line.
+    /// Returns the name in requests and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Csv => "csv",
@@ -41,8 +43,8 @@ impl ExportFormat {
         }
     }
 
-    /// The ending of a file's name, without a dot: that of the registered media type. `arrow` is the
-    /// ending of another form, which can be read from its end.
+    /// Returns the file name extension without a dot, as registered with the media type. `arrow` is
+    /// the extension of another format, Arrow's random access file.
     pub fn extension(self) -> &'static str {
         match self {
             Self::Arrow => "arrows",
@@ -50,7 +52,7 @@ impl ExportFormat {
         }
     }
 
-    /// The media type.
+    /// Returns the media type.
     pub fn media_type(self) -> &'static str {
         match self {
             Self::Csv => "text/csv; charset=utf-8",
@@ -60,23 +62,23 @@ impl ExportFormat {
         }
     }
 
-    /// Whether the bytes are text, which a terminal may show.
+    /// Returns whether the bytes are text, which a terminal can show.
     pub fn is_text(self) -> bool {
         matches!(self, Self::Csv | Self::JsonLines)
     }
 
-    /// The format of that [name](Self::name).
+    /// Returns the format with this [name](Self::name).
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.name() == name)
     }
 }
 
-/// An export cannot begin or go on.
+/// An export cannot begin or continue.
 #[derive(Debug)]
 pub enum ExportError {
     /// The query is not valid for this data.
     Query(QueryError),
-    /// The rows cannot be encoded, which no content of a log causes.
+    /// The rows cannot be encoded. No content of a log causes this.
     Encode(EncodeError),
 }
 

@@ -1,4 +1,4 @@
-//! The records of segments, one after another, as a file.
+//! Exports records while they are read, segment by segment.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use super::segment_text::WaitingTexts;
 use super::threads::on_threads;
 use super::{ExportError, ExportFormat};
 
-/// Exports the records that a query selects while they are read, so that they need not be kept: the
-/// segments of a log are pushed in its order, and their values are needed only meanwhile.
+/// Exports the records that a query selects while they are read, so that they need not be kept. The
+/// caller pushes the segments of a log in order. Their values are needed only during the push.
 ///
-/// The records are those of [`RowExport`](super::RowExport) over the same log, in the same order.
+/// The records and their order are those of [`RowExport`](super::RowExport) over the same log.
 ///
 /// # Memory
-/// One [batch](weir_export::RowBatch) of rows and its encoded form, or twice the text of one block and of
-/// one segment for each thread.
+/// One [batch](weir_export::RowBatch) of rows and its encoded form, or twice the text of one block
+/// and of one segment for each thread.
 pub struct SegmentExport {
     query: Query,
     kind: RecordKind,
@@ -39,38 +39,38 @@ pub struct SegmentExport {
     counts: ExportCounts,
 }
 
-/// A segment after the name of its source.
+/// A segment with the name of its source.
 type NamedSegment<'a> = (String, &'a Segment);
 
 /// A writer for each thread.
 #[derive(Default)]
 struct TextWriters {
-    /// The number of formats whose fields they write.
+    /// The number of formats whose fields the writers know.
     formats: usize,
     writers: Vec<TextWriter>,
 }
 
-/// What an export has seen.
+/// The record counts of an export.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ExportCounts {
-    /// The records that were exported.
+    /// The number of exported records.
     pub records: u64,
-    /// The records of other kinds.
+    /// The number of records of other kinds.
     pub other_kinds: u64,
-    /// The values that are missing in the output, because the memory for distinct values was used
-    /// up when they were read; of a text, the records with such a value.
+    /// For a table, the number of missing values: the memory for distinct values ran out before
+    /// they were read. For text, the number of records with such a value.
     pub unknown_values: u64,
 }
 
 impl SegmentExport {
-    /// An export of the records of this kind that the query selects. Times in the query are RFC 3339,
-    /// see [`settled`](crate::settled). `extra_fields` are the fields that have a column in addition to
-    /// those that every format may have. `name_of` returns the name of the source with a number.
+    /// Creates an export of the records of this kind that the query selects. Times in the query are
+    /// RFC 3339, see [`settled`](crate::settled). `extra_fields` are the fields that have a column
+    /// besides those of every format. `name_of` returns the name of the source with a number.
     ///
-    /// Times in text are in `zone`, or else as the log has them.
+    /// Times in text are in `zone`, or as logged if it is `None`.
     ///
     /// # Errors
-    /// Fails if the columns cannot be encoded, which does not happen.
+    /// Encoding errors do not happen.
     pub fn new(
         (query, kind): (Query, RecordKind),
         zone: Option<Zone>,
@@ -95,7 +95,7 @@ impl SegmentExport {
         })
     }
 
-    /// The same export on up to this number of threads. Its bytes are the same.
+    /// Sets the number of threads. The bytes do not depend on it.
     #[must_use]
     pub fn with_jobs(mut self, jobs: usize) -> Self {
         self.jobs = jobs.max(1);
@@ -103,7 +103,7 @@ impl SegmentExport {
         self
     }
 
-    /// What was seen so far.
+    /// Returns the counts so far.
     pub fn counts(&self) -> ExportCounts {
         let unknown_in_batches = match &self.encoder {
             Encoder::Table(table) => table.batch().unknown_values(),
@@ -113,15 +113,15 @@ impl SegmentExport {
         ExportCounts { unknown_values, ..self.counts }
     }
 
-    /// Adds the records of the next segments of the log. `formats` are those of the data set. Returns the
-    /// output since the last call, which may lack the records of the last block.
+    /// Adds the records of the next segments of the log. `formats` are those of the data set.
+    /// Returns the output since the last call, which may lack the records of the last block.
     ///
     /// # Locks
-    /// The values are read while segments are written, and not while a batch of a table is encoded.
+    /// The values are locked for reading while segments are written, but not while a batch of a
+    /// table is encoded.
     ///
     /// # Errors
-    /// Fails if the query is not valid for this data, or the rows cannot be encoded, which does not
-    /// happen.
+    /// Fails if the query is not valid for this data. Encoding errors do not happen.
     pub fn push<D: Snapshots>(
         &mut self,
         segments: &[Arc<Segment>],
@@ -133,7 +133,7 @@ impl SegmentExport {
         let (of_kind, others): (Vec<&Segment>, Vec<&Segment>) =
             segments.iter().map(Arc::as_ref).partition(|it| it.kind() == self.kind.into());
         self.counts.other_kinds += others.iter().map(|it| it.rows() as u64).sum::<u64>();
-        // Before the values are locked.
+        // The names are read before the values are locked.
         let named = of_kind.into_iter().map(|it| ((self.name_of)(it.source()), it));
         let named: Vec<NamedSegment> = named.collect();
         for some in named.chunks(self.jobs) {
@@ -145,7 +145,7 @@ impl SegmentExport {
         Ok(&self.output)
     }
 
-    /// Writes segments, each on a thread.
+    /// Writes segments, each on its own thread.
     fn push_text(
         &mut self,
         segments: &[NamedSegment<'_>],
@@ -153,7 +153,7 @@ impl SegmentExport {
         formats: &[Arc<Format>],
         values: &Values,
     ) -> Result<(), ExportError> {
-        let filter = SelectedRows::refreshed(&mut self.filter, &self.query, values)?;
+        let filter = SelectedRows::refresh(&mut self.filter, &self.query, values)?;
         let writer = || {
             let reader = RowReader::new(formats, values, self.kind.into());
             TextWriter::new(format, &reader, self.zone.clone())
@@ -162,7 +162,7 @@ impl SegmentExport {
         let spare = self.waiting.spare(segments.len());
         let work = writers.iter_mut().zip(spare).zip(segments);
         let texts = on_threads(work, |((writer, spare), (file, segment))| {
-            spare.replaced(writer, (file, segment), &filter.select(segment), values)
+            spare.refill(writer, (file, segment), &filter.select(segment), values)
         });
         for (text, (_, segment)) in texts.into_iter().zip(segments) {
             self.counts.records += text.rows();
@@ -172,8 +172,8 @@ impl SegmentExport {
         Ok(())
     }
 
-    /// Adds the rows of a segment to the batch of a table. A batch that is full is encoded before, if
-    /// none of the lines of the segment is between its own.
+    /// Adds the rows of a segment to the batch of a table. A full batch is encoded first, unless
+    /// lines of the segment lie between lines of the batch.
     fn push_rows<D: Snapshots>(
         &mut self,
         (file, segment): &NamedSegment<'_>,
@@ -184,7 +184,7 @@ impl SegmentExport {
             self.output.extend(self.encoder.encode()?);
         }
         let values = data.values();
-        let filter = SelectedRows::refreshed(&mut self.filter, &self.query, &values)?;
+        let filter = SelectedRows::refresh(&mut self.filter, &self.query, &values)?;
         let selection = filter.select(segment);
         self.counts.records += selection.len() as u64;
         if let Encoder::Table(table) = &mut self.encoder {
@@ -196,7 +196,7 @@ impl SegmentExport {
     /// Ends the file. Returns the rest of the output.
     ///
     /// # Errors
-    /// Fails if the rows cannot be encoded, which does not happen.
+    /// Encoding errors do not happen.
     pub fn finish(&mut self) -> Result<&[u8], ExportError> {
         self.output.clear();
         self.output.append(&mut self.begin);
@@ -206,18 +206,18 @@ impl SegmentExport {
     }
 }
 
-/// The rows that a filter selects.
+/// Selects the rows that a filter accepts.
 struct SelectedRows {
     filter: Filter,
-    /// The filter with decisions about the values of the first ids.
+    /// The filter, with decisions about the values that are known so far.
     compiled: CompiledFilter,
-    /// Ids had this meaning then.
+    /// The number of id reuses when the decisions were made.
     reuses: u64,
 }
 
 impl SelectedRows {
-    /// The rows that a query selects, with decisions about all values.
-    fn refreshed<'a>(
+    /// Returns the selection of a query, with decisions about all values.
+    fn refresh<'a>(
         this: &'a mut Option<Self>,
         query: &Query,
         values: &Values,
@@ -250,7 +250,7 @@ impl SelectedRows {
 }
 
 impl TextWriters {
-    /// Some writers for this number of formats. Those for fewer may lack fields that records have now.
+    /// Returns writers for this number of formats. Writers for fewer formats may lack new fields.
     fn get(
         &mut self,
         formats: usize,

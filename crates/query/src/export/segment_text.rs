@@ -1,32 +1,33 @@
-//! The text of segments that follow each other.
+//! The text of consecutive segments.
 
 use weir_core::{Segment, Selection, Values};
 use weir_export::{SegmentRows, TextWriter};
 
-/// The text of rows of a segment.
+/// The text of some rows of a segment.
 #[derive(Debug, Default)]
 pub(super) struct SegmentText {
     text: Vec<u8>,
-    /// The offset of the line of each row, and the end of its text.
+    /// The line offset of each row, and the end of its text.
     rows: Vec<(u64, usize)>,
-    /// The number of rows with a value that the data set had not kept.
+    /// The number of rows with a value that the data set did not keep.
     pub(super) unknown_rows: u64,
 }
 
-/// Texts that wait for others of the same block, whose lines may be between theirs.
+/// Pending texts of segments of one block, whose lines may interleave.
 #[derive(Debug, Default)]
 pub(super) struct WaitingTexts {
     texts: Vec<SegmentText>,
-    /// Texts that were moved on, for their memory: half of the page faults of an export would be for new
-    /// memory.
+    /// Texts that were written, kept for reuse of their memory. New memory would cause half of the
+    /// page faults of an export.
     spare: Vec<SegmentText>,
     /// The source of the rows, and the offset of its last line.
     last: Option<(u32, u64)>,
 }
 
 impl SegmentText {
-    /// The text of some rows of a segment, whose source has the name `file`, in the memory of this one.
-    pub(super) fn replaced(
+    /// Overwrites the text with that of some rows of a segment, and reuses the memory. `file` is
+    /// the name of the segment's source.
+    pub(super) fn refill(
         mut self,
         writer: &mut TextWriter,
         (file, segment): (&str, &Segment),
@@ -48,12 +49,12 @@ impl SegmentText {
         self
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     pub(super) fn rows(&self) -> u64 {
         self.rows.len() as u64
     }
 
-    /// The offset of each line, and its text.
+    /// Returns the line offset and the text of each row.
     fn lines(&self) -> impl Iterator<Item = (u64, &[u8])> {
         let starts = [0].into_iter().chain(self.rows.iter().map(|(_, end)| *end));
         let rows = starts.zip(&self.rows);
@@ -61,7 +62,7 @@ impl SegmentText {
     }
 }
 
-/// Calls `visit` with some rows at a time.
+/// Calls `visit` with a few rows at a time.
 fn for_each_run(rows: &Selection, mut visit: impl FnMut(&[usize])) {
     let mut run = Vec::with_capacity(SegmentRows::LOOK_UP_ROWS);
     rows.for_each(|row| {
@@ -75,8 +76,8 @@ fn for_each_run(rows: &Selection, mut visit: impl FnMut(&[usize])) {
 }
 
 impl WaitingTexts {
-    /// Adds the text of the next segment. Texts of segments before it that none of its lines is between
-    /// are moved to `output`.
+    /// Adds the text of the next segment. If none of its lines lies between earlier ones, the
+    /// pending texts are first moved to `output`.
     pub(super) fn push(&mut self, text: SegmentText, segment: &Segment, output: &mut Vec<u8>) {
         if !self.overlaps(segment) {
             self.flush(output);
@@ -88,7 +89,7 @@ impl WaitingTexts {
         self.texts.push(text);
     }
 
-    /// Moves the texts to `output`, in the order of the lines.
+    /// Moves the texts to `output`, in line order.
     pub(super) fn flush(&mut self, output: &mut Vec<u8>) {
         self.last = None;
         match &self.texts[..] {
@@ -104,13 +105,13 @@ impl WaitingTexts {
         self.spare.append(&mut self.texts);
     }
 
-    /// As many texts, whose memory can be used again.
+    /// Returns this many texts, with reused memory if possible.
     pub(super) fn spare(&mut self, texts: usize) -> Vec<SegmentText> {
         self.spare.resize_with(texts, SegmentText::default);
         std::mem::take(&mut self.spare)
     }
 
-    /// Whether the first line of a segment is before the last one here.
+    /// Returns whether the first line of a segment lies before the last line of the pending texts.
     fn overlaps(&self, segment: &Segment) -> bool {
         let is_before = |(source, last)| {
             source == segment.source() && segment.rows() > 0 && segment.line_offset(0) < last

@@ -1,9 +1,9 @@
-//! Work on several threads at once.
+//! Runs work on several threads.
 
 use std::panic::resume_unwind;
 use std::thread;
 
-/// Does work for every item on a thread each, and returns the results in the order of the items.
+/// Does the work for each item on its own thread. Returns the results in the order of the items.
 pub(super) fn on_threads<I: Send, T: Send>(
     items: impl IntoIterator<Item = I>,
     work: impl Fn(I) -> T + Sync,

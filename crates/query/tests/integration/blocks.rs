@@ -1,4 +1,4 @@
-//! Blocks beside requests, compared with a naive look at the same lines.
+//! Blocks beside requests, compared with a naive evaluation of the same lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -141,7 +141,7 @@ fn most(values: impl Iterator<Item = String>) -> Option<ValueShare> {
     first.map(|(value, requests)| ValueShare { value, requests })
 }
 
-/// Everything that the report says about one client, computed from the lists.
+/// Computes the report about one client from the lists.
 fn check(
     report: &BlocksReport,
     requests: &[Request],
@@ -344,7 +344,7 @@ async fn an_offset_of_a_zone_is_found_and_used() {
     assert_eq!(estimate.by, ClockEvidence::Rejections);
     assert_eq!((estimate.pairs, estimate.agreeing), (39, 39));
     assert_eq!(report.clients.len(), 3);
-    // Seven are answered with 200, and the first rejections are in the second of the last one.
+    // Seven have status 200, and the first rejections are in the second of the last one.
     assert!(report.clients.iter().all(|client| client.before.requests == 8));
 }
 

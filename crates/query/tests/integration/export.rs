@@ -1,4 +1,4 @@
-//! Exported rows are those of a walk over all rows, one by one.
+//! Exported rows equal those of a naive walk over all rows.
 
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ fn query_of(condition: &str) -> Query {
     Query { conditions, ..Query::default() }
 }
 
-/// All parts, each with less than 64 KiB and then the rows of a block.
+/// Returns all parts. Each has less than 64 KiB plus the rows of a block.
 fn exported(data: &Arc<DataSet>, condition: &str, format: ExportFormat) -> String {
     let query = query_of(condition);
     let mut export =
@@ -115,7 +115,7 @@ fn rows_are_those_of_a_walk_one_by_one() {
     }
 }
 
-/// Lines so long that a thread does not write all rows that it took.
+/// Lines so long that a thread does not write all rows that it received.
 fn long_lines() -> Vec<u8> {
     let agent = "x".repeat(3_000);
     let line = |number: usize| {
@@ -173,10 +173,10 @@ fn hostile_text_is_harmless() {
     assert_eq!(json.lines().count(), 3);
 }
 
-/// The members of rows that a table and lines of JSON have in common.
+/// The members that rows of a table and lines of JSON have in common.
 const COMMON: [&str; 7] = ["file", "client", "path", "status", "user_agent", "request", "bytes"];
 
-/// An escaped text of a table as lines of JSON have it.
+/// Converts the escaped text of a table to the text in lines of JSON.
 fn lossy(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text;
@@ -242,7 +242,7 @@ fn rows_of_table(format: ExportFormat, table: Vec<u8>) -> Vec<Vec<Value>> {
     }
 }
 
-/// The same rows of lines of JSON.
+/// Returns the same rows from lines of JSON.
 fn rows_of_json(text: &str) -> Vec<Vec<Value>> {
     let row = |line: &str| {
         let object: Value = serde_json::from_str(line).expect("JSON");
@@ -277,7 +277,7 @@ fn tables_have_the_rows_of_the_lines_of_json() {
     }
 }
 
-/// The export of a log while it is read in a window of so little memory that ids are used again.
+/// Exports a log while it is read in a window with so little memory that ids are reused.
 fn exported_while_read(log: &[u8], condition: &str, format: ExportFormat) -> (Vec<u8>, u64) {
     const MEMORY_BYTES: usize = 2 << 20;
     const JOBS: usize = 3;
@@ -316,7 +316,7 @@ fn exported_while_read(log: &[u8], condition: &str, format: ExportFormat) -> (Ve
 
 #[test]
 fn a_log_is_exported_while_ids_are_used_again() {
-    // Each path occurs in a few lines that follow each other.
+    // Each path occurs in a few consecutive lines.
     let line = |number: u32| {
         let path = format!("{}{}", "p".repeat(40), number / 3);
         let (minute, second) = (number / 60 % 60, number % 60);

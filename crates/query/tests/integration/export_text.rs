@@ -1,4 +1,4 @@
-//! Text that is written from columns is that of the records, one by one.
+//! Text that is written from columns equals the text of each record.
 
 use std::fs;
 use std::ops::Deref;
@@ -70,8 +70,8 @@ fn name_of(source: u32) -> String {
     format!("={source}, \"\u{202e}")
 }
 
-/// The text of the records of a kind in the order of their lines, and the number of records with a value
-/// that was not kept in one of the fields that the format has.
+/// Returns the text of the records of a kind in line order, and the number of records with a value
+/// that was not kept in one of the format's fields.
 fn expected<D: Snapshots>(
     data: &D,
     (format, kind, zone): (ExportFormat, RecordKind, Option<&Zone>),
@@ -103,7 +103,7 @@ fn expected<D: Snapshots>(
     (header(format) + &rows.into_iter().map(|(_, text)| text).collect::<String>(), unknown)
 }
 
-/// The export of a data set at rest.
+/// Exports a data set that no longer changes.
 fn exported<D: Snapshots>(
     data: &Arc<D>,
     query: &Query,
@@ -119,8 +119,8 @@ fn exported<D: Snapshots>(
     String::from_utf8(text).expect("UTF-8")
 }
 
-/// The export of the segments of a data set one after another, a few at a time, and the number of records
-/// with a value that was not kept.
+/// Exports the segments of a data set one after another, a few at a time. Also returns the number
+/// of records with a value that was not kept.
 fn exported_while_read<D: Snapshots>(
     data: &D,
     query: &Query,
@@ -140,7 +140,7 @@ fn exported_while_read<D: Snapshots>(
     (String::from_utf8(text).expect("UTF-8"), export.counts().unknown_values)
 }
 
-/// Two formats, whose own fields have names that are taken.
+/// Two formats with own fields whose names are reserved.
 fn formats() -> [Arc<Format>; 2] {
     let first =
         "$remote_addr [$time_iso8601] $body_bytes_sent $request_time \"$http_user_agent\" $raw";
@@ -177,7 +177,7 @@ fn time() -> impl Strategy<Value = String> {
     )
 }
 
-/// The number of a format, and a line of it.
+/// The number of a format, and a line in it.
 fn line() -> impl Strategy<Value = (bool, Vec<u8>)> {
     let size = prop_oneof![Just("-".to_owned()), any::<u64>().prop_map(|it| (it / 2).to_string())];
     let duration =
@@ -195,8 +195,8 @@ fn line() -> impl Strategy<Value = (bool, Vec<u8>)> {
     })
 }
 
-/// An archive of lines, whose values take this much memory at most. Lines of the two formats are in
-/// segments of their own. If `is_mixed`, lines of every other segment are between those of the one before.
+/// An archive of lines, whose values may take at most this much memory. Each segment has lines of
+/// one format. If `is_mixed`, the lines of two consecutive segments interleave.
 fn archive(lines: &[(bool, Vec<u8>)], memory_bytes_max: usize, is_mixed: bool) -> Archive {
     let (mut values, formats) = (Values::new(memory_bytes_max), formats());
     let mut segments = SegmentList::default();
@@ -207,7 +207,7 @@ fn archive(lines: &[(bool, Vec<u8>)], memory_bytes_max: usize, is_mixed: bool) -
         let mut block = Block::new(run.iter().flat_map(|(_, line)| of_even_length(line)).collect());
         block.offset = offset;
         end = (offset + block.bytes().len() as u64).max(end);
-        // Lines at odd offsets are between those at even ones.
+        // Lines at odd offsets lie between those at even ones.
         offset = if is_mixed && number % 2 == 0 { offset + 1 } else { end.next_multiple_of(2) };
         let segment = Arc::new(reader.read_segment(&block, 0, &mut values));
         let bounds = TimeBounds::ALL;
@@ -216,7 +216,7 @@ fn archive(lines: &[(bool, Vec<u8>)], memory_bytes_max: usize, is_mixed: bool) -
     Archive { values, segments, formats: formats.into() }
 }
 
-/// The line, with another byte before its end if it has an odd number of them.
+/// Appends a byte to the line if its length is odd.
 fn of_even_length(line: &[u8]) -> Vec<u8> {
     let mut line = line.to_vec();
     if !line.len().is_multiple_of(2) {
@@ -280,7 +280,7 @@ fn files_in(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// A log in a data set, in blocks of a few lines.
+/// Reads a log into a data set, in blocks of a few lines.
 fn data_of(log: &[u8]) -> Arc<DataSet> {
     let limits = BlockLimits { block_bytes: 4_096, line_bytes_max: 1 << 20 };
     let options = PipelineOptions { limits, ..PipelineOptions::new(2, Retention::Segments) };

@@ -1,4 +1,4 @@
-//! Requests, error-log lines and firewall events are counted apart, however they are mixed.
+//! Requests, error-log lines and firewall events are counted separately, however they are mixed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -105,7 +105,7 @@ proptest! {
         let abandoned = AtomicBool::new(false);
         let mut all: Vec<Line> = Vec::new();
         for (number, lines) in sources.iter().enumerate() {
-            // One kind a source: a source has one format.
+            // One kind for each source, because a source has one format.
             for kind in KINDS {
                 let own: Vec<Line> =
                     lines.iter().copied().filter(|(own, _)| *own == kind).collect();

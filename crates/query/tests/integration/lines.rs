@@ -1,4 +1,4 @@
-//! The places of selected lines are those that a search of the text finds.
+//! The places of selected lines equal those that a text search finds.
 
 use std::cell::RefCell;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The text of a record, field by field: what exports are compared with.
+//! The text of a record, field by field, for comparison with exports.
 
 use std::borrow::Cow;
 
@@ -63,7 +63,7 @@ pub(crate) fn record_text(
     }
 }
 
-/// A key that the line itself has is taken.
+/// Returns the key of a field. A name that the line itself uses gets a prefix.
 fn key(name: &str) -> Cow<'_, str> {
     match name {
         "file" | "line" | "raw" | "raw_hex" => format!("log_{name}").into(),

@@ -1,4 +1,4 @@
-//! A removed source leaves all numbers, as if it had never been there.
+//! After its removal, a source leaves no trace in any number.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -12,7 +12,7 @@ use weir_view::{Clause, Query};
 /// Small blocks, so that a source has several segments.
 const LIMITS: BlockLimits = BlockLimits { block_bytes: 512, line_bytes_max: 1 << 12 };
 
-/// A source: the hours of its zone, and the seconds and the number of the client of each line.
+/// A source: the hours of its zone, and for each line the second and the number of the client.
 type Log = (i8, Vec<(u8, u8)>);
 
 fn text((hours, lines): &Log) -> String {
@@ -24,7 +24,7 @@ fn text((hours, lines): &Log) -> String {
             200 + u32::from(client % 4) * 100,
         )
     };
-    // A second format, with fields that the other lacks.
+    // A second format, with fields that the other one lacks.
     match hours % 2 {
         0 => lines.iter().map(line).collect(),
         _ => lines.iter().map(|own| format!("site.example:443 {}", line(own))).collect(),
@@ -76,7 +76,7 @@ proptest! {
         let removed = removed.index(logs.len());
         let (data, pipeline_with) = pipeline(retention);
         let numbers: Vec<u32> = logs.iter().map(|log| read(&pipeline_with, log)).collect();
-        // These have counted the source before it is removed.
+        // These have counted the source before its removal.
         let go_on = AtomicBool::new(false);
         let evaluator = |query| Evaluator::new(data.clone(), query, 2).expect("a query");
         let mut evaluators = queries().map(evaluator);
@@ -96,7 +96,7 @@ proptest! {
             for (query, evaluator) in queries().into_iter().zip(evaluators) {
                 let mut expected = report(&never, &query, 1).expect("a query");
                 let mut actual = evaluator.answer(&go_on).expect("an answer").report;
-                // A list of a field that no format has any more stays, and is empty.
+                // The list of a field that no format has any more remains, but is empty.
                 for report in [&mut expected, &mut actual] {
                     report.top.retain(|_, rows| !rows.is_empty());
                     report.distinct.retain(|_, count| *count > 0);

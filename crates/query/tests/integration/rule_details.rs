@@ -1,5 +1,5 @@
-//! What a question about rules asks beyond the replay, held against naive versions: other settings,
-//! good clients, and two rules beside each other.
+//! The optional parts of a question about rules, compared with naive versions: other settings, good
+//! clients, and the comparison of two rules.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -23,7 +23,7 @@ const AGENTS: [&str; 6] = [
     "Mozilla/5.0 (compatible; bingbot/2.0)",
 ];
 
-/// A request as the naive versions see it.
+/// A request for the naive versions.
 #[derive(Debug, Clone)]
 struct Request {
     client: String,
@@ -136,7 +136,7 @@ fn answers(data: &Arc<DataSet>, texts: &[&str], jobs: usize) -> Vec<RuleAnswer> 
         .expect("it is not abandoned")
 }
 
-/// The names of the keys that an answer has as rejected.
+/// Returns the names of the keys that an answer lists as rejected.
 fn tripped(answer: &RuleAnswer) -> BTreeSet<String> {
     let trips = answer.rule.trips.iter().filter(|key| key.verdict == Verdict::Rejected);
     trips.map(|key| key.key.clone()).collect()
@@ -198,7 +198,7 @@ async fn the_peaks_of_good_clients_are_those_that_each_burst_catches() {
         let swept = curve.points.iter().find(|point| point.burst == burst).expect("a low burst");
         let over = peaks.iter().filter(|peak| **peak > f64::from(burst)).count() as u64;
         let certain = answer.collateral.expect("clients").good;
-        // Whole seconds leave some undecided, which the curve counts as they are written.
+        // Whole seconds leave some requests undecided; the curve counts them in log order.
         assert!(certain <= over && over <= swept.keys, "{burst}: {certain} {over} {swept:?}");
     }
 }
@@ -207,7 +207,7 @@ async fn the_peaks_of_good_clients_are_those_that_each_burst_catches() {
 async fn a_grid_has_what_each_setting_catches_and_names_who_is_next_to_the_knee() {
     for seed in [2, 5] {
         let mut requests = requests(seed);
-        // One that floods, far above the others.
+        // One client that floods, far above the others.
         for number in 0..400 {
             requests.push(Request {
                 client: "203.0.113.9".to_owned(),
@@ -236,7 +236,7 @@ async fn a_grid_has_what_each_setting_catches_and_names_who_is_next_to_the_knee(
         assert_eq!(advice.slowest_attack.expect("the flood").key, "203.0.113.9");
         let (humans, sweep) = (naive_humans(&requests), answer.sweep.expect("a single limit"));
         let peaks = sweep.peaks(0..sweep.keys(), sweep.rate());
-        // Keys are numbered in the order in which they come.
+        // Keys are numbered in order of appearance.
         let mut clients: Vec<&String> = Vec::new();
         for request in &requests {
             if !clients.contains(&&request.client) {
@@ -278,7 +278,7 @@ async fn two_rules_catch_what_naive_sets_say() {
             assert_eq!(side.undecided_keys, answer.rule.keys.undecided);
         }
     }
-    // Several rules of a text catch what any of them does.
+    // Several rules of a text together catch what any of them catches.
     let found = answers(&data, &[&limit("6r/m", 6), by_minute, "deny 192.0.2.1;"], 1);
     let compared = compare_rules(&found[..2], &found[2..]);
     let either = &tripped(&found[0]) | &tripped(&found[1]);

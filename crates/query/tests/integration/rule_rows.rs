@@ -1,4 +1,4 @@
-//! Rules that take rows by their distinct values decide as those that look at each record.
+//! Rules that read rows by their distinct values decide the same as rules that read each record.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -15,7 +15,7 @@ use weir_view::Query;
 
 use crate::rules::rule;
 
-/// Rules that can take rows, and some that cannot.
+/// Rules that can read rows, and some that cannot.
 const RULES: [&str; 9] = [
     "limit_req_zone $binary_remote_addr zone=one:1m rate=1r/s; limit_req zone=one burst=2;",
     "limit_req_zone $remote_user zone=one:1m rate=20r/m; limit_req zone=one nodelay;",
@@ -38,7 +38,7 @@ const RULES: [&str; 9] = [
      server { server_name a; limit_req zone=one; } server { server_name b; }",
 ];
 
-/// A rule whose replay takes events alone.
+/// A rule whose replay accepts only events.
 #[derive(Debug)]
 struct ByRecord(Box<dyn Rule>);
 
@@ -92,10 +92,10 @@ impl Replay for EventReplay<'_> {
     }
 }
 
-/// A request: the last part of its client's address, and numbers that choose the other fields.
+/// A request: the last part of its client's address, and numbers that select the other fields.
 type Request = (u8, usize, usize, usize, u16);
 
-/// A line with milliseconds and durations, or a combined one with whole seconds.
+/// Formats a line with milliseconds and durations, or a combined one with whole seconds.
 fn line((client, path, user, agent, step): Request, now_ms: &mut i64, is_precise: bool) -> String {
     const TARGETS: [&str; 12] = [
         "/",
@@ -115,7 +115,7 @@ fn line((client, path, user, agent, step): Request, now_ms: &mut i64, is_precise
     let target = TARGETS[path % TARGETS.len()];
     let request = match path % 13 {
         12 => "\\x16\\x03".to_owned(),
-        // Hardly any other has it.
+        // Hardly any other row has this path.
         11 => format!("GET /a/only-one-request-has-this-path-{step} HTTP/1.1"),
         _ => format!("GET {target} HTTP/1.1"),
     };
@@ -147,7 +147,7 @@ fn line((client, path, user, agent, step): Request, now_ms: &mut i64, is_precise
 const PRECISE: &str =
     r#"$remote_addr $remote_user $msec $request_time $host "$request" "$http_user_agent""#;
 
-/// A data set of sources, each with its format, in blocks of some bytes.
+/// Creates a data set of sources, each with its format, in blocks of this size.
 fn data(sources: &[(String, bool)], block_bytes: usize, memory_bytes: usize) -> Arc<DataSet> {
     let limits = BlockLimits { block_bytes, line_bytes_max: 1 << 12 };
     let options = PipelineOptions { limits, ..PipelineOptions::new(2, Retention::Segments) };
@@ -217,7 +217,7 @@ proptest! {
         assert_same(&sources, block_bytes, 1 << 30)?;
     }
 
-    /// Values that were not kept leave their rows out.
+    /// Rows with values that were not kept are left out.
     #[test]
     fn rows_with_unknown_values_are_decided_as_records(
         requests in requests(),
@@ -243,7 +243,7 @@ fn simple_rules_take_rows() {
     }
 }
 
-/// So that the property above is about rows with values that were not kept.
+/// Ensures that the property above includes rows with values that were not kept.
 #[test]
 fn a_small_memory_leaves_rows_out() {
     let mut now_ms = 1_765_962_000_000;

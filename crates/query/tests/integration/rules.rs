@@ -1,4 +1,4 @@
-//! Rules over a data set: the same as over the lines, on any number of threads.
+//! Replays over a data set equal replays over the lines, on any number of threads.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -36,7 +36,7 @@ pub(crate) async fn data_of(log: &[u8]) -> Arc<DataSet> {
     data
 }
 
-/// The rule over the lines one after another. Lines are numbered by their offsets.
+/// Replays the rule over the lines one after another. Lines are numbered by their offsets.
 fn naive(rule: &dyn Rule, log: &[u8], accepts: impl Fn(&[u8]) -> bool) -> RuleReport {
     let format = detect(log).best().expect("a format").format.clone();
     let mut observer = rule.bind(&format.record_fields()).expect("it has the fields");

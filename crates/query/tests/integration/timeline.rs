@@ -1,4 +1,4 @@
-//! The time axis of a chart is the time that was asked for, whatever the other conditions are.
+//! The time axis of a chart is the requested time, regardless of the other conditions.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -97,7 +97,7 @@ proptest! {
         let (data, folded) = data(&requests, &query);
         let answer = report(&data, &query, 2).expect("a query");
 
-        // From the report without conditions, by way of another filter.
+        // Derived from the report without conditions, after another filter.
         let steps = [Query { clauses: Vec::new(), ..query.clone() }, Query {
             clauses: query.clauses.iter().take(1).cloned().collect(),
             ..query.clone()
@@ -154,7 +154,7 @@ proptest! {
 fn silence_at_the_ends_is_drawn() {
     let minutes = |hours: i64| hours * 60;
     let requests: Vec<Request> = (0..100).map(|hour| (minutes(hour), 1)).collect();
-    // Of the three days that were asked for, the last two are silent.
+    // Of the three requested days, the last two have no requests.
     let quiet: Vec<Request> =
         requests.iter().filter(|(minute, _)| !(1_440..4_320).contains(minute)).copied().collect();
     let query = query(None, Some(0), Some(4_320));

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
-/// The muted keys, as CrowdSec's `Blackhole` has them: each overflow forgets all those whose time
-/// is over at its own time, also if it is later than the overflows that come after it.
+/// The muted keys, as CrowdSec's `Blackhole` stores them. Each overflow removes all keys whose mute
+/// has expired at the overflow's own time, even if a later line overflows with an earlier time.
 #[derive(Debug, Default)]
 pub(super) struct Blackhole {
     ends_ns: HashMap<u32, i64, FixedState>,
@@ -14,7 +14,7 @@ pub(super) struct Blackhole {
 }
 
 impl Blackhole {
-    /// Whether an overflow of a key becomes an alert; if so, the key is muted from then on.
+    /// Returns whether an overflow of a key becomes an alert. If so, mutes the key from then on.
     pub(super) fn admits(&mut self, key: u32, now_ns: i64, duration_ns: i64) -> bool {
         while let Some((end_ns, ended)) = self.by_end.first().copied()
             && end_ns <= now_ns

@@ -1,15 +1,16 @@
 //! A leaky bucket in whole nanoseconds.
 //!
-//! CrowdSec counts tokens with floating-point numbers and rounds what is missing down to a
-//! nanosecond (golang.org/x/time/rate, `AllowN`), so a bucket overflows exactly if a nanosecond or
-//! more is missing. Counting nanoseconds is the same without the rounding.
+//! CrowdSec counts tokens with floating-point numbers and rounds the missing time down to a
+//! nanosecond (golang.org/x/time/rate, `AllowN`). A bucket therefore overflows exactly if a
+//! nanosecond or more is missing. Counting whole nanoseconds gives the same result without
+//! rounding.
 
-/// The tokens of a bucket: each is one event that still fits, and takes `leak_ns` to come back.
+/// The tokens of a bucket. Each token is room for one event, and takes `leak_ns` to come back.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tokens {
-    /// What is left, in nanoseconds of leaking.
+    /// The tokens left, in nanoseconds of leaking.
     left_ns: i128,
-    /// When that was.
+    /// The time of the last event.
     last_ns: i64,
 }
 
@@ -19,8 +20,8 @@ impl Tokens {
         Self { left_ns: i128::from(capacity) * i128::from(leak_ns), last_ns: now_ns }
     }
 
-    /// Takes a token for an event. Returns whether there was one. A time before the last one brings
-    /// no tokens, and is the last time from then on.
+    /// Takes a token for an event and returns whether there was one. An event older than the last
+    /// one adds no tokens, and its time becomes the last time.
     pub(super) fn take(&mut self, capacity: u32, leak_ns: i64, now_ns: i64) -> bool {
         let leak_ns = i128::from(leak_ns);
         let elapsed_ns = (i128::from(now_ns) - i128::from(self.last_ns)).max(0);
@@ -34,7 +35,7 @@ impl Tokens {
     }
 }
 
-/// How many events a bucket without a limit would hold.
+/// The number of events in a bucket without a limit.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Level {
     /// In nanoseconds of leaking.
@@ -43,7 +44,7 @@ pub(super) struct Level {
 }
 
 impl Level {
-    /// Adds an event. Returns the events held, the new one included.
+    /// Adds an event and returns the number of events in the bucket, including the new one.
     pub(super) fn add(&mut self, leak_ns: i64, now_ns: i64) -> f64 {
         let leak_ns = i128::from(leak_ns);
         let elapsed_ns = (i128::from(now_ns) - i128::from(self.last_ns)).max(0);

@@ -1,4 +1,4 @@
-//! The data files that scenarios name: lists of texts or of patterns.
+//! The data files that scenarios refer to: lists of texts or of patterns.
 //!
 //! As in CrowdSec (pkg/exprhelpers), empty lines and lines that begin with `#` are left out.
 
@@ -33,10 +33,10 @@ impl Shared {
     }
 }
 
-/// The data files of the scenarios of a text.
+/// The data files of the scenarios in one text.
 pub(super) struct DataFiles<'d> {
     files: &'d RuleFiles,
-    /// Where CrowdSec downloads a file from.
+    /// The URL from which CrowdSec downloads each file, by file name.
     addresses: HashMap<String, String>,
 }
 
@@ -45,7 +45,7 @@ impl<'d> DataFiles<'d> {
         Self { files, addresses: HashMap::new() }
     }
 
-    /// Takes note of the files that a scenario declares.
+    /// Records the files that a scenario declares.
     ///
     /// # Errors
     /// If one has no name.

@@ -1,7 +1,7 @@
 //! The fields of an event, as the parsers of CrowdSec's hub name them.
 //!
-//! The parsers of access logs give the same names in `evt.Meta`. In `evt.Parsed` each server has its
-//! own, and a scenario may use any of them; here an event has all of them.
+//! All parsers of access logs use the same names in `evt.Meta`. In `evt.Parsed` each server has its
+//! own names, and a scenario may use any of them; here an event has all of them.
 
 /// A field of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub(super) enum EventField {
     SourceIp,
     Status,
     Verb,
-    /// The request target as it was sent; what the client sent if that is no request.
+    /// The request target as sent; the raw bytes if the client did not send a valid request.
     Target,
     /// The request target before its last `?`.
     Request,
@@ -21,7 +21,7 @@ pub(super) enum EventField {
     Arguments,
     /// The length of [`Self::Arguments`].
     ArgumentsLength,
-    /// What the client sent, if that is no request.
+    /// The raw bytes that the client sent, if they are not a valid request.
     RawRequest,
     HttpVersion,
     UserAgent,
@@ -33,13 +33,13 @@ pub(super) enum EventField {
     FileStem,
     FileExtension,
     FileName,
-    /// Whether the file is a picture or the like.
+    /// Whether the requested file is static, such as a picture.
     IsStatic,
     /// Whether the response is not 403, 404 or 502.
     IsComplete,
-    /// The line.
+    /// The whole line.
     Line,
-    /// A field that only some logs have, under the name that the log gives it.
+    /// A field that only some logs have, by its name in the log.
     Named(String),
 }
 

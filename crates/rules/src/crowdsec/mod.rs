@@ -1,10 +1,10 @@
 //! CrowdSec's scenarios, alert for alert.
 //!
-//! A scenario is a YAML document: a filter that selects events, a key by which they are put into
-//! buckets, and when a bucket overflows. The algorithm is that of CrowdSec 1.4 to 1.6
-//! (pkg/leakybucket) as it replays a file: time is that of the log. [`replay`] has the buckets,
-//! [`bucket`] the arithmetic, [`expression`] the language of the filters, [`observer`] what the
-//! parsers of CrowdSec's hub would have found in a line.
+//! A scenario is a YAML document. It has a filter that selects events, a key that groups them into
+//! buckets, and the settings that decide when a bucket overflows. The algorithm is that of CrowdSec
+//! 1.4 to 1.6 (pkg/leakybucket) replaying a file, with the time of the log. [`replay`] manages the
+//! buckets, [`bucket`] does the arithmetic, [`expression`] implements the language of the filters,
+//! and [`observer`] extracts the fields that the parsers of CrowdSec's hub would find in a line.
 
 mod blackhole;
 mod bucket;
@@ -41,8 +41,8 @@ use crate::rule::{Family, MissingField, Observer, Replay, Rule};
 pub(crate) struct CrowdSec(Scenario);
 
 impl CrowdSec {
-    /// Whether a text looks like a scenario: it has the keys that every scenario has, at the start
-    /// of lines.
+    /// Whether a text looks like a scenario: the keys that every scenario has begin some of its
+    /// lines.
     pub(crate) fn looks_like(text: &str) -> bool {
         let has = |key: &str| {
             text.lines().any(|line| {
@@ -52,10 +52,10 @@ impl CrowdSec {
         has("type") && has("filter") && (has("name") || has("groupby") || has("labels"))
     }
 
-    /// Reads the scenarios of a text.
+    /// Parses the scenarios of a text.
     ///
     /// # Errors
-    /// If it is not YAML, or one of its documents cannot be replayed, or there are more than `rules_max`.
+    /// If the text is not YAML, a document cannot be replayed, or there are more than `rules_max`.
     pub(crate) fn parse(
         text: &str,
         files: &RuleFiles,

@@ -1,4 +1,4 @@
-//! What the expressions of a scenario may name.
+//! The names that the expressions of a scenario may use.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::fields::EventField;
 use super::services;
 use crate::error::RuleError;
 
-/// Parts of an event that a log does not have, and why.
+/// Parts of an event that a log does not contain, with the reason.
 const UNSUPPORTED: [(&str, &str); 6] = [
     ("Overflow", "scenarios about alerts are not replayed"),
     ("Enriched", "it needs databases of places and networks"),
@@ -21,14 +21,14 @@ const UNSUPPORTED: [(&str, &str); 6] = [
     ("StrTime", "the text of the time is not kept"),
 ];
 
-/// The names of one scenario.
+/// Resolves the names in the expressions of one scenario.
 pub(super) struct ScenarioNames<'s, 'd> {
     pub(super) data: &'s mut DataFiles<'d>,
     pub(super) fields: Vec<EventField>,
-    /// The fields that are named by expressions about the events of a bucket.
+    /// The fields that expressions read from the events of a bucket.
     pub(super) queue_fields: Vec<usize>,
     pub(super) has_queue: bool,
-    /// Fields that are always empty, each with its place in its expression.
+    /// Notes about fields that are always empty, each with its position in the expression.
     pub(super) unknown: Vec<RuleError>,
 }
 

@@ -1,4 +1,4 @@
-//! Finds the events of a scenario in the records of a web log.
+//! Extracts the events of a scenario from the records of a web log.
 
 use std::borrow::Cow;
 
@@ -11,21 +11,21 @@ use super::scenario::{Scenario, Scope};
 use crate::event::Events;
 use crate::rule::{Line, MissingField, Observer};
 
-/// The tag of an event whose expressions failed; its text says why.
+/// The tag of an event whose expressions failed; its text is the reason.
 pub(super) const FAILED: u32 = u32::MAX;
 
-/// A bit of the tag: the event has a value by which events are told apart.
+/// A bit of the tag: the event has a distinct value.
 pub(super) const HAS_DISTINCT: u32 = 1;
 
 /// A bit of the tag: the event ends the bucket.
 pub(super) const CANCELS: u32 = 2;
 
-/// The texts of an event before the fields that are kept in the bucket: key, subject and distinct
-/// value.
+/// The number of texts of an event before the fields that the bucket stores: key, subject and
+/// distinct value.
 pub(super) const TEXTS_BEFORE_FIELDS: usize = 3;
 
-/// Puts the events of a scenario. An event has the texts of [`TEXTS_BEFORE_FIELDS`] and the values of
-/// [`Scenario::queue_fields`].
+/// Appends an event of a scenario, if a line is one. The event has the texts of
+/// [`TEXTS_BEFORE_FIELDS`] and the values of [`Scenario::queue_fields`].
 pub(super) fn put_event(
     scenario: &Scenario,
     fields: &dyn Fields,
@@ -48,7 +48,7 @@ pub(super) fn put_event(
     events.put((line, FAILED), (time_ns, 0), [failed.message.as_bytes()]);
 }
 
-/// What a scenario takes of an event.
+/// The values that a scenario extracts from an event.
 struct FoundEvent<'a> {
     tag: u32,
     key: Cow<'a, [u8]>,
@@ -69,7 +69,7 @@ fn find_event<'a>(
         Some(group) => group.text(fields)?,
         None => Cow::Borrowed(&b""[..]),
     };
-    // CrowdSec counts an event whose distinct value cannot be found.
+    // CrowdSec counts an event even if its distinct value cannot be evaluated.
     let distinct = scenario.distinct.as_ref().and_then(|distinct| distinct.text(fields).ok());
     if distinct.is_some() {
         tag |= HAS_DISTINCT;
@@ -86,12 +86,12 @@ fn find_event<'a>(
     Ok(Some(FoundEvent { tag, key, subject, distinct: distinct.unwrap_or_default() }))
 }
 
-/// Where a field of events is in the records.
+/// The source of an event field in the records.
 #[derive(Debug)]
 enum Source {
     Constant(&'static [u8]),
     Column(FieldAccessor),
-    /// The message of an error log, which tells the kind.
+    /// Derived from the message of an error log.
     SubType(Option<FieldAccessor>),
     HttpVersion,
     /// Computed from the request.
@@ -99,12 +99,12 @@ enum Source {
     Line,
 }
 
-/// Looks at the records of web logs.
+/// Observes the records of web logs.
 pub(super) struct RecordObserver<'r> {
     scenario: &'r Scenario,
-    /// By the number of the field.
+    /// Indexed by the number of the field.
     sources: Vec<Source>,
-    /// Whether records without a client are left out, as CrowdSec's parsers do with error logs.
+    /// Whether records without a client are skipped, as CrowdSec's parsers do for error logs.
     needs_client: bool,
 }
 
@@ -196,7 +196,7 @@ impl Fields for RecordEvent<'_> {
 }
 
 impl RecordEvent<'_> {
-    /// The parts of a request line that Weir does not take for one, but CrowdSec does.
+    /// The parts of a request line that CrowdSec accepts although Weir does not.
     fn request_line(&self) -> Option<(&[u8], &[u8], &[u8])> {
         split_request_line(self.record.text(Field::Request)?)
     }
@@ -240,7 +240,7 @@ impl RecordEvent<'_> {
                     EventField::FileDirectory => folder,
                     EventField::FileStem => stem,
                     EventField::FileExtension => extension,
-                    // The file is what follows its folder.
+                    // The file name follows the folder.
                     _ => &split_arguments(target).0[target_end(target, folder)..],
                 }
             }),
@@ -255,7 +255,7 @@ impl RecordEvent<'_> {
         }
         let path = record.text(Field::Path).unwrap_or_default();
         let Some(query) = record.text(Field::Query) else { return Cow::Borrowed(path) };
-        // Path and query lie beside each other in most lines.
+        // Path and query are adjacent in most lines.
         let whole = (path.as_ptr() as usize)
             .checked_sub(self.line.as_ptr() as usize)
             .and_then(|start| self.line.get(start..start + path.len() + 1 + query.len()));
@@ -272,12 +272,13 @@ impl RecordEvent<'_> {
     }
 }
 
-/// Where the file begins: after its folder, or at the end of a request without one.
+/// The position at which the file name begins: after the folder, or at the end of a request without
+/// a folder.
 fn target_end(target: &[u8], folder: &[u8]) -> usize {
     if folder.is_empty() { split_arguments(target).0.len() } else { folder.len() }
 }
 
-/// A part of a text, which is copied only if the text was.
+/// Takes a part of a text, without a copy if the text is borrowed.
 fn part<'a>(text: Cow<'a, [u8]>, of: impl Fn(&[u8]) -> &[u8]) -> Cow<'a, [u8]> {
     match text {
         Cow::Borrowed(text) => Cow::Borrowed(of(text)),
@@ -285,7 +286,7 @@ fn part<'a>(text: Cow<'a, [u8]>, of: impl Fn(&[u8]) -> &[u8]) -> Cow<'a, [u8]> {
     }
 }
 
-/// The kind of a message of an error log, as the parsers of nginx and Apache give it.
+/// The `sub_type` that the parsers of nginx and Apache assign to an error message.
 fn sub_type(message: &[u8]) -> &'static [u8] {
     let has = |part: &str| memchr::memmem::find(message, part.as_bytes()).is_some();
     if has("limiting requests, excess") {

@@ -1,24 +1,24 @@
-//! How long an alert bans: `profiles.yaml` of CrowdSec.
+//! The duration of bans, from CrowdSec's `profiles.yaml`.
 
 use super::duration::parse_duration_ns;
 use super::yaml::{Yaml, YamlValue, documents};
 use crate::error::RuleError;
 
-/// The name of the file among the files that rules may refer to.
+/// The file's name among the files that rules may refer to.
 pub(super) const PROFILES: &str = "profiles.yaml";
 
-/// What CrowdSec's own profile bans for.
+/// The duration of a ban in CrowdSec's default profile, in nanoseconds.
 const BAN_NS: i64 = 4 * 3_600 * 1_000_000_000;
 
-/// How long the first ban of the profiles is, in nanoseconds; `None` if none of them bans. Without
-/// profiles, it is that of CrowdSec's own one. Profiles are taken to be about alerts with a
-/// remediation; their filters are not evaluated.
+/// Returns the duration of the first ban in the profiles, in nanoseconds; `None` if no profile
+/// bans. Without profiles, returns the duration in CrowdSec's default profile. Filters are not
+/// evaluated: all profiles are assumed to apply to alerts with a remediation.
 ///
 /// # Errors
 /// If the text is not YAML, or a duration is not valid.
 pub(super) fn ban_ns(profiles: Option<&str>) -> Result<Option<i64>, RuleError> {
     let Some(text) = profiles else { return Ok(Some(BAN_NS)) };
-    // Its places are not those of the scenario's text.
+    // Positions in the profiles are not positions in the scenario's text.
     let in_profiles = |error| RuleError::new(0..0, format_args!("{PROFILES}: {error}"));
     for document in documents(text).map_err(in_profiles)? {
         let Some(YamlValue::Sequence(decisions)) = get(&document, "decisions").map(|it| &it.value)

@@ -1,8 +1,8 @@
-//! The buckets of a scenario over the events of a log.
+//! Replays the events of a log through the buckets of a scenario.
 //!
 //! The order of the steps is that of CrowdSec's `PourItemToBucket` and `LeakRoutine`
-//! (pkg/leakybucket): a bucket that has ended makes room for a new one, an event with a known
-//! distinct value is left out, the event is counted, and conditions are asked.
+//! (pkg/leakybucket): an expired bucket is replaced, an event with a known distinct value is
+//! skipped, the event is counted, and the conditions are evaluated.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, VecDeque};
@@ -23,22 +23,22 @@ use crate::interner::Interner;
 use crate::report::{Alert, Ban, Decision, RuleReport};
 use crate::rule::Replay;
 
-/// How long after its end a bucket is kept at least, for lines that are out of order.
+/// The least time for which an expired bucket is kept, because lines may be out of order.
 const SLACK_NS: i64 = 3_600 * 1_000_000_000;
 
-/// How many events come between two searches for buckets that have ended, at least.
+/// The least number of events between two sweeps of expired buckets.
 const SWEEP_EVENTS_MIN: usize = 1 << 16;
 
-/// The memory of a distinct value of a bucket.
-const SEEN_BYTES: usize = 8;
+/// The memory of one distinct value in a bucket.
+const DISTINCT_VALUE_BYTES: usize = 8;
 
 /// An event in a bucket.
 #[derive(Debug)]
-struct Held {
+struct BufferedEvent {
     /// The number of the subject.
     subject: u32,
-    /// The memory that an alert about the subject will take, in bytes; 0 if it is that of the event
-    /// before.
+    /// The memory that an alert about the subject will take, in bytes; 0 if the subject is that of
+    /// the previous event.
     alert_bytes: u32,
     place: Place,
     /// The values of [`Scenario::queue_fields`].
@@ -52,23 +52,24 @@ struct Bucket {
     /// The last event that was counted; `None` before the first.
     last_ns: Option<i64>,
     tokens: Option<Tokens>,
-    /// The events that were counted.
+    /// The number of events counted.
     total: u64,
     /// The numbers of the distinct values.
-    seen: HashSet<u32, FixedState>,
-    queue: VecDeque<Held>,
+    distinct_values: HashSet<u32, FixedState>,
+    queue: VecDeque<BufferedEvent>,
 }
 
 /// The replay of a scenario.
 ///
 /// # Memory
 ///
-/// 24 bytes for each event, about 200 for each key, and the texts of keys and distinct values. While a
-/// bucket lives, 200 bytes for it, 8 for each distinct value, and 64 for each event that it keeps, with
-/// the fields that its conditions name. It keeps at most one event more than its capacity or
-/// `cache_size`; with a capacity of -1 and no `cache_size` it keeps all. An alert takes about 200 bytes
-/// and its texts, and a ban 16 for each line that it lists, of which there are 100 at most. This memory
-/// is counted as soon as the events are in a bucket, because one event may end many buckets.
+/// Each event takes 24 bytes and each key about 200, plus the texts of keys and distinct values. A
+/// live bucket takes 200 bytes, 8 for each distinct value, and 64 for each event that it keeps,
+/// plus the fields that its conditions use. It keeps at most one event more than its capacity or
+/// `cache_size`; with a capacity of -1 and no `cache_size` it keeps all. An alert takes about 200
+/// bytes and its texts, and a ban 16 bytes for each line that it lists, at most 100 lines. The
+/// memory of alerts and bans is counted as soon as their events are in a bucket, because one event
+/// may end many buckets.
 #[derive(Debug)]
 pub(super) struct ScenarioReplay<'r> {
     scenario: &'r Scenario,
@@ -76,13 +77,13 @@ pub(super) struct ScenarioReplay<'r> {
     subjects: Interner,
     distinct: Interner,
     buckets: HashMap<u32, Bucket, FixedState>,
-    /// The ends of counters, with their keys.
+    /// The deadlines of counters, with their keys.
     deadlines: BTreeSet<(i64, u32)>,
     blackhole: Blackhole,
     summary: Summary,
     /// When the ban of a subject ends.
     banned_until: HashMap<u32, i64, FixedState>,
-    /// Events until the next search for buckets that have ended.
+    /// The number of events until the next sweep of expired buckets.
     until_sweep: usize,
     /// The memory of the events and distinct values in buckets.
     bucket_bytes: usize,
@@ -105,14 +106,14 @@ impl<'r> ScenarioReplay<'r> {
         }
     }
 
-    /// Counts an event in its bucket.
+    /// Pours an event into its bucket.
     fn pour(&mut self, key: u32, event: Pour<'_>) {
         let scenario = self.scenario;
         let now_ns = event.place.time_ns;
         self.end_counters(now_ns);
         if scenario.kind == BucketKind::Trigger {
-            let held = VecDeque::from([event.held(scenario)]);
-            self.overflow(key, now_ns, &held, 1, &event.values);
+            let buffered = VecDeque::from([event.buffered(scenario)]);
+            self.overflow(key, now_ns, &buffered, 1, &event.values);
             return;
         }
         let lifetime_ns = scenario.lifetime_ns();
@@ -131,10 +132,10 @@ impl<'r> ScenarioReplay<'r> {
             Bucket::new(scenario.kind, now_ns)
         });
         if let Some(value) = event.distinct {
-            if !bucket.seen.insert(value) {
+            if !bucket.distinct_values.insert(value) {
                 return;
             }
-            self.bucket_bytes += SEEN_BYTES;
+            self.bucket_bytes += DISTINCT_VALUE_BYTES;
         }
         if event.is_cancelling {
             self.remove(key);
@@ -151,13 +152,13 @@ impl<'r> ScenarioReplay<'r> {
         if bucket.queue.len() >= scenario.queue_max {
             self.bucket_bytes -= bucket.drop_oldest();
         }
-        let mut held = event.held(scenario);
-        if bucket.queue.back().is_none_or(|last| last.subject != held.subject) {
-            let bytes = alert_bytes(scenario, self.subjects.text(held.subject));
-            held.alert_bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        let mut buffered = event.buffered(scenario);
+        if bucket.queue.back().is_none_or(|last| last.subject != buffered.subject) {
+            let bytes = alert_bytes(scenario, self.subjects.text(buffered.subject));
+            buffered.alert_bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         }
-        self.bucket_bytes += held.bytes();
-        bucket.queue.push_back(held);
+        self.bucket_bytes += buffered.bytes();
+        bucket.queue.push_back(buffered);
         let holds = |condition: &super::expression::Expression| {
             let fields = BucketFields { scenario, queue: &bucket.queue, values: &event.values };
             condition.holds(&fields).map_err(|failure| failure.message)
@@ -185,7 +186,7 @@ impl<'r> ScenarioReplay<'r> {
         Some(bucket)
     }
 
-    /// Lets the counters overflow whose time has come.
+    /// Overflows the counters whose deadline has passed.
     fn end_counters(&mut self, now_ns: i64) {
         while let Some((end_ns, key)) = self.deadlines.first().copied()
             && end_ns <= now_ns
@@ -203,7 +204,7 @@ impl<'r> ScenarioReplay<'r> {
         &mut self,
         key: u32,
         now_ns: i64,
-        queue: &VecDeque<Held>,
+        queue: &VecDeque<BufferedEvent>,
         events: u64,
         values: &[Cow<'_, [u8]>],
     ) {
@@ -221,7 +222,7 @@ impl<'r> ScenarioReplay<'r> {
             return;
         }
         let Some(last) = queue.back() else { return };
-        let subjects = subjects_of(queue.iter().map(|held| (held.subject, held.place)));
+        let subjects = subjects_of(queue.iter().map(|buffered| (buffered.subject, buffered.place)));
         let is_address = |subject: &Subject| {
             let text = std::str::from_utf8(self.subjects.text(subject.number)).ok();
             text.is_some_and(|text| text.parse::<IpAddr>().is_ok())
@@ -257,7 +258,7 @@ impl<'r> ScenarioReplay<'r> {
         }
     }
 
-    /// Removes buckets that have ended, so that the memory is that of the living ones.
+    /// Removes expired buckets to free their memory.
     fn sweep(&mut self, now_ns: i64) {
         if matches!(self.scenario.kind, BucketKind::Counter { .. }) {
             return;
@@ -343,12 +344,12 @@ impl Bucket {
             last_ns: None,
             tokens,
             total: 0,
-            seen: HashSet::default(),
+            distinct_values: HashSet::default(),
             queue: VecDeque::new(),
         }
     }
 
-    /// Removes the oldest event. Returns the memory that it took.
+    /// Removes the oldest event and returns the memory that it took.
     fn drop_oldest(&mut self) -> usize {
         let Some(mut oldest) = self.queue.pop_front() else { return 0 };
         if let Some(next) = self.queue.front_mut().filter(|next| next.subject == oldest.subject) {
@@ -357,13 +358,14 @@ impl Bucket {
         oldest.bytes()
     }
 
-    /// The memory of its events and distinct values.
+    /// The memory of the bucket's events and distinct values.
     fn bytes(&self) -> usize {
-        self.queue.iter().map(Held::bytes).sum::<usize>() + self.seen.len() * SEEN_BYTES
+        self.queue.iter().map(BufferedEvent::bytes).sum::<usize>()
+            + self.distinct_values.len() * DISTINCT_VALUE_BYTES
     }
 }
 
-impl Held {
+impl BufferedEvent {
     fn bytes(&self) -> usize {
         let values = self.values.iter().map(|value| size_of::<Box<[u8]>>() + value.len());
         let line_of_ban = size_of::<(u32, u64)>();
@@ -381,17 +383,17 @@ struct Pour<'e> {
 }
 
 impl Pour<'_> {
-    fn held(&self, scenario: &Scenario) -> Held {
+    fn buffered(&self, scenario: &Scenario) -> BufferedEvent {
         debug_assert!(self.values.len() <= scenario.queue_fields.len() + TEXTS_BEFORE_FIELDS);
         let values = self.values.iter().map(|value| Box::from(&value[..])).collect();
-        Held { subject: self.subject, alert_bytes: 0, place: self.place, values }
+        BufferedEvent { subject: self.subject, alert_bytes: 0, place: self.place, values }
     }
 }
 
-/// The events of a bucket, and the last one, as expressions see them.
+/// The events of a bucket and the latest event, as the fields of an expression.
 struct BucketFields<'b> {
     scenario: &'b Scenario,
-    queue: &'b VecDeque<Held>,
+    queue: &'b VecDeque<BufferedEvent>,
     values: &'b [Cow<'b, [u8]>],
 }
 
@@ -412,9 +414,11 @@ impl Fields for BucketFields<'_> {
     }
 
     fn queue_value(&self, event: usize, field: usize) -> &[u8] {
-        let held = self.queue.get(event);
-        let value =
-            self.position(field).zip(held).and_then(|(position, held)| held.values.get(position));
+        let buffered = self.queue.get(event);
+        let value = self
+            .position(field)
+            .zip(buffered)
+            .and_then(|(position, buffered)| buffered.values.get(position));
         value.map_or(b"", |value| value)
     }
 }

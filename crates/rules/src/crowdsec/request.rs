@@ -1,4 +1,4 @@
-//! The parts of a request, as CrowdSec's parsers find them.
+//! Splits a request as CrowdSec's parsers do.
 //!
 //! The source is crowdsecurity/http-logs of CrowdSec's hub, whose patterns are greedy: the arguments
 //! begin at the last `?`, and the extension at the last dot of a file that is not its first character.
@@ -9,7 +9,7 @@ const STATIC_EXTENSIONS: [&str; 23] = [
     ".woff", ".woff2", ".ttf", ".eot", ".webp", ".wav", ".gz", ".brotli", ".bvr", ".ts", ".bmp",
 ];
 
-/// Divides a request target at its last `?`.
+/// Splits a request target at its last `?`.
 pub(super) fn split_arguments(target: &[u8]) -> (&[u8], Option<&[u8]>) {
     match memchr::memrchr(b'?', target) {
         Some(at) => (&target[..at], Some(&target[at + 1..])),
@@ -17,7 +17,7 @@ pub(super) fn split_arguments(target: &[u8]) -> (&[u8], Option<&[u8]>) {
     }
 }
 
-/// The folder, the stem and the extension of the file of a request. A request without `/` has none.
+/// The folder, file stem and extension of a request; `None` without a `/`.
 pub(super) fn split_file(request: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let (folder, file) = request.split_at(memchr::memrchr(b'/', request)? + 1);
     let dot = memchr::memrchr(b'.', file).filter(|dot| *dot > 0).unwrap_or(file.len());
@@ -52,7 +52,7 @@ mod tests {
 
     use super::{is_static, split_arguments, split_file, split_request_line};
 
-    /// The pattern of the hub, with its parts put in.
+    /// The pattern of the hub, with its sub-patterns expanded.
     const FILE: &str = r"(?P<dir>^.*/)((?P<frag>[^/].*?)(?P<ext>\.[^.]*$|$))?";
 
     #[test]

@@ -1,4 +1,4 @@
-//! A scenario: when events fill a bucket, and when the bucket overflows.
+//! A scenario: the settings that decide which events fill a bucket and when it overflows.
 //!
 //! The checks are those of CrowdSec's `ValidateFactory` (pkg/leakybucket/manager_load.go).
 
@@ -13,7 +13,7 @@ use super::services::named_in;
 use super::yaml::{Yaml, YamlValue};
 use crate::error::RuleError;
 
-/// The keys of a scenario that have an effect here.
+/// The keys of a scenario that affect the replay.
 const KEYS: [&str; 17] = [
     "type",
     "name",
@@ -34,12 +34,12 @@ const KEYS: [&str; 17] = [
     "data",
 ];
 
-/// Keys without an effect on alerts: they describe, or ask for log messages. `reprocess` passes
-/// alerts on to scenarios about alerts, which are refused.
+/// Keys that do not affect alerts: descriptions and log settings. `reprocess` passes alerts on to
+/// scenarios about alerts, which are refused.
 const IGNORED_KEYS: [&str; 7] =
     ["format", "author", "references", "debug", "reprocess", "profiling", "simulated"];
 
-/// How a bucket fills.
+/// The type of a bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BucketKind {
     /// It overflows with every event.
@@ -52,12 +52,12 @@ pub(super) enum BucketKind {
     Conditional { leak_ns: i64 },
 }
 
-/// Whom an alert is about.
+/// The subject of an alert.
 #[derive(Debug)]
 pub(super) enum Scope {
     /// The addresses of the events.
     Address,
-    /// Something else, such as an account.
+    /// Another value, such as an account.
     Other(Expression),
 }
 
@@ -71,28 +71,28 @@ pub(super) struct Scenario {
     pub(super) group: Option<Expression>,
     pub(super) distinct: Option<Expression>,
     pub(super) cancel: Option<Expression>,
-    /// Evaluated after each event, with the events of the bucket.
+    /// The condition evaluated after each event, over the events of the bucket.
     pub(super) condition: Option<Expression>,
-    /// Evaluated when the bucket overflows.
+    /// The condition evaluated when the bucket overflows.
     pub(super) overflow_filter: Option<Expression>,
     pub(super) scope: Scope,
     pub(super) blackhole_ns: Option<i64>,
     /// The most events that a bucket keeps.
     pub(super) queue_max: usize,
-    /// How long an alert bans; `None` if it does not.
+    /// The duration of a ban after an alert; `None` if alerts do not ban.
     pub(super) ban_ns: Option<i64>,
     /// The fields that the expressions name, by number.
     pub(super) fields: Vec<EventField>,
-    /// Those that are needed of the events in a bucket.
+    /// The fields that a bucket keeps of its events.
     pub(super) queue_fields: Vec<usize>,
-    /// The services whose lines it is about, if it is not about web logs.
+    /// The services whose lines the scenario reads; empty if it reads web logs.
     pub(super) services: Vec<usize>,
     pub(super) notes: Vec<RuleError>,
     /// CrowdSec's warning about the capacity.
     pub(super) capacity_warning: Option<String>,
 }
 
-/// A document while it is read.
+/// A document that is being parsed.
 struct Reader<'t> {
     text: &'t str,
     pairs: &'t [(Yaml, Yaml)],
@@ -100,10 +100,11 @@ struct Reader<'t> {
 }
 
 impl Scenario {
-    /// Reads a document of a text. `ban_ns` is how long an alert with a remediation bans.
+    /// Parses a document of a text. `ban_ns` is the duration of the ban after an alert with a
+    /// remediation.
     ///
     /// # Errors
-    /// If it is not a scenario, or has what cannot be replayed.
+    /// If the document is not a scenario, or uses a feature that cannot be replayed.
     pub(super) fn read(
         text: &str,
         document: &Yaml,
@@ -161,7 +162,7 @@ impl Scenario {
         })
     }
 
-    /// How long a bucket lives after its last event, in nanoseconds.
+    /// The time for which a bucket lives after its last event, in nanoseconds.
     pub(super) fn lifetime_ns(&self) -> i64 {
         match self.kind {
             BucketKind::Trigger => 0,
@@ -180,13 +181,13 @@ impl<'t> Reader<'t> {
         found.map(|(_, value)| value)
     }
 
-    /// A scalar that is not empty.
+    /// The scalar of a key, if it is not empty.
     fn scalar(&self, key: &str) -> Option<(&'t Yaml, &'t str)> {
         let value = self.get(key)?;
         value.scalar().filter(|text| !text.is_empty()).map(|text| (value, text))
     }
 
-    /// An error about the whole document, at its first key.
+    /// Makes an error about the whole document, positioned at its first key.
     fn error(&self, message: impl std::fmt::Display) -> RuleError {
         let first = self.pairs.first().map_or(&self.document.range, |(key, _)| &key.range);
         RuleError::new(first.clone(), message)
@@ -197,7 +198,7 @@ impl<'t> Reader<'t> {
         self.scalar(key).map(|(_, text)| text).ok_or_else(message)
     }
 
-    /// Names the keys that have no effect because they are not known.
+    /// Makes a note for each unknown key.
     fn unknown_keys(&self) -> Result<Vec<RuleError>, RuleError> {
         let mut notes = Vec::new();
         for (number, (key, _)) in self.pairs.iter().enumerate() {
@@ -307,8 +308,8 @@ impl<'t> Reader<'t> {
         parse_duration_ns(text).map(Some).ok_or_else(message)
     }
 
-    /// How many events a bucket keeps: one more than the smaller of capacity and cache. A capacity of
-    /// -1 keeps all.
+    /// The number of events that a bucket keeps: one more than the smaller of capacity and cache
+    /// size. A capacity of -1 keeps all.
     fn queue_max(&self, kind: BucketKind) -> Result<usize, RuleError> {
         let capacity = match kind {
             BucketKind::Leaky { capacity, .. } => capacity as usize,
@@ -358,7 +359,8 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Whether the labels ask for a remediation, as CrowdSec's own profile needs it.
+    /// Whether the labels ask for a remediation, which CrowdSec's default profile requires for a
+    /// ban.
     fn is_remediated(&self) -> bool {
         let Some(Yaml { value: YamlValue::Mapping(labels), .. }) = self.get("labels") else {
             return false;
@@ -370,7 +372,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// Compiles the expression that a scalar is. Errors and notes get their place in the text.
+/// Compiles the expression in a scalar. Errors and notes are positioned in the whole text.
 fn compile_in(
     text: &str,
     value: &Yaml,

@@ -1,4 +1,4 @@
-//! Finds the events of a scenario in the lines of services.
+//! Extracts the events of a scenario from the lines of services.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use super::services::{ServiceLine, ServiceLines};
 use crate::event::Events;
 use crate::rule::{Line, Observer};
 
-/// Looks at all lines of a log.
+/// Observes all lines of a log.
 pub(super) struct ServiceObserver<'r> {
     scenario: &'r Scenario,
     lines: ServiceLines,
@@ -32,7 +32,7 @@ impl Observer for ServiceObserver<'_> {
     }
 }
 
-/// A line of a service as an event.
+/// A line of a service, as the fields of an event.
 struct ServiceEvent<'l> {
     fields: &'l [EventField],
     line: &'l [u8],

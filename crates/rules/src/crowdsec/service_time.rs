@@ -1,16 +1,16 @@
-//! The times of services' logs.
+//! Parses the time stamps of services' logs.
 
 use weir_core::parse_rfc3339;
 
-/// The year of stamps that have none: a leap year, so that every day exists.
+/// The year assumed for stamps without a year: a leap year, so that every day exists.
 const YEAR_WITHOUT_ONE: u16 = 1972;
 
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/// The nanoseconds since 1970 of a stamp: RFC 3339, with a comma before the fraction or a space
-/// after the day; seconds since 1970; `Jan 27 11:02:49`; or `01/25/22 16:08:02.393003`. A stamp
-/// without a zone is taken as UTC.
+/// Parses a stamp to nanoseconds since 1970. The forms are RFC 3339, also with a comma before the
+/// fraction or a space after the day; seconds since 1970; `Jan 27 11:02:49`; and `01/25/22
+/// 16:08:02.393003`. A stamp without a time zone is taken as UTC.
 pub(super) fn unix_ns(stamp: &[u8]) -> Option<i64> {
     let stamp = std::str::from_utf8(stamp).ok()?;
     let text = if let Some(seconds) = seconds_ns(stamp) {
@@ -45,7 +45,7 @@ fn without_year(stamp: &str) -> Option<String> {
     Some(format!("{YEAR_WITHOUT_ONE}-{month:02}-{day:02}T{}Z", words.next()?))
 }
 
-/// `01/25/22 16:08:02.393003` or `12/17/22, 10:31:29 PM MST.557710`, whose zone is not read.
+/// `01/25/22 16:08:02.393003` or `12/17/22, 10:31:29 PM MST.557710`, whose zone is ignored.
 fn month_first(stamp: &str) -> Option<String> {
     let (month, day, year) = (stamp.get(..2)?, stamp.get(3..5)?, stamp.get(6..8)?);
     let rest = stamp.get(8..)?.trim_start_matches([',', ' ', '-']);

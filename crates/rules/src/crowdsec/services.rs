@@ -1,8 +1,8 @@
-//! Logs that are not those of web servers: the lines of a few services that scenarios are about.
+//! Lines of services other than web servers, for the scenarios about them.
 //!
-//! CrowdSec has a parser for each service. Here each is a pattern whose named groups are fields, and
-//! some fields that are always the same. A scenario names its service by the type of log, or the
-//! kind of message, in its filter.
+//! CrowdSec has a parser for each service. Here, a service is a pattern whose named groups are
+//! fields, plus some constant fields. The filter of a scenario names its service by the type of log
+//! or the kind of message.
 
 use regex::bytes::{Captures, Regex};
 use weir_core::Timestamp;
@@ -11,12 +11,12 @@ use super::service_time::unix_ns;
 
 /// A kind of line of a service.
 struct Service {
-    /// The texts by which a filter names the service.
+    /// The texts in a filter that identify the service.
     markers: &'static [&'static str],
     pattern: &'static str,
-    /// What no line of the service contains.
+    /// Texts that no line of the service contains.
     excluded: &'static [&'static str],
-    /// Fields that are the same in each line.
+    /// Constant fields.
     constants: &'static [(&'static str, &'static str)],
 }
 
@@ -95,7 +95,7 @@ const SERVICES: [Service; 12] = [
     },
 ];
 
-/// Whether the log of a service has a field.
+/// Whether any service has a field.
 pub(super) fn has_field(name: &str) -> bool {
     let group = format!("(?P<{name}>");
     SERVICES.iter().any(|service| {
@@ -104,7 +104,7 @@ pub(super) fn has_field(name: &str) -> bool {
     })
 }
 
-/// The services that a filter names, by their positions.
+/// The services that a filter names, by their positions in [`SERVICES`].
 pub(super) fn named_in(filter: &str) -> Vec<usize> {
     let names = |service: &Service| {
         service.markers.iter().any(|marker| {
@@ -119,7 +119,7 @@ pub(super) fn named_in(filter: &str) -> Vec<usize> {
 pub(super) struct ServiceLines(Vec<(usize, Regex)>);
 
 impl ServiceLines {
-    /// The services at positions that [`named_in`] has returned.
+    /// Makes a reader of the services at the positions that [`named_in`] returned.
     pub(super) fn new(positions: &[usize]) -> Self {
         let compile = |position: &usize| {
             let regex =
@@ -129,7 +129,7 @@ impl ServiceLines {
         Self(positions.iter().filter_map(compile).collect())
     }
 
-    /// The fields of a line, if it is of one of the services.
+    /// Parses a line; `None` if it is not a line of these services.
     pub(super) fn read<'l>(&self, line: &'l [u8]) -> Option<ServiceLine<'l>> {
         self.0.iter().find_map(|(position, regex)| {
             let Service { excluded, constants, .. } = &SERVICES[*position];
@@ -147,7 +147,7 @@ pub(super) struct ServiceLine<'l> {
 }
 
 impl<'l> ServiceLine<'l> {
-    /// A field; empty if the line has none of the name.
+    /// A field; empty if the line does not have it.
     pub(super) fn field(&self, name: &str) -> &[u8] {
         let constant = self.constants.iter().find(|(known, _)| *known == name);
         match constant {
@@ -156,8 +156,8 @@ impl<'l> ServiceLine<'l> {
         }
     }
 
-    /// The time. `record` is that of the same line read as a record: it knows the year of a stamp
-    /// without one.
+    /// The time of the line. `record` is the time of the same line read as a record, which supplies
+    /// the year if the stamp has none.
     pub(super) fn time_ns(&self, record: Option<Timestamp>) -> Option<i64> {
         record.map(|time| time.unix_ns).or_else(|| unix_ns(self.field("time")))
     }

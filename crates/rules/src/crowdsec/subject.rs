@@ -1,4 +1,4 @@
-//! Whom the events of a bucket are about.
+//! The subjects of a bucket's events.
 
 use std::collections::VecDeque;
 
@@ -7,19 +7,19 @@ use hashbrown::HashMap;
 
 use super::summary::Place;
 
-/// The most lines that a ban lists: the last ones of its subject.
+/// The most lines that a ban lists: the last lines of its subject.
 pub(super) const LINES_MAX: usize = 100;
 
 /// A subject of the events of a bucket, such as an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Subject {
-    /// Its number.
+    /// The interned number of its text.
     pub(super) number: u32,
     /// The sources and the numbers of its last lines.
     pub(super) lines: VecDeque<(u32, u64)>,
 }
 
-/// The subjects of events, in the order in which they come, with their lines.
+/// Groups events by subject, in the order of their first events, with the lines of each subject.
 pub(super) fn subjects_of(events: impl Iterator<Item = (u32, Place)>) -> Vec<Subject> {
     let mut subjects: Vec<Subject> = Vec::new();
     let mut positions: HashMap<u32, usize, FixedState> = HashMap::default();

@@ -1,4 +1,4 @@
-//! What a replay comes to: alerts, and how close each key came to one.
+//! The summary of a replay: alerts, and how close each key came to one.
 
 use super::bucket::Level;
 use super::scenario::{BucketKind, Scenario};
@@ -16,11 +16,11 @@ pub(super) struct Place {
     pub(super) line: u64,
 }
 
-/// What is known of a key.
+/// The summary of a key.
 #[derive(Debug, Clone, Copy)]
 struct KeySummary {
     level: Level,
-    /// The highest level, in events, and when it was.
+    /// The highest level, in events, and its time.
     peak: f64,
     peak_place: Place,
     /// The first alert.
@@ -38,7 +38,7 @@ struct Outcome {
     is_banned: bool,
 }
 
-/// The memory of an alert about a subject, and of the ban that follows, without its lines.
+/// The memory of an alert about a subject and of the resulting ban, without the lines.
 pub(super) fn alert_bytes(scenario: &Scenario, subject: &[u8]) -> usize {
     let alert = size_of::<Alert>() + scenario.name.len() + subject.len();
     let ban = size_of::<Ban>() + subject.len();
@@ -64,7 +64,7 @@ pub(super) struct Summary {
 }
 
 impl Summary {
-    /// Counts an event of a key, which may be that of a banned client.
+    /// Counts an event of a key. `is_banned` is whether its client was banned.
     pub(super) fn count(&mut self, kind: BucketKind, key: u32, place: Place, is_banned: bool) {
         let index = key as usize;
         if index >= self.keys.len() {
@@ -91,7 +91,7 @@ impl Summary {
         self.outcomes.push(Outcome { key, source, line, level: level as f32, is_banned });
     }
 
-    /// Takes note of an alert of a key.
+    /// Records an alert of a key.
     pub(super) fn trip(&mut self, key: u32, place: Place) {
         if let Some(summary) = self.keys.get_mut(key as usize) {
             summary.trip.get_or_insert(place);
@@ -108,7 +108,7 @@ impl Summary {
         self.bans.push(ban);
     }
 
-    /// Takes note of an expression that has no value.
+    /// Records an expression that could not be evaluated.
     pub(super) fn fail(&mut self, message: &[u8]) {
         self.failures += 1;
         if self.first_failure.is_empty() {
@@ -124,7 +124,7 @@ impl Summary {
             + self.alert_bytes
     }
 
-    /// Ends the log. `pending` is the number of counters whose time had not come.
+    /// Makes the report. `pending` is the number of counters whose deadline had not passed.
     pub(super) fn finish(
         self,
         scenario: &Scenario,
@@ -211,8 +211,9 @@ impl Summary {
         notes
     }
 
-    /// What half and twice the capacity would have caught. Distinct values depend on the life of a
-    /// bucket, and so on its capacity: then it does not follow from the same replay.
+    /// The keys that half and twice the capacity would have caught. With distinct values, other
+    /// capacities cannot be derived from this replay, because the distinct values depend on how
+    /// long a bucket lives.
     fn steps(&self, scenario: &Scenario) -> Vec<Step> {
         let BucketKind::Leaky { capacity, .. } = scenario.kind else { return Vec::new() };
         let depends_on_more = scenario.distinct.is_some()

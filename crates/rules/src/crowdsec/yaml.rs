@@ -1,7 +1,7 @@
-//! The documents of a YAML text, with the place of every value.
+//! Parses YAML documents and keeps the position of every value.
 //!
-//! Only what scenarios have is kept: mappings, sequences and scalars. Aliases are refused, so a text
-//! cannot grow when it is read.
+//! Only mappings, sequences and scalars are supported, as scenarios use them. Aliases are refused,
+//! so a text cannot grow when it is parsed.
 
 use std::ops::Range;
 
@@ -9,10 +9,10 @@ use saphyr_parser::{Event, Parser, ScalarStyle};
 
 use crate::error::RuleError;
 
-/// How many values may lie in each other.
+/// The deepest nesting of values.
 const DEPTH_MAX: usize = 32;
 
-/// A value with its place in the text.
+/// A value with its position in the text.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Yaml {
     pub(super) value: YamlValue,
@@ -23,7 +23,7 @@ pub(super) struct Yaml {
 pub(super) enum YamlValue {
     Scalar(String),
     Sequence(Vec<Yaml>),
-    /// Keys with their places, in the order of the text.
+    /// Keys and values, in the order of the text.
     Mapping(Vec<(Yaml, Yaml)>),
 }
 
@@ -36,10 +36,10 @@ impl Yaml {
         }
     }
 
-    /// The place in the text of the file of a place in the scalar.
+    /// Converts a range in the scalar to a range in the file's text.
     ///
-    /// The scalar is what is left of the text without indentation, quotes and escapes, so its bytes
-    /// are looked for in their order.
+    /// A scalar lacks the indentation, quotes and escapes of the text, so its bytes are searched
+    /// for in order.
     pub(super) fn place(&self, text: &str, range: &Range<usize>) -> Range<usize> {
         let source = text.get(self.range.clone()).unwrap_or_default().as_bytes();
         let scalar = self.scalar().unwrap_or_default().as_bytes();
@@ -64,14 +64,15 @@ impl Yaml {
     }
 }
 
-/// Reads the documents of a text; empty ones are left out.
+/// Parses the documents of a text; empty ones are skipped.
 ///
 /// # Errors
 /// If it is not YAML.
 pub(super) fn documents(text: &str) -> Result<Vec<Yaml>, RuleError> {
     let offsets = Offsets::new(text);
     let mut documents = Vec::new();
-    // What is open, with the values read so far: a mapping's are keys and values in turns.
+    // The open mappings and sequences, with the values read so far. A mapping's values alternate
+    // between keys and values.
     let mut open: Vec<(bool, Range<usize>, Vec<Yaml>)> = Vec::new();
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| {
@@ -129,7 +130,7 @@ fn pairs(values: Vec<Yaml>) -> Vec<(Yaml, Yaml)> {
     pairs
 }
 
-/// The bytes at which characters begin.
+/// The byte offsets of characters.
 struct Offsets {
     /// Empty if the text is ASCII.
     bytes: Vec<usize>,

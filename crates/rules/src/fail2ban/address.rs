@@ -1,4 +1,4 @@
-//! Addresses and networks, as fail2ban names them.
+//! The normal form in which fail2ban counts addresses and networks.
 //!
 //! Source: `server/ipdns.py` of fail2ban 1.0.2.
 
@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// An address or a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Network {
-    /// With the bits outside of the network cleared.
+    /// The address, with the host bits cleared.
     address: IpAddr,
     length: u8,
 }
@@ -29,7 +29,7 @@ impl Network {
 
     fn of(address: IpAddr, length: Option<u8>) -> Self {
         let address = match (address, length) {
-            // An address only; a network of IPv6 stays one.
+            // Only an address is mapped to IPv4, not a network of IPv6.
             (IpAddr::V6(v6), None) => v6.to_ipv4_mapped().map_or(address, IpAddr::V4),
             _ => address,
         };
@@ -72,14 +72,14 @@ pub(super) fn name(text: &str, length: Option<u8>) -> String {
     network.map_or_else(|| text.to_owned(), |network| network.name())
 }
 
-/// The name by which fail2ban counts an id, which may be an address or a network. `None` if it has
-/// a slash with anything but a length behind it, on which fail2ban fails.
+/// The name by which fail2ban counts an id, which may be an address or a network. `None` if a slash
+/// is followed by anything but a length, on which fail2ban fails.
 pub(super) fn id_name(text: &str) -> Option<String> {
     let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
     let Some((before, length)) = bare.split_once('/') else { return Some(name(text, None)) };
     let mut length = length;
-    // A length with dots is a mask, which may have a length of its own. Anything but an address
-    // passes for an empty mask.
+    // A length with dots is a mask, which may have a length itself. A mask that is not an address
+    // is treated as an empty mask.
     while length.contains(['.', ':']) {
         let (mask, rest) = length.split_once('/').unwrap_or((length, "0"));
         mask.parse().map_or(Some(0), mask_length)?;

@@ -1,4 +1,4 @@
-//! Bans of a jail: when the failures of a key are enough, and how long the ban is.
+//! Decides when the failures of a key lead to a ban, and how long the ban lasts.
 //!
 //! Source: `processLineAndAdd` of `server/filter.py`, `server/banmanager.py` and
 //! `server/observer.py` of fail2ban 1.0.2, with the observer's work done at once.
@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use super::estimator::{FailManager, Ticket};
 use super::jail::Limits;
 
-/// The least time between two looks for idle tickets, in seconds.
+/// The least time between two searches for idle tickets, in seconds.
 pub(super) const SERVICE_S: f64 = 5.0;
 
 /// A ticket that became a ban.
@@ -19,7 +19,7 @@ pub(super) struct NewBan {
     pub(super) until_s: Option<f64>,
     pub(super) matches: VecDeque<(u32, u64)>,
     pub(super) already_banned: bool,
-    /// What the count was.
+    /// The count of failures that led to the ban.
     pub(super) retry: f64,
 }
 
@@ -33,18 +33,18 @@ struct Banned {
     time_s: f64,
 }
 
-/// Counts the failures of a jail, with the bans that they lead to.
+/// Counts the failures of a jail, and bans keys.
 ///
 /// # Memory
 ///
-/// 32 bytes for each key of the log that was banned, besides the tickets.
+/// 32 bytes for each banned key, besides the tickets.
 #[derive(Debug, Clone)]
 pub(super) struct Bans {
     limits: Limits,
     manager: FailManager,
     banned: Vec<Option<Banned>>,
     next_service_s: f64,
-    /// The latest time so far: a ban that has ended stays so if the times of the log go back.
+    /// The latest time so far. An expired ban stays expired even if the times of the log go back.
     latest_s: f64,
 }
 
@@ -60,8 +60,8 @@ impl Bans {
         }
     }
 
-    /// Forgets idle keys, unless that was done a moment ago. fail2ban does so after each hundredth
-    /// line of a file, and after a ban.
+    /// Removes idle keys, unless that was done within [`SERVICE_S`]. fail2ban does so after each
+    /// hundredth line of a file, and after a ban.
     pub(super) fn service(&mut self, now_s: f64) {
         if now_s >= self.next_service_s {
             self.next_service_s = now_s + SERVICE_S;
@@ -69,13 +69,13 @@ impl Bans {
         }
     }
 
-    /// Ends the bans that are over at the time of a line.
+    /// Expires the bans that end before the time of a line.
     pub(super) fn see(&mut self, now_s: f64) {
         self.latest_s = self.latest_s.max(now_s);
     }
 
-    /// Counts a failure. Returns the count of the key, and the bans that it led to: one, or two if
-    /// the key was banned before.
+    /// Counts a failure. Returns the count of the key, and the resulting bans: one, or two if the
+    /// key was banned before.
     pub(super) fn fail(&mut self, key: u32, now_s: f64, line: (u32, u64)) -> (f64, Vec<NewBan>) {
         self.see(now_s);
         let mut tickets = Vec::new();
@@ -85,7 +85,7 @@ impl Bans {
             self.service(now_s);
         }
         let more = self.more_failures(key, now_s);
-        // A key that has just been banned gets none.
+        // A key that has just been banned does not get further failures.
         if more > 0.0 && self.manager.has(key) {
             retry = self.manager.add_to(key, more);
             if retry >= f64::from(self.limits.max_retry) {
@@ -96,7 +96,7 @@ impl Bans {
         (retry, tickets.into_iter().map(|ticket| self.ban(key, now_s, ticket)).collect())
     }
 
-    /// How many failures more one counts for, of a key that was banned before.
+    /// The number of additional failures that one failure of a previously banned key counts for.
     fn more_failures(&self, key: u32, time_s: f64) -> f64 {
         let banned = self.banned.get(key as usize).copied().flatten();
         match banned.filter(|_| self.limits.increment.is_some()) {
@@ -131,7 +131,7 @@ impl Bans {
         };
         let until_s = if ban_time_s < 0.0 { f64::INFINITY } else { time_s + ban_time_s };
         if already_banned {
-            // A ban that ends later prolongs the one in force.
+            // A ban that ends later extends the one in force.
             if let Some(banned) = &mut self.banned[index] {
                 banned.until_s = banned.until_s.max(until_s);
             }

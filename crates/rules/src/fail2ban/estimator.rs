@@ -1,7 +1,7 @@
-//! Counts failures as fail2ban does.
+//! Estimates the number of recent failures as fail2ban does.
 //!
-//! Not those of a sliding window: if a key fails for longer than `findtime`, its count is scaled
-//! down to that time, as if the failures had come at one rate.
+//! This is not a sliding window. If a key fails for longer than `findtime`, its count is scaled
+//! down to that time, as if the failures had come at a constant rate.
 //!
 //! Source: `server/failmanager.py` and `server/ticket.py` of fail2ban 1.0.2.
 
@@ -12,10 +12,10 @@ use std::collections::{BinaryHeap, VecDeque};
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Ticket {
     first_s: f64,
-    /// The last failure, which is the time of the ban.
+    /// The time of the last failure, at which a ban begins.
     pub(super) last_s: f64,
     pub(super) retry: f64,
-    /// The last lines that failed, by source and number.
+    /// The last failed lines, by source and number.
     pub(super) matches: VecDeque<(u32, u64)>,
 }
 
@@ -23,15 +23,14 @@ pub(super) struct Ticket {
 ///
 /// # Memory
 ///
-/// 80 bytes for each key of the log, and 16 for each line of a ticket, of which there are as many as
-/// `maxmatches`.
+/// 80 bytes for each key of the log, and 16 for each line of a ticket, at most `maxmatches` lines.
 #[derive(Debug, Clone, Default)]
 pub(super) struct FailManager {
     tickets: Vec<Option<Ticket>>,
-    /// By key: the time with which it is in the queue, not after its last failure; infinite if it
-    /// is not there.
+    /// By key: the time of its entry in the queue, which is not after its last failure; infinite if
+    /// it has no entry.
     queued_s: Vec<f64>,
-    /// The keys with tickets, and entries that no longer hold, whose time is another one.
+    /// The keys with tickets. An entry is stale if its time differs from that in `queued_s`.
     queue: BinaryHeap<Reverse<QueuedKey>>,
     find_time_s: f64,
     matches_max: usize,
@@ -63,7 +62,7 @@ impl FailManager {
         Self { find_time_s, matches_max, ..Self::default() }
     }
 
-    /// Adds `count` failures of a key at a time. Returns what its count is then.
+    /// Adds `count` failures of a key at a time, and returns the key's new count.
     pub(super) fn add(&mut self, key: u32, time_s: f64, count: f64, line: (u32, u64)) -> f64 {
         let index = key as usize;
         if self.tickets.len() <= index {
@@ -91,7 +90,7 @@ impl FailManager {
                 self.matches -= 1;
             }
         }
-        // A new ticket may be older than one that went.
+        // A new ticket may be older than a removed one.
         if ticket.last_s < self.queued_s[index] {
             self.queued_s[index] = ticket.last_s;
             self.queue.push(Reverse(QueuedKey { time_s: ticket.last_s, key }));
@@ -99,7 +98,7 @@ impl FailManager {
         ticket.retry
     }
 
-    /// Adds to the count of a key, which has failures. Returns what its count is then.
+    /// Adds to the count of a key that has failures, and returns the new count.
     pub(super) fn add_to(&mut self, key: u32, count: f64) -> f64 {
         let ticket = self.tickets.get_mut(key as usize).and_then(Option::as_mut);
         ticket.map_or(0.0, |ticket| {
@@ -113,14 +112,14 @@ impl FailManager {
         self.tickets.get(key as usize).is_some_and(Option::is_some)
     }
 
-    /// Takes the failures of a key away.
+    /// Removes and returns the failures of a key.
     pub(super) fn take(&mut self, key: u32) -> Option<Ticket> {
         let ticket = self.tickets.get_mut(key as usize)?.take()?;
         self.matches -= ticket.matches.len();
         Some(ticket)
     }
 
-    /// Forgets the keys whose last failure is as long ago as `findtime`, or longer.
+    /// Removes the keys whose last failure is at least `findtime` ago.
     pub(super) fn forget_idle(&mut self, now_s: f64) {
         let idle_s = now_s - self.find_time_s;
         while let Some(Reverse(queued)) = self.queue.peek().copied()
@@ -155,7 +154,7 @@ impl FailManager {
 }
 
 impl Ticket {
-    /// Scales the count down to the time that is looked back from a failure.
+    /// Scales the count down to the last `findtime` before a failure.
     fn move_to(&mut self, time_s: f64, find_time_s: f64) {
         if time_s <= self.last_s {
             return;

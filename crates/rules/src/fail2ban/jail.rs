@@ -1,4 +1,4 @@
-//! A jail: what is a failure, how many make a ban, and how long that is.
+//! A jail: its filter of failures, the number that leads to a ban, and the duration of bans.
 
 use super::address::Network;
 use super::configuration::{self, Definition};
@@ -6,35 +6,35 @@ use super::date::{self, DateDetector, DateTemplates};
 use super::pattern::{Groups, Pattern, Prefilter};
 use crate::error::RuleError;
 
-/// The settings of the `jail.conf` that fail2ban comes with.
+/// The defaults in fail2ban's own `jail.conf`.
 const MAX_RETRY: u32 = 5;
 const FIND_TIME_S: f64 = 600.0;
 const BAN_TIME_S: f64 = 600.0;
 
-/// The most lines that a ban lists, whatever `maxmatches` is.
+/// The most lines that a ban lists, even if `maxmatches` is larger.
 const MATCHES_MAX: usize = 1_000;
 
 /// The most patterns of a jail.
 const PATTERNS_MAX: usize = 1_000;
 
-/// The groups that name who fails.
+/// The groups that identify the failing client or user.
 const IDENTITIES: [&str; 4] = ["fid", "ip4", "ip6", "dns"];
 
-/// The formula of ban times that fail2ban has unless one is written.
+/// fail2ban's default formula of ban times.
 const FORMULA: &str = "ban.Time*(1<<(ban.Countifban.Count<20else20))*banFactor";
 
-/// What fail2ban does with host names.
+/// How fail2ban handles host names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum UseDns {
-    /// It looks them up.
+    /// They are looked up.
     LooksUp,
     /// `<HOST>` does not match them.
     No,
-    /// It counts them as they are.
+    /// They are counted as written.
     Raw,
 }
 
-/// Longer bans for those who were banned before.
+/// The settings that make repeated bans longer.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Increment {
     factor: f64,
@@ -43,7 +43,7 @@ pub(super) struct Increment {
 }
 
 impl Increment {
-    /// The time of a ban after `count` others, in seconds.
+    /// The duration of a ban after `count` earlier bans, in seconds.
     pub(super) fn ban_time_s(&self, ban_time_s: f64, count: u32) -> f64 {
         let time = match &self.multipliers[..] {
             [] => ban_time_s.max(ban_time_s * f64::from(1u32 << count.min(20)) * self.factor),
@@ -56,26 +56,26 @@ impl Increment {
     }
 }
 
-/// The numbers of a jail.
+/// The numeric settings of a jail.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Limits {
     pub(super) max_retry: u32,
     pub(super) find_time_s: f64,
-    /// Negative for ever.
+    /// The duration of bans in seconds; negative if bans never end.
     pub(super) ban_time_s: f64,
     pub(super) increment: Option<Increment>,
     pub(super) matches_max: usize,
 }
 
-/// What of a line is a failure.
+/// The patterns that find the failures in lines.
 #[derive(Debug, Clone)]
 pub(super) struct Filter {
     pub(super) detector: DateDetector,
     pub(super) prefix: Option<Pattern>,
     pub(super) failures: Vec<Pattern>,
-    /// What a line must have, with its date, so that one of the failures may match.
+    /// Texts that a line, with its date, must contain so that a failure can match.
     pub(super) any_failure: Prefilter,
-    /// By failure: what the text that it is matched with must have.
+    /// By failure pattern: texts that the matched text must contain.
     pub(super) each_failure: Vec<Prefilter>,
     pub(super) ignored: Vec<Pattern>,
     pub(super) use_dns: UseDns,
@@ -88,17 +88,17 @@ pub(super) struct Jail {
     pub(super) name: String,
     pub(super) filter: Filter,
     pub(super) limits: Limits,
-    /// Settings that are those of fail2ban, because none are written.
+    /// The settings that have fail2ban's default, because the jail does not set them.
     pub(super) defaults: Vec<&'static str>,
     pub(super) notes: Vec<RuleError>,
 }
 
-/// Why there is no replay of a jail.
+/// The reason why a jail is not replayed.
 #[derive(Debug)]
 pub(super) enum JailError {
     /// A setting or a pattern is not valid.
     Wrong(RuleError),
-    /// fail2ban would follow the jail, but it cannot be replayed.
+    /// The jail is valid for fail2ban, but cannot be replayed.
     Unsupported(RuleError),
 }
 
@@ -254,7 +254,7 @@ impl Reader<'_> {
         })
     }
 
-    /// The patterns of an option, one a line.
+    /// The patterns of an option, one per line.
     fn patterns(
         &mut self,
         option: &str,
@@ -345,7 +345,7 @@ impl Reader<'_> {
         networks
     }
 
-    /// Names what else is written and has an influence on bans.
+    /// Makes a note for each other setting that affects bans.
     fn note_others(&mut self) {
         if self.definition.option("ignorecommand").is_some() {
             self.note("ignorecommand", "commands are not run; the addresses are not ignored");

@@ -30,8 +30,7 @@ use crate::rule::{Family, MissingField, Observer, Replay, Rule};
 
 pub(crate) use configuration::looks_like;
 
-/// Reads the jails of a text. Those that cannot be replayed are named in the notes of the first of
-/// the others.
+/// Reads the jails of a text. The notes of the first jail name those that cannot be replayed.
 ///
 /// # Errors
 /// If the text or a pattern is not valid, or names a file that is missing, there are more than
@@ -64,7 +63,7 @@ pub(crate) fn parse(
 }
 
 impl Jail {
-    /// Says which settings are not written.
+    /// Makes a note about the settings that have defaults.
     fn default_notes(&self) -> Vec<String> {
         match &self.defaults[..] {
             [] => Vec::new(),

@@ -14,16 +14,16 @@ use super::times::TimePacker;
 use crate::event::Events;
 use crate::rule::{Line, Observer};
 
-/// A failure, with the name by which it is counted.
+/// The tag of a failure; its text is the name by which it is counted.
 pub(super) const FAILURE: u32 = 1;
 
-/// A failure of a host name, which fail2ban would look up.
+/// The tag of a failure of a host name, which fail2ban would look up.
 pub(super) const HOST_NAME: u32 = 2;
 
-/// A line on which a pattern took too many steps.
+/// The tag of a line on which a pattern took too many steps.
 pub(super) const TOO_SLOW: u32 = 3;
 
-/// Puts an event for each failure, and the times of lines.
+/// Emits an event for each failure, and the times of lines.
 ///
 /// # Memory
 ///
@@ -39,16 +39,16 @@ pub(super) struct FailureObserver {
     times: TimePacker,
 }
 
-/// Whether a pattern of `ignoreregex` matches.
+/// The result of matching the patterns of `ignoreregex`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ignoring {
     Yes,
     No,
-    /// None does, but one took too many steps.
+    /// No pattern matches, but one took too many steps.
     TooSlow,
 }
 
-/// What is known of who failed.
+/// The identity that a match found.
 enum Identity {
     Name(String),
     HostName,
@@ -65,7 +65,7 @@ impl FailureObserver {
         }
     }
 
-    /// Finds who failed in the line without its date; the tag of an event and a name.
+    /// Finds the failure in the line without its date. Returns the tag of the event and the name.
     fn failure(&self) -> Option<(u32, String)> {
         let text = &*self.text;
         let too_slow = Some((TOO_SLOW, String::new()));
@@ -152,7 +152,7 @@ impl FailureObserver {
         }
     }
 
-    /// Who failed, of the groups of a match.
+    /// Reads the identity from the groups of a match.
     fn identity<'t>(&self, group: &dyn Fn(&str) -> Option<&'t str>) -> Option<Identity> {
         let id = group("fid");
         let length = || group("cidr").and_then(|length| length.parse().ok());
@@ -177,7 +177,7 @@ impl FailureObserver {
 }
 
 impl FailureObserver {
-    /// Puts the time of a line if it is not that of the line before, and returns it.
+    /// Emits the time of a line if it differs from that of the previous line, and returns it.
     fn see(&mut self, date: FoundDate, line: u64, events: &mut Events) -> Option<i64> {
         let time_ns = date.time_ns?;
         if self.time_ns != Some(time_ns) {
@@ -187,7 +187,7 @@ impl FailureObserver {
         Some(time_ns)
     }
 
-    /// Looks at a line, of which is known whether it has the texts of a failure.
+    /// Observes a line. `has_texts` is whether it contains the texts of a failure.
     fn look_at(&mut self, (number, line): (u64, &[u8]), has_texts: bool, events: &mut Events) {
         let bytes = without_line_end(line);
         let fast = self.filter.detector.find_fast(bytes, &mut self.dates);
@@ -205,7 +205,7 @@ impl FailureObserver {
         self.text += &whole[..start];
         self.text += &whole[end..];
         self.text.push('\n');
-        // A date in the middle of a line parts texts that a pattern finds next to each other.
+        // Cutting out a date in the middle of a line joins texts that were apart.
         if fast.is_none() && !self.filter.any_failure.accepts(self.text.as_bytes()) {
             return;
         }
@@ -256,7 +256,7 @@ mod tests {
     use crate::files::RuleFiles;
     use crate::rule::{Line, Observer};
 
-    /// Shared, because they take long to compile.
+    /// Shared, because compiling them is slow.
     static TEMPLATES: LazyLock<Mutex<DateTemplates>> = LazyLock::new(Mutex::default);
 
     fn filter(patterns: &[String]) -> Filter {
@@ -267,7 +267,7 @@ mod tests {
         Jail::new(&definitions[0], &mut templates).expect("it is valid").filter
     }
 
-    /// The lines on which a pattern matches, each tried on each line after its date is cut out.
+    /// The lines on which a pattern matches: tries each pattern on each line without its date.
     fn naive(filter: &Filter, block: &str) -> Vec<u64> {
         let fails = |line: &str| {
             let (start, end) = filter.detector.find_by_templates(line).cut;

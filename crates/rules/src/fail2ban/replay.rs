@@ -1,4 +1,4 @@
-//! The replay of a jail: failures in the order of the log become bans.
+//! Replays a jail: turns failures, in the order of the log, into bans.
 
 use super::bans::{Bans, NewBan};
 use super::jail::{Jail, Limits};
@@ -10,13 +10,13 @@ use crate::interner::Interner;
 use crate::report::{Ban, Decision, RuleReport, Verdict};
 use crate::rule::Replay;
 
-/// fail2ban looks for idle tickets after this many lines of a file.
+/// fail2ban searches for idle tickets after this many lines of a file.
 const SERVICE_LINES: u64 = 100;
 
 /// The most bans that are listed; the others are only counted.
 const BANS_MAX: usize = 1_000_000;
 
-/// A failure, for the decisions.
+/// A failure, stored for the decisions.
 #[derive(Debug, Clone, Copy)]
 struct Failure {
     line: u64,
@@ -38,14 +38,14 @@ pub(super) struct Undecided {
 ///
 /// # Memory
 ///
-/// 32 bytes for each failure, some hundred and its text for each key that fails, and for each ban
-/// 100 bytes and 16 for each of its lines, of which there are `maxmatches` at most.
+/// 32 bytes for each failure, some hundred bytes and the text for each key that fails, and for each
+/// ban 100 bytes and 16 for each of its lines, at most `maxmatches`.
 #[derive(Debug)]
 pub(super) struct JailReplay<'r> {
     jail: &'r Jail,
     keys: Interner,
     bans: Bans,
-    /// The same jail with another `maxretry`.
+    /// The bans with other values of `maxretry`.
     others: Vec<(u32, Bans, Vec<bool>)>,
     summary: Summary,
     listed: Vec<Ban>,
@@ -56,10 +56,10 @@ pub(super) struct JailReplay<'r> {
     now_ns: Option<i64>,
     latest_ns: i64,
     source: u32,
-    /// Lines of the sources before this one, and of this one so far.
+    /// The number of lines in the earlier sources, and in this one so far.
     lines_before: u64,
     lines: u64,
-    /// After this line of all, idle tickets are looked for.
+    /// The line, counted over all sources, after which idle tickets are searched for next.
     service_line: u64,
 }
 
@@ -91,7 +91,7 @@ impl<'r> JailReplay<'r> {
         }
     }
 
-    /// Does what fail2ban does after some of the lines before this one.
+    /// Does the periodic work of fail2ban that was due before this line.
     fn move_to(&mut self, source: u32, line: u64) {
         if source != self.source {
             self.lines_before += self.lines;
@@ -111,7 +111,7 @@ impl<'r> JailReplay<'r> {
         }
     }
 
-    /// Notes the time of a line.
+    /// Records the time of a line.
     fn see(&mut self, time_ns: i64) {
         self.now_ns = Some(time_ns);
         self.latest_ns = self.latest_ns.max(time_ns);
@@ -163,7 +163,7 @@ fn seconds(time_ns: i64) -> f64 {
     time_ns as f64 / 1e9
 }
 
-/// Seconds in nanoseconds.
+/// Converts seconds to nanoseconds.
 fn nanoseconds(seconds: f64) -> i64 {
     (seconds * 1e9).round() as i64
 }

@@ -1,4 +1,4 @@
-//! What the replay of a jail comes to, by key.
+//! The summary of a jail's replay, by key.
 
 use super::bans::{NewBan, SERVICE_S};
 use super::estimator::FailManager;
@@ -8,11 +8,11 @@ use crate::interner::Interner;
 use crate::key_lists::{CLOSEST_MAX, TRIPS_MAX, sort_by_margin};
 use crate::report::{Exactness, KeyCounts, RequestCounts, RuleReport, Step, Trip, Verdict};
 
-/// What is known of a key.
+/// The summary of a key.
 #[derive(Debug, Clone, Copy, Default)]
 struct KeySummary {
     requests: RequestCounts,
-    /// The highest count, and when it was.
+    /// The highest count, and its time.
     peak: f64,
     peak_at: (f64, u32, u64),
     /// The first ban.
@@ -24,7 +24,7 @@ struct KeySummary {
 pub(super) struct Summary {
     max_retry: f64,
     keys: Vec<KeySummary>,
-    /// The same failures without bans, for the highest counts.
+    /// Counts the same failures without bans, for the highest counts.
     unlimited: FailManager,
     next_service_s: f64,
 }
@@ -52,7 +52,7 @@ impl Summary {
         &mut self.keys[key as usize]
     }
 
-    /// Counts a failure, which a ban would have prevented or not.
+    /// Counts a failure. `is_banned` is whether a ban would have prevented it.
     pub(super) fn count(&mut self, key: u32, is_banned: bool) {
         let requests = &mut self.key(key).requests;
         match is_banned {
@@ -75,7 +75,7 @@ impl Summary {
         }
     }
 
-    /// Notes a ban.
+    /// Records a ban.
     pub(super) fn trip(&mut self, key: u32, ban: &NewBan, (source, line): (u32, u64)) {
         self.raise(key, ban.retry, (ban.time_s, source, line));
         self.key(key).trip.get_or_insert((ban.time_s, source, line));
@@ -85,8 +85,8 @@ impl Summary {
         self.keys.capacity() * size_of::<KeySummary>() + self.unlimited.memory_bytes()
     }
 
-    /// The report, without bans. `others` are other settings of `maxretry` and the keys that they
-    /// ban.
+    /// Makes the report, without bans. `others` are other values of `maxretry` and the number of
+    /// keys that they ban.
     pub(super) fn finish(
         self,
         texts: &Interner,

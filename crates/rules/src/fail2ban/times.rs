@@ -1,27 +1,27 @@
-//! The times of lines, packed. Most lines of a log have a time of their own, and what fail2ban does
-//! depends on the times of all lines.
+//! Packs the times of lines. Most lines of a log have a different time, and fail2ban's decisions
+//! depend on the times of all lines.
 
 use crate::event::{Event, Events};
 
-/// The times of some lines: the first is that of the event, and the others are two bytes each in its
-/// text, the lines and the seconds after the one before.
+/// The tag of an event with the times of several lines. The event has the first time. The text has
+/// two bytes for each later time: the lines and the seconds since the previous one.
 pub(super) const TIMES: u32 = 0;
 
 const SECOND_NS: i64 = 1_000_000_000;
 
-/// Puts the times of lines into events.
+/// Packs the times of lines into events.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct TimePacker {
-    /// The last line that was put, and its time.
+    /// The last packed line, and its time.
     line: u64,
     time_ns: i64,
-    /// The number of events when the last of them was one of this packer; 0 if it is not.
+    /// The number of events, if the last of them is from this packer; 0 otherwise.
     events: usize,
 }
 
 impl TimePacker {
-    /// Puts the time of a line, in nanoseconds since 1970. Lines come in their order, and other events
-    /// only at a start or after [`end`](Self::end).
+    /// Appends the time of a line, in nanoseconds since 1970. Lines must be in order. Other events
+    /// may only be put before the first call or after [`end`](Self::end).
     pub(super) fn put(&mut self, line: u64, time_ns: i64, events: &mut Events) {
         let step = (line.wrapping_sub(self.line), time_ns.wrapping_sub(self.time_ns));
         (self.line, self.time_ns) = (line, time_ns);
@@ -36,13 +36,13 @@ impl TimePacker {
         self.events = events.len();
     }
 
-    /// Notes that another event was put.
+    /// Ends the packed event, because another event was put.
     pub(super) fn end(&mut self) {
         self.events = 0;
     }
 }
 
-/// A step from a line to a later one, if it is small and in whole seconds.
+/// Packs the step from a line to a later one, if it is small and in whole seconds.
 fn packed((lines, time_ns): (u64, i64)) -> Option<[u8; 2]> {
     let seconds = time_ns / SECOND_NS;
     if seconds * SECOND_NS != time_ns {
@@ -52,8 +52,8 @@ fn packed((lines, time_ns): (u64, i64)) -> Option<[u8; 2]> {
     Some([u8::try_from(lines).ok()?, seconds])
 }
 
-/// Returns the times in an event of [`TIMES`], each with the number of lines after that of the
-/// event.
+/// Returns the times in an event of [`TIMES`], each with the number of lines since the event's
+/// line.
 pub(super) fn unpack(event: &Event<'_>) -> impl Iterator<Item = (u64, i64)> {
     let mut texts = event.texts;
     let (steps, _) = texts.next().unwrap_or_default().as_chunks::<2>();
@@ -81,7 +81,7 @@ mod tests {
             time_ns: i64,
         },
         Other,
-        /// The events are taken away.
+        /// Empties the events.
         Empty,
     }
 

@@ -1,10 +1,10 @@
-//! The time of a gate.
+//! The clock of a gate.
 
-/// By how much a clock may go back before the gate forgets what it knows, in nanoseconds. It is the
-/// step after which nginx takes its clock to have been set (`ngx_http_limit_req_lookup`).
+/// The largest step back of the clock, in nanoseconds, after which a gate keeps its state. nginx
+/// assumes that its clock was set after a larger step (`ngx_http_limit_req_lookup`).
 const STEP_BACK_MAX_NS: i64 = 60_000_000_000;
 
-/// The time of a gate. No two requests have the same, so that their order can be told from it.
+/// The clock of a gate. No two requests have the same time, so that their order follows from it.
 #[derive(Debug, Default)]
 pub(crate) struct GateClock {
     latest_ns: Option<i64>,
@@ -12,8 +12,8 @@ pub(crate) struct GateClock {
 }
 
 impl GateClock {
-    /// Moves to a time, and returns the time that counts, and whether the clock was set back, so that
-    /// the times before mean nothing any more.
+    /// Advances the clock to a time. Returns the effective time, and whether the clock was set
+    /// back, which makes all earlier times meaningless.
     #[inline]
     pub(crate) fn advance(&mut self, now_ns: i64) -> (i64, bool) {
         let next_ns = self.latest_ns.map_or(now_ns, |latest_ns| latest_ns.saturating_add(1));
@@ -24,7 +24,7 @@ impl GateClock {
         (arrival_ns, was_set_back)
     }
 
-    /// How often the clock was set back.
+    /// The number of times that the clock was set back.
     pub(crate) fn resets(&self) -> u64 {
         self.resets
     }

@@ -1,11 +1,11 @@
-//! The fields of a request that are not known yet when it arrives.
+//! The fields that are not known yet when a request arrives.
 
 use weir_core::{Field, RecordFields};
 
 use super::CannotEnforce;
 
-/// Names of values that are only known after the answer, besides those of [`Field`]: whole, or how they
-/// begin.
+/// Names, or prefixes of names, of values that are only known after the response, besides those of
+/// [`Field`].
 const LATER: [&str; 7] = [
     "status_class",
     "bytes_sent",
@@ -19,7 +19,7 @@ const LATER: [&str; 7] = [
 /// Checks that the fields which a rule names are known when a request arrives.
 ///
 /// # Errors
-/// At the first that is not, or that the requests do not have.
+/// If a field is not known at that time, or the requests do not have it.
 pub(crate) fn check_fields<'n>(
     names: impl IntoIterator<Item = &'n str>,
     fields: &RecordFields,
@@ -32,7 +32,7 @@ pub(crate) fn check_fields<'n>(
     Ok(())
 }
 
-/// Why a rule with a field cannot be enforced.
+/// The reason why a rule that uses a field cannot be enforced.
 pub(super) fn without_field(name: &str) -> CannotEnforce {
     match is_later(name) {
         true => CannotEnforce::new(format_args!(

@@ -1,4 +1,4 @@
-//! Numbers for keys that come and go.
+//! Numbers for keys that are added and removed.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -8,26 +8,26 @@ use hashbrown::HashTable;
 /// The memory of a text besides its bytes: that of the allocator, rounded up.
 const TEXT_OVERHEAD_BYTES: usize = 16;
 
-/// Gives each key that is held a number, and the numbers of keys that were removed to others, so that
-/// what is known of keys can be held in arrays.
+/// Assigns a number to each key, and reuses the numbers of removed keys, so that the state of keys
+/// can be stored in arrays.
 ///
-/// The seed of the hash is random, because clients choose the keys.
+/// The hash seed is random, because clients choose the keys.
 ///
 /// # Memory
 ///
-/// About 70 bytes for each key, and its text.
+/// About 70 bytes and the text for each key.
 #[derive(Debug, Default)]
 pub(crate) struct KeySlots {
     table: HashTable<Slot>,
     hasher: RandomState,
-    /// By number; `None` if the number is free.
+    /// The texts by number; `None` if the number is free.
     texts: Vec<Option<Box<[u8]>>>,
     free: Vec<u32>,
     /// The bytes of all texts.
     text_bytes: usize,
 }
 
-/// A key in the table. The hash is kept, so that a table that grows reads no text.
+/// A key in the table. The hash is stored, so that growing the table reads no text.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     hash: u64,
@@ -35,7 +35,7 @@ struct Slot {
 }
 
 impl KeySlots {
-    /// The number of a key that is held.
+    /// Returns the number of a key; `None` if it is not in the table.
     #[inline]
     pub(crate) fn find(&self, key: &[u8]) -> Option<u32> {
         let hash = self.hasher.hash_one(key);
@@ -43,7 +43,7 @@ impl KeySlots {
         self.table.find(hash, is_key).map(|slot| slot.number)
     }
 
-    /// Holds a key that is not held yet, and returns its number.
+    /// Inserts a key that is not in the table, and returns its number.
     pub(crate) fn insert(&mut self, key: &[u8]) -> u32 {
         let hash = self.hasher.hash_one(key);
         let number = match self.free.pop() {
@@ -59,7 +59,7 @@ impl KeySlots {
         number
     }
 
-    /// Removes a key, if it is held, and returns the length of its text.
+    /// Removes a key, if it is in the table, and returns the length of its text.
     pub(crate) fn remove(&mut self, number: u32) -> usize {
         let text = self.texts.get_mut(number as usize).and_then(Option::take);
         let Some(text) = text else { return 0 };
@@ -72,7 +72,7 @@ impl KeySlots {
         text.len()
     }
 
-    /// The text of a key that is held.
+    /// Returns the text of a key in the table.
     pub(crate) fn text(&self, number: u32) -> &[u8] {
         self.texts.get(number as usize).and_then(Option::as_deref).unwrap_or_default()
     }

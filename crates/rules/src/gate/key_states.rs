@@ -1,25 +1,24 @@
-//! What is known of keys, within the bounds of a gate.
+//! The states of keys, within the bounds of a gate.
 
 use super::{GateOptions, GateUsage, KeySlots, UseOrder};
 
-/// How many keys that are like new are forgotten when one comes, as nginx does it: enough to keep up,
-/// and little work for one request.
+/// The most idle keys that are removed when a key is added, as in nginx: enough to keep up, and
+/// little work for one request.
 const FORGOTTEN_MAX: usize = 2;
 
-/// The memory of a key besides its state and its text: its places in the table, in the texts and in the
-/// order of use, and that of the allocator.
+/// The memory of a key without its state and its text, in bytes: its entries in the table, in the
+/// texts and in the order of use, and the allocator's overhead.
 const KEY_BYTES: usize = 64;
 
-/// What is known of a key. Its default is that of a key without requests.
+/// The state of a key. The default is the state of a key without requests.
 pub(crate) trait KeyState: Default + Send {
-    /// The memory taken besides the state itself, in bytes. It does not shrink.
+    /// The heap memory of the state, in bytes. It never shrinks.
     fn heap_bytes(&self) -> usize {
         0
     }
 }
 
-/// The states of keys, of which those that were not used for longest are forgotten when there are too
-/// many.
+/// The states of keys. If there are too many keys, the least recently used ones are evicted.
 ///
 /// # Memory
 ///
@@ -28,9 +27,9 @@ pub(crate) trait KeyState: Default + Send {
 pub(crate) struct KeyStates<S> {
     keys: KeySlots,
     order: UseOrder,
-    /// By the number of a key.
+    /// The states by key number.
     states: Vec<S>,
-    /// The memory of all states besides themselves.
+    /// The heap memory of all states.
     heap_bytes: usize,
     options: GateOptions,
     evicted: u64,
@@ -42,13 +41,13 @@ impl<S: KeyState> KeyStates<S> {
         Self { keys, order, states: Vec::new(), heap_bytes: 0, options, evicted: 0 }
     }
 
-    /// Forgets all keys.
+    /// Removes all keys.
     pub(crate) fn clear(&mut self) {
         *self = Self { evicted: self.evicted, ..Self::new(self.options) };
     }
 
-    /// The number of a key, which is the most recently used one now. If it is new, a few of the keys
-    /// that were not used for longest are forgotten if they are like new.
+    /// Returns the number of a key, and makes it the most recently used. If the key is new, removes
+    /// a few of the least recently used keys if their states are like new.
     pub(crate) fn number(&mut self, key: &[u8], is_like_new: impl Fn(&S) -> bool) -> u32 {
         let number = match self.keys.find(key) {
             Some(number) => number,
@@ -65,8 +64,7 @@ impl<S: KeyState> KeyStates<S> {
         number
     }
 
-    /// Changes the state of a key that was given a number, and forgets other keys if they do not fit
-    /// any more.
+    /// Changes the state of a key with a number, and evicts other keys if they no longer fit.
     pub(crate) fn update<T>(&mut self, number: u32, update: impl FnOnce(&mut S) -> T) -> T {
         let state = &mut self.states[number as usize];
         let bytes_before = state.heap_bytes();
@@ -76,7 +74,7 @@ impl<S: KeyState> KeyStates<S> {
         result
     }
 
-    /// The text of a key that has a number.
+    /// Returns the text of a key with a number.
     pub(crate) fn text(&self, number: u32) -> &[u8] {
         self.keys.text(number)
     }
@@ -91,7 +89,7 @@ impl<S: KeyState> KeyStates<S> {
         }
     }
 
-    /// The bytes that count for [`GateOptions::bytes_max`].
+    /// The memory that is compared with [`GateOptions::bytes_max`].
     fn bytes(&self) -> usize {
         self.keys.len() * (KEY_BYTES + size_of::<S>()) + self.keys.text_bytes() + self.heap_bytes
     }
@@ -115,7 +113,7 @@ impl<S: KeyState> KeyStates<S> {
         }
     }
 
-    /// Forgets the keys that were not used for longest until the others fit, but not this one.
+    /// Evicts the least recently used keys, except this one, until the others fit.
     fn evict(&mut self, number: u32) {
         while self.keys.len() > self.options.keys_max as usize
             || self.bytes() > self.options.bytes_max

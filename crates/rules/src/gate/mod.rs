@@ -1,11 +1,11 @@
-//! Rules that are enforced: a decision about each request as it arrives.
+//! Enforced rules: a decision about each request as it arrives.
 //!
 //! A [`Gate`] decides with the same code as the replay of its rule, so that the same traffic gives
 //! the same decisions in the gate and over its own log. It does no I/O and has no clock: the caller
 //! passes the time.
 //!
-//! [`KeyStates`] holds the keys of a gate, which are bounded, in [`KeySlots`] and their [`UseOrder`],
-//! [`Served`] counts what is served at the same time, and [`Quota`] is what an answer tells the client.
+//! [`KeyStates`] stores the bounded set of a gate's keys in [`KeySlots`] and their [`UseOrder`].
+//! [`Served`] counts the requests in progress, and [`Quota`] is what a response tells the client.
 
 mod clock;
 mod fields;
@@ -30,8 +30,9 @@ pub(crate) use self::use_order::UseOrder;
 /// Decides about requests one at a time, as they arrive.
 ///
 /// A decision takes less than a microsecond, so one mutex around a gate is enough for tens of
-/// thousands of requests a second. To use more cores, make several gates of a rule and choose one by
-/// a hash of what all keys of the rule are made of, such as the client. Each then has its own bounds.
+/// thousands of requests a second. To use more cores, make several gates of a rule and choose one
+/// by a hash of the field that all keys of the rule depend on, such as the client. Each gate then
+/// has its own bounds.
 ///
 /// # Examples
 ///
@@ -58,17 +59,18 @@ pub(crate) use self::use_order::UseOrder;
 pub trait Gate: Send {
     /// Decides about a request that arrives at `now_ns`, in nanoseconds since 1970, and counts it.
     ///
-    /// The record has what is known of a request when it arrives. Only conditions on the time read the
-    /// time of the record. If the clock goes back by a minute at most, the gate waits until it has
-    /// caught up; if by more, it forgets all keys, because nothing is known of the time between.
+    /// The record has the fields that are known when a request arrives. Its time is used only by
+    /// conditions on the time. If the clock goes back by at most a minute, the gate's time stands
+    /// still until the clock has caught up. If it goes back further, the gate forgets all keys,
+    /// because the elapsed time is unknown.
     fn decide(&mut self, record: &Record<'_>, now_ns: i64) -> GateDecision<'_>;
 
     /// Frees the place of a request that has ended, however it ended.
     ///
-    /// It is to be called once for each decision with a [`GateDecision::place`].
+    /// Call it exactly once for each decision that has a [`GateDecision::place`].
     fn release(&mut self, _place: Place) {}
 
-    /// Returns how full the gate is.
+    /// Returns the usage of the gate's bounds.
     fn usage(&self) -> GateUsage;
 }
 
@@ -77,8 +79,8 @@ pub trait Gate: Send {
 pub struct GateOptions {
     /// The most keys of a rule, or of each zone of nginx.
     pub keys_max: u32,
-    /// The most bytes for the keys of a rule, or of each zone of nginx, whose own size counts if it is
-    /// smaller.
+    /// The most bytes for the keys of a rule, or of each zone of nginx. A zone's own size applies
+    /// if it is smaller.
     pub bytes_max: usize,
 }
 
@@ -89,20 +91,21 @@ impl Default for GateOptions {
     }
 }
 
-/// What happens to a request that has arrived.
+/// The verdict about a request that has arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GateVerdict {
-    /// It is let through at once.
+    /// The request passes immediately.
     Passed,
-    /// It is let through later.
+    /// The request passes after a delay.
     Delayed {
-        /// How much later, in milliseconds.
+        /// The delay, in milliseconds.
         delay_ms: u64,
     },
-    /// It is refused.
+    /// The request is rejected.
     Rejected {
-        /// After how many whole seconds it would pass if no other request came (`Retry-After`, RFC
-        /// 9110, section 10.2.3); `None` if waiting does not help, as with a list.
+        /// The number of whole seconds after which it would pass if no other request came
+        /// (`Retry-After`, RFC 9110, section 10.2.3); `None` if waiting does not help, as with a
+        /// list.
         retry_after_s: Option<u64>,
     },
 }
@@ -110,28 +113,29 @@ pub enum GateVerdict {
 /// A decision about a request.
 #[derive(Debug)]
 pub struct GateDecision<'g> {
-    /// What happens to it.
+    /// The verdict.
     pub verdict: GateVerdict,
     /// The limit that decided: a zone of nginx, or the name of the rule. Empty if no limit applies.
     pub limit: &'g str,
     /// The key of the request in that limit. Clients choose its bytes.
     pub key: &'g [u8],
-    /// The time for which it was decided, in nanoseconds since 1970: that of the call, unless another
-    /// request had that time or a later one. No two have the same, so that a replay of records with
-    /// these arrivals comes to the same decisions, in whatever order they are logged.
+    /// The effective time of the decision, in nanoseconds since 1970: that of the call, unless
+    /// another request had that time or a later one. No two decisions have the same time, so a
+    /// replay of records with these arrivals makes the same decisions, in whatever order they are
+    /// logged.
     pub arrival_ns: i64,
-    /// Whether the rule itself says that it is only tried, such as by `limit_req_dry_run on`. The
-    /// request is to be let through, whatever the verdict.
+    /// Whether the rule itself asks for a dry run, such as by `limit_req_dry_run on`. Such a
+    /// request must be let through, whatever the verdict.
     pub is_dry_run: bool,
-    /// What the client may still do, for the fields of the answer; `None` if there is no limit.
+    /// The client's remaining quota, for the response's header fields; `None` if no limit applies.
     pub quota: Option<Quota<'g>>,
-    /// The place that a request holds until it ends, if the rule limits how many are served at the
-    /// same time; see [`Gate::release`].
+    /// The place that the request occupies until it ends, if the rule limits concurrent requests;
+    /// see [`Gate::release`].
     pub place: Option<Place>,
 }
 
 impl GateDecision<'_> {
-    /// The decision about a request to which no limit applies.
+    /// Makes the decision about a request to which no limit applies.
     pub(crate) fn unlimited(arrival_ns: i64) -> Self {
         Self {
             verdict: GateVerdict::Passed,
@@ -145,29 +149,29 @@ impl GateDecision<'_> {
     }
 }
 
-/// A place among the requests that are served at the same time.
+/// A place among the concurrent requests.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "the place stays taken until it is released"]
 pub struct Place(pub(crate) u32);
 
-/// How full a gate is, and what did not fit.
+/// The usage of a gate's bounds, and the number of keys and requests that exceeded them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct GateUsage {
-    /// The keys that are held.
+    /// The number of keys.
     pub keys: usize,
     /// The memory taken, in bytes.
     pub memory_bytes: usize,
-    /// Keys that were forgotten to make room although they still counted, each the one that was idle
-    /// for longest.
+    /// Keys that were evicted to make room although their state still mattered, the least recently
+    /// used first.
     pub evicted: u64,
     /// Requests that were rejected because there was no room for their key.
     pub no_room: u64,
-    /// How often all keys were forgotten because the clock was set back.
+    /// The number of times that all keys were forgotten because the clock was set back.
     pub clock_resets: u64,
 }
 
 impl GateUsage {
-    /// Adds what is held in another part of a gate, or in another gate.
+    /// Adds the usage of another gate, or of another part of a gate.
     pub fn add(&mut self, other: Self) {
         let Self { keys, memory_bytes, evicted, no_room, clock_resets } = other;
         self.keys += keys;
@@ -178,10 +182,10 @@ impl GateUsage {
     }
 }
 
-/// Why a rule cannot be enforced as requests arrive.
+/// The reason why a rule cannot be enforced as requests arrive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CannotEnforce {
-    /// A sentence that names what is missing.
+    /// A sentence that names the obstacle.
     pub message: String,
 }
 
@@ -190,7 +194,7 @@ impl CannotEnforce {
         Self { message: message.to_string() }
     }
 
-    /// A rule with a field that requests do not have when they arrive.
+    /// The reason for a rule that uses a field which requests do not have when they arrive.
     pub(crate) fn without_field(name: &str) -> Self {
         fields::without_field(name)
     }

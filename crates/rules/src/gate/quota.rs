@@ -1,8 +1,9 @@
-//! What an answer tells the client about a limit.
+//! The header fields that tell the client about a limit.
 //!
-//! The fields are those of draft-ietf-httpapi-ratelimit-headers-11 (23 May 2026): `RateLimit-Policy`
-//! is a list of [`QuotaPolicy`] items, and `RateLimit` a list of [`Quota`] items, both of which are
-//! structured fields (RFC 9651). No partition key (`pk`) is sent, because keys may be personal.
+//! The fields are those of draft-ietf-httpapi-ratelimit-headers-11 (23 May 2026):
+//! `RateLimit-Policy` is a list of [`QuotaPolicy`] items, and `RateLimit` a list of [`Quota`]
+//! items. Both are structured fields (RFC 9651). No partition key (`pk`) is sent, because keys may
+//! be personal.
 
 use std::fmt::{self, Write};
 use std::sync::Arc;
@@ -19,44 +20,44 @@ const INTEGER_MAX: u64 = 999_999_999_999_999;
 /// assert_eq!(policy.to_string(), "\"one\";q=21;w=3");
 /// ```
 ///
-/// Its texts are made once, and a copy shares them.
+/// The text is formatted once, and clones share it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuotaPolicy {
-    /// The item.
+    /// The structured-field item.
     text: Arc<str>,
     /// The bytes of its name, with the quotation marks, at the beginning of the item.
     name_bytes: usize,
 }
 
-/// What a policy counts.
+/// The unit that a policy counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QuotaUnit {
-    /// Requests in a time.
+    /// Requests within a window.
     Requests,
-    /// Requests that are served at the same time.
+    /// Concurrent requests.
     ConcurrentRequests,
 }
 
-/// What a client may still do under a policy, as an item of `RateLimit`.
+/// The remaining quota of a client under a policy, as an item of `RateLimit`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quota<'g> {
     /// The policy.
     pub policy: &'g QuotaPolicy,
-    /// How many more requests would pass at this moment.
+    /// The number of further requests that would pass at this moment.
     pub remaining: u64,
-    /// After how many whole seconds one more than that would pass, at least 1; `None` if that does not
-    /// depend on the time.
+    /// The number of whole seconds, at least 1, after which one more than that would pass; `None`
+    /// if that does not depend on the time.
     pub reset_s: Option<u64>,
 }
 
 impl QuotaPolicy {
-    /// The item.
+    /// The structured-field item.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// A policy that lets `quota` requests pass within a window, in whole seconds. Characters that a
-    /// string of a structured field cannot have become `_`.
+    /// Makes a policy that lets `quota` requests pass within a window, in whole seconds. Characters
+    /// that are not allowed in a structured field's string become `_`.
     pub fn new(name: &str, quota: u64, window_s: Option<u64>, unit: QuotaUnit) -> Self {
         let mut text = String::with_capacity(name.len() + 32);
         text.push('"');
@@ -69,7 +70,7 @@ impl QuotaPolicy {
         text.push('"');
         let name_bytes = text.len();
         let mut write = |arguments: fmt::Arguments<'_>| {
-            // Writing into memory does not fail.
+            // Writing to memory does not fail.
             let _ = text.write_fmt(arguments);
         };
         write(format_args!(";q={}", quota.min(INTEGER_MAX)));
@@ -82,7 +83,7 @@ impl QuotaPolicy {
         Self { text: text.into(), name_bytes }
     }
 
-    /// A policy whose window is in nanoseconds.
+    /// Makes a policy whose window is in nanoseconds.
     pub(crate) fn within(name: &str, quota: u64, window_ns: u128) -> Self {
         let window_s = u64::try_from(window_ns.div_ceil(1_000_000_000)).unwrap_or(INTEGER_MAX);
         Self::new(name, quota, Some(window_s.max(1)), QuotaUnit::Requests)

@@ -1,18 +1,18 @@
-//! The requests that are served at the same time.
+//! The requests in progress.
 
 use super::{GateOptions, GateUsage, KeySlots, Place};
 
-/// How many requests of each key are served. A key is held as long as there is one.
+/// The number of requests in progress, by key. A key is stored as long as it has one.
 ///
 /// # Memory
 ///
-/// About 70 bytes for each key that has a request, and its text.
+/// About 70 bytes and the text for each key that has a request.
 #[derive(Debug)]
 pub(crate) struct Served {
     keys: KeySlots,
-    /// By the number of a key.
+    /// The counts by key number.
     counts: Vec<u64>,
-    /// What the nodes of the keys take, by the caller's measure, and the most.
+    /// The memory of the keys' nodes, as measured by the caller.
     bytes: usize,
     options: GateOptions,
     no_room: u64,
@@ -23,14 +23,14 @@ impl Served {
         Self { keys: KeySlots::default(), counts: Vec::new(), bytes: 0, options, no_room: 0 }
     }
 
-    /// How many requests of a key are served.
+    /// The number of requests of a key in progress.
     pub(crate) fn count(&self, key: &[u8]) -> u64 {
         let number = self.keys.find(key);
         number.and_then(|number| self.counts.get(number as usize)).copied().unwrap_or(0)
     }
 
-    /// Whether there is room for a key, whose node takes so many bytes if it is new. Counts a request
-    /// for which there is none.
+    /// Whether there is room for a key. Its node takes `node_bytes` if it is new. If there is no
+    /// room, counts a rejected request.
     pub(crate) fn has_room(&mut self, key: &[u8], node_bytes: usize) -> bool {
         let has_room = self.keys.find(key).is_some()
             || self.keys.len() < self.options.keys_max as usize
@@ -55,7 +55,7 @@ impl Served {
         number
     }
 
-    /// Ends a request of the key with a number, whose node takes so many bytes.
+    /// Ends a request of the key with a number. `node_bytes` computes the size of its node.
     pub(crate) fn leave(&mut self, number: u32, node_bytes: impl Fn(usize) -> usize) {
         let Some(count) = self.counts.get_mut(number as usize).filter(|count| **count > 0) else {
             return;
@@ -76,10 +76,10 @@ impl Served {
     }
 }
 
-/// The places that requests hold: for each the zones and the numbers of its keys there.
+/// The places that requests occupy. Each place has the zones and the numbers of its keys there.
 #[derive(Debug, Default)]
 pub(crate) struct Places {
-    /// By place; empty if it is free.
+    /// The keys by place; empty if the place is free.
     taken: Vec<Vec<(usize, u32)>>,
     free: Vec<u32>,
 }
@@ -97,7 +97,7 @@ impl Places {
         Place(number)
     }
 
-    /// Frees a place, and passes its keys on.
+    /// Frees a place, and calls `each` with its keys.
     pub(crate) fn release(&mut self, place: Place, mut each: impl FnMut(usize, u32)) {
         let Some(taken) = self.taken.get_mut(place.0 as usize).filter(|keys| !keys.is_empty())
         else {

@@ -2,14 +2,14 @@
 
 const NONE: u32 = u32::MAX;
 
-/// Keys by number, from the least recently used one on.
+/// Key numbers, from the least to the most recently used, as a linked list.
 ///
 /// # Memory
 ///
 /// 8 bytes for each number up to the highest.
 #[derive(Debug)]
 pub(crate) struct UseOrder {
-    /// By key: the key used before it and after it; its own number if it is not in the order.
+    /// By key: the keys used before and after it. A key that is not in the order links to itself.
     links: Vec<(u32, u32)>,
     oldest: u32,
     newest: u32,
@@ -25,12 +25,12 @@ impl UseOrder {
         self.links.get(key as usize).is_some_and(|(before, _)| *before != key)
     }
 
-    /// The key that was not used for longest.
+    /// The least recently used key.
     pub(crate) fn oldest(&self) -> Option<u32> {
         (self.oldest != NONE).then_some(self.oldest)
     }
 
-    /// Moves a key to the end, where the most recently used one is.
+    /// Moves a key to the end, as the most recently used one.
     pub(crate) fn touch(&mut self, key: u32) {
         if self.newest == key {
             return;
@@ -49,7 +49,7 @@ impl UseOrder {
         self.newest = key;
     }
 
-    /// Takes a key out of the order, if it is in it.
+    /// Removes a key from the order, if it is in it.
     pub(crate) fn remove(&mut self, key: u32) {
         let Some(&(before, after)) = self.links.get(key as usize) else { return };
         if before == key {

@@ -1,7 +1,8 @@
-//! The replay with times to the second.
+//! The replay over times to the second.
 //!
-//! How long each request took is known, so its end is a stamp as its arrival is. A request surely
-//! finds those that have surely passed, begun and not ended, and at most those that may have.
+//! The duration of each request is known, so its end is as precise as its arrival. A request is
+//! sure to find those that have surely passed, begun and not ended, and may find those that may
+//! have.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -23,36 +24,37 @@ pub(super) const REQUEST_BYTES: usize = 100;
 struct KeyState {
     /// Their positions by arrival.
     positions: Vec<u32>,
-    /// Those that surely passed, and all.
+    /// The requests that surely passed.
     passed: Surely,
     all_surely: Surely,
-    /// Those that are not surely rejected, and all.
+    /// The requests that are not surely rejected.
     possibly: Possibly,
     all_possibly: Possibly,
-    /// The ends of those that are present at the latest arrival of one, and those by the stamps.
+    /// The ends of the requests that are present at the latest arrival of one.
     present: BinaryHeap<Reverse<i64>>,
+    /// The ends according to the stamps.
     stamped: BinaryHeap<Reverse<i64>>,
 }
 
-/// Requests that are surely being served.
+/// Requests that are surely in progress.
 #[derive(Debug, Default)]
 struct Surely {
-    /// Those that may not have begun: the latest begin, and the earliest end.
+    /// Requests that may not have begun: the latest begin, and the earliest end.
     waiting: VecDeque<(i64, i64)>,
     ends: BinaryHeap<Reverse<i64>>,
 }
 
-/// Requests that may be being served.
+/// Requests that may be in progress.
 #[derive(Debug, Default)]
 struct Possibly {
     /// The latest ends, with positions.
     ends: BinaryHeap<Reverse<(i64, u32)>>,
-    /// How many of the positions of the key were looked at.
+    /// The number of the key's positions that were processed.
     seen: usize,
     count: u64,
 }
 
-/// Replays the requests, and keeps their outcomes in the order of the log.
+/// Replays the requests, and stores their outcomes in the order of the log.
 pub(super) fn replay(
     rule: &LimitConn,
     requests: &Requests,
@@ -97,7 +99,7 @@ pub(super) fn replay(
     }
 }
 
-/// The keys of each zone, with the positions of their requests in an order.
+/// The states of the keys of each zone, with the positions of their requests in `order`.
 fn key_states(rule: &LimitConn, requests: &Requests, order: &[u32]) -> Vec<Vec<KeyState>> {
     let mut zones: Vec<Vec<KeyState>> = rule.zones().iter().map(|_| Vec::new()).collect();
     for position in order {
@@ -113,8 +115,8 @@ fn key_states(rule: &LimitConn, requests: &Requests, order: &[u32]) -> Vec<Vec<K
     zones
 }
 
-/// The outcome by what a request finds in the zone of each limit: the least and the most, the latter
-/// with itself, and the limit.
+/// The outcome of a request. For each limit, `found` has the least number of requests that it
+/// finds, the most including itself, and the limit.
 fn outcome(found: &[Option<(u64, u64, u64)>]) -> Outcome {
     let applying = || found.iter().zip(0..).filter_map(|(found, number)| Some((number, (*found)?)));
     let is_over = |(_, (least, _, limit)): &(u32, (u64, u64, u64))| least >= limit;
@@ -138,7 +140,7 @@ fn outcome(found: &[Option<(u64, u64, u64)>]) -> Outcome {
 }
 
 impl KeyState {
-    /// The connections that a request would find, and itself, if none had been rejected.
+    /// The connections of the key, including this request, if none had been rejected.
     fn peak(&mut self, request: &Request, span: Span, log: (&Requests, Doubt)) -> Peak {
         let others = self.all_surely.count(span);
         self.all_surely.push(span);
@@ -151,7 +153,8 @@ impl KeyState {
     }
 }
 
-/// The number of requests at a time, one of which begins then at the latest.
+/// Adds a request that begins at `now_ms` at the latest, and returns the number of requests at that
+/// time.
 fn present(ends: &mut BinaryHeap<Reverse<i64>>, now_ms: i64, end_ms: i64) -> u64 {
     while ends.peek().is_some_and(|Reverse(end_ms)| *end_ms <= now_ms) {
         ends.pop();
@@ -162,7 +165,7 @@ fn present(ends: &mut BinaryHeap<Reverse<i64>>, now_ms: i64, end_ms: i64) -> u64
     ends.len() as u64
 }
 
-/// The number of requests when one arrives, by the stamps.
+/// The number of requests when one arrives, according to the stamps.
 fn present_and_itself(ends: &mut BinaryHeap<Reverse<i64>>, request: &Request) -> u64 {
     present(ends, request.begin_ms, request.end_ms.max(request.begin_ms.saturating_add(1)))
 }
@@ -186,8 +189,8 @@ impl Surely {
 }
 
 impl Possibly {
-    /// The number that a request may find, and itself. Those that are rejected were taken off the
-    /// count before.
+    /// The most requests that a request may find, including itself. Rejected requests were already
+    /// removed from the count.
     fn count(
         &mut self,
         span: Span,

@@ -1,11 +1,11 @@
-//! The replay with times to the millisecond.
+//! The replay over times to the millisecond.
 //!
-//! What arrives and ends in the same millisecond may have done so in any order, so requests are
-//! decided together with all that arrive in their millisecond. A verdict holds for every order.
+//! Requests that arrive and end in the same millisecond may have done so in any order, so all
+//! arrivals of a millisecond are decided together. A verdict holds for every order.
 //!
-//! Of the requests whose verdict is not known, it is known how many are counted at least and at
-//! most: one that was rejected found as many as its limit, and one that passed left no more than
-//! that. So a doubt does not spread to all that follow.
+//! The number of counted requests among those with an unknown verdict is bounded: one that was
+//! rejected found as many as its limit, and one that passed did not exceed it. So a doubt does not
+//! spread to all later requests.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -21,7 +21,7 @@ use crate::report::Verdict;
 pub(super) const KEY_BYTES: usize = size_of::<KeyState>();
 
 /// The memory of a request in a zone, in bytes: its ends in two heaps that have doubled their size,
-/// and what is known of its key in its millisecond.
+/// and the state of its key in its millisecond.
 pub(super) const REQUEST_BYTES: usize = 4 * size_of::<i64>() + size_of::<Arrivals>();
 
 /// The ends of requests, the earliest first.
@@ -30,17 +30,17 @@ type Ends = BinaryHeap<Reverse<i64>>;
 /// The requests of a key that have arrived and not ended.
 #[derive(Debug, Default)]
 struct KeyState {
-    /// Those that surely passed.
+    /// The ends of the requests that surely passed.
     passed: Ends,
-    /// Those of which it is not known whether they passed.
+    /// The ends of the requests that may have passed.
     unknown: Ends,
-    /// The least and the most of these that did.
+    /// The least and the most of the unknown requests that passed.
     unknown_passed: (u64, u64),
-    /// All, also those that were rejected.
+    /// The ends of all requests, including rejected ones.
     all: Ends,
-    /// The number of the last millisecond in which one arrived, from 1.
+    /// The number of the last millisecond with an arrival of the key, from 1.
     group: u64,
-    /// The place of its arrivals in that millisecond.
+    /// The index of its arrivals in that millisecond.
     place: usize,
 }
 
@@ -49,31 +49,35 @@ struct KeyState {
 struct Arrivals {
     zone: usize,
     key: u32,
-    /// The least and the most that an arrival finds, without those of this millisecond.
+    /// The least and the most requests that an arrival finds, without those of this millisecond.
     found: (u64, u64),
-    /// Of all requests, those that it surely finds, and those that end in this millisecond.
+    /// Of all requests, rejected ones included: those that an arrival surely finds, and those that
+    /// end in this millisecond.
     found_of_all: (u64, u64),
-    /// Those that surely passed and do not end in this millisecond.
+    /// Requests that surely passed and do not end in this millisecond.
     staying: u64,
-    /// The least and the most of the unknown ones that do not end in this millisecond.
+    /// The least and the most passed requests among the unknown ones that do not end in this
+    /// millisecond.
     unknown_passed: (u64, u64),
     count: u64,
-    /// Those that do not end in this millisecond.
+    /// New arrivals that do not end in this millisecond.
     lasting: u64,
     rejected: u64,
-    /// The lowest and the highest limit of those that are not rejected.
+    /// The lowest and the highest limit of the arrivals that are not surely rejected.
     limits: Option<(u64, u64)>,
-    /// What ends in this millisecond and may have been counted.
+    /// Requests that end in this millisecond and may have been counted.
     ending: u64,
-    /// Of those that last: the ones that passed, and those that are not known.
+    /// Of the arrivals that do not end in this millisecond: those that passed, and those that are
+    /// unknown.
     new_passed: u64,
     new_unknown: u64,
-    /// The lowest limit of those that are not known and last.
+    /// The lowest limit of the unknown arrivals that do not end in this millisecond.
     lowest_unknown_limit: u64,
     last: Option<Request>,
 }
 
-/// Replays the requests, and keeps their outcomes in the order of the log if asked to.
+/// Replays the requests. Stores their outcomes in the order of the log, if the caller asks for
+/// them.
 pub(super) fn replay(
     rule: &LimitConn,
     requests: &Requests,
@@ -112,11 +116,11 @@ pub(super) fn replay(
 struct State<'r> {
     rule: &'r LimitConn,
     requests: &'r Requests,
-    /// By zone and key.
+    /// The states by zone and key.
     zones: Vec<Vec<KeyState>>,
-    /// The milliseconds so far.
+    /// The number of milliseconds processed.
     groups: u64,
-    /// The keys of the present one.
+    /// The arrivals of each key in the present millisecond.
     arrivals: Vec<Arrivals>,
     limits_are_alone: bool,
 }
@@ -128,7 +132,7 @@ impl<'r> State<'r> {
         (request, limits, self.requests.keys_of(request, limits.len()))
     }
 
-    /// The limits that apply to a request, by their positions, with the arrivals of their keys.
+    /// The positions of the limits that apply to a request, with the arrivals of their keys.
     fn applying(
         &self,
         position: u32,
@@ -142,7 +146,7 @@ impl<'r> State<'r> {
         )
     }
 
-    /// Finds what the requests of a millisecond find.
+    /// Prepares the arrivals of a millisecond.
     fn find(&mut self, positions: &[u32]) {
         self.groups += 1;
         self.arrivals.clear();
@@ -246,7 +250,8 @@ impl<'r> State<'r> {
 }
 
 impl KeyState {
-    /// What requests find that arrive now. Takes off all that end until the end of the millisecond.
+    /// The requests that an arrival finds now. Removes all that end before the end of the
+    /// millisecond.
     fn arrivals(&mut self, zone: usize, key: u32, now_ms: i64) -> Arrivals {
         take_before(&mut self.passed, now_ms);
         take_before(&mut self.all, now_ms);
@@ -291,8 +296,8 @@ impl Arrivals {
         }
     }
 
-    /// The connections that a request would find, and itself, if none had been rejected. Of those
-    /// that arrive together and last, the last finds all others.
+    /// The connections of the key, including this request, if none had been rejected. Of the
+    /// requests that arrive together and do not end in this millisecond, the last finds all others.
     fn peak(&self, request: &Request) -> Peak {
         let (staying, ending) = self.found_of_all;
         let lowest = staying + self.lasting.max(1);
@@ -313,13 +318,13 @@ impl Arrivals {
             true => (least + self.new_unknown).min(after_rejection).max(least),
             false => least,
         };
-        // The last one that passed left no more than its limit.
+        // The last one that passed did not exceed its limit.
         let after_pass = highest_limit.saturating_sub(passed).max(most);
         (new_least, (most + self.new_unknown).min(after_pass).max(new_least))
     }
 
-    /// How many of the unknown requests were rejected at least: those that pass and last are
-    /// counted together.
+    /// The least number of the unknown requests that were rejected: those that pass and do not end
+    /// in this millisecond are counted together.
     fn rejected_at_least(&self) -> u64 {
         let Some((_, highest_limit)) = self.limits else { return 0 };
         let places = highest_limit.saturating_sub(self.staying + self.unknown_passed.0);
@@ -327,7 +332,7 @@ impl Arrivals {
     }
 }
 
-/// Takes off the ends before a time, and returns how many there were.
+/// Removes the ends before a time, and returns their number.
 fn take_before(ends: &mut Ends, time_ms: i64) -> u64 {
     let mut taken = 0;
     while ends.peek().is_some_and(|Reverse(end_ms)| *end_ms < time_ms) {

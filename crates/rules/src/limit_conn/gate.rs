@@ -1,7 +1,7 @@
 //! The limits enforced: a decision about each request as it arrives, and a place until it ends.
 //!
-//! Follows `ngx_http_limit_conn_handler`: a request that finds a full zone, or a zone without room for
-//! its key, is rejected, and counted in no zone.
+//! Follows `ngx_http_limit_conn_handler`: a request that finds a full zone, or a zone without room
+//! for its key, is rejected and counted in no zone.
 
 use std::sync::Arc;
 
@@ -20,7 +20,8 @@ use crate::limit_req::observer::LimitObserver;
 /// `ngx_http_limit_conn_node_t` up to its data, with 64 bits.
 const NODE_BYTES: usize = 36;
 
-/// After how long a client may try again, in seconds. When a request ends is not known before.
+/// The time after which a client may try again, in seconds. The actual time is unknown, because it
+/// depends on when a request ends.
 const RETRY_AFTER_S: u64 = 1;
 
 /// The gate of a configuration.
@@ -33,13 +34,13 @@ pub(super) struct ConnectionGate {
     observer: LimitObserver<ConnectionLimit>,
     zones: Vec<Served>,
     places: Places,
-    /// By the number of the limits and the position of a limit.
+    /// The policies by limit set and position of the limit.
     policies: Vec<Vec<QuotaPolicy>>,
     clock: GateClock,
 }
 
 impl ConnectionGate {
-    /// Resolves the keys of a configuration among the fields of requests.
+    /// Resolves the keys of a configuration against the fields of requests.
     ///
     /// # Errors
     /// If a key has a variable that requests do not have when they arrive.
@@ -73,7 +74,7 @@ impl ConnectionGate {
 
 impl Gate for ConnectionGate {
     fn decide(&mut self, record: &Record<'_>, now_ns: i64) -> GateDecision<'_> {
-        // What is served does not depend on the time.
+        // The requests in progress do not depend on the time.
         let (arrival_ns, _) = self.clock.advance(now_ns);
         let Some((set, keys)) = self.observer.limits(record, KEY_BYTES_MAX) else {
             return GateDecision::unlimited(arrival_ns);

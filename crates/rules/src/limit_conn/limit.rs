@@ -9,16 +9,16 @@ use crate::limit_req::configuration::{
 /// The highest limit that nginx takes.
 const CONNECTIONS_MAX: i64 = 65_535;
 
-/// A `limit_conn_zone`: what is counted.
+/// A `limit_conn_zone`: the key by which requests are counted.
 #[derive(Debug, Clone)]
 pub(super) struct ConnectionZone {
     pub(super) name: String,
     key: Template,
-    /// The size in bytes, if it is written.
+    /// The size in bytes, if it is configured.
     pub(super) bytes: Option<usize>,
 }
 
-/// A `limit_conn`: how many requests of a key are served at the same time.
+/// A `limit_conn`: the most concurrent requests of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ConnectionLimit {
     /// The number of the zone.

@@ -1,14 +1,15 @@
 //! nginx's `limit_conn`, decision for decision.
 //!
-//! The algorithm is that of ngx_http_limit_conn_module.c (nginx 1.22). A request that arrives is
-//! counted in a zone, under its key, until it has been answered. It is rejected if as many as the
-//! limit are counted there already, and then no zone counts it. A connection that waits for its next
-//! request is not counted, and each stream of HTTP/2 is.
+//! The algorithm is that of ngx_http_limit_conn_module.c (nginx 1.22). A request is counted in a
+//! zone, under its key, from its arrival until it has been answered. It is rejected, and counted in
+//! no zone, if a zone already counts as many as the limit. A connection that waits for its next
+//! request is not counted, but each HTTP/2 stream is.
 //!
-//! A request is logged when it ends, so it arrived at the time stamp less the request time, without
-//! which nothing can be told. [`exact`] is a replay with times to the millisecond, [`bounded`] one
-//! with times to the second, and [`gate`] decides about requests as they
-//! arrive. Zones, keys, servers and locations are read as those of `limit_req`.
+//! A request is logged when it ends, so it arrived at the time stamp minus the request time.
+//! Without the request time, nothing can be decided.
+//! [`exact`] is a replay with times to the millisecond, [`bounded`] one with times to the second, and
+//! [`gate`] decides about requests as they arrive. Zones, keys, servers and locations are read as
+//! those of `limit_req`.
 
 mod bounded;
 mod exact;
@@ -32,7 +33,7 @@ use crate::gate::{CannotEnforce, Gate, GateOptions};
 use crate::limit_req::configuration::{Configuration, LimitSet, directive_place};
 use crate::rule::{Family, MissingField, Observer, Replay, Rule};
 
-/// The limits of connections in a configuration of nginx.
+/// The connection limits in an nginx configuration.
 #[derive(Debug)]
 pub(crate) struct LimitConn {
     name: String,
@@ -68,7 +69,7 @@ impl LimitConn {
         Ok(text.contains("limit_conn") && directive_place(text, "limit_conn")?.is_some())
     }
 
-    /// Makes the name differ from that of another rule of the same text.
+    /// Makes the name different from that of another rule of the same text.
     pub(crate) fn add_kind_to_name(&mut self) {
         self.name.push_str("-limit_conn");
     }
@@ -77,17 +78,17 @@ impl LimitConn {
         &self.configuration.zones
     }
 
-    /// The limits that apply to requests together, by number.
+    /// The limit sets by number; the limits of a set apply to a request together.
     fn limit_sets(&self) -> &[LimitSet<ConnectionLimit>] {
         &self.configuration.limit_sets
     }
 
-    /// Whether no request has more than one limit, so that a rejection is that of its only limit.
+    /// Whether no request has more than one limit, so that its only limit rejects it.
     fn limits_are_alone(&self) -> bool {
         self.limit_sets().iter().all(|set| set.limits.len() == 1)
     }
 
-    /// Whether, besides, all limits of a zone are equal, so that a peak over the limit is a
+    /// Whether, in addition, all limits of a zone are equal, so that a peak over the limit means a
     /// rejection.
     fn peaks_decide(&self) -> bool {
         let mut limits = vec![None; self.zones().len()];

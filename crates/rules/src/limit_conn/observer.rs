@@ -1,4 +1,4 @@
-//! Finds the limits of requests.
+//! Finds the connection limits of requests.
 
 use std::sync::Arc;
 
@@ -10,22 +10,22 @@ use crate::limit_req::configuration::Configuration;
 use crate::limit_req::observer::LimitObserver;
 use crate::rule::{Line, MissingField, Observer};
 
-/// The longest key; nginx leaves requests with a longer one alone.
+/// The longest key, in bytes; nginx does not limit requests with a longer one.
 pub(super) const KEY_BYTES_MAX: usize = 255;
 
-/// Puts an event for each request that has a limit. Its texts are the keys of the limits in their
-/// order, empty where a limit does not apply. Without a request time, it has no time.
+/// Emits an event for each request that has a limit. Its texts are the keys of the limits in order,
+/// empty if a limit does not apply. Without a request time, the event has no time.
 pub(super) struct ConnectionObserver {
     limits: LimitObserver<ConnectionLimit>,
     stamp_is_arrival: bool,
 }
 
-/// What the tag of an event says.
+/// The tag of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Tag {
-    /// The number of the limits.
+    /// The number of the limit set.
     pub(super) set: u32,
-    /// Whether the time stamp is that of the arrival, not of the end.
+    /// Whether the time stamp is that of the arrival instead of the end.
     pub(super) stamp_is_arrival: bool,
 }
 
@@ -42,10 +42,10 @@ impl From<u32> for Tag {
 }
 
 impl ConnectionObserver {
-    /// Resolves the keys of a configuration among those of some records.
+    /// Resolves the keys of a configuration against the fields of records.
     ///
     /// # Errors
-    /// If a key has a variable that the format lacks, or it lacks the request time.
+    /// If the format lacks a variable of a key, or the request time.
     pub(super) fn new(
         configuration: &Arc<Configuration<ConnectionLimit>>,
         fields: &RecordFields,

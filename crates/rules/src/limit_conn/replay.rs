@@ -1,5 +1,5 @@
-//! The replay of a configuration: requests are held until the end of the log, then put into the
-//! order of their arrival.
+//! The replay of a configuration: stores requests until the end of the log, then sorts them by
+//! arrival.
 
 use super::LimitConn;
 use super::observer::Tag;
@@ -11,24 +11,24 @@ use crate::interner::Interner;
 use crate::report::{Decision, Exactness, RuleReport, Verdict};
 use crate::rule::Replay;
 
-/// Why a verdict may not be known although all times are.
+/// The reason why a verdict may be unknown although all times are known.
 const ORDER_NOTE: &str = "of requests of a key that arrive and end in the same millisecond, the order \
                           cannot be told, and so which of them are over the limit";
 
-/// What happened to a request.
+/// The outcome of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Outcome {
     pub(super) verdict: Verdict,
-    /// The position of the limit that decided, in its list.
+    /// The position of the deciding limit in the limit set.
     pub(super) limit: u32,
-    /// Whether that limit surely was the one that decided.
+    /// Whether it is sure that this limit decided.
     pub(super) limit_is_sure: bool,
-    /// The connections of the key with this one, if they are known.
+    /// The connections of the key, including this request, if known.
     pub(super) connections: Option<u64>,
 }
 
 impl Outcome {
-    /// An outcome that cannot be told.
+    /// The outcome of a request that cannot be decided.
     pub(super) const UNKNOWN: Self =
         Self { verdict: Verdict::Unknown, limit: 0, limit_is_sure: false, connections: None };
 }
@@ -56,7 +56,7 @@ impl<'r> ConnectionReplay<'r> {
         Self { rule, requests: Requests::default(), zones, untimed: 0 }
     }
 
-    /// Passes the decisions on in the order of the log.
+    /// Calls `decide` with the decisions in the order of the log.
     fn decide(&self, outcomes: &[Outcome], decide: &mut dyn FnMut(&Decision<'_>)) {
         for (request, outcome) in self.requests.list.iter().zip(outcomes) {
             let limits = &self.rule.limit_sets()[request.set as usize].limits;

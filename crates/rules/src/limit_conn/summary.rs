@@ -1,4 +1,4 @@
-//! What a replay comes to: counts by key, peaks and trips.
+//! The summary of a replay: counts by key, peaks and trips.
 
 use super::LimitConn;
 use super::limit::ConnectionLimit;
@@ -10,10 +10,10 @@ use crate::limit_req::configuration::LimitKind;
 use crate::limit_req::summary::add;
 use crate::report::{RequestCounts, RuleReport, Step, Trip, Verdict};
 
-/// The connections of a key at a request, with this one, if none had been rejected.
+/// The connections of a key at a request, including this one, if none had been rejected.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Peak {
-    /// As replayed.
+    /// The number according to the replay.
     connections: u64,
     lowest: u64,
     highest: u64,
@@ -23,7 +23,7 @@ pub(super) struct Peak {
 }
 
 impl Peak {
-    /// A peak as replayed, and the least and the most that it can be.
+    /// Makes a peak from the replayed value and its bounds.
     pub(super) fn new(
         (connections, lowest, highest): (u64, u64, u64),
         time_ms: i64,
@@ -34,13 +34,13 @@ impl Peak {
     }
 }
 
-/// What is known of a key of a zone.
+/// The summary of a key of a zone.
 #[derive(Debug, Clone, Copy, Default)]
 struct KeySummary {
     requests: RequestCounts,
     /// The peak that is closest to its limit, or farthest over it, and that limit.
     peak: Option<(Peak, u64)>,
-    /// The highest margins that any request surely has, and may have.
+    /// The highest margins that requests surely have, and may have.
     margins: Option<(i64, i64)>,
     /// The first rejected request: its time, source and line.
     trip: Option<(i64, u32, u64)>,
@@ -48,13 +48,13 @@ struct KeySummary {
     may_have_tripped: bool,
 }
 
-/// The memory that the summary of a key takes.
+/// The memory of the summary of a key, in bytes.
 pub(super) const KEY_BYTES: usize = size_of::<KeySummary>();
 
 /// The summary of a replay.
 pub(super) struct Summary<'r> {
     rule: &'r LimitConn,
-    /// By zone and key.
+    /// The summaries by zone and key.
     keys: Vec<Vec<KeySummary>>,
     requests: RequestCounts,
     peaks_decide: bool,
@@ -67,7 +67,7 @@ impl<'r> Summary<'r> {
         Self { rule, keys, requests: RequestCounts::default(), peaks_decide }
     }
 
-    /// Counts a request, once and for each of its keys.
+    /// Counts a request in total and for each of its keys.
     pub(super) fn count(
         &mut self,
         limits: &[ConnectionLimit],
@@ -88,7 +88,7 @@ impl<'r> Summary<'r> {
         }
     }
 
-    /// Takes the connections at a request into account.
+    /// Updates the peak of a key with the connections at a request.
     pub(super) fn peak(&mut self, limit: &ConnectionLimit, key: u32, peak: Peak) {
         let summary = &mut self.keys[limit.zone][key as usize];
         let margin = margin(peak.connections, limit.connections);
@@ -106,8 +106,8 @@ impl<'r> Summary<'r> {
         });
     }
 
-    /// Counts undecided requests of a key as rejected, of which `request` may be one. Its requests
-    /// have no other limit.
+    /// Counts undecided requests of a key as rejected; `request` may be one of them. The key's
+    /// requests have no other limit.
     pub(super) fn reject_undecided(
         &mut self,
         zone: usize,
@@ -122,7 +122,7 @@ impl<'r> Summary<'r> {
         self.trip(zone, key, request);
     }
 
-    /// Notes that a request was rejected.
+    /// Records that a request was rejected.
     fn trip(&mut self, zone: usize, key: u32, request: &Request) {
         let summary = &mut self.keys[zone][key as usize];
         summary.trip.get_or_insert((request.begin_ms, request.source, request.line));
@@ -136,7 +136,7 @@ impl<'r> Summary<'r> {
         }
     }
 
-    /// Counts the undecided requests as rejected that cannot have passed: all that are present at
+    /// Counts the undecided requests that cannot have passed as rejected: all that are present at
     /// the peak and over the limit.
     fn reject_at_peaks(&mut self) {
         if !self.peaks_decide {
@@ -152,7 +152,7 @@ impl<'r> Summary<'r> {
         }
     }
 
-    /// The report. Exactness and notes are added by the replay.
+    /// Makes the report. The replay adds exactness and notes.
     pub(super) fn finish(mut self, zones: &[Interner]) -> RuleReport {
         self.reject_at_peaks();
         let mut lists = KeyLists::default();
@@ -169,7 +169,7 @@ impl<'r> Summary<'r> {
         lists.into_report(self.requests, steps)
     }
 
-    /// What half and twice the limit would have caught, if there is only one.
+    /// The keys that half and twice the limit would have caught, if there is only one limit.
     fn steps(&self) -> Vec<Step> {
         let [set] = self.rule.limit_sets() else { return Vec::new() };
         let [limit] = &set.limits[..] else { return Vec::new() };
@@ -220,7 +220,7 @@ impl KeySummary {
     }
 }
 
-/// How far connections are over a limit.
+/// The number of connections over a limit.
 fn margin(connections: u64, limit: u64) -> i64 {
     connections as i64 - limit as i64
 }

@@ -1,4 +1,4 @@
-//! The replay over times to the second: verdicts that hold whichever the real times were.
+//! The replay over times to the second: its verdicts hold for all possible real times.
 //!
 //! A request with the stamp *s* arrived at some time from *s* to *s* + 0.999 s. Instead of the
 //! excess, whose bounds would grow apart with every step, the replay bounds the *level* of a key:
@@ -6,11 +6,11 @@
 //! raises the level to `max(rate * t, level + 1)`, and one that is rejected leaves it; so the bounds
 //! stay within what drains in a second of each other while nothing is undecided.
 //!
-//! Bounds belong to positions: the *k*-th request of a key by its real time has a stamp that is the
-//! *k*-th. Which of the requests of a second it was, the log does not tell. Counts are by position,
-//! and the verdict of a request is known if all positions that it can have agree.
+//! Bounds belong to positions: the *k*-th request of a key by its real time has the *k*-th stamp.
+//! The log does not tell which of the requests of a second it was. Counts are by position, and the
+//! verdict of a request is known if all its possible positions agree.
 //!
-//! A rule with a single limit is replayed by [`bounded_by_key`](super::bounded_by_key), with the same
+//! [`bounded_by_key`](super::bounded_by_key) replays a rule with a single limit, with the same
 //! arithmetic.
 
 use super::LimitReq;
@@ -21,8 +21,8 @@ use super::replay::{NO_KEY, Outcome, Request, Requests};
 use super::summary::{Peak, Summary};
 use crate::report::Verdict;
 
-/// By limit: the excess that a request would make; `None` if the limit does not apply, and in it if the
-/// key is new.
+/// By limit: the excess that a request would make. The outer option is `None` if the limit does not
+/// apply, the inner one if the key is new.
 type Excesses = Vec<Option<Option<Excess>>>;
 
 /// The keys of a zone.
@@ -32,15 +32,16 @@ struct ZoneState {
     unlimited: Vec<Option<UnlimitedLevel<i128>>>,
 }
 
-/// The memory that the state of a key takes.
+/// The memory of the state of a key, in bytes.
 pub(super) const KEY_BYTES: usize =
     size_of::<Option<Level<i128>>>() + size_of::<Option<UnlimitedLevel<i128>>>();
 
-/// An outcome that is not known.
+/// The outcome of a request that cannot be decided.
 pub(super) const UNKNOWN: Outcome =
     Outcome { verdict: Verdict::Unknown, limit: 0, delay_ms: None, excess: None };
 
-/// Replays the requests, and keeps their outcomes in the order of the log if asked to.
+/// Replays the requests. Stores their outcomes in the order of the log, if the caller asks for
+/// them.
 pub(super) fn replay(
     rule: &LimitReq,
     requests: &Requests,
@@ -92,8 +93,8 @@ impl ZoneState {
         self.levels[index].map(|level| level.excess_at(arrival, self.rate))
     }
 
-    /// The excess of a request if none had been rejected: with the stamps as times, the least, and
-    /// the most.
+    /// The excess of a request if none had been rejected: with the stamps taken as times, the
+    /// least, and the most.
     fn unlimited_excess(&mut self, key: u32, arrival: Arrival) -> (i64, i64, i64) {
         let index = key as usize;
         self.unlimited.resize(self.unlimited.len().max(index + 1), None);
@@ -101,7 +102,7 @@ impl ZoneState {
     }
 }
 
-/// The decision about the request at a position, and its effect.
+/// Decides about the request at a position, and updates the levels.
 fn decide(
     zones: &mut [ZoneState],
     (limits, keys): (&[Limit], &[u32]),
@@ -136,7 +137,7 @@ fn decide(
         may_be_delayed |= delay_ms(excess.highest, limit.delay, zone.rate) > 0;
         let before = zone.levels[key as usize];
         let passed = Level::passed(before, excess, limit.burst, arrival, zone.rate);
-        // A key that is new has no level if the request was rejected by another limit.
+        // A new key has no level if another limit rejected the request.
         zone.levels[key as usize] = match (has_passed, is_first) {
             (true, _) => Some(passed),
             (false, true) => Some(Level::new_or_nothing(passed)),
@@ -157,8 +158,8 @@ fn decide(
     Outcome { verdict, limit: first.unwrap_or(0), delay_ms: None, excess: None }
 }
 
-/// Makes the verdicts of requests of a key unknown whose possible positions do not agree. They are in
-/// the order of their arrival; `verdicts` are those of their positions.
+/// Makes the verdicts of requests unknown whose possible positions disagree. The requests of a key
+/// are in the order of their arrival; `verdicts` are those of their positions.
 pub(super) fn agree(
     requests: &Requests,
     sequence: &[u32],
@@ -167,7 +168,7 @@ pub(super) fn agree(
 ) {
     let request = |at: usize| &requests.list[sequence[at] as usize];
     let spread_ms = requests.spread_ms();
-    // From each place, the end of the run with the same verdict.
+    // For each position, the end of the run with the same verdict.
     let mut run_ends = vec![sequence.len(); sequence.len()];
     let verdict = |at: usize| verdicts[sequence[at] as usize];
     for at in (0..sequence.len().saturating_sub(1)).rev() {

@@ -1,9 +1,9 @@
 //! The replay of a single limit over times to the second, one key after another.
 //!
-//! Levels and verdicts are those of [`bounded`](super::bounded), which replays any limits. With a
-//! single one, more can be said about a second with many requests: no position may be known to be
-//! rejected, because the requests may have been anywhere in it. But only so many can have passed
-//! ([`Second`]); the others count as rejected.
+//! Levels and verdicts are those of [`bounded`](super::bounded), which replays any number of
+//! limits. With a single limit, more is known about a second with many requests. No position may be
+//! known to be rejected, because the requests may have been anywhere in the second. But only a
+//! limited number can have passed ([`Second`]); the others count as rejected.
 
 use super::bounded::{UNKNOWN, agree};
 use super::bucket::{REQUEST, Rate, delay_ms};
@@ -16,7 +16,7 @@ use super::replay::{Outcome, Requests};
 use super::summary::{KeySummary, Peak, Summary};
 use crate::report::Verdict;
 
-/// Replays the requests, and changes their outcomes if they are kept, by position in the log.
+/// Replays the requests. Updates their outcomes by position in the log, if the caller stores them.
 pub(super) fn replay(
     (limit, rate): (&Limit, Rate),
     (requests, by_key): (&Requests, &ByKey),
@@ -72,10 +72,10 @@ struct KeyReplay<'r, N> {
 #[derive(Debug, Clone, Copy)]
 struct Second<N> {
     arrival: Arrival,
-    /// The least that the level was before them.
+    /// The least level before these requests.
     lowest: N,
     requests: u64,
-    /// Those known to be rejected.
+    /// The requests known to be rejected.
     rejected: u64,
     undecided: u64,
 }
@@ -105,7 +105,7 @@ impl<'r, N: LevelNumber> KeyReplay<'r, N> {
         self.summary
     }
 
-    /// The decision about the request at a position, and its effect.
+    /// Decides about the next request of the key, and updates the level.
     fn decide(&mut self, arrival: Arrival) -> Verdict {
         let Self { limit, rate, level: before, .. } = *self;
         let known = before.map(|level| level.excess_at(arrival, rate));
@@ -129,7 +129,7 @@ impl<'r, N: LevelNumber> KeyReplay<'r, N> {
         }
     }
 
-    /// Counts a request in the second of its key, whose level was `before`.
+    /// Counts a request in the second of its key; `before` is the level before it.
     fn count_in_second(&mut self, before: Option<Level<N>>, arrival: Arrival, verdict: Verdict) {
         if self.second.is_some_and(|second| second.arrival != arrival) {
             self.end_second();
@@ -148,7 +148,7 @@ impl<'r, N: LevelNumber> KeyReplay<'r, N> {
         second.undecided += u64::from(verdict == Verdict::Unknown);
     }
 
-    /// Counts those of the undecided requests of the last second as rejected that must have been.
+    /// Counts the undecided requests of the last second that cannot all have passed as rejected.
     fn end_second(&mut self) {
         let second = self.second.take().filter(|second| second.undecided > 0);
         if let Some(second) = second {
@@ -158,8 +158,8 @@ impl<'r, N: LevelNumber> KeyReplay<'r, N> {
 }
 
 impl<N: LevelNumber> Second<N> {
-    /// How many of the undecided requests were rejected at least: those that pass raise the level
-    /// by one each, up to the burst.
+    /// The least number of the undecided requests that were rejected: each request that passes
+    /// raises the level by one, up to the burst.
     fn rejected_at_least(&self, burst: i64, rate: Rate) -> u64 {
         let most = N::from(burst) * N::from(THOUSANDTH) + rate_times(rate, self.arrival.latest_ms);
         let passed = (most - self.lowest).div_floor(WHOLE);

@@ -3,17 +3,17 @@
 //! Follows `ngx_http_limit_req_lookup` and `ngx_http_limit_req_account`. Counts are in thousandths
 //! of a request, times in milliseconds.
 
-/// A request, in the unit of all counts.
+/// One request, in the unit of all counts.
 pub(super) const REQUEST: i64 = 1_000;
 
-/// A step back of the clock by more than this, in milliseconds, counts as one millisecond forward.
+/// A larger step back of the clock, in milliseconds, counts as one millisecond forward.
 const CLOCK_STEP_MS_MAX: i64 = 60_000;
 
-/// The rate of a zone, in thousandths of a request in a second.
+/// The rate of a zone, in thousandths of a request per second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Rate(pub(super) i64);
 
-/// What a zone remembers of a key.
+/// The state of a key in a zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bucket {
     excess: i64,
@@ -32,7 +32,7 @@ impl Bucket {
         (self.excess - drained(self.elapsed_ms(now_ms), rate) + REQUEST).max(0)
     }
 
-    /// Counts a request that made this excess.
+    /// Counts a request that caused this excess.
     #[inline]
     pub(super) fn count(&mut self, now_ms: i64, excess: i64) {
         if self.elapsed_ms(now_ms) != 0 {
@@ -41,7 +41,7 @@ impl Bucket {
         self.excess = excess;
     }
 
-    /// Whether the key was not used for this long, and its count has drained.
+    /// Whether the key has been idle for this time, and its count has drained.
     pub(super) fn is_idle(&self, now_ms: i64, idle_ms: i64, rate: Rate) -> bool {
         let elapsed_ms = (now_ms - self.last_ms).abs();
         elapsed_ms >= idle_ms && self.excess <= drained(elapsed_ms, rate)
@@ -55,13 +55,13 @@ impl Bucket {
     }
 }
 
-/// What drains in a time, rounded down.
+/// The count that drains in a time, rounded down.
 #[inline]
 pub(super) fn drained(elapsed_ms: i64, rate: Rate) -> i64 {
     rate.0.saturating_mul(elapsed_ms) / 1_000
 }
 
-/// How long a request with this excess waits, in milliseconds, if excess over `delay` does.
+/// The delay of a request with this excess, in milliseconds, if the excess over `delay` waits.
 #[inline]
 pub(super) fn delay_ms(excess: i64, delay: i64, rate: Rate) -> i64 {
     match excess > delay {
@@ -94,14 +94,14 @@ mod tests {
 
     #[test]
     fn drained_counts_are_rounded_down() {
-        // 1r/m is 16 thousandths in a second, not 16.67; 62 ms drain 0.99 of a thousandth.
+        // 1r/m is 16 thousandths per second, not 16.67; 62 ms drain 0.99 of a thousandth.
         assert_eq!(excesses(16, &[0, 62, 125, 60_125]), [0, 1_000, 1_999, 2_039]);
     }
 
     #[test]
     fn a_clock_that_goes_back_drains_nothing() {
         assert_eq!(excesses(1_000, &[100_000, 90_000, 100_500]), [0, 1_000, 1_500]);
-        // By more than a minute counts as one millisecond, and sets the clock back.
+        // A step back by more than a minute counts as one millisecond, and sets the clock back.
         assert_eq!(excesses(1_000, &[100_000, 30_000, 30_500]), [0, 999, 1_499]);
     }
 

@@ -1,19 +1,19 @@
-//! The requests of a single limit, put together by key.
+//! The requests of a single limit, grouped by key.
 //!
-//! The keys of a zone do not depend on each other as long as nginx forgets none of them, so they can
-//! be replayed one after another. The requests of a key then lie together in memory, and its state
-//! in registers.
+//! The keys of a zone are independent as long as nginx forgets none of them, so they can be
+//! replayed one after another. The requests of a key are then adjacent in memory, and its state
+//! stays in registers.
 
 use super::replay::{NO_KEY, NS_IN_MS, Requests};
 
-/// The requests of each key in the order of their arrival; those at the same time in that of the log.
+/// The requests of each key by arrival; requests at the same time are in the order of the log.
 ///
 /// # Memory
 ///
 /// 12 bytes for each request, and 4 for each key.
 #[derive(Debug, Default)]
 pub(super) struct ByKey {
-    /// By key: where its requests begin; one more for the end of the last.
+    /// By key: the start of its requests; followed by the end of the last key's.
     starts: Vec<u32>,
     arrivals_ms: Vec<i64>,
     /// The positions of the requests in the log.
@@ -21,11 +21,11 @@ pub(super) struct ByKey {
 }
 
 impl ByKey {
-    /// The memory that a request takes.
+    /// The memory of a request, in bytes.
     pub(super) const REQUEST_BYTES: usize = size_of::<i64>() + size_of::<u32>();
 
-    /// Puts requests with one limit each together, of which there are `keys` keys. Requests without a
-    /// key are left out.
+    /// Groups requests that have one limit each by their `keys` keys. Requests without a key are
+    /// skipped.
     pub(super) fn new(requests: &Requests, keys: usize) -> Self {
         let mut starts = vec![0u32; keys + 1];
         for key in requests.keys.iter().filter(|key| **key != NO_KEY) {
@@ -47,7 +47,7 @@ impl ByKey {
             *place += 1;
         }
         let mut by_key = Self { starts, arrivals_ms, positions };
-        // They are sorted by nanoseconds.
+        // Sort by nanoseconds before rounding to milliseconds.
         by_key.sort();
         for arrival in &mut by_key.arrivals_ms {
             *arrival = arrival.div_euclid(NS_IN_MS);
@@ -123,7 +123,7 @@ mod tests {
         )
     }
 
-    /// Requests: the time and the number of the key. Times go back and pause for minutes.
+    /// Requests: their time and key number. Times go back and pause for minutes.
     fn requests() -> impl Strategy<Value = Vec<(i64, u8)>> {
         let step_ms = prop_oneof![8 => 0..40i64, 2 => -500..2_000i64, 1 => 50_000..150_000i64];
         prop::collection::vec((step_ms, 0..4u8), 1..120).prop_map(|steps| {
@@ -136,7 +136,7 @@ mod tests {
         })
     }
 
-    /// The replay before its end, with times rounded down to `unit_ms`. A key of 0 is none.
+    /// The replay before its end, with times rounded down to `unit_ms`. Key 0 means no key.
     fn begin<'r>(rule: &'r LimitReq, requests: &[(i64, u8)], unit_ms: i64) -> LimitReplay<'r> {
         let mut events = Events::default();
         for (line, (time_ms, key)) in requests.iter().enumerate() {
@@ -149,7 +149,7 @@ mod tests {
         replay
     }
 
-    /// What a replay comes to, with requests that are rejected or in doubt as one number.
+    /// The report of a replay, in which rejected and undecided requests are added up.
     fn run(
         rule: &LimitReq,
         replay: &LimitReplay<'_>,

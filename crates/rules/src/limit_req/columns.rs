@@ -1,12 +1,11 @@
-//! Finds the limits of the rows of a data set, once for each distinct value instead of each row.
+//! Finds the limits of rows of a data set, once per distinct value instead of once per row.
 //!
-//! Which limits apply to a request depends on its path, and most keys depend on one field alone. A data
-//! set has a dense id for each distinct value of a field. So the limits of a path and the number of a
-//! key are kept by id, and only the first row with a value looks for them, as [`LimitObserver`] does
-//! for each record. A row then costs a few reads of arrays, and no text is copied or compared.
-//!
-//! A rule that needs more than that, such as several servers told apart by the host or a key of two
-//! fields, is left to the observer.
+//! The limits of a request depend on its path, and most keys depend on a single field. A data set
+//! has a dense id for each distinct value of a field. So the limit set of a path and the number of
+//! a key are cached by id. Only the first row with a value computes them, as [`LimitObserver`] does
+//! for each record. A row then costs a few array reads, and no text is copied or compared.
+//! The observer handles rules that need more than that, such as several servers distinguished by
+//! host, or a key of two fields.
 
 use std::sync::Arc;
 
@@ -21,7 +20,7 @@ use super::observer::LimitObserver;
 use super::replay::NO_KEY;
 use crate::interner::Interner;
 
-/// A value that was not looked up yet; others are those below, less two.
+/// A value that is not in the cache yet. Cached numbers are stored plus two.
 const NOT_KNOWN: u32 = 0;
 
 /// A path without limits, or a value without a key.
@@ -36,11 +35,11 @@ const NONE: u32 = 1;
 pub(super) struct LimitColumns {
     rows: RowReader,
     observer: LimitObserver,
-    /// By id of a path: the number of its limits.
+    /// By path id: the cached number of the limit set.
     limit_sets: Vec<u32>,
-    /// By zone.
+    /// The keys by zone.
     zones: Vec<KeyColumn>,
-    /// The columns of which only matters whether their values were kept.
+    /// The columns that are only checked for dropped values.
     others: Vec<ColumnId>,
     buffers: Buffers,
 }
@@ -50,7 +49,7 @@ pub(super) struct LimitColumns {
 struct KeyColumn {
     /// `None` for a key that is the same for all requests.
     column: Option<ColumnId>,
-    /// By id of a value in the column: the number of the key.
+    /// By value id in the column: the cached number of the key.
     numbers: Vec<u32>,
     /// The ids of the rows of the present segment.
     ids: Vec<u32>,
@@ -60,11 +59,11 @@ struct KeyColumn {
 #[derive(Debug, Default)]
 struct Buffers {
     requests: Vec<u32>,
-    /// Ids of paths, then what is known of their limits.
+    /// The ids of paths, later replaced by their cached limit sets.
     paths: Vec<u32>,
     times_ns: Vec<Option<i64>>,
     durations_ns: Vec<Option<u64>>,
-    /// Whether a row has a value that was not kept; empty if none has.
+    /// Whether a row has a dropped value; empty if no row has one.
     unknown: Vec<bool>,
     key_text: Vec<u8>,
 }
@@ -75,9 +74,9 @@ pub(super) struct LimitedRow<'k> {
     pub(super) line: u64,
     pub(super) time_ns: Option<i64>,
     pub(super) duration_ns: u64,
-    /// The number of its limits.
+    /// The number of its limit set.
     pub(super) set: u32,
-    /// The keys of its limits; none without a time.
+    /// The keys of its limits; empty if the row has no time.
     pub(super) keys: &'k [u32],
 }
 
@@ -106,8 +105,8 @@ impl LimitColumns {
         Some(Self { rows: rows.clone(), observer, limit_sets, zones, others, buffers })
     }
 
-    /// Passes the selected rows that have limits on, in their order. Keys are numbered in it, by
-    /// zone. Returns the number of rows with values that were not kept, which are left out.
+    /// Calls `each` with the selected rows that have limits, in order. Keys are numbered in that
+    /// order, by zone. Returns the number of rows with dropped values, which are skipped.
     pub(super) fn each(
         &mut self,
         (segment, selection): (&Segment, &Selection),
@@ -125,7 +124,7 @@ impl LimitColumns {
                 unknown += 1;
                 return;
             }
-            // nginx refuses a request line that is not valid before it looks at limits.
+            // nginx refuses an invalid request line before it applies limits.
             if self.buffers.requests.get(index).is_some_and(|request| *request != ABSENT) {
                 return;
             }
@@ -153,7 +152,7 @@ impl LimitColumns {
         (self.limit_sets.capacity() + of_keys) * size_of::<u32>()
     }
 
-    /// Reads what the rows of a segment are decided by.
+    /// Reads the values of the rows of a segment.
     fn read(&mut self, segment: &Segment, selection: &Selection) {
         let Self { others, zones, buffers, .. } = self;
         let Buffers { requests, paths, unknown, .. } = buffers;
@@ -180,10 +179,10 @@ impl LimitColumns {
         read_numbers(durations, selection, &mut buffers.durations_ns, |number| number);
     }
 
-    /// Replaces the paths of the rows by what is known of their limits.
+    /// Replaces the path ids of the rows by their cached limit sets.
     ///
-    /// The paths lie anywhere in the table. A loop that does nothing else lets the processor fetch
-    /// many of them together.
+    /// The ids access the table in random order. A loop that does nothing else lets the processor
+    /// fetch many entries in parallel.
     fn find_limits(&mut self, rows: usize, values: &Values) {
         let mut paths = std::mem::take(&mut self.buffers.paths);
         paths.resize(rows, ABSENT);
@@ -204,8 +203,8 @@ impl LimitColumns {
         known
     }
 
-    /// Finds the keys of the limits of a row, and numbers new ones in `numbers`, if it is there.
-    /// Returns whether the row has a key.
+    /// Finds the keys of the limits of a row, and interns new ones in `numbers`, if given. Returns
+    /// whether the row has a key.
     #[inline]
     fn find_keys(
         &mut self,
@@ -254,7 +253,7 @@ impl LimitColumns {
         number.unwrap_or(NO_KEY)
     }
 
-    /// The key of the rows with a value in a zone.
+    /// Computes the key in a zone of the rows with a value.
     fn key_text(&mut self, (zone, id): (usize, u32), values: &Values) -> &[u8] {
         let mut record = Record::new();
         if let Some(column) = self.zones[zone].column {
@@ -273,7 +272,7 @@ fn read_ids((segment, selection): (&Segment, &Selection), column: ColumnId, into
     }
 }
 
-/// Notes the rows whose value was not kept.
+/// Marks the rows whose value was dropped.
 fn note_unknown(ids: &[u32], unknown: &mut Vec<bool>) {
     if ids.contains(&REMAINDER) {
         unknown.resize(ids.len(), false);
@@ -296,7 +295,7 @@ fn read_numbers<T>(
     }
 }
 
-/// Puts what is known of a value into a table, which becomes as long as there are ids.
+/// Stores the entry of a value in a table, which is extended to the number of ids.
 fn put(table: &mut Vec<u32>, id: u32, known: u32, ids: usize) {
     let index = id as usize;
     if index >= table.len() {

@@ -13,13 +13,13 @@ use crate::report::Verdict;
 #[derive(Debug)]
 pub(super) struct ZoneState {
     rate: Rate,
-    /// By key.
+    /// The buckets by key.
     buckets: Vec<Option<Bucket>>,
     unlimited: UnlimitedBuckets,
     idle: Option<IdleQueue>,
 }
 
-/// The nodes of a zone, by keys in some form.
+/// Access to the nodes of a zone by keys of type `K`.
 pub(super) trait Nodes<K> {
     /// The rate of the zone.
     fn rate(&self) -> Rate;
@@ -28,35 +28,35 @@ pub(super) trait Nodes<K> {
     /// first request of a key.
     fn excess(&mut self, key: K, now_ms: i64) -> Option<i64>;
 
-    /// Counts a request that made this excess, as `ngx_http_limit_req_account` does.
+    /// Counts a request that caused this excess, as `ngx_http_limit_req_account` does.
     fn count(&mut self, key: K, now_ms: i64, excess: Option<i64>);
 }
 
-/// The memory that the state of a key takes.
+/// The memory of the state of a key, in bytes.
 pub(super) const KEY_BYTES: usize = size_of::<Option<Bucket>>() + unlimited::KEY_BYTES;
 
 impl ZoneState {
-    /// The nodes of a zone whose limits have a burst of at most `burst`.
+    /// Makes the nodes of a zone whose limits have a burst of at most `burst`.
     fn new(rate: Rate, burst: i64) -> Self {
         let idle = IdleQueue::is_needed(rate, burst).then(IdleQueue::new);
         Self { rate, buckets: Vec::new(), unlimited: UnlimitedBuckets::new(rate), idle }
     }
 
-    /// The nodes of a zone that forgets every key that has drained and was idle, whether or not that
-    /// has an effect.
+    /// Makes the nodes of a zone that forgets every drained and idle key, whether or not that has
+    /// an effect.
     pub(super) fn with_idle_queue(rate: Rate) -> Self {
         Self { idle: Some(IdleQueue::new()), ..Self::new(rate, 0) }
     }
 
-    /// Makes a node, to which [`Nodes::excess`] then has not to make room.
+    /// Adds a node, so that [`Nodes::excess`] does not need to make room for it.
     pub(super) fn add(&mut self, key: u32) {
         if let Some(idle) = &mut self.idle {
             idle.touch(key);
         }
     }
 
-    /// Frees nodes as nginx does before it makes one, and the oldest one in any case if there must be
-    /// room. Passes their keys on.
+    /// Frees nodes as nginx does before it adds one. If `must_free`, frees the oldest node in any
+    /// case. Calls `freed` with their keys.
     pub(super) fn free(&mut self, now_ms: i64, must_free: bool, freed: impl FnMut(u32)) {
         if let Some(idle) = &mut self.idle {
             idle.expire((now_ms, self.rate, must_free), &mut self.buckets, freed);
@@ -80,7 +80,7 @@ impl Nodes<u32> for ZoneState {
         self.buckets.resize(self.buckets.len().max(index + 1), None);
         let excess = self.buckets[index].map(|bucket| bucket.excess_at(now_ms, self.rate));
         if let Some(idle) = &mut self.idle {
-            // A request that another limit rejects leaves a node without a count.
+            // If another limit rejects the request, the node has no count.
             if !idle.contains(key) {
                 let unlimited = &mut self.unlimited;
                 idle.expire((now_ms, self.rate, false), &mut self.buckets, |key| {
@@ -101,7 +101,8 @@ impl Nodes<u32> for ZoneState {
     }
 }
 
-/// Replays the requests, and keeps their outcomes in the order of the log if asked to.
+/// Replays the requests. Stores their outcomes in the order of the log, if the caller asks for
+/// them.
 pub(super) fn replay(
     rule: &LimitReq,
     requests: &Requests,
@@ -133,9 +134,9 @@ pub(super) fn replay(
     });
 }
 
-/// The decision about one request, and its effect: the first limit that rejects it ends the search,
-/// and then nothing is counted; otherwise the longest delay holds. `key` has the key of each limit by
-/// its position; `None` if it does not apply.
+/// Decides about one request and updates the nodes. The first limit that rejects the request ends
+/// the search, and nothing is counted; otherwise the longest delay applies. `key` returns the key
+/// of the limit at a position; `None` if the limit does not apply.
 pub(super) fn decide<K, N: Nodes<K>>(
     zones: &mut [N],
     limits: &[Limit],

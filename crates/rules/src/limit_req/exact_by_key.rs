@@ -1,6 +1,6 @@
 //! The replay of a single limit over arrival times to the millisecond, one key after another.
 //!
-//! The decisions are those of [`exact`](super::exact), which replays any limits.
+//! The decisions are those of [`exact`](super::exact), which replays any number of limits.
 
 use super::bucket::{Bucket, Rate, delay_ms};
 use super::by_key::ByKey;
@@ -10,7 +10,7 @@ use super::summary::{KeySummary, Peak, Summary};
 use super::unlimited::UnlimitedBucket;
 use crate::report::Verdict;
 
-/// Replays the requests, and changes their outcomes if they are kept, by position in the log.
+/// Replays the requests. Updates their outcomes by position in the log, if the caller stores them.
 pub(super) fn replay(
     (limit, rate): (&Limit, Rate),
     requests: &ByKey,
@@ -47,7 +47,7 @@ pub(super) fn replay(
     }
 }
 
-/// The decision about a request that would make this excess.
+/// Decides about a request that would cause this excess.
 #[inline]
 fn decide(limit: &Limit, rate: Rate, excess: i64) -> Outcome {
     if excess > limit.burst {

@@ -1,8 +1,8 @@
 //! The limits enforced: a decision about each request as it arrives.
 //!
-//! The nodes are those of the replay with exact times, see [`exact`]. Besides, a zone has its size
-//! here: if there is no room for a node, the oldest one is freed (`ngx_http_limit_req_expire`), and if
-//! there still is none, the request is rejected.
+//! The nodes are those of the replay with exact times, see [`exact`]. In addition, a zone has a
+//! size: if there is no room for a node, the oldest one is freed (`ngx_http_limit_req_expire`), and
+//! if there is still no room, the request is rejected.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::gate::{
 };
 use crate::report::Verdict;
 
-/// The excess of a request whose key has no room in its zone, which is over every burst.
+/// The excess of a request whose key has no room in its zone; it exceeds every burst.
 const NO_ROOM: i64 = i64::MAX;
 
 /// The bytes of a node without its key: `ngx_rbtree_node_t` up to its color, and
@@ -33,18 +33,18 @@ const PAGE_BYTES: usize = 4_096;
 ///
 /// # Memory
 ///
-/// For each key about 100 bytes and its text, which is about as much as nginx takes.
+/// About 100 bytes and the text for each key, about as much as in nginx.
 pub(super) struct LimitGate {
     configuration: Arc<Configuration>,
     observer: LimitObserver,
     zones: Vec<GateZone>,
-    /// By the number of the limits and the position of a limit.
+    /// The policies by limit set and position of the limit.
     policies: Vec<Vec<QuotaPolicy>>,
     clock: GateClock,
 }
 
 impl LimitGate {
-    /// Resolves the keys of a configuration among the fields of requests.
+    /// Resolves the keys of a configuration against the fields of requests.
     ///
     /// # Errors
     /// If a key has a variable that requests do not have when they arrive.
@@ -108,7 +108,8 @@ impl Gate for LimitGate {
     }
 }
 
-/// A limit as a policy: so many requests as pass at once, in the time in which they drain.
+/// The policy of a limit: the number of requests that pass at once, within the time in which they
+/// drain.
 fn policy(zone: &Zone, limit: &Limit) -> QuotaPolicy {
     let requests = (limit.burst / REQUEST).unsigned_abs() + 1;
     let rate = u128::from(zone.rate.0.max(1).unsigned_abs());
@@ -117,15 +118,15 @@ fn policy(zone: &Zone, limit: &Limit) -> QuotaPolicy {
     QuotaPolicy::within(&zone.name, requests, window_ns)
 }
 
-/// What is left of a limit after a decision: the requests that would pass at once, and when it will
-/// be one more.
+/// The quota left after a decision: the number of requests that would pass at once, and the time
+/// until one more would.
 fn quota<'p>(limit: &Limit, rate: Rate, outcome: &Outcome, policy: &'p QuotaPolicy) -> Quota<'p> {
     let excess = outcome.excess.unwrap_or(0);
     if excess == NO_ROOM {
         return Quota { policy, remaining: 0, reset_s: Some(1) };
     }
     let remaining = ((limit.burst - excess) / REQUEST).max(0);
-    // A request would make an excess of one request more, of which this much has to drain first.
+    // The next request adds one request to the excess, of which this much has to drain first.
     let next = if excess > limit.burst { excess } else { excess + REQUEST };
     let over = next + remaining * REQUEST - limit.burst;
     let wait_ms = (over * 1_000).unsigned_abs().div_ceil(rate.0.max(1).unsigned_abs());
@@ -137,7 +138,7 @@ fn quota<'p>(limit: &Limit, rate: Rate, outcome: &Outcome, policy: &'p QuotaPoli
 struct GateZone {
     nodes: ZoneState,
     keys: KeySlots,
-    /// The bytes that its nodes would take in nginx, and the most.
+    /// The bytes that its nodes would take in nginx.
     bytes: usize,
     bytes_max: usize,
     keys_max: usize,
@@ -167,7 +168,7 @@ impl GateZone {
         self.bytes = 0;
     }
 
-    /// Makes room for a node. Returns whether there is.
+    /// Makes room for a node, and returns whether there is enough.
     fn make_room(&mut self, node_bytes: usize, now_ms: i64) -> bool {
         self.free(now_ms, false);
         if !self.has_room(node_bytes) {
@@ -221,7 +222,7 @@ impl Nodes<&[u8]> for GateZone {
         self.nodes.excess(number, now_ms)
     }
 
-    /// The key is that of the last call of [`Self::excess`], since a request has each zone once.
+    /// The key is that of the last call of [`Self::excess`], because a request uses each zone once.
     fn count(&mut self, _: &[u8], now_ms: i64, excess: Option<i64>) {
         self.nodes.count(self.current, now_ms, excess);
     }

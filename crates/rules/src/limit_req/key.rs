@@ -1,4 +1,4 @@
-//! The keys of requests: templates with their variables resolved among the fields of a log.
+//! The keys of requests: templates whose variables are resolved against the fields of a log.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use crate::rule::MissingField;
 /// The deepest nesting of maps.
 const MAP_DEPTH_MAX: usize = 8;
 
-/// Variables that nginx only knows after it has looked at limits: names, or how names begin.
+/// Names, or prefixes of names, of variables that nginx only knows after it has applied limits.
 const LATER: [&str; 9] = [
     "status",
     "body_bytes_sent",
@@ -29,15 +29,15 @@ const LATER: [&str; 9] = [
 /// The keys of the zones of a configuration.
 #[derive(Debug)]
 pub(super) struct Keys {
-    /// By zone; `None` for zones that no limit has.
+    /// The keys by zone; `None` for zones that no limit uses.
     zones: Vec<Option<Key>>,
-    /// By number in the configuration; `None` for maps that no key has.
+    /// The maps by number in the configuration; `None` for maps that no key uses.
     maps: Vec<Option<ResolvedMap>>,
-    /// By map: its value for the present request, once that is known.
+    /// By map: its value for the present request, once computed.
     map_values: Vec<Option<Vec<u8>>>,
 }
 
-/// A request whose keys are written.
+/// A request whose keys are computed.
 #[derive(Clone, Copy)]
 pub(super) struct Request<'a> {
     pub(super) record: &'a Record<'a>,
@@ -48,7 +48,7 @@ pub(super) struct Request<'a> {
     pub(super) maps: &'a [Map],
 }
 
-/// What a key depends on.
+/// A property of a request on which a key depends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KeySource {
     Field(FieldAccessor),
@@ -67,7 +67,7 @@ enum KeyPart {
     Field(FieldAccessor),
     /// The normalised path.
     Path,
-    /// Path and query as they were sent.
+    /// Path and query as sent.
     RequestUri,
     /// `?` if there is a query.
     QuerySeparator,
@@ -79,20 +79,20 @@ enum KeyPart {
     Map(usize),
 }
 
-/// A `map` or `geo`: what is looked up, and the values by number.
+/// A `map` or `geo`: the text that is looked up, and the values by number.
 #[derive(Debug)]
 struct ResolvedMap {
     subject: Key,
     values: Vec<Key>,
-    /// How deep the maps that it needs are nested.
+    /// The nesting depth of the maps that it uses.
     height: usize,
 }
 
 impl Keys {
-    /// Resolves the keys of the zones that limits have.
+    /// Resolves the keys of the zones that limits use.
     ///
     /// # Errors
-    /// If a key has a variable that the format lacks.
+    /// If the format lacks a variable of a key.
     pub(super) fn resolve<L: LimitKind>(
         configuration: &Configuration<L>,
         fields: &RecordFields,
@@ -111,7 +111,7 @@ impl Keys {
         Ok(Self { zones, maps: resolver.maps, map_values })
     }
 
-    /// What the key of a zone depends on, each once; nothing if no limit has the zone.
+    /// The distinct properties on which the key of a zone depends; empty if no limit uses the zone.
     pub(super) fn sources(&self, zone: usize) -> Vec<KeySource> {
         let mut sources = Vec::new();
         if let Some(key) = &self.zones[zone] {
@@ -134,18 +134,18 @@ impl Keys {
     }
 }
 
-/// Resolves templates. Each map is resolved once, however many values lead to it.
+/// Resolves templates. Each map is resolved only once.
 struct Resolver<'r> {
     /// The maps of the configuration.
     written: &'r [Map],
     fields: &'r RecordFields,
     maps: Vec<Option<ResolvedMap>>,
-    /// The maps that are being resolved, each within the one before.
+    /// The stack of maps that are being resolved, each nested in the one before.
     path: Vec<usize>,
 }
 
 impl Resolver<'_> {
-    /// The key of a template, and how deep its maps are nested.
+    /// Returns the key of a template, and the nesting depth of its maps.
     fn key(&mut self, template: &Template, zone: &str) -> Result<(Key, usize), MissingField> {
         let (mut parts, mut height) = (Vec::new(), 0);
         for part in &template.parts {
@@ -282,7 +282,7 @@ impl Key {
         text: &mut Vec<u8>,
     ) {
         for part in &self.0 {
-            // It is too long already.
+            // The key is too long already.
             if text.len() > KEY_BYTES_MAX {
                 return;
             }
@@ -303,8 +303,8 @@ impl Key {
 }
 
 impl ResolvedMap {
-    /// The value for a request. A value that is longer than a key can be is cut: values that are
-    /// made of each other double their length with each map.
+    /// The value for a request. A value longer than the longest key is truncated, because values
+    /// that contain each other double their length with each map.
     fn value(
         &self,
         number: usize,
@@ -346,18 +346,18 @@ impl KeyPart {
                 text.extend_from_slice(query_parameter(query, name));
             }
             Self::ServerName => text.extend_from_slice(server.first_name.as_bytes()),
-            // It is written with the values of the other maps.
+            // The caller writes it, together with the other maps' values.
             Self::Map(_) => {}
         }
     }
 }
 
-/// The value of a variable that is logged as `-` if it is empty.
+/// The value of a variable, which is logged as `-` if it is empty.
 fn present(value: Option<Cow<'_, [u8]>>) -> Cow<'_, [u8]> {
     value.filter(|value| value.as_ref() != b"-").unwrap_or_default()
 }
 
-/// The value of the first parameter with this name, as it was sent, as ngx_http_arg finds it.
+/// The value of the first parameter with this name, as sent; follows ngx_http_arg.
 fn query_parameter<'q>(query: &'q [u8], name: &[u8]) -> &'q [u8] {
     let parameters = query.split(|byte| *byte == b'&');
     let value = |parameter: &'q [u8]| {

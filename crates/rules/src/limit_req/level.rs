@@ -1,4 +1,4 @@
-//! The level of a key: its excess plus all that the rate has drained until then.
+//! The level of a key: its excess plus all that the rate has drained so far.
 //!
 //! Levels are in millionths of a request, and times are relative to the first of the log.
 
@@ -7,18 +7,18 @@ use std::ops::{Add, Mul, Sub};
 use super::bucket::{REQUEST, Rate, drained};
 use super::idle_queue::IDLE_MS;
 
-/// Of levels, a thousandth of a request.
+/// A thousandth of a request, in the unit of levels.
 pub(super) const THOUSANDTH: i64 = 1_000;
 
 /// A request, in the unit of levels.
 pub(super) const WHOLE: i64 = REQUEST * THOUSANDTH;
 
-/// The integers of levels. Those of nearly all logs fit into 64 bits, whose arithmetic is much faster
-/// than that of 128; see [`fits_64_bits`].
+/// The integer type of levels. The levels of nearly all logs fit into 64 bits, whose arithmetic is
+/// much faster than that of 128; see [`fits_64_bits`].
 pub(super) trait LevelNumber:
     Copy + Ord + From<i64> + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self>
 {
-    /// Divides by a positive number and rounds down, to what 64 bits can hold.
+    /// Divides by a positive number and rounds down, clamped to 64 bits.
     fn div_floor(self, divisor: i64) -> i64;
 }
 
@@ -48,18 +48,18 @@ impl LevelNumber for i128 {
 pub(super) fn fits_64_bits(rate: Rate, burst: i64, length_ms: i64) -> bool {
     let drained = length_ms.checked_add(2 * IDLE_MS).and_then(|ms| ms.checked_mul(rate.0));
     let allowed = burst.checked_mul(THOUSANDTH);
-    // What is left is for the requests themselves, of which there are less than 2^32.
+    // The rest is for the requests themselves, of which there are less than 2^32.
     let max = i64::MAX / 4;
     drained.is_some_and(|drained| drained < max) && allowed.is_some_and(|allowed| allowed < max)
 }
 
-/// What drains in a time, in millionths of a request.
+/// The amount that drains in a time, in millionths of a request.
 #[inline]
 pub(super) fn rate_times<N: LevelNumber>(rate: Rate, time_ms: i64) -> N {
     N::from(rate.0) * N::from(time_ms)
 }
 
-/// When a request arrived, in milliseconds since the first one.
+/// The bounds of a request's arrival, in milliseconds since the first one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Arrival {
     pub(super) earliest_ms: i64,
@@ -73,19 +73,19 @@ impl Arrival {
     }
 }
 
-/// The least and most that an excess can be, in thousandths of a request.
+/// The bounds of an excess, in thousandths of a request.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Excess {
     pub(super) lowest: i64,
     pub(super) highest: i64,
 }
 
-/// The least and the most that a level can be.
+/// The bounds of a level.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Level<N> {
     pub(super) lowest: N,
     highest: N,
-    /// The most that the excess was after the last request, in thousandths of a request.
+    /// The highest possible excess after the last request, in thousandths of a request.
     excess: i64,
     /// The earliest arrival of the last request, in milliseconds.
     last_ms: i64,
@@ -98,7 +98,7 @@ impl<N: LevelNumber> Level<N> {
         let drained = |time_ms: i64| rate_times::<N>(rate, time_ms);
         let lowest = (self.lowest - drained(arrival.latest_ms)).div_floor(THOUSANDTH) + REQUEST;
         let highest = self.highest - drained(arrival.earliest_ms) + N::from(THOUSANDTH - 1);
-        // Nothing drains faster than time goes, so the excess cannot grow by more than the request.
+        // The excess cannot grow by more than the request itself.
         let highest = highest.div_floor(THOUSANDTH) + REQUEST;
         let highest = highest.min(self.excess + REQUEST).max(0);
         let is_new = self.may_be_forgotten(arrival, rate);
@@ -112,7 +112,7 @@ impl<N: LevelNumber> Level<N> {
         is_idle && self.lowest <= rate_times(rate, arrival.latest_ms)
     }
 
-    /// The level after a request that has passed with this excess, of at most `burst`.
+    /// The level after a request that passed with this excess, at most `burst`.
     #[inline]
     pub(super) fn passed(
         before: Option<Self>,
@@ -129,8 +129,8 @@ impl<N: LevelNumber> Level<N> {
             if excess.lowest > 0 {
                 lowest = lowest.max(level.lowest + request);
             }
-            // What drains between two requests is rounded down to a thousandth, which is exact for
-            // whole requests in a second.
+            // The amount that drains between two requests is rounded down to a thousandth, which is
+            // exact for whole requests per second.
             let rounding = if rate.0 % REQUEST == 0 { 0 } else { THOUSANDTH };
             highest = highest.max(level.highest + request + N::from(rounding));
         }
@@ -139,8 +139,8 @@ impl<N: LevelNumber> Level<N> {
         Self { lowest: lowest.min(most), highest: highest.min(most), excess, last_ms: earliest_ms }
     }
 
-    /// The level after a request of which it is not known whether it passed. If it was rejected,
-    /// the level was at least `rejected`; `None` if another limit may have rejected it.
+    /// The level after a request that may have passed or not. If it was rejected, the level was at
+    /// least `rejected`; `None` if another limit may have rejected it.
     pub(super) fn either(before: Option<Self>, passed: Self, rejected: Option<N>) -> Option<Self> {
         let before = before?;
         let lowest = rejected.map_or(before.lowest, |rejected| before.lowest.max(rejected));
@@ -152,22 +152,23 @@ impl<N: LevelNumber> Level<N> {
         })
     }
 
-    /// The level of a new key that may have been left without one: as low as can be.
+    /// The level of a new key that may have none: the lowest possible one.
     pub(super) fn new_or_nothing(passed: Self) -> Self {
         Self { lowest: passed.lowest - N::from(WHOLE), ..passed }
     }
 }
 
-/// The state of a key if no request were rejected.
+/// The state of a key as if no request were rejected.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct UnlimitedLevel<N> {
     level: Level<N>,
-    /// The excess if each request arrived at its stamp, and the last stamp.
+    /// The excess as if each request arrived at its stamp, and the last stamp.
     stamped: (i64, i64),
 }
 
 impl<N: LevelNumber> UnlimitedLevel<N> {
-    /// Counts a request. Returns its excess: with the stamps as times, the least, and the most.
+    /// Counts a request and returns its excess: with the stamps taken as times, the least, and the
+    /// most.
     #[inline]
     pub(super) fn count(key: &mut Option<Self>, arrival: Arrival, rate: Rate) -> (i64, i64, i64) {
         let level = key.map(|key| key.level);

@@ -6,8 +6,8 @@
 //! with times to the second, [`gate`] decides about requests as they arrive, and [`configuration`] is
 //! the language.
 //!
-//! A request is logged when it ends, so it arrived at the time stamp less the request time. Without
-//! the request time, the stamp is taken.
+//! A request is logged when it ends, so it arrived at the time stamp minus the request time.
+//! Without the request time, the stamp is used.
 
 mod bounded;
 mod bounded_by_key;
@@ -38,7 +38,7 @@ use crate::error::RuleError;
 use crate::gate::{CannotEnforce, Gate, GateOptions};
 use crate::rule::{Family, MissingField, Observer, Replay, Rule};
 
-/// The limits of a configuration of nginx.
+/// The request limits in an nginx configuration.
 #[derive(Debug)]
 pub(crate) struct LimitReq {
     name: String,
@@ -88,7 +88,7 @@ impl LimitReq {
         Some(limit)
     }
 
-    /// The limits that apply to requests together, by number.
+    /// The limit sets by number; the limits of a set apply to a request together.
     fn limit_sets(&self) -> &[LimitSet] {
         &self.configuration.limit_sets
     }

@@ -1,4 +1,4 @@
-//! Finds the limits of requests.
+//! Finds the limits that apply to requests.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -10,19 +10,19 @@ use super::key::{KeySource, Keys, Request};
 use crate::event::Events;
 use crate::rule::{Line, MissingField, Observer};
 
-/// The longest key; nginx leaves requests with a longer one alone.
+/// The longest key, in bytes; nginx does not limit requests with a longer one.
 pub(super) const KEY_BYTES_MAX: usize = 65_535;
 
-/// Finds the limits of one kind of requests, and puts an event for each request that has a
-/// `limit_req`. Its tag is the number of the limits, and its texts are the keys of the limits in
-/// their order, empty where a limit does not apply.
+/// Finds the limits of one kind for requests, and emits an event for each request that has a
+/// `limit_req`. Its tag is the number of the limit set, and its texts are the keys of the limits in
+/// order, empty if a limit does not apply.
 #[derive(Debug)]
 pub(crate) struct LimitObserver<L: LimitKind = Limit> {
     configuration: Arc<Configuration<L>>,
     host: Option<FieldAccessor>,
     port: Option<FieldAccessor>,
     keys: Keys,
-    /// Whether the servers have the same limits.
+    /// Whether all servers have the same limits.
     is_same: bool,
     /// Whether all requests have the limits of the first server.
     is_uniform: bool,
@@ -32,10 +32,10 @@ pub(crate) struct LimitObserver<L: LimitKind = Limit> {
 }
 
 impl<L: LimitKind> LimitObserver<L> {
-    /// Resolves the keys of a configuration among those of some records.
+    /// Resolves the keys of a configuration against the fields of records.
     ///
     /// # Errors
-    /// If a key has a variable that the format lacks.
+    /// If the format lacks a variable of a key.
     pub(crate) fn new(
         configuration: &Arc<Configuration<L>>,
         fields: &RecordFields,
@@ -64,26 +64,26 @@ impl<L: LimitKind> LimitObserver<L> {
         })
     }
 
-    /// Whether the path of a request decides about its limits, and not its server.
+    /// Whether the limits of a request depend on its path alone, not on its server.
     pub(super) fn has_same_limits(&self) -> bool {
         self.is_same && !self.configuration.servers.is_empty()
     }
 
-    /// The number of the limits of a request with the path of this record, if all servers have the
-    /// same. `None` without limits, and for a path that nginx refuses.
+    /// The number of the limit set for the path of a record, if all servers have the same limits.
+    /// `None` without limits, or if nginx refuses the path.
     pub(super) fn limits_of_path(&self, record: &Record<'_>) -> Option<usize> {
         let path = path(record)?;
         limits_of(self.configuration.servers.first()?, self.is_uniform, &path)
     }
 
-    /// The zone of the limit at a position among the limits with a number; `None` after the last.
+    /// The zone of the limit at a position in a limit set; `None` after the last.
     #[inline]
     pub(super) fn zone_of_limit(&self, set: u32, position: usize) -> Option<usize> {
         let limits = &self.configuration.limit_sets[set as usize].limits;
         limits.get(position).map(LimitKind::zone)
     }
 
-    /// What the key of a zone depends on, each once.
+    /// The distinct properties on which the key of a zone depends.
     pub(super) fn key_sources(&self, zone: usize) -> Vec<KeySource> {
         let is_server_known = self.configuration.servers.len() == 1;
         let mut sources = self.keys.sources(zone);
@@ -91,7 +91,7 @@ impl<L: LimitKind> LimitObserver<L> {
         sources
     }
 
-    /// Replaces `text` by the key of a record of the first server in a zone.
+    /// Writes the key of a record in a zone to `text`, assuming the first server.
     pub(super) fn write_key_of(&mut self, zone: usize, record: &Record<'_>, text: &mut Vec<u8>) {
         text.clear();
         let Configuration { servers, maps, .. } = &*self.configuration;
@@ -107,14 +107,14 @@ impl<L: LimitKind> LimitObserver<L> {
         self.time_is_arrival
     }
 
-    /// The number of the limits of a record, and their keys in their order, those that are empty or
-    /// longer than `key_bytes_max` as empty texts. `None` if no limit applies.
+    /// The number of a record's limit set, and the keys of its limits in order. A key that is empty
+    /// or longer than `key_bytes_max` is an empty text. `None` if no limit applies.
     pub(crate) fn limits(
         &mut self,
         record: &Record<'_>,
         key_bytes_max: usize,
     ) -> Option<(usize, &[Vec<u8>])> {
-        // nginx refuses a request line or a path that is not valid before it looks at limits.
+        // nginx refuses an invalid request line or path before it applies limits.
         if record.text(Field::Request).is_some() {
             return None;
         }
@@ -149,7 +149,7 @@ impl Observer for LimitObserver {
     }
 }
 
-/// The server of a record: of those on its port, the one whose name fits best, or else the
+/// The server of a record: among those on its port, the one whose name matches best, or else the
 /// default one. Of equal ones, the first that has limits.
 fn server_of<'s>(
     servers: &'s [Server],
@@ -168,7 +168,7 @@ fn server_of<'s>(
     };
     if let Some(host) = host.and_then(|host| host.value(record)) {
         let host = host_name(&host);
-        // Of equal ones, `max_by_key` takes the last.
+        // Reversed, because `max_by_key` returns the last of equal ones.
         let fitting = on_port().rev().filter_map(|server| Some((server.fit(&host)?, server)));
         let best = fitting.max_by_key(|(fit, server)| (*fit, server.has_limits()));
         if let Some((_, server)) = best {
@@ -180,8 +180,8 @@ fn server_of<'s>(
     limited.next().or_else(|| defaults().next()).or_else(|| on_port().next())
 }
 
-/// The number of the limits of a path in a server, of which `is_uniform` says that all paths have the
-/// same.
+/// The number of the limit set of a path in a server. `is_uniform` is whether all paths have the
+/// same limits.
 fn limits_of(server: &Server, is_uniform: bool, path: &[u8]) -> Option<usize> {
     if is_uniform { server.root.limits } else { server.root.limits_of(path) }
 }
@@ -238,7 +238,7 @@ mod tests {
         key_of(&Arc::new(configuration), FORMAT, line)
     }
 
-    /// The same with lines of another format.
+    /// As [`key`], with another format.
     fn key_of(configuration: &Arc<Configuration>, format: &str, line: &str) -> Option<String> {
         let format = Format::parse(format).expect("a format");
         let mut observer =
@@ -343,7 +343,7 @@ mod tests {
                 "192.0.2.7 1.5 a.example 8443",
                 Some("c.example"),
             ),
-            // Not a port of any server: another one passes it on.
+            // No server listens on this port: a proxy forwards from it.
             (
                 "$remote_addr $msec $host $server_port",
                 "192.0.2.7 1.5 a.example 99",

@@ -1,5 +1,5 @@
-//! The replay of a configuration: requests are held until the end of the log, then put into the
-//! order of their arrival.
+//! The replay of a configuration: stores requests until the end of the log, then sorts them by
+//! arrival.
 
 use std::cell::OnceCell;
 
@@ -23,11 +23,10 @@ use crate::sweep::LimitSweep;
 /// Nanoseconds in a millisecond.
 pub(super) const NS_IN_MS: i64 = 1_000_000;
 
-/// A key of a limit that does not apply.
+/// The key of a limit that does not apply.
 pub(super) const NO_KEY: u32 = u32::MAX;
 
-/// How far the arrival may lie behind a time stamp without a fraction of a second, in
-/// milliseconds.
+/// The largest delay of an arrival after a time stamp in whole seconds, in milliseconds.
 const SECOND_SPREAD_MS: i64 = 999;
 
 /// The number of requests that are copied before they are replayed.
@@ -36,14 +35,14 @@ const COPIED_AT_ONCE: usize = 32;
 /// A request that has limits.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Request {
-    /// Its arrival, or the earliest that it can be, in nanoseconds since 1970. It is only the order of
-    /// requests that depends on more than its milliseconds.
+    /// Its arrival, or the earliest possible one, in nanoseconds since 1970. Only the order of
+    /// requests depends on more than milliseconds.
     pub(super) arrival_ns: i64,
     pub(super) line: u64,
     pub(super) source: u32,
-    /// The number of its limits.
+    /// The number of its limit set.
     pub(super) set: u32,
-    /// Where its keys begin in [`Requests::keys`], one for each limit.
+    /// The start of its keys in [`Requests::keys`], one for each limit.
     pub(super) keys_start: u32,
 }
 
@@ -55,7 +54,7 @@ impl Request {
     }
 }
 
-/// The requests of a log, in its order.
+/// The requests of a log, in the order of the log.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     pub(super) list: Vec<Request>,
@@ -66,14 +65,14 @@ pub(super) struct Requests {
 }
 
 impl Requests {
-    /// Makes room for some requests with a key each.
+    /// Reserves memory for some requests with one key each.
     fn reserve(&mut self, requests: usize) {
         self.list.reserve(requests);
         self.keys.reserve(requests);
     }
 
     /// Adds a request with a time stamp and a duration, in nanoseconds, and the keys of its limits.
-    /// Returns false if there are too many keys for it.
+    /// Returns false if there are too many keys.
     #[inline]
     fn push(
         &mut self,
@@ -85,7 +84,7 @@ impl Requests {
         self.stamps.count(source, time_ns);
         let Ok(keys_start) = u32::try_from(self.keys.len()) else { return false };
         match keys {
-            // Without a call to copy 4 bytes.
+            // Avoids a function call to copy 4 bytes.
             [key] => self.keys.push(*key),
             keys => self.keys.extend_from_slice(keys),
         }
@@ -105,11 +104,11 @@ impl Requests {
         &self.keys[start..start + limits]
     }
 
-    /// Passes the requests of an order on, each with its position and its keys, which are as many as
-    /// its set has limits.
+    /// Calls `each` with the requests in `order`, each with its position and its keys, one for each
+    /// limit in its set.
     ///
-    /// They lie anywhere in memory. Some of them are copied before they are passed on, so that the
-    /// processor fetches them together instead of one after the other, which takes half the time.
+    /// The requests are scattered in memory. Some are copied before they are passed on, so that the
+    /// processor fetches them in parallel, which takes half the time.
     pub(super) fn each(
         &self,
         rule: &LimitReq,
@@ -136,8 +135,8 @@ impl Requests {
 
     /// How much later than [`Request::arrival_ns`] a request may have arrived, in milliseconds.
     ///
-    /// If one source has whole seconds, the doubt is that of all: the replay needs the earliest and
-    /// the latest arrivals in the same order.
+    /// If one source has whole seconds, the doubt applies to all sources: the replay needs the
+    /// earliest and the latest arrivals in the same order.
     pub(super) fn spread_ms(&self) -> i64 {
         if self.stamps.have_fractions() { 0 } else { SECOND_SPREAD_MS }
     }
@@ -147,7 +146,8 @@ impl Requests {
         self.range_ms.unwrap_or_default()
     }
 
-    /// The positions in the list by arrival; those at the same time in the order of the log.
+    /// The positions in the list by arrival; requests at the same time stay in the order of the
+    /// log.
     pub(super) fn by_arrival(&self) -> Vec<u32> {
         let arrival = |position: &u32| self.list[*position as usize].arrival_ns;
         let mut order: Vec<u32> = (0..self.list.len() as u32).collect();
@@ -157,8 +157,8 @@ impl Requests {
         order
     }
 
-    /// The positions in an order in which the requests can be replayed: by arrival, or by key and
-    /// then by arrival if keys do not depend on each other, which keeps a key in the cache.
+    /// The positions in an order for the replay: by arrival, or by key and then by arrival if keys
+    /// are independent, which keeps a key in the cache.
     pub(super) fn replay_order(&self, rule: &LimitReq) -> Vec<u32> {
         let order = self.by_arrival();
         let is_alone = rule.limit_sets().iter().all(|set| set.limits.len() == 1)
@@ -191,11 +191,11 @@ impl Requests {
     }
 }
 
-/// What happened to a request.
+/// The outcome of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Outcome {
     pub(super) verdict: Verdict,
-    /// The position of the limit that decided, in its list.
+    /// The position of the deciding limit in the limit set.
     pub(super) limit: u32,
     pub(super) delay_ms: Option<u64>,
     pub(super) excess: Option<i64>,
@@ -213,13 +213,13 @@ pub(super) struct Outcome {
 pub(super) struct LimitReplay<'r> {
     rule: &'r LimitReq,
     requests: Requests,
-    /// The requests so far by key, once they were needed.
+    /// The requests so far by key, computed at the first use.
     by_key: OnceCell<ByKey>,
-    /// If it takes rows.
+    /// Set if the replay takes rows.
     columns: Option<LimitColumns>,
     /// The keys of each zone.
     zones: Vec<Interner>,
-    /// Those of an event.
+    /// The keys of the present event.
     keys: Vec<u32>,
     /// Requests without a time.
     untimed: u64,
@@ -268,7 +268,7 @@ impl<'r> LimitReplay<'r> {
         }
     }
 
-    /// The same for the single limit, if keys do not depend on each other.
+    /// Replays the requests of a single limit whose keys are independent.
     fn replay_by_key(
         &self,
         limit: &Limit,
@@ -397,7 +397,7 @@ impl Replay for LimitReplay<'_> {
 }
 
 impl LimitReplay<'_> {
-    /// Passes the decisions on in the order of the log.
+    /// Calls `decide` with the decisions in the order of the log.
     fn decide(&self, outcomes: &[Outcome], decide: &mut dyn FnMut(&Decision<'_>)) {
         for (request, outcome) in self.requests.list.iter().zip(outcomes) {
             let limits = &self.rule.limit_sets()[request.set as usize].limits;

@@ -1,4 +1,4 @@
-//! What a replay comes to: counts by key, peaks and trips.
+//! The summary of a replay: counts by key, peaks and trips.
 
 use super::LimitReq;
 use super::bucket::REQUEST;
@@ -11,7 +11,7 @@ use crate::report::{RequestCounts, RuleReport, Step, Trip, Verdict};
 /// The excess at a request if none had been rejected, in thousandths of a request.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Peak {
-    /// As replayed.
+    /// The excess according to the replay.
     excess: i64,
     lowest: i64,
     highest: i64,
@@ -20,31 +20,31 @@ pub(super) struct Peak {
 }
 
 impl Peak {
-    /// A peak as replayed, and the least and most that it can be.
+    /// Makes a peak from the replayed value and its bounds.
     pub(super) fn between((excess, lowest, highest): (i64, i64, i64), position: u32) -> Self {
         Self { excess, lowest, highest, position }
     }
 }
 
-/// What is known of a key of a zone.
+/// The summary of a key of a zone.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct KeySummary {
     requests: RequestCounts,
     /// The peak that is closest to its limit, or farthest over it, and that limit.
     peak: Option<(Peak, i64)>,
-    /// The highest margins that any request surely has, and may have.
+    /// The highest margins that requests surely have, and may have.
     margins: Option<(i64, i64)>,
     /// The position of the first rejected request in the log.
     trip: Option<u32>,
 }
 
-/// The memory that the summary of a key takes.
+/// The memory of the summary of a key, in bytes.
 pub(super) const KEY_BYTES: usize = size_of::<KeySummary>();
 
 /// The summary of a replay.
 pub(super) struct Summary<'r> {
     rule: &'r LimitReq,
-    /// By zone and key.
+    /// The summaries by zone and key.
     keys: Vec<Vec<KeySummary>>,
     requests: RequestCounts,
     /// Whether every verdict is known.
@@ -57,7 +57,7 @@ impl<'r> Summary<'r> {
         Self { rule, keys, requests: RequestCounts::default(), is_exact }
     }
 
-    /// Counts a request, once and for each of its keys.
+    /// Counts a request in total and for each of its keys.
     pub(super) fn count(&mut self, limits: &[Limit], keys: &[u32], verdict: Verdict) {
         add(&mut self.requests, verdict);
         for (limit, key) in limits.iter().zip(keys).filter(|(_, key)| **key != NO_KEY) {
@@ -65,7 +65,7 @@ impl<'r> Summary<'r> {
         }
     }
 
-    /// Takes the excess at a request into account.
+    /// Updates the peak of a key with the excess at a request.
     pub(super) fn peak(&mut self, limit: &Limit, key: u32, peak: Peak) {
         self.keys[limit.zone][key as usize].peak(limit.burst, peak);
     }
@@ -80,7 +80,7 @@ impl<'r> Summary<'r> {
         self.requests.passed += requests as u64;
     }
 
-    /// Puts a key that was summed up on its own, and counts its requests.
+    /// Stores the finished summary of a key, and counts its requests.
     pub(super) fn put(&mut self, limit: &Limit, key: u32, summary: KeySummary) {
         let RequestCounts { passed, delayed, rejected, undecided } = summary.requests;
         self.requests.passed += passed;
@@ -90,7 +90,7 @@ impl<'r> Summary<'r> {
         self.keys[limit.zone][key as usize] = summary;
     }
 
-    /// The report about these requests. Exactness and notes are added by the replay.
+    /// Makes the report about these requests. The replay adds exactness and notes.
     pub(super) fn finish(self, zones: &[Interner], requests: &[Request]) -> RuleReport {
         let mut lists = KeyLists::default();
         let has_several = self.rule.zones().len() > 1;
@@ -108,7 +108,7 @@ impl<'r> Summary<'r> {
         lists.into_report(self.requests, steps)
     }
 
-    /// What half and twice the burst would have caught, if there is only one limit.
+    /// The keys that half and twice the burst would have caught, if there is only one limit.
     fn steps(&self) -> Vec<Step> {
         let Some(limit) = self.rule.single_limit() else { return Vec::new() };
         let burst = limit.burst / REQUEST;
@@ -134,7 +134,7 @@ impl KeySummary {
         add(&mut self.requests, verdict);
     }
 
-    /// Takes the excess at a request of a limit with this burst into account.
+    /// Updates the peak with the excess at a request of a limit with this burst.
     #[inline]
     pub(super) fn peak(&mut self, burst: i64, peak: Peak) {
         let margin = peak.excess - burst;
@@ -160,8 +160,8 @@ impl KeySummary {
         self.requests.undecided -= requests;
     }
 
-    /// Whether a request was rejected; `None` if the key has none. If that is `in_doubt`, the margins
-    /// tell it; they cannot if another limit may have rejected requests before.
+    /// The verdict about the key; `None` if it has no requests. If it is `in_doubt`, the margins
+    /// decide, unless another limit may have rejected requests before.
     fn verdict(&self, in_doubt: bool) -> Option<Verdict> {
         let (lowest, highest) = self.margins?;
         Some(match (self.trip.is_some() || in_doubt && lowest > 0, highest > 0) {

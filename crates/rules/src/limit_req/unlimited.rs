@@ -1,9 +1,10 @@
-//! The excess of each key if no request were rejected, from which every burst can be answered.
+//! The excess of each key as if no request were rejected, from which the effect of every burst
+//! follows.
 //!
-//! nginx forgets a key that is idle for a minute and has drained when it makes another node. Whether
-//! it does depends on the burst, because a smaller one lets less excess build up in the nodes before
-//! it. A forgotten key begins with an excess of 0, and one that has drained with up to a request. So
-//! from such a pause on, the excess at other bursts is only known within bounds.
+//! nginx forgets a key that is idle for a minute and has drained when it adds another node. Whether
+//! it does depends on the burst, because a smaller burst lets less excess build up in earlier
+//! nodes. A forgotten key starts with an excess of 0, and a drained one with up to a request. So
+//! after such a pause, the excess at other bursts is only known within bounds.
 
 use std::collections::HashMap;
 
@@ -14,20 +15,20 @@ use super::idle_queue::IDLE_MS;
 #[derive(Debug)]
 pub(super) struct UnlimitedBuckets {
     rate: Rate,
-    /// By key: the bucket, forgotten when the replayed burst forgets it.
+    /// The buckets by key; a bucket is forgotten when the replayed burst forgets it.
     replayed: Vec<Option<Bucket>>,
-    /// Of the keys that may have been forgotten at another burst.
+    /// The bounds of the keys that may have been forgotten at another burst.
     bounds: HashMap<u32, Bounds>,
 }
 
-/// The buckets of a key that is forgotten as soon as it can be, and never.
+/// The buckets of a key if it is forgotten as early as possible, and if it is never forgotten.
 #[derive(Debug, Clone, Copy)]
 struct Bounds {
     lowest: Bucket,
     highest: Bucket,
 }
 
-/// An excess as replayed, and the least and the most that it is at any burst.
+/// An excess according to the replay, and its bounds for all bursts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BoundedExcess {
     pub(super) replayed: i64,
@@ -35,7 +36,7 @@ pub(super) struct BoundedExcess {
     pub(super) highest: i64,
 }
 
-/// The memory that the state of a key takes at most.
+/// The most memory of the state of a key, in bytes.
 pub(super) const KEY_BYTES: usize =
     size_of::<Option<Bucket>>() + 2 * (size_of::<u32>() + size_of::<Bounds>());
 
@@ -69,7 +70,7 @@ impl UnlimitedBuckets {
         BoundedExcess { replayed, lowest, highest }
     }
 
-    /// Forgets a key because the replayed burst does, if it has drained without a burst as well.
+    /// Forgets a key because the replayed burst does, if it has also drained in this bucket.
     pub(super) fn forget(&mut self, key: u32, now_ms: i64) {
         let Some(bucket) = self.replayed.get_mut(key as usize) else { return };
         if let Some(freed) = bucket.take_if(|bucket| bucket.is_idle(now_ms, 0, self.rate)) {
@@ -82,7 +83,7 @@ impl UnlimitedBuckets {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct UnlimitedBucket {
     replayed: Bucket,
-    /// If it may have been forgotten at another burst.
+    /// Set if the key may have been forgotten at another burst.
     bounds: Option<Bounds>,
 }
 
@@ -166,7 +167,7 @@ mod tests {
         assert_eq!(excess, BoundedExcess { replayed: 1_000, lowest: 0, highest: 1_000 });
         let excess = buckets.count(0, 60_001);
         assert_eq!(excess, BoundedExcess { replayed: 2_000, lowest: 1_000, highest: 2_000 });
-        // When both have drained, they agree again.
+        // After both have drained, they agree again.
         let excess = buckets.count(0, 110_001);
         assert_eq!(excess, BoundedExcess { replayed: 500, lowest: 0, highest: 500 });
         let excess = buckets.count(0, 150_001);

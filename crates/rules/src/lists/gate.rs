@@ -5,7 +5,7 @@ use weir_core::Record;
 use super::EntryFinder;
 use crate::gate::{Gate, GateClock, GateDecision, GateUsage, GateVerdict};
 
-/// The gate of a list, which knows nothing of the requests before.
+/// The gate of a list. Its decisions do not depend on earlier requests.
 pub(super) struct ListGate {
     name: String,
     finder: EntryFinder<'static>,

@@ -13,14 +13,14 @@ use crate::condition::RuleCondition;
 use crate::error::RuleError;
 use crate::networks::Network;
 
-/// What a line says.
+/// The entry of one line.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) denies: bool,
     pub(super) matcher: Matcher,
 }
 
-/// What an entry matches.
+/// The requests that an entry matches.
 #[derive(Debug)]
 pub(super) enum Matcher {
     All,
@@ -28,13 +28,13 @@ pub(super) enum Matcher {
     Condition(RuleCondition),
 }
 
-/// The most mistakes that are named; the others are counted.
+/// The most mistakes that are listed; the others are counted.
 const MISTAKES_MAX: usize = 20;
 
-/// How many lines are looked at to recognise a list.
+/// The number of lines that are examined to recognise a list.
 const LINES_LOOKED_AT: usize = 20;
 
-/// Whether a text is a list: most of its first lines are those of one.
+/// Whether a text is a list: most of its first lines are list entries.
 pub(crate) fn looks_like(text: &str) -> bool {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let (mut valid, mut all) = (0, 0);
@@ -96,13 +96,13 @@ fn is_comment(line: &str) -> bool {
     line.starts_with(['#', ';']) || line.starts_with("//")
 }
 
-/// A line up to its comment.
+/// Removes the comment of a line.
 fn without_comment(line: &str) -> &str {
     let end = ["#", ";", "//"].iter().filter_map(|mark| line.find(mark)).min();
     line[..end.unwrap_or(line.len())].trim_end()
 }
 
-/// What an `allow` or `deny` line matches.
+/// Reads the requests that an `allow` or `deny` line matches.
 fn matcher(text: &str, at: usize) -> Result<Matcher, RuleError> {
     let error = |length: usize, message: String| {
         RuleError::new(at.saturating_sub(usize::from(length == 0))..at + length, message)

@@ -28,12 +28,12 @@ use crate::rule::{Family, Line, MissingField, Observer, Replay, Rule};
 pub(crate) struct ListRule {
     name: String,
     table: Arc<Table>,
-    /// With the numbers of their entries, in their order.
+    /// The conditions with their entry numbers, in order.
     conditions: Vec<(u32, RuleCondition)>,
     notes: Vec<RuleError>,
 }
 
-/// The entries of a list, but for the conditions.
+/// The entries of a list, except for the conditions.
 #[derive(Debug, Default)]
 struct Table {
     /// Whether an entry denies, by its number.
@@ -151,7 +151,7 @@ struct EntryFinder<'r> {
 }
 
 impl<'r> EntryFinder<'r> {
-    /// Resolves a list among the fields of some records.
+    /// Resolves a list against the fields of records.
     ///
     /// # Errors
     /// If the records lack a field of a condition, or the client.
@@ -167,7 +167,7 @@ impl<'r> EntryFinder<'r> {
         Ok(Self { table: Arc::clone(&list.table), conditions })
     }
 
-    /// The same, without borrowing from the list.
+    /// Makes a copy that does not borrow from the list.
     fn to_static(&self) -> EntryFinder<'static> {
         let conditions = self.conditions.iter();
         let conditions = conditions.map(|(number, predicate)| (*number, predicate.to_static()));
@@ -190,7 +190,7 @@ impl<'r> EntryFinder<'r> {
     }
 }
 
-/// Puts an event for each request, with the client as its text.
+/// Emits an event for each request, with the client as its text.
 struct ListObserver<'r>(EntryFinder<'r>);
 
 impl Observer for ListObserver<'_> {

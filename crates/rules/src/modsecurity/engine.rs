@@ -58,9 +58,9 @@ impl Rules {
         })
     }
 
-    /// The number of the rule that denies a request. Rules that need a field which the records lack
-    /// are left out; `lacking` has them by number. The numbers of the rules that match and look
-    /// at the request itself are put into `matched`.
+    /// Returns the number of the rule that denies a request. Skips rules that need a field which
+    /// the records lack, as given by `lacking` for each rule number. Appends the numbers of the
+    /// matching rules that test the request itself to `matched`.
     pub(super) fn evaluate(
         &self,
         record: &Record<'_>,
@@ -134,8 +134,8 @@ impl Source {
     }
 }
 
-/// Whether a link matches. Its variables are set once for each value that it matches, as
-/// `execute_operator` of ModSecurity 2.9 does; only for the first one if that `ends` the rule.
+/// Whether a link matches. Its variables are set once for each matching value, as
+/// `execute_operator` of ModSecurity 2.9 does, or only for the first value if it `ends` the rule.
 fn matches(
     (rule, ends): (&SecRule, bool),
     request: &Request,

@@ -8,25 +8,25 @@ use super::variable::{Variable, variables};
 use crate::error::RuleError;
 use crate::files::RuleFiles;
 
-/// What a rule does with a request that it matches.
+/// The effect of a rule on a request that it matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Disruption {
     Deny,
-    /// The other rules are not looked at.
+    /// Skips further rules.
     Allow(AllowScope),
     Pass,
-    /// What the `SecDefaultAction` before the rule says.
+    /// Applies the preceding `SecDefaultAction`.
     Block,
 }
 
-/// Which rules `allow` skips.
+/// The rules that `allow` skips.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AllowScope {
-    /// Those of the same phase.
+    /// The rules of the same phase.
     Phase,
-    /// Those of the phases of the request, 1 and 2.
+    /// The rules of the request phases, 1 and 2.
     Request,
-    /// All but those of the logging phase.
+    /// All rules except those of the logging phase.
     Transaction,
 }
 
@@ -51,27 +51,27 @@ pub(super) struct SecRule {
     pub(super) is_negated: bool,
     pub(super) transforms: Vec<Transform>,
     pub(super) disruption: Disruption,
-    /// Whether the disruption is that of `SecDefaultAction`.
+    /// Whether the rule inherits its disruption from `SecDefaultAction`.
     inherits_disruption: bool,
     pub(super) sets: Vec<SetVariable>,
-    /// The marker after which evaluation goes on if the rule matches.
+    /// The marker after which evaluation continues if the rule matches.
     pub(super) skip_after: Option<String>,
     pub(super) is_chained: bool,
-    /// The variables that an access log does not have; the rule may match them.
+    /// The variables that an access log does not have, although the rule may match them.
     pub(super) missing: Vec<String>,
-    /// Why the rule cannot be told from a log.
+    /// The reason why the rule cannot be evaluated on a log.
     pub(super) obstacle: Option<String>,
     pub(super) range: Range<usize>,
 }
 
-/// A line that matters.
+/// A directive that affects verdicts.
 #[derive(Debug)]
 pub(super) enum Directive {
     Rule(Box<SecRule>),
     Marker(String),
 }
 
-/// The phase after the answer, in which nothing can be denied.
+/// The phase after the response, in which nothing can be denied.
 pub(super) const PHASE_LOGGING: u8 = 5;
 
 /// An argument of a line, without its quotation marks, and its place.
@@ -88,7 +88,7 @@ pub(crate) fn looks_like(text: &str) -> bool {
     text.lines().any(|line| line.trim_start().starts_with("SecRule "))
 }
 
-/// Reads the directives, and what is not followed.
+/// Reads the directives, and makes notes about unsupported ones.
 ///
 /// # Errors
 /// If a rule is not well formed.
@@ -106,7 +106,7 @@ pub(super) fn parse(
     Ok((reader.directives, reader.notes))
 }
 
-/// Reads lines, each with those before it in mind.
+/// Reads lines, with the state that earlier lines set.
 struct Reader {
     directives: Vec<Directive>,
     notes: Vec<RuleError>,
@@ -170,7 +170,7 @@ impl Reader {
         self.directives.push(Directive::Rule(Box::new(rule)));
     }
 
-    /// Names that versions differ in what a rule inherits, once for each `SecDefaultAction`.
+    /// Notes, once for each `SecDefaultAction`, that inheritance differs between versions.
     fn note_inheritance(&mut self) {
         let message = "rules that do not say whether they deny inherit it from this line, as in \
                        ModSecurity 2.9; 3.0 lets pass what they match";
@@ -180,7 +180,7 @@ impl Reader {
         }
     }
 
-    /// Takes the actions with which the next rules begin, of whatever phase.
+    /// Sets the default actions of the next rules, for all phases.
     fn replace_defaults(&mut self, defaults: SecRule) {
         let is_first = self.defaults.range.is_empty();
         if !is_first
@@ -194,7 +194,7 @@ impl Reader {
         self.defaults = defaults;
     }
 
-    /// Names a line that changes what the rules do and is not followed.
+    /// Makes a note about an unsupported line that changes the effect of rules.
     fn note_directive(&mut self, name: &Argument, arguments: &[Argument]) {
         let first = arguments.first().map_or("", |argument| &*argument.text);
         let is = |other: &str| name.text.eq_ignore_ascii_case(other);

@@ -35,9 +35,9 @@ pub(crate) struct ModSecurity {
     name: String,
     rules: Rules,
     notes: Vec<RuleError>,
-    /// The number of rules that cannot be told.
+    /// The number of rules that cannot be evaluated.
     untold: usize,
-    /// The number of those that may match a part of a request that is not in the log.
+    /// The number of rules that may match a part of a request that is not in the log.
     partial: usize,
 }
 
@@ -184,7 +184,7 @@ impl Entries for ModSecurity {
     }
 }
 
-/// Puts an event for each request: the number of the rule that denies it, the client, and the
+/// Emits an event for each request: the number of the rule that denies it, the client, and the
 /// numbers of the rules that match.
 struct ModSecurityObserver<'r> {
     rule: &'r ModSecurity,

@@ -70,7 +70,7 @@ fn hex(digits: &[u8]) -> Option<u8> {
     u8::try_from(digit(*high)? * 16 + digit(*low)?).ok()
 }
 
-/// Decodes `%xx` and `+`, and `%uxxxx` to its lower byte; what is not valid is left as it is.
+/// Decodes `%xx` and `+`, and `%uxxxx` to its lower byte. Invalid escapes are unchanged.
 pub(super) fn url_decode(value: &[u8], is_unicode: bool) -> Vec<u8> {
     let mut decoded = Vec::with_capacity(value.len());
     let mut at = 0;
@@ -99,8 +99,9 @@ fn with_slashes(value: &[u8]) -> Vec<u8> {
     value.iter().map(|byte| if *byte == b'\\' { b'/' } else { *byte }).collect()
 }
 
-/// Removes what shells ignore: backslashes, quotation marks, carets and space before `/` and `(`;
-/// makes commas, semicolons and space one space, and letters lower case.
+/// Normalises a shell command: removes backslashes, quotation marks, carets, and space before `/`
+/// and `(`; replaces commas, semicolons and runs of space by one space; and converts letters to
+/// lower case.
 fn command_line(value: &[u8]) -> Vec<u8> {
     let mut line: Vec<u8> = Vec::with_capacity(value.len());
     for byte in value {

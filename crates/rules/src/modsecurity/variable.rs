@@ -6,7 +6,7 @@ use weir_core::{Field, FieldAccessor, Record, RecordFields};
 
 use super::transform::url_decode;
 
-/// What of the request a rule looks at.
+/// The part of a request that a rule tests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Source {
     Uri,
@@ -34,16 +34,16 @@ const LOGGED_HEADERS: [&str; 3] = ["user_agent", "referer", "host"];
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Variable {
     pub(super) source: Source,
-    /// Whether it is the number of values.
+    /// Whether the variable is the number of values.
     pub(super) is_count: bool,
-    /// Whether its values are left out of those of the others.
+    /// Whether its values are excluded from those of the others.
     pub(super) is_excluded: bool,
 }
 
 /// Reads the variables of a rule. Returns those that an access log has, and the others by name.
 ///
 /// # Errors
-/// With the reason if it has none of them, or what is left out cannot be told.
+/// The reason, if an access log has none of the variables, or lacks an excluded one.
 pub(super) fn variables(text: &str) -> Result<(Vec<Variable>, Vec<String>), String> {
     let (mut known, mut missing) = (Vec::new(), Vec::new());
     for text in text.split('|').map(str::trim) {

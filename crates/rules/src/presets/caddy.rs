@@ -29,11 +29,11 @@ fn is_zone(line: &[Word<'_>]) -> bool {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Block {
     Matchers,
-    /// What is not followed.
+    /// A block that is not supported.
     Skipped,
 }
 
-/// A zone that is read.
+/// A zone that is being parsed.
 struct Zone<'t> {
     name: Word<'t>,
     key: Option<Key>,
@@ -41,7 +41,7 @@ struct Zone<'t> {
     events: Option<u64>,
     /// The blocks that are open, from the outermost on.
     blocks: Vec<Block>,
-    /// A request that meets one of them counts.
+    /// The matchers. A request that meets one of them counts.
     matchers: Vec<MatcherSet>,
     notes: Vec<RuleError>,
 }
@@ -64,7 +64,7 @@ impl MatcherSet {
     }
 }
 
-/// What is outside of the zones.
+/// The parse state outside of zones.
 #[derive(Default)]
 struct Surroundings<'t> {
     /// The number of `rate_limit` lines.

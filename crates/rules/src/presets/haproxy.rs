@@ -1,4 +1,5 @@
-//! `http_req_rate` of HAProxy: a stick table, what is tracked in it, and the rate that is denied.
+//! `http_req_rate` of HAProxy: a stick table, the key that it tracks, and the rate above which
+//! requests are denied.
 
 use super::{Preset, client, duration_ns, header_field};
 use crate::condition::RuleCondition;
@@ -10,13 +11,13 @@ pub(super) fn looks_like(text: &str) -> bool {
     text.contains("http_req_rate(") && text.contains("stick-table")
 }
 
-/// Milliseconds are the unit of a number alone.
+/// A number without a unit is in milliseconds.
 const PLAIN_NS: u64 = 1_000_000;
 
-/// What the names of all fetches of a rate contain.
+/// A part of the names of all fetches of a request rate.
 const RATE: &str = "http_req_rate";
 
-/// What a counter tracks.
+/// The key that a counter tracks.
 struct Track {
     counter: String,
     key: Key,
@@ -48,7 +49,7 @@ struct Term<'a, 't> {
     words: &'a [Word<'t>],
 }
 
-/// What is read of a configuration.
+/// The parse state of a configuration.
 #[derive(Default)]
 struct Configuration<'t> {
     window_ns: Option<u64>,
@@ -56,9 +57,9 @@ struct Configuration<'t> {
     /// The names of conditions, with the comparisons of those that are about a rate.
     acls: Vec<(&'t str, Option<Comparison<'t>>)>,
     denials: Vec<Denial<'t>>,
-    /// The kinds of lines of which one ended a request in this section.
+    /// The kinds of lines that have ended every request in this section.
     ended: Vec<&'t str>,
-    /// What holds of all denials.
+    /// Notes that apply to all denials.
     notes: Vec<RuleError>,
 }
 
@@ -77,10 +78,10 @@ pub(super) fn parse(text: &str) -> Result<Vec<Preset>, RuleError> {
     configuration.presets()
 }
 
-/// Actions after which HAProxy looks at no other line for a request that it rejects or answers.
+/// Actions after which HAProxy evaluates no other line, because it rejects or answers the request.
 const FINAL: [&str; 7] = ["deny", "reject", "tarpit", "return", "silent-drop", "redirect", "auth"];
 
-/// Those of [`FINAL`] that are followed if they depend on a rate.
+/// The actions of [`FINAL`] that are supported if they depend on a rate.
 const DENIES: [&str; 5] = ["deny", "reject", "tarpit", "return", "silent-drop"];
 
 impl<'t> Configuration<'t> {
@@ -177,7 +178,7 @@ impl<'t> Configuration<'t> {
         Ok(())
     }
 
-    /// The condition after `if`, if it can be told from a log.
+    /// The condition after `if`, if it can be evaluated on a log.
     fn condition(&mut self, line: &[Word<'t>]) -> Option<RuleCondition> {
         let at = line.iter().position(is_condition)?;
         let condition = match (line[at].text, &terms(&line[at + 1..])[..]) {

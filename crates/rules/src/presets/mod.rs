@@ -21,13 +21,13 @@ use crate::error::RuleError;
 use crate::rule::Family;
 use crate::windows::{KeyPart, Limit, WindowRule, Word, words};
 
-/// A limit, and what of its text was not followed.
+/// A limit, and notes about the unsupported parts of its text.
 struct Preset {
     limit: Limit,
     notes: Vec<RuleError>,
 }
 
-/// Whether a text is of a family.
+/// A function that checks whether a text belongs to a family.
 type Recogniser = fn(&str) -> bool;
 
 /// The family whose configuration a text looks like.

@@ -80,7 +80,7 @@ enum Windows {
     Fixed(i64),
 }
 
-/// How sure it is to be that two requests are in one window.
+/// The certainty required to count two requests in one window.
 #[derive(Debug, Clone, Copy)]
 enum Certainty {
     /// If the stamps are the times.

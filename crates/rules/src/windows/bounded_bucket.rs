@@ -9,12 +9,12 @@ use super::limit::Limit;
 use super::replay::{Outcome, Peak, Request, SECOND_SPREAD_NS};
 use crate::report::Verdict;
 
-/// The least and most that the time can be, in the unit of [`BucketScale`].
+/// The bounds of the time at which the bucket is full, in the unit of [`BucketScale`].
 #[derive(Debug, Clone, Copy)]
 struct Full {
     earliest: i128,
     latest: i128,
-    /// The most that the level was after the last request.
+    /// The highest possible level after the last request.
     level: i128,
 }
 

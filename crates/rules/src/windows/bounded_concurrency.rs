@@ -1,7 +1,8 @@
-//! Requests at once over times to the second.
+//! Concurrent requests over times to the second.
 //!
-//! How long each request takes is known, so its end is a stamp as its arrival is. A request surely
-//! finds those that have surely passed, begun and not ended, and at most those that may have.
+//! The duration of each request is known, so its end is as precise as its arrival. A request is
+//! sure to find those that have surely passed, begun and not ended, and may find those that may
+//! have.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -10,10 +11,10 @@ use super::limit::Limit;
 use super::replay::{Outcome, Peak, Request, SECOND_SPREAD_NS};
 use crate::report::Verdict;
 
-/// Requests that are surely being served, in the order of their arrival.
+/// Requests that are surely in progress, in the order of their arrival.
 #[derive(Debug, Default)]
 struct Surely {
-    /// Those that may not have begun: the latest begin, and the earliest end.
+    /// Requests that may not have begun: the latest begin, and the earliest end.
     waiting: VecDeque<(i64, i64)>,
     ends: BinaryHeap<Reverse<i64>>,
 }
@@ -32,7 +33,7 @@ impl Surely {
     }
 }
 
-/// Requests that may be being served.
+/// Requests that may be in progress.
 #[derive(Debug, Default)]
 struct Possibly {
     /// The latest ends, with positions.

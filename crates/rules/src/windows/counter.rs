@@ -1,4 +1,4 @@
-//! What is known of a key, for each algorithm: requests are counted one after another, in the order of
+//! The state of a key for each algorithm. Requests are counted one after another, in the order of
 //! their arrival.
 
 use std::collections::VecDeque;
@@ -11,7 +11,7 @@ use crate::report::Verdict;
 
 /// Counts the requests of one key. Times do not go back.
 pub(super) trait Counter: KeyState + 'static {
-    /// What the keys of a limit share.
+    /// The settings that all keys of a limit share.
     type Settings: Copy + Send;
 
     /// The settings of a limit.
@@ -107,8 +107,8 @@ impl KeyState for SlidingRing {
     }
 }
 
-/// Rejected requests count as the others do. No more times are kept than are needed to decide, so the
-/// count of a request that is far over the limit may be more than is said.
+/// A sliding log, in which rejected requests count, too. It stores no more times than it needs to
+/// decide, so the count of a request far over the limit may be too low.
 #[derive(Debug, Default)]
 pub(super) struct SlidingLog {
     times: VecDeque<i64>,
@@ -230,7 +230,7 @@ impl Counter for FirstWindow {
     }
 }
 
-/// The counter of HAProxy, with a clock that is even when that of the requests is.
+/// The counter of HAProxy, assuming that its clock is even when that of the requests is.
 #[derive(Debug)]
 pub(super) struct TwoPeriods(FrequencyCounter);
 

@@ -17,7 +17,7 @@ use crate::report::Verdict;
 /// Makes the gate of a limit with a name.
 ///
 /// # Errors
-/// If the limit is about what is only known after the answer, or cannot be kept within the bounds.
+/// If the limit needs a value that is only known after the response, or may exceed the bounds.
 pub(super) fn gate(
     (name, limit): (&str, &Limit),
     fields: &RecordFields,
@@ -63,7 +63,7 @@ struct WindowGate<C: Counter> {
     counters: KeyStates<C>,
 }
 
-/// What a gate is made of: the name, the limit, what finds its keys, and the bounds.
+/// The parts of a gate: the name, the limit, the finder of its keys, and the bounds.
 pub(super) type Parts<'l> = (&'l str, &'l Limit, KeyFinder<'static>, GateOptions);
 
 impl<C: Counter> WindowGate<C> {

@@ -48,7 +48,7 @@ impl AtOnceGate {
 
 impl Gate for AtOnceGate {
     fn decide(&mut self, record: &Record<'_>, now_ns: i64) -> GateDecision<'_> {
-        // What is served does not depend on the time.
+        // The requests in progress do not depend on the time.
         let (arrival_ns, _) = self.clock.advance(now_ns);
         let Self { finder, served, places, .. } = self;
         let Some(key) = finder.key(record) else { return GateDecision::unlimited(arrival_ns) };

@@ -1,4 +1,4 @@
-//! What a limit groups requests by.
+//! The key by which a limit groups requests.
 
 use std::fmt;
 use std::net::IpAddr;

@@ -5,7 +5,7 @@ use std::fmt;
 use super::key::Key;
 use crate::condition::RuleCondition;
 
-/// What holds of a counter of which nothing is published.
+/// The note about a counter whose algorithm is not published.
 const UNPUBLISHED: &str = "how the windows of this limit lie is not known: a request within the \
                            limit in every window passes; of the others it cannot be told";
 
@@ -37,7 +37,7 @@ pub(crate) enum Algorithm {
     Concurrency,
     /// A window whose algorithm is not published.
     Unpublished {
-        /// What is known of it, a sentence.
+        /// A sentence with the known facts about it.
         note: &'static str,
         /// How long a key may stay blocked after it was over the limit.
         hold_ns: u64,

@@ -1,4 +1,4 @@
-//! The replay of a limit: requests are held until the end of the log, then decided key by key in
+//! The replay of a limit: stores requests until the end of the log, then decides them key by key in
 //! the order of their arrival.
 
 use super::limit::{Algorithm, Limit};
@@ -14,7 +14,7 @@ use crate::stamps::Stamps;
 /// How far the time may lie behind a stamp without a fraction of a second, in nanoseconds.
 pub(super) const SECOND_SPREAD_NS: i64 = 999_999_999;
 
-/// Why a verdict of the two periods may not be known although all times are.
+/// The reason why a verdict of the two periods may be unknown although all times are known.
 const EVEN_NOTE: &str = "HAProxy begins periods at even milliseconds of its own clock, which is not in \
                          the log; a verdict that depends on this millisecond cannot be told";
 
@@ -32,7 +32,7 @@ pub(super) struct Request {
     key: u32,
 }
 
-/// What happened to a request.
+/// The outcome of a request.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Outcome {
     pub(super) verdict: Verdict,

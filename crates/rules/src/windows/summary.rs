@@ -1,4 +1,4 @@
-//! What a replay comes to: counts by key, peaks and trips.
+//! The summary of a replay: counts by key, peaks and trips.
 
 use super::limit::{Algorithm, Limit};
 use super::replay::{Outcome, Peak, Request};

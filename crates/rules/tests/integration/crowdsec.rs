@@ -23,8 +23,8 @@ const NOT_READ: [&str; 5] = [
     "zoraxy-http-bad-user-agent",
 ];
 
-/// Cases in which CrowdSec takes the time of the replay instead of the time of the log, so that a
-/// muted key stays muted to the end of it: there the sources are compared, not the number of alerts.
+/// Cases in which CrowdSec uses the time of the replay instead of the time of the log, so that a
+/// muted key stays muted to the end of the log. Only the sources are compared, not the counts.
 const WITHOUT_TIMES: [&str; 1] = ["caddy-crs-anomaly-score"];
 
 /// Where Debian's package puts the data files of scenarios.

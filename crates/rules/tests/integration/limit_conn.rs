@@ -1,5 +1,5 @@
-//! nginx's `limit_conn`: replays against a naive one, from times to the millisecond and less exact
-//! ones.
+//! nginx's `limit_conn`: replays compared with a naive one, for times in milliseconds and less exact
+//! times.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use crate::have_milliseconds;
 
 const FORMAT: &str = "$msec $request_time $http_k0 $http_k1 \"$request\"";
 
-/// The most percent of requests whose verdict cannot be told, and of keys of which it cannot be told
-/// whether they trip, from times to the millisecond and to the second.
+/// The highest percentages of undecided requests and of undecided keys, for times in milliseconds
+/// and in seconds.
 const MILLISECONDS_SHARE_MAX: (f64, f64) = (1.0, 0.2);
 const SECONDS_SHARE_MAX: (f64, f64) = (54.0, 37.0);
 
@@ -33,7 +33,7 @@ struct Request {
 /// For each location its limits: a zone and a number.
 type Settings = Vec<Vec<(usize, u64)>>;
 
-/// What really happened to the requests.
+/// The true outcome of the requests.
 #[derive(Debug, Default)]
 struct Truth {
     /// By request: the zone that rejected it.
@@ -42,8 +42,8 @@ struct Truth {
     tripped: BTreeSet<(usize, String)>,
 }
 
-/// The module's own code, as directly as it can be written: a request is counted in its zones from
-/// its begin to its end, unless one of them is full.
+/// The algorithm of nginx's module, written as directly as possible: a request is counted in its
+/// zones from its begin to its end, unless one of them is full.
 fn naive(settings: &Settings, requests: &[Request]) -> Truth {
     let mut order: Vec<usize> = (0..requests.len()).collect();
     order.sort_by_key(|at| requests[*at].begin_us);
@@ -100,7 +100,7 @@ fn configuration(settings: &Settings) -> String {
     text + "}"
 }
 
-/// How well a log has the times of requests.
+/// The precision of the times in a log.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Precision {
     stamp_ms: i64,
@@ -136,7 +136,7 @@ fn log(requests: &[Request], precision: Precision) -> (Vec<usize>, Vec<String>) 
     (order, lines)
 }
 
-/// What a replay decided about lines, by their numbers from 0, and its report.
+/// The decisions of a replay about lines, by their numbers from 0, and its report.
 fn replay(rule: &dyn Rule, lines: &[String]) -> (BTreeMap<usize, Verdict>, RuleReport) {
     let format = Format::parse(FORMAT).expect("a format");
     let mut observer = rule.bind(&format.record_fields()).expect("it has the fields");
@@ -239,7 +239,7 @@ fn settings() -> impl Strategy<Value = Settings> {
     prop::collection::vec(limits, 1..4)
 }
 
-/// Requests, some of them at nearly the same time, with times in microseconds from `scale` parts.
+/// Requests with times in microseconds, some of them at nearly the same time.
 fn requests(locations: usize) -> impl Strategy<Value = Vec<Request>> {
     let pause = prop_oneof![4 => 0..900i64, 4 => 0..200_000i64, 1 => 0..3_000_000i64];
     let duration = prop_oneof![2 => 0..2_000i64, 4 => 0..900_000i64, 3 => 0..9_000_000i64];
@@ -276,8 +276,8 @@ proptest! {
 
     #[test]
     fn milliseconds_decide_as_the_naive_replay((settings, requests) in cases()) {
-        // A replay counts the times of limited requests, and of durations those above zero. Times
-        // that are mostly whole seconds by chance may be of a log that has no milliseconds.
+        // A replay infers the precision from the times of limited requests and from their durations
+        // above zero. Times that are mostly whole seconds by chance look like a log in seconds.
         let is_limited = |it: &&Request| {
             settings[it.location].iter().any(|(zone, _)| !it.keys[*zone].is_empty())
         };

@@ -1,4 +1,4 @@
-//! nginx's `limit_req`: replays against a naive one, and against less exact times.
+//! nginx's `limit_req`: replays compared with a naive one, also for less exact times.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,12 @@ use crate::have_milliseconds;
 /// A request: its time in milliseconds, and the texts of the keys.
 type Request = (i64, Vec<String>);
 
-/// The most percent of verdicts about a real log with whole seconds that cannot be told, by request
-/// and by client; docs/rules.md has what they are.
+/// The highest percentages of undecided verdicts about a real log with whole seconds, by request and
+/// by client; docs/rules.md has the measured ones.
 const REQUESTS_SHARE_MAX: f64 = 19.0;
 const CLIENTS_SHARE_MAX: f64 = 3.5;
 
-/// What a replay decided: the verdict, the delay and the excess of each request, and its report.
+/// The decisions of a replay: the verdict, the delay and the excess of each request, and its report.
 struct Replayed {
     decisions: Vec<(u64, Verdict, Option<u64>, Option<f64>)>,
     report: RuleReport,
@@ -73,7 +73,7 @@ fn configuration(limits: &[Limit]) -> String {
     text
 }
 
-/// The module's own code, as directly as it can be written. Times do not go back.
+/// The algorithm of nginx's module, written as directly as possible. Times do not decrease.
 fn naive(limits: &[Limit], requests: &[Request]) -> Vec<(Verdict, Option<u64>)> {
     let mut nodes: Vec<Vec<(String, i64, i64)>> = vec![Vec::new(); limits.len()];
     let rate = |limit: &Limit| limit.rate * 1_000 / if limit.is_per_minute { 60 } else { 1 };
@@ -319,7 +319,7 @@ fn most_verdicts_from_whole_seconds_are_definite_if_bursts_are_apart() {
             .collect();
         replay(&*rule(&configuration(&limits)), &stamped).report.requests
     };
-    // Five of a burst pass, and what drains in a second of the others cannot be told.
+    // Five of a burst pass. The verdicts on as many as drain in one second are unknown.
     assert!(counts.rejected >= 80, "{counts:?}");
     assert!(counts.passed >= 400, "{counts:?}");
     assert!(spoken[1] > 100, "{spoken:?}");

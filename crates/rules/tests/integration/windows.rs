@@ -1,4 +1,4 @@
-//! Limits in windows: replays against naive ones, and against less exact times.
+//! Limits in windows: replays compared with naive ones, also for less exact times.
 
 use std::collections::BTreeMap;
 

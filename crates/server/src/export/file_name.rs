@@ -1,28 +1,29 @@
-//! The name of an exported file.
+//! File names of exports.
 
-use weir_query::ExportFormat;
+use crate::export_form::Form;
 
-/// The maximum length of a file's name without its extension.
+/// The maximum length of a file name without its extension, in bytes.
 const NAME_BYTES_MAX: usize = 100;
 
-/// The name under which a browser saves the rows: that of the first source and the filter, as far as
-/// they are harmless in a header field and in every file system. The page names its files alike.
-pub(super) fn file_name(source: &str, conditions: &[String], format: ExportFormat) -> String {
-    let source = harmless(source.rsplit(['/', '\\']).next().unwrap_or_default());
+/// Returns the name under which a browser saves the export: the first source and the filter.
+/// Characters that are unsafe in a header field or a file system are replaced. The page uses the
+/// same names.
+pub(super) fn file_name(source: &str, conditions: &[String], form: Form) -> String {
+    let source = sanitize(source.rsplit(['/', '\\']).next().unwrap_or_default());
     let source = source.trim_start_matches('.');
     let mut name = if source.is_empty() { "rows" } else { source }.to_owned();
-    let filter = harmless(&conditions.join(" "));
+    let filter = sanitize(&conditions.join(" "));
     let words: Vec<&str> = filter.split('_').filter(|word| !word.is_empty()).collect();
     if !words.is_empty() {
         name = format!("{name}-{}", words.join("_"));
     }
-    // It has one byte for each character.
+    // All characters are ASCII, so a cut cannot split one.
     name.truncate(NAME_BYTES_MAX);
-    format!("{name}.{}", format.extension())
+    format!("{name}.{}", form.extension())
 }
 
-/// The first characters of a text, with an underscore for each that is not harmless.
-fn harmless(text: &str) -> String {
+/// Returns the first characters of a text, with an underscore for each unsafe one.
+fn sanitize(text: &str) -> String {
     let is_harmless = |it: &char| it.is_ascii_alphanumeric() || "-_.".contains(*it);
     let text = text.chars().map(|it| if is_harmless(&it) { it } else { '_' });
     text.take(NAME_BYTES_MAX).collect()
@@ -33,6 +34,7 @@ mod tests {
     use weir_query::ExportFormat;
 
     use super::file_name;
+    use crate::export_form::Form;
 
     #[test]
     fn names_of_files_are_harmless() {
@@ -43,9 +45,9 @@ mod tests {
             ("", "rows.csv"),
             ("C:\\logs\\été.log", "_t_.log.csv"),
         ] {
-            assert_eq!(file_name(source, &[], ExportFormat::Csv), name);
+            assert_eq!(file_name(source, &[], Form::Fields(ExportFormat::Csv)), name);
         }
-        let long = file_name(&"a".repeat(5_000), &[], ExportFormat::JsonLines);
+        let long = file_name(&"a".repeat(5_000), &[], Form::Fields(ExportFormat::JsonLines));
         assert_eq!(long.len(), "a".repeat(100).len() + ".jsonl".len());
     }
 
@@ -53,7 +55,7 @@ mod tests {
     fn names_of_files_have_the_filter() {
         let name_of = |conditions: &[&str]| {
             let conditions: Vec<String> = conditions.iter().copied().map(str::to_owned).collect();
-            file_name("access.log", &conditions, ExportFormat::Csv)
+            file_name("access.log", &conditions, Form::Fields(ExportFormat::Csv))
         };
         assert_eq!(name_of(&["status=404,403"]), "access.log-status_404_403.csv");
         assert_eq!(

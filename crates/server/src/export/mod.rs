@@ -1,10 +1,11 @@
-//! The rows of a session as a file, sent while it is written.
+//! Sends the rows of a session as a file while it is written.
 //!
-//! While the session is at rest, the bytes of an export depend on its question alone. It has a tag then,
-//! and a part of it can be asked for: the rows are computed again, and the bytes before the part are
-//! dropped.
+//! If the session is at rest, the bytes of an export depend only on its query. Such an export has
+//! an entity tag, and a client can ask for a range: the rows are computed again, and the bytes
+//! before the range are dropped.
 
 mod file_name;
+mod line_export;
 mod sending;
 mod tag;
 
@@ -13,44 +14,47 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use hyper::header::{
-    ACCEPT_RANGES, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderValue,
+    ACCEPT_RANGES, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderValue, VARY,
 };
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use weir_core::Snapshot;
 use weir_ingest::{DataSet, SourceSnapshot};
 use weir_net::{Body, ByteRange, Requested, set_content_range, set_unsatisfied_range};
 use weir_observe::task::{TaskKind, TaskName};
-use weir_query::{ExportFormat, RowExport, settled};
+use weir_query::{LinePlaces, RowExport, settled};
 use weir_view::{Now, Query};
 
-use crate::answer::checked;
+use crate::answer;
+use crate::export_form::Form;
 use crate::refusal::Refusal;
 use crate::response;
 use crate::session::{Access, Session};
 use crate::turns::{Effort, Turn};
 use file_name::file_name;
+use line_export::LineExport;
+use sending::PartSource;
 
 /// Sends an export.
 static EXPORT: TaskKind = TaskKind::new("export");
 
-/// The bytes that wait for a client before an export pauses.
+/// The number of bytes queued for a client at which an export pauses.
 const QUEUE_BYTES_MAX: usize = 64 << 10;
 
-/// The range of a whole export, whose length is not known before its end.
+/// The range of a whole export, whose length is unknown until its end.
 const WHOLE: Range<u64> = 0..u64::MAX;
 
-/// Answers a GET or HEAD request for the rows that a query selects. The file is written while it is sent.
+/// Responds to GET or HEAD for the rows that a query selects. The file is written while it is sent.
 ///
 /// # Errors
 /// Fails if the query is not valid for this data, or the session has ended.
 pub(crate) async fn respond<B>(
     session: &Arc<Session>,
     data: Arc<DataSet>,
-    (query, format): (Query, ExportFormat),
+    (query, form): (Query, Form),
     request: &Request<B>,
 ) -> Result<Response<Body>, Refusal> {
     tokio::select! {
-        response = respond_in_session(session, data, (query, format), request) => response,
+        response = respond_in_session(session, data, (query, form), request) => response,
         () = session.ended() => Err(session.end_refusal()),
     }
 }
@@ -58,14 +62,15 @@ pub(crate) async fn respond<B>(
 async fn respond_in_session<B>(
     session: &Arc<Session>,
     data: Arc<DataSet>,
-    (query, format): (Query, ExportFormat),
+    (query, form): (Query, Form),
     request: &Request<B>,
 ) -> Result<Response<Body>, Refusal> {
     let is_head = *request.method() == Method::HEAD;
-    // HEAD computes no rows. Before the snapshot, which would hold memory meanwhile.
+    // HEAD computes no rows. The turn comes before the snapshot, which would otherwise hold memory
+    // while it waits.
     let turn = if is_head { None } else { Some(session.turns().export_turn().await) };
     let (effort, owner) = (Effort::of(query.expressions()), session.clone());
-    let begin = move || Export::begin(owner, data, query, format);
+    let begin = move || Export::begin(owner, data, query, form);
     let export = Arc::new(session.turns().check(effort, begin).await??);
     let requested = match &export.tag {
         Some(tag) => Requested::of(request, tag, None),
@@ -80,16 +85,16 @@ async fn respond_in_session<B>(
     }
 }
 
-/// An export that was asked for, with all that its bytes depend on.
+/// A requested export, with everything that its bytes depend on.
 struct Export {
     session: Arc<Session>,
     data: Arc<DataSet>,
     snapshot: Snapshot<SourceSnapshot>,
     /// Its times are RFC 3339.
     query: Query,
-    format: ExportFormat,
+    form: Form,
     file: String,
-    /// Stands for the bytes; `None` if another request may get others.
+    /// Identifies the bytes; `None` if another request may get other bytes.
     tag: Option<HeaderValue>,
 }
 
@@ -99,50 +104,62 @@ impl Export {
         session: Arc<Session>,
         data: Arc<DataSet>,
         query: Query,
-        format: ExportFormat,
+        form: Form,
     ) -> Result<Self, Refusal> {
         let (snapshot, now) = (data.snapshot(), Now::read());
         let first = snapshot.sources.first().map_or("", |source| source.name.as_str());
-        let file = file_name(first, &query.conditions, format);
-        let checked = checked(query, &data, &now)?;
+        let file = file_name(first, &query.conditions, form);
+        let checked = answer::check(query, &data, &now)?;
         let query = settled(&checked, &*data, &now)?;
-        // A client that resumes should not get rows of another week.
+        // A query relative to the present has no tag, so a client that resumes later cannot get
+        // rows of another time.
         let is_of_now = query != settled(&checked, &*data, &now.much_later())?;
-        let tag = tag::tag(&session, &data, &snapshot, &query, format).filter(|_| !is_of_now);
-        Ok(Self { session, data, snapshot, query, format, file, tag })
+        if form == Form::Lines {
+            line_export::check(&data, &snapshot)?;
+        }
+        let tag = tag::tag(&session, &data, &snapshot, &query, form).filter(|_| !is_of_now);
+        Ok(Self { session, data, snapshot, query, form, file, tag })
     }
 
-    /// Begins to make its bytes.
-    async fn rows(self: &Arc<Self>, effort: Effort) -> Result<RowExport<DataSet>, Refusal> {
+    /// Starts the export of the rows.
+    async fn rows(self: &Arc<Self>, effort: Effort) -> Result<Box<dyn PartSource>, Refusal> {
         let export = self.clone();
         let begin = move || {
+            let format = match export.form {
+                Form::Fields(format) => format,
+                Form::Lines => {
+                    let (data, query) = (export.data.clone(), export.query.clone());
+                    let places = LinePlaces::new(data.clone(), &export.snapshot, query)?;
+                    return Ok(Box::new(LineExport::new(places, data)) as Box<dyn PartSource>);
+                }
+            };
             let sources = export.snapshot.sources.iter();
             let names: HashMap<u32, String> =
                 sources.map(|source| (source.number, source.name.clone())).collect();
             let name_of = move |number| names.get(&number).cloned().unwrap_or_default();
             let (data, query, jobs) =
                 (export.data.clone(), export.query.clone(), export.session.jobs());
-            let rows = RowExport::new(data, &export.snapshot, query, export.format, name_of)?;
-            Ok::<_, Refusal>(rows.with_jobs(jobs))
+            let rows = RowExport::new(data, &export.snapshot, query, format, name_of)?;
+            Ok::<_, Refusal>(Box::new(rows.with_jobs(jobs)) as Box<dyn PartSource>)
         };
         self.session.turns().check(effort, begin).await?
     }
 
-    /// Its length in bytes, if it was made before.
+    /// Returns the length in bytes, if a previous export has determined it.
     fn known_length(&self) -> Option<u64> {
         self.session.export_lengths().get(self.tag.as_ref()?)
     }
 
-    /// Keeps its length in bytes.
+    /// Remembers the length in bytes.
     fn keep_length(&self, bytes: u64) {
         if let Some(tag) = &self.tag {
             self.session.export_lengths().insert(tag.clone(), bytes);
         }
     }
 
-    /// The response to HEAD.
+    /// Returns the response to HEAD.
     fn head(&self) -> Result<Response<Body>, Refusal> {
-        // The body is not sent; without its end, a length is not claimed.
+        // The body is not sent. It never ends, so the response claims no length.
         let (_, body) = Body::channel(QUEUE_BYTES_MAX);
         self.response(StatusCode::OK, body, self.known_length())
     }
@@ -153,7 +170,7 @@ impl Export {
         response
     }
 
-    /// The response with all bytes.
+    /// Returns the response with all bytes.
     async fn whole(
         self: &Arc<Self>,
         effort: Effort,
@@ -163,8 +180,8 @@ impl Export {
         self.response(StatusCode::OK, body, self.known_length())
     }
 
-    /// The response with a range of the bytes. Their number has to be known before, so they are made
-    /// twice if they were never made before.
+    /// Returns the response with a range of the bytes. It needs the total length, so a first export
+    /// is computed twice.
     async fn part(
         self: &Arc<Self>,
         effort: Effort,
@@ -180,7 +197,7 @@ impl Export {
             }
         };
         let Some(range) = range.within(total) else {
-            let mut response = response::empty(StatusCode::RANGE_NOT_SATISFIABLE);
+            let mut response = response::refusal(&Refusal::RangeNotSatisfiable(total));
             self.set_validators(response.headers_mut());
             set_unsatisfied_range(response.headers_mut(), total);
             return Ok(response);
@@ -192,8 +209,8 @@ impl Export {
         Ok(response)
     }
 
-    /// Sends a range of the bytes in a task of its own, which holds the turn and the session.
-    fn send(self: &Arc<Self>, rows: RowExport<DataSet>, range: Range<u64>, turn: Turn) -> Body {
+    /// Sends a range of the bytes in its own task, which holds the turn and the session.
+    fn send(self: &Arc<Self>, rows: Box<dyn PartSource>, range: Range<u64>, turn: Turn) -> Body {
         let (sender, body) = Body::channel(QUEUE_BYTES_MAX);
         let (export, user) = (self.clone(), self.session.enter(Access::View));
         tokio::spawn(EXPORT.observe(TaskName::Unnamed, async move {
@@ -218,10 +235,12 @@ impl Export {
         let mut response = Response::new(body);
         *response.status_mut() = status;
         let fields = response.headers_mut();
-        fields.insert(CONTENT_TYPE, HeaderValue::from_static(self.format.media_type()));
+        fields.insert(CONTENT_TYPE, HeaderValue::from_static(self.form.media_type()));
         let disposition = format!("attachment; filename=\"{}\"", self.file);
         let disposition = HeaderValue::from_str(&disposition).map_err(Refusal::internal)?;
         fields.insert(CONTENT_DISPOSITION, disposition);
+        // Without `format`, the field chooses the form.
+        fields.insert(VARY, HeaderValue::from_static("accept"));
         if let Some(bytes) = bytes {
             fields.insert(CONTENT_LENGTH, bytes.into());
         }

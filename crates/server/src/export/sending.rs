@@ -1,7 +1,7 @@
-//! The bytes of an export on their way to its client, or to a count.
+//! Sends the bytes of an export, or counts them.
 //!
-//! They are made part by part on threads for blocking work, so that a client that does not read holds no
-//! thread.
+//! Parts are computed on blocking threads one at a time, so that a client that does not read holds
+//! no thread.
 
 use std::ops::Range;
 
@@ -10,27 +10,33 @@ use tokio::task::spawn_blocking;
 use weir_ingest::DataSet;
 use weir_net::BodySender;
 use weir_observe::task::{TaskKind, TaskName};
-use weir_query::{ExportError, RowExport};
+use weir_query::RowExport;
 
 use crate::refusal::Refusal;
 
-/// Makes a file in parts.
-pub(super) trait PartSource: Send + Sized + 'static {
-    /// The next part, which may be empty; `None` at the end.
+/// A source of a file's parts.
+pub(super) trait PartSource: Send + 'static {
+    /// Returns the next part, which may be empty, or `None` at the end.
     ///
     /// # Errors
-    /// If the rest cannot be made.
-    fn next_part(&mut self) -> Result<Option<Vec<u8>>, ExportError>;
+    /// Fails if the rest cannot be computed.
+    fn next_part(&mut self) -> Result<Option<Vec<u8>>, Refusal>;
 }
 
-impl PartSource for RowExport<DataSet> {
-    fn next_part(&mut self) -> Result<Option<Vec<u8>>, ExportError> {
-        self.next_part()
+impl PartSource for Box<dyn PartSource> {
+    fn next_part(&mut self) -> Result<Option<Vec<u8>>, Refusal> {
+        (**self).next_part()
     }
 }
 
-/// Sends a range of the bytes of a file, unless the client goes. The end of the range may be beyond the
-/// file. Returns the length of the file if all of it was made.
+impl PartSource for RowExport<DataSet> {
+    fn next_part(&mut self) -> Result<Option<Vec<u8>>, Refusal> {
+        Ok(self.next_part()?)
+    }
+}
+
+/// Sends a range of a file's bytes until the client disconnects. The range may end beyond the file.
+/// Returns the length of the file if all of it was computed.
 pub(super) async fn send(
     mut parts: impl PartSource,
     range: Range<u64>,
@@ -40,14 +46,15 @@ pub(super) async fn send(
     while at < range.end {
         let next = tokio::select! {
             next = next(parts) => next,
-            // Nothing is sent while the bytes before the range are made, so this has to be watched.
+            // Nothing is sent before the range begins, so a failed send cannot reveal that the
+            // client has gone.
             () = sender.closed() => return None,
         };
-        // Otherwise the body is cut short, which its client notices.
+        // Leaving here cuts the body short, which the client notices.
         let Ok((part, rest)) = next else { return None };
         parts = rest;
         let Some(part) = part else {
-            // A client that has gone meanwhile does not care.
+            // An error means that the client has gone.
             let _ = sender.finish();
             return Some(at);
         };
@@ -62,11 +69,11 @@ pub(super) async fn send(
     None
 }
 
-/// Makes all bytes of a file to count them. Dropping the future ends the work after the part that is
-/// being made.
+/// Computes all bytes of a file to count them. Dropping the future stops the work after the current
+/// part.
 ///
 /// # Errors
-/// If the file cannot be made, or the server ends.
+/// Fails if the file cannot be computed, or the server ends.
 pub(super) async fn length(mut parts: impl PartSource) -> Result<u64, Refusal> {
     let mut bytes = 0;
     loop {
@@ -77,10 +84,10 @@ pub(super) async fn length(mut parts: impl PartSource) -> Result<u64, Refusal> {
     }
 }
 
-/// Makes a part of an export.
+/// Computes a part of an export.
 static PART: TaskKind = TaskKind::short("part of an export");
 
-/// Makes the next part on another thread.
+/// Computes the next part on another thread.
 async fn next<P: PartSource>(mut parts: P) -> Result<(Option<Vec<u8>>, P), Refusal> {
     let call = PART.observe_call(TaskName::Unnamed, move || (parts.next_part(), parts));
     let made = spawn_blocking(call).await;
@@ -96,11 +103,11 @@ mod tests {
 
     use http_body_util::BodyExt;
     use weir_net::Body;
-    use weir_query::ExportError;
 
     use super::{PartSource, length, send};
+    use crate::refusal::Refusal;
 
-    /// A file of parts of different lengths, empty ones too.
+    /// A file of parts of different lengths, including empty ones.
     struct Parts(std::vec::IntoIter<Vec<u8>>);
 
     impl Parts {
@@ -113,26 +120,26 @@ mod tests {
     }
 
     impl PartSource for Parts {
-        fn next_part(&mut self) -> Result<Option<Vec<u8>>, ExportError> {
+        fn next_part(&mut self) -> Result<Option<Vec<u8>>, Refusal> {
             Ok(self.0.next())
         }
     }
 
     const PART_BYTES: usize = 1_000;
 
-    /// A file without an end, and the number of parts that were made of it.
+    /// A file without an end, and the number of parts computed so far.
     #[derive(Clone, Default)]
     struct Endless(Arc<AtomicUsize>);
 
     impl PartSource for Endless {
-        fn next_part(&mut self) -> Result<Option<Vec<u8>>, ExportError> {
+        fn next_part(&mut self) -> Result<Option<Vec<u8>>, Refusal> {
             self.0.fetch_add(1, Ordering::SeqCst);
             Ok(Some(vec![b'x'; PART_BYTES]))
         }
     }
 
     impl Endless {
-        /// Waits until the work has ended, which holds a copy of the count.
+        /// Waits until the work has ended and dropped its copy of the count.
         async fn ended(self) {
             while Arc::strong_count(&self.0) > 1 {
                 tokio::task::yield_now().await;
@@ -189,7 +196,7 @@ mod tests {
         let sending = tokio::spawn(send(parts.clone(), 0..u64::MAX, sender));
         let mut taken = 0;
         for _ in 0..200 {
-            // As long as the client does not read, the work goes on until the queue is full.
+            // While the client does not read, the work continues until the queue is full.
             parts.made(taken / PART_BYTES + QUEUE_BYTES / (PART_BYTES + 64)).await;
             let waiting = parts.0.load(Ordering::SeqCst) * PART_BYTES - taken;
             assert!(waiting <= QUEUE_BYTES + 2 * PART_BYTES, "{waiting} bytes");

@@ -1,4 +1,4 @@
-//! The tag of an export.
+//! The entity tag of an export.
 
 use std::fmt::Write;
 
@@ -6,27 +6,28 @@ use hyper::header::HeaderValue;
 use weir_core::Snapshot;
 use weir_ingest::{DataSet, Retention, SourceSnapshot};
 use weir_net::entity_tag;
-use weir_query::ExportFormat;
 use weir_view::Query;
 
+use crate::export_form::Form;
 use crate::session::Session;
 
-/// The tag that stands for the bytes of an export of a snapshot; `None` if the session is not at rest,
-/// because a source is still being read or records expire. Times in the query are RFC 3339.
+/// Returns the tag that identifies the bytes of an export of a snapshot. Returns `None` if the
+/// session is not at rest: a source is still being read, or records expire. Times in the query are
+/// RFC 3339.
 pub(super) fn tag(
     session: &Session,
     data: &DataSet,
     snapshot: &Snapshot<SourceSnapshot>,
     query: &Query,
-    format: ExportFormat,
+    form: Form,
 ) -> Option<HeaderValue> {
     let are_read = snapshot.sources.iter().all(|source| source.end.is_some());
     if data.retention() != Retention::Segments || !are_read {
         return None;
     }
-    let mut text = format!("{} {} {}", session.id(), format.name(), snapshot.segments.len());
+    let mut text = format!("{} {} {}", session.id(), form.name(), snapshot.segments.len());
     for source in &snapshot.sources {
-        // A string takes all that is written to it.
+        // Writing to a string cannot fail.
         let _ = write!(text, " {}:{}:{}", source.number, source.bytes_parsed, source.records);
     }
     text += &weir_view::to_json(query).ok()?;

@@ -1,4 +1,4 @@
-//! Which bytes of a file are parsed, counted as the sender counts them.
+//! Counts the parsed bytes of a file in the sender's offsets.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -34,17 +34,17 @@ struct OffsetPair {
 }
 
 impl AckOffsets {
-    /// Offsets of a plain file with this number of parsed bytes.
+    /// Creates the offsets of a plain file, which follow the number of parsed bytes.
     pub(crate) fn new(parsed: watch::Receiver<u64>) -> Self {
         Self { parsed, state: Mutex::default(), changed: Notify::new() }
     }
 
-    /// Counts compressed bytes from now on, as [`Self::record`] maps them.
+    /// Switches to compressed bytes, which [`Self::record`] maps.
     pub(crate) fn set_compressed(&self) {
         self.lock().is_compressed = true;
     }
 
-    /// Records that the compressed bytes before `piece_end` contain the bytes before `lines_end`.
+    /// Records that the compressed bytes before `piece_end` contain the lines before `lines_end`.
     pub(crate) fn record(&self, lines_end: u64, piece_end: u64) {
         let mut state = self.lock();
         match state.pairs.back_mut() {
@@ -53,10 +53,9 @@ impl AckOffsets {
         }
     }
 
-    /// Records that all whole lines are submitted to the parsers, which are the bytes before
-    /// `submitted`. The bytes after it are the beginning of a line, and are not parsed before
-    /// the line ends. So the pieces that contain them may be acknowledged once `submitted`
-    /// bytes are parsed.
+    /// Records that all whole lines were submitted to the parsers: the bytes before `submitted`.
+    /// Later bytes belong to a partial line, which is parsed only when it is complete. Pieces that
+    /// contain such bytes may therefore be acknowledged after `submitted` bytes are parsed.
     pub(crate) fn clamp(&self, submitted: u64) {
         let mut state = self.lock();
         while let Some(last) = state.pairs.pop_back_if(|pair| pair.lines_end > submitted) {
@@ -72,13 +71,13 @@ impl AckOffsets {
         self.changed.notify_waiters();
     }
 
-    /// Wakes the task that waits for a greater offset. An archive needs this, because its own
-    /// bytes are never parsed.
+    /// Wakes the task that waits for a greater offset. An archive needs this, because its own bytes
+    /// are never parsed.
     pub(crate) fn notify(&self) {
         self.changed.notify_waiters();
     }
 
-    /// The offset before which everything is parsed, in the sender's bytes.
+    /// Returns the offset before which everything is parsed, in the sender's bytes.
     pub(crate) fn offset(&self) -> u64 {
         let parsed = *self.parsed.borrow();
         let mut state = self.lock();

@@ -1,10 +1,10 @@
-//! Merging the blocks of one file that arrive over several connections.
+//! Merges the blocks of one file that arrive over several connections.
 //!
-//! One connection owns the file: it has begun it, and alone writes to the receiver. Other
-//! connections join and send chunks, each with its offset. Each connection may have only
-//! [`AHEAD_BYTES_MAX`] waiting for earlier bytes, and all of a session together what its
-//! [`AheadPool`] allows; beyond that the server does not read from it, and TCP holds back its
-//! sender.
+//! One connection owns the file: it sent `begin`, and only it writes to the receiver. Other
+//! connections join and send chunks with offsets. Bytes are *early* if bytes before them are still
+//! missing. Early bytes wait: at most [`AHEAD_BYTES_MAX`] for each connection, and for all of a
+//! session the limit of its [`AheadPool`]. Above a limit the server stops reading from the
+//! connection, and TCP slows its sender.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -14,29 +14,31 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use weir_ingest::{EarlyBytes, HeldBytes};
 
 /// The maximum number of connections that send one file.
 pub(crate) const CONNECTIONS_MAX: usize = 4;
 
-/// The maximum of bytes of one connection that wait for earlier bytes from another. All
-/// connections together then stay within the window.
+/// The maximum number of early bytes of one connection. With it, all connections together stay
+/// within the window.
 pub(crate) const AHEAD_BYTES_MAX: usize = 16 << 20;
 
-/// The bytes that all files of a session together may have waiting for earlier bytes.
+/// The limit on early bytes of all files of a session together.
 #[derive(Debug, Clone)]
 pub(crate) struct AheadPool(Arc<Semaphore>);
 
-/// The least and the most of a pool, and the part of the session's memory limit between them.
+/// The minimum and maximum of a pool, and the part of the session's memory limit (1/n) between
+/// them.
 const POOL_BYTES_MIN: usize = 4 << 20;
 const POOL_BYTES_MAX: usize = 256 << 20;
 const POOL_SHARE: usize = 8;
 
-/// The part of the memory limit of all sessions that one pool may have at most: with 16 sessions, all
-/// pools together take a quarter of it.
+/// A pool may have at most 1/n of the memory limit of all sessions. With 16 sessions, all pools
+/// together take a quarter of it.
 const POOL_SHARE_OF_TOTAL: usize = 64;
 
 impl AheadPool {
-    /// The pool of a session with this memory limit, and this one for all sessions together.
+    /// Creates the pool of a session with this memory limit, under this limit for all sessions.
     pub(crate) fn new(memory_bytes_max: usize, total_bytes_max: usize) -> Self {
         let bytes = (memory_bytes_max / POOL_SHARE).min(total_bytes_max / POOL_SHARE_OF_TOTAL);
         let bytes = bytes.clamp(POOL_BYTES_MIN, POOL_BYTES_MAX);
@@ -44,35 +46,42 @@ impl AheadPool {
     }
 }
 
-/// What one connection has waiting.
+/// The early bytes of one connection.
 #[derive(Debug, Clone)]
 pub(crate) struct AheadAccount {
-    /// What is left of [`AHEAD_BYTES_MAX`].
+    /// The rest of [`AHEAD_BYTES_MAX`].
     own: Arc<Semaphore>,
     pool: AheadPool,
+    /// The count of the source.
+    early: EarlyBytes,
 }
 
-/// The right to keep some bytes ahead of their turn. Dropping it returns them.
+/// The permission to keep some early bytes. Dropping it returns them.
 #[derive(Debug)]
 pub(crate) struct AheadPermit {
     _own: Option<OwnedSemaphorePermit>,
-    /// `None` for the only bytes of a connection, if the pool is empty.
+    /// `None` for the only chunk of a connection while the pool is empty.
     _pool: Option<OwnedSemaphorePermit>,
+    _held: HeldBytes,
 }
 
 impl AheadAccount {
-    pub(crate) fn new(pool: &AheadPool) -> Self {
-        Self { own: Arc::new(Semaphore::new(AHEAD_BYTES_MAX)), pool: pool.clone() }
+    /// Creates the account of a connection that sends the source of `early`.
+    pub(crate) fn new(pool: &AheadPool, early: &EarlyBytes) -> Self {
+        let own = Arc::new(Semaphore::new(AHEAD_BYTES_MAX));
+        Self { own, pool: pool.clone(), early: early.clone() }
     }
 
-    /// Waits until the connection may keep these bytes. Dropping the future takes nothing.
+    /// Waits until the connection may keep these bytes. Dropping the future reserves nothing.
     ///
-    /// If the pool is empty, a connection may still keep one piece. Therefore the bytes that
-    /// the others wait for can always arrive: a connection sends its bytes in order, so when it
-    /// sends those, it has nothing else waiting.
+    /// If the pool is empty, a connection without early bytes may still keep one chunk. This
+    /// prevents a deadlock: a connection sends its bytes in order, so when it sends the bytes that
+    /// the others wait for, it has no early bytes waiting.
     pub(crate) async fn reserve(&self, bytes: &[u8]) -> AheadPermit {
+        // They count while they wait for permission too.
+        let held = self.early.hold(bytes.len());
         let charge = u32::try_from(charged_bytes(bytes)).unwrap_or(u32::MAX);
-        // The semaphores are never closed, so there always is a permit.
+        // The semaphores are never closed, so acquiring succeeds.
         let own = self.own.clone().acquire_many_owned(charge).await.ok();
         let others = AHEAD_BYTES_MAX as u32 - charge;
         let pool = tokio::select! {
@@ -80,11 +89,11 @@ impl AheadAccount {
             pool = self.pool.0.clone().acquire_many_owned(charge) => pool.ok(),
             _ = self.own.acquire_many(others) => None,
         };
-        AheadPermit { _own: own, _pool: pool }
+        AheadPermit { _own: own, _pool: pool, _held: held }
     }
 }
 
-/// Bytes of the file from a joined connection: what one read returned.
+/// Bytes of the file that one read of a joined connection returned.
 #[derive(Debug)]
 pub(crate) struct Chunk {
     pub(crate) offset: u64,
@@ -92,7 +101,7 @@ pub(crate) struct Chunk {
     _permit: AheadPermit,
 }
 
-/// What happened on a joined connection.
+/// An event on a joined connection.
 #[derive(Debug)]
 pub(crate) enum MergeEvent {
     Chunk(Chunk),
@@ -111,10 +120,10 @@ pub(crate) enum JoinError {
     TooMany,
 }
 
-/// The place where connections join a file. It is closed unless a connection owns the file.
+/// The meeting point of a file's connections. It is closed unless a connection owns the file.
 #[derive(Debug, Default)]
 pub(crate) struct BlockMerger {
-    /// Copied for each connection that joins; `None` while closed.
+    /// Cloned for each connection that joins; `None` while closed.
     link: Mutex<Option<OwnerLink>>,
 }
 
@@ -134,16 +143,21 @@ impl BlockMerger {
         MergeOutput { merger: self, events: receiver, joined_count }
     }
 
-    /// Joins the connection that owns the file.
-    pub(crate) fn join(&self, pool: &AheadPool) -> Result<MergeInput, JoinError> {
-        // The count is checked and raised under the lock, so that it cannot pass the limit.
+    /// Joins the connection that owns the file, whose early bytes `early` counts.
+    pub(crate) fn join(
+        &self,
+        pool: &AheadPool,
+        early: &EarlyBytes,
+    ) -> Result<MergeInput, JoinError> {
+        // The count is checked and raised under the lock, so that it cannot exceed the limit.
         let link = self.lock();
         let link = link.as_ref().ok_or(JoinError::NotBegun)?.clone();
         if link.joined_count.load(Relaxed) + 1 >= CONNECTIONS_MAX {
             return Err(JoinError::TooMany);
         }
         link.joined_count.fetch_add(1, Relaxed);
-        Ok(MergeInput { link, ahead: AheadAccount::new(pool), last_event: MergeEvent::Lost })
+        let ahead = AheadAccount::new(pool, early);
+        Ok(MergeInput { link, ahead, last_event: MergeEvent::Lost })
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<OwnerLink>> {
@@ -151,7 +165,7 @@ impl BlockMerger {
     }
 }
 
-/// The owner's end of the merger: the events of all joined connections.
+/// The owner's end of the merger, which receives the events of all joined connections.
 #[derive(Debug)]
 pub(crate) struct MergeOutput<'a> {
     merger: &'a BlockMerger,
@@ -169,7 +183,7 @@ impl MergeOutput<'_> {
         }
     }
 
-    /// Whether no connection is joined and no event is waiting.
+    /// Returns whether no connection is joined and no event is pending.
     pub(crate) fn is_idle(&self) -> bool {
         self.joined_count.load(Acquire) == 0 && self.events.is_empty()
     }
@@ -191,16 +205,15 @@ pub(crate) struct MergeInput {
     last_event: MergeEvent,
 }
 
-/// The memory that a chunk is charged with. The fixed part stands for the structures around
-/// it, which for chunks of a few bytes need more memory than the bytes. No chunk is larger than
-/// the smallest pool.
+/// Returns the memory that a chunk is charged with. The fixed part covers the structures around it,
+/// which exceed the bytes of tiny chunks. No chunk is larger than the smallest pool.
 fn charged_bytes(bytes: &[u8]) -> usize {
     const OVERHEAD_BYTES: usize = 256;
     (bytes.len() + OVERHEAD_BYTES).min(POOL_BYTES_MIN)
 }
 
 impl MergeInput {
-    /// Sends bytes to the owner; waits while too many are waiting. Returns whether the owner
+    /// Sends bytes to the owner, and waits while too many are pending. Returns whether the owner
     /// still receives.
     pub(crate) async fn send(&self, offset: u64, bytes: &[u8]) -> bool {
         let permit = tokio::select! {
@@ -224,21 +237,21 @@ impl MergeInput {
 
 impl Drop for MergeInput {
     fn drop(&mut self) {
-        // The event is sent before the count falls, so that `is_idle` cannot be true while it
-        // is on its way.
+        // The event is sent before the count falls, so that `is_idle` is not true before it
+        // arrives.
         let _ = self.link.events.send(std::mem::replace(&mut self.last_event, MergeEvent::Left));
         self.link.joined_count.fetch_sub(1, Release);
     }
 }
 
-/// Keeps the bytes that arrived before the bytes in front of them, with their permits.
+/// Keeps early bytes, with their permits, until the bytes before them arrive.
 #[derive(Debug, Default)]
 pub(crate) struct ReorderBuffer {
     waiting: BTreeMap<u64, Chunk>,
 }
 
 impl Chunk {
-    /// Bytes that the connection which owns the file has received.
+    /// Creates a chunk of bytes from the connection that owns the file.
     pub(crate) fn of_owner(offset: u64, bytes: Vec<u8>, permit: AheadPermit) -> Self {
         Self { offset, bytes, _permit: permit }
     }
@@ -248,7 +261,7 @@ impl Chunk {
     }
 }
 
-/// The error that two parts of a file overlap.
+/// The error for two overlapping parts of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Overlap;
 
@@ -257,7 +270,7 @@ impl ReorderBuffer {
         self.waiting.is_empty()
     }
 
-    /// Keeps bytes until those before them have been taken.
+    /// Keeps bytes until the bytes before them were taken.
     pub(crate) fn insert(&mut self, chunk: Chunk) -> Result<(), Overlap> {
         match self.waiting.insert(chunk.offset, chunk) {
             None => Ok(()),
@@ -281,6 +294,8 @@ impl ReorderBuffer {
 mod tests {
     use std::time::Duration;
 
+    use weir_ingest::EarlyBytes;
+
     use super::{
         AHEAD_BYTES_MAX, AheadAccount, AheadPool, Chunk, Overlap, POOL_BYTES_MIN, ReorderBuffer,
     };
@@ -291,7 +306,7 @@ mod tests {
 
     #[tokio::test]
     async fn parts_are_returned_once_and_in_order() {
-        let account = AheadAccount::new(&AheadPool::new(0, 0));
+        let account = AheadAccount::new(&AheadPool::new(0, 0), &EarlyBytes::default());
         let mut buffer = ReorderBuffer::default();
         buffer.insert(chunk(&account, 6, b"gh").await).expect("no overlap");
         buffer.insert(chunk(&account, 3, b"def").await).expect("no overlap");
@@ -304,7 +319,7 @@ mod tests {
 
     #[tokio::test]
     async fn overlaps_are_errors() {
-        let account = AheadAccount::new(&AheadPool::new(0, 0));
+        let account = AheadAccount::new(&AheadPool::new(0, 0), &EarlyBytes::default());
         let mut buffer = ReorderBuffer::default();
         buffer.insert(chunk(&account, 3, b"def").await).expect("no overlap");
         assert_eq!(buffer.insert(chunk(&account, 3, b"d").await), Err(Overlap));
@@ -315,7 +330,8 @@ mod tests {
     async fn all_connections_share_the_pool_and_each_may_keep_one_piece() {
         let pool = AheadPool::new(0, 0);
         let piece = vec![0; 1 << 20];
-        let accounts: Vec<_> = (0..100).map(|_| AheadAccount::new(&pool)).collect();
+        let accounts: Vec<_> =
+            (0..100).map(|_| AheadAccount::new(&pool, &EarlyBytes::default())).collect();
         let mut kept = Vec::new();
         for account in &accounts {
             let patience = Duration::from_millis(1);
@@ -325,7 +341,7 @@ mod tests {
         }
         let pieces = POOL_BYTES_MIN / piece.len() + accounts.len();
         assert!(kept.len() <= pieces, "{} pieces", kept.len());
-        // Every connection could send the bytes that the others wait for.
+        // Each connection could send the bytes that the others wait for.
         for account in &accounts {
             assert!(account.own.available_permits() < AHEAD_BYTES_MAX, "it has one piece");
         }
@@ -336,7 +352,10 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_connection_that_has_nothing_left_need_not_wait_for_the_pool() {
         let pool = AheadPool::new(0, 0);
-        let [greedy, other] = [AheadAccount::new(&pool), AheadAccount::new(&pool)];
+        let [greedy, other] = [
+            AheadAccount::new(&pool, &EarlyBytes::default()),
+            AheadAccount::new(&pool, &EarlyBytes::default()),
+        ];
         let mut all = Vec::new();
         let patience = Duration::from_millis(1);
         let piece = vec![0; 1 << 20];

@@ -1,9 +1,9 @@
-//! A file that is uploaded to a session, from its first byte to the pipeline.
+//! Receives an uploaded file, from its first byte to the pipeline.
 //!
 //! `uploaded_file` is one file of a session. It outlives its connections; the connection that locks
 //! its receiver owns it. If several connections send the file, `merger` puts their blocks in order.
-//! `receiver` detects what the file is, decompresses it and cuts it into lines. `unpacker` gives
-//! the members of an archive to a thread. `ack_offsets` counts the bytes that are parsed.
+//! `receiver` detects the file's type, decompresses it and cuts it into lines. `unpacker` passes
+//! the members of an archive to a thread. `ack_offsets` counts the parsed bytes.
 
 mod ack_offsets;
 mod merger;

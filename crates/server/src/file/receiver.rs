@@ -1,4 +1,4 @@
-//! Receives one file: detects what it is, decompresses it and writes it to the pipeline.
+//! Receives one file: detects its type, decompresses it and writes it to the pipeline.
 
 use std::io;
 use std::sync::Arc;
@@ -17,8 +17,8 @@ const ARCHIVE_NOTE: &str = "an archive: each of its files is a source of its own
 
 /// Receives a file's bytes in order, in pieces of any size.
 ///
-/// Its offsets are those of the sender: compressed bytes if the file is compressed. A future of
-/// a method that is dropped before its end leaves the receiver unusable; drop the receiver too.
+/// Offsets are the sender's: compressed bytes if the file is compressed. If the future of a method
+/// is dropped before its end, the receiver is unusable and must be dropped too.
 #[derive(Debug)]
 pub(crate) struct FileReceiver {
     writer: SourceWriter,
@@ -30,15 +30,15 @@ pub(crate) struct FileReceiver {
     is_dirty: bool,
 }
 
-/// What becomes of an uploaded file.
+/// The destination of an uploaded file's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
     Parse,
-    /// Its bytes are discarded, to measure the transfer alone.
+    /// Its bytes are discarded, to measure only the transfer.
     Discard,
 }
 
-/// The space for bytes that are discarded: as large as a block.
+/// The size of the buffer for discarded bytes, the same as a block.
 const DISCARD_SPACE_BYTES: usize = 1 << 20;
 
 #[derive(Debug)]
@@ -46,7 +46,7 @@ enum Stage {
     /// The first bytes, too few to detect a compression.
     Start(Vec<u8>),
     Plain(Content),
-    /// Compressed, several times perhaps, or UTF-16.
+    /// Compressed, possibly in several layers, or UTF-16.
     Packed(LayeredDecoder, Content),
     /// All bytes are discarded, and count as parsed.
     Discard {
@@ -55,7 +55,7 @@ enum Stage {
     },
 }
 
-/// What a file contains after decompression.
+/// The content of a file after decompression.
 #[derive(Debug)]
 enum Content {
     /// The first bytes, too few to detect an archive.
@@ -64,10 +64,10 @@ enum Content {
     Archive(Unpacker),
 }
 
-/// Why a file cannot be received any further. The lines submitted before are kept.
+/// Why a file cannot be received further. The lines submitted before are kept.
 #[derive(Debug)]
 pub(crate) enum ReceiveError {
-    /// The pipeline accepts no more.
+    /// The pipeline accepts no more data.
     Stopped(StopReason),
     /// The compressed data is damaged or cut short. The source has ended: the lines before the
     /// damage are parsed.
@@ -81,7 +81,7 @@ impl From<StopReason> for ReceiveError {
 }
 
 impl FileReceiver {
-    /// A receiver that writes to a source. The members of an archive become sources at
+    /// Creates a receiver that writes to a source. The members of an archive become sources at
     /// `destination`.
     pub(crate) fn new(writer: SourceWriter, destination: MemberDestination) -> Self {
         let ack_offsets = Arc::new(AckOffsets::new(writer.progress().parsed()));
@@ -89,7 +89,7 @@ impl FileReceiver {
         Self { writer, destination, stage, ack_offsets, bytes_received: 0, is_dirty: false }
     }
 
-    /// A receiver that discards all bytes. Its source stays empty.
+    /// Creates a receiver that discards all bytes. Its source stays empty.
     pub(crate) fn discarding(writer: SourceWriter, destination: MemberDestination) -> Self {
         let (sender, parsed) = watch::channel(0);
         let ack_offsets = Arc::new(AckOffsets::new(parsed));
@@ -97,12 +97,12 @@ impl FileReceiver {
         Self { writer, destination, stage, ack_offsets, bytes_received: 0, is_dirty: false }
     }
 
-    /// The number of bytes received so far.
+    /// Returns the number of bytes received so far.
     pub(crate) fn bytes_received(&self) -> u64 {
         self.bytes_received
     }
 
-    /// Which bytes may be acknowledged.
+    /// Returns the offsets that may be acknowledged.
     pub(crate) fn ack_offsets(&self) -> &Arc<AckOffsets> {
         &self.ack_offsets
     }
@@ -111,17 +111,17 @@ impl FileReceiver {
         self.writer.progress()
     }
 
-    /// Whether lines may wait that [`Self::flush`] would submit.
+    /// Returns whether there may be lines that [`Self::flush`] would submit.
     pub(crate) fn is_dirty(&self) -> bool {
         self.is_dirty
     }
 
-    /// Whether some submitted bytes are not parsed yet.
+    /// Returns whether some submitted bytes are not parsed yet.
     pub(crate) fn is_parsing(&self) -> bool {
         *self.progress().parsed().borrow() < self.writer.submitted()
     }
 
-    /// Whether the lines received so far should be flushed before they fill a block.
+    /// Returns whether the lines received so far should be flushed before they fill a block.
     pub(crate) fn may_flush_early(&self) -> bool {
         self.writer.may_flush_early()
     }
@@ -144,8 +144,8 @@ impl FileReceiver {
         self.end_if_damaged(processed).await
     }
 
-    /// Space for the next bytes, never empty, to be followed by [`Self::advance`]. `None` if the
-    /// bytes have to be inspected first: at the start of a file, and in a compressed file.
+    /// Returns space for the next bytes, never empty; [`Self::advance`] must follow. Returns `None`
+    /// if the bytes have to be inspected first: at the start of a file, and in a compressed file.
     pub(crate) fn space(&mut self) -> Option<&mut [u8]> {
         match &mut self.stage {
             Stage::Plain(Content::Lines) => Some(self.writer.space()),
@@ -177,10 +177,10 @@ impl FileReceiver {
         Ok(())
     }
 
-    /// Prepares for another connection after one was lost: waits until all whole lines are
-    /// parsed, and returns the offset from which the sender must resume. A partial line at the
-    /// end of a plain file is dropped, and sent again. In a compressed file its offset is
-    /// unknown, so it is kept.
+    /// Prepares for another connection after one was lost. Waits until all whole lines are parsed,
+    /// and returns the offset from which the sender must resume. A partial line at the end of a
+    /// plain file is dropped, and sent again. In a compressed file its offset is unknown, so it is
+    /// kept.
     pub(crate) async fn rewind(&mut self) -> Result<u64, ReceiveError> {
         match &mut self.stage {
             Stage::Start(first) => {
@@ -198,8 +198,8 @@ impl FileReceiver {
         Ok(self.bytes_received)
     }
 
-    /// Ends the file after its last byte: submits the rest, waits until it is parsed, and ends
-    /// the source.
+    /// Ends the file after its last byte: submits the rest, waits until it is parsed, and ends the
+    /// source.
     pub(crate) async fn finish(&mut self, end: SourceEnd) -> Result<(), ReceiveError> {
         let begun = self.begin_short().await;
         self.end_if_damaged(begun).await?;
@@ -212,8 +212,8 @@ impl FileReceiver {
         Ok(self.writer.finish_async(end).await?)
     }
 
-    /// Ends the source if the file is damaged: submits all that was decompressed before, and waits
-    /// until it is parsed. Returns the result again.
+    /// Ends the source if the file is damaged: submits all bytes decompressed before the damage,
+    /// and waits until they are parsed. Returns `result` unchanged.
     async fn end_if_damaged(
         &mut self,
         result: Result<(), ReceiveError>,
@@ -236,8 +236,8 @@ impl FileReceiver {
         finished.map_err(|error| damaged(decoder.name(), self.bytes_received, &error))
     }
 
-    /// Ends the content, after damage of the compression around it if there is one. If an archive
-    /// could not be read completely, returns why, as a sentence.
+    /// Ends the content, after a damage of its compression if there is one. If an archive was not
+    /// read completely, returns the reason as a sentence.
     async fn finish_content(
         &mut self,
         damage: Option<&StreamError>,
@@ -259,7 +259,7 @@ impl FileReceiver {
                 FaultKind::Error(error) if fault.name == name => {
                     why = Some(why.map_or_else(String::new, |why| why + "; ") + &error.to_string());
                 }
-                // The source of the member reports it.
+                // The source of the member reports the error.
                 FaultKind::Error(_) => {}
                 FaultKind::Note(note) => {
                     let note = format!("{ARCHIVE_NOTE}; {note}");
@@ -290,7 +290,7 @@ impl FileReceiver {
         self.process(&first).await
     }
 
-    /// Processes a file that has ended before a compression could be detected.
+    /// Processes a file that ended before a compression could be detected.
     async fn begin_short(&mut self) -> Result<(), ReceiveError> {
         match &self.stage {
             Stage::Start(_) => self.begin().await,
@@ -303,7 +303,7 @@ impl FileReceiver {
         if let Stage::Plain(content) = &mut self.stage {
             content.process(bytes, &mut self.writer, &self.destination).await?;
             if !matches!(content, Content::Lines) {
-                self.writer.progress().take_compressed(bytes.len() as u64);
+                self.writer.progress().add_compressed(bytes.len() as u64);
                 self.ack_offsets.record(0, self.bytes_received);
                 self.ack_offsets.notify();
             }
@@ -321,7 +321,7 @@ impl FileReceiver {
             let length = pushed.map_err(|error| damaged(decoder.name(), taken, &error))?;
             rest = &rest[length..];
             taken += length as u64;
-            self.writer.progress().take_compressed(length as u64);
+            self.writer.progress().add_compressed(length as u64);
             self.ack_offsets.record(self.writer.offset(), taken);
         }
         if matches!(content, Content::Archive(_)) {
@@ -357,7 +357,7 @@ impl Content {
         Ok(())
     }
 
-    /// Detects an archive from the first bytes, and processes them. Does nothing afterwards.
+    /// Detects an archive from the first bytes, and processes them. Later calls do nothing.
     async fn begin(
         &mut self,
         writer: &mut SourceWriter,
@@ -377,7 +377,7 @@ impl Content {
     }
 }
 
-/// The message for an archive with more members than the session may have.
+/// Returns the message for an archive with more members than the session may have.
 fn omitted_members(count: u64, limit: &MemberLimit) -> String {
     let were = if count == 1 { "was" } else { "were" };
     let limit = limit.members_max();
@@ -417,7 +417,7 @@ mod tests {
         receiver.rewind().await.expect("the parsers run");
 
         let release = stop_parsers(data);
-        // New values, because only these make a parser wait for the lock.
+        // Only new values make a parser wait for the lock.
         let mut number = 0;
         let mut piece = || {
             let lines = (0..1_000).map(|_| {
@@ -428,7 +428,7 @@ mod tests {
         };
         let bound = options.queue_bytes_max
             + 2 * (options.limits.block_bytes + options.limits.line_bytes_max);
-        // A write that does not end in this time has to wait for the queue.
+        // A write that takes longer than this waits for the queue.
         let patience = Duration::from_millis(300);
         while tokio::time::timeout(patience, receiver.write(piece().as_bytes())).await.is_ok() {
             assert!(
@@ -444,7 +444,7 @@ mod tests {
         drop(release);
     }
 
-    /// Locks the values until the returned value is dropped, so that parsers cannot proceed.
+    /// Locks the values until the returned value is dropped, so that parsers stop.
     fn stop_parsers(data: std::sync::Arc<DataSet>) -> std::sync::mpsc::Sender<()> {
         let (release, released) = std::sync::mpsc::channel::<()>();
         let (ready, is_ready) = std::sync::mpsc::channel();

@@ -1,4 +1,4 @@
-//! A file of a session that a page uploads, over one connection or several in turn.
+//! A file that a page uploads to a session, over one connection or several in turn.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,8 +11,7 @@ use super::merger::BlockMerger;
 use super::receiver::{FileReceiver, Purpose};
 use super::unpacker::MemberDestination;
 
-/// How long a connection that resumes a file waits for the previous owner to notice that its
-/// connection is lost.
+/// How long a connection that resumes a file waits until the previous owner has noticed its loss.
 const TAKE_OVER_WAIT: Duration = Duration::from_secs(2);
 
 /// A file of a session. The connection that locks its receiver owns it.
@@ -21,17 +20,17 @@ pub(crate) struct UploadedFile {
     id: String,
     bytes_total: Option<u64>,
     fingerprint: Option<String>,
-    /// Bytes received, once all are.
+    /// The number of bytes received; set when the file has ended.
     length: AtomicU64,
     progress: Arc<SourceProgress>,
     is_interrupted: AtomicBool,
     interruption_count: AtomicU64,
-    /// `None` once the file has ended.
+    /// `None` after the file has ended.
     receiver: Arc<Mutex<Option<FileReceiver>>>,
     merger: BlockMerger,
 }
 
-/// Ownership of a file. `None` inside once the file has ended.
+/// Ownership of a file. Contains `None` after the file has ended.
 pub(crate) type ReceiverGuard = OwnedMutexGuard<Option<FileReceiver>>;
 
 impl UploadedFile {
@@ -60,22 +59,22 @@ impl UploadedFile {
         }
     }
 
-    /// The page's id of the file.
+    /// Returns the page's id of the file.
     pub(crate) fn id(&self) -> &str {
         &self.id
     }
 
-    /// The file's size in bytes according to the page; `None` if the file keeps growing.
+    /// Returns the file's size in bytes according to the page; `None` if the file is growing.
     pub(crate) fn bytes_total(&self) -> Option<u64> {
         self.bytes_total
     }
 
-    /// By what the page recognises the file.
+    /// Returns the text by which the page recognises the file.
     pub(crate) fn fingerprint(&self) -> Option<&str> {
         self.fingerprint.as_deref()
     }
 
-    /// The number of bytes received, once all are.
+    /// Returns the number of bytes received; set when the file has ended.
     pub(crate) fn length(&self) -> u64 {
         self.length.load(Ordering::Relaxed)
     }
@@ -88,7 +87,7 @@ impl UploadedFile {
         &self.progress
     }
 
-    /// Whether the file's connection is lost and the file can be resumed.
+    /// Returns whether the file's connection was lost and the file can be resumed.
     pub(crate) fn is_interrupted(&self) -> bool {
         self.is_interrupted.load(Ordering::Relaxed) && self.progress.end().is_none()
     }
@@ -100,7 +99,7 @@ impl UploadedFile {
         }
     }
 
-    /// How many times the file's connection was lost.
+    /// Returns how many times the file's connection was lost.
     pub(crate) fn interruption_count(&self) -> u64 {
         self.interruption_count.load(Ordering::Relaxed)
     }
@@ -111,7 +110,7 @@ impl UploadedFile {
         tokio::time::timeout(TAKE_OVER_WAIT, guard).await.ok()
     }
 
-    /// Where other connections join the owner.
+    /// Returns the merger, through which other connections join the owner.
     pub(crate) fn merger(&self) -> &BlockMerger {
         &self.merger
     }
@@ -125,7 +124,7 @@ impl UploadedFile {
         }
     }
 
-    /// Cancels the file, whether a connection owns it or not.
+    /// Cancels the file, whether or not a connection owns it.
     pub(crate) fn cancel(&self) {
         self.progress.cancel();
         self.end_unless_owned(SourceEnd::Cancelled);

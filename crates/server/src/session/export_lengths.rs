@@ -1,28 +1,28 @@
-//! The lengths of exports that were made before.
+//! Remembers the lengths of exports.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hyper::header::HeaderValue;
 
-/// The number of exports of a session whose length is kept: a tag and a number each.
+/// The maximum number of remembered lengths in a session: a tag and a number each.
 const LENGTHS_MAX: usize = 32;
 
-/// The lengths of the last exports of a session, so that a range of one of them needs no pass over the
+/// The lengths of the last exports of a session. A range of one of them then needs no pass over the
 /// rows to find its length.
 #[derive(Debug, Default)]
 pub(crate) struct ExportLengths {
-    /// The tags with the lengths in bytes, the last one first.
+    /// The tags with the lengths in bytes, the newest first.
     last: Mutex<VecDeque<(HeaderValue, u64)>>,
 }
 
 impl ExportLengths {
-    /// The length in bytes of the export with this tag, if it was one of the last.
+    /// Returns the length in bytes of the export with this tag, if it is remembered.
     pub(crate) fn get(&self, tag: &HeaderValue) -> Option<u64> {
         self.lock().iter().find(|(known, _)| known == tag).map(|(_, bytes)| *bytes)
     }
 
-    /// Keeps the length of the export with this tag.
+    /// Remembers the length of the export with this tag.
     pub(crate) fn insert(&self, tag: HeaderValue, bytes: u64) {
         let mut last = self.lock();
         last.retain(|(known, _)| *known != tag);

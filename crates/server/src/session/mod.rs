@@ -1,4 +1,4 @@
-//! One session: a data set, its id, its files and its users.
+//! A session: a data set, its id, its files and its users.
 
 mod export_lengths;
 mod sharing;
@@ -19,7 +19,7 @@ pub(crate) use export_lengths::ExportLengths;
 pub(crate) use sharing::{MadeView, SharedAnswer};
 use sharing::{SharedAnswers, ViewMemory};
 
-/// The maximum number of files of one session. Each is a line on the page and in every view.
+/// The maximum number of files in one session. Each is a line on the page and in every view.
 const FILES_MAX: usize = 1_000;
 
 /// The maximum number of files in all archives of one session. Each is a line on the page too.
@@ -30,7 +30,7 @@ const MEMBERS_MAX: usize = 10_000;
 pub(crate) enum Lifetime {
     /// For the grace time.
     Grace,
-    /// Until it was viewed once, and for the grace time after that.
+    /// Until it was first viewed, and then for the grace time.
     UntilViewed,
     /// Until it is ended by a request or with the server.
     Pinned,
@@ -39,13 +39,13 @@ pub(crate) enum Lifetime {
 /// Why a session ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EndCause {
-    /// A request ended it, it was unused, or it made room for another one.
+    /// A request ended it, it was unused, or another session displaced it.
     Request,
     /// The server is being stopped.
     Stop,
 }
 
-/// What a user of a session does.
+/// How a user uses a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
     View,
@@ -60,9 +60,9 @@ pub(crate) struct Session {
     zone: Option<String>,
     jobs: usize,
     remedies: Remedies,
-    /// The limit of all sessions together.
+    /// The memory limit of all sessions together.
     memory: TotalMemory,
-    /// `None` once the session is ended.
+    /// `None` after the session has ended.
     pipeline: Mutex<Option<Arc<Pipeline>>>,
     files: Mutex<Vec<Arc<UploadedFile>>>,
     member_limit: Arc<MemberLimit>,
@@ -72,7 +72,7 @@ pub(crate) struct Session {
     view_memory: Arc<ViewMemory>,
     export_lengths: ExportLengths,
     presence: watch::Sender<Presence>,
-    /// `None` until the session is ended.
+    /// `None` until the session has ended.
     end_cause: watch::Sender<Option<EndCause>>,
 }
 
@@ -80,7 +80,7 @@ pub(crate) struct Session {
 struct Presence {
     users: usize,
     lifetime: Lifetime,
-    /// When the last user left; before the first one, when the session was created.
+    /// When the last user left; at first, when the session was created.
     unused_since: Instant,
 }
 
@@ -100,9 +100,10 @@ impl Session {
         let view_memory = ViewMemory::new(&data, memory);
         let pipeline = Arc::new(Pipeline::start(&settings, data));
         static LAST: AtomicU64 = AtomicU64::new(0);
+        let number = LAST.fetch_add(1, Ordering::Relaxed);
         Self {
             id,
-            number: LAST.fetch_add(1, Ordering::Relaxed),
+            number,
             zone: options.zone.clone(),
             jobs: options.jobs,
             remedies: options.remedies.clone(),
@@ -111,7 +112,7 @@ impl Session {
             files: Mutex::default(),
             member_limit: Arc::new(MemberLimit::new(MEMBERS_MAX)),
             ahead: AheadPool::new(settings.memory_bytes_max, memory.bytes_max()),
-            turns: SessionTurns::new(turns, options.answer_time_max),
+            turns: SessionTurns::new(turns, number, options.answer_time_max),
             answers: SharedAnswers::default(),
             view_memory,
             export_lengths: ExportLengths::default(),
@@ -128,62 +129,62 @@ impl Session {
         &self.id
     }
 
-    /// Its number among all sessions of the process, which is no secret.
+    /// Returns its number among all sessions of the process, which is not secret.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
-    /// The time zone of queries that name none.
+    /// Returns the time zone of queries that name none.
     pub(crate) fn zone(&self) -> Option<&String> {
         self.zone.as_ref()
     }
 
-    /// The number of threads that answer a query.
+    /// Returns the number of threads that answer a query.
     pub(crate) fn jobs(&self) -> usize {
         self.jobs
     }
 
-    /// The limit on bytes that arrive ahead of their turn.
+    /// Returns the limit on early bytes of uploads.
     pub(crate) fn ahead(&self) -> &AheadPool {
         &self.ahead
     }
 
-    /// The turns in which questions are checked and answered.
+    /// Returns the turns in which questions are checked and answered.
     pub(crate) fn turns(&self) -> &SessionTurns {
         &self.turns
     }
 
-    /// The answers that live connections share.
+    /// Returns the answers that live connections share.
     pub(crate) fn answers(&self) -> &SharedAnswers {
         &self.answers
     }
 
-    /// The memory of answers that are being sent.
+    /// Returns the memory of unsent answers.
     pub(crate) fn view_memory(&self) -> &Arc<ViewMemory> {
         &self.view_memory
     }
 
-    /// The lengths of the last exports.
+    /// Returns the lengths of the last exports.
     pub(crate) fn export_lengths(&self) -> &ExportLengths {
         &self.export_lengths
     }
 
-    /// The ends of the notes on a report's limits.
+    /// Returns the sentences that end the notes on a report's limits.
     pub(crate) fn remedies(&self) -> &Remedies {
         &self.remedies
     }
 
-    /// The pipeline; `None` once the session is ended.
+    /// Returns the pipeline; `None` after the session has ended.
     pub(crate) fn pipeline(&self) -> Option<Arc<Pipeline>> {
         self.pipeline.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The data set; an error once the session is ended.
+    /// Returns the data set, or an error after the session has ended.
     pub(crate) fn data(&self) -> Result<Arc<DataSet>, Refusal> {
         self.pipeline().map(|pipeline| pipeline.data().clone()).ok_or(Refusal::SessionEnded)
     }
 
-    /// Why sources had to stop for lack of memory.
+    /// Returns why sources had to stop for lack of memory.
     pub(crate) fn memory_refusal(&self) -> Refusal {
         match self.data() {
             Ok(data) if data.is_full() => Refusal::MemoryFull(data.memory_bytes_max()),
@@ -192,7 +193,7 @@ impl Session {
         }
     }
 
-    /// Notifies live views that the state of a source has changed.
+    /// Notifies live views that a source's state has changed.
     pub(crate) fn touch(&self) {
         if let Ok(data) = self.data() {
             data.touch();
@@ -210,24 +211,24 @@ impl Session {
         UserGuard(self.clone())
     }
 
-    /// The number of pages and uploads that use the session.
+    /// Returns the number of pages and uploads that use the session.
     pub(crate) fn users(&self) -> usize {
         self.presence.borrow().users
     }
 
-    /// Whether a program fills it.
+    /// Returns whether a program fills the session.
     pub(crate) fn is_pinned(&self) -> bool {
         self.presence.borrow().lifetime == Lifetime::Pinned
     }
 
-    /// Since when the session has had no user; `None` if it has one or is pinned.
+    /// Returns since when the session has had no user; `None` if it has one or is pinned.
     pub(crate) fn unused_since(&self) -> Option<Instant> {
         let presence = self.presence.borrow();
         let is_unused = presence.users == 0 && presence.lifetime != Lifetime::Pinned;
         is_unused.then_some(presence.unused_since)
     }
 
-    /// The name of its first source, for messages.
+    /// Returns the name of its first source, for messages.
     pub(crate) fn name(&self) -> String {
         let sources = self.data().map(|data| data.sources()).unwrap_or_default();
         sources.first().map_or_else(String::new, |source| source.name().to_owned())
@@ -297,8 +298,8 @@ impl Session {
         Ok(file)
     }
 
-    /// Removes the source of this number with all of its records. If it is an archive or a file that
-    /// is being uploaded, that ends too.
+    /// Removes the source with this number and all of its records. If it is an archive or an
+    /// unfinished upload, it ends too.
     pub(crate) fn remove_source(&self, number: u32) -> Result<(), Refusal> {
         if !self.data()?.remove_source(number) {
             return Err(Refusal::UnknownSource);
@@ -311,17 +312,17 @@ impl Session {
         Ok(())
     }
 
-    /// The uploaded files, in the order in which they were begun.
+    /// Returns the uploaded files, in the order in which they were begun.
     pub(crate) fn files(&self) -> Vec<Arc<UploadedFile>> {
         self.lock_files().clone()
     }
 
-    /// The limit on the files in archives.
+    /// Returns the limit on files in archives.
     pub(crate) fn member_limit(&self) -> &Arc<MemberLimit> {
         &self.member_limit
     }
 
-    /// Why the session ended, for those who still use it.
+    /// Returns why the session ended, for its remaining users.
     pub(crate) fn end_refusal(&self) -> Refusal {
         match *self.end_cause.borrow() {
             Some(EndCause::Stop) => Refusal::Stopping,
@@ -329,8 +330,8 @@ impl Session {
         }
     }
 
-    /// Ends the session with its sources, threads and connections. Its memory is freed as soon
-    /// as all of them have noticed.
+    /// Ends the session with its sources, threads and connections. Its memory is freed after all of
+    /// them have noticed.
     pub(crate) fn end(&self, cause: EndCause) {
         let pipeline = self.pipeline.lock().unwrap_or_else(PoisonError::into_inner).take();
         self.end_cause.send_replace(Some(cause));

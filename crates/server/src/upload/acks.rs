@@ -1,4 +1,4 @@
-//! The task that sends acknowledgements to the page.
+//! Sends acknowledgements to the page.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,11 +17,11 @@ use crate::message;
 /// The time between two acknowledgements while the sender increases its rate.
 const ACK_INTERVAL: Duration = Duration::from_millis(10);
 
-/// The same after [`RAMP_UP_BYTES`]. The sender then has enough bytes in flight to wait longer,
-/// and each acknowledgement wakes three processes of a browser.
+/// The same after [`RAMP_UP_BYTES`]. The sender then has enough bytes in flight to wait longer, and
+/// each acknowledgement wakes three processes of a browser.
 const ACK_INTERVAL_LATER: Duration = Duration::from_millis(40);
 
-/// The bytes of a connection after which its sender has reached its full rate.
+/// The number of bytes on a connection after which its sender has reached its full rate.
 const RAMP_UP_BYTES: u64 = 64 << 20;
 
 /// The last acknowledgement, shared by the task that sends it and the task that receives bytes.
@@ -32,7 +32,7 @@ pub(crate) struct LastAck {
 }
 
 impl LastAck {
-    /// Starts at `offset`, which the page knows already.
+    /// Starts at `offset`, which the page already knows.
     pub(crate) fn new(offset: u64) -> Self {
         Self { offset: AtomicU64::new(offset), sent_at: Mutex::new(Instant::now()) }
     }
@@ -53,8 +53,8 @@ impl LastAck {
     }
 }
 
-/// The task that sends acknowledgements. It is separate from the task that receives bytes,
-/// because that one may be busy for as long as the page sends.
+/// The task that sends acknowledgements. It is separate from the receiving task, because that may
+/// be busy for as long as the page sends.
 pub(crate) struct AckTask(JoinHandle<()>);
 
 /// Tells a page how much of its file is parsed.
@@ -94,19 +94,20 @@ impl AckTask {
         })))
     }
 
-    /// Waits until the task has ended, so that no acknowledgement follows the end of the file.
+    /// Stops the task and waits for its end, so that no acknowledgement follows the end of the
+    /// file.
     pub(crate) async fn stop(mut self) {
         self.0.abort();
         let _ = (&mut self.0).await;
     }
 }
 
-/// Which bytes are parsed, for one who looks.
+/// Describes the parsed bytes in a capture.
 fn up_to(offset: u64) -> String {
     format!("all before byte {offset} are parsed")
 }
 
-/// The time to the next acknowledgement, after this number of acknowledged bytes.
+/// Returns the time to the next acknowledgement, after this number of acknowledged bytes.
 fn interval(acked_bytes: u64) -> Duration {
     if acked_bytes < RAMP_UP_BYTES { ACK_INTERVAL } else { ACK_INTERVAL_LATER }
 }

@@ -20,7 +20,7 @@ use crate::session::Session;
 /// The maximum length of a file's id in bytes.
 const FILE_ID_BYTES_MAX: usize = 128;
 
-/// The maximum length of the text by which a page recognises a file.
+/// The maximum length of a file's fingerprint in bytes.
 const FINGERPRINT_BYTES_MAX: usize = 64;
 
 /// The maximum length of a file's name in bytes; the rest is cut off. The names of most file
@@ -32,10 +32,10 @@ pub(crate) fn shorten(name: &str) -> &str {
     &name[..name.floor_char_boundary(NAME_BYTES_MAX)]
 }
 
-/// How long the server waits until a page has taken the reason for the end of its connection.
+/// How long the server waits for a page to receive the reason why its connection ends.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Waits for a page to go on with a file that was interrupted.
+/// Waits for a page to resume an interrupted file.
 static INTERRUPTED: TaskKind = TaskKind::new("interrupted upload");
 
 /// Serves one connection until it or the session ends.
@@ -76,7 +76,7 @@ pub(crate) async fn run(
 pub(super) struct Connection<'a> {
     pub(super) session: &'a Arc<Session>,
     options: &'a Options,
-    /// Those who wait to look at an upload.
+    /// The captures that wait for an upload.
     captures: &'a Arc<UploadCaptures>,
     purpose: Purpose,
     pub(super) reader: &'a mut Reader<Stream>,
@@ -125,7 +125,7 @@ impl Connection<'_> {
         }
     }
 
-    /// Waits for the next `begin` or `join`, and ignores what is left of the previous file.
+    /// Waits for the next `begin` or `join`, and ignores the rest of the previous file.
     async fn next_file(&mut self) -> Result<FileRequest, CloseReason> {
         if let Some(request) = self.next_request.take() {
             return Ok(request);
@@ -153,7 +153,8 @@ impl Connection<'_> {
                         });
                     }
                     Ok(UploadRequest::Join { file }) => return Ok(FileRequest::Join { file }),
-                    // They belong to a file that has ended; the page is told, or will be.
+                    // They belong to a file that has ended, about which the page is or will be
+                    // notified.
                     Ok(UploadRequest::End { .. } | UploadRequest::Block { .. }) => {}
                     Ok(UploadRequest::Cancel { file }) => cancel(self.session, &file),
                     Err(error) => {
@@ -170,7 +171,7 @@ impl Connection<'_> {
     }
 
     /// Receives one file, from `begin` to its end. `continues` is the id of the file whose format
-    /// it has, and `fingerprint` what the page recognises it by.
+    /// it has. `fingerprint` is the text by which the page recognises it.
     async fn begin(
         &mut self,
         file: &str,
@@ -203,7 +204,8 @@ impl Connection<'_> {
         }
     }
 
-    /// The format of another file of the session, if it is known, with those of its other lines.
+    /// Returns the format of another file of the session, if it is known, with the formats of its
+    /// other lines.
     fn format_of(&self, id: &str) -> Option<FormatChoice> {
         if let FormatChoice::Forced(_) = self.options.format {
             return None;
@@ -215,7 +217,7 @@ impl Connection<'_> {
         before.format.map(|format| FormatChoice::Known { format, companions })
     }
 
-    /// Tells the page how a file ended on an earlier connection. That message may have been lost.
+    /// Repeats the message about a file's end, which an earlier connection may have lost.
     async fn repeat_end(&mut self, file: &UploadedFile) -> Option<CloseReason> {
         match file.progress().end() {
             Some(SourceEnd::Done) => self.done(file).await,
@@ -252,7 +254,7 @@ impl Connection<'_> {
             reader: self.reader,
             writer: self.writer,
             joined,
-            ahead: AheadAccount::new(self.session.ahead()),
+            ahead: AheadAccount::new(self.session.ahead(), file.progress().early_bytes()),
             observed: Arc::new(Followed::new(self.captures, file.progress().name().to_owned())),
         };
         let outcome = transfer.run().await;
@@ -299,7 +301,7 @@ impl Connection<'_> {
         }
     }
 
-    /// Keeps a file whose connection is lost for the grace time, so that it can be resumed.
+    /// Keeps a file whose connection was lost for the grace time, so that it can be resumed.
     async fn interrupt(
         &mut self,
         file: &Arc<UploadedFile>,
@@ -318,7 +320,7 @@ impl Connection<'_> {
         None
     }
 
-    /// Ends a file of which the page has sent everything.
+    /// Ends a file after the page has sent everything.
     async fn finish(
         &mut self,
         file: &Arc<UploadedFile>,
@@ -330,7 +332,7 @@ impl Connection<'_> {
         if let Some(expected) = file.bytes_total().filter(|expected| *expected != received) {
             let refusal = Refusal::WrongLength { received, expected };
             let end = SourceEnd::Failed(SourceError::Transfer(refusal.to_string()));
-            // If the pipeline accepts no more, the end is set below.
+            // If the pipeline accepts no more data, the end is set below.
             let _ = receiver.finish(end.clone()).await;
             self.end(file, guard, end);
             return self.refuse(file.id(), &refusal).await;
@@ -347,7 +349,7 @@ impl Connection<'_> {
     /// Ends a file before its last byte. Its whole lines are kept.
     async fn stop(&mut self, file: &UploadedFile, mut guard: ReceiverGuard, refusal: &Refusal) {
         if let Some(receiver) = guard.as_mut() {
-            // If the pipeline accepts no more, the end is set below.
+            // If the pipeline accepts no more data, the end is set below.
             let _ = receiver.rewind().await;
         }
         self.end(file, guard, SourceEnd::Failed(SourceError::Transfer(refusal.to_string())));
@@ -368,7 +370,7 @@ impl Connection<'_> {
                 let removed = Refusal::FileOver("it was removed from the data set".to_owned());
                 self.refuse(file.id(), &removed).await
             }
-            // The session has ended, which is told for the whole connection.
+            // The session has ended, which is reported for the whole connection.
             ReceiveError::Stopped(StopReason::Cancelled) if self.session.pipeline().is_none() => {
                 self.is_discarding = true;
                 None
@@ -418,7 +420,7 @@ impl Connection<'_> {
     }
 }
 
-/// The refusal for an error of a receiver.
+/// Returns the refusal for an error of a receiver.
 pub(crate) fn refusal_of(error: &ReceiveError, session: &Session) -> Refusal {
     match error {
         ReceiveError::Stopped(StopReason::Cancelled) => session.end_refusal(),
@@ -427,7 +429,7 @@ pub(crate) fn refusal_of(error: &ReceiveError, session: &Session) -> Refusal {
     }
 }
 
-/// Cancels a file of the session, whether a connection owns it or not.
+/// Cancels a file of the session, whether or not a connection owns it.
 pub(super) fn cancel(session: &Session, id: &str) {
     if let Some(file) = session.files().iter().find(|file| file.id() == id) {
         file.cancel();
@@ -435,7 +437,7 @@ pub(super) fn cancel(session: &Session, id: &str) {
     }
 }
 
-/// Ends a file whose connection is lost, unless another connection resumes it in time.
+/// Ends a file whose connection was lost, unless another connection resumes it in time.
 async fn abandon(session: Arc<Session>, file: Arc<UploadedFile>, grace: Duration) {
     let lost = file.interruption_count();
     tokio::select! {

@@ -1,4 +1,4 @@
-//! A connection that joins another to send parts of its file.
+//! A connection that joins another one to send parts of its file.
 
 use weir_net::websocket::{CloseCode, Event};
 use weir_view::{UploadReply, UploadRequest};
@@ -7,22 +7,22 @@ use super::connection::{CloseReason, Connection, FileRequest, cancel};
 use crate::file::{CONNECTIONS_MAX, JoinError, MergeInput};
 use crate::refusal::Refusal;
 
-/// What to do after a message.
+/// The next step after a message.
 enum Next {
     Read,
     /// Leave the file: for this request, or because the file was cancelled (`None`).
     Leave(Option<FileRequest>),
-    /// Close the connection, because the page breached the protocol in this way.
+    /// Close the connection, because the page violated the protocol in this way.
     Breach(String),
 }
 
 impl Connection<'_> {
-    /// Reads blocks of the file until the page leaves it, or the owner no longer receives.
+    /// Receives blocks of the file until the page leaves it, or the owner no longer receives.
     pub(super) async fn join(&mut self, id: &str) -> Option<CloseReason> {
         let file = self.session.files().into_iter().find(|file| file.id() == id);
-        let joined = file
-            .ok_or(JoinError::NotBegun)
-            .and_then(|file| file.merger().join(self.session.ahead()));
+        let joined = file.ok_or(JoinError::NotBegun).and_then(|file| {
+            file.merger().join(self.session.ahead(), file.progress().early_bytes())
+        });
         let input = match joined {
             Ok(input) => input,
             Err(JoinError::NotBegun) => return self.refuse(id, &Refusal::NotBegun).await,
@@ -51,7 +51,7 @@ impl Connection<'_> {
                 Ok(Some(Event::Binary { bytes, .. })) => match &mut offset {
                     Some(offset) => match offset.checked_add(bytes.len() as u64) {
                         Some(next) => {
-                            // If the owner no longer receives, the next turn notices.
+                            // If the owner no longer receives, the next iteration notices.
                             input.send(*offset, bytes).await;
                             *offset = next;
                             Next::Read

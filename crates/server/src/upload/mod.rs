@@ -1,6 +1,6 @@
-//! Uploads: the connections over which files of a session arrive.
+//! Uploads: the connections over which files arrive.
 //!
-//! Over WebSockets, in the order in which a byte passes them:
+//! The path of a byte over WebSockets:
 //!
 //! 1. `connection` serves one WebSocket, which sends files one after another.
 //! 2. `transfer` runs one file over the connection that owns it. `joined_connection` reads the

@@ -1,21 +1,22 @@
-//! A log in the body of a request: `curl -T access.log http://127.0.0.1:PORT/`.
+//! Receives a log as the body of a request: `curl -T access.log http://127.0.0.1:PORT/`.
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use hyper::body::Incoming;
 use hyper::header::{HOST, HeaderValue, LOCATION};
 use hyper::{Request, Response, StatusCode};
 use weir_core::{LogSource, ReadCounts};
 use weir_ingest::{SourceEnd, SourceError};
-use weir_net::{Body, RequestBody, RequestBodyError, Scheme};
+use weir_net::glass::{request_head, response_head};
+use weir_net::{Body, IncomingBody, RequestBody, RequestBodyError, Scheme};
 use weir_observe::glass::Followed;
 use weir_observe::task::{TaskKind, TaskName};
 
 use super::connection::{refusal_of, shorten};
 use super::transfer::PAUSE;
+use crate::captures::{FROM_CLIENT, TO_CLIENT};
 use crate::file::{FileReceiver, MemberDestination, ReceiveError};
-use crate::hub::{Created, DisplacedSession, Hub};
+use crate::hub::{DisplacedSession, Hub, NewSession};
 use crate::query_string::decode;
 use crate::refusal::Refusal;
 use crate::response;
@@ -24,24 +25,28 @@ use crate::session::{Access, Lifetime, Session};
 /// The name of a log that is sent without one, as by `curl -T -`.
 const DEFAULT_NAME: &str = "upload";
 
-/// Reads a log that is sent as the body of a request.
+/// Reads a log from the body of a request.
 static PUT: TaskKind = TaskKind::new("upload by PUT");
 
 /// Reads the body into a new session, and responds with the session's address. The status is 201
-/// only if everything was read whole.
+/// only if everything was read completely.
 ///
-/// The session is kept until a page or a report has read it once, so that the user has time to
+/// The session is kept until a page or a report has first read it, so that the user has time to
 /// open the address.
 pub(crate) async fn receive(
     hub: &Arc<Hub>,
-    request: Request<Incoming>,
+    request: Request<IncomingBody>,
 ) -> Result<Response<Body>, Refusal> {
-    let Created { session, displaced } = hub.create(Lifetime::UntilViewed)?;
+    let NewSession { session, displaced } = hub.create(Lifetime::UntilViewed)?;
     let address = format!("{}/s/{}", origin(hub, &request), session.id());
     let release = ReleaseOnDrop(&session);
-    // In a task of its own, because the handler is dropped with its connection, but the source
-    // must get an end.
-    let read = read(hub.clone(), session.clone(), request);
+    let observed = Arc::new(Followed::new(&hub.uploads, file_name(&request)));
+    if let Some(journal) = observed.journal() {
+        let line = (request.method(), request.uri(), request.version());
+        journal.text(FROM_CLIENT, &request_head(line, request.headers()));
+    }
+    // In its own task: the handler is dropped with its connection, but the source must get an end.
+    let read = read(hub.clone(), session.clone(), request, observed.clone());
     let reading = tokio::spawn(PUT.observe(TaskName::Unnamed, read));
     let read = reading.await.unwrap_or_else(|_| Err(session.end_refusal()));
     let mut response = match read.and_then(|()| check_whole(&session)) {
@@ -69,13 +74,23 @@ pub(crate) async fn receive(
     if let Ok(location) = location {
         response.headers_mut().insert(LOCATION, location);
     }
+    if let Some(journal) = observed.journal() {
+        journal.lap("answer", response.status().to_string());
+        journal.text(TO_CLIENT, &response_head(&response));
+    }
     Ok(response)
 }
 
-/// The line that names the data set which made room.
+/// Returns the name of the log that a request sends.
+fn file_name(request: &Request<IncomingBody>) -> String {
+    let name = decode(request.uri().path().trim_start_matches('/'), false);
+    if name.is_empty() { DEFAULT_NAME } else { shorten(&name) }.to_owned()
+}
+
+/// Returns the line that names the displaced data set.
 fn room_note(displaced: &DisplacedSession) -> String {
     let name = if displaced.name.is_empty() { "without a log" } else { &displaced.name };
-    // The name is the text of another upload: a terminal must not interpret it.
+    // The name was chosen by another client, so a terminal must not interpret it.
     let name: String = name.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
     format!("the oldest data set that no page showed made room: /s/{} ({name})\n", displaced.id)
 }
@@ -83,10 +98,10 @@ fn room_note(displaced: &DisplacedSession) -> String {
 /// The maximum number of sources that a refusal names.
 const NAMED_MAX: usize = 3;
 
-/// Checks that every source of the session was read whole. An archive is many sources.
+/// Checks that every source of the session was read completely. An archive has many sources.
 ///
 /// # Errors
-/// Names the first sources that were not, with the reasons.
+/// Names the first incomplete sources, with the reasons.
 fn check_whole(session: &Session) -> Result<(), Refusal> {
     let sources = session.data()?.snapshot().sources;
     let reasons = sources.iter().filter_map(|source| {
@@ -105,8 +120,8 @@ fn check_whole(session: &Session) -> Result<(), Refusal> {
     Err(Refusal::Incomplete(reasons.join("; ")))
 }
 
-/// The scheme and the host at which the client has reached the server.
-fn origin(hub: &Hub, request: &Request<Incoming>) -> String {
+/// Returns the scheme and host by which the client reached the server.
+fn origin(hub: &Hub, request: &Request<IncomingBody>) -> String {
     let host = request.headers().get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     match hub.options.public_url.as_ref().filter(|url| url.has_host(host)) {
         Some(url) => url.to_string(),
@@ -115,7 +130,7 @@ fn origin(hub: &Hub, request: &Request<Incoming>) -> String {
 }
 
 /// Shortens the session's lifetime to the grace time if the request fails or its connection is
-/// lost: the user then does not learn the address.
+/// lost, because the user then does not learn the address.
 struct ReleaseOnDrop<'a>(&'a Session);
 
 impl ReleaseOnDrop<'_> {
@@ -130,7 +145,7 @@ impl Drop for ReleaseOnDrop<'_> {
     }
 }
 
-/// The counts of what was read, on one line.
+/// Returns the read counts on one line.
 fn summary(session: &Session) -> String {
     let sources = session.data().map(|data| data.snapshot().sources).unwrap_or_default();
     let read = ReadCounts::of_all(&sources);
@@ -140,7 +155,7 @@ fn summary(session: &Session) -> String {
     )
 }
 
-/// The line that says that nothing could be parsed, and what to do.
+/// Returns the line that says that nothing could be parsed, and what to do.
 fn unknown_format_note(session: &Session) -> String {
     let sources = session.data().map(|data| data.snapshot().sources).unwrap_or_default();
     let read = ReadCounts::of_all(&sources);
@@ -153,20 +168,19 @@ fn unknown_format_note(session: &Session) -> String {
 async fn read(
     hub: Arc<Hub>,
     session: Arc<Session>,
-    request: Request<Incoming>,
+    request: Request<IncomingBody>,
+    observed: Arc<Followed>,
 ) -> Result<(), Refusal> {
     let _user = session.enter(Access::Upload);
-    let name = decode(request.uri().path().trim_start_matches('/'), false);
-    let name = if name.is_empty() { DEFAULT_NAME } else { shorten(&name) };
+    let name = file_name(&request);
     let (_, body) = RequestBody::of(request);
     let bytes_total = body.bytes_left();
     let pipeline = session.pipeline().ok_or(Refusal::SessionEnded)?;
-    let source = pipeline.source(name, bytes_total, hub.options.format.clone());
+    let source = pipeline.source(&name, bytes_total, hub.options.format.clone());
     let limit = session.member_limit().clone();
     let format = hub.options.format.clone();
     let mut receiver = FileReceiver::new(source, MemberDestination { pipeline, format, limit });
     let progress = receiver.progress().clone();
-    let observed = Followed::new(&hub.uploads, name.to_owned());
     let result = tokio::select! {
         result = read_body(&hub, &session, &mut receiver, (body, &observed)) => result,
         () = session.ended() => Err(session.end_refusal()),

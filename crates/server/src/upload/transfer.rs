@@ -1,5 +1,5 @@
-//! The transfer of one file, from `ready` to the end of the file or the loss of a connection:
-//! over the connection that owns it, and those that join.
+//! Transfers one file, from `ready` to its end or the loss of a connection, over the connection
+//! that owns it and those that joined.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,12 +16,12 @@ use crate::file::{
 };
 use crate::refusal::Refusal;
 
-/// The maximum number of unacknowledged bytes. They wait in the page and in the sockets, and
-/// with several connections some of them here. There is room for two messages of 32 MiB; larger
-/// messages are not faster.
+/// The maximum number of unacknowledged bytes. They are buffered in the page and in the sockets;
+/// with several connections, some also in the server. There is room for two messages of 32 MiB;
+/// larger messages are not faster.
 pub(crate) const WINDOW_BYTES: u64 = 64 << 20;
 
-/// After a pause of this length the lines received so far are parsed, however few.
+/// After a pause of this length, the lines received so far are parsed, however few.
 pub(crate) const PAUSE: Duration = Duration::from_millis(10);
 
 /// How a transfer ended.
@@ -33,15 +33,15 @@ pub(crate) enum Outcome {
     Cancelled,
     /// The connection was lost; another one can resume the file.
     Lost,
-    /// A joined connection was lost; the file can be begun again on this connection.
+    /// A joined connection was lost. The file can be begun again on this connection.
     JoinedLost,
     /// The page sent `begin` for the same file again, with this name and size.
     BegunAgain(String, Option<u64>),
     /// The file has failed, but the connection can send another one.
     Failed(Refusal),
-    /// The page breached the protocol, so the connection has to be closed.
+    /// The page violated the protocol, so the connection has to be closed.
     Breach(Refusal),
-    /// The pipeline accepts no more, or the data is damaged.
+    /// The pipeline accepts no more data, or the data is damaged.
     Receive(ReceiveError),
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct Transfer<'a> {
     pub(crate) writer: &'a Writer<Stream>,
     pub(crate) joined: MergeOutput<'a>,
     pub(crate) ahead: AheadAccount,
-    /// What is noted of it, if somebody looks.
+    /// The record of the transfer for a capture, if one waits.
     pub(crate) observed: Arc<Followed>,
 }
 
@@ -109,22 +109,22 @@ struct TransferState<'a> {
     last_ack: Arc<LastAck>,
     /// Bytes that arrived before the bytes in front of them.
     reorder: ReorderBuffer,
-    /// Bytes of this connection that are ahead of their turn, and have to wait for room. Until
-    /// then no more is read from it.
+    /// Early bytes of this connection that wait for room. Until there is room, nothing more is read
+    /// from the connection.
     held: Option<(u64, Vec<u8>)>,
-    /// The offset in the file of the next bytes on this connection. Never less than the number
-    /// of bytes received.
+    /// The offset in the file of the next bytes on this connection. It is never less than the
+    /// number of bytes received.
     own_offset: u64,
-    /// Whether `end` has arrived; bytes may still arrive on joined connections.
+    /// Whether `end` has arrived. Bytes may still arrive on joined connections.
     has_end: bool,
-    /// When the first bytes of a message came, and how many there are, if somebody looks.
+    /// The start of the current message and its bytes so far, if a capture waits.
     message: Option<(std::time::Instant, usize)>,
 }
 
-/// What a wait returned.
+/// The result of a wait.
 #[derive(Debug)]
 enum Input {
-    /// Bytes in the space of the receiver.
+    /// Bytes in the receiver's space.
     InPlace { length: usize, ends_message: bool },
     /// Bytes that are out of order or have to be inspected.
     Bytes { bytes: Vec<u8>, ends_message: bool },
@@ -134,7 +134,7 @@ enum Input {
     Joined(MergeEvent),
     /// No bytes, or a pong.
     Empty { ends_message: bool },
-    /// There is room for the bytes that wait for it.
+    /// Room for the bytes that wait for it.
     Room(AheadPermit),
     /// The connection has ended.
     Disconnected,
@@ -143,7 +143,7 @@ enum Input {
 }
 
 impl Input {
-    /// What ended a wait without bytes, for one who looks.
+    /// Describes in a capture what ended a wait without bytes.
     fn name(&self) -> &'static str {
         match self {
             Self::Message(_) => "a message of the protocol came",
@@ -155,7 +155,7 @@ impl Input {
 }
 
 impl TransferState<'_> {
-    /// Receives until all bytes of the file are here.
+    /// Receives until all bytes of the file have arrived.
     async fn receive(&mut self) -> Result<(), Outcome> {
         let mut waiting_since = Instant::now();
         // Whether a ping was sent to a silent page and nothing has arrived since.
@@ -179,7 +179,7 @@ impl TransferState<'_> {
             match input {
                 Input::Timeout if may_flush => self.transfer.receiver.flush().await?,
                 Input::Timeout if self.owes_ack() => waiting_since = Instant::now(),
-                // An acknowledgement meanwhile gives the page more time.
+                // An acknowledgement during the wait gives the page more time.
                 Input::Timeout
                     if self.last_ack.sent_at() + self.transfer.stall > Instant::now() => {}
                 // A growing file may pause for as long as the page answers pings.
@@ -208,7 +208,8 @@ impl TransferState<'_> {
         self.check_gap()
     }
 
-    /// Notes what has come. Returns the journal if the input is one that is handed on.
+    /// Records an input in a capture. Returns the journal if the input contains bytes for the
+    /// parsers.
     #[cold]
     fn note_input(
         &mut self,
@@ -246,7 +247,7 @@ impl TransferState<'_> {
         Some(journal)
     }
 
-    /// Processes bytes as [`Self::process`] does, and notes how long they were waited for.
+    /// Processes bytes as [`Self::process`] does, and records how long that takes.
     async fn process_observed(&mut self, input: Input, journal: &Journal) -> Result<(), Outcome> {
         let begun = std::time::Instant::now();
         let processed = self.process(input).await;
@@ -307,7 +308,7 @@ impl TransferState<'_> {
         self.write_reordered().await
     }
 
-    /// Writes the kept parts that are now in order, also one that still waits for room.
+    /// Writes the kept parts that are now in order, including one that still waits for room.
     async fn write_reordered(&mut self) -> Result<(), Outcome> {
         loop {
             self.write_kept().await?;
@@ -378,8 +379,8 @@ impl TransferState<'_> {
         Ok(())
     }
 
-    /// Whether the page sent `end` and the file is complete. A file also counts as complete if
-    /// no joined connection is left that could send the missing bytes.
+    /// Returns whether the page sent `end` and the file is complete. A file also counts as complete
+    /// if no joined connection is left that could send the missing bytes.
     fn is_complete(&self) -> bool {
         let received = self.transfer.receiver.bytes_received();
         let has_all = || Some(received) == self.transfer.bytes_total;
@@ -400,12 +401,13 @@ impl TransferState<'_> {
         }))
     }
 
-    /// Whether there may be lines to flush, and no more bytes are buffered.
+    /// Returns whether there may be lines to flush, and no more bytes are buffered.
     fn may_flush(&self) -> bool {
         self.transfer.receiver.is_dirty() && !self.transfer.reader.has_buffered()
     }
 
-    /// Whether the page waits for the server: some bytes are not parsed, or not acknowledged.
+    /// Returns whether the page waits for the server: some bytes are not parsed, or not
+    /// acknowledged.
     fn owes_ack(&self) -> bool {
         let receiver = &self.transfer.receiver;
         receiver.is_parsing() || receiver.ack_offsets().offset() > self.last_ack.offset()
@@ -440,8 +442,8 @@ async fn read(reader: &mut Reader<Stream>, space: Option<&mut [u8]>) -> Input {
     }
 }
 
-/// Whether the input resets the stall timer. Only bytes do: otherwise empty messages and pongs
-/// could keep an upload open without end.
+/// Returns whether the input resets the stall timer. Only bytes do; otherwise empty messages and
+/// pongs could keep an upload open forever.
 fn contains_bytes(input: &Input) -> bool {
     matches!(
         input,

@@ -121,7 +121,7 @@ async fn a_report_has_the_group_and_the_comparison_of_a_live_view() {
         let response =
             server.request("GET", &path(&format!("group=status_class&top=2&{text}")), &[]).await;
         let mut report: Report = serde_json::from_value(response.json()).expect("a report");
-        // A view has its own.
+        // The sources of a view are compared separately.
         let sources = std::mem::take(&mut report.sources);
         assert_eq!((sources.len(), sources[0].lines), (1, view.report.lines));
         assert_eq!(report, view.report, "{text}");
@@ -155,7 +155,8 @@ async fn foreign_hosts_and_origins_are_refused_everywhere() {
     server.stop().await;
 }
 
-/// `ssh -L 9000:127.0.0.1:7878` and reverse proxies bring other names than the server's own.
+/// With `ssh -L 9000:127.0.0.1:7878` and reverse proxies, `Host` differs from the server's own
+/// name.
 #[tokio::test(flavor = "multi_thread")]
 async fn forwarded_ports_and_the_public_url_are_answered() {
     let public_url = Some("https://logs.example".parse().expect("a URL"));

@@ -1,4 +1,4 @@
-//! Clients that ask for much, and what others notice of it.
+//! Clients that send expensive requests, and their effect on others.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ async fn a_report_ends_when_its_client_has_gone() {
         }
     };
     assert_eq!((response.status, &response.json()["error"]), (408, &json!("client_gone")));
-    // Its turn is free again, and a client that waits only a little is answered.
+    // Its turn is free again, and a client that waits briefly is answered.
     let report = server.report(session.id()).await;
     assert!(report["matching"].as_u64() > Some(0), "{report}");
     server.stop().await;
@@ -54,7 +54,7 @@ async fn a_new_question_does_not_wait_for_those_that_take_long() {
         live.ask(question(1)).await;
         slow.push(live);
     }
-    // Each with another question, so that none is answered by the work for another.
+    // Each has a different question, so that no answer is shared.
     for (number, live) in slow.iter_mut().enumerate() {
         let mut question = question(2);
         question["top"] = json!(number + 1);
@@ -62,7 +62,7 @@ async fn a_new_question_does_not_wait_for_those_that_take_long() {
     }
     let mut other = server.live(session.id()).await;
     let status = json!([{ "field": "status", "op": "=", "values": ["404"] }]);
-    // Its own last question is dropped for it, though its check waits for those of the others.
+    // Its own previous question is dropped for it, but its check waits for those of the others.
     other.ask(question(6)).await;
     other.ask(json!({ "id": 7, "clauses": status })).await;
     other.view_where(|view| view.query == 7).await;

@@ -1,4 +1,4 @@
-//! What tripped the rules in force, in a panel of the page.
+//! Blocks in a panel of the page.
 
 use serde_json::{Value, json};
 use weir_server::Options;
@@ -54,7 +54,7 @@ async fn blocks_are_told_again_when_the_data_grows() {
     assert_eq!(client["rules"], json!([rule]));
     assert_eq!(client["before"]["requests"], 1);
     assert_eq!(report["clock"], json!({ "offset_s": 0, "estimate": null }));
-    // Two seconds ahead, the clock of the errors has the block in the second of the request.
+    // The error log's clock is two seconds ahead, so the block matches the second of the request.
     live.ask_blocks(json!({ "id": 5 }), json!({ "window_s": 1, "clock_offset_s": 2 })).await;
     let reply = live.told_blocks().await;
     assert_eq!(reply["answer"]["report"]["clients"][0]["before"]["requests"], 1, "{reply}");

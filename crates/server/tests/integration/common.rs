@@ -229,8 +229,7 @@ impl Uploader {
 
     /// Begins or resumes a file, and returns the offset to send from.
     pub(crate) async fn begin(&mut self, file: &str, bytes_total: usize) -> usize {
-        // On a busy machine it may take long until the server has read the rest of a connection
-        // that was lost.
+        // On a busy machine, the server may take long to read the rest of a lost connection.
         let ready = async {
             loop {
                 self.request_begin(file, bytes_total).await;
@@ -247,7 +246,7 @@ impl Uploader {
         self.ready_unless_busy().await.expect("no other connection sends the file")
     }
 
-    /// The same; `None` if another connection sends the file.
+    /// As [`Self::ready`]; `None` if another connection sends the file.
     async fn ready_unless_busy(&mut self) -> Option<usize> {
         loop {
             match self.reply().await {
@@ -256,7 +255,7 @@ impl Uploader {
                     return Some(offset as usize);
                 }
                 UploadReply::Error { error } if error.name == "file_busy" => return None,
-                // Of the previous file.
+                // A late acknowledgement of the previous file.
                 UploadReply::Ack { .. } => {}
                 other => panic!("ready was expected, not {other:?}"),
             }
@@ -393,7 +392,7 @@ impl Live {
     }
 }
 
-/// A log of about this many bytes, with dirty lines. The same size returns the same log.
+/// Returns a log of about this many bytes, with dirty lines. The same size returns the same log.
 pub(crate) fn log(bytes: u64) -> Vec<u8> {
     let options = weir_demo::Options { seed: 7, bytes: Some(bytes), ..Default::default() };
     let mut traffic = Traffic::new(options).with_dirt_every(50);
@@ -402,7 +401,7 @@ pub(crate) fn log(bytes: u64) -> Vec<u8> {
     log
 }
 
-/// Expressions that take long to compile, and whose work cannot be interrupted meanwhile.
+/// Expressions that take long to compile, which cannot be interrupted.
 pub(crate) fn long_expressions() -> Vec<String> {
     (0..32).map(|number| format!("(?i)(?:[a-z0-9/ .;()_-]{{0,20}}){{99}}q{number}z")).collect()
 }

@@ -1,4 +1,4 @@
-//! `curl -T` of damaged compressions: the same lines are kept as by the command, each time.
+//! `curl -T` of damaged compressed files keeps the same lines as the command, each time.
 
 use std::io::{Read, Write};
 
@@ -7,7 +7,7 @@ use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, r
 use weir_server::Options;
 use weir_testkit::archive::tar;
 
-/// How often each file is sent, because what is lost can depend on threads.
+/// The number of times each file is sent, because the loss can depend on threads.
 const RUNS: usize = 6;
 
 /// A file in every compression, with checksums.
@@ -35,7 +35,7 @@ fn packed(file: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// The trailer zeroed, a bit flipped, the end cut off.
+/// The variants: the trailer zeroed, a bit flipped, the end cut off.
 fn damaged(packed: &[u8]) -> [Vec<u8>; 3] {
     let (mut trailer, mut flipped) = (packed.to_vec(), packed.to_vec());
     let length = packed.len();
@@ -44,7 +44,7 @@ fn damaged(packed: &[u8]) -> [Vec<u8>; 3] {
     [trailer, flipped, packed[..length * 3 / 4].to_vec()]
 }
 
-/// The records and unparsed lines that the command reads of a file.
+/// Returns the records and unparsed lines that the command reads from a file.
 fn read_by_command(file: &[u8]) -> (u64, u64) {
     let data = DataSet::new(Retention::ValuesOnly, 1 << 30, &[]);
     let options = PipelineOptions::new(1, Retention::ValuesOnly);

@@ -13,7 +13,7 @@ fn unchunked(body: &[u8]) -> String {
 }
 
 /// The bytes of a chunked body.
-fn unchunked_bytes(mut body: &[u8]) -> Vec<u8> {
+pub(crate) fn unchunked_bytes(mut body: &[u8]) -> Vec<u8> {
     let mut text = Vec::new();
     loop {
         let end = body.windows(2).position(|pair| pair == b"\r\n").expect("a size");
@@ -78,6 +78,8 @@ async fn exports_have_the_rows_of_the_conditions() {
     assert!(text.lines().all(|line| line.contains("\"status\":\"404\"")), "{text}");
     for (rest, status, name) in [
         ("", 400, "bad_request"),
+        ("?format=csv&format=csv", 400, "bad_request"),
+        ("?format=csv&where=path%3D%FF", 400, "bad_request"),
         ("?format=xml", 400, "bad_request"),
         ("?format=csv&top=3", 400, "bad_request"),
         ("?format=csv&where=status%3D%3D4", 400, "bad_query"),
@@ -89,18 +91,76 @@ async fn exports_have_the_rows_of_the_conditions() {
     server.stop().await;
 }
 
-/// The rows are more than the buffers of a connection take.
+/// The rows exceed the buffers of a connection.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_does_not_read_holds_no_lock_and_its_end_is_noticed() {
     let (server, session) = TestServer::start_pinned(Options::default()).await;
     let id = session.id();
     server.upload(id).await.send_file("a", &log(20_000_000), 200_000).await;
     let slow = server.begin_export(id).await;
-    // The data set grows and answers meanwhile.
+    // The data set grows and answers in the meantime.
     server.upload(id).await.send_file("b", &log(100_000), 10_000).await;
     assert_eq!(server.report(id).await["sources"].as_array().map(Vec::len), Some(2));
-    // A session has one export at a time, so the next one begins when the client has gone.
+    // A session has one export at a time, so the next one begins after the client has gone.
     drop(slow);
     drop(within(server.begin_export(id)).await);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_accept_field_chooses_a_form_or_excludes_it() {
+    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let id = session.id();
+    server.upload(id).await.send_file("a", &log(30_000), 10_000).await;
+    let path = |rest: &str| format!("/api/sessions/{id}/{rest}");
+    for (rest, accept, media_type) in [
+        ("export", "text/csv", "text/csv; charset=utf-8"),
+        ("export", "text/csv;q=0.1, application/x-ndjson", "application/x-ndjson"),
+        ("export?format=parquet", "text/html, */*;q=0.1", "application/vnd.apache.parquet"),
+        ("report", "application/*", "application/json"),
+    ] {
+        let answer = server.request("GET", &path(rest), &[("Accept", accept)]).await;
+        assert_eq!(
+            (answer.status, answer.field("Content-Type")),
+            (200, Some(media_type)),
+            "{accept}"
+        );
+    }
+    for (rest, accept, media_type) in [
+        ("export", "image/png", "text/csv"),
+        ("export?format=csv", "application/vnd.apache.parquet", "text/csv"),
+        ("export?format=csv", "*/*, text/csv;q=0", "text/csv"),
+        ("report", "text/csv", "application/json"),
+    ] {
+        let refused = server.request("GET", &path(rest), &[("Accept", accept)]).await;
+        let body = refused.json();
+        assert_eq!((refused.status, &body["error"]), (406, &"not_acceptable".into()), "{accept}");
+        assert!(body["message"].as_str().is_some_and(|text| text.contains(media_type)), "{body}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn refusals_say_what_would_be_allowed() {
+    let server = TestServer::start(Options::default()).await;
+    let put = server.put("a.log", &log(3_000)).await;
+    let id = put.field("Location").expect("an address").trim_start_matches("/s/").to_owned();
+    for (method, path, allowed) in [
+        ("DELETE", format!("/api/sessions/{id}/export"), "GET, HEAD"),
+        ("POST", format!("/api/sessions/{id}/report"), "GET, HEAD"),
+        ("GET", format!("/api/sessions/{id}"), "DELETE"),
+        ("GET", "/api/sessions".to_owned(), "POST"),
+        ("DELETE", "/".to_owned(), "GET, HEAD, PUT, POST"),
+    ] {
+        let refused = server.request(method, &path, &[]).await;
+        assert_eq!((refused.status, refused.field("Allow")), (405, Some(allowed)), "{path}");
+        assert_eq!(refused.json()["error"], "method_not_allowed");
+    }
+    let path = format!("/api/sessions/{id}/export?format=csv");
+    let refused = server.request("GET", &path, &[("Range", "bytes=99999999-")]).await;
+    assert_eq!((refused.status, &refused.json()["error"]), (416, &"range_not_satisfiable".into()));
+    let bytes = refused.field("Content-Range").and_then(|range| range.strip_prefix("bytes */"));
+    let message = refused.json()["message"].to_string();
+    assert!(message.contains(&format!("{} bytes", bytes.expect("a length"))), "{message}");
     server.stop().await;
 }

@@ -1,4 +1,4 @@
-//! Looking at an upload: its messages, its acknowledgements and what becomes of its bytes; and at a request.
+//! Captures of an upload, with its messages, acknowledgements and bytes, and of a request.
 
 use std::convert::Infallible;
 
@@ -32,7 +32,8 @@ async fn messages_and_acknowledgements_of_an_upload_are_steps() {
     let id = server.create_session().await;
     let mut upload = server.upload(&id).await;
     assert_eq!(upload.begin("a", log.len()).await, 0);
-    // An acknowledgement is noted when it is sent, so the first one is when the second has come.
+    // An acknowledgement is recorded after it is sent, so only the arrival of the second one shows
+    // that the first one was recorded.
     upload.send(&log[..HALF], MESSAGE_BYTES).await;
     upload.wait_for_ack(1).await;
     upload.send(&log[HALF..], MESSAGE_BYTES).await;
@@ -47,7 +48,7 @@ async fn messages_and_acknowledgements_of_an_upload_are_steps() {
     assert_eq!(total(&observation, "read").bytes, Some(log.len() as u64));
     assert!(total(&observation, "hand on").count >= 1);
     assert!(total(&observation, "ack").count >= 1);
-    // Nobody looks at the next one.
+    // No capture waits for the next one.
     upload.send_file("b", &log, MESSAGE_BYTES).await;
     server.stop().await;
 }
@@ -61,6 +62,13 @@ async fn an_upload_in_a_request_is_seen_too() {
     assert_eq!(answer.status, 201, "{}", answer.text());
     let observation = found(capture).await;
     assert_eq!((&*observation.name, observation.has_ended), ("a<b>.log", true));
+    assert_eq!(total(&observation, "answer").count, 1);
+    let heads: Vec<_> = observation.texts.iter().map(|(title, text)| (*title, &**text)).collect();
+    let [("client to server", request), ("server to client", response)] = heads[..] else {
+        panic!("{heads:?}");
+    };
+    assert!(request.starts_with("PUT /a") && request.contains("content-length"), "{request}");
+    assert!(response.contains("201 Created"), "{response}");
     assert_eq!(total(&observation, "read").bytes, Some(log.len() as u64));
     assert!(total(&observation, "hand on").count >= 1);
     server.stop().await;
@@ -123,14 +131,14 @@ async fn a_request_whose_client_goes_is_seen_as_far_as_it_came() {
     let mut interim = [0; 12];
     client.read_exact(&mut interim).await.expect("the server wants the body");
     assert_eq!(&interim, b"HTTP/1.1 100");
-    // The end of the connection is a reset, so that nobody takes it for the end of the sending side.
+    // The connection ends with a reset, so that it is not mistaken for the end of the sending side.
     client.set_zero_linger().expect("an option of the socket");
     drop(client);
     let seen = found(capture).await;
     assert!(seen.has_ended);
     let last = *steps(&seen).last().expect("steps");
     assert_eq!(last, "connection ended", "{seen:?}");
-    // The next request is another one.
+    // The next request has its own capture.
     let capture = server.handle.requests().arm(None).expect("nobody else waits");
     server.request("GET", "/", &[]).await;
     assert_eq!(found(capture).await.name, "GET /");

@@ -99,7 +99,7 @@ async fn a_continued_file_has_all_formats_of_the_first() {
     let server = TestServer::start(Options::default()).await;
     let id = server.create_session().await;
     let common = b"192.0.2.2 - - [02/Nov/2026:00:00:01 +0000] \"GET /b HTTP/1.1\" 404 7\n";
-    // One line alone might be torn from a combined one.
+    // One line alone might be a fragment of a combined one.
     let first = [&log(20_000)[..], common, common].concat();
     server.upload(&id).await.send_file("a", &first, 1 << 16).await;
     let mut upload = server.upload(&id).await;

@@ -129,13 +129,13 @@ async fn acknowledged_means_parsed() {
     server.stop().await;
 }
 
-/// The file `a`, of which a part was sent, in a pinned session that is also viewed.
+/// A pinned session, which is also viewed, with the file `a`, of which a part was sent.
 struct UnfinishedUpload {
     server: TestServer,
     session: SessionHandle,
     live: Live,
     upload: Uploader,
-    /// The part, which ends within a line.
+    /// The part that was sent. It ends within a line.
     sent: Vec<u8>,
 }
 

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use weir_ingest::{FormatChoice, Input, Pipeline, read_inputs};
 use weir_server::{Options, SessionHandle};
 
-use crate::common::{Live, TestServer, log};
+use crate::common::{Live, TestServer, log, percent_encoded};
+use crate::export::unchunked_bytes;
 
 impl Live {
     async fn ask_lines(&mut self, panel: u32, query: Value, from: u64, count: u32) {
@@ -31,7 +32,7 @@ impl Live {
     }
 }
 
-/// A folder of a test, which is deleted with it.
+/// A test's folder, which is deleted on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -180,7 +181,7 @@ async fn lines_of_an_upload_are_left_to_the_page() {
         assert!(bytes[offset..].starts_with(expected), "{line}");
         assert_eq!(line["text"], Value::Null);
     }
-    // Offsets of unpacked text are of no use to the page.
+    // The page cannot use offsets of uncompressed text.
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     gzip.write_all(&bytes).expect("memory");
     let packed = gzip.finish().expect("memory");
@@ -213,7 +214,7 @@ async fn long_and_hostile_lines_are_shown_in_part() {
     live.ask_lines(0, json!({ "id": 1 }), 0, 40).await;
     let answer = live.lines().await["answer"].take();
     let lines = answer["lines"].as_array().expect("lines");
-    // The texts together are bounded, so the others have to be asked for.
+    // The total length of the texts is limited, so the others have to be requested.
     assert!((2..20).contains(&lines.len()) && answer["total"] == 41, "{} lines", lines.len());
     let hex: String = hostile[..hostile.len() - 1].iter().map(|b| format!("{b:02x}")).collect();
     assert_eq!(lines[0]["text_hex"], hex);
@@ -238,7 +239,7 @@ async fn panels_of_lines_answer_their_newest_question() {
         answers.push(live.lines().await["query"].as_u64().expect("an id"));
         answers.sort_by_key(|id| *id == 49);
     }
-    // More than are sent at once are not sent.
+    // Lines above the limit of one answer are not sent.
     live.ask_lines(0, json!({ "id": 51 }), 0, u32::MAX).await;
     let answer = live.lines().await["answer"].take();
     assert!(answer["lines"].as_array().expect("lines").len() <= 500);
@@ -252,5 +253,72 @@ async fn panels_of_lines_answer_their_newest_question() {
         assert_eq!((&reply["panel"], &reply["error"]["name"]), (&json!(panel), &json!(name)));
     }
     drop(live);
+    server.stop().await;
+}
+
+/// Returns the address of the lines with the status 404.
+fn lines_path(id: &str) -> String {
+    format!("/api/sessions/{id}/export?format=lines&where={}", percent_encoded("status=404"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lines_are_exported_from_the_files_on_the_disk() {
+    let folder = Folder::new("export");
+    let (one, two) = (log(8_000_000), log(90_000));
+    let paths = [folder.write("one.log", &one), folder.write("two.log", &two)];
+    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    read(&session, &[&paths[0], &paths[1]]).await;
+    let path = lines_path(session.id());
+    let expected = [with_status(&one, "404"), with_status(&two, "404")].concat();
+    // Some lines of the log are cut off, so they are no records.
+    let is_whole = |line: &&[u8]| line.ends_with(b"\"");
+    let mut expected = expected.into_iter().filter(is_whole).collect::<Vec<_>>().join(&b'\n');
+    expected.push(b'\n');
+    assert!(expected.len() > 100_000, "several parts");
+    let answer = server.request("GET", &path, &[]).await;
+    assert_eq!((answer.status, answer.field("Content-Type")), (200, Some("text/plain")));
+    let name = answer.field("Content-Disposition");
+    assert_eq!(name, Some("attachment; filename=\"one.log-status_404.log\""));
+    let exported = unchunked_bytes(&answer.body);
+    let lines = |text: &[u8]| text.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
+    let (got, want): (Vec<_>, Vec<_>) = (lines(&exported), lines(&expected));
+    let differing = got.iter().zip(&want).find(|(got, want)| got != want);
+    let differing =
+        differing.map(|(got, want)| [got, want].map(|line| String::from_utf8_lossy(line)));
+    assert_eq!((differing, got.len()), (None, want.len()));
+    let rest = server.request("GET", &path, &[("Range", "bytes=70000-")]).await;
+    assert!(rest.status == 206 && rest.body == expected[70_000..]);
+    let all = format!("/api/sessions/{}/export", session.id());
+    let all = server.request("GET", &all, &[("Accept", "text/plain")]).await;
+    let records = server.report(session.id()).await["records"].as_u64();
+    let lines = unchunked_bytes(&all.body).iter().filter(|byte| **byte == b'\n').count();
+    assert_eq!(Some(lines as u64), records);
+    // A file that has changed since.
+    fs::write(&paths[0], &one[..4_000_000]).expect("a writable folder");
+    let refused = server.request("GET", &path, &[]).await;
+    let body = refused.json();
+    assert_eq!((refused.status, &body["error"]), (409, &json!("no_lines")));
+    let message = body["message"].as_str().unwrap_or_default();
+    assert!(message.contains("one.log cannot be read again"), "{message}");
+    // Another file at the same path, as long as the first one.
+    fs::remove_file(&paths[0]).expect("it is there");
+    folder.write("one.log", &one);
+    let refused = server.request("GET", &path, &[]).await;
+    assert_eq!((refused.status, &refused.json()["error"]), (409, &json!("no_lines")));
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_export_of_lines_names_the_source_and_a_way() {
+    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let path = lines_path(session.id());
+    assert_eq!(server.request("GET", &path, &[]).await.status, 200, "no source, no lines");
+    server.upload(session.id()).await.send_file("a", &log(30_000), 10_000).await;
+    let refused = server.request("GET", &path, &[]).await;
+    let body = refused.json();
+    assert_eq!((refused.status, &body["error"]), (409, &json!("no_lines")));
+    let message = body["message"].as_str().unwrap_or_default();
+    assert!(message.contains("a.log was a stream"), "{message}");
+    assert!(message.contains("weir export --to lines"), "{message}");
     server.stop().await;
 }

@@ -98,7 +98,7 @@ async fn views_are_consistent_and_at_most_20_a_second() {
         for (number, piece) in log.chunks(log.len() / 50).enumerate() {
             let before = *seen.borrow();
             upload.send(piece, 10_000).await;
-            // The first pieces wait until they are on the screen, however slow the machine is.
+            // The first pieces wait until they are shown, however slow the machine is.
             if number < 4 {
                 seen.wait_for(|records| *records > before).await.expect("views arrive");
             }
@@ -125,7 +125,7 @@ async fn views_are_consistent_and_at_most_20_a_second() {
     assert!(views <= limit, "{views} views, {limit} allowed");
     assert!(growing >= 3, "views show the growth: {growing}");
     within(feeding).await.expect("everything was sent");
-    // Nothing changes any more, so no view is sent.
+    // Nothing changes, so no view is sent.
     let silence = tokio::time::timeout(Duration::from_millis(200), live.receiver.next()).await;
     assert!(silence.is_err(), "{silence:?}");
     drop(live);
@@ -204,7 +204,7 @@ async fn queries_are_answered_by_id_and_invalid_ones_refused() {
     session.pipeline().expect("the session is open").data().touch();
     let view = live.view().await;
     assert_eq!((view.query, view.report.matching), (6, matched[1]));
-    // A condition is answered with the clauses that state the same, if there are any.
+    // The answer to a condition includes the equivalent clauses, if there are any.
     let conditions = ["status=404 and path^=/", "status=4xx or zzz"];
     live.ask(json!({ "id": 8, "conditions": conditions })).await;
     let view = live.view_where(|view| view.query == 8).await;
@@ -212,7 +212,7 @@ async fn queries_are_answered_by_id_and_invalid_ones_refused() {
     let clauses = json!([status("=", "404"), { "field": "path", "op": "^=", "values": ["/"] }]);
     assert_eq!(filter, json!({ "clauses": clauses, "conditions": ["status=4xx or zzz"] }));
     assert_eq!(view.report.matching, matched[0]);
-    // Of many queries in a row, the last one is answered.
+    // Only the last of many consecutive queries is answered.
     for id in 10..60 {
         live.ask(json!({ "id": id, "clauses": [status("=", "404")] })).await;
     }

@@ -6,6 +6,7 @@ mod attack;
 mod bench;
 mod blocks;
 mod common;
+mod counts;
 mod damage;
 mod export;
 mod glass;

@@ -1,4 +1,4 @@
-//! The memory limit of all sessions together, and what ends of uploads leave behind.
+//! The memory limit of all sessions together, and the state after ended uploads.
 
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
@@ -44,7 +44,7 @@ async fn at_the_total_uploads_end_and_new_sessions_are_refused() {
     assert!(server.memory.is_full());
     let report = server.report(&session).await;
     assert!(report["lines"].as_u64() > Some(1_000), "the lines before it are kept: {report}");
-    // The session has a user, so it makes no room.
+    // The session has a user, so it is not ended to make room.
     let refused = server.request("POST", "/api/sessions", &[]).await;
     assert_eq!((refused.status, &refused.json()["error"]), (503, &json!("total_memory_full")));
     let put = server.put("more.log", &log[..1_000]).await;
@@ -59,6 +59,32 @@ async fn at_the_total_uploads_end_and_new_sessions_are_refused() {
     server.stop().await;
 }
 
+/// The limit of its own session lets each log be read, so none ends because of the others.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upload_displaces_data_sets_that_no_page_shows() {
+    let server = TestServer::start(Options { memory_bytes_max: TOTAL, ..limited() }).await;
+    let (log, mut sessions) = (large_log(), Vec::new());
+    for number in 0..8 {
+        let put = server.put("large.log", &log).await;
+        assert_eq!(put.status, 201, "{number}: {}", put.text());
+        sessions.push(put.field("location").expect("an address").to_owned());
+    }
+    let statuses = sessions.iter().map(|path| server.request("GET", path, &[]));
+    let mut kept = Vec::new();
+    for status in statuses {
+        kept.push(status.await.status);
+    }
+    assert_eq!(kept[7], 200, "the newest is kept");
+    assert_eq!(kept[0], 404, "the oldest made room");
+    // One that a page shows is kept, and the upload ends.
+    let shown = sessions[7].trim_start_matches("/s/");
+    let _page = server.live(shown).await;
+    let put = server.put("large.log", &log).await;
+    assert_eq!((put.status, &put.json()["error"]), (503, &json!("total_memory_full")));
+    assert_eq!(server.request("GET", &sessions[7], &[]).await.status, 200);
+    server.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_thousand_uploads_that_break_off_leave_nothing() {
     let options = Options { sessions_max: 8, ..limited() };
@@ -69,7 +95,7 @@ async fn a_thousand_uploads_that_break_off_leave_nothing() {
         let created = within(async {
             loop {
                 let created = server.request("POST", "/api/sessions", &[]).await;
-                // Until the server has noticed that the connections before are lost.
+                // Retries until the server has noticed that the previous connections are lost.
                 if created.status == 201 {
                     return created;
                 }
@@ -83,7 +109,7 @@ async fn a_thousand_uploads_that_break_off_leave_nothing() {
         sessions.push(session);
     }
     for session in sessions {
-        // Most of them have made room.
+        // Most of them were ended to make room.
         server.request("DELETE", &format!("/api/sessions/{session}"), &[]).await;
     }
     within(async {
@@ -107,7 +133,7 @@ async fn a_stop_ends_uploads_with_what_to_do() {
         server.address
     );
     put.write_all(head.as_bytes()).await.expect("the server reads");
-    // It is asked for once the body is read.
+    // It is requested after the body was read.
     put.readable().await.expect("the server answers");
     server.stop().await;
     let (name, message) = error(&mut upload).await;

@@ -1,4 +1,4 @@
-//! Sources can be removed from a session, also while they are uploaded.
+//! Sources can be removed from a session, even during their upload.
 
 use weir_server::Options;
 use weir_view::{Failure, SourceState, UploadReply, UploadRequest};
@@ -56,10 +56,10 @@ async fn removing_a_source_stops_its_upload() {
     assert_eq!(server.request("DELETE", &address(&id, 0), &[]).await.status, 204);
     live.view_where(|view| view.sources.is_empty() && view.report.lines == 0).await;
 
-    // The connection learns of it with its next bytes.
+    // The connection is informed with its next bytes.
     upload.send(&log[200_000..300_000], 50_000).await;
     assert_eq!(upload.error().await, "file_over");
-    // It can be used for the file again, from its first byte.
+    // The connection can send the file again, from its first byte.
     let mut again = server.upload(&id).await;
     assert_eq!(again.begin("a", log.len()).await, 0);
     again.send(&log, 50_000).await;

@@ -1,4 +1,4 @@
-//! Rules that are tried in the panels of a page.
+//! Rules in the panels of a page.
 
 use std::fmt::Write as _;
 
@@ -152,7 +152,7 @@ async fn panels_are_answered_apart_and_only_for_the_newest_question() {
         answers += 1;
     }
     assert!(answers < 25, "{answers} answers");
-    // One that takes long ends when it is cleared, and when there is another.
+    // A long replay ends when the panel is cleared, and when it gets a new question.
     let clauses = json!([{ "field": "path", "op": "~", "values": long_expressions() }]);
     live.try_rule(0, json!({ "id": 60, "clauses": clauses }), rule.clone()).await;
     live.try_rule(0, json!({}), Value::Null).await;
@@ -241,7 +241,7 @@ async fn a_question_may_ask_for_other_settings_good_clients_and_a_comparison() {
     assert_eq!(compared["second_only"], json!({ "keys": 2, "list": ["10.0.0.1", "192.0.2.2"] }));
     assert_eq!(compared["first"]["rejected"], 69);
 
-    // A text that is no rule, and one that the log has no field for, are not compared with.
+    // A text that is not a rule, or that needs a field the log lacks, is not compared with.
     for text in ["limit_req brust;".to_owned(), RULE.replace("binary_remote_addr", "http_x_key")] {
         live.try_rule_with(3, rule.clone(), json!({ "against": { "text": text } })).await;
         let answer = &live.ruled().await["answer"];

@@ -1,4 +1,4 @@
-//! Counts of what a condition selects, while a person types it.
+//! Counts of what a condition selects while the user types it.
 
 use serde_json::{Value, json};
 use weir_server::Options;
@@ -90,7 +90,7 @@ async fn only_the_newest_count_is_answered() {
         answers += 1;
     }
     assert!(answers < 25, "{answers} answers");
-    // One that takes long ends when the text is deleted, and when there is another.
+    // A long count ends when the text is deleted, and when a new count is requested.
     let clauses = json!([{ "field": "path", "op": "~", "values": long_expressions() }]);
     live.count(json!({ "id": 60, "clauses": clauses })).await;
     live.count(Value::Null).await;

@@ -1,4 +1,4 @@
-//! The limit of sessions: those without users make room.
+//! At the limit of sessions, unused ones are ended to make room.
 
 use crate::common::{Response, TestServer};
 use weir_server::Options;
@@ -38,7 +38,7 @@ async fn uploads_by_curl_lock_nobody_out() {
         }
         ids.push(id(&response));
     }
-    // A page gets a session all the same, and learns which one had to go.
+    // A page still gets a session, and learns which one was ended.
     let created = server.request("POST", "/api/sessions", &[]).await;
     assert_eq!((created.status, &created.json()["displaced"]), (201, &ids[17].as_str().into()));
     let gone = server.request("GET", &format!("/api/sessions/{}/report", ids[0]), &[]).await;

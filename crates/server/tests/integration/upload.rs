@@ -117,7 +117,7 @@ async fn every_layer_of_packing_is_removed() {
         gzip.finish().expect("memory")
     };
     let server = TestServer::start(Options::default()).await;
-    // UTF-16 can only be made of what is UTF-8.
+    // Only UTF-8 can be converted to UTF-16.
     let text = String::from_utf8_lossy(&log(2 * MIB as u64)).into_owned();
     let log = text.clone().into_bytes();
     let units = ["\u{feff}", &text].concat();

@@ -1,6 +1,6 @@
-//! The filter of a query: conditions that were typed, and clauses that were clicked.
+//! The filter of a query: typed conditions and clicked clauses.
 //!
-//! `normal_form` states conditions as clauses, `resolve` states clauses as those of the core.
+//! `normal_form` converts conditions to clauses, `resolve` converts clauses to those of the core.
 
 mod normal_form;
 mod resolve;
@@ -10,33 +10,35 @@ use weir_core::{
     Values, parse_rfc3339,
 };
 
-use crate::equalities::{Equalities, column, equal_column, merged};
+use crate::equalities::{Equalities, column, equal_column, merge_equalities};
 use crate::query::{Clause, Operator, Query};
 use crate::query_error::{InvalidCondition, QueryError};
 use resolve::core_clauses;
 
-/// The limit of regular expressions in one query, with the searches in all fields. Each may take a
-/// megabyte, and is matched against every distinct value while the parsers wait. A message could
-/// contain thousands.
+/// The maximum number of regular expressions in a query, including searches in all fields. Each may
+/// take a megabyte, and is matched against every distinct value while the parsers wait. Without a
+/// limit, a message could contain thousands.
 const EXPRESSIONS_MAX: usize = 64;
 
-/// The limit of comparisons in one query: each takes a byte for every distinct value of its field.
+/// The maximum number of comparisons in a query. Each takes a byte for every distinct value of its
+/// field.
 const COMPARISONS_MAX: usize = 256;
 
 impl Query {
     /// Checks the conditions, except their times.
     ///
     /// # Errors
-    /// If a condition is not valid for data with these columns, at its place in the text.
+    /// Fails if a condition is not valid for data with these columns. The error contains the
+    /// position in the text.
     pub fn check_conditions(&self, values: &Values) -> Result<(), QueryError> {
         self.check_limits()?;
         self.for_each_condition(|condition| condition.check(values))
     }
 
-    /// Checks that the log has the fields of the filter. It passes if there is no format yet.
+    /// Checks that the log has the fields of the filter. Succeeds if no format is known yet.
     ///
     /// # Errors
-    /// For the first field that none of the formats has.
+    /// Fails for the first field that no format has.
     pub fn check_fields<'a>(
         &self,
         formats: impl Iterator<Item = &'a Format> + Clone,
@@ -60,7 +62,7 @@ impl Query {
         }
     }
 
-    /// The names of the fields in the filter.
+    /// Returns the names of the fields in the filter.
     pub fn field_names(&self) -> Vec<String> {
         let mut names: Vec<String> =
             self.clauses.iter().map(|clause| clause.field.clone()).collect();
@@ -70,15 +72,15 @@ impl Query {
         names
     }
 
-    /// The filter of the core for data with these columns.
+    /// Converts the filter to one of the core, for data with these columns.
     ///
     /// # Errors
-    /// If a clause or condition is not valid for these columns.
+    /// Fails if a clause or condition is not valid for these columns.
     pub(crate) fn filter(&self, values: &Values) -> Result<Filter, QueryError> {
         self.check_limits()?;
         let mut clauses: Vec<CoreClause> = Vec::new();
         let mut equalities = Equalities::default();
-        for clause in merged(&self.clauses) {
+        for clause in merge_equalities(&self.clauses) {
             let of_clause = core_clauses(&clause, values)?;
             match equal_column(&clause) {
                 Some(column) => equalities.add(column, of_clause),
@@ -89,7 +91,7 @@ impl Query {
             let clause = condition.clause(values, &instant)?;
             match (condition.equality_field(), clause) {
                 (Some(field), clause) => equalities.add(column(field), vec![clause]),
-                // The filter joins its clauses by *and* as well.
+                // The filter joins its clauses by *and* too.
                 (None, CoreClause::All(all)) => clauses.extend(all),
                 (None, clause) => clauses.push(clause),
             }
@@ -110,7 +112,7 @@ impl Query {
         Ok(())
     }
 
-    /// The number of regular expressions in the filter, with the searches in all fields.
+    /// Returns the number of regular expressions in the filter, including searches in all fields.
     pub fn expressions(&self) -> usize {
         let is_expression =
             |clause: &&Clause| matches!(clause.op, Operator::Match | Operator::NotMatch);
@@ -120,10 +122,10 @@ impl Query {
         of_clauses + conditions.map(|condition| condition.expressions()).sum::<usize>()
     }
 
-    /// The number of clauses, and of fields compared in the conditions.
+    /// Returns the number of clauses, and of fields compared in the conditions.
     fn comparisons(&self) -> usize {
         let conditions = self.conditions.iter().filter_map(|text| Condition::parse(text).ok());
-        merged(&self.clauses).len()
+        merge_equalities(&self.clauses).len()
             + conditions.map(|condition| condition.fields().len()).sum::<usize>()
     }
 
@@ -143,7 +145,7 @@ impl Query {
     }
 }
 
-/// The sentence about a field that no format has.
+/// Returns the message about a field that no format has.
 fn missing_field<'a>(name: &str, formats: impl Iterator<Item = &'a Format>) -> String {
     let mut names: Vec<String> = Vec::new();
     for (name, _) in formats.flat_map(Format::accessors) {
@@ -154,7 +156,7 @@ fn missing_field<'a>(name: &str, formats: impl Iterator<Item = &'a Format>) -> S
     UnknownField { name: name.to_owned(), fields: names }.to_string()
 }
 
-/// An instant, RFC 3339.
+/// Parses an instant, RFC 3339. Returns it as first and last nanosecond.
 fn instant(text: &str) -> Result<(i64, i64), String> {
     let time = parse_rfc3339(text.as_bytes()).map(|time| (time.unix_ns, time.unix_ns));
     time.ok_or_else(|| QueryError::NotATime(text.to_owned()).to_string())

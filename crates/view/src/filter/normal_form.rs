@@ -1,4 +1,4 @@
-//! The normal form of a filter: conditions as clauses, if clauses have the same meaning.
+//! The normal form of a filter: conditions become clauses if a clause has the same meaning.
 
 use weir_core::{
     AddressBlock, Condition, ConditionOperator, ConditionValue, Field, FieldCondition,
@@ -6,16 +6,16 @@ use weir_core::{
 };
 
 use crate::bytes::to_hex;
-use crate::equalities::joined_equalities;
+use crate::equalities::join_equalities;
 use crate::query::{Clause, Operator, Query};
 
 impl Query {
-    /// The same query with conditions as clauses if clauses have the same meaning. Clauses that
-    /// say the same are joined, as if they had been clicked one after the other.
+    /// Returns the query in normal form: conditions become clauses if a clause has the same
+    /// meaning. Equal clauses are joined, as if the user had clicked them one after the other.
     #[must_use]
     pub fn normalized(mut self) -> Self {
         let mut texts: Vec<String> = Vec::new();
-        for (text, condition) in joined_equalities(std::mem::take(&mut self.conditions)) {
+        for (text, condition) in join_equalities(std::mem::take(&mut self.conditions)) {
             let clauses = condition.as_ref().ok().and_then(clauses_of);
             match clauses.filter(|clauses| !self.has_time_of(clauses)) {
                 Some(clauses) => clauses.into_iter().for_each(|clause| self.add_clause(clause)),
@@ -31,8 +31,9 @@ impl Query {
         self
     }
 
-    /// Whether a clause on the time has the operator of one of these. Both have to hold, and a
-    /// filter has one clause for each end of the time.
+    /// Returns whether the filter has a clause on the time with the operator of one of these. If
+    /// so, the condition stays text: both bounds have to hold, but a filter has only one clause for
+    /// each end.
     fn has_time_of(&self, clauses: &[Clause]) -> bool {
         clauses.iter().any(|added| {
             added.is_time() && self.clauses.iter().any(|one| one.is_time() && one.op == added.op)
@@ -61,19 +62,19 @@ impl Query {
 }
 
 impl Clause {
-    /// Parses a condition on one field, such as `status=404,403` or `path~^/api`. Returns `None`
-    /// if the text is not a condition, or one that a clause cannot state.
+    /// Parses a condition on one field, such as `status=404,403` or `path~^/api`. Returns `None` if
+    /// the text is not a condition, or if no clause has the same meaning.
     pub fn parse(text: &str) -> Option<Self> {
         let [clause] = <[Self; 1]>::try_from(clauses_of(&Condition::parse(text).ok()?)?).ok()?;
         Some(clause)
     }
 }
 
-/// The clauses with the same meaning as a condition, if there are any.
+/// Returns the clauses with the same meaning as a condition, if there are any.
 fn clauses_of(condition: &Condition) -> Option<Vec<Clause>> {
     let clauses: Option<Vec<Clause>> =
         condition.conjunction()?.into_iter().map(clause_of).collect();
-    // Clauses for equality on one field are joined by *or*.
+    // Equality clauses on one field are joined by *or*.
     let clauses = clauses?;
     let times: Vec<Operator> =
         clauses.iter().filter(|clause| clause.is_time()).map(|clause| clause.op).collect();
@@ -89,7 +90,7 @@ fn clauses_of(condition: &Condition) -> Option<Vec<Clause>> {
     (fields.len() == equalities).then_some(clauses)
 }
 
-/// The clause with the same meaning as a condition on a field, if there is one.
+/// Returns the clause with the same meaning as a condition on a field, if there is one.
 fn clause_of(condition: &FieldCondition) -> Option<Clause> {
     let FieldCondition { field, operator, values, .. } = condition;
     let known = Field::by_name(field);
@@ -108,7 +109,7 @@ fn clause_of(condition: &FieldCondition) -> Option<Clause> {
             .then(|| hex_clause(field, op, values))
             .filter(|_| values.iter().all(|value| !value.is_plain() || !is_special(known, value)));
     };
-    // A clause reads addresses and classes as if they had no quotation marks.
+    // A clause interprets addresses and classes as if they had no quotation marks.
     if is_equality && values.iter().any(|value| !value.is_plain() && is_special(known, value)) {
         return None;
     }
@@ -126,7 +127,7 @@ fn hex_clause(field: &str, op: Operator, values: &[ConditionValue]) -> Clause {
     Clause { field: field.to_owned(), op, values }
 }
 
-/// Whether a value stands for more than its own text if it has no quotation marks.
+/// Returns whether a value without quotation marks means more than its own text.
 fn is_special(field: Option<Field>, value: &ConditionValue) -> bool {
     let text = value.text();
     AddressBlock::parse(&text).is_some()

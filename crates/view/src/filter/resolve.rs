@@ -1,4 +1,4 @@
-//! The clauses of a query as those of the core.
+//! Converts the clauses of a query to those of the core.
 
 use weir_core::{
     Clause as CoreClause, Condition, Field, STATUS_CLASS, STATUS_CLASSES, TextTest, Unit, Values,
@@ -10,10 +10,10 @@ use crate::bytes;
 use crate::query::{Clause, Operator};
 use crate::query_error::QueryError;
 
-/// The clauses of the core with the meaning of one of a query.
+/// Returns the clauses of the core with the meaning of a query's clause.
 ///
 /// # Errors
-/// If the clause is not valid for data with these columns.
+/// Fails if the clause is not valid for data with these columns.
 pub(super) fn core_clauses(
     clause: &Clause,
     values: &Values,
@@ -37,7 +37,7 @@ pub(super) fn core_clauses(
     }
 }
 
-/// A clause about the class of the status, which the language of conditions knows.
+/// Converts a clause about the status class to a condition, whose language supports classes.
 fn status_class(clause: &Clause, values: &Values) -> Result<CoreClause, QueryError> {
     let sign = match clause.op {
         Operator::Equal => "=",
@@ -47,7 +47,7 @@ fn status_class(clause: &Clause, values: &Values) -> Result<CoreClause, QueryErr
             return Err(QueryError::Operator { field, usable: "=, !=" });
         }
     };
-    // The values become part of a condition, so they must not contain one.
+    // The values become part of a condition, so they must not contain syntax.
     let is_known =
         |value: &&String| STATUS_CLASSES.iter().any(|class| value.eq_ignore_ascii_case(class));
     if let Some(value) = clause.values.iter().find(|value| !is_known(value)) {
@@ -85,8 +85,8 @@ fn number_range(field: Field, op: Operator, value: &str) -> Result<(u64, u64), Q
     })
 }
 
-/// The range of numbers that a comparison accepts; `None` if the operator does not compare. An
-/// empty range has its larger bound first.
+/// Returns the range of numbers that a comparison accepts; `None` if the operator does not compare.
+/// An empty range has its larger bound first.
 fn bounds(op: Operator, number: u64) -> Option<(u64, u64)> {
     Some(match op {
         Operator::Equal => (number, number),
@@ -114,7 +114,7 @@ fn text_clause(clause: &Clause, values: &Values) -> Result<CoreClause, QueryErro
     Ok(CoreClause::text(values, &clause.field, test, negated)?)
 }
 
-/// A test that passes if that of one of the clause's values does.
+/// Returns a test that passes if the test of any of the clause's values does.
 fn any(
     clause: &Clause,
     test: impl Fn(&str) -> Result<TextTest, QueryError>,

@@ -1,4 +1,4 @@
-//! Points in time as text: in conditions on `time`, and in the bounds of a period.
+//! Points in time as text: in conditions on `time`, and as bounds of a period.
 
 mod notation;
 
@@ -8,20 +8,21 @@ use weir_core::Zone;
 
 use notation::{WrittenTime, local_clock};
 
-/// The current time, from which `now` and `2h ago` are counted.
+/// The current time, to which `now` and `2h ago` are relative.
 #[derive(Debug, Clone)]
 pub struct Now(Zoned);
 
 impl Now {
-    /// The time of this machine's clock, in its zone.
+    /// Returns the time of this machine's clock, in its zone.
     pub fn read() -> Self {
         Self(Zoned::now())
     }
 
-    /// A time so much later that every text that depends on the present is another moment then.
+    /// Returns a later time, at which every text that depends on the present means another moment.
     #[must_use]
     pub fn much_later(&self) -> Self {
-        // More than the year that a time of syslog lacks. At the end of time nothing is later.
+        // More than a year, because syslog times lack the year. At the end of time there is no
+        // later time.
         let later = self.0.checked_add(Span::new().days(400));
         Self(later.unwrap_or_else(|_| self.0.clone()))
     }
@@ -32,21 +33,21 @@ impl Now {
 pub enum Moment {
     /// An instant, in nanoseconds since 1970.
     Instant(i64),
-    /// A local time, in seconds since 1970 of the local clock and nanoseconds of the second: an
-    /// instant only in a zone.
+    /// A local time: seconds since 1970 by the local clock, and nanoseconds of the second. It
+    /// becomes an instant in a zone.
     Local(i64, i64),
-    /// A day of the local clock, by its start in seconds since 1970 of that clock.
+    /// A day of the local clock, as its start in seconds since 1970 by that clock.
     Day(i64),
-    /// The day in a zone that has an instant, or one before it: the instant in seconds since 1970,
-    /// and how many days before.
+    /// A day relative to the day of an instant in the zone: the instant in seconds since 1970, and
+    /// the number of days before.
     DayOf(i64, i64),
 }
 
-/// Seconds of a day on a local clock. Changes of daylight saving time do not count.
+/// The seconds of a day on a local clock, ignoring daylight saving time.
 const DAY_S: i64 = 86_400;
 
-/// The most seconds before or after 1970 whose nanoseconds fit 64 bits, less one: the outermost
-/// second cannot be written as a time.
+/// The maximum number of seconds before or after 1970 whose nanoseconds fit 64 bits, minus one,
+/// because the outermost second cannot be written as a time.
 const UNIX_S_MAX: i64 = i64::MAX / 1_000_000_000 - 1;
 
 impl Moment {
@@ -79,11 +80,11 @@ impl Moment {
                 }
             };
         }
-        // Dates are tried first, because the number of a year also begins a span.
+        // Instants and dates come before spans, because a year also looks like the start of one.
         if let Ok(timestamp) = text.parse::<Timestamp>() {
             return instant(timestamp);
         }
-        // A date also parses as a date and time, so the length tells them apart.
+        // A date also parses as a date and time, so they are distinguished by length.
         if text.len() <= "2025-12-17".len()
             && let Ok(date) = text.parse::<civil::Date>()
         {
@@ -96,24 +97,24 @@ impl Moment {
         ago(text, now)
     }
 
-    /// Its first instant, in nanoseconds since 1970. `zone` is called only if it is needed.
+    /// Returns its first instant, in nanoseconds since 1970. `zone` is called only if needed.
     pub fn first_ns(&self, zone: impl FnOnce() -> Zone) -> i64 {
         self.range_ns(zone).0
     }
 
-    /// Its last instant, in nanoseconds since 1970.
+    /// Returns its last instant, in nanoseconds since 1970.
     pub fn last_ns(&self, zone: impl FnOnce() -> Zone) -> i64 {
         let (first_ns, next_ns) = self.range_ns(zone);
         first_ns.max(next_ns - 1)
     }
 
-    /// The end of a period up to this point, in nanoseconds since 1970, which the period does not
-    /// include: the end of a day, or the instant itself.
+    /// Returns the exclusive end of a period up to this moment, in nanoseconds since 1970: the end
+    /// of a day, or the instant itself.
     pub fn until_ns(&self, zone: impl FnOnce() -> Zone) -> i64 {
         self.range_ns(zone).1
     }
 
-    /// The first instant of the moment, and that of the next day if it is a day.
+    /// Returns the first instant of the moment, and of the next day if it is a day.
     fn range_ns(&self, zone: impl FnOnce() -> Zone) -> (i64, i64) {
         let (start_s, zone) = match self {
             Self::Instant(unix_ns) => return (*unix_ns, *unix_ns),
@@ -131,19 +132,20 @@ impl Moment {
     }
 }
 
-/// The start of the day that is `days_before` the one of an instant, in seconds of the local clock.
+/// Returns the start of the day that is `days_before` the day of an instant, in seconds of the
+/// local clock.
 fn day_start_s(unix_s: i64, days_before: i64, zone: &Zone) -> i64 {
     let local_s = unix_s + i64::from(zone.offset_s(unix_s));
     (local_s.div_euclid(DAY_S) - days_before) * DAY_S
 }
 
-/// The instant of a local time. Times beyond 64 bits are cut to the limits, which lie before and
-/// after the time of every record.
+/// Returns the instant of a local time. Times beyond 64 bits saturate at the limits, which no
+/// record's time exceeds.
 fn unix_ns(local_s: i64, zone: &Zone) -> i64 {
     zone.instant_of_local(local_s).clamp(-UNIX_S_MAX, UNIX_S_MAX) * 1_000_000_000
 }
 
-/// A span before now. Its sign is ignored, because no request was logged in the future.
+/// Parses a span before now. Its sign is ignored, because no request was logged in the future.
 fn ago(text: &str, now: &Zoned) -> Option<Moment> {
     let span: Span = text.parse().ok()?;
     instant(now.checked_sub(span.abs()).ok()?.timestamp())
@@ -294,7 +296,7 @@ mod tests {
         };
         assert_eq!(hours("today", Zone::utc), [-9, 15]);
         assert_eq!(hours("Yesterday", Zone::utc), [-33, -9]);
-        // There it is still the 16th, 23:00.
+        // In that zone it is still 23:00 of the 16th.
         let west = || Zone::fixed(-10 * 3600);
         assert_eq!(hours("today", west), [-23, 1]);
         assert_eq!(hours("yesterday", west), [-47, -23]);

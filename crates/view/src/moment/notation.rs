@@ -1,11 +1,11 @@
-//! The notations in which people and logs write a time.
+//! Parses the notations of times that people and logs use.
 
 use jiff::civil::DateTime;
 use jiff::fmt::strtime::BrokenDownTime;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
-/// A time as it is written.
+/// A parsed time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WrittenTime {
     /// With an offset.
@@ -16,12 +16,12 @@ pub(super) enum WrittenTime {
     Day(DateTime),
 }
 
-/// Notations with an offset: of Apache and nginx with `/` (`%t`, `$time_local`), of Ruby and Go.
+/// Notations with an offset: Apache's and nginx's, with `/` (`%t`, `$time_local`), Ruby's and Go's.
 const WITH_OFFSET: [&str; 3] =
     ["%d/%b/%Y:%H:%M:%S%.f %z", "%d/%b/%Y %H:%M:%S%.f %z", "%Y-%m-%d %H:%M:%S%.f %z"];
 
-/// Notations without an offset: the first without its offset, of nginx's error log, and of Apache's
-/// error log (`ctime`, with and without a fraction).
+/// Notations without an offset: the first of the above without its offset, nginx's error log, and
+/// Apache's error log (`ctime`, with and without a fraction).
 const WITHOUT_OFFSET: [&str; 7] = [
     "%d/%b/%Y:%H:%M:%S%.f",
     "%d/%b/%Y:%H:%M",
@@ -38,15 +38,16 @@ const DATES: [&str; 2] = ["%d/%b/%Y", "%Y/%m/%d"];
 /// The notation of syslog (RFC 3164), with the year before it.
 const SYSLOG: &str = "%Y %b %d %H:%M:%S";
 
-/// The fewest digits of a number of seconds since 1970 that is written without `@`: since 1973.
-/// Fewer digits may be a date.
+/// The minimum number of digits of seconds since 1970 without `@`: times since 1973. Fewer digits
+/// may be a date.
 const UNIX_DIGITS_MIN: usize = 9;
 
-/// The years before the current one in which a syslog time can be: 29 February needs up to eight.
+/// The maximum number of years before the current one for a syslog time: 29 February needs up to
+/// eight.
 const SYSLOG_YEARS: i16 = 8;
 
-/// Parses a time in one of the notations, in square brackets or without. Returns `None` for other
-/// texts. A syslog time, which has no year, is the last one before `now`.
+/// Parses a time in one of the notations, with or without square brackets. Returns `None` for other
+/// texts. A syslog time has no year; it is the last such time before `now`.
 pub(super) fn parse(text: &str, now: &Zoned) -> Option<WrittenTime> {
     let text = text.strip_prefix('[').map_or(text, |text| text.strip_suffix(']').unwrap_or(text));
     if let Some(timestamp) = unix(text).or_else(|| with_offset(text)) {
@@ -60,8 +61,8 @@ pub(super) fn parse(text: &str, now: &Zoned) -> Option<WrittenTime> {
     Some(WrittenTime::Local(datetime))
 }
 
-/// Seconds since 1970, also after `@`, with a fraction or without; or milli-, micro- or
-/// nanoseconds, by the number of their digits, as JSON logs have them.
+/// Parses seconds since 1970, with or without `@` and a fraction. Also parses milli-, micro- or
+/// nanoseconds, recognised by the number of digits, as JSON logs have them.
 fn unix(text: &str) -> Option<Timestamp> {
     let (number, digits_min) = match text.strip_prefix('@') {
         Some(number) => (number, 1),
@@ -89,12 +90,13 @@ fn unix(text: &str) -> Option<Timestamp> {
 fn with_offset(text: &str) -> Option<Timestamp> {
     let in_notation = |notation: &&str| parts(notation, text)?.to_timestamp().ok();
     let parsed = WITH_OFFSET.iter().find_map(in_notation);
-    // The time of HTTP's and mail's headers.
+    // The time in headers of HTTP and mail.
     parsed.or_else(|| jiff::fmt::rfc2822::parse(text).ok().map(|zoned| zoned.timestamp()))
 }
 
 fn syslog(text: &str, now: &Zoned) -> Option<DateTime> {
-    // A sender's clock may be ahead, and the log's zone may be another than this machine's.
+    // One day later is allowed: a sender's clock may be ahead, and the log may be from another
+    // zone.
     let latest = now.datetime().tomorrow().ok()?;
     let years = (0..=SYSLOG_YEARS).filter_map(|ago| latest.year().checked_sub(ago));
     let datetimes = years.filter_map(|year| {
@@ -108,12 +110,12 @@ fn parts(notation: &str, text: &str) -> Option<BrokenDownTime> {
     jiff::fmt::strtime::parse(notation, text).ok()
 }
 
-/// Seconds since 1970 of a local clock, and the nanoseconds of its second.
+/// Returns the seconds since 1970 of a local clock, and the nanoseconds of the second.
 pub(super) fn local_clock(datetime: DateTime) -> Option<(i64, i64)> {
     let timestamp = datetime.to_zoned(TimeZone::UTC).ok()?.timestamp();
     let nanoseconds = i64::from(timestamp.subsec_nanosecond());
     let seconds = timestamp.as_second();
-    // The time before 1970 is a negative number of seconds with a negative fraction.
+    // Times before 1970 have negative seconds and a negative fraction.
     Some(if nanoseconds < 0 {
         (seconds - 1, nanoseconds + 1_000_000_000)
     } else {

@@ -17,7 +17,7 @@ fn section(from: &str, to: &str) -> String {
     section.to_owned()
 }
 
-/// The messages among these lines, as they are printed.
+/// Returns the messages among these lines, as they are written there.
 fn samples<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     lines
         .filter_map(|line| {
@@ -43,7 +43,7 @@ fn known_tags<T: DeserializeOwned>() -> BTreeSet<String> {
     expected.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
-/// Whether a sample is a whole message of this type. A nested object may be left out.
+/// Returns whether a sample is a complete message of this type. Nested objects may be omitted.
 fn is_message<T: DeserializeOwned>(sample: &str) -> bool {
     sample.contains("{...}") || serde_json::from_str::<T>(&sample.replace("[...]", "[]")).is_ok()
 }

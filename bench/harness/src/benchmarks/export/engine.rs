@@ -10,7 +10,7 @@ use super::Form;
 use crate::settings::cores;
 use weir_tools::shell::{Outcome, command};
 
-/// A script of `bench` that answers a request a line, see `bench/duckdb/export.py`.
+/// A script in `bench` that answers one request per line, see `bench/duckdb/export.py`.
 pub(super) struct Engine {
     process: RefCell<Process>,
 }
@@ -36,7 +36,7 @@ impl Engine {
         Ok(Self { process: RefCell::new(Process { child, requests, answers }) })
     }
 
-    /// Makes the table of rows out of a Parquet file. Returns their number.
+    /// Loads a Parquet file as the table of rows. Returns their number.
     pub(super) fn load(&self, parquet: &str) -> Outcome<u64> {
         let rows = self.ask(&json!({ "load": parquet }))?;
         rows.as_u64().ok_or_else(|| format!("`{rows}` is not a number of rows").into())
@@ -52,7 +52,7 @@ impl Engine {
         seconds(&self.ask(&json!({ "log": log, "copy": form.name(), "to": to }))?)
     }
 
-    /// Reads a file.
+    /// Returns the contents of a file.
     pub(super) fn contents(&self, form: Form, of: &str) -> Outcome<Contents> {
         Ok(serde_json::from_value(self.ask(&json!({ "check": form.name(), "of": of }))?)?)
     }
@@ -72,7 +72,7 @@ fn seconds(answer: &Value) -> Outcome<f64> {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        // It has ended by itself if this fails.
+        // This fails if the process has already ended.
         let child = &mut self.process.get_mut().child;
         let _ = child.kill();
         let _ = child.wait();

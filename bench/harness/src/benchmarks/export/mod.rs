@@ -1,4 +1,4 @@
-//! Exports: rows that are in memory, and a log from its text, beside what databases write.
+//! Exports of rows in memory and of a log in text form, compared with those of databases.
 
 mod engine;
 mod session;
@@ -61,14 +61,14 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
     Ok(tables)
 }
 
-/// What stands in place of the tables if nothing can check the files.
+/// The table that replaces all others if no program can check the files.
 fn unchecked(missing: String) -> Table {
     let mut table = Table::list("export", "no file can be checked without DuckDB", Vec::new());
     table.notes.push(missing);
     table
 }
 
-/// What all measurements share.
+/// The state that all measurements share.
 struct Bench<'a> {
     settings: &'a Settings,
     log: Log,
@@ -152,7 +152,7 @@ impl Bench<'_> {
         Ok(start.elapsed().as_secs_f64())
     }
 
-    /// A contender that writes a file, which is checked then.
+    /// A contender that writes a file, which is then checked.
     fn contender<'a>(
         &'a self,
         name: &'static str,
@@ -194,7 +194,7 @@ impl Bench<'_> {
     }
 }
 
-/// The path of a file that is written over and over.
+/// The path of a file that every run overwrites.
 fn file(name: &str, form: Form) -> Outcome<String> {
     Ok(text(&folder()?.join(format!("export-{name}.{}", form.name()))))
 }

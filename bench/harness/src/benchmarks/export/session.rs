@@ -1,4 +1,4 @@
-//! A server of Weir with a session at rest.
+//! A Weir server whose session has read its log to the end.
 
 use std::process::Child;
 use std::thread::sleep;
@@ -28,7 +28,7 @@ impl Session {
         Ok(session)
     }
 
-    /// Waits until exports have ranges.
+    /// Waits until exports accept range requests, which the server offers once the log is read.
     fn wait_for_rest(&self) -> Outcome {
         let start = Instant::now();
         let address = self.address_of(Form::Csv);
@@ -39,7 +39,7 @@ impl Session {
             }
             sleep(Duration::from_millis(50));
         }
-        Err("the server does not come to an end of the log".into())
+        Err("the server did not reach the end of the log".into())
     }
 
     /// Gets an export. Returns the time in seconds.
@@ -57,7 +57,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // It has ended by itself if this fails.
+        // This fails if the process has already ended.
         let _ = self.server.kill();
         let _ = self.server.wait();
     }

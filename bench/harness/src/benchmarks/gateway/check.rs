@@ -67,7 +67,7 @@ pub(super) fn caching(weir: &Program, path: &str, tokens: &Path) -> Outcome {
     Ok(())
 }
 
-/// Waits until the records with a condition are so many. Records come some moments after answers.
+/// Waits until this many records meet a condition. A record appears shortly after its answer.
 fn expect_records(weir: &Program, condition: &str, expected: u64) -> Outcome {
     let end = Instant::now() + TIMEOUT;
     loop {

@@ -7,8 +7,8 @@ use super::tokens::{Algorithm, SECRET};
 use crate::settings::{folder, text};
 use weir_tools::shell::{Outcome, root};
 
-/// What every nginx here has, besides its servers. Logs are off, and no connection ends after a number of
-/// requests.
+/// The configuration that every nginx here shares, apart from its servers. Logs are off, and a connection
+/// has no limit of requests.
 fn nginx(name: &str, head: &str, workers: &str, http: &str) -> Outcome<String> {
     let folder = text(&folder()?);
     Ok(format!(
@@ -19,9 +19,9 @@ fn nginx(name: &str, head: &str, workers: &str, http: &str) -> Outcome<String> {
     ))
 }
 
-/// The backend: files of a folder by their names, under a path for each route of the gateway, and sessions
-/// for everybody. One worker leaves most of the machine to the proxies. With a log, each request is told to a
-/// log service at another port before it is answered.
+/// The backend: files of a folder by their names, under a path for each route of the gateway, and a path
+/// that grants every user a session. One worker leaves most of the machine to the proxies. With a log, each
+/// request is reported to a log service at another port before it is answered.
 pub(super) fn backend(port: u16, files: &Path, log: Option<(u16, &Path)>) -> Outcome<String> {
     let (told, service) = log.map_or_else(Default::default, |(log_port, path)| {
         let url = format!("http://127.0.0.1:{log_port}");
@@ -60,7 +60,7 @@ pub(super) fn nginx_proxy(port: u16, backend: u16) -> Outcome<String> {
     nginx("gateway-nginx", "", "auto", &http)
 }
 
-/// nginx that asks a script of njs about the token of each request.
+/// nginx that checks the token of each request with an njs script.
 pub(super) fn nginx_with_njs(port: u16, backend: u16, module: &str) -> Outcome<String> {
     let http = format!(
         "js_path {}/bench/gateway; js_import token from token.js;\n{}\
@@ -116,7 +116,7 @@ pub(super) fn weir(port: u16, backend: u16, limits: usize) -> Outcome<String> {
     Ok(config)
 }
 
-/// Weir with one route, whose sessions live for a time.
+/// Weir with one route, whose sessions expire after `lifetime`.
 pub(super) fn weir_with_sessions(port: u16, backend: u16, lifetime: &str) -> Outcome<String> {
     let key = text(&Algorithm::Hs256.key_file()?);
     Ok(format!(

@@ -1,4 +1,4 @@
-//! Three faults that cost a gateway its speed while nobody sees them: sessions that are never kept, a log
+//! Three faults that slow a gateway down without being noticed: sessions that are never kept, a log
 //! service that each call waits for, and a debug build. Each is measured by the gateway's own records, and drawn.
 
 use std::fmt::Write;
@@ -52,7 +52,7 @@ pub(super) fn draw(settings: &Settings, files: &Path, token: &str) -> Outcome<Pa
     Ok(path)
 }
 
-/// Reads what the page shows, too.
+/// Reads the numbers that the page shows as well.
 fn recorded(
     name: &'static str,
     rate: f64,

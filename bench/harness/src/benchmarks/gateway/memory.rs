@@ -13,14 +13,14 @@ use weir_tools::shell::{Outcome, is_installed};
 const CONNECTIONS: usize = 10_000;
 const SMOKE_CONNECTIONS: usize = 100;
 
-/// The requests after which the memory is looked at. The window of records is full after the first of them.
+/// The numbers of requests after which memory is measured. The first one fills the window of records.
 const REQUESTS: [usize; 3] = [1_000_000, 1_500_000, 2_000_000];
 const SMOKE_REQUESTS: [usize; 3] = [100, 200, 300];
 
-/// Megabytes with all idle connections, at most.
+/// The most memory with all idle connections, in megabytes.
 const IDLE_MEGABYTES_MAX: f64 = 150.0;
 
-/// Memory after all requests by that after the first part of them: what is not growth.
+/// The largest allowed ratio of the memory after all requests to that after the first part of them.
 const GROWTH_MAX: f64 = 1.05;
 
 /// Measures both, each with a gateway of its own.

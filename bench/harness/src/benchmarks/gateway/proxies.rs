@@ -22,7 +22,7 @@ pub(in crate::benchmarks) const NGINX: &str = "/usr/sbin/nginx";
 const NJS_MODULE: &str = "usr/lib/nginx/modules/ngx_http_js_module.so";
 const NJS_PACKAGE: &str = "libnginx-mod-http-js";
 
-/// The least that `--keep` takes: the window is full soon.
+/// The smallest value that `--keep` accepts, so that the window fills quickly.
 const WINDOW: &str = "16MiB";
 
 /// How long a program may take until it listens.
@@ -33,7 +33,7 @@ const START_TIMEOUT: Duration = Duration::from_secs(20);
 pub(in crate::benchmarks) struct Program {
     process: Child,
     pub(in crate::benchmarks) port: u16,
-    /// The address of Weir's page, with the open end of its output.
+    /// The address of Weir's page, and the pipe of its output, which has to stay open.
     page: Option<(String, BufReader<ChildStdout>)>,
 }
 
@@ -159,7 +159,7 @@ pub(in crate::benchmarks) fn weir_with(
     start_weir(&settings.weir(), port, &path, options)
 }
 
-/// A build of Weir with sessions that live for a time.
+/// A build of Weir with sessions that expire after `lifetime`.
 pub(super) fn weir_with_sessions(program: &str, backend: u16, lifetime: &str) -> Outcome<Program> {
     let port = free_port()?;
     let name = format!("gateway-weir-{port}.toml");

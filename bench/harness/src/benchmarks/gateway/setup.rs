@@ -18,7 +18,7 @@ pub(super) const HAPROXY: &str = "haproxy";
 pub(super) const NJS: &str = "nginx with njs";
 pub(super) const WEIR: &str = "weir";
 
-/// Limits of the gateway that is measured with limits.
+/// The number of limits in the gateway that is measured with limits.
 pub(super) const LIMITS: usize = 5;
 
 /// The proxies that run, and the tokens.
@@ -29,7 +29,7 @@ pub(super) struct Setup<'a> {
     haproxy: Option<Program>,
     pub(super) njs: Option<Program>,
     pub(super) weir: Program,
-    /// By [`Algorithm::ALL`].
+    /// In the order of [`Algorithm::ALL`].
     pub(super) tokens: Vec<PathBuf>,
     /// A token that is sent again and again.
     pub(super) token: String,

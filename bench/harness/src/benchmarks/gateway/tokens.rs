@@ -16,10 +16,10 @@ use ring::signature::{
 use crate::settings::{folder, text};
 use weir_tools::shell::{Outcome, root};
 
-/// The secret of the issuer with HMAC.
+/// The secret of the issuer that signs with HMAC.
 pub(super) const SECRET: &str = "sixty-four bytes that only the issuer and the gateway know: 0123";
 
-/// How long tokens are valid, and for how long a file of them is used again.
+/// How long tokens are valid, and how long a file of them is reused.
 const VALID: Duration = Duration::from_secs(30 * 24 * 3600);
 const USED_AGAIN: Duration = Duration::from_secs(20 * 24 * 3600);
 
@@ -44,7 +44,7 @@ impl Algorithm {
         }
     }
 
-    /// A file with its key for the gateway: a secret, or a public key.
+    /// The file with the key that the gateway needs: a secret, or a public key.
     pub(super) fn key_file(self) -> Outcome<PathBuf> {
         let name = match self {
             Self::Hs256 => {
@@ -61,7 +61,7 @@ impl Algorithm {
 
     /// More tokens than a gateway verifies in a run.
     fn count(self) -> usize {
-        if self == Self::Hs256 { 150_000 } else { 60_000 }
+        if self == Self::Hs256 { 150_000 } else { 90_000 }
     }
 }
 
@@ -70,7 +70,7 @@ fn keys() -> PathBuf {
     root().join("crates/gateway/tests/data")
 }
 
-/// A file of tokens, one a line, each of another user; the number of them in a smoke run is `least`.
+/// A file of tokens, one per line, each for a different user; `least` is their number in a smoke run.
 pub(in crate::benchmarks) fn file(algorithm: Algorithm, least: Option<usize>) -> Outcome<PathBuf> {
     let count = least.unwrap_or(algorithm.count());
     let file = folder()?.join(format!("tokens-{}-{count}", algorithm.name()));
@@ -88,7 +88,7 @@ pub(in crate::benchmarks) fn file(algorithm: Algorithm, least: Option<usize>) ->
         );
         let _ = writeln!(lines, "{}", signer.token(algorithm, &claims)?);
     }
-    // A file that is not whole must not be found.
+    // A later run must not find an incomplete file.
     let part = file.with_extension("part");
     fs::write(&part, lines)?;
     fs::rename(part, &file)?;

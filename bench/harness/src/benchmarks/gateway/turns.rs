@@ -9,13 +9,13 @@ use weir_tools::shell::Outcome;
 /// How long a proxy is measured at a time.
 const SECONDS: u32 = 2;
 
-/// The process of a contender: one for all turns, or another one for each.
+/// The process of a contender: one for all turns, or a new one for each.
 pub(super) enum Process<'a> {
     Running(&'a Program),
     Fresh(Box<dyn Fn() -> Outcome<Program> + 'a>),
 }
 
-/// A proxy, with what it is asked.
+/// A proxy, with the requests that it gets.
 pub(super) struct Contender<'a> {
     pub(super) name: &'a str,
     pub(super) process: Process<'a>,

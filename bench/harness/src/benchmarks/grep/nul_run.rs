@@ -10,10 +10,10 @@ use crate::settings::Settings;
 use crate::table::{Table, Threshold};
 use weir_tools::shell::{Outcome, command, is_installed};
 
-/// The size of the log by that of the others: 1.5 GiB by a gigabyte.
+/// The size of the log divided by that of the others: 1.5 GiB for a gigabyte.
 const SIZE_FACTOR: (u64, u64) = (3, 2);
 
-/// Counts lines in the usual way of a script.
+/// Counts lines as a script usually does.
 const PYTHON: &str = "import sys\nprint(sum(1 for line in open(sys.argv[1], 'rb')))";
 
 /// A program, and the numbers that it may print.

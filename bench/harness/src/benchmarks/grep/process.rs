@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use crate::process::peak_bytes;
 use weir_tools::shell::Outcome;
 
-/// The interval between two looks at the memory of a process.
+/// The interval at which the memory of a process is sampled.
 const PEAK_INTERVAL: Duration = Duration::from_millis(2);
-/// Enough of an output for a number of lines.
+/// Enough of an output to contain a count of lines.
 const OUTPUT_KEPT_BYTES: usize = 4096;
 
 /// A run of a command to its end.

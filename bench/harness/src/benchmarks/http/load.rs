@@ -16,8 +16,9 @@ const SECONDS: &str = "1";
 pub(super) const OPEN_RATE: usize = 1000;
 const OPEN_ARGUMENTS: [&str; 6] = ["--clients", "50", "--rps", "20", "--requests", "5000"];
 
-/// Sends as many requests as the server answers: with wrk for a second, or with h2load over a Unix
-/// socket this number of them. With a duration h2load may not end if a server closes connections.
+/// Sends requests as fast as the server answers: for a second with wrk, or `requests` of them with
+/// h2load over a Unix socket. h2load gets no duration, because it may then not end if a server
+/// closes connections.
 pub(super) fn closed(address: &Address, path: &str, requests: usize) -> Outcome<Load> {
     if address.unix.is_some() {
         let requests = requests.to_string();

@@ -24,7 +24,7 @@ const BAR_HEIGHT: usize = 9;
 const GROUP_GAP: usize = 9;
 const TOP: usize = 64;
 
-/// Draws the rates of all cells as SVG. The bars of a size have one scale.
+/// Draws the rates of all cells as SVG. Bars for the same size of body share a scale.
 pub(super) fn picture(cells: &[Cell]) -> String {
     let groups: Vec<(&str, Socket)> =
         KINDS.iter().flat_map(|kind| Socket::ALL.map(|socket| (*kind, socket))).collect();
@@ -62,7 +62,7 @@ fn rate(cell: &Cell) -> f64 {
     statistics::median(&cell.rates).unwrap_or(0.0)
 }
 
-/// Where each group begins, and where the last one ends. A group is as high as it has servers.
+/// The top of each group, and the bottom of the last one. A group has a bar for each of its servers.
 fn group_tops(cells: &[Cell], groups: &[(&str, Socket)]) -> Vec<usize> {
     let mut tops = vec![TOP];
     for (kind, socket) in groups {

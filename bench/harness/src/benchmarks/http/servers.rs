@@ -17,7 +17,7 @@ use weir_tools::shell::{Outcome, command, is_installed, root};
 
 /// Debian installs nginx outside of the search path of users.
 pub(super) const NGINX: &str = "/usr/sbin/nginx";
-/// Its rows have fewer runs.
+/// The slowest server, whose rows have fewer runs.
 pub(super) const PUMA: &str = "puma";
 
 const CERTIFICATE: &str = "crates/net/tests/data/cert.pem";
@@ -71,7 +71,7 @@ pub(super) struct Server {
     pub(super) name: &'static str,
     /// The kinds of bodies that it sends.
     pub(super) kinds: &'static [&'static str],
-    /// By [`Socket::ALL`].
+    /// In the order of [`Socket::ALL`].
     addresses: [Address; 3],
     /// One process for all sockets, or one for each.
     processes: Vec<Child>,
@@ -151,7 +151,7 @@ fn respond(program: &str, name: &'static str, bodies: &Path) -> Outcome<Server> 
     Ok(Server { name, kinds: &KINDS, addresses, processes })
 }
 
-/// nginx as Debian configures it, except for its logs and connections without an end.
+/// nginx as Debian configures it, but without logs, and without a limit of requests per connection.
 fn nginx(bodies: &Path) -> Outcome<Server> {
     let addresses = addresses("nginx")?;
     let [tcp, tls, unix] = &addresses;

@@ -12,7 +12,7 @@ use weir_tools::shell::{Outcome, command, output_of};
 /// The largest difference between the shares of a function, in points of a hundred.
 const POINTS_MAX: f64 = 3.0;
 
-/// How long both take samples, and how often a second. The clock of perf is the finer one.
+/// How long both take samples, and how many a second: ours, and perf's, whose timer is finer.
 const SECONDS: u32 = 10;
 const HZ: u32 = 499;
 const PERF_HZ: u32 = 4_999;
@@ -107,7 +107,7 @@ fn shares<'a>(samples: impl Iterator<Item = (&'a str, f64)>) -> Outcome<Shares> 
     Ok(shares)
 }
 
-/// A name without what the two write in different ways: hashes, and the prefixes of the C library.
+/// A name without the parts that the two write differently: hashes, and the prefixes of the C library.
 fn plain(name: &str) -> String {
     let name = name
         .rsplit_once("::h")

@@ -1,4 +1,4 @@
-//! A collector of traces that takes everything and keeps nothing.
+//! A collector of traces that accepts everything and keeps nothing.
 
 use std::io::{BufRead, BufReader, Read, Write, copy, sink};
 use std::net::{TcpListener, TcpStream};

@@ -25,7 +25,7 @@ struct Gateway {
     admin: String,
 }
 
-/// What is before and behind a gateway.
+/// The backend of a gateway, and the token and the answer of its client.
 pub(super) struct Setup {
     pub(super) backend: Program,
     pub(super) token: String,
@@ -51,7 +51,7 @@ pub(super) fn program(settings: &Settings, backend: u16, options: &[&str]) -> Ou
 pub(super) struct Turn<'a> {
     pub(super) name: &'static str,
     pub(super) program: &'a Program,
-    /// Begins to look inside for so many seconds, if somebody does.
+    /// Starts the watcher of this gateway for a number of seconds; it may be one that does nothing.
     pub(super) begin: Box<dyn Fn(u32) -> Watcher + 'a>,
 }
 

@@ -1,4 +1,4 @@
-//! Programs with an admin address that have as much to do as they can.
+//! Programs with an admin address that are under full load.
 
 use std::process::Child;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,7 +28,7 @@ enum Load {
 }
 
 impl Loaded {
-    /// Gives it work until that is ended.
+    /// Keeps the program busy until `ended` is set.
     pub(super) fn run(&self, ended: &AtomicBool) -> Result<(), String> {
         while !ended.load(Ordering::Relaxed) {
             let done = match &self.load {
@@ -49,7 +49,7 @@ impl Loaded {
 impl Drop for Load {
     fn drop(&mut self) {
         if let Self::Uploads { server, .. } = self {
-            // It has ended by itself if this fails.
+            // This fails if the process has already ended.
             let _ = server.kill();
             let _ = server.wait();
         }

@@ -1,4 +1,4 @@
-//! What a call of the log costs, and whether those that release builds leave out are left out.
+//! The cost of a log call, and a check that release builds leave out the debug and trace events.
 
 use std::path::Path;
 
@@ -43,13 +43,13 @@ pub(super) fn table(settings: &Settings, request_us: Option<f64>) -> Outcome<Tab
     if let Some(request_us) = request_us {
         table.notes.push(shares(&table, request_us));
     }
-    // A build that is not optimized says nothing about it.
+    // The cost in an unoptimized build is meaningless.
     let cost = cost.filter(|_| !settings.is_smoke);
     table.add_goal("ns for a call that is off", cost, Threshold::AtMost(DISABLED_NS_MAX));
     Ok(table)
 }
 
-/// What one call for each request would take of the gateway's processor time.
+/// The share of the gateway's processor time that one call for each request would take.
 fn shares(table: &Table, request_us: f64) -> String {
     let share = |ns: f64| format!("{:.2} %", ns / 1e3 / request_us * 100.0);
     let rows = table.rows.iter().filter(|row| row.name != NONE);
@@ -82,7 +82,7 @@ pub(super) fn check_levels(settings: &Settings) -> Outcome {
     .into())
 }
 
-/// The program has at least so many of them.
+/// The sources have at least this many debug and trace events.
 const DEBUG_TEXTS_MIN: usize = 8;
 
 /// The texts of all debug and trace events in the sources of a folder, up to the first place that is filled in.

@@ -1,6 +1,6 @@
-//! What it costs that somebody looks inside: the gateway and the parsers without `--admin`, with it and with
-//! somebody who looks at all pages, and while a profile is taken; whether profiles are right; and what
-//! messages, traces and a look that waits cost.
+//! The cost of watching a running program: the gateway and the parsers without `--admin`, with it while all
+//! pages are open, and while a profile is taken. Also whether profiles are right, and the cost of messages,
+//! of traces, and of a client of `/glass` that waits for a request.
 
 mod agreement;
 mod collector;
@@ -21,7 +21,7 @@ use gateway::Setup;
 use watcher::Watch;
 use weir_tools::shell::{Outcome, is_installed};
 
-/// The rate with `--admin` by that without it, and the same while a profile is taken.
+/// The goals for the rate with `--admin` divided by that without it, and the same while a profile is taken.
 const WATCHED_MIN: f64 = 0.99;
 const PROFILED_MIN: f64 = 0.97;
 

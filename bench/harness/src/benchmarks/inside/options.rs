@@ -1,5 +1,5 @@
-//! What the gateway does beside its requests, if that is asked for: messages, traces, and a look at one
-//! request that never comes.
+//! The gateway with options that give it work beside its requests: messages, traces, and a client of `/glass`
+//! that waits for a request that never comes.
 
 use super::collector::Collector;
 use super::free_address;
@@ -13,11 +13,11 @@ use weir_tools::shell::Outcome;
 /// A condition that no request meets.
 const NEVER: &str = "status%3D599";
 
-/// A gateway that is compared with the first.
+/// A gateway that is compared with the first one.
 struct Variant {
     name: &'static str,
     program: Program,
-    /// Where somebody waits for a request.
+    /// The admin address at which a client waits for a request, if one does.
     glass: Option<String>,
 }
 
@@ -46,7 +46,7 @@ fn variants(settings: &Settings, backend: u16, endpoint: &str) -> Outcome<Vec<Va
     };
     let traces = |share| format!("[traces]\nendpoint = \"{endpoint}\"\nshare = {share}\n");
     let admin = free_address()?;
-    let glass = plain("a look that waits and is never met", "", &["--admin", &admin])?;
+    let glass = plain("a client that waits at /glass", "", &["--admin", &admin])?;
     Ok(vec![
         plain("without messages", "", &["--log", "off"])?,
         plain("--log info, as text", "", &["--log", "info", "--log-as", "text"])?,

@@ -1,4 +1,4 @@
-//! Somebody who looks inside a running program.
+//! A client that watches a running program at its admin address.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -6,18 +6,18 @@ use std::time::Duration;
 
 use weir_tools::shell::{Outcome, command, output_of};
 
-/// What every page asks for, and what a collector does, each second.
+/// The paths that the pages and a collector of metrics request each second.
 const PATHS: [&str; 3] = ["/route.json", "/tasks.json", "/metrics"];
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// How closely a program is looked at.
+/// How closely a program is watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Watch {
-    /// It has no `--admin`.
+    /// The program has no `--admin`.
     None,
     /// All pages and a collector of metrics ask for their numbers each second.
     Pages,
-    /// And a profile with 99 samples a second is taken.
+    /// As [`Watch::Pages`], and a profile with 99 samples a second is taken.
     Profile,
 }
 
@@ -32,7 +32,7 @@ impl Watch {
         }
     }
 
-    /// Looks at the program at an admin address until the watcher is ended; a profile takes these seconds.
+    /// Watches the program at an admin address until the watcher is ended; a profile takes `seconds`.
     pub(super) fn begin(self, address: &str, seconds: u32) -> Watcher {
         let (end, ended) = channel();
         let urls = PATHS.map(|path| format!("http://{address}{path}"));
@@ -57,7 +57,7 @@ impl Watch {
     }
 }
 
-/// Somebody who looks.
+/// The requests to an admin address, made by threads.
 #[derive(Debug)]
 pub(super) struct Watcher {
     end: Sender<()>,
@@ -65,13 +65,13 @@ pub(super) struct Watcher {
 }
 
 impl Watcher {
-    /// Nobody looks.
+    /// A watcher that requests nothing.
     pub(super) fn nobody() -> Self {
         let (end, _) = channel();
         Self { end, threads: Vec::new() }
     }
 
-    /// Somebody waits for a request that meets a condition, which none does in these seconds.
+    /// A watcher that waits `seconds` for a request that meets a condition, which no request does.
     pub(super) fn waiting(address: &str, condition: &str, seconds: u32) -> Self {
         let url = format!("http://{address}/glass.json?seconds={seconds}&condition={condition}");
         let wait = move || {
@@ -86,7 +86,7 @@ impl Watcher {
         Self { end, threads: vec![thread::spawn(wait)] }
     }
 
-    /// Ends it, and checks that everything that it asked for was answered.
+    /// Ends the watcher, and checks that all its requests were answered.
     pub(super) fn end(self) -> Outcome {
         drop(self.end);
         for thread in self.threads {

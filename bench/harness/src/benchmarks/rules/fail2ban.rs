@@ -27,7 +27,7 @@ const FILTERS: &str = "/etc/fail2ban/filter.d";
 const JAIL: &str = "[nginx-botsearch]\nfilter = nginx-botsearch\nmaxretry = 2\nfindtime = 600\n\
                     bantime = 600\nmaxmatches = 2\nignoreself = false\n";
 
-/// A ban: who, at which line, and whether there was one already.
+/// A ban: its client, its line, and whether the client was banned already.
 type Ban = (String, u64, bool);
 
 /// Measures both, if fail2ban is installed or can be.
@@ -81,7 +81,7 @@ fn bans_of_fail2ban(log: &Log) -> Outcome<(Vec<Ban>, f64)> {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()?;
-    // It is less than what fits into a pipe.
+    // The job fits into the buffer of the pipe, so this does not block.
     python.stdin.take().ok_or("there is no pipe")?.write_all(job.to_string().as_bytes())?;
     let output = python.wait_with_output()?;
     let result: Value = serde_json::from_slice(&output.stdout)?;
@@ -101,7 +101,7 @@ fn bans_of_weir(settings: &Settings, log: &Log) -> Outcome<(Vec<Ban>, f64)> {
     std::fs::write(&jail, JAIL)?;
     let options = ["rules", "--rule", &text(&jail), "--filter-dir", FILTERS, "--json", &log.path];
     let start = Instant::now();
-    // It ends with 3, since there are bans.
+    // The exit code is 3, because there are bans.
     let output = command(&settings.weir(), &options).stderr(Stdio::inherit()).output()?;
     let seconds = start.elapsed().as_secs_f64();
     let result: Value = serde_json::from_slice(&output.stdout)?;

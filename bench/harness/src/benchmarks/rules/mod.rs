@@ -59,8 +59,8 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
     Ok(tables)
 }
 
-/// Checks that the sweep agrees with the replay: what it rejects at the rule's own setting is between
-/// what is certain and what may be.
+/// Checks that the sweep agrees with the replay: at the rule's own setting, it rejects at least the
+/// requests that are certainly rejected, and at most those that may be.
 fn check(result: &Value) -> Outcome {
     let number = |value: &Value| value.as_u64().ok_or("the answer lacks a number");
     let (rejected, undecided) = (number(&result["rejected"])?, number(&result["undecided"])?);

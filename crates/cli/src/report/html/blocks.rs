@@ -1,4 +1,4 @@
-//! What tripped the rules in force, a sentence for each address.
+//! The requests that tripped the rules in force, a sentence for each address.
 
 use weir_view::{BlockedClient, BlocksReport};
 

@@ -9,10 +9,10 @@ use weir_view::{Bucket, Histogram, Hue, RecordKind, group_hues};
 use super::text::{safe, time};
 use crate::display::{AxisWidths, axis_labels, separated, share, step};
 
-/// The height of the drawing in units of its own.
+/// The height of the drawing in its own units.
 const HEIGHT: f64 = 1_000.0;
 
-/// The maximum number of colours. If there are more groups, the smallest share the last one.
+/// The most colours. If there are more groups, the smallest share the last one.
 const GROUPS_MAX: usize = 7;
 
 /// The name of the groups that share the last colour.
@@ -21,7 +21,7 @@ const OTHERS: &str = "(all others)";
 /// The width of the drawing in characters of a label, on a narrow screen.
 const LABEL_COLUMNS: f64 = 70.0;
 
-/// The least distance of two labels, in characters.
+/// The least distance between two labels, in characters.
 const LABEL_GAP: f64 = 4.0;
 
 /// The least number of steps on the scale.
@@ -63,7 +63,7 @@ pub(super) fn draw(histogram: &Histogram, kind: RecordKind, zone: &str) -> Strin
     )
 }
 
-/// The shape of all records behind those that match the filter, to a scale of its own.
+/// Draws the shape of all records behind those that match the filter, to its own scale.
 fn backdrop(histogram: &Histogram) -> String {
     let Some(unfiltered) = &histogram.unfiltered else { return String::new() };
     let most = unfiltered.iter().copied().max().unwrap_or(0).max(1);
@@ -75,13 +75,13 @@ fn backdrop(histogram: &Histogram) -> String {
     format!("<path class=\"backdrop\" d=\"{}\"/>\n", columns.collect::<String>())
 }
 
-/// The counts at the grid lines: whole steps of 1, 2 or 5 times a power of ten.
+/// Returns the counts at the grid lines: whole steps of 1, 2 or 5 times a power of ten.
 fn ticks(count_top: u64) -> impl Iterator<Item = u64> {
     let step = tick_step(count_top);
     (0..=count_top / step).map(move |number| number * step)
 }
 
-/// The upper end of the scale for bars of up to `count_max`: a whole or a half step.
+/// Returns the upper end of the scale for bars of up to `count_max`: a whole or a half step.
 fn scale_top(count_max: u64) -> u64 {
     let half = (tick_step(count_max) / 2).max(1);
     count_max.div_ceil(half).max(1) * half
@@ -94,7 +94,7 @@ fn tick_step(count_max: u64) -> u64 {
     [5, 2, 1].into_iter().map(|factor| factor * power).find(|step| *step <= wanted).unwrap_or(1)
 }
 
-/// A position from the bottom, in percent from the top.
+/// Converts a position from the bottom to a percentage from the top.
 fn percent_y(count: u64, count_top: u64) -> f64 {
     100.0 - count as f64 / count_top as f64 * 100.0
 }
@@ -146,7 +146,7 @@ struct Group {
     paint: String,
 }
 
-/// The attributes of a shape in a hue of the style sheet that fades by so many percent.
+/// Returns the attributes of a shape in a hue of the style sheet, faded by a percentage.
 fn paint((hue, fade_percent): (Hue, u8)) -> String {
     let class = match hue {
         Hue::Status(digit) => format!("s{digit}"),

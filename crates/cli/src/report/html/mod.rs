@@ -23,10 +23,10 @@ const STYLE: &str = include_str!("style.css");
 /// test below computes it.
 const STYLE_HASH: &str = "11w/Vnd8LJgFDLcAhYOvCmiBWGH4faExMG+LmTNE6js=";
 
-/// Maximum number of samples of unparsed lines.
+/// The most samples of unparsed lines.
 const SAMPLES_MAX: usize = 8;
 
-/// Maximum number of sources that are named because they were not read whole.
+/// The most incomplete sources that are named.
 const INCOMPLETE_MAX: usize = 8;
 
 /// Writes the page to a file; `-` is standard output.
@@ -52,7 +52,7 @@ fn page(report: &Report, sources: &[SourceSnapshot]) -> String {
         [source] => safe(&source.name),
         _ => format!("{} files", separated(sources.len() as u64)),
     };
-    // The policy comes before everything that it could forbid. All text of the log is escaped.
+    // The policy precedes everything that it could forbid. All text of the log is escaped.
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
@@ -110,7 +110,7 @@ fn records(report: &Report, is_main: bool) -> String {
     }
 }
 
-/// The sources that were not read whole.
+/// Lists the sources that were not read completely.
 fn incomplete(report: &Report) -> String {
     let sources = &report.incomplete;
     let listed = sources.iter().take(INCOMPLETE_MAX).map(|IncompleteSource { source, reason }| {
@@ -210,7 +210,7 @@ fn totals(report: &Report, before: Option<&Report>, is_main: bool) -> String {
     format!("<dl>\n{}</dl>\n", items.collect::<String>())
 }
 
-/// How many records of the kind match the filter, if not all do.
+/// Describes how many records of the kind match the filter, if not all do.
 fn matching(report: &Report) -> String {
     let all = report.records_of_kind();
     if report.filter_estimated {
@@ -266,7 +266,7 @@ mod tests {
         }
     }
 
-    /// More of a value is good or bad depending on the value, so a change has neither colour.
+    /// An increase may be good or bad, so a change has neither colour.
     #[test]
     fn changes_differ_by_weight_and_not_by_hue() {
         let rule = |name: &str| {

@@ -62,7 +62,7 @@ fn top_row(top: &TopRow, matching: u64, count_max: u64) -> String {
     row(&[shown, share(count, matching), bar], &value(top.value.text.as_bytes()))
 }
 
-/// A count of records of a value, with the bound of what it may lack.
+/// Formats a count of records, with a bound on what it may lack.
 fn counted(count: u64, value: &RowValue) -> String {
     let shown = at_least(count, value.uncounted_max);
     match value.uncounted_max {
@@ -89,7 +89,7 @@ fn list_of_changes(list: &Changes) -> String {
     let rows = list.changed.iter().chain(&list.new).chain(&list.gone).map(|change_row| {
         let (now, before) = (change_row.tally.selected.count, change_row.tally.previous().count);
         let percent = match (now, before) {
-            // Its records in the other period may be in the remainder.
+            // Records of the value in the other period may be in the remainder.
             (_, 0) | (0, _) if change_row.value.uncounted_max > 0 => String::new(),
             (_, 0) => "new".to_owned(),
             (0, _) => "gone".to_owned(),
@@ -110,7 +110,7 @@ fn list_of_changes(list: &Changes) -> String {
     section(&safe(title_of(&list.field)), &counts.join(", "), &(head + &rows.collect::<String>()))
 }
 
-/// A difference, coloured by its sign. The colours do not mean good and bad.
+/// Formats a difference, with a colour for its sign. The colours do not mean good and bad.
 fn coloured(difference: i64) -> String {
     let class = if difference < 0 { "down" } else { "up" };
     format!("<span class=\"{class}\">{}</span>", signed(difference))
@@ -131,7 +131,7 @@ fn column(name: &str) -> String {
     format!("<th scope=\"col\">{name}</th>")
 }
 
-/// A row whose first cell is the value, which stays in view when the numbers are scrolled.
+/// Formats a row whose first cell is the value, which stays in view when the numbers are scrolled.
 fn named_row(value: &str, cells: &[String]) -> String {
     let cells: String = cells.iter().map(|cell| format!("<td>{cell}</td>")).collect();
     format!("<tr><td class=\"value name\">{value}</td>{cells}</tr>\n")

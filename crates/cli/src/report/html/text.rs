@@ -1,10 +1,10 @@
-//! Text of a log, escaped for HTML.
+//! Escapes text of a log for HTML.
 
 use weir_view::EMPTY_VALUE;
 
 use crate::display;
 
-/// The text, escaped for an element or a quoted attribute. Control characters and invisible format
+/// Escapes the text for an element or a quoted attribute. Control characters and invisible format
 /// characters are shown as escapes too.
 pub(super) fn safe(text: &str) -> String {
     escaped(&display::safe(text))
@@ -15,7 +15,7 @@ pub(super) fn safe_bytes(bytes: &[u8]) -> String {
     escaped(&display::safe_bytes(bytes))
 }
 
-/// A value, isolated so that its direction of writing does not affect the text around it.
+/// Formats a value, isolated so that its writing direction does not affect the text around it.
 pub(super) fn value(bytes: &[u8]) -> String {
     match safe_bytes(bytes) {
         empty if empty.is_empty() => format!("<span class=\"dim\">{EMPTY_VALUE}</span>"),

@@ -5,10 +5,10 @@ use weir_view::Bucket;
 use crate::display::separated;
 use crate::terminal::style::{self, Painter, Style};
 
-/// Cells that are filled from zero to eight eighths.
+/// Cells that are filled by zero to eight eighths.
 const EIGHTHS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 
-/// A wider bar looks like an area.
+/// The widest bar. A wider one would look like an area.
 const BAR_COLUMNS_MAX: usize = 12;
 
 /// The bars of a histogram.
@@ -41,8 +41,8 @@ impl<'a> Bars<'a> {
         self.bucket_columns
     }
 
-    /// The label beside a row, of which 0 is the lowest: a count, or nothing if the row has no
-    /// tick.
+    /// Returns the label beside a row: a count, or nothing if the row has no tick. Row 0 is the
+    /// lowest.
     pub(super) fn scale(&self, row: usize) -> String {
         self.tick(row).map_or_else(String::new, separated)
     }

@@ -51,11 +51,11 @@ const STEPS: [Span; 35] = [
     Months(1_200),
 ];
 
-/// Joins buckets into the smallest step in which there are at most `buckets_max`. Returns them and
-/// the step.
+/// Joins buckets into the smallest step with at most `buckets_max` buckets. Returns them and the
+/// step.
 pub(super) fn to_fit(buckets: &[Bucket], step_s: u64, buckets_max: usize) -> (Vec<Bucket>, u64) {
     let own = Span::of_step(step_s);
-    // Weeks make no months, so only weeks are joined into many weeks.
+    // Months do not consist of whole weeks, so weeks are joined only into longer runs of weeks.
     let is_round = |joined: &Span| {
         !matches!(joined, Seconds(seconds) if *seconds > 2 * WEEK_S) || own == Seconds(WEEK_S)
     };

@@ -17,10 +17,10 @@ use bars::Bars;
 /// Rows of the bars.
 const ROWS: usize = 8;
 
-/// The maximum number of groups that are shown. If there are more, the smallest are one group.
+/// The most groups that are shown. If there are more, the smallest form one group.
 const GROUPS_MAX: usize = 7;
 
-/// The name of the smallest groups together.
+/// The name of the group of the smallest ones.
 const OTHERS: &str = "(all others)";
 
 /// The histogram with its title, axes and legend, line by line.

@@ -1,4 +1,4 @@
-//! nginx behind the gateway: each answer is that which nginx itself gives.
+//! nginx behind the gateway: each answer equals the one that nginx itself sends.
 
 use std::collections::BTreeMap;
 use std::fs::Permissions;
@@ -13,7 +13,8 @@ use super::{Nginx, TIMEOUT};
 use crate::gateway::{address, config};
 use crate::support::{Folder, Served, generated, text, weir};
 
-/// The fields that have to be the same, whoever answers. Those of the framing differ: see [`Answer::body`].
+/// The fields that have to be the same, with or without the gateway. Those of the framing differ:
+/// see [`Answer::body`].
 const FIELDS: [&str; 8] = [
     "accept-ranges",
     "content-encoding",
@@ -120,7 +121,7 @@ struct NginxBehindGateway<'a> {
 
 impl<'a> NginxBehindGateway<'a> {
     fn start(folder: &'a Folder, path: &'a std::path::Path) -> Self {
-        // It is free for as long as nobody else asks for a port, which is until nginx listens.
+        // The port is free as long as no other program asks for one until nginx listens.
         let free = TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr());
         let port = free.expect("a port");
         let server = format!(

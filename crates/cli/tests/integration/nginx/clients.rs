@@ -9,10 +9,11 @@ use super::Nginx;
 use crate::gateway::address;
 use crate::support::{Folder, Served, text, weir};
 
-/// The lists that are tried.
+/// The number of lists.
 const LISTS: usize = 400;
 
-/// What lists are made of. Left out is what both read in different ways, which `gateway/src/sender.rs` names.
+/// The elements of the lists. Elements that the two programs read differently are left out; see
+/// `gateway/src/sender.rs`.
 const ELEMENTS: [&str; 16] = [
     "203.0.113.9",
     "198.51.100.7:4711",
@@ -47,7 +48,7 @@ fn backend() -> SocketAddr {
             let length = client.len();
             let head =
                 format!("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n");
-            // A client that has gone is no failure of the backend.
+            // A disconnected client is not a failure of the backend.
             let _ = stream.write_all((head + client).as_bytes());
         }
     });
@@ -111,7 +112,7 @@ fn the_client_behind_proxies_is_that_of_nginx() {
     for fields in lists() {
         let own = ask(TcpStream::connect(gateway).expect("it accepts"), &fields);
         let other = ask(nginx.connect(), &fields);
-        // The peer itself is this machine to one, and a Unix socket to the other.
+        // If no element is a client, each names its peer: 127.0.0.1 or a Unix socket.
         let is_same = own == other || (own == "127.0.0.1" && other == "unix:");
         behind_proxies += usize::from(own != "127.0.0.1");
         if !is_same {

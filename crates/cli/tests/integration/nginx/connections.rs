@@ -1,8 +1,8 @@
 //! `weir rules` against nginx's own decisions about connections, request for request.
 //!
-//! nginx decides with `limit_conn_dry_run`, and logs what it decided. The client says how long a
-//! request takes: nginx counts it when it has the header, and waits for the body, which the client
-//! sends later. What happens within one millisecond cannot be told from the log, and is not compared.
+//! nginx decides with `limit_conn_dry_run`, and logs what it decided. The client controls how
+//! long a request takes: nginx counts it after the header and waits for the body, which the client
+//! sends later. The log does not show the order within one millisecond, which is not compared.
 
 use std::fmt::Write as _;
 use std::io::{BufReader, Write};
@@ -23,7 +23,7 @@ const REQUESTS: usize = 120;
 /// The connections of the client, and so the most requests at the same time.
 const CONNECTIONS: usize = 12;
 
-/// The most percent of requests that cannot be told.
+/// The largest percentage of requests whose verdict may be unknown.
 const UNKNOWN_SHARE_MAX: usize = 5;
 
 /// A connection of the client, and whether it waits to send the body of a request.
@@ -120,7 +120,7 @@ fn connections_are_those_of_nginx() {
 
     let text_of_log = std::fs::read_to_string(&log).expect("a log");
     assert_eq!(text_of_log.lines().count(), SETTINGS * REQUESTS);
-    // Of a request with an empty key, nginx logs no status.
+    // For a request with an empty key, nginx logs no status.
     let expected: Vec<(usize, &str)> = text_of_log
         .lines()
         .zip(1..)

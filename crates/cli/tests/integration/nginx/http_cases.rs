@@ -9,12 +9,12 @@ use super::Nginx;
 use crate::http_cases::{Case, WeirServer};
 use crate::support::Folder;
 
-/// What nginx serves: the page, a log that is accepted, and nothing else.
+/// The locations of nginx: a page, a log that is accepted, and nothing else.
 const LOCATIONS: &str = "location = / { limit_except GET { deny all; } return 200 x; }
     location = /a.log { client_max_body_size 0; return 201 x; }
     location / { return 404; }";
 
-/// How far a server takes a case.
+/// The number of requests of a case that a server answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Verdict {
     /// The request is refused, or the connection ends without an answer.

@@ -1,8 +1,8 @@
 //! `weir rules` against nginx's own decisions, request for request.
 //!
 //! nginx decides with `limit_req_dry_run`, and logs what it decided. Its clock for limits ticks
-//! every few milliseconds and is not the clock of its log, so the client leaves out requests that
-//! come so close to a limit that the log cannot tell: it keeps the arithmetic of the limits itself.
+//! every few milliseconds and is not the clock of its log. So the client computes the limits itself,
+//! and does not send requests that are too close to a limit for the log to be decisive.
 //! If the machine was too busy for a request to come when it should, the key is not used again, and
 //! not compared from that request on.
 
@@ -18,10 +18,10 @@ use crate::support::{Folder, run, text};
 /// The number of settings, each of which is a location.
 const SETTINGS: usize = 48;
 
-/// The requests that are sent in all, at least.
+/// The least number of requests in total.
 const REQUESTS: usize = 6_000;
 
-/// More than all of them.
+/// More than the number of all requests.
 const REQUESTS_MAX: usize = REQUESTS * 2;
 
 /// How close to a limit a request may come, in milliseconds of what the rate drains.
@@ -40,7 +40,7 @@ struct Limit {
     delay: Option<f64>,
 }
 
-/// What the client believes that a zone remembers of a key.
+/// The state of a key in a zone, as the client computes it.
 #[derive(Debug, Clone, Copy)]
 struct Count {
     excess: f64,
@@ -99,7 +99,7 @@ fn settings(numbers: &mut Numbers) -> (String, String, Vec<Vec<Limit>>) {
 /// Whether a request would come too close to a limit. If not, it is counted.
 fn is_too_close(counts: &mut [[Option<Count>; 2]], limits: &[Limit], key: usize) -> bool {
     let now = Instant::now();
-    // The excess before it is raised to 0, which tells how close it is to 0, and the count.
+    // The excess before it is raised to 0, to see how close to 0 it is, and the new count.
     let next = |limit: &Limit| match counts[limit.zone][key] {
         Some(Count { excess, last, roundings }) => {
             let drained = limit.rate * (now - last).as_secs_f64();

@@ -1,5 +1,5 @@
 //! The cases of `tests/http/cases.txt` through the gateway and through nginx, to backends that read strictly.
-//! What the backends see is a table in `docs/proxied-cases.md`. `BLESS=1` rewrites it.
+//! The requests that the backends receive are a table in `docs/proxied-cases.md`. `BLESS=1` rewrites it.
 
 use std::fmt::Write as _;
 use std::net::Shutdown;
@@ -11,7 +11,7 @@ use crate::proxied_cases::GatewayAndBackend;
 use crate::recording_backend::{RecordingBackend, Seen};
 use crate::support::Folder;
 
-/// What a backend has seen, for the table.
+/// The requests and faults that a backend has received, as a cell of the table.
 fn shown(seen: &Seen) -> String {
     let shorten = |request: &String| match request.split_once(' ') {
         Some((_, "/next")) => "next".to_owned(),
@@ -28,7 +28,7 @@ fn shown(seen: &Seen) -> String {
     all.join(", ")
 }
 
-/// The requests, and what is none, without the request that follows each case.
+/// The requests, and the bytes that are not requests, without the request that follows each case.
 fn count(seen: &Seen) -> usize {
     let requests = seen.requests.iter().filter(|request| *request != "GET /next");
     requests.count() + seen.faults.len()
@@ -41,7 +41,7 @@ fn the_gateway_passes_on_no_more_than_nginx_does() {
     let path = folder.path("nginx");
     std::fs::create_dir_all(&path).expect("a folder");
     let backend = RecordingBackend::start();
-    // A client that has sent everything closes its side, which nginx takes for a client that has gone.
+    // A client that has sent everything closes its side, which looks to nginx like a disconnect.
     let upstream = format!(
         "access_log off; upstream one {{ server {}; keepalive 8; }}\n\
          proxy_http_version 1.1; proxy_set_header Connection \"\"; client_max_body_size 0;\n\

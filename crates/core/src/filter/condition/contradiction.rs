@@ -12,7 +12,7 @@ use super::{TimeReader, instants};
 use crate::field::{ColumnKind, Field, Unit};
 use crate::value::STATUS_CLASS;
 
-/// What a condition demands of the value of its field.
+/// The values that a condition allows for its field.
 enum Demand<'a> {
     /// To be one of these.
     OneOf(&'a [ConditionValue]),

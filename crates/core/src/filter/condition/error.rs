@@ -8,7 +8,7 @@ use std::ops::Range;
 pub struct ConditionError {
     /// The position of what is wrong in the text, in bytes. It may be empty, at the end.
     pub range: Range<usize>,
-    /// What is wrong and what to write in its place.
+    /// The problem, and what to write in its place.
     pub message: String,
 }
 

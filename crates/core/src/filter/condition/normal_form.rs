@@ -5,7 +5,6 @@ use std::fmt::{self, Formatter, Write};
 use super::parser::is_keyword;
 use super::tree::{ConditionValue, FieldCondition, Node, ValueForm};
 use super::{Condition, cursor::Cursor};
-use crate::field::Field;
 
 impl fmt::Display for Condition {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
@@ -60,7 +59,6 @@ fn write_field(condition: &FieldCondition, formatter: &mut Formatter<'_>) -> fmt
         write_quoted(name.as_bytes(), formatter)?;
     }
     formatter.write_str(condition.operator.sign())?;
-    let is_time = Field::by_name(name) == Some(Field::Time);
     for (number, value) in condition.values.iter().enumerate() {
         if number > 0 {
             formatter.write_char(',')?;
@@ -71,25 +69,22 @@ fn write_field(condition: &FieldCondition, formatter: &mut Formatter<'_>) -> fmt
             ValueForm::Quoted if condition.operator.is_expression() => {
                 write_quoted_expression(&value.text(), formatter)?;
             }
+            // Written plain, it would end at a space, or with another bracket.
+            ValueForm::Plain if !ends_before_bracket(value, condition.operator.is_expression()) => {
+                if condition.operator.is_expression() {
+                    write_quoted_expression(&value.text(), formatter)?;
+                } else {
+                    write_quoted(&value.bytes, formatter)?;
+                }
+            }
             // Its first character would be part of the operator.
             ValueForm::Plain
                 if condition.operator.is_expression() && value.bytes.starts_with(b"=") =>
             {
                 write!(formatter, "[=]{}", value.text().get(1..).unwrap_or_default())?;
             }
-            // Written plain, it would end with another bracket.
-            ValueForm::Plain
-                if !condition.operator.is_expression() && !has_paired_brackets(&value.bytes) =>
-            {
-                write_quoted(&value.bytes, formatter)?;
-            }
-            ValueForm::Plain if !is_time || !value.bytes.contains(&b' ') => {
-                formatter.write_str(&value.text())?;
-            }
-            ValueForm::Plain if condition.operator.is_expression() => {
-                write_quoted_expression(&value.text(), formatter)?;
-            }
-            ValueForm::Plain | ValueForm::Quoted => write_quoted(&value.bytes, formatter)?,
+            ValueForm::Plain => formatter.write_str(&value.text())?,
+            ValueForm::Quoted => write_quoted(&value.bytes, formatter)?,
         }
     }
     Ok(())
@@ -97,7 +92,7 @@ fn write_field(condition: &FieldCondition, formatter: &mut Formatter<'_>) -> fmt
 
 fn write_searched(value: &ConditionValue, formatter: &mut Formatter<'_>) -> fmt::Result {
     match value.form {
-        ValueForm::Plain if has_paired_brackets(&value.bytes) => formatter.write_str(&value.text()),
+        ValueForm::Plain if ends_before_bracket(value, false) => formatter.write_str(&value.text()),
         _ => write_quoted(&value.bytes, formatter),
     }
 }
@@ -147,16 +142,9 @@ fn write_quoted_expression(expression: &str, formatter: &mut Formatter<'_>) -> f
     formatter.write_char('"')
 }
 
-/// Whether each bracket has its counterpart, so that a bracket after the text is not taken for it.
-fn has_paired_brackets(bytes: &[u8]) -> bool {
-    let mut open = 0_usize;
-    for byte in bytes {
-        match byte {
-            b'(' => open += 1,
-            b')' if open == 0 => return false,
-            b')' => open -= 1,
-            _ => {}
-        }
-    }
-    open == 0
+/// Whether a plain value is read back whole if a closing bracket follows it, as one may in a
+/// condition that joins several.
+fn ends_before_bracket(value: &ConditionValue, is_expression: bool) -> bool {
+    let followed = format!("{})", value.text());
+    Cursor::new(&followed).plain(is_expression).bytes == value.bytes
 }

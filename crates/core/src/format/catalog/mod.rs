@@ -96,7 +96,7 @@ pub struct FormatNotes {
     /// Whether [`crate::detect`] tries the format. One whose lines another format reads as well, but
     /// means otherwise, is only taken by name.
     pub is_detected: bool,
-    /// What the records are about, if the definition does not tell.
+    /// The kind of the records, if the definition does not tell.
     kind: Option<RecordKind>,
     /// A line in the format, after the directives that it needs.
     pub sample: Vec<&'static str>,

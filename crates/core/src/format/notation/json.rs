@@ -5,6 +5,7 @@
 //! | `client=ip` | the field `client` is the value of the key `ip` |
 //! | `client=ip\|addr` | of these keys the first that a line has |
 //! | `status=code!` | a line without the key does not match |
+//! | `status=code?` | a line may lack a status even if it has no request line |
 //! | `request_time=took(ms)` | a duration in milliseconds |
 //! | `trace=headers.Trace` | an extra field, the key `Trace` of the object `headers` |
 //!
@@ -31,7 +32,8 @@ const FIELDS_MAX: usize = 256;
 /// A name that is not a known field becomes an extra field. A key may be a path
 /// (`request.headers.User-Agent`). Keys separated by `|` are alternatives, of which the first in
 /// a line is read. `!` after the last key marks a required field: a line without it does not
-/// match. The unit of a duration follows its key in parentheses (`took(ms)`); without one the
+/// match. `?` after the last key of a status or a request line permits lines that have neither.
+/// The unit of a duration follows its key in parentheses (`took(ms)`); without one the
 /// value is in seconds or a text with a unit (`1.5ms`).
 pub(super) fn compile(definition: &str) -> Result<Format, FormatError> {
     let mut pairs = pairs(definition)?;
@@ -42,6 +44,7 @@ pub(super) fn compile(definition: &str) -> Result<Format, FormatError> {
         Some(Field::Path) => 1,
         _ => 2,
     });
+    let may_lack_request = pairs.iter().any(|pair| pair.is_optional);
     let (mut entries, mut required, mut extra_fields) = (Vec::new(), Vec::new(), Vec::new());
     for (group, pair) in pairs.iter().enumerate() {
         let extra = extra_fields.len();
@@ -61,17 +64,20 @@ pub(super) fn compile(definition: &str) -> Result<Format, FormatError> {
     fields.extend(Field::NUMBERS);
     fields.push(Field::Time);
     fields.retain(|field| entries.iter().any(|entry| entry.reading.fills(*field)));
-    let program = Program::Json(JsonProgram::new(entries, required));
+    let program = Program::Json(JsonProgram::new(entries, required, may_lack_request));
     Ok(Format::new(definition, fields, extra_fields, program))
 }
 
-/// One item, `field=key|key!`.
+/// One item, `field=key|key`, with or without a mark.
 struct Pair<'a> {
     name: &'a str,
     field: Option<Field>,
     /// Paths with the unit of durations in nanoseconds.
     keys: Vec<(&'a str, u64)>,
+    /// Marked with `!`.
     is_required: bool,
+    /// Marked with `?`.
+    is_optional: bool,
 }
 
 /// Splits a definition into its items, and refuses a field that is there twice.
@@ -112,13 +118,22 @@ fn pair<'a>(definition: &str, text: &'a str, at: usize) -> Result<Pair<'a>, Form
         return Err(FormatError::new(definition, at, "the name of a field is missing before `=`"));
     }
     let field = Field::by_name(name);
-    let is_required = keys.ends_with('!');
-    let keys = keys.strip_suffix('!').unwrap_or(keys);
+    let (is_required, is_optional) = (keys.ends_with('!'), keys.ends_with('?'));
+    if is_optional && !matches!(field, Some(Field::Status | Field::Request)) {
+        let message = "only a status and a request line can be marked with `?`; remove it, because lines may \
+                       lack every other field without `!`";
+        return Err(FormatError::new(definition, keys_at, message));
+    }
+    let keys = keys.strip_suffix(['!', '?']).unwrap_or(keys);
     let keys: Vec<_> = keys.split('|').map(|key| with_unit(field, key.trim())).collect();
+    if keys.iter().any(|(path, _)| path.ends_with(['!', '?'])) {
+        let message = "a field has at most one mark, `!` or `?`, at the end of all its keys";
+        return Err(FormatError::new(definition, keys_at, message));
+    }
     if keys.iter().any(|(path, _)| path.split('.').any(str::is_empty)) {
         return Err(FormatError::new(definition, keys_at, "the name of a key is missing"));
     }
-    Ok(Pair { name, field, keys, is_required })
+    Ok(Pair { name, field, keys, is_required, is_optional })
 }
 
 /// Splits the unit off the key of a duration.
@@ -128,7 +143,7 @@ fn with_unit(field: Option<Field>, key: &str) -> (&str, u64) {
     if field.is_some_and(|field| Field::DURATIONS.contains(&field)) {
         for (suffix, unit_ns) in UNITS {
             if let Some(path) = key.strip_suffix(suffix) {
-                return (path, unit_ns);
+                return (path.trim_end(), unit_ns);
             }
         }
     }

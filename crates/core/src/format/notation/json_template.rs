@@ -55,7 +55,7 @@ pub(super) fn compile<'d>(
     };
     let make = |programs| {
         let entries = paths.into_iter().zip::<Vec<LineProgram>>(programs).enumerate().map(entry);
-        JsonProgram::new(entries.collect(), Vec::new())
+        JsonProgram::new(entries.collect(), Vec::new(), false)
     };
     builder.finish_json(make).map(Some)
 }

@@ -56,7 +56,7 @@ pub(in crate::format) struct DelimitedProgram {
     pub(in crate::format) directives: Directives,
     /// The day of all lines, in days since 1970, if they have only a time of day.
     pub(in crate::format) day: Option<i64>,
-    /// What the records are.
+    /// The kind of the records.
     pub(in crate::format) kind: RecordKind,
 }
 

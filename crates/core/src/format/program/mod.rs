@@ -115,7 +115,7 @@ impl Program {
         }
     }
 
-    /// What the lines are about.
+    /// The kind of the lines' records.
     pub(super) fn kind(&self) -> RecordKind {
         match self {
             Self::Handwritten(program) => program.kind(),

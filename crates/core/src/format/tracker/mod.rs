@@ -77,7 +77,7 @@ pub enum FormatChoice {
     },
 }
 
-/// What a [`FormatTracker`] knows of its source beforehand.
+/// The knowledge that a [`FormatTracker`] has of its source beforehand.
 ///
 /// The default is for a file whose age is not known: the clock decides the year, and the format
 /// stays.

@@ -1,4 +1,4 @@
-//! What a reader forgets, and that it makes no difference.
+//! Tests that what a reader forgets makes no difference.
 
 use std::sync::Arc;
 

@@ -1,21 +1,21 @@
-//! Reports the spans of a request that has ended.
+//! Exports the spans of a finished request.
 
 use tokio::time::Instant;
 
 use super::{OpenRecord, Outcome, bytes};
 use crate::traces::{BackendCall, FinishedRequest, RequestTrace};
 
-/// The outcome that is the client's own doing.
+/// The outcome of a request that its client abandoned.
 const CLIENT_GONE: &str = "client_gone";
 
 impl OpenRecord {
-    /// Reports what its record says.
+    /// Exports the spans of the request with the values of its record.
     pub(super) fn report_spans(&self, trace: &RequestTrace, end: Instant) {
         let is_answered = self.outcome == Outcome::Answered;
         let decision = self.admission.decision.as_ref();
         trace.finish(&FinishedRequest {
-            arrived: self.arrived,
-            begun: self.begun,
+            arrived_at: self.arrived_at,
+            started_at: self.started_at,
             end,
             method: &self.request.method,
             path: self.request.uri.path(),
@@ -30,11 +30,11 @@ impl OpenRecord {
             outcome: self.outcome.name(),
             is_broken_off: matches!(self.outcome, Outcome::BrokenOff(reason) if reason != CLIENT_GONE),
             limit: decision.map(|decision| (&*decision.limit, decision.verdict)),
-            call: self.upstream_begun.map(|begun| BackendCall {
+            call: self.upstream_started_at.map(|started_at| BackendCall {
                 address: self.backend_address.as_deref(),
-                begun,
+                started_at,
                 connect_time: self.connect_time,
-                head_came: self.head_came,
+                head_received_at: self.head_received_at,
                 status: match self.outcome {
                     Outcome::Refused(_) => None,
                     _ => self.status.map(|status| status.as_u16()),

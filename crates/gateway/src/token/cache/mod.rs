@@ -1,4 +1,4 @@
-//! Verified tokens, remembered by their hash.
+//! A cache of verified tokens, by their digest.
 
 mod shard;
 mod size;
@@ -10,15 +10,15 @@ use ring::digest::{SHA256, digest};
 use self::shard::Shard;
 use super::verified::VerifiedToken;
 
-/// How much is remembered of verified tokens.
+/// The limits of the cache of verified tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheLimits {
-    /// Tokens at most. 0 turns the cache off. Default 100,000.
+    /// The maximum number of tokens. 0 turns the cache off. Default 100,000.
     pub entries_max: usize,
-    /// Bytes of memory at most, as far as can be told: the allocator's own are not counted. Default 64 MiB.
+    /// The maximum memory in bytes, as an estimate without the allocator's overhead. Default 64 MiB.
     pub bytes_max: usize,
-    /// Seconds for which a token is remembered at most, and never longer than it is valid. Default and
-    /// highest value 60: a key that is withdrawn is not trusted for longer.
+    /// The maximum age of an entry in seconds; a token is never cached longer than it is valid. Default and
+    /// maximum 60, so that a withdrawn key is not trusted for longer.
     pub seconds_max: u32,
 }
 
@@ -30,22 +30,23 @@ impl Default for CacheLimits {
 
 const SECONDS_MAX: u32 = 60;
 
-/// What happened to the cache.
+/// The counters of the cache.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CacheCounters {
-    /// Tokens that were found.
+    /// Lookups that found their token.
     pub hits: u64,
-    /// Tokens that were not.
+    /// Lookups that did not.
     pub misses: u64,
-    /// Tokens that were forgotten while they could still have been used, for want of room.
+    /// Tokens that were evicted for lack of space before they expired.
     pub evictions: u64,
-    /// Tokens that are remembered now, some of which may have expired.
+    /// Tokens in the cache, some of which may have expired.
     pub entries: u64,
-    /// The bytes that they take.
+    /// The memory of the cached tokens in bytes.
     pub bytes: u64,
 }
 
-/// The SHA-256 of a token, by which it is remembered. Whoever reads the memory of the cache finds no token.
+/// The SHA-256 of a token, which is its key in the cache. The memory of the cache therefore contains no
+/// usable token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct TokenDigest([u8; 32]);
 
@@ -58,16 +59,16 @@ impl TokenDigest {
     }
 }
 
-/// For what an entry of the cache is asked, or made.
+/// The state of keys and clock for a lookup or an insertion.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Moment {
+pub(super) struct CacheContext {
     /// The generation of the keys.
     pub(super) generation: u64,
     pub(super) now_unix_s: i64,
 }
 
-/// Verified tokens of one issuer. It is divided into shards by the token's hash, each with a lock of its own,
-/// so that cores seldom wait for one another.
+/// A cache of the verified tokens of one issuer. It is divided by digest into shards with separate locks, so
+/// that cores seldom wait for each other.
 #[derive(Debug)]
 pub(super) struct TokenCache {
     shards: Vec<Mutex<Shard>>,
@@ -75,7 +76,7 @@ pub(super) struct TokenCache {
     is_on: bool,
 }
 
-/// Far more than cores, so that two of them seldom want the same one.
+/// Far more than cores, so that two cores seldom need the same shard.
 const SHARDS: usize = 64;
 
 impl TokenCache {
@@ -89,23 +90,32 @@ impl TokenCache {
         }
     }
 
-    /// A token that was verified with these keys, and is still valid.
-    pub(super) fn get(&self, digest: &TokenDigest, moment: Moment) -> Option<Arc<VerifiedToken>> {
-        self.shard(digest)?.get(digest, moment)
+    /// Returns a token that was verified with the keys of this generation and is still valid.
+    pub(super) fn get(
+        &self,
+        digest: &TokenDigest,
+        context: CacheContext,
+    ) -> Option<Arc<VerifiedToken>> {
+        self.shard(digest)?.get(digest, context)
     }
 
-    /// Remembers a token.
-    pub(super) fn insert(&self, digest: TokenDigest, moment: Moment, token: &Arc<VerifiedToken>) {
-        let latest = moment.now_unix_s.saturating_add(i64::from(self.seconds_max));
+    /// Inserts a token.
+    pub(super) fn insert(
+        &self,
+        digest: TokenDigest,
+        context: CacheContext,
+        token: &Arc<VerifiedToken>,
+    ) {
+        let latest = context.now_unix_s.saturating_add(i64::from(self.seconds_max));
         let until_unix_s = token.expires_at_unix_s().min(latest);
-        if !self.is_on || until_unix_s <= moment.now_unix_s {
+        if !self.is_on || until_unix_s <= context.now_unix_s {
             return;
         }
         let Some(mut shard) = self.shard(&digest) else { return };
-        let forgotten = shard.insert(digest, moment, until_unix_s, Arc::clone(token));
-        // What was forgotten is freed without the lock.
+        let removed = shard.insert(digest, context, until_unix_s, Arc::clone(token));
+        // Evicted tokens are freed after the lock is released.
         drop(shard);
-        drop(forgotten);
+        drop(removed);
     }
 
     pub(super) fn counters(&self) -> CacheCounters {

@@ -1,4 +1,4 @@
-//! The memory that a verified token takes.
+//! The memory use of a verified token.
 
 use std::mem::size_of;
 
@@ -6,20 +6,20 @@ use serde_json::{Map, Value};
 
 use crate::token::verified::VerifiedToken;
 
-/// What an entry takes beside the claims: the token itself, two counts, and its place in a table that may be
-/// half empty.
+/// The size of an entry without the claims: the token itself, two reference counts, and its slot in a hash
+/// table that may be half empty.
 const ENTRY_BYTES: usize = size_of::<VerifiedToken>() + 16 + 2 * 80;
 
-/// The members that one node of a B-tree has room for (`std::collections::BTreeMap`).
+/// The capacity of a B-tree node (`std::collections::BTreeMap`).
 const NODE_MEMBERS: usize = 11;
 
-/// The bytes that a token takes, a few more rather than fewer.
+/// Estimates the size of a token in bytes, rather too high than too low.
 pub(super) fn bytes_of(token: &VerifiedToken) -> usize {
     let subject = token.subject().map_or(0, |subject| 16 + subject.len());
     ENTRY_BYTES + subject + members_bytes(token.claims())
 }
 
-/// Nodes are at least half full, but for the first.
+/// Estimates the size of members in bytes. All nodes but the root are at least half full.
 fn members_bytes(members: &Map<String, Value>) -> usize {
     if members.is_empty() {
         return 0;
@@ -30,7 +30,8 @@ fn members_bytes(members: &Map<String, Value>) -> usize {
     nodes * (NODE_MEMBERS * member + 32) + contents
 }
 
-/// The recursion ends, because texts nested deeper than 127 levels are not parsed.
+/// Estimates the heap size of a value in bytes. The recursion is bounded, because the parser refuses more
+/// than 127 levels.
 fn heap_bytes(value: &Value) -> usize {
     match value {
         Value::String(text) => text.capacity(),

@@ -1,4 +1,4 @@
-//! As much of DER (X.690) as public keys need.
+//! The subset of DER (X.690) that public keys need.
 
 /// Tags of elements.
 pub(super) const INTEGER: u8 = 0x02;
@@ -6,7 +6,7 @@ pub(super) const BIT_STRING: u8 = 0x03;
 pub(super) const OBJECT_IDENTIFIER: u8 = 0x06;
 pub(super) const SEQUENCE: u8 = 0x30;
 
-/// Reads elements one after the other.
+/// Reads DER elements in sequence.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DerReader<'a>(&'a [u8]);
 
@@ -19,8 +19,8 @@ impl<'a> DerReader<'a> {
         self.0.is_empty()
     }
 
-    /// The content of the next element, if it has this tag. Lengths have one form, the shortest, and are
-    /// below 64 KiB.
+    /// Returns the content of the next element, if it has this tag. Lengths must have the shortest form and
+    /// be below 64 KiB.
     pub(super) fn element(&mut self, tag: u8) -> Option<&'a [u8]> {
         let (length, rest) = match self.0 {
             [found, length @ 0..=0x7f, rest @ ..] if *found == tag => (usize::from(*length), rest),
@@ -37,7 +37,7 @@ impl<'a> DerReader<'a> {
         Some(content)
     }
 
-    /// The next element as an integer that is not negative, without leading zeros.
+    /// Returns the next element as a positive integer, without leading zeros.
     pub(super) fn unsigned(&mut self) -> Option<&'a [u8]> {
         match self.element(INTEGER)? {
             [0, digits @ ..] if matches!(digits, [0x80..=0xff, ..]) => Some(digits),

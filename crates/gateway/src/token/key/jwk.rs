@@ -1,4 +1,4 @@
-//! Key sets in JSON (RFC 7517), with keys of RFC 7518 section 6 and RFC 8037 section 2.
+//! JSON Web Key sets (RFC 7517), with the key types of RFC 7518 section 6 and RFC 8037 section 2.
 
 use serde_json::{Map, Value};
 
@@ -10,33 +10,34 @@ use crate::token::algorithm::{Algorithm, KeyType};
 use crate::token::encoding::decode;
 use crate::token::json::{JsonFault, parse_object};
 
-/// The most keys that are read from a set. Issuers have two or three, during a rotation some more.
+/// The maximum number of keys that are read from a set. Issuers have two or three, and a few more during a
+/// rotation.
 const KEYS_MAX: usize = 100;
 
-/// The most bytes of a `kid` that are kept of a key that is skipped.
+/// The `kid` of a skipped key is truncated to this many bytes.
 const SHOWN_ID_BYTES_MAX: usize = 64;
 
-/// Whether a set may hold secrets (`"kty":"oct"`).
+/// The origin of a key set, which determines whether it may hold secrets (`"kty":"oct"`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::token) enum SecretsIn {
-    /// In a file of this machine they may be.
+pub(in crate::token) enum KeySetOrigin {
+    /// A file on this machine, which may hold secrets.
     File,
-    /// A set that others can fetch holds none.
+    /// A fetched set, which must not hold secrets, because others can fetch it too.
     FetchedSet,
 }
 
-/// Reads a key set. Keys that cannot be used are left out and listed.
+/// Reads a key set. Unusable keys are skipped and listed.
 ///
 /// # Errors
 /// A sentence, if the text is not a key set.
 pub(in crate::token) fn parse_key_set(
     text: &[u8],
     algorithms: &[Algorithm],
-    secrets_in: SecretsIn,
+    origin: KeySetOrigin,
 ) -> Result<KeySet, String> {
     let mut members = parse_object(text).map_err(|fault| match fault {
         JsonFault::Malformed => "the key set is not JSON".to_owned(),
-        JsonFault::DuplicateName => "the key set has a name twice in an object".to_owned(),
+        JsonFault::DuplicateName => "the key set has a duplicate name in an object".to_owned(),
         JsonFault::NotObject => "the key set is not a JSON object".to_owned(),
     })?;
     let Some(Value::Array(items)) = members.remove("keys") else {
@@ -48,12 +49,12 @@ pub(in crate::token) fn parse_key_set(
             Value::Object(members) => members,
             _ => Map::new(),
         };
-        let reading = Reading { members: &members, algorithms, secrets_in };
-        let read = if index < KEYS_MAX { reading.key() } else { Err(KeyProblem::TooMany) };
+        let reader = KeyReader { members: &members, algorithms, origin };
+        let read = if index < KEYS_MAX { reader.key() } else { Err(KeyProblem::TooMany) };
         match read {
             Ok(key) => set.keys.push(key),
             Err(problem) => {
-                let key_id = reading.text("kid").map(shortened);
+                let key_id = reader.text("kid").map(truncate_id);
                 set.skipped.push(SkippedKey { index, key_id, problem });
             }
         }
@@ -64,7 +65,7 @@ pub(in crate::token) fn parse_key_set(
     Ok(set)
 }
 
-fn shortened(text: &str) -> String {
+fn truncate_id(text: &str) -> String {
     let mut end = text.len().min(SHOWN_ID_BYTES_MAX);
     while !text.is_char_boundary(end) {
         end -= 1;
@@ -72,14 +73,14 @@ fn shortened(text: &str) -> String {
     text[..end].to_owned()
 }
 
-/// One key that is being read.
-struct Reading<'a> {
+/// Reads one key of a set.
+struct KeyReader<'a> {
     members: &'a Map<String, Value>,
     algorithms: &'a [Algorithm],
-    secrets_in: SecretsIn,
+    origin: KeySetOrigin,
 }
 
-impl Reading<'_> {
+impl KeyReader<'_> {
     fn key(&self) -> Result<SetKey, KeyProblem> {
         let key_type = self.required_text("kty")?;
         let id = match self.members.get("kid") {
@@ -120,7 +121,7 @@ impl Reading<'_> {
         }
     }
 
-    /// The key's `alg`, which has to be one of the issuer's.
+    /// Returns the key's `alg`, which must be one of the issuer's algorithms.
     fn algorithm(&self) -> Result<Option<Algorithm>, KeyProblem> {
         match self.members.get("alg") {
             None => Ok(None),
@@ -145,7 +146,8 @@ impl Reading<'_> {
             _ => return Err(KeyProblem::Unsupported),
         };
         let (x, y) = (self.bytes("x")?, self.bytes("y")?);
-        // Each has the full length (RFC 7518 section 6.2.1.2), so that the two cannot be cut elsewhere.
+        // Each coordinate must have the full length (RFC 7518 section 6.2.1.2), or the concatenation would be
+        // ambiguous.
         if x.len() != bytes || y.len() != bytes {
             return Err(KeyProblem::NotOnCurve);
         }
@@ -161,7 +163,7 @@ impl Reading<'_> {
     }
 
     fn secret(&self, only: Option<Algorithm>) -> Result<SecretKey, KeyProblem> {
-        if self.secrets_in == SecretsIn::FetchedSet {
+        if self.origin == KeySetOrigin::FetchedSet {
             return Err(KeyProblem::SecretInFetchedSet);
         }
         let secret = self.bytes("k")?;
@@ -171,7 +173,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Refuses a key that has its private half with it.
+    /// Refuses a key that contains its private part.
     fn check_public(&self) -> Result<(), KeyProblem> {
         if self.members.contains_key("d") { Err(KeyProblem::Private) } else { Ok(()) }
     }
@@ -194,10 +196,10 @@ mod tests {
     use proptest::collection::vec;
     use proptest::prelude::{any, proptest};
 
-    use super::{Algorithm, SecretsIn, parse_key_set};
+    use super::{Algorithm, KeySetOrigin, parse_key_set};
     use crate::token::key::parse_public_key;
 
-    /// Good keys of each type: those of RFC 7515 appendix A and RFC 8037 appendix A, and a secret.
+    /// Valid keys: an EC key of RFC 7515 appendix A, an Ed25519 key of RFC 8037 appendix A, and a secret.
     const SET: &str = r#"{"keys":[
         {"kty":"EC","crv":"P-256","kid":"a","use":"sig","key_ops":["verify"],"alg":"ES256",
          "x":"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU","y":"x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"},
@@ -209,8 +211,8 @@ mod tests {
         MCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=\n\
         -----END PUBLIC KEY-----\n";
 
-    /// A text with some bytes replaced or removed.
-    fn changed(text: &str, changes: &[(u16, u8, bool)]) -> Vec<u8> {
+    /// Returns a text with some bytes replaced or removed.
+    fn with_changes(text: &str, changes: &[(u16, u8, bool)]) -> Vec<u8> {
         let mut bytes = text.as_bytes().to_vec();
         for (place, byte, is_replaced) in changes {
             let place = usize::from(*place) % bytes.len();
@@ -221,9 +223,9 @@ mod tests {
 
     #[test]
     fn the_texts_are_good() {
-        let set = parse_key_set(SET.as_bytes(), &Algorithm::ALL, SecretsIn::File).unwrap();
+        let set = parse_key_set(SET.as_bytes(), &Algorithm::ALL, KeySetOrigin::File).unwrap();
         assert_eq!((set.len(), set.skipped), (3, Vec::new()));
-        let set = parse_key_set(SET.as_bytes(), &Algorithm::ALL, SecretsIn::FetchedSet).unwrap();
+        let set = parse_key_set(SET.as_bytes(), &Algorithm::ALL, KeySetOrigin::FetchedSet).unwrap();
         assert_eq!((set.len(), set.skipped.len()), (2, 1));
         assert!(parse_public_key(PEM.as_bytes()).is_ok());
     }
@@ -234,8 +236,8 @@ mod tests {
         fn changed_sets_are_read_or_refused(
             changes in vec((any::<u16>(), any::<u8>(), any::<bool>()), 1..6),
         ) {
-            let text = changed(SET, &changes);
-            if let Ok(set) = parse_key_set(&text, &Algorithm::ALL, SecretsIn::File) {
+            let text = with_changes(SET, &changes);
+            if let Ok(set) = parse_key_set(&text, &Algorithm::ALL, KeySetOrigin::File) {
                 assert!(set.len() + set.skipped.len() <= 3);
             }
         }
@@ -245,7 +247,7 @@ mod tests {
         fn changed_pem_is_read_or_refused(
             changes in vec((any::<u16>(), any::<u8>(), any::<bool>()), 1..4),
         ) {
-            if let Ok(key) = parse_public_key(&changed(PEM, &changes)) {
+            if let Ok(key) = parse_public_key(&with_changes(PEM, &changes)) {
                 assert_eq!(key.key_type(), crate::token::KeyType::Ed25519);
             }
         }

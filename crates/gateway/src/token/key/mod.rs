@@ -9,7 +9,7 @@ mod secret;
 mod set;
 mod small_order;
 
-pub(super) use self::jwk::{SecretsIn, parse_key_set};
+pub(super) use self::jwk::{KeySetOrigin, parse_key_set};
 pub(super) use self::pem::parse_public_key;
 pub use self::problem::KeyProblem;
 pub(super) use self::secret::SecretKey;

@@ -7,17 +7,17 @@ use super::problem::KeyProblem;
 use super::public::PublicKey;
 use crate::token::algorithm::KeyType;
 
-/// Identifiers of algorithms and curves, as DER writes them (RFC 3279, RFC 5480, RFC 8410).
+/// Object identifiers of algorithms and curves, in DER (RFC 3279, RFC 5480, RFC 8410).
 const RSA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01];
 const EC: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01];
 const P256: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07];
 const P384: &[u8] = &[0x2b, 0x81, 0x04, 0x00, 0x22];
 const ED25519: &[u8] = &[0x2b, 0x65, 0x70];
 
-/// Reads the one public key in a text.
+/// Reads the only public key in a PEM text.
 ///
 /// # Errors
-/// A sentence on what the text holds instead.
+/// A sentence that states what the text contains instead.
 pub(in crate::token) fn parse_public_key(text: &[u8]) -> Result<PublicKey, String> {
     let mut keys = Vec::new();
     for section in <(SectionKind, Vec<u8>)>::pem_slice_iter(text) {
@@ -53,7 +53,7 @@ fn parse_subject_public_key_info(der: &[u8]) -> Result<PublicKey, KeyProblem> {
     let mut info = DerReader::new(outer.element(SEQUENCE).ok_or(MALFORMED)?);
     let mut algorithm = DerReader::new(info.element(SEQUENCE).ok_or(MALFORMED)?);
     let bits = info.element(BIT_STRING).ok_or(MALFORMED)?;
-    // The first byte is the number of unused bits of the last one.
+    // The first byte is the number of unused bits in the last byte.
     let [0, key @ ..] = bits else { return Err(MALFORMED) };
     if !info.is_empty() || !outer.is_empty() {
         return Err(MALFORMED);

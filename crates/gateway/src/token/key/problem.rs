@@ -7,7 +7,7 @@ use crate::token::algorithm::Algorithm;
 /// Why a key cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyProblem {
-    /// A member is missing, or is not what RFC 7517 and RFC 7518 describe.
+    /// This member is missing, or does not conform to RFC 7517 and RFC 7518.
     Malformed(&'static str),
     /// The type or the curve is not supported.
     Unsupported,
@@ -17,17 +17,18 @@ pub enum KeyProblem {
     AlgorithmNotAllowed,
     /// The key's algorithm does not work with keys of its type.
     WrongAlgorithm,
-    /// The set publishes the private half of the key, so anybody can sign with it.
+    /// The set publishes the private part of the key, so anyone can sign with it.
     Private,
-    /// A secret in a set that is fetched: whoever can fetch it can sign.
+    /// A fetched set contains a secret, so anyone who can fetch it can sign.
     SecretInFetchedSet,
-    /// An RSA modulus with this many bits; 2,048 to 8,192 are accepted (RFC 7518 section 3.3).
+    /// The RSA modulus has this many bits; 2,048 to 8,192 are accepted (RFC 7518 section 3.3).
     RsaBits(usize),
-    /// An RSA modulus or exponent that no honest key has: even, or an exponent below 3 or above 33 bits.
+    /// The RSA modulus or exponent is even, or the exponent is below 3 or longer than 33 bits, as in no
+    /// honestly generated key.
     WeakRsa,
     /// The point is not on its curve.
     NotOnCurve,
-    /// The point is one of the few with which signatures can be forged.
+    /// The point has a small order, which allows forged signatures.
     SmallOrder,
     /// The secret is shorter than the algorithm needs.
     SecretTooShort {
@@ -36,7 +37,7 @@ pub enum KeyProblem {
         /// The length of the secret.
         bytes: usize,
     },
-    /// A secret that is the text of a public key, a certificate or a key set.
+    /// The secret is the text of a public key, a certificate or a key set.
     SecretIsPublic,
     /// The set has more keys than are read.
     TooMany,
@@ -57,14 +58,15 @@ impl fmt::Display for KeyProblem {
                 formatter.write_str("its algorithm does not work with keys of its type")
             }
             Self::Private => formatter
-                .write_str("the private half of the key is published, so anybody can sign with it"),
+                .write_str("the private part of the key is published, so anyone can sign with it"),
             Self::SecretInFetchedSet => {
                 formatter.write_str("a secret does not belong in a set that is fetched")
             }
             Self::RsaBits(bits) => {
                 write!(formatter, "its RSA modulus has {bits} bits; 2,048 to 8,192 are accepted")
             }
-            Self::WeakRsa => formatter.write_str("no honest RSA key has its modulus or exponent"),
+            Self::WeakRsa => formatter
+                .write_str("its RSA modulus or exponent is weak, as in no honestly generated key"),
             Self::NotOnCurve => formatter.write_str("its point is not on the curve"),
             Self::SmallOrder => formatter
                 .write_str("signatures can be forged for its point, which has a small order"),

@@ -1,4 +1,4 @@
-//! Public keys of RSA, ECDSA and Ed25519.
+//! RSA, ECDSA and Ed25519 public keys.
 
 use ring::agreement::{self, ECDH_P256, ECDH_P384, EphemeralPrivateKey, agree_ephemeral};
 use ring::rand::SystemRandom;
@@ -13,32 +13,33 @@ use super::problem::KeyProblem;
 use super::small_order::has_small_order;
 use crate::token::algorithm::{Algorithm, KeyType};
 
-/// A public key that has been checked.
+/// A validated public key.
 #[derive(Debug, Clone)]
 pub(in crate::token) enum PublicKey {
-    /// Numbers without leading zeros, the highest byte first.
+    /// Big-endian numbers without leading zeros.
     Rsa(RsaPublicKeyComponents<Vec<u8>>),
-    /// A point, written as 4, x and y (SEC 1 section 2.3.3).
+    /// An uncompressed point: 4, x and y (SEC 1 section 2.3.3).
     P256([u8; 65]),
-    /// A point, written as 4, x and y.
+    /// An uncompressed point: 4, x and y.
     P384([u8; 97]),
-    /// RFC 8032 section 5.1.2.
+    /// An encoded point (RFC 8032 section 5.1.2).
     Ed25519([u8; 32]),
 }
 
-/// The sizes of an RSA modulus in bits: the least of RFC 7518 section 3.3, and the most that ring takes.
+/// The accepted sizes of an RSA modulus in bits: the minimum of RFC 7518 section 3.3, and the maximum of
+/// ring.
 const RSA_BITS: std::ops::RangeInclusive<usize> = 2_048..=8_192;
 
-/// The most bytes of an exponent that ring takes.
+/// The maximum length of an exponent in bytes (a limit of ring).
 const EXPONENT_BYTES_MAX: usize = 5;
 
-/// The most that the highest of as many bytes may be.
+/// The maximum first byte of an exponent of [`EXPONENT_BYTES_MAX`] bytes.
 const HIGHEST_EXPONENT_BYTE_MAX: u8 = 1;
 
 impl PublicKey {
-    /// Takes a modulus and an exponent, the highest byte first.
+    /// Validates an RSA key from its modulus and exponent, both big-endian.
     pub(super) fn rsa(modulus: &[u8], exponent: &[u8]) -> Result<Self, KeyProblem> {
-        let [modulus, exponent] = [modulus, exponent].map(without_leading_zeros);
+        let [modulus, exponent] = [modulus, exponent].map(strip_leading_zeros);
         let bits = match modulus {
             [] => 0,
             [first, ..] => modulus.len() * 8 - first.leading_zeros() as usize,
@@ -56,7 +57,7 @@ impl PublicKey {
         Ok(Self::Rsa(RsaPublicKeyComponents { n: modulus.to_vec(), e: exponent.to_vec() }))
     }
 
-    /// Takes a point on a curve, uncompressed.
+    /// Validates an uncompressed point on a curve.
     pub(super) fn ec(key_type: KeyType, point: &[u8]) -> Result<Self, KeyProblem> {
         let (curve, key): (&'static agreement::Algorithm, _) = match key_type {
             KeyType::P256 => (&ECDH_P256, point.try_into().map(Self::P256)),
@@ -67,7 +68,8 @@ impl PublicKey {
         if is_on_curve(curve, point) { Ok(key) } else { Err(KeyProblem::NotOnCurve) }
     }
 
-    /// Takes an Ed25519 key. A text that is no point verifies nothing, which ring finds when it is used.
+    /// Validates an Ed25519 key. Bytes that are not a point are accepted here, but ring then refuses every
+    /// signature.
     pub(super) fn ed25519(key: &[u8]) -> Result<Self, KeyProblem> {
         let key = key.try_into().map_err(|_| KeyProblem::Malformed("x"))?;
         if has_small_order(&key) { Err(KeyProblem::SmallOrder) } else { Ok(Self::Ed25519(key)) }
@@ -82,10 +84,10 @@ impl PublicKey {
         }
     }
 
-    /// Whether a signature is right. False for algorithms of other types of keys.
+    /// Verifies a signature. Returns false for algorithms of other key types.
     ///
-    /// Signatures of ECDSA have a fixed length (RFC 7518 section 3.4), so one in DER is wrong; ring refuses
-    /// zeros in it.
+    /// ECDSA signatures have a fixed length (RFC 7518 section 3.4), so a signature in DER is invalid. Ring
+    /// refuses r or s = 0.
     pub(super) fn verify(&self, algorithm: Algorithm, signed: &[u8], signature: &[u8]) -> bool {
         match self {
             Self::Rsa(key) => rsa_parameters(algorithm)
@@ -125,13 +127,13 @@ fn rsa_parameters(algorithm: Algorithm) -> Option<&'static RsaParameters> {
     }
 }
 
-fn without_leading_zeros(digits: &[u8]) -> &[u8] {
+fn strip_leading_zeros(digits: &[u8]) -> &[u8] {
     let zeros = digits.iter().take_while(|digit| **digit == 0).count();
     &digits[zeros..]
 }
 
-/// Whether a point is on its curve. Verification alone would only say that each signature is wrong. ring
-/// checks a point for the exchange of keys, so one is begun with it.
+/// Whether a point is on its curve. Without this check, a wrong point would only make every signature
+/// invalid. Ring checks points only for key agreement, so this starts one.
 fn is_on_curve(curve: &'static agreement::Algorithm, point: &[u8]) -> bool {
     let Ok(private) = EphemeralPrivateKey::generate(curve, &SystemRandom::new()) else {
         return false;

@@ -1,4 +1,4 @@
-//! Keys of HMAC (RFC 7518 section 3.2).
+//! HMAC keys (RFC 7518 section 3.2).
 
 use ring::hmac;
 
@@ -13,15 +13,15 @@ pub(in crate::token) struct SecretKey {
     prepared: Vec<(Algorithm, hmac::Key)>,
 }
 
-/// How texts begin that are public: PEM, and keys as JSON. Whoever verifies with public keys can be made to
-/// take one of these as a secret, which everybody knows.
+/// Prefixes of public texts: PEM, JSON and SSH keys. In an algorithm confusion attack, a verifier uses such a
+/// text, which everyone knows, as an HMAC secret.
 const PUBLIC_TEXTS: [&[u8]; 4] = [b"-----BEGIN ", b"{", b"ssh-", b"ecdsa-"];
 
 impl SecretKey {
-    /// Prepares a secret. Other algorithms than those with secrets are left out.
+    /// Prepares a secret for the HMAC algorithms in a list; others are ignored.
     ///
     /// # Errors
-    /// If it is shorter than one of the algorithms needs, or is public.
+    /// If the secret is too short for one of the algorithms, or is a public text.
     pub(in crate::token) fn new(
         secret: &[u8],
         algorithms: &[Algorithm],
@@ -47,7 +47,7 @@ impl SecretKey {
         Ok(Self { prepared })
     }
 
-    /// Compares in constant time.
+    /// Verifies a signature in constant time.
     pub(super) fn verify(&self, algorithm: Algorithm, signed: &[u8], signature: &[u8]) -> bool {
         let mut keys = self.prepared.iter();
         keys.find(|(known, _)| *known == algorithm)

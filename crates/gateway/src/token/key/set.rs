@@ -1,4 +1,4 @@
-//! Keys of one issuer, found by the identifier that a token names.
+//! The keys of one issuer, found by the `kid` of a token.
 
 use super::problem::KeyProblem;
 use super::public::PublicKey;
@@ -6,31 +6,31 @@ use super::secret::SecretKey;
 use crate::token::algorithm::{Algorithm, KeyType};
 use crate::token::refusal::TokenRefusal;
 
-/// A key that verifies.
+/// A key that verifies signatures.
 #[derive(Debug, Clone)]
 pub(in crate::token) enum VerificationKey {
     Secret(SecretKey),
     Public(PublicKey),
 }
 
-/// A key with what its set says of it.
+/// A key with its parameters in the set.
 #[derive(Debug, Clone)]
 pub(super) struct SetKey {
     pub(super) key: VerificationKey,
     /// `kid`.
     pub(super) id: Option<String>,
-    /// `alg`: the only algorithm to use it with.
+    /// `alg`: the only algorithm that the key may be used with.
     pub(super) algorithm: Option<Algorithm>,
 }
 
 /// A key of a set that is not used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkippedKey {
-    /// Its place in the set, from 0.
+    /// The key's index in the set.
     pub index: usize,
-    /// Its `kid`, if it has one. Its server chose the text.
+    /// The key's `kid`, if it has one. The text comes from the server.
     pub key_id: Option<String>,
-    /// Why it is not used.
+    /// Why the key is not used.
     pub problem: KeyProblem,
 }
 
@@ -39,16 +39,16 @@ pub struct SkippedKey {
 pub(in crate::token) struct KeySet {
     pub(super) keys: Vec<SetKey>,
     pub(in crate::token) skipped: Vec<SkippedKey>,
-    /// Whether tokens choose among the keys by `kid`. A lone key that a person configured has none, and
-    /// verifies whatever tokens call it.
+    /// Whether tokens select a key by `kid`. A single configured key has no id, and verifies tokens with any
+    /// `kid`.
     pub(super) has_ids: bool,
 }
 
-/// How many keys are tried for a token that names none.
+/// The maximum number of keys tried for a token that names none.
 const KEYS_TRIED_MAX: usize = 4;
 
 impl KeySet {
-    /// The set of one configured key.
+    /// Creates the set of a single configured key.
     pub(in crate::token) fn single(key: VerificationKey) -> Self {
         let keys = vec![SetKey { key, id: None, algorithm: None }];
         Self { keys, skipped: Vec::new(), has_ids: false }
@@ -58,11 +58,11 @@ impl KeySet {
         self.keys.len()
     }
 
-    /// Verifies a signature with the key that the token names.
+    /// Verifies a signature with the key that the token names, or with each suitable key if it names none.
     ///
     /// # Errors
-    /// [`TokenRefusal::UnknownKey`] if there is none with this name, so that newer keys may help; others if
-    /// the signature is wrong, or the key is not for the algorithm.
+    /// [`TokenRefusal::UnknownKey`] if no key has this id, so that newer keys may help. Other refusals if the
+    /// signature is invalid, or the key is not for the algorithm.
     pub(in crate::token) fn verify(
         &self,
         key_id: Option<&str>,

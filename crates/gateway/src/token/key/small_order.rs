@@ -1,8 +1,8 @@
-//! Points of Ed25519 with which signatures can be forged.
+//! Ed25519 points of small order, which allow forged signatures.
 
-/// The y coordinates of the points whose order divides 8, without the sign of x, in every way in which 32
-/// bytes can write them (RFC 8032 section 5.1.2). ring accepts them as keys: the equation that it checks then
-/// holds for signatures that nobody made with a private key.
+/// The y coordinates of the points whose order divides 8, without the sign of x, in all of their 32-byte
+/// encodings (RFC 8032 section 5.1.2). Ring accepts them as keys, although its verification equation then
+/// holds for signatures that were made without a private key.
 const SMALL_ORDER: [[u8; 32]; 7] = [
     y(0x01, [0; 30], 0x00),
     y(0x00, [0; 30], 0x00),
@@ -21,14 +21,14 @@ const SMALL_ORDER: [[u8; 32]; 7] = [
     ],
 ];
 
-/// Whether a public key is such a point.
+/// Whether a public key is a point of small order.
 pub(super) fn has_small_order(key: &[u8; 32]) -> bool {
     let mut y = *key;
     y[31] &= 0x7f;
     SMALL_ORDER.contains(&y)
 }
 
-/// The bytes of a number, the lowest one first.
+/// Returns the little-endian bytes of a number.
 const fn y(first: u8, middle: [u8; 30], last: u8) -> [u8; 32] {
     let mut bytes = [first; 32];
     let mut index = 0;
@@ -46,7 +46,7 @@ mod tests {
 
     use super::{SMALL_ORDER, has_small_order};
 
-    /// With s = 0 and R = the identity, ring accepts the point of order 1 for every message, and that of
+    /// With s = 0 and R = the identity, ring accepts the point of order 1 for every message, and the point of
     /// order 2 for about half of them. This is why the list exists.
     #[test]
     fn the_cryptographic_library_accepts_forged_signatures_for_them() {

@@ -1,4 +1,4 @@
-//! The present keys, and what happened when they were looked for.
+//! The present keys, and the outcome of attempts to read them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use ring::digest::{Digest, SHA256, digest};
 use super::KeyStatus;
 use crate::token::key::KeySet;
 
-/// Keys with their number.
+/// A key set with its generation.
 #[derive(Debug)]
 pub(in crate::token) struct Keys {
     pub(in crate::token) set: KeySet,
@@ -18,7 +18,8 @@ pub(in crate::token) struct Keys {
 /// The present keys of a source that may change.
 #[derive(Debug, Default)]
 pub(super) struct CurrentKeys {
-    /// That of `State::keys`, to be read without the lock. Cached tokens of other generations do not count.
+    /// The generation of `State::keys`, readable without the lock. Cached tokens of other generations are not
+    /// accepted.
     generation: AtomicU64,
     state: Mutex<State>,
 }
@@ -26,7 +27,7 @@ pub(super) struct CurrentKeys {
 #[derive(Debug, Default)]
 struct State {
     keys: Option<Arc<Keys>>,
-    /// Of the text that the keys were read from.
+    /// The digest of the text that the keys were read from.
     digest: Option<Digest>,
     read_at_unix_s: Option<i64>,
     attempts: u64,
@@ -43,13 +44,13 @@ impl CurrentKeys {
         self.state().keys.clone()
     }
 
-    /// When the keys were read, in seconds since 1970, if a request has told the time since.
+    /// When the keys were read, in seconds since 1970; `None` if no request has supplied a time yet.
     pub(super) fn read_at_unix_s(&self) -> Option<i64> {
         self.state().read_at_unix_s
     }
 
-    /// Notes the outcome of one attempt: a text and its keys, or why there are none. The generation changes
-    /// only if the text did.
+    /// Notes the outcome of an attempt: a text and its keys, or an error. The generation changes only if the
+    /// text did.
     pub(super) fn note(&self, outcome: Result<(&[u8], KeySet), String>, now_unix_s: Option<i64>) {
         let mut state = self.state();
         state.attempts += 1;

@@ -9,30 +9,30 @@ use std::time::SystemTime;
 
 use super::{CurrentKeys, KeyStatus, Keys};
 use crate::token::algorithm::Algorithm;
-use crate::token::key::{KeySet, SecretsIn, parse_key_set};
+use crate::token::key::{KeySet, KeySetOrigin, parse_key_set};
 use crate::token::refusal::TokenRefusal;
 
-/// The most bytes of a file with keys. A hundred keys of 8,192 bits take less.
+/// The maximum size of a key set file in bytes. A hundred keys of 8,192 bits are smaller.
 pub(in crate::token) const KEY_FILE_BYTES_MAX: u64 = 512 << 10;
 
-/// Keys in a file. If it cannot be used after a change, the last keys stay.
+/// A key set in a file. If the file is unusable after a change, the last keys stay.
 #[derive(Debug)]
 pub(in crate::token) struct KeySetFile {
     path: PathBuf,
     algorithms: Vec<Algorithm>,
     current: CurrentKeys,
-    /// When the file was looked at, in seconds since 1970.
-    looked_at_unix_s: AtomicI64,
-    /// The state of the file when it was read last, whether or not it could be used.
+    /// When the file was last checked, in seconds since 1970.
+    checked_at_unix_s: AtomicI64,
+    /// The state of the file at the last read, whether or not it was usable.
     state: Mutex<Option<FileState>>,
 }
 
-/// What changes if a file is replaced or written to.
+/// Metadata that change if a file is replaced or written to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct FileState {
     modified: Option<SystemTime>,
     bytes: u64,
-    /// The number of the file, and when anything of it changed last, in seconds and nanoseconds.
+    /// The inode, and the change time in seconds and nanoseconds.
     #[cfg(unix)]
     identity: (u64, i64, i64),
 }
@@ -54,7 +54,7 @@ impl KeySetFile {
     /// Reads the file for the first time.
     ///
     /// # Errors
-    /// A sentence, if it cannot be read, is not a key set, or has no key that can be used.
+    /// A sentence, if the file cannot be read, is not a key set, or has no usable key.
     pub(in crate::token) fn read(
         path: PathBuf,
         algorithms: Vec<Algorithm>,
@@ -63,23 +63,23 @@ impl KeySetFile {
             path,
             algorithms,
             current: CurrentKeys::default(),
-            looked_at_unix_s: AtomicI64::new(i64::MIN),
+            checked_at_unix_s: AtomicI64::new(i64::MIN),
             state: Mutex::new(None),
         };
         let (text, set) = file.parse()?;
-        // The time of the first request is not known yet.
+        // No request has supplied the time yet.
         file.current.note(Ok((&text, set)), None);
         *file.state.lock().unwrap_or_else(PoisonError::into_inner) = file.file_state();
         Ok(file)
     }
 
     pub(super) fn generation(&self, now_unix_s: i64) -> u64 {
-        self.look(now_unix_s);
+        self.check(now_unix_s);
         self.current.generation()
     }
 
     pub(super) fn keys(&self, now_unix_s: i64) -> Result<Arc<Keys>, TokenRefusal> {
-        self.look(now_unix_s);
+        self.check(now_unix_s);
         self.current.keys().ok_or(TokenRefusal::KeysUnavailable)
     }
 
@@ -87,9 +87,9 @@ impl KeySetFile {
         self.current.status()
     }
 
-    /// Reads the file again if it has changed, looking at it once in each second.
-    fn look(&self, now_unix_s: i64) {
-        if self.looked_at_unix_s.swap(now_unix_s, Ordering::AcqRel) == now_unix_s {
+    /// Reads the file again if it has changed. Checks it at most once a second.
+    fn check(&self, now_unix_s: i64) {
+        if self.checked_at_unix_s.swap(now_unix_s, Ordering::AcqRel) == now_unix_s {
             return;
         }
         let state = self.file_state();
@@ -109,7 +109,7 @@ impl KeySetFile {
 
     fn parse(&self) -> Result<(Vec<u8>, KeySet), String> {
         let text = read_key_file(&self.path)?;
-        let set = parse_key_set(&text, &self.algorithms, SecretsIn::File)
+        let set = parse_key_set(&text, &self.algorithms, KeySetOrigin::File)
             .map_err(|problem| format!("{}: {problem}", self.path.display()))?;
         if set.len() == 0 {
             return Err(format!("{}: {}", self.path.display(), no_usable_key(&set)));
@@ -118,10 +118,10 @@ impl KeySetFile {
     }
 }
 
-/// Reads a file with keys.
+/// Reads a key set file.
 ///
 /// # Errors
-/// A sentence, if it cannot be read or is too large.
+/// A sentence, if the file cannot be read or is too large.
 pub(in crate::token) fn read_key_file(path: &Path) -> Result<Vec<u8>, String> {
     let mut text = Vec::new();
     let read =
@@ -137,12 +137,12 @@ pub(in crate::token) fn read_key_file(path: &Path) -> Result<Vec<u8>, String> {
     }
 }
 
-/// A sentence on a set without a key that can be used.
+/// Returns a sentence about a set without usable keys.
 pub(super) fn no_usable_key(set: &KeySet) -> String {
     match set.skipped.first() {
         None => "the key set is empty".to_owned(),
         Some(skipped) => format!(
-            "none of the {} keys can be used; the first, because {}",
+            "none of the {} keys can be used; the first one: {}",
             set.skipped.len(),
             skipped.problem
         ),

@@ -1,4 +1,4 @@
-//! Where the keys of an issuer come from, and when they are looked for again.
+//! Sources of an issuer's keys, and the schedule of their refresh.
 
 mod current;
 mod file;
@@ -15,39 +15,40 @@ pub(super) use self::url::FetchedKeySet;
 use super::key::{KeySet, SkippedKey};
 use super::refusal::TokenRefusal;
 
-/// Where the keys of an issuer come from.
+/// A source of an issuer's keys.
 #[derive(Debug)]
 pub(super) enum KeyStore {
-    /// They never change.
+    /// Keys that never change.
     Fixed(Arc<Keys>),
     File(Box<KeySetFile>),
     Url(Arc<FetchedKeySet>),
 }
 
-/// What a person may want to know of the keys of an issuer.
+/// The status of an issuer's keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KeyStatus {
-    /// Keys that are used.
+    /// The number of usable keys.
     pub keys: usize,
-    /// Keys of the set that are not used, with the reason for each.
+    /// The unusable keys of the set, with reasons.
     pub skipped: Vec<SkippedKey>,
-    /// When the present keys were read or fetched, in seconds since 1970, by the clock of the requests.
+    /// When the present keys were read or fetched, in seconds since 1970, by the times that callers passed.
     pub read_at_unix_s: Option<i64>,
-    /// How often keys were looked for, at a server or in a changed file.
+    /// The number of attempts to fetch the keys or to read a changed file.
     pub attempts: u64,
-    /// How often that failed.
+    /// The number of failed attempts.
     pub failures: u64,
-    /// Why it failed the last time, if the last attempt failed.
+    /// The error of the last attempt, if it failed.
     pub last_error: Option<String>,
 }
 
 impl KeyStore {
-    /// A store of one key.
+    /// Creates a store of keys that never change.
     pub(super) fn fixed(set: KeySet) -> Self {
         Self::Fixed(Arc::new(Keys { set, generation: 0 }))
     }
 
-    /// The number of the present keys, which grows with each change. Looks at a file at most once a second.
+    /// Returns the generation of the present keys, which grows with each change. Checks a file at most once a
+    /// second.
     pub(super) fn generation(&self, now_unix_s: i64) -> u64 {
         match self {
             Self::Fixed(_) => 0,
@@ -56,10 +57,10 @@ impl KeyStore {
         }
     }
 
-    /// The present keys. Waits only if there are none yet, or if they are too old to be used.
+    /// Returns the present keys. Waits only if there are none yet, or if they are too old to be used.
     ///
     /// # Errors
-    /// If there are none.
+    /// If there are no usable keys.
     pub(super) async fn keys(&self, now_unix_s: i64) -> Result<Arc<Keys>, TokenRefusal> {
         match self {
             Self::Fixed(keys) => Ok(Arc::clone(keys)),
@@ -68,8 +69,8 @@ impl KeyStore {
         }
     }
 
-    /// Newer keys than these, for a token whose key is not among them. `None` if there are none, or if
-    /// it is too early to look again.
+    /// Returns newer keys, for a token whose key is not among the present ones. Returns `None` if there are
+    /// none, or if it is too early to fetch again.
     pub(super) async fn newer(&self, than: &Keys, now_unix_s: i64) -> Option<Arc<Keys>> {
         match self {
             Self::Fixed(_) | Self::File(_) => None,

@@ -1,16 +1,16 @@
-//! When keys are fetched again.
+//! The schedule of fetching keys.
 
-/// When the keys at a URL are fetched, in seconds.
+/// The rules for fetching the keys at a URL, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RefreshRules {
-    /// The age at which keys are fetched again, while the present ones are used. Default 300: a key that an
-    /// issuer withdraws is not trusted for much longer.
+    /// The age at which keys are fetched again; meanwhile the present ones stay in use. Default 300, so that
+    /// a withdrawn key is not trusted for much longer.
     pub refresh_after_s: u32,
-    /// The age up to which keys are used if their server fails. Default 86,400, a day: an outage of the
-    /// issuer over a night is not one of the gateway.
+    /// The age up to which keys are used if the key server fails. Default 86,400, a day, so that an issuer's
+    /// outage overnight does not stop the gateway.
     pub stale_for_s: u32,
-    /// The least time between two attempts, whatever tokens ask for. Default 10: a token with an invented
-    /// `kid` costs the issuer's server one request in this time at most.
+    /// The least time between two attempts, whatever tokens require. Default 10, so that tokens with an
+    /// invented `kid` cost the key server at most one request in this time.
     pub pause_s: u32,
 }
 
@@ -21,24 +21,24 @@ impl Default for RefreshRules {
 }
 
 impl RefreshRules {
-    /// Whether keys that were fetched then are to be fetched again.
+    /// Whether keys must be fetched again.
     pub(super) fn is_due(self, fetched_at_unix_s: i64, now_unix_s: i64) -> bool {
         has_passed(fetched_at_unix_s, self.refresh_after_s, now_unix_s)
     }
 
-    /// Whether keys that were fetched then may not be used any more.
+    /// Whether keys are too old to be used.
     pub(super) fn is_too_old(self, fetched_at_unix_s: i64, now_unix_s: i64) -> bool {
         has_passed(fetched_at_unix_s, self.stale_for_s, now_unix_s)
     }
 
-    /// Whether there may be another attempt after one at that time.
+    /// Whether a new attempt is permitted after the last one.
     pub(super) fn may_try(self, last_attempt_unix_s: Option<i64>, now_unix_s: i64) -> bool {
         last_attempt_unix_s.is_none_or(|last| has_passed(last, self.pause_s, now_unix_s))
     }
 }
 
-/// Whether this time has passed since then. A clock that was set back by as much counts too; otherwise
-/// nothing would be fetched until it is back where it was.
+/// Whether `seconds` have passed. A clock that was set back by as much counts too; otherwise nothing would be
+/// fetched until the clock catches up.
 fn has_passed(since_unix_s: i64, seconds: u32, now_unix_s: i64) -> bool {
     now_unix_s.abs_diff(since_unix_s) >= u64::from(seconds)
 }

@@ -10,39 +10,42 @@ use super::file::no_usable_key;
 use super::{CurrentKeys, KeyStatus, Keys, RefreshRules};
 use crate::fetch::{FetchClient, FetchUrl};
 use crate::token::algorithm::Algorithm;
-use crate::token::key::{KeySet, SecretsIn, parse_key_set};
+use crate::token::key::{KeySet, KeySetOrigin, parse_key_set};
 use crate::token::refusal::TokenRefusal;
 
-/// Keys that are fetched: once there is a token to verify, again when they are old, and for a token whose
-/// key is unknown. One fetch runs at a time, in a task of its own, so that a client that goes does not end
+/// A key set at a URL. It is fetched for the first token, again when it is old, and for a token whose key is
+/// unknown. One fetch runs at a time, in a separate task, so that a client that disconnects does not cancel
 /// it. If it fails, the last keys stay for [`RefreshRules::stale_for_s`].
 #[derive(Debug)]
 pub(in crate::token) struct FetchedKeySet {
+    /// The name of the issuer in the configuration.
+    issuer: Box<str>,
     client: FetchClient,
     url: FetchUrl,
     algorithms: Vec<Algorithm>,
     rules: RefreshRules,
     current: CurrentKeys,
     attempt: Mutex<Attempt>,
-    /// The number of fetches that have ended.
+    /// The number of finished fetches.
     ended: watch::Sender<u64>,
 }
 
 #[derive(Debug, Default)]
 struct Attempt {
     is_running: bool,
-    /// When the last one began, in seconds since 1970.
+    /// When the last fetch started, in seconds since 1970.
     began_at_unix_s: Option<i64>,
 }
 
 impl FetchedKeySet {
     pub(in crate::token) fn new(
-        client: FetchClient,
-        url: FetchUrl,
+        issuer: &str,
+        (client, url): (FetchClient, FetchUrl),
         algorithms: Vec<Algorithm>,
         rules: RefreshRules,
     ) -> Self {
         Self {
+            issuer: issuer.into(),
             client,
             url,
             algorithms,
@@ -61,11 +64,11 @@ impl FetchedKeySet {
         self.current.status()
     }
 
-    /// The present keys. Old ones are fetched again meanwhile; without any, the caller waits.
+    /// Returns the present keys, and refreshes old ones in the background. Waits if there are no usable keys.
     pub(super) async fn keys(this: &Arc<Self>, now_unix_s: i64) -> Result<Arc<Keys>, TokenRefusal> {
         if let Some(keys) = this.usable(now_unix_s) {
             if this.is_due(now_unix_s) {
-                // The present keys do for this token.
+                // The present keys are good enough for this token, so it does not wait.
                 let _wait = Self::begin_fetch(this, now_unix_s);
             }
             return Ok(keys);
@@ -74,7 +77,7 @@ impl FetchedKeySet {
         this.usable(now_unix_s).ok_or(TokenRefusal::KeysUnavailable)
     }
 
-    /// Newer keys than these, after a fetch if there may be one.
+    /// Returns newer keys, after a fetch if one is permitted.
     pub(super) async fn newer(this: &Arc<Self>, than: &Keys, now_unix_s: i64) -> Option<Arc<Keys>> {
         let newer = || this.usable(now_unix_s).filter(|keys| keys.generation != than.generation);
         if let Some(keys) = newer() {
@@ -94,16 +97,17 @@ impl FetchedKeySet {
         fetched_at.is_none_or(|fetched_at| self.rules.is_due(fetched_at, now_unix_s))
     }
 
-    /// Waits until a fetch has ended: the one that runs, or a new one. Returns at once if it is too early for
-    /// a new one. A fetch has a time limit, and so has this.
+    /// Waits for the running fetch or a new one. Returns at once if it is too early for a new one. The
+    /// timeout of a fetch bounds the wait.
     async fn fetch(this: &Arc<Self>, now_unix_s: i64) {
         if let Some(mut ended) = Self::begin_fetch(this, now_unix_s) {
-            // An error means that the sender is gone, which lives as long as `this`.
+            // An error is impossible: the sender lives as long as `this`.
             let _ended = ended.changed().await;
         }
     }
 
-    /// Begins a fetch, unless one runs. The receiver changes when it has ended.
+    /// Starts a fetch unless one is running. The receiver changes when the fetch has finished. Returns `None`
+    /// if it is too early.
     fn begin_fetch(this: &Arc<Self>, now_unix_s: i64) -> Option<watch::Receiver<u64>> {
         let mut attempt = this.attempt();
         let ended = this.ended.subscribe();
@@ -122,7 +126,11 @@ impl FetchedKeySet {
             let outcome = running.0.fetch_once().await;
             if let Err(error) = &outcome {
                 let url = shown_target(&running.0.url.to_string());
-                tracing::warn!(target: "weir_gateway", url, error, "the keys of an issuer cannot be fetched");
+                let issuer = &*running.0.issuer;
+                tracing::warn!(
+                    target: "weir_gateway", url, error,
+                    "the keys of the issuer `{issuer}` cannot be fetched"
+                );
             }
             let outcome = outcome.as_ref().map(|(text, set)| (&text[..], set.clone()));
             running.0.current.note(outcome.map_err(Clone::clone), Some(now_unix_s));
@@ -138,7 +146,7 @@ impl FetchedKeySet {
         if answer.status != hyper::StatusCode::OK {
             return Err(sentence(&format_args!("the status is {} instead of 200", answer.status)));
         }
-        let set = parse_key_set(&answer.body, &self.algorithms, SecretsIn::FetchedSet)
+        let set = parse_key_set(&answer.body, &self.algorithms, KeySetOrigin::FetchedSet)
             .map_err(|problem| sentence(&problem))?;
         if set.len() == 0 {
             return Err(sentence(&no_usable_key(&set)));
@@ -151,15 +159,15 @@ impl FetchedKeySet {
     }
 }
 
-/// Fetches a set of keys.
+/// The kind of the tasks that fetch key sets.
 static KEY_SET: TaskKind = TaskKind::new("key set");
 
-/// A fetch that runs. When it ends, however it does, those who wait for it go on.
+/// A guard of a running fetch. Its drop wakes the waiting callers, even after a panic.
 struct RunningFetch(Arc<FetchedKeySet>);
 
 impl Drop for RunningFetch {
     fn drop(&mut self) {
-        // Under the lock, so that nobody begins the next fetch and takes this end for its own.
+        // Under the lock, so that the next fetch cannot start first and mistake this signal for its own end.
         let mut attempt = self.0.attempt();
         attempt.is_running = false;
         self.0.ended.send_modify(|count| *count += 1);

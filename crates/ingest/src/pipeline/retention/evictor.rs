@@ -1,4 +1,4 @@
-//! Evicts the values that left the window, on a thread of its own.
+//! Evicts the values that left the window, on a separate thread.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
@@ -9,14 +9,14 @@ use weir_core::LiveIds;
 
 use super::keep_window::KeepWindow;
 
-/// Whether an eviction is requested, and the parsers that wait for it.
+/// Runs evictions on a separate thread, and blocks the parsers that have to wait for one.
 #[derive(Debug, Default)]
 pub(super) struct Evictor {
     state: Mutex<State>,
     work: Condvar,
     room: Condvar,
-    /// The values are about to fill their memory, so parsers pause until some are evicted.
-    is_pressed: AtomicBool,
+    /// Set while the values are about to fill their memory. Parsers pause until some are evicted.
+    must_pause: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -25,12 +25,12 @@ struct State {
     is_over: bool,
 }
 
-/// Values that are evicted at once. Parsers wait for the lock meanwhile, for a fraction of a
-/// millisecond.
+/// The number of values that are evicted at once. Parsers wait for the lock meanwhile, for a
+/// fraction of a millisecond.
 const SWEEP_IDS: usize = 2_048;
 
-/// The pause between two looks whether all blocks have arrived that were read before.
-const ARRIVAL: Duration = Duration::from_millis(1);
+/// The pause between two checks whether all blocks read before the sweep have been appended.
+const ARRIVAL_POLL: Duration = Duration::from_millis(1);
 
 impl Evictor {
     /// Starts the thread. It ends with the window.
@@ -44,29 +44,29 @@ impl Evictor {
     }
 
     /// Requests an eviction. If the values are about to fill their memory, parsers wait for it.
-    pub(super) fn request(&self, is_pressed: bool) {
+    pub(super) fn request(&self, must_pause: bool) {
         let mut state = self.lock();
         if state.is_over {
             return;
         }
         state.is_requested = true;
-        if is_pressed {
-            self.is_pressed.store(true, Ordering::Relaxed);
+        if must_pause {
+            self.must_pause.store(true, Ordering::Relaxed);
         }
         self.work.notify_one();
     }
 
-    pub(super) fn is_pressed(&self) -> bool {
-        self.is_pressed.load(Ordering::Relaxed)
+    pub(super) fn must_pause(&self) -> bool {
+        self.must_pause.load(Ordering::Relaxed)
     }
 
     /// Waits while the values are about to fill their memory.
     pub(super) fn wait_for_room(&self) {
-        if !self.is_pressed() {
+        if !self.must_pause() {
             return;
         }
         let state = self.lock();
-        let is_waiting = |state: &mut State| !state.is_over && self.is_pressed();
+        let is_waiting = |state: &mut State| !state.is_over && self.must_pause();
         drop(self.room.wait_while(state, is_waiting));
     }
 
@@ -74,7 +74,7 @@ impl Evictor {
     pub(super) fn stop(&self) {
         let mut state = self.lock();
         state.is_over = true;
-        self.is_pressed.store(false, Ordering::Relaxed);
+        self.must_pause.store(false, Ordering::Relaxed);
         self.work.notify_all();
         self.room.notify_all();
     }
@@ -86,7 +86,7 @@ impl Evictor {
             let mut state = self.lock();
             // The next block repeats a request that came meanwhile.
             state.is_requested = false;
-            self.is_pressed.store(false, Ordering::Relaxed);
+            self.must_pause.store(false, Ordering::Relaxed);
             self.room.notify_all();
         }
     }
@@ -106,7 +106,7 @@ impl Evictor {
 }
 
 /// Evicts the values that occur in no segment. If the remaining values still take most of the
-/// memory, the segments that were read first leave, and then their values.
+/// memory, the segments that were read first are dropped, and then their values.
 fn evict(window: &KeepWindow) {
     loop {
         let mut live = LiveIds::new(&window.values());
@@ -121,7 +121,7 @@ fn evict(window: &KeepWindow) {
                 Ok(sweep) => break sweep,
                 Err(early) => pending = early,
             }
-            thread::sleep(ARRIVAL);
+            thread::sleep(ARRIVAL_POLL);
         };
         while window.advance(&mut sweep, SWEEP_IDS) {
             // Threads that wait for the values come first.
@@ -131,7 +131,8 @@ fn evict(window: &KeepWindow) {
         if !is_heavy || window.is_empty() {
             return;
         }
-        // Not before the first pass: this thread may start so late that most values are dead.
+        // Only after the first pass: this thread may have started so late that most values were
+        // dead.
         window.shrink_by_a_quarter();
     }
 }

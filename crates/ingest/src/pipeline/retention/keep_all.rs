@@ -1,23 +1,23 @@
-//! Every segment is kept until the memory is full.
+//! Keeps every segment until the memory is full.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use weir_core::{PendingSegment, SegmentList, SnapshotSegment, TimeBounds};
 
-use super::{Departed, RetentionPolicy};
+use super::{DepartedSegments, RetentionPolicy};
 use crate::pipeline::subscribers::Subscribers;
 
 /// Keeps every segment.
 #[derive(Debug)]
 pub(super) struct KeepAll {
-    kept: Mutex<Kept>,
+    kept: Mutex<KeptSegments>,
     bytes: AtomicUsize,
     bytes_max: usize,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct KeptSegments {
     segments: SegmentList,
     /// The number of the next segment.
     next: u64,
@@ -29,7 +29,7 @@ impl KeepAll {
         Self { kept: Mutex::default(), bytes: AtomicUsize::new(0), bytes_max }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, KeptSegments> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -56,8 +56,8 @@ impl RetentionPolicy for KeepAll {
         self.bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    fn segments(&self) -> (SegmentList, Departed) {
-        (self.lock().segments.clone(), Departed::new())
+    fn segments(&self) -> (SegmentList, DepartedSegments) {
+        (self.lock().segments.clone(), DepartedSegments::new())
     }
 
     fn memory_bytes(&self) -> usize {

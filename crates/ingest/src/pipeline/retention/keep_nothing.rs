@@ -1,10 +1,10 @@
-//! No segment is kept.
+//! Keeps no segment.
 
 use std::sync::Arc;
 
 use weir_core::{PendingSegment, SegmentList};
 
-use super::{Departed, RetentionPolicy};
+use super::{DepartedSegments, RetentionPolicy};
 use crate::pipeline::subscribers::Subscribers;
 
 /// Drops each segment as soon as the subscribers have it.
@@ -18,7 +18,7 @@ impl RetentionPolicy for KeepNothing {
 
     fn remove_source(&self, _source: u32) {}
 
-    fn segments(&self) -> (SegmentList, Departed) {
+    fn segments(&self) -> (SegmentList, DepartedSegments) {
         Default::default()
     }
 

@@ -1,4 +1,4 @@
-//! The segments of a sliding window are kept.
+//! Keeps the segments of a sliding window.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use weir_core::{LiveIds, PendingSegment, PendingSweep, Segment, SegmentList, Swe
 
 use super::evictor::Evictor;
 use super::window::{ReadAt, Window, WindowLimits};
-use super::{Departed, MachineClock, RetentionPolicy};
+use super::{DepartedSegments, MachineClock, RetentionPolicy};
 use crate::pipeline::subscribers::Subscribers;
 
 /// Keeps the segments of a window, and evicts the values that occur in none of them.
@@ -82,9 +82,8 @@ impl KeepWindow {
         self.lock().segments_for_eviction()
     }
 
-    /// Begins to evict all values except those that are live, those of the segments from
-    /// number `next` on, and those that subscribers have yet to see. See
-    /// [`Values::begin_sweep`].
+    /// Begins to evict all values except the live ones, those of the segments from number `next`
+    /// on, and those that subscribers have yet to process. See [`Values::begin_sweep`].
     pub(super) fn begin_sweep(&self, mut live: LiveIds, next: u64) -> Option<PendingSweep> {
         let window = self.lock();
         let mut values = self.values_mut();
@@ -98,7 +97,7 @@ impl KeepWindow {
         sweep.advance(&mut self.values_mut(), ids_max)
     }
 
-    /// Asks for an eviction if it would free enough.
+    /// Requests an eviction if it would free enough memory.
     fn request_eviction(&self, used_bytes: usize, has_moved_on: bool) {
         let is_worthwhile = used_bytes >= self.limits.values_bytes_light && has_moved_on;
         if is_worthwhile || used_bytes >= self.limits.values_bytes_heavy {
@@ -130,7 +129,7 @@ impl RetentionPolicy for KeepWindow {
         self.bytes.store(window.memory_bytes(), Ordering::Relaxed);
     }
 
-    fn segments(&self) -> (SegmentList, Departed) {
+    fn segments(&self) -> (SegmentList, DepartedSegments) {
         let window = self.lock();
         (window.segments(), window.departed())
     }
@@ -139,8 +138,8 @@ impl RetentionPolicy for KeepWindow {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    fn is_pressed(&self) -> bool {
-        self.evictor.is_pressed()
+    fn must_pause(&self) -> bool {
+        self.evictor.must_pause()
     }
 
     fn wait_for_room(&self) {

@@ -1,4 +1,4 @@
-//! What happens to the segments of a data set: all are kept, those of a window, or none.
+//! The retention policies of a data set: keep all segments, those of a window, or none.
 
 mod evictor;
 mod keep_all;
@@ -18,19 +18,18 @@ use keep_nothing::KeepNothing;
 use keep_window::KeepWindow;
 use window::WindowLimits;
 
-/// What happens to the segments of a data set.
+/// Which segments of a data set are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retention {
-    /// All are kept in memory, for later questions.
+    /// All, in memory, for later questions.
     Segments,
-    /// Those of a sliding window are kept: the oldest rows expire.
+    /// Those of a sliding window. The oldest rows expire.
     Window {
         /// How far the window reaches back from the newest time in the log; `None` if only
         /// memory bounds it.
         width: Option<Duration>,
     },
-    /// None is kept after the fold of the pipeline has processed it, so that only the distinct
-    /// values take memory.
+    /// None, once the fold of the pipeline has processed it. Only the distinct values take memory.
     ValuesOnly,
 }
 
@@ -38,10 +37,10 @@ pub enum Retention {
 pub type MachineClock = Box<dyn Fn() -> i64 + Send + Sync>;
 
 /// Segments that left a short time ago, by number.
-pub(super) type Departed = BTreeMap<u64, Arc<Segment>>;
+pub(super) type DepartedSegments = BTreeMap<u64, Arc<Segment>>;
 
 /// A retention policy: it takes the segments of a data set in the order of their blocks, and
-/// decides how long each stays.
+/// decides how long each is kept.
 pub(super) trait RetentionPolicy: Send + Sync {
     /// Takes the next segment, and passes it on to the subscribers. `is_live` is whether its
     /// lines had just been written. Two segments are never appended at the same time.
@@ -51,7 +50,7 @@ pub(super) trait RetentionPolicy: Send + Sync {
     fn remove_source(&self, source: u32);
 
     /// The segments that are kept, and those that left a short time ago.
-    fn segments(&self) -> (SegmentList, Departed);
+    fn segments(&self) -> (SegmentList, DepartedSegments);
 
     /// Memory of the segments, in bytes.
     fn memory_bytes(&self) -> usize;
@@ -62,7 +61,7 @@ pub(super) trait RetentionPolicy: Send + Sync {
     }
 
     /// Whether parsers should pause for a moment, so that memory can be freed.
-    fn is_pressed(&self) -> bool {
+    fn must_pause(&self) -> bool {
         false
     }
 

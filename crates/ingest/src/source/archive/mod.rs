@@ -8,8 +8,8 @@ pub(super) use zip::{Zip, is_zip};
 
 use std::io::{self, BufRead, Read};
 
-/// Whether a stream with these first bytes is an archive of files. They are 512, the length of a
-/// header of tar, unless the stream is shorter.
+/// Whether a stream with these first bytes is an archive of files. Pass 512 bytes, the length of a
+/// tar header, unless the stream is shorter.
 pub fn is_archive(first_bytes: &[u8]) -> bool {
     is_zip(first_bytes) || is_tar(first_bytes)
 }
@@ -17,20 +17,20 @@ pub fn is_archive(first_bytes: &[u8]) -> bool {
 /// The most bytes of a member's name that are kept; file systems allow 4,096.
 const NAME_BYTES_MAX: usize = 4096;
 
-/// The name of a member as shown to a person: `archive.zip/member`.
-fn shown_name(bytes: &[u8]) -> String {
+/// Returns the name of a member for display, without a leading `./` or `/`.
+fn display_name(bytes: &[u8]) -> String {
     let name = String::from_utf8_lossy(&bytes[..bytes.len().min(NAME_BYTES_MAX)]).into_owned();
     name.trim_start_matches("./").trim_start_matches('/').to_owned()
 }
 
 /// Reads `length` bytes, which the caller has bounded.
-fn bytes(stream: &mut dyn BufRead, length: usize) -> io::Result<Vec<u8>> {
+fn read_bytes(stream: &mut dyn BufRead, length: usize) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; length];
     stream.read_exact(&mut bytes)?;
     Ok(bytes)
 }
 
-/// Skips n bytes.
+/// Skips `length` bytes.
 fn skip(stream: &mut dyn BufRead, length: u64) -> io::Result<()> {
     let skipped = io::copy(&mut stream.take(length), &mut io::sink())?;
     match skipped == length {

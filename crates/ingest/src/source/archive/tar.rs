@@ -5,7 +5,7 @@
 
 use std::io::{self, BufRead, Read};
 
-use super::{bytes, damaged, shown_name, skip};
+use super::{damaged, display_name, read_bytes, skip};
 
 const BLOCK_BYTES: usize = 512;
 
@@ -15,7 +15,7 @@ const EXTENSION_BYTES_MAX: u64 = 1 << 20;
 /// Whether a stream with these first bytes is a tar archive: the header's checksum matches.
 pub(in crate::source) fn is_tar(first_bytes: &[u8]) -> bool {
     let Some(header) = first_bytes.first_chunk::<BLOCK_BYTES>() else { return false };
-    header[0] != 0 && checksum_fits(header)
+    header[0] != 0 && has_valid_checksum(header)
 }
 
 /// Reads the members of a tar archive one after the other.
@@ -40,7 +40,7 @@ impl<'a> Tar<'a> {
             skip(self.stream, self.padding)?;
             (self.left, self.padding) = (0, 0);
             let Some(header) = self.header()? else { return Ok(None) };
-            let size = number(&header[124..136])?;
+            let size = parse_number(&header[124..136])?;
             let kind = header[156];
             if matches!(kind, b'L' | b'x') {
                 let content = self.extension(size)?;
@@ -61,7 +61,7 @@ impl<'a> Tar<'a> {
                 let name = extended.name.take().unwrap_or_else(|| name(&header));
                 // In the pre-POSIX format, a name that ends in a slash is a directory.
                 if !name.ends_with(b"/") {
-                    return Ok(Some(shown_name(&name)));
+                    return Ok(Some(display_name(&name)));
                 }
             }
             // Extended headers apply to the next header only. Those of type `g` apply to all and
@@ -73,8 +73,7 @@ impl<'a> Tar<'a> {
     }
 
     /// Returns the next header, or `None` at the end: a block of zeros, or the end of the stream.
-    /// What follows the zeros is read and ignored, so that a damaged or truncated compression is
-    /// found.
+    /// Bytes after the zeros are read and ignored, so that damage of an outer compression is found.
     fn header(&mut self) -> io::Result<Option<[u8; BLOCK_BYTES]>> {
         if self.stream.fill_buf()?.is_empty() {
             return Ok(None);
@@ -82,11 +81,11 @@ impl<'a> Tar<'a> {
         let mut header = [0; BLOCK_BYTES];
         self.stream.read_exact(&mut header)?;
         if header.iter().all(|byte| *byte == 0) {
-            // The checksum of a compression stands at its very end, after the archive's.
+            // The checksum of an outer compression comes after the end of the archive.
             io::copy(self.stream, &mut io::sink())?;
             return Ok(None);
         }
-        match checksum_fits(&header) {
+        match has_valid_checksum(&header) {
             true => Ok(Some(header)),
             false => Err(damaged("a header's checksum does not match")),
         }
@@ -96,7 +95,7 @@ impl<'a> Tar<'a> {
         if size > EXTENSION_BYTES_MAX {
             return Err(damaged("a name is longer than a mebibyte"));
         }
-        let content = bytes(self.stream, size as usize)?;
+        let content = read_bytes(self.stream, size as usize)?;
         skip(self.stream, padding(size))?;
         Ok(content)
     }
@@ -160,8 +159,8 @@ fn until_nul(bytes: &[u8]) -> &[u8] {
     bytes.split(|byte| *byte == 0).next().unwrap_or_default()
 }
 
-/// A number in octal digits, or in GNU's binary form, which the first bit marks.
-fn number(field: &[u8]) -> io::Result<u64> {
+/// Parses a number in octal digits, or in GNU's binary form, which the first bit marks.
+fn parse_number(field: &[u8]) -> io::Result<u64> {
     if field.len() > 8 && field[0] & 0x80 != 0 {
         let (high, low) = field.split_at(field.len() - 8);
         if high[0] != 0x80 || high[1..].iter().any(|byte| *byte != 0) {
@@ -177,11 +176,12 @@ fn number(field: &[u8]) -> io::Result<u64> {
     }
 }
 
-/// The sum of all bytes, with those of the checksum field counted as spaces.
-fn checksum_fits(header: &[u8; BLOCK_BYTES]) -> bool {
+/// Whether the checksum matches: the sum of all bytes, with those of the checksum field counted as
+/// spaces.
+fn has_valid_checksum(header: &[u8; BLOCK_BYTES]) -> bool {
     let own: u64 = header[148..156].iter().map(|byte| u64::from(*byte)).sum();
     let sum = header.iter().map(|byte| u64::from(*byte)).sum::<u64>() - own + 8 * u64::from(b' ');
-    number(&header[148..156]).is_ok_and(|expected| expected == sum)
+    parse_number(&header[148..156]).is_ok_and(|expected| expected == sum)
 }
 
 fn padding(size: u64) -> u64 {

@@ -11,13 +11,13 @@ use super::super::byte_counter::ByteCounter;
 use super::super::compression::Compression;
 use super::super::decompress;
 use super::super::packing::Packing;
-use super::{bytes, damaged, shown_name, skip};
+use super::{damaged, display_name, read_bytes, skip};
 
 const LOCAL_HEADER: u32 = 0x0403_4B50;
 const DESCRIPTOR: u32 = 0x0807_4B50;
 
-/// Signatures of the structures that follow the last member.
-const BEHIND_MEMBERS: [u32; 4] = [0x0201_4B50, 0x0605_4B50, 0x0606_4B50, 0x0806_4B50];
+/// The signatures of the structures after the last member.
+const AFTER_MEMBERS: [u32; 4] = [0x0201_4B50, 0x0605_4B50, 0x0606_4B50, 0x0806_4B50];
 
 /// Whether a stream with these first bytes is a zip archive.
 pub(in crate::source) fn is_zip(first_bytes: &[u8]) -> bool {
@@ -38,7 +38,7 @@ pub(in crate::source) struct ZipMember {
     pub(in crate::source) refusal: Option<String>,
     method: u16,
     crc: u32,
-    /// Compressed length in bytes; `None` if it only follows the content.
+    /// The compressed length in bytes; `None` if it is only stored after the content.
     packed_bytes: Option<u64>,
     has_long_descriptor: bool,
 }
@@ -50,17 +50,17 @@ impl<'a> Zip<'a> {
 
     /// Returns the next member, or `None` after the last. Each has to be read with [`Self::read`].
     pub(in crate::source) fn next_member(&mut self) -> io::Result<Option<ZipMember>> {
-        let signature = u32_at(&bytes(self.stream, 4)?, 0);
-        if BEHIND_MEMBERS.contains(&signature) {
+        let signature = u32_at(&read_bytes(self.stream, 4)?, 0);
+        if AFTER_MEMBERS.contains(&signature) {
             return Ok(None);
         }
         if signature != LOCAL_HEADER {
             return Err(damaged("no member begins here"));
         }
-        let header = bytes(self.stream, 26)?;
+        let header = read_bytes(self.stream, 26)?;
         let flags = u16_at(&header, 2);
-        let name = bytes(self.stream, u16_at(&header, 22).into())?;
-        let extra = bytes(self.stream, u16_at(&header, 24).into())?;
+        let name = read_bytes(self.stream, u16_at(&header, 22).into())?;
+        let extra = read_bytes(self.stream, u16_at(&header, 24).into())?;
         let long = long_sizes(&extra);
         let packed_bytes = match (flags & 8 != 0, u32_at(&header, 14)) {
             (true, _) => None,
@@ -79,7 +79,7 @@ impl<'a> Zip<'a> {
             )),
         };
         let has_long_descriptor = long.is_some();
-        let (name, crc) = (shown_name(&name), u32_at(&header, 10));
+        let (name, crc) = (display_name(&name), u32_at(&header, 10));
         Ok(Some(ZipMember { name, refusal, method, crc, packed_bytes, has_long_descriptor }))
     }
 
@@ -89,9 +89,11 @@ impl<'a> Zip<'a> {
         member: &ZipMember,
         visit: impl FnOnce(&mut dyn Read) -> T,
     ) -> io::Result<T> {
-        let Some(length) = member.packed_bytes else { return self.read_open(member, visit) };
+        let Some(length) = member.packed_bytes else {
+            return self.read_without_length(member, visit);
+        };
         let mut packed = (&mut *self.stream).take(length);
-        let content = unpacked(member.method, &mut packed)?;
+        let content = open_member(member.method, &mut packed)?;
         let mut checked = ChecksumReader::new(content, Some(member.crc), self.counter);
         let value = visit(&mut checked);
         drop(checked);
@@ -101,32 +103,32 @@ impl<'a> Zip<'a> {
     }
 
     /// Skips a member.
-    pub(in crate::source) fn pass(&mut self, member: &ZipMember) -> io::Result<()> {
+    pub(in crate::source) fn skip_member(&mut self, member: &ZipMember) -> io::Result<()> {
         match member.packed_bytes {
             Some(length) => skip(self.stream, length),
-            None => Err(damaged("where a member ends cannot be told")),
+            None => Err(damaged("the length of a member is not known")),
         }
     }
 
     /// Reads a member whose length follows its content; the compressed data marks its own end.
-    fn read_open<T>(
+    fn read_without_length<T>(
         &mut self,
         member: &ZipMember,
         visit: impl FnOnce(&mut dyn Read) -> T,
     ) -> io::Result<T> {
         if member.method != 8 {
-            return Err(damaged("where a member ends cannot be told"));
+            return Err(damaged("the length of a member is not known"));
         }
-        let content = decompress::inflated(&mut *self.stream);
+        let content = decompress::inflate(&mut *self.stream);
         let mut checked = ChecksumReader::new(content, None, self.counter);
         let value = visit(&mut checked);
         io::copy(&mut checked, &mut io::sink())?;
         let crc = checked.crc.sum();
         drop(checked);
-        let first = u32_at(&bytes(self.stream, 4)?, 0);
+        let first = u32_at(&read_bytes(self.stream, 4)?, 0);
         // The signature of a data descriptor is optional.
         let expected = match first {
-            DESCRIPTOR => u32_at(&bytes(self.stream, 4)?, 0),
+            DESCRIPTOR => u32_at(&read_bytes(self.stream, 4)?, 0),
             crc => crc,
         };
         skip(self.stream, if member.has_long_descriptor { 16 } else { 8 })?;
@@ -137,18 +139,18 @@ impl<'a> Zip<'a> {
     }
 }
 
-fn unpacked<'a>(method: u16, packed: &'a mut dyn BufRead) -> io::Result<Box<dyn Read + 'a>> {
+fn open_member<'a>(method: u16, packed: &'a mut dyn BufRead) -> io::Result<Box<dyn Read + 'a>> {
     let compression = match method {
-        8 => return Ok(Box::new(decompress::inflated(packed))),
+        8 => return Ok(Box::new(decompress::inflate(packed))),
         12 => Compression::Bzip2,
         93 => Compression::Zstd,
         95 => Compression::Xz,
         _ => return Ok(Box::new(packed)),
     };
-    decompress::unpacked(Packing::Compression(compression), packed)
+    decompress::open_layer(Packing::Compression(compression), packed)
 }
 
-/// Content with its checksum, which is compared at the end if it is known.
+/// Reads content and computes its checksum, which is compared at the end if it is known.
 struct ChecksumReader<'a, R> {
     content: R,
     crc: Crc,

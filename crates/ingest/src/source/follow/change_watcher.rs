@@ -1,9 +1,9 @@
-//! Notifications of the system that a followed file has changed.
+//! Notifications by the operating system that a followed file has changed.
 //!
 //! They come within microseconds, so that little is lost if a file is truncated right after a line
-//! was written. They are an addition to polling: a file system of another machine sends none, and
-//! their number is limited (`fs.inotify.max_user_watches`). Linux has inotify(7); elsewhere there is
-//! polling alone.
+//! was written. They only supplement polling: a network file system sends none, and the number of
+//! watches is limited (`fs.inotify.max_user_watches`). Linux has inotify(7); other platforms only
+//! poll.
 
 use std::fs::File;
 use std::path::Path;
@@ -28,7 +28,7 @@ pub(super) struct FileWatch {
 
 #[cfg(target_os = "linux")]
 impl ChangeWatcher {
-    /// A watcher of nothing; `None` if the system has no room for one.
+    /// Creates a watcher that watches nothing yet; `None` if the system has no room for one.
     pub(super) fn new() -> Option<Arc<Self>> {
         use rustix::fs::inotify::{CreateFlags, init};
         let inotify = init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).ok()?;
@@ -42,7 +42,7 @@ impl ChangeWatcher {
         let _ = add_watch(&self.inotify, path, WatchFlags::CREATE | WatchFlags::MOVED_TO);
     }
 
-    /// Watches an open file, whatever its path is by now; `None` if that is not possible.
+    /// Watches an open file, even if it is renamed; `None` if that is not possible.
     pub(super) fn watch(self: &Arc<Self>, file: &File) -> Option<FileWatch> {
         use rustix::fs::inotify::{WatchFlags, add_watch};
         use std::os::fd::AsRawFd;
@@ -52,7 +52,7 @@ impl ChangeWatcher {
         Some(FileWatch { watcher: self.clone(), watch })
     }
 
-    /// Waits until something changes, and at most this long, which is below a second. Returns
+    /// Waits until something changes, at most for `longest`, which is below a second. Returns
     /// whether something has changed.
     pub(super) fn wait(&self, longest: Duration) -> bool {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -60,7 +60,7 @@ impl ChangeWatcher {
         let mut polled = [PollFd::new(&self.inotify, PollFlags::IN)];
         // An interrupted wait is a short one.
         let has_changed = poll(&mut polled, Some(&timeout)).is_ok_and(|ready| ready > 0);
-        // All files are looked at, so the events themselves do not matter.
+        // All files are read after a change, so the events themselves do not matter.
         let mut events = [0; 4 << 10];
         while has_changed && rustix::io::read(&self.inotify, &mut events).is_ok_and(|read| read > 0)
         {
@@ -72,7 +72,7 @@ impl ChangeWatcher {
 #[cfg(target_os = "linux")]
 impl Drop for FileWatch {
     fn drop(&mut self) {
-        // It has ended already if the file was deleted.
+        // The watch has already ended if the file was deleted.
         let _ = rustix::fs::inotify::remove_watch(&self.watcher.inotify, self.watch);
     }
 }

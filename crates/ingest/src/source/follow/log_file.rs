@@ -19,26 +19,26 @@ use super::change_watcher::{ChangeWatcher, FileWatch};
 /// The device and inode number of a file, which identify it.
 pub(super) type FileId = (u64, u64);
 
-/// Bytes that are read at once.
+/// The size of a read in bytes.
 const READ_BYTES: usize = 1 << 20;
 
-/// Bytes that are read of one file before the others get their turn.
+/// The number of bytes that are read of one file before the others get their turn.
 const TURN_BYTES: usize = 16 << 20;
 
-/// Bytes before the current position that have to be unchanged when reading continues.
+/// The number of bytes before the current position that must be unchanged when reading continues.
 const FINGERPRINT_BYTES: usize = 64;
 
 /// A longer line is over the length limit anyway, so it need not be kept whole.
 const LINE_BYTES_MAX: usize = (1 << 20) + 2;
 
-/// Bytes that show whether a file is packed.
+/// The number of bytes that show whether a file is packed.
 const HEAD_BYTES: u64 = 512;
 
 /// A log file, open at the position up to which it was read.
 pub(super) struct LogFile {
     file: File,
     id: FileId,
-    /// The file, to read its lines again; `None` if its lines are joined.
+    /// The file, from which its lines can be read again; `None` if its lines are joined.
     plain: Option<PlainFile>,
     clock: Arc<dyn Clock>,
     /// Bytes read.
@@ -82,7 +82,7 @@ impl LogFile {
         })
     }
 
-    /// What identifies the file.
+    /// Returns the identity of the file.
     pub(super) fn id(&self) -> FileId {
         self.id
     }
@@ -108,13 +108,13 @@ impl LogFile {
         Ok(read_bytes >= TURN_BYTES)
     }
 
-    /// Ends reading. An incomplete last line counts.
+    /// Ends reading. An incomplete last line is written as a line.
     pub(super) fn finish(mut self, writer: &mut SourceWriter) -> Result<(), StopReason> {
         self.end_line(writer)
     }
 
-    /// Reads on into the buffer and returns the number of new bytes. Returns `None` if the bytes
-    /// before the position are missing or have changed: the file was truncated, and perhaps has
+    /// Reads the next bytes into the buffer and returns their number. Returns `None` if the bytes
+    /// before the position are missing or have changed: then the file was truncated, and may have
     /// grown since.
     fn read_once(&mut self) -> Option<usize> {
         let known = self.fingerprint.len();
@@ -197,7 +197,7 @@ impl LogFile {
     }
 }
 
-/// What identifies the file at a path, if there is one.
+/// Returns the identity of the file at a path, if there is one.
 pub(super) fn id_at(path: &Path) -> Option<FileId> {
     fs::metadata(path).ok().filter(Metadata::is_file).map(|metadata| id_of(&metadata))
 }
@@ -208,7 +208,7 @@ fn id_of(metadata: &Metadata) -> FileId {
     (metadata.dev(), metadata.ino())
 }
 
-/// Elsewhere the creation time identifies a file.
+/// On other platforms the creation time identifies a file.
 #[cfg(not(unix))]
 fn id_of(metadata: &Metadata) -> FileId {
     let created = metadata.created().ok();

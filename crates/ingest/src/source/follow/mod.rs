@@ -1,16 +1,16 @@
 //! Follows growing files through every way of rotation.
 //!
-//! Files are polled every [`Follower::INTERVAL`], which works on every file system and needs
-//! nothing from the system but `stat` and `read`. Where the system notifies of changes
-//! ([`ChangeWatcher`]), they are also read at once.
+//! Files are polled every [`Follower::INTERVAL`], which works on every file system and needs only
+//! `stat` and `read`. If the system sends notifications of changes ([`ChangeWatcher`]), files are
+//! also read at once.
 //!
 //! - Renamed: the old file is read to its end, and for a while longer, because its writer may open
 //!   the new one late. The new file is read from its start.
 //! - Deleted and created again: the same.
-//! - Truncated: read from its start again. A truncation shows in the bytes before the position,
-//!   which are missing or others, also if the file has grown to the same length or beyond. Lines
-//!   that are written and truncated between two reads are lost; how long before the truncation the
-//!   last read was is noted beside the source.
+//! - Truncated: read from its start again. A truncation is detected by the bytes before the
+//!   position: they are missing or different, even if the file has grown to the same length or
+//!   beyond. Lines that are written and truncated between two reads are lost. A note on the source
+//!   states how long before the truncation the file was last read.
 //! - Renamed twice between two polls: the file in between is not found.
 
 mod change_watcher;
@@ -35,14 +35,15 @@ use crate::writer::{SourceOptions, SourceWriter};
 /// How long a file that has left its path is still read after it last grew.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long lines wait for more, to detect their format in.
+/// How long lines wait for more lines before their format is detected.
 const DETECTION_PATIENCE: Duration = Duration::from_millis(100);
 
-/// Files that have left a path and are still read, at most, per path.
+/// The most files per path that have left it and are still read.
 const RETIRED_MAX: usize = 8;
 
-/// Up to this many changes in an interval are read one by one. Then reads are this far apart, so
-/// that a writer of a hundred thousand lines a second does not take a core for notifications.
+/// The number of changes in an interval that are read one by one. Further reads are
+/// [`CHANGES_PAUSE`] apart, so that a writer of a hundred thousand lines a second does not take a
+/// core for notifications.
 const CHANGES_MAX: usize = 256;
 const CHANGES_PAUSE: Duration = Duration::from_micros(200);
 
@@ -54,7 +55,7 @@ pub struct Follower {
     watcher: Option<Arc<ChangeWatcher>>,
 }
 
-/// One path, and the files that are or were there.
+/// A followed path, and the files that are or were there.
 struct FollowedPath {
     path: PathBuf,
     writer: SourceWriter,
@@ -64,7 +65,7 @@ struct FollowedPath {
     retired: Vec<LogFile>,
     clock: Arc<dyn Clock>,
     watcher: Option<Arc<ChangeWatcher>>,
-    /// Since when lines wait for their format to be detected.
+    /// The time since which lines wait for their format to be detected.
     waiting_since: Option<Duration>,
     stopped: Option<StopReason>,
 }
@@ -86,8 +87,8 @@ impl Follower {
         Self::with(pipeline, paths, format, clock, watcher)
     }
 
-    /// [`Self::new`] with a clock, which decides when files are polled and closed. The system's
-    /// notifications are not used.
+    /// [`Self::new`] with a clock, which decides when files are polled and closed. Notifications of
+    /// the system are not used.
     pub fn with_clock(
         pipeline: &Pipeline,
         paths: &[PathBuf],
@@ -120,10 +121,10 @@ impl Follower {
         Self { paths: paths.iter().map(followed).collect(), clock, watcher }
     }
 
-    /// Follows the files until `ends` is set or no source takes more. Passes notes to `report` at
+    /// Follows the files until `ends` is set or no source accepts more. Passes notes to `report` at
     /// once, and returns the errors.
     pub fn run(mut self, ends: &AtomicBool, report: impl Fn(Fault)) -> Vec<Fault> {
-        while !ends.load(Ordering::Relaxed) && self.is_going() {
+        while !ends.load(Ordering::Relaxed) && self.is_running() {
             let has_more = self.poll();
             self.news().for_each(&report);
             if !has_more {
@@ -133,8 +134,8 @@ impl Follower {
         self.end()
     }
 
-    /// Waits until the next poll. Meanwhile reads what the system notifies of; the lines are
-    /// submitted by the poll.
+    /// Waits until the next poll. Meanwhile reads the files if the system reports a change; the
+    /// next poll submits the lines.
     fn wait(&mut self) {
         let Some(watcher) = self.watcher.clone() else {
             return self.clock.sleep(Self::INTERVAL);
@@ -179,14 +180,14 @@ impl Follower {
         has_more
     }
 
-    /// Notes about the sources since the last call.
+    /// Returns the notes about the sources since the last call.
     fn news(&self) -> impl Iterator<Item = Fault> {
         let progress = self.paths.iter().map(|path| path.writer.progress());
         progress.filter_map(|one| Some(Fault::note(one.name(), one.take_news()?)))
     }
 
-    /// If a rotation has moved a file from one followed path to another, continues there from the
-    /// same position.
+    /// If a rotation has moved a file from another followed path to this one, continues here from
+    /// the same position.
     fn take_over(&mut self, index: usize) {
         let Some(id) = log_file::id_at(&self.paths[index].path) else { return };
         if self.paths[index].is_current(id) {
@@ -203,7 +204,7 @@ impl Follower {
         }
     }
 
-    fn is_going(&self) -> bool {
+    fn is_running(&self) -> bool {
         self.paths
             .iter()
             .any(|path| path.stopped.is_none() && !path.writer.progress().is_cancelled())
@@ -241,7 +242,7 @@ impl FollowedPath {
         Ok(has_more)
     }
 
-    /// Reads appended bytes, of old files before the current one.
+    /// Reads appended bytes, those of old files before those of the current one.
     fn read(&mut self) -> Result<bool, StopReason> {
         let mut has_more = false;
         for retired in &mut self.retired {
@@ -256,7 +257,7 @@ impl FollowedPath {
         Ok(has_more)
     }
 
-    /// Ends the source, incomplete lines included. Returns why it had to stop, if it did.
+    /// Ends the source, with its incomplete lines. Returns why it had to stop, if it did.
     fn end(mut self) -> Option<StopReason> {
         for file in self.retired.drain(..).chain(self.current.take()) {
             if self.stopped.is_none() {
@@ -278,8 +279,8 @@ impl FollowedPath {
         if self.is_current(fresh.id()) {
             return false;
         }
-        let again = self.remove(fresh.id());
-        let old = self.current.replace(again.unwrap_or(fresh));
+        let known = self.remove(fresh.id());
+        let old = self.current.replace(known.unwrap_or(fresh));
         self.retire(old);
         true
     }
@@ -313,7 +314,7 @@ impl FollowedPath {
                 self.waiting_since = None;
             }
         }
-        // Only after it is submitted: old lines were not written just now.
+        // Set only after the lines are submitted: old lines were not written just now.
         if has_more {
             self.writer.progress().set_phase(Phase::Reading);
         } else if self.waiting_since.is_none() {
@@ -342,8 +343,8 @@ mod tests {
     use crate::pipeline::{DataSet, Pipeline, PipelineOptions, Retention};
     use crate::progress::SourceSnapshot;
 
-    /// A file that is followed, with a clock that stands still.
-    struct Followed {
+    /// A followed file, with a clock that stands still.
+    struct FollowedFile {
         path: PathBuf,
         file: File,
         follower: Follower,
@@ -351,7 +352,7 @@ mod tests {
         data: Arc<DataSet>,
     }
 
-    impl Followed {
+    impl FollowedFile {
         fn new(name: &str, watcher: Option<Arc<ChangeWatcher>>) -> Self {
             let path = std::env::temp_dir().join(format!("weir-{name}-{}.log", std::process::id()));
             let _ = fs::remove_file(&path);
@@ -388,7 +389,7 @@ mod tests {
 
     #[test]
     fn a_file_that_has_grown_back_to_its_length_is_read_again() {
-        let mut followed = Followed::new("grown-back", None);
+        let mut followed = FollowedFile::new("grown-back", None);
         followed.write(0..100);
         while followed.follower.poll() {}
         followed.file.set_len(0).expect("it can be truncated");
@@ -409,7 +410,7 @@ mod tests {
 
     #[test]
     fn a_file_that_only_grows_has_no_note() {
-        let mut followed = Followed::new("grows", None);
+        let mut followed = FollowedFile::new("grows", None);
         followed.write(0..10);
         while followed.follower.poll() {}
         followed.write(10..20);
@@ -419,7 +420,7 @@ mod tests {
 
     #[test]
     fn lines_that_a_container_runtime_has_split_are_joined() {
-        let mut followed = Followed::new("split", None);
+        let mut followed = FollowedFile::new("split", None);
         for number in 0..20 {
             let part = format!(
                 "2025-12-17T09:03:01.25Z stdout P 192.0.2.1 - - [17/Dec/2025:09:00:00 +0000] \"GET /{number}\n"
@@ -438,10 +439,10 @@ mod tests {
     #[test]
     fn a_change_is_read_before_the_next_poll() {
         let Some(watcher) = ChangeWatcher::new() else { panic!("inotify has no room") };
-        let mut followed = Followed::new("notified", Some(watcher));
+        let mut followed = FollowedFile::new("notified", Some(watcher));
         for round in 0..5 {
             followed.write(round * 100..round * 100 + 10);
-            // The system has notified of the lines; nothing more comes after them.
+            // The system has reported the lines, and nothing is written after them.
             followed.follower.wait();
             followed.file.set_len(0).expect("it can be truncated");
         }

@@ -1,4 +1,4 @@
-//! Clients that ask as fast as they are answered.
+//! Clients that send requests without pauses.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
-/// Clients, each with a connection, and the users that they take turns with.
+/// The number of clients, each with its own connection.
 const CLIENTS: usize = 2;
+/// The number of users, for which each client sends requests in turn.
 const USERS: usize = 8;
 
-/// Clients that ask until this is dropped.
+/// Running clients, which stop when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Clients {
     ends: Arc<AtomicBool>,
@@ -21,20 +22,20 @@ impl Drop for Clients {
     fn drop(&mut self) {
         self.ends.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
-            // One that has ended with a panic has ended.
+            // A panic of the client is ignored, because it has ended all the same.
             let _ = thread.join();
         }
     }
 }
 
-/// Starts clients of the service at an address, on threads of their own.
+/// Starts the clients of a service, each on its own thread.
 pub(crate) fn start(address: SocketAddr) -> io::Result<Clients> {
     let (ends, mut threads) = (Arc::new(AtomicBool::new(false)), Vec::new());
     for number in 0..CLIENTS {
         let (socket, ends) = (TcpStream::connect(address)?, ends.clone());
         let thread = thread::Builder::new().name(format!("client-{number}"));
         threads.push(thread.spawn(move || {
-            // An error is the end of the service.
+            // An error means that the service has ended.
             let _ = ask(socket, &ends);
         })?);
     }

@@ -9,20 +9,21 @@ use weir_observe::mark;
 
 use super::Service;
 
-/// Bytes of a read, and with the fault.
+/// The size of the read buffer.
 const READ_BYTES: usize = 16 << 10;
+/// The size of the read buffer with the fault `socket`.
 const FEW_BYTES: usize = 4;
 
-/// Bytes of a line at most. A client that sends more is cut off.
+/// The most bytes of a line. A client that sends more is disconnected.
 const LINE_BYTES_MAX: usize = 4 << 10;
 
-/// Requests of a connection that are remembered for the log.
+/// The number of requests of a connection that are kept for the log.
 const RECENT_MAX: usize = 60;
 
 pub(super) struct Connection {
     service: Service,
     socket: TcpStream,
-    /// What has come of the next line.
+    /// The received part of the next line.
     line: Vec<u8>,
     recent: VecDeque<String>,
 }
@@ -32,7 +33,7 @@ impl Connection {
         Self { service, socket, line: Vec::new(), recent: VecDeque::new() }
     }
 
-    /// Answers until the client closes the connection, or it breaks.
+    /// Answers requests until the client closes the connection or it fails.
     pub(super) async fn serve(mut self) {
         let bytes = if self.service.faults.socket { FEW_BYTES } else { READ_BYTES };
         let mut buffer = vec![0; bytes];
@@ -64,7 +65,7 @@ impl Connection {
         Ok(self)
     }
 
-    /// The answer to a request: `USER PATH`.
+    /// Returns the answer to a request, which is `USER PATH`.
     fn answer(&mut self, request: String) -> String {
         let _call = mark!("answer").enter();
         let user = request.split(' ').next().unwrap_or_default();
@@ -78,7 +79,7 @@ impl Connection {
     }
 }
 
-/// Takes the socket out of the reactor, and puts it back.
+/// Deregisters the socket from the reactor, and registers it again.
 #[inline(never)]
 fn register_anew(socket: TcpStream) -> io::Result<TcpStream> {
     let _call = mark!("register_anew").enter();

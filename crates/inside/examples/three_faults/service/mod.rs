@@ -1,4 +1,4 @@
-//! A service that answers requests for users: it finds the session of the user, logs the request, and answers.
+//! A service that finds the session of a user, logs the request, and answers.
 
 pub(crate) mod clients;
 mod connection;
@@ -16,21 +16,21 @@ use connection::Connection;
 use request_log::RequestLog;
 use sessions::Sessions;
 
-/// Which faults the service has.
+/// The faults of the service.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Faults {
-    /// The key of a session has the time in it, so none is found again.
+    /// The key of a session contains the time, so no session is found again.
     pub(crate) cache: bool,
-    /// What is logged is made into a text before it is known whether the log is on.
+    /// Messages are formatted before the code checks whether the log is on.
     pub(crate) log: bool,
-    /// Few bytes are read at a time, and the socket is registered anew before each read.
+    /// Each read is of a few bytes, and the socket is registered again before it.
     pub(crate) socket: bool,
 }
 
 impl Faults {
     pub(crate) const ALL: Self = Self { cache: true, log: true, socket: true };
 
-    /// Without those of a list; `None` if it names one that is not known.
+    /// Removes the faults of a comma-separated list; `None` if the list has an unknown name.
     pub(crate) fn without(mut self, names: &str) -> Option<Self> {
         for name in names.split(',') {
             match name {
@@ -58,7 +58,7 @@ impl Service {
         Self { faults, sessions, log: Arc::new(RequestLog::new(faults.log)) }
     }
 
-    /// Answers on all connections. They end when this is dropped.
+    /// Serves all connections. They end when the future is dropped.
     pub(crate) async fn serve(self, listener: TcpListener) {
         let mut connections = JoinSet::new();
         while let Ok((socket, _)) = listener.accept().await {
@@ -72,7 +72,7 @@ static LOOKUPS: Metric = Metric {
     name: "three_faults_session_lookups",
     kind: MetricKind::Counter,
     labels: &["result"],
-    help: "Looks for a session that is remembered.",
+    help: "Lookups in the cache of sessions.",
 };
 
 impl Part for Service {

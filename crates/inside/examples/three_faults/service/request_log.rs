@@ -1,4 +1,4 @@
-//! The log of requests, which is off.
+//! The request log, which is switched off.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! The sessions of users, which are remembered because a log-in takes its time.
+//! A cache of the users' sessions, because a log-in is slow.
 
 use std::collections::HashMap;
 use std::hint::black_box;
@@ -8,10 +8,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use weir_observe::mark;
 
-/// Sessions that are remembered.
+/// The capacity of the cache.
 const SESSIONS_MAX: usize = 1_000;
 
-/// The work of a log-in, some ten microseconds.
+/// The work of a log-in: about ten microseconds.
 const LOGIN_ROUNDS: u64 = 10_000;
 
 #[derive(Debug)]
@@ -28,7 +28,7 @@ impl Sessions {
         Self { remembered: Mutex::default(), hits, misses, has_time_in_key }
     }
 
-    /// The session of a user.
+    /// Returns the session of a user.
     pub(super) fn get(&self, user: &str) -> u64 {
         let _call = mark!("Sessions::get").enter();
         let key =
@@ -47,7 +47,7 @@ impl Sessions {
         session
     }
 
-    /// How often a session was remembered, and how often not.
+    /// Returns the numbers of cache hits and misses.
     pub(super) fn lookups(&self) -> (u64, u64) {
         (self.hits.load(Ordering::Relaxed), self.misses.load(Ordering::Relaxed))
     }

@@ -67,7 +67,7 @@ async fn write(writer: &mut SourceWriter, text: &str) {
     writer.wait_until_parsed().await;
 }
 
-/// The report on these lines alone, with the counts of all lines that were read.
+/// Returns the report on only these lines, with the counts of all lines that were read.
 async fn expected(lines: &str, query: &Query, read: &Report) -> Report {
     let (pipeline, mut writer) = pipeline(Retention::Segments, 1 << 30, 1);
     write(&mut writer, lines).await;

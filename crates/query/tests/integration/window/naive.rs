@@ -1,4 +1,4 @@
-//! A naive window of time, which follows the description of the window line by line.
+//! A naive time window, which follows the description of the window literally.
 
 /// A request.
 #[derive(Debug, Clone, Copy)]
@@ -34,12 +34,13 @@ pub(crate) struct NaiveWindow {
     newest_s: Option<i64>,
     agreeing: usize,
     agreed: usize,
-    /// Times in a row that are ahead, each with how far ahead of the machine's it was.
+    /// Consecutive times that are ahead, each with its distance from the machine's clock.
     ahead: Vec<(i64, i64)>,
     behind: Vec<(i64, i64)>,
-    /// Lines with the machine's time after the end of the window, less those further ahead.
+    /// The number of lines with the machine's time after the end of the window, less those further
+    /// ahead.
     present: usize,
-    /// Pieces with lines that are ahead: which lines, and how many had agreed by then.
+    /// Pieces with lines that are ahead: the lines, and the number of agreeing lines at that time.
     suspect: Vec<(std::ops::Range<usize>, usize)>,
 }
 

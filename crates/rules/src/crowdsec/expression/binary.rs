@@ -1,5 +1,4 @@
-//! Operators between two parts: what they may stand between, and what is known of them before the
-//! evaluation.
+//! Binary operators: type checks of their operands, and constant folding.
 
 use super::NoFields;
 use super::evaluate::Evaluation;
@@ -9,12 +8,12 @@ use super::syntax::{Node, Operator, Part};
 use super::value::{Kind, Value};
 use crate::error::RuleError;
 
-/// The longest text that is put in the place of a part that does not depend on an event, in bytes, so
-/// that the memory of an expression follows from its length.
+/// The longest text that constant folding stores, in bytes. It keeps the memory of an expression
+/// proportional to its length.
 const FOLDED_BYTES_MAX: usize = 64 << 10;
 
 impl Parser<'_> {
-    /// `and` or `or`: a list of all that are joined, so that long ones are flat.
+    /// Joins parts by `and` or `or`. A long chain becomes one flat list.
     pub(super) fn junction(
         &self,
         left: Part,
@@ -36,7 +35,7 @@ impl Parser<'_> {
         self.part(node, Kind::Boolean, range)
     }
 
-    /// `matches`, whose pattern is compiled at once.
+    /// Makes a `matches` operator. A constant pattern is compiled immediately.
     pub(super) fn matches(&mut self, left: Part, right: Part) -> Result<Part, RuleError> {
         require(&left, Kind::Text)?;
         require(&right, Kind::Text)?;
@@ -108,7 +107,7 @@ impl Parser<'_> {
         Ok(if are_constant { folded(part) } else { part })
     }
 
-    /// A call, which is evaluated at once if nothing in it depends on an event.
+    /// Makes a call, which is evaluated immediately if its arguments do not depend on an event.
     pub(super) fn call(
         &self,
         function: Function,
@@ -136,7 +135,7 @@ fn constants(parts: &[Part]) -> Option<Vec<Value<'static>>> {
     parts.iter().map(value).collect()
 }
 
-/// The value of a part that does not depend on an event, if it is a simple one.
+/// Replaces a part that does not depend on an event by its value, if the value is a simple one.
 fn folded(part: Part) -> Part {
     let owned = match Evaluation::new(&NoFields).value(&part) {
         Ok(Value::Text(text)) if text.len() <= FOLDED_BYTES_MAX => {

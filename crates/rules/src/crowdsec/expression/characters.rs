@@ -1,7 +1,7 @@
-//! Texts by their characters, as Go reads them: each byte that is not part of a character counts as
-//! one.
+//! Characters of byte strings, as Go decodes them: each byte that is not valid UTF-8 counts as one
+//! character.
 
-/// The characters of a text, each with its bytes. A byte that is not part of one is U+FFFD.
+/// The characters of a text, each with its bytes. An invalid byte is U+FFFD.
 pub(super) fn characters(text: &[u8]) -> impl Iterator<Item = (char, &[u8])> {
     text.utf8_chunks().flat_map(|chunk| {
         let valid = chunk.valid();
@@ -18,7 +18,7 @@ pub(super) fn count(text: &[u8]) -> usize {
     text.utf8_chunks().map(|chunk| chunk.valid().chars().count() + chunk.invalid().len()).sum()
 }
 
-/// A text without the characters at its ends that `is_cut` holds for.
+/// Removes the characters at both ends of a text for which `is_cut` returns true.
 pub(super) fn trimmed(text: &[u8], is_cut: impl Fn(char) -> bool) -> &[u8] {
     let mut kept = 0..0;
     let mut end = 0;
@@ -33,7 +33,7 @@ pub(super) fn trimmed(text: &[u8], is_cut: impl Fn(char) -> bool) -> &[u8] {
     &text[kept]
 }
 
-/// The parts of a text that are not white space.
+/// Splits a text at white space.
 pub(super) fn words(text: &[u8]) -> Vec<&[u8]> {
     let mut words = Vec::new();
     let (mut start, mut end) = (0, 0);

@@ -1,4 +1,4 @@
-//! The value of an expression for an event.
+//! Evaluates an expression for an event.
 
 use std::borrow::Cow;
 
@@ -6,17 +6,17 @@ use super::syntax::{Node, Operator, Part, Quantifier};
 use super::value::{ITEM_BYTES, Kind, Value};
 use super::{Failure, Fields};
 
-/// The most memory that an expression uses for an event, in bytes. Everything counts that it makes, and
-/// one for each item of a list that it goes through, so that it ends soon, too.
+/// The most memory that an expression may use for an event, in bytes. All values that it creates
+/// count, and so does each list item that it visits, so this also bounds the time.
 const BYTES_MAX: usize = 4 << 20;
 
-/// Why an expression that would use more has no value.
+/// The reason of a failure if an expression needs more memory.
 pub(super) const TOO_LARGE: &str = "its texts and lists take more than 4 MiB";
 
 /// The evaluation of an expression for one event.
 pub(super) struct Evaluation<'a> {
     fields: &'a dyn Fields,
-    /// Variables, and the elements of the lists that are gone through.
+    /// Variables, and the current elements of the lists that are being iterated.
     stack: Vec<Value<'a>>,
     /// The memory that may still be used, in bytes.
     bytes_left: usize,
@@ -27,7 +27,7 @@ impl<'a> Evaluation<'a> {
         Self { fields, stack: Vec::new(), bytes_left: BYTES_MAX }
     }
 
-    /// Takes note of memory that a part needs.
+    /// Subtracts the memory that a part needs.
     fn take(&mut self, bytes: usize, part: &Part) -> Result<(), Failure> {
         let left = self.bytes_left.checked_sub(bytes);
         self.bytes_left = left.ok_or_else(|| failure(part, TOO_LARGE.to_owned()))?;
@@ -101,7 +101,7 @@ impl<'a> Evaluation<'a> {
         })
     }
 
-    /// Whether all parts are `expected`.
+    /// Whether all parts evaluate to `expected`.
     fn all(&mut self, parts: &'a [Part], expected: bool) -> Result<bool, Failure> {
         for part in parts {
             if self.boolean(part)? != expected {
@@ -180,7 +180,7 @@ impl<'a> Evaluation<'a> {
             return Err(wrong_kind(index, &number, Kind::Number));
         };
         let length = self.length(&values);
-        // Items before the first are counted from the end.
+        // A negative index counts from the end.
         let position = if number < 0 { number + length as i64 } else { number };
         let element = usize::try_from(position)
             .ok()

@@ -11,8 +11,8 @@ use super::syntax::Part;
 use super::value::{ITEM_BYTES, Kind, Value};
 use crate::error::RuleError;
 
-/// Functions by name, with the kinds of their arguments and of their value. A name in CrowdSec's
-/// spelling comes before that of expr-lang.
+/// Functions by name, with the kinds of their arguments and of their value. If a function has two
+/// names, CrowdSec's comes before that of expr-lang.
 const FUNCTIONS: &[(&str, Function, &[Kind], Kind)] = {
     use Function as F;
     use Kind::{Any, Boolean, List, Number, Text};
@@ -224,7 +224,7 @@ impl Function {
     }
 }
 
-/// Maps each character as Go does, which leaves those alone that become several.
+/// Maps each character as Go does: a character that would become several is unchanged.
 fn mapped<I: Iterator<Item = char>>(
     text: &[u8],
     ascii: impl Fn(&u8) -> u8,
@@ -257,7 +257,7 @@ fn length(value: Option<&Value<'_>>, queue_length: usize) -> Result<i64, String>
     Ok(length as i64)
 }
 
-/// Decodes percent escapes. A text with a wrong one is left as it is, as in CrowdSec.
+/// Decodes percent escapes. A text with an invalid escape is returned unchanged, as in CrowdSec.
 fn unescaped(text: &[u8], is_query: bool) -> Vec<u8> {
     let mut decoded = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -289,8 +289,8 @@ fn escaped(text: &[u8], kept: &[u8], is_query: bool) -> Vec<u8> {
     encoded
 }
 
-/// Replaces the first `count` places at which a text stands. The empty text stands before and after
-/// each character.
+/// Replaces the first `count` occurrences of a text. The empty text occurs before and after each
+/// character.
 fn replaced(
     text: &[u8],
     (from, to): (&[u8], &[u8]),
@@ -311,7 +311,7 @@ fn replaced(
     Ok(result)
 }
 
-/// Where a part stands in a text.
+/// The positions at which `part` occurs in a text.
 fn places<'t>(text: &'t [u8], part: &'t [u8]) -> Box<dyn Iterator<Item = usize> + 't> {
     if !part.is_empty() {
         return Box::new(memchr::memmem::find_iter(text, part));
@@ -323,7 +323,7 @@ fn places<'t>(text: &'t [u8], part: &'t [u8]) -> Box<dyn Iterator<Item = usize> 
     Box::new(std::iter::once(0).chain(ends))
 }
 
-/// The parts of a text between separators. An empty one separates all characters.
+/// Splits a text at separators. An empty separator splits it into characters.
 fn split<'t>(text: &'t [u8], separator: &'t [u8]) -> Box<dyn Iterator<Item = &'t [u8]> + 't> {
     if separator.is_empty() {
         return Box::new(characters(text).map(|(_, bytes)| bytes));

@@ -1,4 +1,4 @@
-//! What follows a dot or a bracket: fields of events, methods and items.
+//! Parses member access: fields of events, methods, and indexed items.
 
 use std::ops::Range;
 
@@ -97,7 +97,7 @@ impl Parser<'_> {
                 let field = String::from_utf8_lossy(field).into_owned();
                 self.field("Meta", &field, event, range)
             }
-            // What it sets is not read again.
+            // The value set is never read, so the call has no effect.
             ("SetMeta" | "SetParsed", [_, _]) => {
                 self.part(Node::Constant(Value::Boolean(true)), Kind::Boolean, range)
             }

@@ -1,9 +1,8 @@
 //! The expressions of scenarios: the language of expr-lang with the functions of CrowdSec.
 //!
-//! An expression is compiled once ([`Expression::compile`]) and evaluated for each event. What it
-//! knows of the event are the [`Fields`], texts as in CrowdSec's maps `evt.Meta` and `evt.Parsed`.
-//! The kinds of values are checked when it is compiled, as expr-lang does, so that an evaluation
-//! seldom fails.
+//! An expression is compiled once ([`Expression::compile`]) and evaluated for each event. It reads
+//! the event through [`Fields`], which are texts as in CrowdSec's maps `evt.Meta` and `evt.Parsed`.
+//! Types are checked at compile time, as in expr-lang, so an evaluation seldom fails.
 
 mod binary;
 mod characters;
@@ -31,9 +30,9 @@ use self::value::{Kind, Value};
 use super::fields::EventField;
 use crate::error::RuleError;
 
-/// What an expression may name.
+/// Resolves the names in an expression: fields, data files and patterns.
 pub(super) trait Names {
-    /// The number of a field of events, which is `space` and `name` in `evt.Meta.name`.
+    /// Returns the number of an event field, `evt.SPACE.NAME` such as `evt.Meta.name`.
     ///
     /// # Errors
     /// A sentence, if events have no such field.
@@ -57,13 +56,13 @@ pub(super) trait Names {
     /// A sentence, if it is not a valid pattern or too large.
     fn pattern(&mut self, text: &str) -> Result<Regex, String>;
 
-    /// Whether there is a bucket with events, `queue`.
+    /// Whether the expression may use `queue`, the events of a bucket.
     fn has_queue(&self) -> bool;
 }
 
-/// The fields of an event, by the numbers that [`Names::field`] gave.
+/// The fields of an event, by the numbers that [`Names::field`] returned.
 pub(super) trait Fields {
-    /// A field of the event; empty if it has none.
+    /// Returns a field of the event; empty if the event does not have it.
     fn value(&self, field: usize) -> Cow<'_, [u8]>;
 
     /// The number of events in the bucket.
@@ -77,7 +76,7 @@ pub(super) trait Fields {
     }
 }
 
-/// Why an expression has no value for an event.
+/// The error of an expression that cannot be evaluated for an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Failure {
     pub(super) range: Range<usize>,
@@ -92,12 +91,12 @@ impl Expression {
     /// Compiles a condition.
     ///
     /// # Errors
-    /// If it is not an expression, or not a condition, or names what is not known.
+    /// If the text is not a valid expression, is not boolean, or uses an unknown name.
     pub(super) fn condition(text: &str, names: &mut dyn Names) -> Result<Self, RuleError> {
         Self::compile(text, Kind::Boolean, names)
     }
 
-    /// Compiles an expression of a text, such as a key.
+    /// Compiles an expression whose value is a text, such as a key.
     ///
     /// # Errors
     /// As [`Self::condition`].
@@ -124,7 +123,7 @@ impl Expression {
         value.boolean().ok_or_else(|| self.failure(&value, Kind::Boolean))
     }
 
-    /// The text that the expression is.
+    /// Evaluates an expression whose value is a text.
     ///
     /// # Errors
     /// If it has no value for the event.
@@ -141,7 +140,7 @@ impl Expression {
     }
 }
 
-/// Fields without any value, for what does not depend on an event.
+/// The fields for evaluating constants: all are empty.
 #[derive(Debug)]
 struct NoFields;
 
@@ -151,7 +150,7 @@ impl Fields for NoFields {
     }
 }
 
-/// The field with a number in a list, which gets a new number if it is not in it.
+/// Returns the number of a field in a list, after adding it if it is missing.
 pub(super) fn number_of(fields: &mut Vec<EventField>, field: EventField) -> usize {
     fields.iter().position(|known| *known == field).unwrap_or_else(|| {
         fields.push(field);

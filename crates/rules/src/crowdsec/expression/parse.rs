@@ -1,4 +1,4 @@
-//! From the words of an expression to its parts, by precedence climbing.
+//! Parses the tokens of an expression by precedence climbing.
 
 use std::ops::Range;
 
@@ -9,10 +9,10 @@ use super::token::{Token, TokenKind, tokens};
 use super::value::{Kind, Value};
 use crate::error::RuleError;
 
-/// How many parts may lie in each other.
+/// The deepest nesting of parts.
 const DEPTH_MAX: usize = 100;
 
-/// A value on the stack of the evaluation, as far as it is known.
+/// The compile-time description of a value on the evaluation stack.
 #[derive(Debug)]
 pub(super) struct Entry {
     /// The name of a variable; `None` for an element of a list.
@@ -24,13 +24,13 @@ pub(super) struct Entry {
 pub(super) struct Parser<'n> {
     tokens: Vec<Token>,
     at: usize,
-    /// How many brackets and operators are open, which bounds the recursion of the parser.
+    /// The number of open brackets and operators; it bounds the recursion of the parser.
     open: usize,
     pub(super) stack: Vec<Entry>,
     pub(super) names: &'n mut dyn Names,
 }
 
-/// How an operator between two parts is written.
+/// A binary operator as written.
 enum Infix {
     And,
     Or,
@@ -52,7 +52,7 @@ impl<'n> Parser<'n> {
         }
     }
 
-    /// Reads variables, and the expression after them.
+    /// Reads variable definitions, and the expression after them.
     fn sequence(&mut self) -> Result<Part, RuleError> {
         if !self.is_name("let") {
             return self.expression();
@@ -124,7 +124,7 @@ impl<'n> Parser<'n> {
         self.part(Node::Choice(Box::new([condition, first, second])), kind, range)
     }
 
-    /// Reads parts between operators that bind at least as strongly as `least`.
+    /// Reads operands joined by operators whose precedence is at least `least`.
     fn binary(&mut self, least: u8) -> Result<Part, RuleError> {
         let mut left = self.unary()?;
         while let Some((infix, precedence, is_negated, words)) = self.infix() {
@@ -150,8 +150,7 @@ impl<'n> Parser<'n> {
         Ok(left)
     }
 
-    /// The operator that follows, its precedence, whether it has `not` before it, and its length in
-    /// words.
+    /// The next operator, its precedence, whether `not` precedes it, and its length in tokens.
     fn infix(&self) -> Option<(Infix, u8, bool, usize)> {
         let is_negated = self.is_name("not");
         let word = &self.tokens.get(self.at + usize::from(is_negated))?.kind;
@@ -334,7 +333,7 @@ impl<'n> Parser<'n> {
         self.part(Node::Over(quantifier, Box::new([list, test])), quantifier.kind(), range)
     }
 
-    /// Makes a part, unless it lies too deep.
+    /// Makes a part, unless its nesting is too deep.
     pub(super) fn part(
         &self,
         node: Node,
@@ -387,7 +386,7 @@ impl<'n> Parser<'n> {
         self.tokens.get(self.at).or(last).map_or(0..0, |token| token.range.clone())
     }
 
-    /// The end of the last word.
+    /// The end of the last token.
     pub(super) fn end(&self) -> usize {
         let last = self.at.checked_sub(1).and_then(|before| self.tokens.get(before));
         last.map_or(0, |token| token.range.end)
@@ -429,7 +428,7 @@ impl<'n> Parser<'n> {
     }
 }
 
-/// Refuses a part that cannot be of a kind.
+/// Returns an error if a part cannot be of a kind.
 pub(super) fn require(part: &Part, kind: Kind) -> Result<(), RuleError> {
     if part.kind.may_be(kind) {
         return Ok(());

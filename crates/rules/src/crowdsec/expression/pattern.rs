@@ -1,18 +1,18 @@
-//! Go's regular expressions as those of the `regex` crate.
+//! Translates Go's regular expressions for the `regex` crate.
 //!
-//! Both are RE2's language, matched in linear time, with a few differences of spelling, which
-//! [`translated`] bridges: Go takes `{` without a number as itself, `[` and `&&` inside a class as
-//! themselves, `\<` as `<`, and knows `\Q...\E`.
+//! Both use RE2's language and match in linear time. [`translated`] bridges a few differences of
+//! syntax: Go takes `{` without a number literally, `[` and `&&` inside a class literally, and `\<`
+//! as `<`, and it supports `\Q...\E`.
 
 use regex::bytes::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 
-/// The sizes that are tried for a compiled pattern, in bytes.
+/// The size limits that are tried in turn for a compiled pattern, in bytes.
 const PATTERN_BYTES: [usize; 3] = [64 << 10, 1 << 20, 16 << 20];
 
-/// The same for the patterns of a file.
+/// The size limit for the compiled patterns of a file, in bytes.
 const SET_BYTES_MAX: usize = 256 << 20;
 
-/// Compiles a pattern. Returns the most memory that it may take, too, in bytes.
+/// Compiles a pattern. Also returns the most memory that it may take, in bytes.
 ///
 /// # Errors
 /// A sentence, if it is not a valid pattern or too large.
@@ -31,10 +31,10 @@ pub(in super::super) fn compile(pattern: &str) -> Result<(Regex, usize), String>
     compiled
 }
 
-/// Compiles the patterns of a file, of which one must match.
+/// Compiles the patterns of a file into a set.
 ///
 /// # Errors
-/// The position of the pattern that is not valid, if it is one, and a sentence.
+/// The index of the invalid pattern, if a single pattern is at fault, and a sentence.
 pub(in super::super) fn compile_set(
     patterns: &[Vec<u8>],
 ) -> Result<RegexSet, (Option<usize>, String)> {
@@ -52,8 +52,8 @@ pub(in super::super) fn compile_set(
     set.map_err(|error| (None, reason(&error)))
 }
 
-/// Whether a pattern speaks of characters beyond ASCII. Without them, a class such as `\d` has
-/// ASCII characters only, as in Go, and `.` fits bytes that are not UTF-8.
+/// Whether a pattern contains characters beyond ASCII. Without them, a class such as `\d` has only
+/// ASCII characters, as in Go, and `.` matches bytes that are not UTF-8.
 fn needs_unicode(pattern: &str) -> bool {
     !pattern.is_ascii() || pattern.contains("\\p") || pattern.contains("\\P")
 }
@@ -61,7 +61,7 @@ fn needs_unicode(pattern: &str) -> bool {
 fn reason(error: &regex::Error) -> String {
     match error {
         regex::Error::CompiledTooBig(_) => "it takes too much memory".to_owned(),
-        // The last line has the reason; those before it show the place with a caret.
+        // The last line is the reason; the lines before it show the position with a caret.
         other => {
             let text = other.to_string();
             let last = text.lines().last().unwrap_or_default();
@@ -70,12 +70,12 @@ fn reason(error: &regex::Error) -> String {
     }
 }
 
-/// A pattern of Go in the spelling of the `regex` crate.
+/// Translates a Go pattern to the syntax of the `regex` crate.
 fn translated(pattern: &str) -> String {
     let mut text = String::with_capacity(pattern.len() + 8);
     let mut rest = pattern;
     let mut is_in_class = false;
-    // Whether the next character is the first of a class, where `]` stands for itself.
+    // Whether the next character is the first of a class, at which `]` is literal.
     let mut is_first = false;
     while let Some(c) = rest.chars().next() {
         let was_first = std::mem::take(&mut is_first);

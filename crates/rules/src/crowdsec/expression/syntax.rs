@@ -8,24 +8,25 @@ use regex::bytes::{Regex, RegexSet};
 use super::function::Function;
 use super::value::{Kind, Value};
 
-/// A part of an expression, with its place.
+/// A node of an expression's syntax tree, with its position in the text.
 #[derive(Debug)]
 pub(super) struct Part {
     pub(super) node: Node,
     pub(super) range: Range<usize>,
-    /// What its values are.
+    /// The type of its values.
     pub(super) kind: Kind,
-    /// How many parts lie in each other at most, which bounds the recursion.
+    /// The nesting depth, which bounds the recursion.
     pub(super) depth: usize,
 }
 
-/// Positions of variables and elements are those on the stack of the evaluation.
+/// The kinds of nodes. Variables and elements are referred to by their position on the evaluation
+/// stack.
 #[derive(Debug)]
 pub(super) enum Node {
     Constant(Value<'static>),
     /// A field of the event, by its number among the fields of the scenario.
     Field(usize),
-    /// A field of the event at a position of the stack.
+    /// A field of the event at a stack position: the position and the field.
     ElementField(usize, usize),
     Variable(usize),
     /// The events of the bucket.
@@ -42,11 +43,11 @@ pub(super) enum Node {
     /// The lines of a data file.
     Lines(Arc<[Vec<u8>]>),
     Choice(Box<[Part; 3]>),
-    /// A value, and what is evaluated with it on the stack.
+    /// A variable's value, and the expression evaluated with it on the stack.
     Let(Box<[Part; 2]>),
     List(Vec<Part>),
     Item(Box<[Part; 2]>),
-    /// A list, and what is evaluated with each of its elements on the stack.
+    /// A list, and the expression evaluated with each of its elements on the stack.
     Over(Quantifier, Box<[Part; 2]>),
     Call(Function, Vec<Part>),
 }
@@ -72,7 +73,7 @@ pub(super) enum Operator {
     OrElse,
 }
 
-/// What is asked about the elements of a list.
+/// A predicate function over the elements of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Quantifier {
     All,

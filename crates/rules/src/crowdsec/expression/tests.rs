@@ -1,4 +1,4 @@
-//! Expressions over events that are given as maps.
+//! Tests of expressions over events with a few named fields.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,13 +8,13 @@ use regex::bytes::{Regex, RegexSet};
 
 use super::{Expression, Fields, Names, compile_pattern, compile_set};
 
-/// Fields are named in the order in which they are met.
+/// Numbers fields in the order in which they are first used.
 #[derive(Default)]
-struct Known {
+struct TestNames {
     fields: Vec<String>,
 }
 
-impl Names for Known {
+impl Names for TestNames {
     fn field(&mut self, space: &str, name: &str, _: &Range<usize>) -> Result<usize, String> {
         if space == "Overflow" {
             return Err("not supported".to_owned());
@@ -71,17 +71,17 @@ fn value_of(name: &str, number: usize) -> String {
     }
 }
 
-fn event(known: &Known) -> Event {
-    let of = |number| known.fields.iter().map(|name| value_of(name, number)).collect();
+fn event(names: &TestNames) -> Event {
+    let of = |number| names.fields.iter().map(|name| value_of(name, number)).collect();
     Event(of(9), vec![of(0), of(1), of(1)])
 }
 
 fn holds(text: &str) -> bool {
-    let mut known = Known::default();
-    let condition = Expression::condition(text, &mut known).unwrap_or_else(|error| {
+    let mut names = TestNames::default();
+    let condition = Expression::condition(text, &mut names).unwrap_or_else(|error| {
         panic!("{text}: {error} at {:?}", error.range);
     });
-    condition.holds(&event(&known)).unwrap_or_else(|failure| panic!("{text}: {failure:?}"))
+    condition.holds(&event(&names)).unwrap_or_else(|failure| panic!("{text}: {failure:?}"))
 }
 
 #[test]
@@ -151,9 +151,9 @@ fn the_memory_of_an_event_is_bounded() {
             "{doubled}Sprintf('%s%s%s%s%s%s%s%s', a19, a19, a19, a19, a19, a19, a19, a19) == ''"
         ),
     ] {
-        let mut known = Known::default();
-        let condition = Expression::condition(&text, &mut known).expect("it is valid");
-        let failure = condition.holds(&event(&known)).expect_err("it is too large");
+        let mut names = TestNames::default();
+        let condition = Expression::condition(&text, &mut names).expect("it is valid");
+        let failure = condition.holds(&event(&names)).expect_err("it is too large");
         assert!(failure.message.contains("more than 4 MiB"), "{text}: {failure:?}");
     }
 }
@@ -181,7 +181,7 @@ fn mistakes_have_their_place() {
         ("'a'", "'a'", "write an expression that is a boolean"),
         ("leaky.Total_count > 1", "leaky", "not known"),
     ] {
-        let error = Expression::condition(text, &mut Known::default()).err();
+        let error = Expression::condition(text, &mut TestNames::default()).err();
         let error = error.unwrap_or_else(|| panic!("{text} is not a mistake"));
         assert!(error.message.contains(part), "{text}: {error}");
         assert_eq!(&text[error.range.clone()], at, "{text}: {error}");
@@ -200,7 +200,7 @@ fn depth_is_bounded() {
         format!("evt.Meta.a == ''{}", " ? true : true".repeat(2_000)),
     ] {
         let shown = &text[..30];
-        assert!(Expression::condition(&text, &mut Known::default()).is_err(), "{shown}");
+        assert!(Expression::condition(&text, &mut TestNames::default()).is_err(), "{shown}");
     }
     let long = format!("evt.Meta.a == 'x'{}", " or evt.Meta.http_status == '404'".repeat(5_000));
     assert!(holds(&long));

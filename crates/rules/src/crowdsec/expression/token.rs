@@ -1,10 +1,10 @@
-//! The words of an expression.
+//! The tokens of an expression.
 
 use std::ops::Range;
 
 use crate::error::RuleError;
 
-/// A word, with its place in the expression.
+/// A token, with its position in the expression.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Token {
     pub(super) kind: TokenKind,
@@ -22,16 +22,16 @@ pub(super) enum TokenKind {
     End,
 }
 
-/// Longer symbols come before those that they begin with.
+/// Longer symbols come before their own prefixes.
 const SYMBOLS: [&str; 34] = [
     "&&", "||", "==", "!=", "<=", ">=", "?.", "??", "**", "..", "<", ">", "!", "+", "-", "*", "/",
     "%", "^", "?", ":", ";", ",", ".", "(", ")", "[", "]", "{", "}", "#", "=", "|", "&",
 ];
 
-/// Divides an expression into its words; the last one is [`TokenKind::End`].
+/// Splits an expression into tokens; the last one is [`TokenKind::End`].
 ///
 /// # Errors
-/// If a text does not end, or a character has no meaning.
+/// If a string is not terminated, or a character is not part of any token.
 pub(super) fn tokens(text: &str) -> Result<Vec<Token>, RuleError> {
     let mut tokens = Vec::new();
     let mut at = 0;
@@ -95,7 +95,7 @@ fn number(text: &str, start: usize) -> Result<(TokenKind, usize), RuleError> {
     };
     let mut length = digits.find(|c| !is_part(c)).unwrap_or(digits.len());
     let mut is_float = false;
-    // Two dots are a range.
+    // Two dots are the range operator.
     if !is_hexadecimal && digits[length..].starts_with('.') && !digits[length..].starts_with("..") {
         is_float = true;
         let fraction = &digits[length + 1..];
@@ -118,7 +118,7 @@ fn number(text: &str, start: usize) -> Result<(TokenKind, usize), RuleError> {
     kind.map(|kind| (kind, end)).ok_or_else(error)
 }
 
-/// Reads a text in quotes with the escapes of Go, or in backquotes without any.
+/// Reads a quoted string with Go's escapes, or a backquoted one without escapes.
 fn quoted(text: &str, start: usize) -> Result<(TokenKind, usize), RuleError> {
     let quote = text.as_bytes()[start];
     let mut value = Vec::new();
@@ -164,7 +164,7 @@ enum Escape {
     Character(char),
 }
 
-/// What an escape after its backslash stands for, and its length.
+/// Decodes an escape, which begins after the backslash. Returns it and its length.
 fn escape(text: &str) -> Option<(Escape, usize)> {
     let digits = |start: usize, length: usize, radix| {
         let digits = text.get(start..start + length)?;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// The memory of an item of a list, besides its text.
+/// The memory of a list item without its text, in bytes.
 pub(super) const ITEM_BYTES: usize = 64;
 
 /// A value while an expression is evaluated.
@@ -23,7 +23,7 @@ pub(super) enum Value<'a> {
     Event(usize),
 }
 
-/// What a value is, as far as it is known before the evaluation.
+/// The static type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Nil,
@@ -32,17 +32,17 @@ pub(super) enum Kind {
     Text,
     List,
     Event,
-    /// Not known.
+    /// Unknown until evaluation.
     Any,
 }
 
 impl Kind {
-    /// Whether a value may be of the kind.
+    /// Whether a value of this kind may be of the other kind at run time.
     pub(super) fn may_be(self, kind: Self) -> bool {
         self == kind || self == Self::Any || kind == Self::Any
     }
 
-    /// With its article, for messages.
+    /// The name with its article, for messages.
     pub(super) fn noun(self) -> &'static str {
         match self {
             Self::Nil => "nil",
@@ -57,7 +57,7 @@ impl Kind {
 }
 
 impl<'a> Value<'a> {
-    /// The same value, which borrows from this one.
+    /// Returns a copy that borrows from this value.
     pub(super) fn borrowed(&'a self) -> Value<'a> {
         match self {
             Self::Text(text) => Value::Text(Cow::Borrowed(text)),
@@ -108,7 +108,8 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Whether two values are equal: numbers by their value, others only within a kind.
+    /// Whether two values are equal. Numbers are compared by value; other values are equal only if
+    /// they have the same kind.
     pub(super) fn equals(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Integer(left), Self::Integer(right)) => left == right,

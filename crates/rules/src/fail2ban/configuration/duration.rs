@@ -17,7 +17,7 @@ const UNITS: [(&[&str], f64); 7] = [
 /// The deepest nesting of parentheses and signs.
 const DEPTH_MAX: usize = 20;
 
-/// The duration in seconds; `None` if it is not one.
+/// Parses a duration to seconds; `None` if it is not valid.
 pub(in crate::fail2ban) fn seconds(text: &str) -> Option<f64> {
     let mut reader = Reader { rest: text.trim(), depth: 0 };
     let sum = reader.sum()?;

@@ -1,4 +1,4 @@
-//! Filters: their files, and the files that those include.
+//! Reads filter files, and the files that they include.
 //!
 //! Source: `client/filterreader.py`, `client/configreader.py` and `client/configparserinc.py` of
 //! fail2ban 1.0.2.
@@ -14,17 +14,17 @@ use crate::files::RuleFiles;
 const OPTIONS: [&str; 6] =
     ["usedns", "prefregex", "ignoreregex", "failregex", "maxlines", "datepattern"];
 
-/// The most files that a filter includes, each counted as often as it is.
+/// The most files that a filter may include, counting repeated ones each time.
 const INCLUDES_MAX: usize = 200;
 
-/// Where fail2ban has its configuration, `%(fail2ban_confpath)s`, unless it is started with another
-/// folder.
+/// The folder of fail2ban's configuration, `%(fail2ban_confpath)s`, unless it is started with
+/// another one.
 const CONFIGURATION_FOLDER: &str = "/etc/fail2ban";
 
-/// Reads a file and those that it includes, in the order in which their options count.
+/// Reads a file and the files that it includes, in order of precedence.
 ///
 /// # Errors
-/// If one of them is not valid, or there are too many.
+/// If a file is not valid, or there are too many.
 pub(super) fn with_includes(
     ini: Ini,
     name: &str,
@@ -43,7 +43,8 @@ struct Includes<'f> {
 }
 
 impl Includes<'_> {
-    /// Adds a file, which is the last of those that include each other.
+    /// Adds a file and its includes. `open` are the files whose includes are being read, the
+    /// innermost last.
     fn add(&mut self, ini: Ini, open: &mut Vec<String>) -> Result<(), String> {
         self.count += 1;
         if self.count > INCLUDES_MAX {
@@ -65,7 +66,7 @@ impl Includes<'_> {
             let local = name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_owned() + ".local";
             let mut found = false;
             for name in [name, &local] {
-                // A file that includes itself is read once, as fail2ban does it.
+                // A file that includes itself is read once, as in fail2ban.
                 if open.iter().any(|open| open == name) {
                     found = true;
                     continue;
@@ -77,7 +78,7 @@ impl Includes<'_> {
                 self.add(ini, open)?;
                 open.pop();
             }
-            // The .local files are for the changes of the administrator, and need not be there.
+            // The .local files are for the administrator's changes, and may be missing.
             if !found && !name.ends_with(".local") {
                 self.missing.push(name.to_owned());
             }
@@ -86,16 +87,16 @@ impl Includes<'_> {
     }
 }
 
-/// A mistake in another file.
+/// A message about a mistake in another file.
 pub(super) fn in_file(name: &str, text: &str, error: &RuleError) -> String {
     format!("{name}:{}: {error}", error.line(text))
 }
 
-/// Reads the options of a filter from its merged files. `options` are those that the jail has and
-/// those in brackets after the filter's name, which go before those of the file.
+/// Reads the options of a filter from its merged files. `options` are those of the jail and those
+/// in brackets after the filter's name, which take precedence.
 ///
 /// # Errors
-/// If a value refers to one that is missing, or to itself; with the option.
+/// The option and a sentence, if a value refers to a missing one or to itself.
 pub(super) fn options(
     ini: &Ini,
     mut jail: BTreeMap<String, String>,
@@ -127,10 +128,10 @@ pub(super) fn options(
     Ok(combined)
 }
 
-/// The value of an option of a section, with the values that it refers to.
+/// The value of an option of a section, after interpolation.
 ///
 /// # Errors
-/// If one of those is missing, or they come to too much; with the option.
+/// The option and a sentence, if a referenced value is missing or the values are too long.
 pub(super) fn get(
     ini: &Ini,
     section: &str,
@@ -143,7 +144,7 @@ pub(super) fn get(
     interpolate(&value, &lookup, budget).map(Some).map_err(|message| (option.to_owned(), message))
 }
 
-/// A value as it is written. A name may be that of a section and an option: `known/failregex`.
+/// A value before interpolation. A name may be that of a section and an option: `known/failregex`.
 fn raw(ini: &Ini, section: &str, name: &str, vars: &BTreeMap<String, String>) -> Option<String> {
     if name == "__name__" {
         return Some(section.to_owned());

@@ -1,4 +1,4 @@
-//! The files of fail2ban: sections of options.
+//! Parses fail2ban's configuration files: sections of options.
 //!
 //! Source: Python's `configparser`, as fail2ban uses it, with `;` for comments at the end of lines.
 
@@ -10,16 +10,16 @@ use crate::error::RuleError;
 /// The options of a section.
 pub(super) type Section = BTreeMap<String, Value>;
 
-/// The value of an option, before other values are put into it.
+/// The value of an option before interpolation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Value {
     /// Its lines, without indentation and comments.
     pub(super) text: String,
-    /// Where the option is in the text of the rule, in bytes; empty if it is in another file.
+    /// The range of the option in the rule's text, in bytes; empty if it is in another file.
     pub(super) range: Range<usize>,
 }
 
-/// A file, or several that were merged.
+/// A file, or several merged files.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ini {
     /// The options of `[DEFAULT]`, which all sections have.
@@ -31,7 +31,7 @@ pub(super) struct Ini {
 }
 
 impl Ini {
-    /// Reads a file. Unless it is the text of the rule itself, places are left out.
+    /// Parses a file. Ranges are kept only if it is the text of the rule itself.
     ///
     /// # Errors
     /// If a line is neither a section nor an option.
@@ -57,7 +57,7 @@ impl Ini {
         self.positions.get(name).map(|position| &self.sections[*position].1)
     }
 
-    /// The section, which is added if it is missing.
+    /// Returns the section, after adding it if it is missing.
     pub(super) fn section_mut(&mut self, name: &str) -> &mut Section {
         let position = match self.positions.get(name) {
             Some(position) => *position,
@@ -70,13 +70,13 @@ impl Ini {
         &mut self.sections[position].1
     }
 
-    /// The value of an option of a section, or of all.
+    /// The value of an option in a section, or else in `[DEFAULT]`.
     pub(super) fn value(&self, section: &str, option: &str) -> Option<&Value> {
         let own = self.section(section).and_then(|section| section.get(option));
         own.or_else(|| self.defaults.get(option))
     }
 
-    /// Adds the options of a file that is read after this one. Those that it replaces are kept as
+    /// Merges a file that is read after this one. Replaced options are kept with the prefix
     /// `known/`.
     pub(super) fn merge(&mut self, later: Self) {
         self.defaults.extend(later.defaults);
@@ -98,7 +98,7 @@ impl Ini {
 #[derive(Default)]
 struct Reader {
     ini: Ini,
-    /// The section and the option that a line may continue.
+    /// The section and the option that the next line may continue.
     section: Option<String>,
     option: Option<String>,
     indentation: usize,
@@ -180,7 +180,7 @@ impl Reader {
     }
 }
 
-/// A line without its comment, and whether it has one.
+/// Removes the comment of a line. Also returns whether there is one.
 fn without_comment(line: &str) -> (&str, bool) {
     if line.trim_start().starts_with(['#', ';']) {
         return ("", true);

@@ -1,4 +1,4 @@
-//! Values that are put into other values: `%(name)s` and `<name>`.
+//! Interpolates values into other values: `%(name)s` and `<name>`.
 //!
 //! Sources: `client/configparserinc.py` and `substituteRecursiveTags` of `helpers.py` of fail2ban.
 
@@ -8,29 +8,30 @@ use std::collections::BTreeMap;
 /// The deepest nesting, as in Python.
 const DEPTH_MAX: usize = 10;
 
-/// The most often that a tag is replaced in one value, as in fail2ban.
+/// The most replacements of one tag in one value, as in fail2ban.
 const TAG_REPLACEMENTS_MAX: usize = 25;
 
-/// Why a value with such a tag is refused.
+/// The message about a value that contains itself.
 const CONTAINS_ITSELF: &str = "it contains itself";
 
 /// The most rounds in which the tags of all values are replaced.
 const ROUNDS_MAX: usize = 25;
 
-/// The longest value; a few tags that hold each other make one very long.
+/// The longest value, in bytes. A few tags that contain each other can make a value very long.
 const VALUE_BYTES_MAX: usize = 1 << 20;
 
-/// How much the values of a jail may come to, in bytes. Those of fail2ban's own jails fit.
+/// The most bytes that may be interpolated for a jail. fail2ban's own jails stay below it.
 const TOTAL_BYTES_MAX: usize = 8 << 20;
 
-/// What each value that is put into another one counts besides its length, so that empty ones end, too.
+/// The bytes that each interpolated value counts besides its length, so that empty ones are
+/// bounded, too.
 const REPLACEMENT_BYTES: usize = 64;
 
-/// Finds a value by its name.
+/// A function that looks up a value by its name.
 type Lookup<'l> = &'l dyn Fn(&str) -> Option<String>;
 
-/// How much may still be put into values, in bytes. It bounds the time and the memory that values take
-/// that hold many others, each of which holds many others.
+/// The number of bytes that may still be interpolated. It bounds the time and memory of values that
+/// contain many others, which contain many others in turn.
 #[derive(Debug)]
 pub(super) struct Budget(Cell<usize>);
 
@@ -41,10 +42,10 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// Takes note of a value of some length.
+    /// Subtracts a value of some length.
     ///
     /// # Errors
-    /// A sentence, if the values come to too much.
+    /// A sentence, if the budget is exceeded.
     fn take(&self, bytes: usize) -> Result<(), String> {
         let left = self.0.get().checked_sub(bytes.saturating_add(REPLACEMENT_BYTES));
         self.0.set(left.unwrap_or(0));
@@ -54,10 +55,10 @@ impl Budget {
     }
 }
 
-/// Puts values into a text for `%(name)s`, and `%` for `%%`.
+/// Replaces `%(name)s` in a text by values, and `%%` by `%`.
 ///
 /// # Errors
-/// A sentence if a value is missing, or contains itself, or they come to too much.
+/// A sentence, if a value is missing, contains itself, or exceeds the budget.
 pub(super) fn interpolate(
     text: &str,
     value: Lookup<'_>,
@@ -99,10 +100,10 @@ fn append(
     Ok(())
 }
 
-/// Replaces tags such as `<mode>` in all values by other values.
+/// Replaces tags such as `<mode>` in all values.
 ///
 /// # Errors
-/// The name of a value and a sentence, if it contains itself, or they come to too much.
+/// The name of a value and a sentence, if it contains itself or exceeds the budget.
 pub(super) fn replace_tags(
     values: &mut BTreeMap<String, String>,
     other: Lookup<'_>,
@@ -157,7 +158,7 @@ fn replaced(
     Ok(text)
 }
 
-/// The next tag from a position on, and where it begins.
+/// The next tag at or after a position, and where it begins.
 fn next_tag(text: &str, start: usize) -> Option<(usize, &str)> {
     let mut open = None;
     for (at, char) in text[start..].char_indices() {

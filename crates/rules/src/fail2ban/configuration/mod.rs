@@ -1,4 +1,4 @@
-//! The text of a rule: jails, a filter, or both.
+//! Reads the text of a rule: jails, a filter, or both.
 
 mod duration;
 mod filter;
@@ -19,20 +19,20 @@ pub(super) use self::duration::seconds;
 /// Sections that are not jails.
 const OTHERS: [&str; 3] = ["Definition", "Init", "INCLUDES"];
 
-/// The options that tell a jail or a filter.
+/// The options by which a jail or a filter is recognised.
 const TELLING: [&str; 6] = ["failregex", "maxretry", "findtime", "bantime", "filter", "prefregex"];
 
-/// A jail as it is written, with the options of its filter.
+/// A jail as written, with the options of its filter.
 #[derive(Debug)]
 pub(super) struct Definition<'t> {
     /// The text of the rule.
     pub(super) text: &'t str,
     pub(super) name: String,
-    /// By name; those of the jail go before those of the filter.
+    /// The options by name. Those of the jail take precedence over those of the filter.
     options: BTreeMap<String, String>,
-    /// Where an option, or the section, is in the text.
+    /// The range of each option in the text, and that of the section under the empty name.
     places: BTreeMap<String, Range<usize>>,
-    /// Files that are included and missing.
+    /// The included files that are missing.
     pub(super) missing: Vec<String>,
 }
 
@@ -48,18 +48,18 @@ pub(crate) fn looks_like(text: &str) -> bool {
 }
 
 impl Definition<'_> {
-    /// An option, unless it is empty or missing.
+    /// The value of an option; `None` if it is empty or missing.
     pub(super) fn option(&self, name: &str) -> Option<&str> {
         self.options.get(name).map(String::as_str).filter(|value| !value.trim().is_empty())
     }
 
-    /// Where an option is in the text; where the jail is, if it is in another file.
+    /// The range of an option in the text, or that of the jail if the option is in another file.
     pub(super) fn place(&self, option: &str) -> Range<usize> {
         let place = self.places.get(option).filter(|range| !range.is_empty());
         place.or_else(|| self.places.get("")).cloned().unwrap_or(0..0)
     }
 
-    /// A mistake at a part of an option, which is looked for in the text.
+    /// Makes an error about a part of an option, which is searched for in the text.
     pub(super) fn error(
         &self,
         option: &str,
@@ -74,7 +74,7 @@ impl Definition<'_> {
                 let start = place.start + start;
                 RuleError::new(start + at.start..start + at.end, message)
             }
-            // It was put together, so it is shown.
+            // The value was interpolated and is not in the text, so the message quotes it.
             _ => {
                 let start = (0..=at.start.min(part.len()))
                     .rev()
@@ -87,10 +87,10 @@ impl Definition<'_> {
     }
 }
 
-/// Reads the jails of a text. A filter without a jail makes one with this name.
+/// Reads the jails of a text. A filter without a jail becomes a jail with this name.
 ///
 /// # Errors
-/// If the text is not valid, refers to what is missing, or has no jail that is enabled, or more than
+/// If the text is not valid, refers to a missing value, has no enabled jail, or has more than
 /// `rules_max`.
 pub(super) fn read<'t>(
     text: &'t str,
@@ -139,7 +139,7 @@ fn is_enabled(ini: &Ini, jail: &str, budget: &Budget) -> bool {
     value.is_none_or(|value| is_true(&value))
 }
 
-/// Whether a text is one of those that fail2ban takes as true.
+/// Whether fail2ban takes a text as true.
 pub(super) fn is_true(text: &str) -> bool {
     ["1", "on", "true", "yes"].contains(&&*text.trim().to_lowercase())
 }

@@ -1,4 +1,4 @@
-//! The options of a jail and of its filter, put together.
+//! Merges the options of a jail and of its filter.
 //!
 //! Source: `client/jailreader.py` of fail2ban 1.0.2.
 
@@ -15,7 +15,7 @@ use crate::files::RuleFiles;
 /// Options of a jail that the values of its filter may refer to.
 type Options = BTreeMap<String, String>;
 
-/// A jail that is only a filter, with the settings that fail2ban has by default.
+/// Makes a jail of a filter alone, with fail2ban's default settings.
 pub(super) fn of_filter<'t>(
     text: &'t str,
     ini: &Ini,
@@ -27,7 +27,7 @@ pub(super) fn of_filter<'t>(
     Ok(Definition { text, name: name.to_owned(), options, places, missing: Vec::new() })
 }
 
-/// A jail of the text. Its filter is that of the text, if that has one, or a file.
+/// Reads a jail of the text. Its filter is in the text, or else in a file.
 pub(super) fn of_jail<'t>(
     text: &'t str,
     ini: &Ini,
@@ -59,7 +59,7 @@ pub(super) fn of_jail<'t>(
     if filter_ini.is_none() && named.is_some() {
         missing.push(format!("{filter_name}.conf"));
     }
-    // Values of the jail may refer to those of the filter, and those to the jail's.
+    // Values of the jail and of the filter may refer to each other.
     let mut ini = ini.clone();
     let mut options = Options::new();
     if let Some(filter_ini) = &filter_ini {
@@ -68,7 +68,7 @@ pub(super) fn of_jail<'t>(
         let known = filter::options(filter_ini, first, given.clone(), &budget).map_err(wrong)?;
         let section = ini.section_mut(jail);
         for (option, value) in known {
-            // It was put together already.
+            // It was interpolated already.
             let value = value.replace('%', "%%");
             let value = super::ini::Value { text: value, range: 0..0 };
             section.entry(format!("known/{option}")).or_insert(value);
@@ -89,7 +89,7 @@ pub(super) fn of_jail<'t>(
         .cloned()
         .collect();
     for option in names {
-        // Options that do not matter, such as actions, may refer to what is not here.
+        // Irrelevant options, such as actions, may refer to values that are not available.
         match filter::get(&ini, jail, &option, &none, &budget) {
             Ok(Some(value)) => _ = options.insert(option, value),
             Ok(None) => {}
@@ -100,7 +100,7 @@ pub(super) fn of_jail<'t>(
     Ok(Definition { text, name: jail.to_owned(), options, places, missing })
 }
 
-/// Whether an option has an influence on bans.
+/// Whether an option affects bans.
 fn is_read(option: &str) -> bool {
     let names = ["maxretry", "maxmatches", "findtime", "logtimezone", "usedns", "maxlines"];
     names.contains(&option)
@@ -128,7 +128,7 @@ fn own_options(
     Ok(options)
 }
 
-/// The merged files of a filter; `None` if there is none of that name.
+/// The merged files of a filter; `None` if no file has that name.
 fn filter_file(
     name: &str,
     files: &RuleFiles,
@@ -149,7 +149,7 @@ fn filter_file(
     Ok(merged)
 }
 
-/// The places of the options of some sections, and that of the last section, as the empty name.
+/// The ranges of the options of some sections, and that of the last section under the empty name.
 fn places(ini: &Ini, sections: &[&str], text: &str) -> BTreeMap<String, Range<usize>> {
     let mut places = BTreeMap::new();
     let options = |section: &Section| {
@@ -176,7 +176,7 @@ fn wrong(places: &BTreeMap<String, Range<usize>>, option: &str, message: &str) -
 /// Splits `name[option=value, option="value"]`.
 ///
 /// # Errors
-/// If it is not of that form.
+/// If the text does not have this form.
 fn split_filter(text: &str) -> Result<(String, Options), String> {
     let text = text.trim();
     let Some((name, rest)) = text.split_once('[') else {
@@ -202,7 +202,7 @@ fn split_filter(text: &str) -> Result<(String, Options), String> {
         rest = match after.chars().next() {
             None => "",
             Some(',') => after[1..].trim(),
-            // A further group: `name[a=1][b=2]`.
+            // Another group: `name[a=1][b=2]`.
             Some(']') => after[1..].trim_start().strip_prefix('[').ok_or_else(form)?.trim(),
             Some(_) => return Err(form()),
         };

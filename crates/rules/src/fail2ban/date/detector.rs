@@ -29,33 +29,34 @@ const DEFAULTS: [&str; 17] = [
     "TAI64N",
 ];
 
-/// The date patterns of stock filters that find the date in the first brackets of an access log,
-/// as the default templates do, and no date before it.
+/// The date patterns of stock filters that never find a date before the first brackets of an access
+/// log.
 const BRACKET_PATTERNS: [&str; 4] = [BRACKETED[0], BRACKETED[1], LINE_START, ISO_START];
 
-/// Those of them that do find it.
+/// Those of [`BRACKET_PATTERNS`] that find the date in the first brackets, as the default templates
+/// do.
 const BRACKETED: [&str; 2] = ["{DEFAULT}", r"^[^\[]*\[({DATE})"];
 
 /// The date pattern of stock filters of nginx.
 const ISO_START: &str =
     r"{^LN-BEG}%ExY(?P<_sep>[-/.])%m(?P=_sep)%d[T ]%H:%M:%S(?:[.,]%f)?(?:\s*%z)?";
 
-/// What the date of a line is, and where.
+/// The date of a line, and its position.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(in crate::fail2ban) struct FoundDate {
-    /// What is cut out of the line, in bytes; empty if there is no date.
+    /// The range to cut out of the line, in bytes; empty if there is no date.
     pub(in crate::fail2ban) cut: (usize, usize),
-    /// In nanoseconds since 1970; `None` if there is none, or not all of it.
+    /// The time in nanoseconds since 1970; `None` if there is no date, or it is incomplete.
     pub(in crate::fail2ban) time_ns: Option<i64>,
 }
 
-/// The templates of date patterns. They take a few megabytes for each pattern, so that jails with the
-/// same one share them.
+/// The templates of date patterns. Jails with the same pattern share them, because they take a few
+/// megabytes for each pattern.
 #[derive(Debug, Default)]
 pub(in crate::fail2ban) struct DateTemplates(HashMap<String, Arc<PatternTemplates>>);
 
-/// The templates of the lines of a pattern. Those of the patterns of stock filters are made when a
-/// line is searched by them, since they take milliseconds, and most dates are found without them.
+/// The templates of the lines of a pattern. Those of stock patterns are compiled when a line first
+/// needs them: compiling takes milliseconds, and most dates are found without them.
 #[derive(Debug)]
 struct PatternTemplates {
     lines: Vec<String>,
@@ -63,7 +64,7 @@ struct PatternTemplates {
 }
 
 impl DateTemplates {
-    /// Those of the lines of a pattern.
+    /// Returns the templates of a pattern, given as its lines.
     fn of(&mut self, lines: &[&str]) -> Result<Arc<PatternTemplates>, (String, PatternError)> {
         let pattern = lines.join("\n");
         if let Some(known) = self.0.get(&pattern) {
@@ -83,15 +84,15 @@ impl DateTemplates {
 
 impl PatternTemplates {
     fn get(&self) -> &[DateTemplate] {
-        // A pattern that may be invalid was made at once.
+        // A pattern that may be invalid was compiled in advance.
         self.made.get_or_init(|| made_of(&self.lines).unwrap_or_default())
     }
 }
 
-/// Makes the templates of the lines of a pattern.
+/// Compiles the templates of the lines of a pattern.
 ///
 /// # Errors
-/// If a line is not valid, with the line.
+/// The line and the error, if a line is not valid.
 fn made_of<T: AsRef<str>>(lines: &[T]) -> Result<Vec<DateTemplate>, (String, PatternError)> {
     let mut templates = Vec::new();
     for line in lines.iter().map(AsRef::as_ref) {
@@ -102,26 +103,27 @@ fn made_of<T: AsRef<str>>(lines: &[T]) -> Result<Vec<DateTemplate>, (String, Pat
 
 /// Finds dates.
 ///
-/// fail2ban remembers where the dates of the lines before were, and prefers that place. Here, each
-/// line is alone: the first template that matches at the start of the line is taken, or else the
-/// match that begins first. Both agree unless a line has two dates, and the later one is where the
-/// date of the line before was.
+/// fail2ban remembers the position of the dates in previous lines, and prefers it. Here, each line
+/// is independent: a template that matches at the start of the line wins, or else the match that
+/// begins first. The results differ only if a line has two dates, and the second one is at the
+/// position of the previous line's date.
 #[derive(Debug, Clone)]
 pub(in crate::fail2ban) struct DateDetector {
     templates: Arc<PatternTemplates>,
     offset_s: i64,
-    /// Whether a date in the first brackets is the one.
+    /// Whether a date in the first brackets is the date of the line.
     finds_brackets: bool,
-    /// Whether the date of an nginx error log at the start of the line is the one.
+    /// Whether the date of an nginx error log at the start of the line is the date of the line.
     finds_start: bool,
 }
 
 impl DateDetector {
-    /// Reads a `datepattern`, one template a line, with `%` and not `%%`; the empty one stands for
-    /// the defaults. `offset_s` is the zone of dates without one, in seconds east of Greenwich.
+    /// Reads a `datepattern`, one template per line, with `%` instead of `%%`; the empty pattern
+    /// stands for the defaults. `offset_s` is the zone of dates without one, in seconds east of
+    /// Greenwich.
     ///
     /// # Errors
-    /// If a template is not valid, with its line in the pattern.
+    /// If a template is not valid; the error has its line in the pattern.
     pub(in crate::fail2ban) fn new(
         pattern: &str,
         offset_s: i64,
@@ -141,8 +143,8 @@ impl DateDetector {
         })
     }
 
-    /// Finds the date of a line of a web server, where the templates would find it. `None` if the
-    /// line has to be searched by them.
+    /// Finds the date of a web server's line without templates, with the same result. `None` if the
+    /// line has to be searched by templates.
     pub(in crate::fail2ban) fn find_fast(
         &self,
         line: &[u8],
@@ -195,7 +197,7 @@ fn add(line: &str, templates: &mut Vec<DateTemplate>) -> Result<(), PatternError
             let default = default.strip_prefix(LINE_START).unwrap_or(default);
             all.push(DateTemplate::new(&format!("{before}{default}{after}"))?);
         }
-        // What is before and after the dates is the same in all of them.
+        // All of them have the same text before and after the date.
         all.first().map_or(Ok(()), |template| template.compile(line))?;
     } else {
         for default in DEFAULTS.iter().filter(|default| !default.contains('^')) {
@@ -297,7 +299,7 @@ mod tests {
         ]
     }
 
-    /// A detector for each way in which a date is found fast.
+    /// A detector for each fast path.
     static DETECTORS: LazyLock<[DateDetector; 4]> = LazyLock::new(|| {
         let of_nginx = [ISO_START, BRACKETED[1], LINE_START].join("\n");
         ["", BRACKETED[1], LINE_START, &of_nginx].map(detector)
@@ -314,7 +316,7 @@ mod tests {
         ) {
             let start = if has_start { start } else { String::new() };
             let line = format!("{start}{date} \"GET /{other} HTTP/1.1\" 200");
-            // Another time of the same day follows, if the date has the form of access logs.
+            // Then another time of the same day, if the date has the form of access logs.
             let next = match line.find("/20") {
                 Some(at) => line.char_indices().map(|(place, letter)| {
                     let letter_of_clock = place.checked_sub(at + 6).and_then(|place| clock.get(place..=place));

@@ -1,25 +1,25 @@
-//! The dates of web servers, read without a template.
+//! Finds dates of web servers without a template.
 //!
-//! Each of these finds what the templates find, or nothing. A test compares them.
+//! Each function finds what the templates find, or nothing. A test compares them.
 
 use super::value::Fields;
 
-/// A date at a place.
+/// The range of a date in the line, and its time in nanoseconds since 1970.
 pub(super) type FastDate = ((usize, usize), i64);
 
-/// Finds the dates of access logs, `[17/Dec/2025:09:00:00 +0000]`. It remembers the day of the last
+/// Finds the dates of access logs, `[17/Dec/2025:09:00:00 +0000]`. It caches the day of the last
 /// line.
 #[derive(Debug, Clone, Default)]
 pub(in crate::fail2ban) struct BracketDates {
-    /// The day and the zone as they are written.
+    /// The day and the zone as written in the last line.
     day: [u8; 12],
     zone: [u8; 7],
-    /// When that day begins in that zone, in seconds since 1970.
+    /// The start of that day in that zone, in seconds since 1970.
     midnight_s: i64,
 }
 
 impl BracketDates {
-    /// Finds the date in the first brackets, if it is the first date of the line.
+    /// Finds the date in the first brackets, if no date can precede it in the line.
     pub(super) fn find(&mut self, line: &[u8]) -> Option<FastDate> {
         let bracket = memchr::memchr(b'[', line)?;
         let text: &[u8; 27] = line.get(bracket + 1..)?.first_chunk()?;
@@ -37,7 +37,7 @@ impl BracketDates {
     }
 }
 
-/// The second of the day that a clock such as `09:00:00` shows. It reads all digits at once.
+/// Parses a clock time such as `09:00:00` to the second of the day. It reads all digits at once.
 fn second_of_day(clock: &[u8; 8]) -> Option<i64> {
     const ZEROS: u64 = u64::from_le_bytes(*b"00:00:00");
     const DIGITS: u64 = u64::from_le_bytes([0xf0, 0xf0, 0xff, 0xf0, 0xf0, 0xff, 0xf0, 0xf0]);
@@ -52,7 +52,7 @@ fn second_of_day(clock: &[u8; 8]) -> Option<i64> {
     is_valid.then_some((hour * 3_600 + minute * 60 + second) as i64)
 }
 
-/// When a day, `17/Dec/2025:`, begins in a zone, ` +0000]`, in seconds since 1970.
+/// The start of a day, `17/Dec/2025:`, in a zone, ` +0000]`, in seconds since 1970.
 fn midnight_s(day: &[u8; 12], zone: &[u8; 7]) -> Option<i64> {
     let is_plain =
         (day[2], day[6], day[11]) == (b'/', b'/', b':') && (zone[0], zone[6]) == (b' ', b']');
@@ -72,7 +72,7 @@ fn midnight_s(day: &[u8; 12], zone: &[u8; 7]) -> Option<i64> {
     fields.time()
 }
 
-/// The date of an error log of nginx, `2025/12/17 09:00:00 [`, at the start of the line.
+/// Finds the date of an nginx error log, `2025/12/17 09:00:00 [`, at the start of the line.
 pub(super) fn at_start(line: &[u8], offset_s: i64) -> Option<FastDate> {
     let text: &[u8; 21] = line.first_chunk()?;
     let separators = (text[4], text[7], text[10], text[13], text[16], text[19], text[20]);
@@ -91,16 +91,16 @@ pub(super) fn at_start(line: &[u8], offset_s: i64) -> Option<FastDate> {
     Some(((0, 19), fields.time()?))
 }
 
-/// Whether what comes before the bracket may hold a date: all have colons, except for long numbers
-/// and labels.
+/// Whether the text before the bracket may contain a date: all dates have colons, except for long
+/// numbers and labels.
 fn may_have_date(prefix: &[u8]) -> bool {
     let after_address = &prefix[ipv6_length(prefix)..];
     is_odd(after_address) && has_date_bytes(after_address)
 }
 
-/// Whether there is a colon, an `@`, a byte that is not ASCII or four digits at a multiple of four:
-/// without them nothing is a date. It compares eight bytes at once, the last ones of which may
-/// overlap. Shorter texts count as odd.
+/// Whether there is a colon, an `@`, a byte that is not ASCII, or four digits at a multiple of
+/// four; without them, the text contains no date. It compares eight bytes at once; the last eight
+/// may overlap. Shorter texts return true.
 fn is_odd(prefix: &[u8]) -> bool {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     const HIGH: u64 = ONES << 7;
@@ -108,7 +108,8 @@ fn is_odd(prefix: &[u8]) -> bool {
     let (words, _) = prefix.as_chunks::<8>();
     let is_odd = |word: &[u8; 8]| {
         let word = u64::from_le_bytes(*word);
-        // The high bit of each byte that is 0; also of bytes above it, which are then looked at.
+        // Sets the high bit of each zero byte; also that of bytes above it, which are then checked
+        // again.
         let zeros = |word: u64| word.wrapping_sub(ONES) & !word & HIGH;
         let colons = zeros(word ^ (ONES * u64::from(b':')));
         let signs = zeros(word ^ (ONES * u64::from(b'@')));
@@ -137,7 +138,7 @@ fn is_label(rest: &[u8]) -> bool {
     rest.first_chunk::<24>().is_some_and(|label| label.iter().all(u8::is_ascii_hexdigit))
 }
 
-/// The length of an IPv6 address at the start of a line, which has colons and is not a time; 0 if
+/// The length of an IPv6 address at the start of a line, whose colons are not those of a time; 0 if
 /// there is none.
 fn ipv6_length(prefix: &[u8]) -> usize {
     let (mut run, mut first_colon) = (0, None);

@@ -1,4 +1,4 @@
-//! The date of a line: where it is, which is cut out before patterns match, and when it is.
+//! The date of a line: its time, and its position, which is cut out before patterns match.
 //!
 //! Source: `server/datedetector.py`, `server/datetemplate.py` and `server/strptime.py` of fail2ban
 //! 1.0.2.

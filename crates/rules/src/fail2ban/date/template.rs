@@ -1,4 +1,4 @@
-//! Templates of dates.
+//! Date templates.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use fancy_regex::Regex;
 use super::value::{self, DateValue};
 use crate::fail2ban::pattern::{Found, Groups, Pattern, PatternError};
 
-/// The fields of a date by their letters, as patterns.
+/// The pattern of each field of a date, by its letter.
 const FIELDS: [(&str, &str); 32] = [
     ("ExY", r"(?P<Y>20\d\d)"),
     ("Exy", r"(?P<y>\d{2})"),
@@ -46,24 +46,25 @@ const FIELDS: [(&str, &str); 32] = [
     ("%", "%"),
 ];
 
-/// What makes a template match only at the start of a line, after two characters at most.
+/// The prefix that makes a template match only at the start of a line, after two characters at
+/// most.
 pub(super) const LINE_START: &str = "{^LN-BEG}";
 
-/// A template.
+/// A date template.
 #[derive(Debug, Clone)]
 pub(super) struct DateTemplate {
     pattern: Pattern,
     kind: Kind,
-    /// Whether it matches only at the start or the end of a line.
+    /// Whether the template matches only at the start or the end of a line.
     pub(super) is_anchored: bool,
-    /// The pattern; templates with the same one are the same.
+    /// The pattern; templates with equal patterns are equal.
     pub(super) text: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Fields,
-    /// Seconds since 1970, or their thousandths or millionths if there are so many digits.
+    /// Seconds since 1970, or milliseconds or microseconds, depending on the number of digits.
     Epoch {
         group: usize,
         is_long: bool,
@@ -74,14 +75,14 @@ enum Kind {
 /// A date that a template found in a line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct TemplateMatch {
-    /// Where the whole match begins.
+    /// The start of the whole match.
     pub(super) start: usize,
-    /// What is cut out.
+    /// The range to cut out of the line.
     pub(super) cut: (usize, usize),
     pub(super) value: DateValue,
 }
 
-/// Where a template may begin.
+/// The position in a word at which a template may begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WordStart {
     Anywhere,
@@ -89,7 +90,7 @@ enum WordStart {
     Line,
 }
 
-/// A check of the text of a template, as fail2ban makes it.
+/// One of fail2ban's checks of a template's text.
 struct Check(LazyLock<Regex>);
 
 macro_rules! check {
@@ -121,7 +122,7 @@ impl DateTemplate {
     /// Reads a template of a `datepattern`.
     ///
     /// # Errors
-    /// If it is not one, or has a field that is not known.
+    /// If the template is not valid, or has an unknown field.
     pub(super) fn new(pattern: &str) -> Result<Self, PatternError> {
         let key = if pattern.contains('%') { pattern.to_owned() } else { pattern.to_uppercase() };
         let bare = key.strip_prefix(LINE_START).or(key.strip_prefix('^')).unwrap_or(&key);
@@ -177,7 +178,7 @@ impl DateTemplate {
         Self::bound(&format!("{flags}{regex}"), bounds, Kind::Fields, pattern)
     }
 
-    /// Adds what a template has at its ends, and the group that is cut out.
+    /// Adds the boundaries at both ends of a template, and the group that is cut out.
     fn bound(
         regex: &str,
         (start, ends_word): (WordStart, bool),
@@ -209,7 +210,7 @@ impl DateTemplate {
         Ok(Self { pattern: lazy, kind, is_anchored, text: regex })
     }
 
-    /// Compiles the template, which is else done when it is first used. `pattern` is its text.
+    /// Compiles the template in advance instead of at its first use. `pattern` is its text.
     ///
     /// # Errors
     /// If it cannot be compiled; such a template finds nothing.
@@ -260,7 +261,8 @@ fn epoch_value(text: &str, is_long: bool) -> DateValue {
     number.map_or(DateValue::Unknown, |number| DateValue::Time(number / divisor))
 }
 
-/// Puts the patterns of fields for their letters. `offset` is what the text follows in its pattern.
+/// Replaces the letters of fields by their patterns. `offset` is the position of the text in its
+/// pattern.
 fn with_fields(text: &str, offset: usize) -> Result<String, PatternError> {
     let mut result = String::new();
     let mut position = 0;

@@ -1,4 +1,4 @@
-//! The instant that the fields of a date are.
+//! Converts the fields of a date to a time.
 
 use fancy_regex::Captures;
 
@@ -17,17 +17,17 @@ const MONTHS: [&str; 12] = [
     "december",
 ];
 
-/// What the fields of a date are.
+/// The value of a date's fields.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum DateValue {
     /// In seconds since 1970.
     Time(f64),
-    /// A date without a year or a time without a date, for which fail2ban takes the present one;
-    /// or no valid date.
+    /// A date without a year or a time without a date, which fail2ban completes by the present
+    /// date; or not a valid date.
     Unknown,
 }
 
-/// A date as it is written.
+/// The fields of a date as written.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Fields {
     pub(super) year: i64,
@@ -36,12 +36,12 @@ pub(super) struct Fields {
     pub(super) hour: i64,
     pub(super) minute: i64,
     pub(super) second: i64,
-    /// The zone, in seconds east of Greenwich.
+    /// The zone's offset, in seconds east of Greenwich.
     pub(super) offset_s: i64,
 }
 
 impl Fields {
-    /// The instant, in seconds since 1970; `None` if there is no such date.
+    /// The time in seconds since 1970; `None` if the date does not exist.
     pub(super) fn time(&self) -> Option<i64> {
         let Self { year, month, day, hour, minute, second, offset_s } = *self;
         let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
@@ -57,7 +57,7 @@ impl Fields {
     }
 }
 
-/// Days since 1970 in the Gregorian calendar, by Howard Hinnant's `days_from_civil`.
+/// Counts days since 1970 in the Gregorian calendar, by Howard Hinnant's `days_from_civil`.
 fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
@@ -66,7 +66,7 @@ fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
 }
 
-/// Reads the named groups of a date. `default_offset_s` is for dates without a zone.
+/// Reads the named groups of a date. `default_offset_s` applies to dates without a zone.
 pub(super) fn of_groups(groups: &Captures<'_, str>, default_offset_s: i64) -> DateValue {
     let fields = fields(groups, default_offset_s);
     match fields.and_then(|fields| fields.time()) {
@@ -80,7 +80,7 @@ fn fields(groups: &Captures<'_, str>, default_offset_s: i64) -> Option<Fields> {
     let number = |name: &str| text(name).map(|text| text.trim().parse::<i64>().ok());
     let year = match (number("Y"), number("y")) {
         (Some(year), _) => year?,
-        // The century of fail2ban is the present one.
+        // fail2ban assumes the present century.
         (None, Some(year)) => year.map(|year| if year <= 2_000 { year + 2_000 } else { year })?,
         (None, None) => return None,
     };
@@ -116,7 +116,7 @@ fn fields(groups: &Captures<'_, str>, default_offset_s: i64) -> Option<Fields> {
     })
 }
 
-/// A zone in seconds east of Greenwich: an offset, or UTC. Names of other zones are not known.
+/// Parses an offset or `UTC` to seconds east of Greenwich; `None` for names of other zones.
 pub(in crate::fail2ban) fn offset_s(zone: &str) -> Option<i64> {
     let offset = ["UTC", "GMT", "Z"].iter().find_map(|name| zone.strip_prefix(name));
     let offset = offset.unwrap_or(zone);

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-/// The most characters of a set that are listed.
+/// The most characters of a set that are enumerated.
 const FEW: usize = 8;
 
-/// A set that is known by an escape, such as `\d`, as the engine writes it.
+/// The engine's text for the set of an escape such as `\d`.
 pub(super) fn class(letter: char) -> Option<&'static str> {
     Some(match letter {
         'd' => r"\d",
@@ -18,7 +18,7 @@ pub(super) fn class(letter: char) -> Option<&'static str> {
     })
 }
 
-/// A character as the engine reads it, in a set and outside.
+/// Writes a character so that the engine takes it literally, in a set or outside.
 pub(super) fn write_char(char: char, text: &mut String) {
     match char.is_ascii_alphanumeric() || char == '_' || char == ' ' {
         true => text.push(char),
@@ -26,7 +26,7 @@ pub(super) fn write_char(char: char, text: &mut String) {
     }
 }
 
-/// What follows a backslash, if it stands for one character: its length and the character.
+/// Reads the escape of one character after its backslash. Returns its length and the character.
 pub(super) fn escaped_char(rest: &str) -> Result<(usize, char), String> {
     let next = rest.chars().next().ok_or("the pattern ends in a backslash")?;
     let hex = |digits: usize| {
@@ -64,7 +64,7 @@ enum Item {
 }
 
 /// Reads a set, which begins with `[`. Returns its length in bytes, its text for the engine, and
-/// its characters if they are few. An error has its place in the set.
+/// its characters if they are few. An error has its position in the set.
 #[expect(clippy::type_complexity, reason = "three parts of one answer")]
 pub(super) fn set(pattern: &str) -> Result<(usize, String, Option<Vec<char>>), (usize, String)> {
     let is_negated = pattern[1..].starts_with('^');

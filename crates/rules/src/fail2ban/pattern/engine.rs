@@ -1,4 +1,4 @@
-//! Patterns that are ready to match.
+//! Compiled patterns.
 
 use std::fmt::Write;
 use std::sync::{Arc, OnceLock};
@@ -9,34 +9,34 @@ use super::classes::write_char;
 use super::literals::{self, Texts};
 use super::syntax::{Node, PatternError, Syntax, parse};
 
-/// The most steps of a pattern that backtracks over one line: some tenths of a second.
+/// The most steps of a backtracking pattern on one line: some tenths of a second.
 const STEPS_MAX: usize = 1_000_000;
 
-/// The most lists of texts that are searched before a pattern.
+/// The most lists of required texts that are searched for before a pattern.
 const REQUIRED_MAX: usize = 2;
 
-/// Groups that a failure is made of; others are captured only if the pattern refers to them.
+/// The groups that a failure uses; others are captured only if the pattern refers to them.
 const KEPT: [&str; 7] = ["fid", "ip4", "ip6", "dns", "cidr", "content", "mlfid"];
 
-/// Which groups can be asked for.
+/// The set of groups that a pattern captures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::fail2ban) enum Groups {
-    /// Those that a failure is made of.
+    /// The groups that a failure uses.
     Failure,
-    /// All.
+    /// All groups.
     All,
 }
 
-/// A pattern that is ready to match.
+/// A pattern, compiled at its first use.
 #[derive(Debug, Clone)]
 pub(in crate::fail2ban) struct Pattern {
     regex: LazyRegex,
     names: Vec<String>,
-    /// Lists of texts, of each of which one must occur.
+    /// Lists of texts. One text of each list must occur in a match.
     pub(super) required: Vec<Texts>,
 }
 
-/// An expression that is compiled when it is first used. Clones have caches of their own.
+/// An expression that is compiled at its first use. Clones have their own caches.
 #[derive(Debug)]
 struct LazyRegex {
     shared: Arc<(String, OnceLock<Result<Regex, String>>)>,
@@ -67,7 +67,7 @@ impl Clone for LazyRegex {
     }
 }
 
-/// What came of a search.
+/// The result of a search.
 #[derive(Debug)]
 pub(in crate::fail2ban) enum Found<'t> {
     Match(Captures<'t, str>),
@@ -77,10 +77,10 @@ pub(in crate::fail2ban) enum Found<'t> {
 }
 
 impl Pattern {
-    /// Reads a pattern. `host_may_be_name` is whether `<HOST>` matches host names.
+    /// Reads and compiles a pattern. `host_may_be_name` is whether `<HOST>` matches host names.
     ///
     /// # Errors
-    /// If it is not one, or cannot be translated.
+    /// If the pattern is not valid, or cannot be translated.
     pub(in crate::fail2ban) fn new(
         pattern: &str,
         groups: Groups,
@@ -96,17 +96,17 @@ impl Pattern {
     /// Compiles the pattern.
     ///
     /// # Errors
-    /// If it cannot be translated.
+    /// If the pattern cannot be translated.
     pub(in crate::fail2ban) fn compile(&self) -> Result<(), String> {
         let compiled = self.regex.compiled().as_ref();
         compiled.map(|_| ()).map_err(|error| format!("the pattern cannot be translated: {error}"))
     }
 
-    /// Reads a pattern that can be translated, or else matches nothing. It is compiled when it is
-    /// first used.
+    /// Reads a pattern, and compiles it at its first use. It matches nothing if it cannot be
+    /// translated.
     ///
     /// # Errors
-    /// If it is not a pattern.
+    /// If the pattern is not valid.
     pub(in crate::fail2ban) fn lazy(
         pattern: &str,
         groups: Groups,
@@ -118,7 +118,7 @@ impl Pattern {
         Ok(Self { regex, names: syntax.groups.into_iter().flatten().collect(), required })
     }
 
-    /// Whether it has a group with a name.
+    /// Whether the pattern has a group with this name.
     pub(in crate::fail2ban) fn has_group(&self, name: &str) -> bool {
         self.names.iter().any(|known| known == name)
     }
@@ -137,7 +137,7 @@ impl Pattern {
         }
     }
 
-    /// Whether there is a match; `None` if it took too many steps.
+    /// Whether there is a match; `None` if the search took too many steps.
     pub(in crate::fail2ban) fn is_match(&self, text: &str) -> Option<bool> {
         self.regex.get().map_or(Some(false), |regex| regex.is_match(text).ok())
     }

@@ -1,16 +1,16 @@
-//! Texts of which one must occur in whatever a pattern matches.
+//! Extracts the texts of which one must occur in every match of a pattern.
 //!
-//! A search for texts is much faster than a pattern, so most lines are told apart by it.
+//! A search for texts is much faster than a pattern, so most lines are rejected by it.
 
 use super::syntax::Node;
 
-/// The most texts of one list.
+/// The most texts in one list.
 const TEXTS_MAX: usize = 256;
 
 /// The longest text, in bytes.
 const TEXT_BYTES_MAX: usize = 64;
 
-/// Parts of the lines of every access or error log, in which a common text occurs.
+/// Parts of the lines of every access or error log. A text in one of them is common.
 const COMMON: [&str; 12] = [
     "\"GET / HTTP/1.1\" 200 ",
     "\"POST / HTTP/1.1\" 200 ",
@@ -29,11 +29,11 @@ const COMMON: [&str; 12] = [
 /// Texts of which at least one must occur.
 pub(super) type Texts = Vec<String>;
 
-/// What is known of the texts that a part of a pattern matches.
+/// The literals of a part of a pattern.
 struct Known {
-    /// All texts that it matches, if they are few.
+    /// All texts that the part matches, if they are few.
     exact: Option<Texts>,
-    /// Lists that must all be met.
+    /// Lists of texts. One text of each list must occur.
     required: Vec<Texts>,
 }
 
@@ -53,7 +53,7 @@ impl Known {
     }
 }
 
-/// Returns lists of texts, of each of which one must occur, the most telling ones first.
+/// Returns lists of texts, the most selective first. One text of each list must occur in a match.
 pub(super) fn required(node: &Node, max: usize) -> Vec<Texts> {
     let Known { exact, mut required } = known(node);
     required.extend(exact);
@@ -64,7 +64,7 @@ pub(super) fn required(node: &Node, max: usize) -> Vec<Texts> {
     required
 }
 
-/// How much a list tells: the length of its shortest text, or 0 if one is common.
+/// The selectivity of a list: the length of its shortest text, or 0 if one is common.
 fn score(texts: &Texts) -> usize {
     let of_text = |text: &String| match COMMON.iter().any(|common| common.contains(&**text)) {
         true => 0,
@@ -107,7 +107,7 @@ fn repeated(inside: Known, min: u32, max: Option<u32>) -> Known {
     }
 }
 
-/// Parts that follow each other.
+/// The literals of a concatenation.
 fn of_all(nodes: &[Node]) -> Known {
     let mut required = Vec::new();
     let mut run = vec![String::new()];
@@ -152,7 +152,7 @@ fn longest(texts: &Texts) -> usize {
     texts.iter().map(String::len).max().unwrap_or(0)
 }
 
-/// Parts of which one matches.
+/// The literals of an alternation.
 fn of_one(nodes: &[&Node]) -> Known {
     let all: Vec<Known> = nodes.iter().map(|node| known(node)).collect();
     let count: usize = all.iter().filter_map(|known| known.exact.as_ref()).map(Vec::len).sum();

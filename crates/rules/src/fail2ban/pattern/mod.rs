@@ -1,7 +1,7 @@
 //! Patterns: Python's regular expressions with the tags of fail2ban.
 //!
-//! They are translated for the crate `fancy-regex`, which hands all that needs no look-around to
-//! the crate `regex`, whose time is linear. The rest backtracks, up to a limit.
+//! They are translated for the crate `fancy-regex`. It hands patterns without look-around to the
+//! crate `regex`, which runs in linear time. The others backtrack, up to a limit.
 
 mod classes;
 mod engine;

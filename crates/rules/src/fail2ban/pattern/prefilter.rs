@@ -1,4 +1,4 @@
-//! A search for texts, which tells most lines that no pattern matches.
+//! A search for texts that rejects most lines that no pattern matches.
 
 use std::cmp::Reverse;
 
@@ -6,32 +6,33 @@ use super::engine::Pattern;
 use super::literals::Texts;
 use super::text_search::TextSearch;
 
-/// Texts of which one must occur in a line that a pattern matches.
+/// A necessary condition for lines that a pattern matches: texts that must occur.
 #[derive(Debug, Clone, Default)]
 pub(in crate::fail2ban) struct Prefilter {
-    /// Searches for all of the texts of a list. A line must be found by each. The first has the
-    /// longest texts.
+    /// Searches, each for the texts of one list. Each must find a text in the line. The first
+    /// search has the longest texts.
     searches: Vec<TextSearch>,
-    /// By pattern: searches of which the line must be found by each, for one pattern at least. Empty
-    /// if they tell no more than the others.
+    /// By pattern: its searches. For at least one pattern, each search must find a text in the
+    /// line. Empty if they reject no more lines than `searches`.
     by_pattern: Vec<Vec<TextSearch>>,
 }
 
-/// Where the first search of a prefilter is in a block of lines.
+/// The position of a prefilter's first search in a block of lines.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::fail2ban) struct BlockPlace {
-    /// The first text that was not before the last line: the end of the block if there is none.
+    /// The position of the next text from the last line on; the end of the block if there is none.
     next: Option<usize>,
 }
 
 impl Prefilter {
-    /// The texts that a pattern requires.
+    /// Makes the prefilter of a pattern.
     pub(in crate::fail2ban) fn of(pattern: &Pattern) -> Self {
         let searches = pattern.required.iter().filter_map(|texts| TextSearch::new(texts)).collect();
         Self { searches, by_pattern: Vec::new() }
     }
 
-    /// What a line must have, with its date, so that a prefix and one of some patterns may match.
+    /// Makes the prefilter of lines with their dates, for a prefix and several patterns of which
+    /// one must match.
     pub(in crate::fail2ban) fn of_line(prefix: Option<&Pattern>, patterns: &[Pattern]) -> Self {
         let best: Option<Vec<&Texts>> =
             patterns.iter().map(|pattern| pattern.required.first()).collect();
@@ -59,8 +60,8 @@ impl Prefilter {
         self.by_pattern.is_empty() || self.by_pattern.iter().any(|all| has_all(all, line))
     }
 
-    /// Whether the patterns may match a line of a block, from `start` to `end`. The lines come in
-    /// their order, so that the block is searched once, and not each line.
+    /// Whether the patterns may match a line of a block, from `start` to `end`. Lines must be
+    /// passed in order, so that the block is searched once instead of line by line.
     pub(in crate::fail2ban) fn accepts_line(
         &self,
         block: &[u8],
@@ -84,7 +85,7 @@ fn has_all(searches: &[TextSearch], line: &[u8]) -> bool {
     searches.iter().all(|search| search.find(line, 0).is_some())
 }
 
-/// The parts of some texts that are in a line before its date is cut out.
+/// Applies [`with_date`] to each text.
 fn with_dates(texts: &Texts) -> Vec<&str> {
     let mut parts: Vec<&str> = texts.iter().map(|text| with_date(text)).collect();
     parts.sort_unstable();
@@ -92,8 +93,9 @@ fn with_dates(texts: &Texts) -> Vec<&str> {
     parts
 }
 
-/// The longest part of a text that is in a line before its date is cut out. Dates are cut out of
-/// brackets or at the start of a line, a line feed is added, and what is not UTF-8 is replaced.
+/// The longest part of a text that also occurs in the line before its date is cut out. Dates are
+/// cut out of brackets or at the start of a line, a line feed is added, and invalid UTF-8 is
+/// replaced.
 fn with_date(text: &str) -> &str {
     let mut longest = "";
     let mut start = 0;

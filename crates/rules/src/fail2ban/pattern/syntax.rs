@@ -1,4 +1,4 @@
-//! The syntax of Python's `re`, with the tags of fail2ban.
+//! Parses the syntax of Python's `re`, with the tags of fail2ban.
 //!
 //! Sources: the documentation of Python's module `re`, and `server/failregex.py` of fail2ban 1.0.2
 //! for the tags.
@@ -13,17 +13,17 @@ const PATTERN_BYTES_MAX: usize = 256 << 10;
 /// The deepest nesting of groups.
 const DEPTH_MAX: usize = 100;
 
-/// An IPv4 address, `<IP4>`; IPv6 may be written around it.
+/// An IPv4 address, `<IP4>`, optionally mapped to IPv6.
 const IP4: &str = r"(?:::f{4,6}:)?(?P<ip4>(?:\d{1,3}\.){3}\d{1,3})";
 
-/// An IPv6 address, `<IP6>`. The original looks behind the last colon for another one, which is
-/// always there.
+/// An IPv6 address, `<IP6>`. The original has a look-behind for another colon before the last one,
+/// which is always there.
 const IP6: &str = r"(?P<ip6>(?:[0-9a-fA-F]{1,4}::?|::){1,7}(?:[0-9a-fA-F]{1,4}|:))";
 
 /// A host name, `<DNS>`.
 const DNS: &str = r"(?P<dns>[\w\-.^_]*\w)";
 
-/// The length of a network, `<CIDR>`.
+/// The prefix length of a network, `<CIDR>`.
 const CIDR: &str = r"(?P<cidr>\d+)";
 
 /// A pattern, as a tree.
@@ -39,7 +39,7 @@ pub(super) enum Node {
         text: String,
         few: Option<Vec<char>>,
     },
-    /// What matches no character, such as a word boundary.
+    /// An assertion, which matches no character, such as a word boundary.
     Assertion(&'static str),
     Concat(Vec<Node>),
     Alternation(Vec<Node>),
@@ -47,14 +47,14 @@ pub(super) enum Node {
         node: Box<Node>,
         min: u32,
         max: Option<u32>,
-        /// What makes it lazy or possessive.
+        /// The suffix that makes the repetition lazy or possessive.
         suffix: &'static str,
     },
     Group {
         name: Option<String>,
         node: Box<Node>,
     },
-    /// A group that is not captured, by what begins it.
+    /// A non-capturing group, with its opening text.
     Wrapped {
         prefix: String,
         node: Box<Node>,
@@ -64,9 +64,9 @@ pub(super) enum Node {
         prefix: &'static str,
         node: Box<Node>,
     },
-    /// The text of a group again.
+    /// A back-reference to a group.
     Reference(usize),
-    /// One of two, by whether a group matched.
+    /// A conditional: one of two patterns, depending on whether a group matched.
     Condition {
         group: usize,
         yes: Box<Node>,
@@ -74,20 +74,20 @@ pub(super) enum Node {
     },
 }
 
-/// A pattern that was read.
+/// A parsed pattern.
 #[derive(Debug)]
 pub(super) struct Syntax {
     pub(super) node: Node,
     /// The names of the groups, from number 1.
     pub(super) groups: Vec<Option<String>>,
-    /// Whether it refers to groups by number or name.
+    /// Whether the pattern refers to groups by number or name.
     pub(super) has_references: bool,
 }
 
-/// Why a pattern cannot be read, and where.
+/// The reason why a pattern is not valid, and the position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::fail2ban) struct PatternError {
-    /// The place in the pattern, in bytes.
+    /// The range in the pattern, in bytes.
     pub(in crate::fail2ban) range: Range<usize>,
     pub(in crate::fail2ban) message: String,
 }
@@ -128,7 +128,7 @@ struct Parser<'p> {
     position: usize,
     depth: usize,
     groups: Vec<Option<String>>,
-    /// The names of the tags that were opened, such as `F-USER`.
+    /// The names of the open tags, such as `F-USER`.
     open_tags: Vec<String>,
     ignores_case: bool,
     has_references: bool,
@@ -193,7 +193,7 @@ impl<'p> Parser<'p> {
             '\\' => self.escape(start),
             '.' => Ok(Node::Set { text: ".".to_owned(), few: None }),
             '^' => Ok(Node::Assertion("^")),
-            // Also before a line feed that ends the text; there is one at most.
+            // It also matches before a final line feed; the text has at most one line feed.
             '$' => Ok(Node::Assertion("(?m:$)")),
             '<' => self.tag(start),
             '*' | '+' | '?' => {
@@ -207,7 +207,7 @@ impl<'p> Parser<'p> {
         Node::Char { char, ignores_case: self.ignores_case && char.is_alphabetic() }
     }
 
-    /// What follows a node: how often it is repeated.
+    /// Reads the repetition after a node.
     fn repeated(&mut self, node: Node, start: usize) -> Parsed {
         let Some((min, max)) = self.count(start)? else { return Ok(node) };
         if matches!(node, Node::Assertion(_)) {
@@ -227,7 +227,7 @@ impl<'p> Parser<'p> {
         Ok(Node::Repeat { node: Box::new(node), min, max, suffix })
     }
 
-    /// A count, such as `*` or `{2,5}`; `None` if there is none.
+    /// Reads a quantifier, such as `*` or `{2,5}`; `None` if there is none.
     fn count(&mut self, start: usize) -> Result<Option<(u32, Option<u32>)>, PatternError> {
         let simple = match self.peek() {
             Some('*') => Some((0, None)),
@@ -243,7 +243,7 @@ impl<'p> Parser<'p> {
         let Some((inside, _)) = self.rest()[1..].split_once('}') else { return Ok(None) };
         let (min, max) = inside.split_once(',').unwrap_or((inside, inside));
         let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-        // Braces that hold no count stand for themselves.
+        // Braces without a valid count are literal.
         if inside.is_empty() || !is_number(min) || !is_number(max) {
             return Ok(None);
         }
@@ -312,7 +312,7 @@ impl<'p> Parser<'p> {
         number.or_else(|| named().map(|position| position + 1))
     }
 
-    /// What follows an opening parenthesis.
+    /// Reads a group after its opening parenthesis.
     fn group(&mut self, start: usize) -> Parsed {
         if self.eat("?#") {
             let Some(length) = self.rest().find(')') else {
@@ -382,7 +382,8 @@ impl<'p> Parser<'p> {
         Ok(Node::Wrapped { prefix: format!("(?{flags}:"), node })
     }
 
-    /// Flags between a prefix and an end, if they are next. `u`, which is the default, is left out.
+    /// Reads flags between a prefix and an end, if they are next. `u`, which is the default, is
+    /// dropped.
     fn flags(&mut self, prefix: &str, end: char) -> Result<Option<String>, PatternError> {
         let Some(rest) = self.rest().strip_prefix(prefix) else { return Ok(None) };
         let is_flag = |char: &char| char.is_ascii_lowercase() || *char == '-';
@@ -446,7 +447,7 @@ impl<'p> Parser<'p> {
         Ok(Node::Group { name: Some(name), node })
     }
 
-    /// The inside of a group, and what closes it.
+    /// Reads the inside of a group and its closing parenthesis.
     fn inside(&mut self, start: usize) -> Parsed {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
@@ -465,7 +466,7 @@ impl<'p> Parser<'p> {
         }
     }
 
-    /// Whether a tag such as `</F-USER>` is next, and was opened.
+    /// Whether the closing tag of an open tag, such as `</F-USER>`, is next.
     fn closes_tag(&self) -> bool {
         let Some((tag, _)) = self.rest().strip_prefix("</").and_then(|rest| rest.split_once('>'))
         else {
@@ -474,7 +475,7 @@ impl<'p> Parser<'p> {
         self.open_tags.iter().any(|open| open == tag)
     }
 
-    /// What follows `<`: a tag of fail2ban, or any text.
+    /// Reads a tag of fail2ban after `<`, or else a literal `<`.
     fn tag(&mut self, start: usize) -> Parsed {
         let tag = self.rest().split_once('>').map_or("", |(tag, _)| tag);
         let is_tag = |byte: u8| byte.is_ascii_alphanumeric() || b"-_/".contains(&byte);
@@ -503,7 +504,7 @@ impl<'p> Parser<'p> {
         self.included(&pattern).map_err(|error| self.error(start, length, error.message))
     }
 
-    /// Reads the pattern of a tag, whose groups are among those of the whole.
+    /// Reads the pattern of a tag. Its groups become groups of the whole pattern.
     fn included(&mut self, pattern: &str) -> Parsed {
         let mut parser = Parser {
             text: pattern,
@@ -520,7 +521,7 @@ impl<'p> Parser<'p> {
         Ok(Node::Wrapped { prefix: "(?:".to_owned(), node: Box::new(node?) })
     }
 
-    /// A tag such as `<F-USER>`, which begins a group.
+    /// Reads a tag such as `<F-USER>`, which begins a group.
     fn custom_tag(&mut self, start: usize, tag: &str) -> Parsed {
         let is_name = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
         let name = tag.strip_prefix("F-").filter(|name| name.bytes().all(is_name));

@@ -4,20 +4,20 @@ use aho_corasick::packed::Searcher;
 use aho_corasick::{AhoCorasick, Input, MatchKind, Span};
 use memchr::memmem::Finder;
 
-/// Finds the first place at which one of some texts is.
+/// Finds the first occurrence of any of several texts.
 #[derive(Debug, Clone)]
 pub(super) struct TextSearch(Kind);
 
 #[derive(Debug, Clone)]
 enum Kind {
     One(Finder<'static>),
-    /// A few texts, which the vectors of the processor compare at once.
+    /// A few texts, which are searched with vector instructions.
     Few(Searcher),
     Many(AhoCorasick),
 }
 
 impl TextSearch {
-    /// A search for texts, of which none is empty; `None` if there are none.
+    /// Makes a search for texts. `None` if there are no texts, or one is empty.
     pub(super) fn new<T: AsRef<str>>(texts: &[T]) -> Option<Self> {
         let texts = || texts.iter().map(AsRef::as_ref);
         if texts().any(str::is_empty) {
@@ -38,7 +38,7 @@ impl TextSearch {
         Some(Self(kind))
     }
 
-    /// Returns where the first of the texts begins, at `start` or after it.
+    /// Returns the position of the first occurrence at or after `start`.
     pub(super) fn find(&self, bytes: &[u8], start: usize) -> Option<usize> {
         let end = bytes.len();
         match &self.0 {

@@ -8,28 +8,28 @@ use crate::error::RuleError;
 
 /// A limit of one kind: the arguments of a directive such as `limit_req`.
 pub(crate) trait LimitKind: Sized + Clone + PartialEq + fmt::Debug {
-    /// What its limits count in.
+    /// The type of its zones.
     type Zone: ZoneKind;
 
     /// The name of the directive.
     const NAME: &'static str;
 
-    /// The name of the directive that lets requests over the limit through.
+    /// The name of the directive that makes the limit a dry run.
     const DRY_RUN: &'static str;
 
-    /// A zone and a limit, as they are written.
+    /// An example of a zone and a limit, for messages.
     const EXAMPLE: &'static str;
 
     /// Reads a directive.
     ///
     /// # Errors
-    /// If it is not a valid limit of one of the zones.
+    /// If the directive is not a valid limit of one of the zones.
     fn parse(directive: &Directive, zones: &[Self::Zone]) -> Result<Self, RuleError>;
 
     /// The number of its zone.
     fn zone(&self) -> usize;
 
-    /// The limit in a few words.
+    /// A short description of the limit.
     fn text(&self, zones: &[Self::Zone]) -> String;
 }
 
@@ -41,12 +41,12 @@ pub(crate) trait ZoneKind: Sized + fmt::Debug {
     /// Reads a directive.
     ///
     /// # Errors
-    /// If it is not a valid zone.
+    /// If the directive is not a valid zone.
     fn parse(directive: &Directive) -> Result<Self, RuleError>;
 
     /// The name of the zone.
     fn name(&self) -> &str;
 
-    /// What it counts by.
+    /// The key by which it counts.
     fn key(&self) -> &Template;
 }

@@ -8,19 +8,19 @@ use super::tokens::{Directive, Word};
 use crate::error::RuleError;
 use crate::limit_req::bucket::{REQUEST, Rate};
 
-/// A `limit_req_zone`: what is counted, and how fast counts drain.
+/// A `limit_req_zone`: the key by which requests are counted, and the rate at which counts drain.
 #[derive(Debug, Clone)]
 pub(crate) struct Zone {
     pub(crate) name: String,
     pub(crate) key: Template,
     pub(crate) rate: Rate,
-    /// The rate as it was written, such as `10r/s`.
+    /// The rate as written, such as `10r/s`.
     pub(crate) rate_text: String,
-    /// The size in bytes, if it is written.
+    /// The size in bytes, if it is configured.
     pub(crate) bytes: Option<usize>,
 }
 
-/// A `limit_req`: how much of a zone's count is let through.
+/// A `limit_req`: the excess in a zone that is let through.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Limit {
     /// The number of the zone.
@@ -47,7 +47,7 @@ impl ZoneKind for Zone {
             } else if let Some(value) = word.text.strip_prefix("rate=") {
                 rate = Some((parse_rate(value, word)?, value.to_owned()));
             } else if word.text == "sync" {
-                // Only where the zone is kept; it changes no count.
+                // `sync` only decides where the zone is stored; it changes no count.
             } else if key.is_none() && !word.text.contains('=') {
                 key = Some(Template::parse(word)?);
             } else {
@@ -130,8 +130,8 @@ pub(crate) fn zone_name(value: &str, word: &Word) -> Result<String, RuleError> {
     }
 }
 
-/// The size in the value of `zone=`, in bytes: a number with `k` or `m`, or without, as
-/// `ngx_parse_size` reads it. It only matters to a gate.
+/// Parses the size in the value of `zone=` to bytes: a number with `k`, `m` or no unit, as
+/// `ngx_parse_size` reads it. Only a gate uses it.
 pub(crate) fn zone_bytes(value: &str) -> Option<usize> {
     let (_, size) = value.split_once(':')?;
     let (digits, unit) = match size.as_bytes().last()? {
@@ -159,7 +159,8 @@ pub(crate) fn find_zone<Z: ZoneKind>(
     })
 }
 
-/// A rate: `Nr/s` or `Nr/m`, in thousandths of a request in a second, rounded down as nginx does.
+/// Parses a rate, `Nr/s` or `Nr/m`, to thousandths of a request per second, rounded down as in
+/// nginx.
 fn parse_rate(text: &str, word: &Word) -> Result<Rate, RuleError> {
     let invalid = || {
         word.error(format_args!(

@@ -12,16 +12,16 @@ use crate::networks::{Network, Networks};
 /// A `map` or `geo` block.
 #[derive(Debug)]
 pub(crate) struct Map {
-    /// The variable that it makes, without `$`.
+    /// The variable that it defines, without `$`.
     pub(crate) name: String,
-    /// What is looked up.
+    /// The text that is looked up.
     pub(crate) subject: Template,
     entries: Entries,
-    /// The values that it may have, the default one first.
+    /// The possible values, the default first.
     values: Vec<Template>,
 }
 
-/// What is looked up, with the numbers of the values.
+/// The entries, with the numbers of their values.
 #[derive(Debug)]
 enum Entries {
     /// Of `map`: texts first, in lower case, then regular expressions in their order.
@@ -31,7 +31,7 @@ enum Entries {
 }
 
 impl Map {
-    /// Reads a `map` or `geo` block. What is not understood is added to `notes`.
+    /// Reads a `map` or `geo` block. Parts that are not understood are added to `notes`.
     pub(super) fn parse(
         directive: &Directive,
         notes: &mut Vec<RuleError>,
@@ -105,7 +105,7 @@ impl Map {
         Ok(())
     }
 
-    /// The values that it may have, by number.
+    /// The possible values, by number.
     pub(crate) fn values(&self) -> &[Template] {
         &self.values
     }
@@ -124,7 +124,7 @@ impl Map {
         found.unwrap_or(0)
     }
 
-    /// Whether a regular expression of it has a group with this name or number, whose value it makes.
+    /// Whether one of its regular expressions sets the group with this name or number.
     pub(crate) fn captures(&self, name: &str) -> bool {
         let Entries::Texts { expressions, .. } = &self.entries else { return false };
         expressions.iter().any(|(expression, _)| {

@@ -1,6 +1,6 @@
 //! The part of nginx's configuration that decides which limits apply to a request.
 //!
-//! A text may be a whole `nginx.conf`, or some lines of it: limits outside of any server apply to
+//! A text may be a whole `nginx.conf`, or some of its lines; limits outside of any server apply to
 //! all requests. [`tokens`] splits the text, [`limit`] reads zones and limits, [`map`] reads `map`
 //! and `geo`, [`server`] finds the location of a request, and [`template`] reads keys.
 
@@ -34,27 +34,28 @@ pub(crate) struct Configuration<L: LimitKind = Limit> {
     pub(crate) limit_sets: Vec<LimitSet<L>>,
     pub(crate) servers: Vec<Server>,
     pub(crate) maps: Vec<Map>,
-    /// What was not understood.
+    /// Notes about the parts that were not understood.
     pub(crate) notes: Vec<RuleError>,
 }
 
-/// The limits that apply to a request together, in their order.
+/// The limits that apply to a request together, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LimitSet<L = Limit> {
     pub(crate) limits: Vec<L>,
-    /// Whether they are only tried, and let requests through. A replay does not follow it.
+    /// Whether the limits are a dry run, which lets all requests through. A replay ignores it.
     pub(crate) is_dry_run: bool,
 }
 
-/// What a level takes from the one around it unless it has its own.
+/// The settings that a level inherits from the enclosing one, unless it has its own.
 #[derive(Debug, Clone, Copy, Default)]
 struct Inherited {
-    /// The number of the limits.
+    /// The number of the limit set.
     limits: Option<usize>,
     is_dry_run: bool,
 }
 
-/// Directives that change which request is limited, and are not followed.
+/// Directives that are not supported although they change which requests are limited, with the
+/// reason.
 const NOT_FOLLOWED: [(&str, &str); 4] = [
     ("include", "the file is not read; paste its lines if they have limits"),
     ("rewrite", "rewritten requests are taken to stay in their location"),
@@ -62,13 +63,13 @@ const NOT_FOLLOWED: [(&str, &str); 4] = [
     ("set", "the variable is not known"),
 ];
 
-/// Why a directive such as `limit_req_dry_run` is not followed.
+/// The reason why a directive such as `limit_req_dry_run` is ignored.
 const DRY_RUN_REASON: &str = "the limits are replayed as if they were in force";
 
-/// Directives that send requests to another location, where they meet its limits, too.
+/// Directives that redirect requests to another location, whose limits then apply, too.
 const REDIRECTS: [&str; 3] = ["try_files", "index", "error_page"];
 
-/// The place of the first directive with this name in a configuration, in any of its blocks.
+/// Finds the first directive with this name in any block of a configuration.
 ///
 /// # Errors
 /// If it is not well formed.
@@ -86,7 +87,7 @@ impl<L: LimitKind> Configuration<L> {
     /// Reads a configuration.
     ///
     /// # Errors
-    /// If it is not well formed, or a zone or limit in it is not valid, or it has no limit.
+    /// If the text is not well formed, has an invalid zone or limit, or has no limit.
     pub(crate) fn parse(text: &str) -> Result<Self, RuleError> {
         let directives = tokens::directives(text)?;
         let (zones, limit_sets, servers, maps, notes) = Default::default();
@@ -101,7 +102,7 @@ impl<L: LimitKind> Configuration<L> {
         Ok(configuration)
     }
 
-    /// The names of the fields of a log that decide about limits and keys.
+    /// The names of the log fields on which limits and keys depend.
     pub(crate) fn fields(&self) -> Vec<String> {
         let keys = self.zones.iter().map(ZoneKind::key);
         let maps =
@@ -128,7 +129,7 @@ impl<L: LimitKind> Configuration<L> {
         always.into_iter().filter(is_needed).chain(fields).map(str::to_owned).collect()
     }
 
-    /// The limits in a few words.
+    /// A short description of the limits.
     pub(crate) fn description(&self) -> String {
         let limits = self.limit_sets.iter().flat_map(|set| &set.limits);
         let mut shown: Vec<String> = limits.map(|limit| limit.text(&self.zones)).collect();
@@ -136,7 +137,7 @@ impl<L: LimitKind> Configuration<L> {
         shown.join("; ")
     }
 
-    /// Reads zones, maps and geos, which may stand after the limits that use them.
+    /// Reads zones, maps and geos, which may be defined after the limits that use them.
     fn read_definitions(&mut self, directives: &[Directive]) -> Result<(), RuleError> {
         for directive in directives {
             match &*directive.name.text {
@@ -159,7 +160,7 @@ impl<L: LimitKind> Configuration<L> {
         Ok(())
     }
 
-    /// Reads the level of `http`, which is also that of lines without a block.
+    /// Reads the level of `http`. Lines without a block belong to it, too.
     fn read_http(&mut self, directives: &[Directive]) -> Result<(), RuleError> {
         let (inner, outer): (Vec<_>, Vec<_>) =
             directives.iter().partition(|directive| directive.name.text == "http");
@@ -172,7 +173,7 @@ impl<L: LimitKind> Configuration<L> {
         for server in outer.iter().filter(|directive| directive.name.text == "server") {
             let block = server.block.as_deref().unwrap_or_default();
             let mut root = self.read_level(block, inherited)?;
-            // It ends each request of the server before locations are looked for.
+            // `return` ends every request of the server before the search for a location.
             if has(block, "return") {
                 root = Level::default();
             } else if !root.is_uniform() {
@@ -199,7 +200,7 @@ impl<L: LimitKind> Configuration<L> {
         Ok(())
     }
 
-    /// Reads a server or a location, in which `outer` limits apply unless it has its own.
+    /// Reads a server or a location. It inherits limits unless it has its own.
     fn read_level(
         &mut self,
         directives: &[Directive],
@@ -224,12 +225,12 @@ impl<L: LimitKind> Configuration<L> {
                 Err(error) => self.notes.push(error),
             }
         }
-        // It ends requests before limits are looked at, but not those of a location within.
+        // `return` ends requests before limits apply, but not those of a nested location.
         let limits = inherited.limits.filter(|_| !has(directives, "return"));
         Ok(Level { limits, locations })
     }
 
-    /// Names what sends requests of a server to other locations.
+    /// Makes a note for each directive that redirects requests to other locations.
     fn note_redirects(&mut self, directives: &[Directive]) {
         for directive in directives {
             let name = &*directive.name.text;
@@ -245,8 +246,8 @@ impl<L: LimitKind> Configuration<L> {
         }
     }
 
-    /// The number of the limits of a level: its own, or else the `outer` ones. Whether they are only
-    /// tried is inherited by itself.
+    /// Returns the number of a level's limit set: its own, or else the inherited one. The dry-run
+    /// setting is inherited separately.
     fn read_limits(
         &mut self,
         directives: &[Directive],

@@ -1,11 +1,11 @@
-//! `server` and `location`: which limits apply to a request.
+//! `server` and `location`: finds the limits that apply to a request.
 
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::tokens::{Directive, Word};
 use crate::error::RuleError;
 
-/// A server, and where its limits apply.
+/// A server, with its names and ports.
 #[derive(Debug, Clone)]
 pub(crate) struct Server {
     names: Vec<ServerName>,
@@ -20,14 +20,14 @@ pub(crate) struct Server {
 #[derive(Debug, Clone, PartialEq)]
 enum ServerName {
     Exact(String),
-    /// `*.example.com`: the part from the point on.
+    /// `*.example.com`: the part from the dot on.
     Ending(String),
-    /// `www.*`: the part up to the point.
+    /// `www.*`: the part up to the dot.
     Beginning(String),
     Expression(NamePattern),
 }
 
-/// A regular expression for names, equal to another one with the same text.
+/// A regular expression for names. Patterns with the same text are equal.
 #[derive(Debug, Clone)]
 struct NamePattern(Regex);
 
@@ -37,10 +37,10 @@ impl PartialEq for NamePattern {
     }
 }
 
-/// A server or a location: the limits of requests that end there, and the locations within.
+/// The level of a server or a location: the limits of its requests, and the nested locations.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Level {
-    /// The number of the limits; `None` if there are none.
+    /// The number of the limit set; `None` without limits.
     pub(crate) limits: Option<usize>,
     pub(crate) locations: Vec<Location>,
 }
@@ -52,7 +52,7 @@ pub(crate) struct Location {
     pub(super) level: Level,
 }
 
-/// The requests of a location.
+/// The match rule of a location.
 #[derive(Debug, Clone)]
 pub(crate) enum LocationPath {
     Exact(String),
@@ -75,13 +75,13 @@ impl PartialEq for LocationPath {
 }
 
 impl Server {
-    /// A server for all requests.
+    /// Makes a server for all requests.
     pub(super) fn of_all(root: Level) -> Self {
         let (names, ports, first_name) = Default::default();
         Self { names, ports, first_name, is_default: true, root }
     }
 
-    /// The names and the listening addresses of a `server` block.
+    /// Reads the names and ports of a `server` block.
     pub(super) fn parse(block: &[Directive], root: Level, notes: &mut Vec<RuleError>) -> Self {
         let of =
             |name: &'static str| block.iter().filter(move |directive| directive.name.text == name);
@@ -106,9 +106,9 @@ impl Server {
         Self { names, ports, first_name, is_default, root }
     }
 
-    /// Whether it has a name of an earlier server, but other limits.
+    /// Whether the server shares a name with an earlier one, but has other limits.
     pub(super) fn is_like_one_of(&self, earlier: &[Self]) -> bool {
-        // Servers without a name are told apart as default servers of their ports.
+        // Servers without a name are distinguished as default servers of their ports.
         let shares_name = |other: &Self| {
             let both_unnamed = self.names.is_empty() && other.names.is_empty();
             both_unnamed || self.names.iter().any(|name| other.names.contains(name))
@@ -116,17 +116,17 @@ impl Server {
         earlier.iter().any(|other| self.root != other.root && shares_name(other))
     }
 
-    /// Whether it listens on a port.
+    /// Whether the server listens on a port.
     pub(crate) fn listens_on(&self, port: u16) -> bool {
         self.ports.contains(&port)
     }
 
-    /// Whether some of its requests have limits.
+    /// Whether any of its requests have limits.
     pub(crate) fn has_limits(&self) -> bool {
         self.root.has_limits()
     }
 
-    /// How well a host fits: the rank of the kind of name, and its length.
+    /// The quality of a host's match: the rank of the kind of name, and its length.
     pub(crate) fn fit(&self, host: &[u8]) -> Option<(u8, usize)> {
         self.names.iter().filter_map(|name| name.fit(host)).max()
     }
@@ -159,9 +159,9 @@ impl ServerName {
 }
 
 impl Level {
-    /// The limits of a request for a path, which is normalised.
+    /// Returns the number of the limit set for a normalised path.
     ///
-    /// The search of ngx_http_core_find_location: the longest prefix, then within it, then regular
+    /// Follows ngx_http_core_find_location: the longest prefix, then nested locations, then regular
     /// expressions in their order unless the prefix excludes them.
     pub(crate) fn limits_of(&self, path: &[u8]) -> Option<usize> {
         self.find(path).0.limits
@@ -195,7 +195,7 @@ impl Level {
         (found, false)
     }
 
-    /// The location with exactly this path, or with the longest prefix of it.
+    /// The location with exactly this path, or else with the longest prefix.
     fn longest_prefix(&self, path: &[u8]) -> Option<&Location> {
         let length = |location: &&Location| match &location.path {
             LocationPath::Exact(exact) => (exact.as_bytes() == path).then_some(usize::MAX),
@@ -220,7 +220,7 @@ impl Level {
     }
 }
 
-/// The port of a server that names none.
+/// The port of a server that specifies none.
 const DEFAULT_PORT: u16 = 80;
 
 /// The port of the address of a `listen`; `None` for a Unix socket.

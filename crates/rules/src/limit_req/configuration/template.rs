@@ -22,7 +22,7 @@ impl Template {
     /// Reads `$name` and `${name}` in a word.
     ///
     /// # Errors
-    /// If a `$` has no name after it.
+    /// If a `$` is not followed by a name.
     pub(crate) fn parse(word: &Word) -> Result<Self, RuleError> {
         let mut parts = Vec::new();
         let mut rest = &*word.text;
@@ -48,13 +48,13 @@ impl Template {
         Ok(Self { parts })
     }
 
-    /// A template of one variable.
+    /// Makes a template of one variable.
     pub(super) fn variable(name: &str) -> Self {
         Self { parts: vec![TemplatePart::Variable(name.to_owned())] }
     }
 }
 
-/// The number of bytes at the start that can be of a variable's name.
+/// The length of the variable name at the start of a text.
 fn name_length(text: &str) -> usize {
     let is_other = |byte: &u8| !byte.is_ascii_alphanumeric() && *byte != b'_';
     text.bytes().position(|byte| is_other(&byte)).unwrap_or(text.len())

@@ -19,12 +19,12 @@ pub(crate) struct Directive {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Word {
     pub(crate) text: String,
-    /// Its place in the configuration, in bytes, with its quotes.
+    /// Its range in the configuration, in bytes, including quotes.
     pub(crate) range: Range<usize>,
 }
 
 impl Word {
-    /// An error at the word.
+    /// Makes an error at the word.
     pub(crate) fn error(&self, message: impl std::fmt::Display) -> RuleError {
         RuleError::new(self.range.clone(), message)
     }
@@ -33,7 +33,7 @@ impl Word {
 /// Splits a configuration into directives.
 ///
 /// # Errors
-/// At the first place where it is not well formed.
+/// The first position at which the text is not well formed.
 pub(super) fn directives(text: &str) -> Result<Vec<Directive>, RuleError> {
     let mut cursor = Cursor { text, at: 0 };
     let directives = cursor.block(0)?;
@@ -72,7 +72,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// The directives up to the end of a block, or of the text.
+    /// Reads directives up to the end of a block, or of the text.
     fn block(&mut self, depth: usize) -> Result<Vec<Directive>, RuleError> {
         let mut directives = Vec::new();
         loop {
@@ -117,7 +117,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// The directives of a block whose opening brace is at `open`.
+    /// Reads the directives of a block whose opening brace is at `open`.
     fn inner_block(&mut self, open: usize, depth: usize) -> Result<Vec<Directive>, RuleError> {
         if depth >= DEPTH_MAX {
             let message = format!("blocks are nested more than {DEPTH_MAX} deep");
@@ -175,7 +175,7 @@ impl Cursor<'_> {
         text
     }
 
-    /// The character after a backslash, which stays before most of them.
+    /// Reads the character after a backslash. Before most characters, the backslash is kept.
     fn escape(&mut self, text: &mut String) {
         match self.next() {
             Some('t') => text.push('\t'),

@@ -1,10 +1,10 @@
-//! The form of a path in which nginx compares it with locations.
+//! Normalises a path as nginx does before it compares it with locations.
 
 use std::borrow::Cow;
 
 /// Returns the normalised path: percent-encodings decoded, `.` and `..` resolved, and runs of
 /// slashes merged, as ngx_http_parse_complex_uri does. Scheme and host of a target in the absolute
-/// form are left out. `None` if nginx refuses the target.
+/// form are removed. `None` if nginx refuses the target.
 pub(crate) fn normalised(target: &[u8]) -> Option<Cow<'_, [u8]>> {
     let path = without_host(target);
     if is_normal(path) {
@@ -34,13 +34,13 @@ pub(crate) fn normalised(target: &[u8]) -> Option<Cow<'_, [u8]>> {
     Some(Cow::Owned(normal))
 }
 
-/// Whether a path is its own normal form; may be false for some that are.
+/// Whether a path is certainly in normal form. May return false for a normal path.
 fn is_normal(path: &[u8]) -> bool {
     let is_special = |pair: &[u8]| pair[0] == b'/' && matches!(pair[1], b'/' | b'.');
     path.first() == Some(&b'/') && !path.contains(&b'%') && !path.windows(2).any(is_special)
 }
 
-/// The path of a target: all of it, or what is after the host in the absolute form.
+/// The path of a target: all of it, or the part after the host in the absolute form.
 fn without_host(target: &[u8]) -> &[u8] {
     let scheme = target.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
     match target[scheme..].strip_prefix(b"://") {

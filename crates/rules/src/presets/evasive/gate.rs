@@ -39,8 +39,8 @@ impl EvasiveGate {
         }
     }
 
-    /// After how many seconds a client that was rejected passes: when the hold is over, and the counts
-    /// begin anew.
+    /// The number of seconds after which a rejected client passes: the hold is over, and counts
+    /// restart.
     fn retry_after_s(&self) -> u64 {
         let Settings { page, site, block_s } = self.settings;
         block_s.max(page.interval_s).max(site.interval_s).unsigned_abs()
@@ -64,7 +64,7 @@ impl Gate for EvasiveGate {
         page_text.push(b'_');
         page_text.extend_from_slice(path);
         let now_s = arrival_ns.div_euclid(1_000_000_000);
-        // A new node has a lower count than one that begins anew, so none is like new.
+        // A new node has a lower count than one that restarts, so no node is like new.
         let number = clients.number(client, |_| false);
         let page = pages.number(page_text, |_| false);
         let check = clients.update(number, |history| {

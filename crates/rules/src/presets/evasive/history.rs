@@ -1,4 +1,4 @@
-//! What mod_evasive remembers of a client and of its pages, in whole seconds.
+//! The state of mod_evasive for a client and its pages, in whole seconds.
 
 use super::{Count, Settings};
 
@@ -20,12 +20,12 @@ pub(super) struct History {
     site: Option<Hits>,
 }
 
-/// What a request came to.
+/// The result of checking a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Check {
     /// The client is on hold.
     Held,
-    /// It was counted for its page and for the site.
+    /// The request was counted for its page and for the site.
     Counted { page: i64, site: i64, is_over: bool },
 }
 

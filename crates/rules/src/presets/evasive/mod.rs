@@ -126,7 +126,7 @@ impl Rule for EvasiveRule {
     }
 }
 
-/// Puts an event for each request, with the client and the path. The tag tells whether its time is
+/// Emits an event for each request, with the client and the path. The tag is whether its time is
 /// that of the arrival.
 struct EvasiveObserver {
     is_arrival: bool,

@@ -42,7 +42,7 @@ pub(super) struct EvasiveReplay {
     untimed: u64,
 }
 
-/// What is known of a client.
+/// The summary of a client.
 #[derive(Debug, Clone, Default)]
 struct Client {
     history: History,

@@ -30,7 +30,7 @@ pub(crate) struct QosRule {
     name: String,
     variable: String,
     count: Count,
-    /// What sets the variable before a request is handled, in order.
+    /// The directives that set the variable before a request is handled, in order.
     setters: Vec<Setter>,
     /// Statuses that set it afterwards, with the number of events.
     statuses: Vec<(String, u64)>,
@@ -63,7 +63,7 @@ pub(super) fn looks_like(text: &str) -> bool {
     text.to_ascii_lowercase().contains("qs_clientevent")
 }
 
-/// Reads the limits and what sets their variables.
+/// Reads the limits and the directives that set their variables.
 ///
 /// # Errors
 /// If there is no limit, one is not valid, or nothing that is followed sets its variable.
@@ -112,7 +112,7 @@ pub(crate) fn parse(text: &str, name: &str) -> Result<Vec<QosRule>, RuleError> {
     limits.into_iter().map(rule).collect()
 }
 
-/// What was read of a text.
+/// The directives of a text.
 #[derive(Debug, Default)]
 struct Parsed {
     limits: Vec<(std::ops::Range<usize>, String, Count)>,
@@ -310,8 +310,8 @@ impl Rule for QosRule {
     }
 }
 
-/// Puts an event for each request, with the client, and how often it counts when it arrives and when
-/// it has been handled. The tag tells whether its time is that of the arrival.
+/// Emits an event for each request, with the client, and its number of events on arrival and after
+/// it has been handled. The tag is whether its time is that of the arrival.
 struct QosObserver<'r> {
     setters: Vec<(FieldAccessor, &'r Setter)>,
     statuses: &'r [(String, u64)],

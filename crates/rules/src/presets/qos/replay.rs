@@ -13,7 +13,7 @@ use crate::stamps::Stamps;
 /// The most clients that are listed, and that are within the limit.
 const LISTED_MAX: [usize; 2] = [1_000_000, 100];
 
-/// The most states that a client may be in before nothing more is told of it.
+/// The most possible states of a client before its requests become undecided.
 const STATES_MAX: usize = 16;
 
 #[derive(Debug, Clone, Copy)]
@@ -54,7 +54,7 @@ struct State {
 /// A client without a count.
 const NO_COUNT: State = State { least: 0, most: 0, begin_s: 0 };
 
-/// What is known of a client.
+/// The summary of a client.
 #[derive(Debug, Default)]
 struct Client {
     requests: RequestCounts,

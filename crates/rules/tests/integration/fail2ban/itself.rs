@@ -1,4 +1,4 @@
-//! The same as fail2ban itself, which is installed for these tests.
+//! Comparison with fail2ban itself, which is installed for these tests.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -17,7 +17,7 @@ const PYTHON: &str = "/usr/bin/python3";
 const FILTERS: &str = "/etc/fail2ban/filter.d";
 const SAMPLES: &str = "/usr/lib/python3/dist-packages/fail2ban/tests/files/logs";
 
-/// The settings that are tried.
+/// The number of settings.
 const SETTINGS: u64 = 40;
 
 /// Filters over the logs of web servers and what is behind them.
@@ -54,7 +54,7 @@ const WEB_FILTERS: [&str; 30] = [
     "traefik-auth",
 ];
 
-/// Filters whose samples have dates without a year, for which fail2ban takes the present one: only
+/// Filters whose samples have dates without a year, for which fail2ban assumes the current one: only
 /// the number of failures is compared.
 const YEARLESS: [&str; 7] = [
     "drupal-auth",

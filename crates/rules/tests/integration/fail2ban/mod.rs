@@ -1,4 +1,4 @@
-//! fail2ban: rules of small logs, and the same as fail2ban itself over large ones.
+//! fail2ban: rules over small logs, and a comparison with fail2ban itself over large ones.
 
 mod itself;
 mod settings;
@@ -10,10 +10,10 @@ use weir_rules::{
 };
 use weir_testkit::numbers::Numbers;
 
-/// What a replay came to.
+/// The result of a replay.
 #[derive(Debug)]
 struct Replayed {
-    /// By line: who failed.
+    /// The number of each line with a failure, and the client.
     failures: Vec<(u64, String)>,
     report: RuleReport,
 }
@@ -64,7 +64,7 @@ fn replay(rule: &dyn Rule, log: &[u8]) -> Replayed {
     replay_parts(rule, log, &[])
 }
 
-/// A ban in short: who, when, until when, at which line, and whether it was banned already.
+/// A ban in short: key, start, end, line, and whether the key was banned already.
 type ShortBan = (String, i64, Option<i64>, u64, bool);
 
 fn short(ban: &Ban) -> ShortBan {

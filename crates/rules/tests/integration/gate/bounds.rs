@@ -1,4 +1,4 @@
-//! What a gate tells of its limits, and what it holds.
+//! The remaining quota that a gate reports, and the keys and memory that it holds.
 
 use proptest::prelude::*;
 use weir_core::{Format, Record};
@@ -27,7 +27,7 @@ const SINGLE: [&str; 11] = [
      http-request deny if { sc_http_req_rate(0) gt 2 }",
 ];
 
-/// The verdict about a request that is the only one after others.
+/// The verdict about one request after others.
 fn verdict_after(text: &str, requests: &[Request], last: Request) -> Verdict {
     let mut requests = requests.to_vec();
     requests.push(last);
@@ -35,7 +35,7 @@ fn verdict_after(text: &str, requests: &[Request], last: Request) -> Verdict {
     decide(&mut *gate, &requests).pop().expect("a decision").0.0
 }
 
-/// The verdict about the next request of a gate, what remains, and after how many seconds one more.
+/// The verdict about the next request, the remaining quota, and the seconds until it grows.
 fn next(gate: &mut dyn Gate, request: &Request) -> (GateVerdict, u64, Option<u64>) {
     let line = arriving_line(request);
     let mut record = Record::new();

@@ -5,7 +5,7 @@ use weir_rules::{GateOptions, Verdict};
 
 use super::traffic::{Decided, Request, decide, gate_with, replay, requests, rule};
 
-/// Asserts that a gate and a replay decide the same, except about what a log does not tell.
+/// Asserts that a gate and a replay decide the same, except where the log is not decisive.
 fn assert_same(text: &str, requests: &[Request]) -> Result<(), TestCaseError> {
     for (at, (decided, replayed)) in both(text, requests)?.into_iter().enumerate() {
         if replayed.0 != Verdict::Unknown {
@@ -84,7 +84,7 @@ fn window() -> impl Strategy<Value = String> {
     )
 }
 
-/// One or two limits of nginx of what is served at the same time.
+/// One or two limits of nginx on the requests that are served at the same time.
 fn limit_conn() -> impl Strategy<Value = String> {
     let key = prop::sample::select(&["$binary_remote_addr", "$http_x_key", "$limited", "$uri"][..]);
     prop::collection::vec((key, 1..5u32), 1..3).prop_map(|limits| {
@@ -133,8 +133,8 @@ proptest! {
     #[test]
     fn limits_of_what_nginx_serves_at_once(text in limit_conn(), requests in requests()) {
         for (at, (decided, replayed)) in both(&text, &requests)?.into_iter().enumerate() {
-            // Of two limits that reject a request, a log does not tell which was first if others
-            // arrived in its millisecond.
+            // If two limits reject a request, the log does not show which was first if others
+            // arrived in the same millisecond.
             if replayed.0 != Verdict::Unknown {
                 prop_assert_eq!(decided.0, replayed.0, "request {} of {}", at, text);
             }

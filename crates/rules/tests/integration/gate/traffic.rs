@@ -1,4 +1,4 @@
-//! Requests as a gate sees them when they arrive, and as they are logged when they were answered.
+//! Requests as a gate sees them on arrival, and as they are logged after their answers.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use weir_rules::{
     Decision, Events, Gate, GateOptions, GateVerdict, Line, Rule, RuleFiles, Verdict, parse_rules,
 };
 
-/// What is known of a request when it arrives.
+/// The fields of a request that are known on arrival.
 const ARRIVING: &str = r#"$remote_addr "$request" $http_x_key"#;
 
-/// What the log says when it was answered. Its times are those of arrivals.
+/// The fields that are logged after the answer. The times are those of arrivals.
 const ANSWERED: &str = r#"%h %t "%r" %{X-Key}i %>s %D"#;
 
 /// A request: when it arrives and how long it takes, in nanoseconds.
@@ -25,7 +25,7 @@ pub(super) struct Request {
     pub(super) key: &'static str,
 }
 
-/// What was decided about a request: the verdict, the delay in milliseconds, and the key.
+/// The decision about a request: the verdict, the delay in milliseconds, and the key.
 pub(super) type Decided = (Verdict, Option<u64>, Vec<u8>);
 
 pub(super) fn rule(text: &str) -> Box<dyn Rule> {
@@ -37,7 +37,7 @@ pub(super) fn gate_with(rule: &dyn Rule, options: GateOptions) -> Box<dyn Gate> 
     rule.gate(&format.record_fields(), options).expect("it can be enforced")
 }
 
-/// Makes records of lines.
+/// Parses lines into records.
 pub(super) struct Parser(LineParser);
 
 impl Parser {
@@ -124,7 +124,7 @@ pub(super) fn replay(rule: &dyn Rule, requests: &[Request], arrivals_ns: &[i64])
     decided
 }
 
-/// When the first request of [`requests`] arrives. It is not a whole second.
+/// The arrival of the first request of [`requests`], which is not a whole second.
 pub(super) const START_NS: i64 = 1_800_000_000_000_000_001;
 
 /// Requests of a few clients in bursts, with pauses, and with a clock that stands still and goes back.

@@ -1,8 +1,8 @@
-//! Views that several connections share, and the memory that they may take.
+//! Shares views between connections, and limits their memory.
 //!
-//! Connections that ask the same share one [`SharedAnswer`]: one evaluator, and one text that all
-//! of them send without copying it. [`ViewMemory`] counts the texts until the last connection has
-//! sent them, and decides how much memory texts and evaluators may take.
+//! Connections with the same query share one [`SharedAnswer`]: one evaluator, and one text that
+//! they all send without copying it. [`ViewMemory`] counts the texts until the last connection has
+//! sent them. It limits the memory of texts and evaluators.
 
 mod shared_answer;
 mod view_memory;

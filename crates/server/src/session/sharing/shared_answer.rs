@@ -1,4 +1,4 @@
-//! One answer for all connections that ask the same.
+//! One answer for all connections with the same query.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -16,25 +16,25 @@ use crate::session::Session;
 use crate::turns::{Cancellation, Effort, SHORT_TURN};
 use crate::view::view;
 
-/// A view of older data than the newest is shared for this long, so that connections which ask
-/// one after the other cause one view.
+/// How long a view of older data is still shared, so that connections which ask shortly after each
+/// other cause one view.
 const SHARED_FOR: Duration = Duration::from_millis(50);
 
 /// An evaluator with more regular expressions than this is dropped after each answer, because
-/// the compiled expressions take up to a megabyte each.
+/// compiled expressions take up to a megabyte each.
 const KEPT_EXPRESSIONS_MAX: usize = 4;
 
-/// The memory of a compiled expression with its cache, at most about this.
+/// The approximate maximum memory of a compiled expression with its cache, in bytes.
 const EXPRESSION_BYTES: usize = 2 << 20;
 
-/// The beginning of the JSON of a view of the query with id 0. Each connection replaces the id.
+/// The beginning of a view's JSON for query id 0. Each connection replaces the id.
 const HEAD: &str = r#"{"type":"view","view":{"query":0"#;
 
-/// The answers that connections of a session ask for at present.
+/// The answers that the connections of a session currently follow.
 #[derive(Debug, Default)]
 pub(crate) struct SharedAnswers {
     answers: Mutex<Vec<Weak<SharedAnswer>>>,
-    /// Counts uses, to find the answer that was not used for the longest time.
+    /// Counts uses, to find the least recently used answer.
     uses: AtomicU64,
 }
 
@@ -44,11 +44,11 @@ pub(crate) struct SharedAnswer {
     /// The query with id 0. Its times are relative to `now`.
     query: Query,
     now: Now,
-    /// The query when it arrived, with its times as instants. Two queries are the same only if
-    /// these are too.
+    /// The query at its arrival, with its times as instants. Two queries are the same only if these
+    /// are equal too.
     settled: Query,
     state: Arc<tokio::sync::Mutex<AnswerState>>,
-    /// Whether it took longer than a short turn the last time.
+    /// Whether the last view took longer than a short turn.
     is_long: AtomicBool,
     /// The memory of the evaluator, in bytes.
     bytes: AtomicUsize,
@@ -61,7 +61,7 @@ struct AnswerState {
     made: Option<MadeView>,
 }
 
-/// A view as JSON, without its beginning.
+/// The JSON of a view, without its beginning.
 #[derive(Debug, Clone)]
 pub(crate) struct MadeView {
     /// The version of the data that it shows, or an older one.
@@ -71,26 +71,27 @@ pub(crate) struct MadeView {
 }
 
 impl MadeView {
-    /// The beginning of the JSON for a query with this id. `filter` is the normal form of the
-    /// conditions that the connection has sent, which the others need not have sent.
+    /// Returns the beginning of the JSON for a query with this id. `filter` is the normal form of
+    /// the conditions that this connection sent; other connections may not have sent any.
     ///
     /// # Errors
-    /// If the filter cannot be written.
+    /// Fails if the filter cannot be serialised.
     pub(crate) fn head(id: u64, filter: Option<&NormalFilter>) -> Result<String, JsonError> {
         let head = format!("{}{id}", &HEAD[..HEAD.len() - 1]);
         let Some(filter) = filter else { return Ok(head) };
         Ok(format!("{head},\"filter\":{}", weir_view::to_json(filter)?))
     }
 
-    /// The rest of the JSON, which all connections share.
+    /// Returns the rest of the JSON, which all connections share.
     pub(crate) fn tail(&self) -> Bytes {
         self.tail.clone()
     }
 }
 
 impl SharedAnswers {
-    /// The answer to a query that is valid for the data. If no connection asks the same, it is
-    /// computed from nothing or from the previous answer of the connection.
+    /// Returns the answer to a query that is valid for the data. If no connection has the same
+    /// query, it is a new answer, which is computed from nothing or from the connection's previous
+    /// answer.
     pub(crate) fn find(&self, query: &Query, now: &Now, data: &DataSet) -> Arc<SharedAnswer> {
         let query = Query { id: 0, ..query.clone() };
         // The query was valid when it arrived.
@@ -120,9 +121,9 @@ impl SharedAnswers {
         self.uses.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Frees evaluators, those first that were not used for the longest time, until the others
-    /// take at most as much memory as they may. Their next views are computed from nothing. If the
-    /// texts take too much memory, frees those that nothing sends.
+    /// Frees evaluators, the least recently used first, until the rest fit the limit. Their next
+    /// views are computed from nothing. If the texts take too much memory, also frees texts that no
+    /// connection is sending.
     pub(crate) fn trim(&self, memory: &ViewMemory) {
         let (bytes_max, is_crowded) = (memory.bytes_max(), memory.is_crowded());
         let mut answers: Vec<Arc<SharedAnswer>> = {
@@ -140,7 +141,7 @@ impl SharedAnswers {
         }
         answers.sort_by_key(|answer| answer.used.load(Ordering::Relaxed));
         for answer in answers {
-            // One that is being computed is looked at again afterwards.
+            // An answer that is being computed is trimmed later.
             let Ok(mut state) = answer.state.try_lock() else { continue };
             state.evaluator = None;
             bytes = bytes.saturating_sub(answer.bytes.swap(0, Ordering::Relaxed));
@@ -152,7 +153,7 @@ impl SharedAnswers {
 }
 
 impl SharedAnswer {
-    /// Whether another answer can be computed from this one.
+    /// Returns whether another answer can be computed from this one.
     pub(crate) fn has_evaluator(&self) -> bool {
         self.state.try_lock().is_ok_and(|state| state.evaluator.is_some())
     }
@@ -161,7 +162,7 @@ impl SharedAnswer {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// How long the next view will take.
+    /// Returns the expected effort of the next view.
     fn effort(&self) -> Effort {
         match self.is_long.load(Ordering::Relaxed) {
             true => Effort::Long,
@@ -169,12 +170,12 @@ impl SharedAnswer {
         }
     }
 
-    /// A view of the newest data, or of data newer than version `seen` if that view was just
-    /// made. Returns `None` if it was cancelled. `previous` is the answer that the connection had
-    /// before; the first view is computed from it.
+    /// Returns a view of the newest data, or a recent view of data newer than version `seen`.
+    /// Returns `None` if cancelled. `previous` is the connection's previous answer, from which the
+    /// first view is computed.
     ///
     /// # Errors
-    /// If the work takes too long.
+    /// Fails if the work takes too long.
     pub(crate) async fn view(
         self: &Arc<Self>,
         session: &Arc<Session>,
@@ -197,7 +198,7 @@ impl SharedAnswer {
         state.made = None;
         let room = cancellation.unless_cancelled(session.view_memory().room()).await;
         let Some(room) = room else { return Ok(None) };
-        // The lock goes with the work, which may outlive this future.
+        // The work owns the lock, because it may outlive this future.
         let held = Mutex::new((state, Some(room)));
         let (answer, data, turns) = (self.clone(), data.clone(), session.clone());
         let session = session.clone();
@@ -212,8 +213,8 @@ impl SharedAnswer {
         turns.turns().answer(self.effort(), cancellation, work).await?.transpose()
     }
 
-    /// Makes a view, from the previous answer of the connection if this one has no evaluator.
-    /// Returns `None` if the flag was set.
+    /// Computes a view, from the connection's previous answer if this one has no evaluator. Returns
+    /// `None` if the flag was set.
     fn make(
         &self,
         state: &mut AnswerState,
@@ -223,7 +224,7 @@ impl SharedAnswer {
         previous: Option<&Self>,
         should_stop: &AtomicBool,
     ) -> Result<Option<MadeView>, Refusal> {
-        // Read when the turn has come, so that the view is not shown again without a change.
+        // Read after the turn begins, so that the same view is not sent again without a change.
         let version = *data.version().borrow();
         let base = previous.and_then(|previous| previous.state.try_lock().ok());
         let base = base.as_ref().and_then(|state| state.evaluator.as_ref());
@@ -231,7 +232,7 @@ impl SharedAnswer {
             return Ok(None);
         };
         let mut text = text.map_err(Refusal::internal)?;
-        // The work ends with the first text, so there always is room.
+        // The work ends with the first text, so there is still room.
         let Some(room) = room.take().filter(|_| text.starts_with(HEAD)) else {
             return Err(Refusal::internal("a view does not begin with its query"));
         };
@@ -245,7 +246,7 @@ impl SharedAnswer {
         Ok(Some(made))
     }
 
-    /// Makes the JSON of a view, from `base` if this answer has no evaluator. Returns `None` if
+    /// Computes the JSON of a view, from `base` if this answer has no evaluator. Returns `None` if
     /// the flag was set.
     fn text(
         &self,
@@ -270,7 +271,7 @@ impl SharedAnswer {
             let answer = evaluator.answer(should_stop);
             self.keep(state, evaluator);
             let answer = answer?;
-            // Dates are in the zone of the log, which may have become known with these records.
+            // Dates are in the zone of the log, which these records may have revealed.
             let settled = settle();
             if settled == query {
                 break answer;

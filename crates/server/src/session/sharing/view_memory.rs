@@ -1,4 +1,4 @@
-//! The memory of answers that wait for their readers.
+//! Limits the memory of unsent answers.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
@@ -8,33 +8,33 @@ use bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use weir_ingest::{DataSet, TotalMemory};
 
-/// Views may take at least one part in this many of the memory limit of the session, and all that
-/// the data set does not need.
+/// Views may take at least 1/n of the session's memory limit, and all memory that the data set does
+/// not need.
 const SHARE_MIN: usize = 8;
 
-/// How long a new text waits for room. Readers that do not take theirs are disconnected meanwhile.
-/// After that it may be made beyond the limit.
+/// How long a new text waits for room while slow readers are disconnected. After that it may exceed
+/// the limit.
 const ROOM_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The maximum number of texts beyond the limit, so that a few readers which cannot be disconnected
-/// do not stop all others.
+/// The maximum number of texts that exceed the limit, so that a few readers that cannot be
+/// disconnected do not block all others.
 const BEYOND_MAX: usize = 2;
 
-/// Counts the texts of views and reports of a session that are not sent yet.
+/// Counts the unsent texts of a session's views and reports.
 ///
-/// Texts and evaluators may each take half of what the data set leaves of the session's memory
-/// limit, or all data sets leave of the total, and at least a sixteenth of the smaller limit, so that
-/// a full data set can still be viewed. A
-/// text is made once there is room for the largest so far. Without room, slow readers are
-/// disconnected, and after [`ROOM_TIMEOUT`] up to [`BEYOND_MAX`] texts are made all the same.
+/// Texts and evaluators may each take half of the free memory: the session's limit minus the data
+/// set, or the total limit minus all data sets, whichever is less. They may always take a sixteenth
+/// of the smaller limit, so that a full data set can still be viewed. A text is made if there is
+/// room for the largest so far. Without room, slow readers are disconnected. After
+/// [`ROOM_TIMEOUT`], up to [`BEYOND_MAX`] texts may exceed the limit.
 #[derive(Debug)]
 pub(crate) struct ViewMemory {
     data: Weak<DataSet>,
     /// The limit of all sessions together.
     total: TotalMemory,
-    /// The bytes of all texts, and of those that will be made.
+    /// The bytes of all texts, including those that will be made.
     text_bytes: AtomicUsize,
-    /// Changes with `text_bytes` and `waiting`.
+    /// Notified when `text_bytes` or `waiting` changes.
     changes: watch::Sender<()>,
     largest_bytes: AtomicUsize,
     /// The number of texts that wait for room.
@@ -55,7 +55,7 @@ impl ViewMemory {
         })
     }
 
-    /// The bytes that texts and evaluators may each take now; 0 once the data set is gone.
+    /// Returns the bytes that texts and evaluators may each take now; 0 after the data set is gone.
     pub(crate) fn bytes_max(&self) -> usize {
         let Some(data) = self.data.upgrade() else { return 0 };
         let own_limit = data.memory_bytes_max();
@@ -64,7 +64,7 @@ impl ViewMemory {
         free.max(limit / SHARE_MIN) / 2
     }
 
-    /// Room for a new text, if there is some. The first text always has room.
+    /// Returns room for a new text, if there is some. The first text always has room.
     pub(crate) fn free_room(self: &Arc<Self>) -> Option<Room> {
         let (bytes, bytes_max) = (self.largest_bytes.load(Ordering::Relaxed), self.bytes_max());
         let add = |taken: usize| {
@@ -80,7 +80,7 @@ impl ViewMemory {
         if let Some(room) = self.free_room() {
             return room;
         }
-        let _waiting = Waiting::begin(self);
+        let _waiting = WaitingText::begin(self);
         let mut room = None;
         let has_room = || {
             room = self.free_room();
@@ -103,25 +103,24 @@ impl ViewMemory {
         Room { memory: self.clone(), bytes, _beyond: permit }
     }
 
-    /// The bytes of all texts that are kept.
+    /// Returns the bytes of all unsent texts.
     #[cfg(test)]
     pub(crate) fn text_bytes(&self) -> usize {
         self.text_bytes.load(Ordering::Relaxed)
     }
 
-    /// Whether a text waits for room, or the texts take more memory than they may.
+    /// Returns whether a text waits for room, or the texts exceed their limit.
     pub(crate) fn is_crowded(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) > 0
             || self.text_bytes.load(Ordering::Relaxed) > self.bytes_max()
     }
 
-    /// Waits until a text waits for room, or the texts take more memory than they may.
+    /// Waits until [`Self::is_crowded`] is true.
     pub(crate) async fn crowded(&self) {
         self.wait_until(|| self.is_crowded()).await;
     }
 
-    /// Waits until a condition on the texts and the size of the data set is met, or the data set is
-    /// gone.
+    /// Waits until a condition on the texts and the data set is met, or the data set is gone.
     async fn wait_until(&self, mut condition: impl FnMut() -> bool) {
         let mut changes = self.changes.subscribe();
         let Some(mut version) = self.data.upgrade().map(|data| data.version()) else { return };
@@ -140,7 +139,7 @@ impl ViewMemory {
 pub(crate) struct Room {
     memory: Arc<ViewMemory>,
     bytes: usize,
-    /// Held by a text beyond the limit.
+    /// Held by a text that exceeds the limit.
     _beyond: Option<OwnedSemaphorePermit>,
 }
 
@@ -164,10 +163,10 @@ impl Drop for Room {
     }
 }
 
-/// A text that waits for room, until it is dropped.
-struct Waiting<'a>(&'a ViewMemory);
+/// A text that waits for room, counted until it is dropped.
+struct WaitingText<'a>(&'a ViewMemory);
 
-impl<'a> Waiting<'a> {
+impl<'a> WaitingText<'a> {
     fn begin(memory: &'a ViewMemory) -> Self {
         memory.waiting.fetch_add(1, Ordering::Relaxed);
         memory.changes.send_replace(());
@@ -175,14 +174,14 @@ impl<'a> Waiting<'a> {
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitingText<'_> {
     fn drop(&mut self) {
         self.0.waiting.fetch_sub(1, Ordering::Relaxed);
         self.0.changes.send_replace(());
     }
 }
 
-/// A text with the room that it takes.
+/// A text with the room that it occupies.
 struct KeptText {
     text: String,
     _room: Room,
@@ -266,7 +265,7 @@ mod tests {
         assert!(more().await.is_ok());
     }
 
-    /// The limit is that of the data at the moment, not when the last text was made.
+    /// The limit follows the current size of the data, not that at the last text.
     #[tokio::test]
     async fn texts_are_crowded_once_the_data_has_grown() {
         let data = DataSet::new(Retention::Segments, 4 << 20, &[]);

@@ -21,7 +21,7 @@ pub(super) type Parse =
 pub(super) struct Definition {
     /// That of its file in the catalog.
     pub(super) name: &'static str,
-    /// What the lines are about.
+    /// The kind of the lines' records.
     pub(super) kind: RecordKind,
     pub(super) fields: &'static [Field],
     /// The function sets them by their index in this list.

@@ -36,7 +36,7 @@ pub(super) const FAIL2BAN: Definition = Definition {
 /// Length of `2025-12-17 09:03:01,123`.
 const TIME_LENGTH: usize = 23;
 
-/// What a message does to the address after it.
+/// The action of a message on the address after it.
 const ACTIONS: [&[u8]; 5] = [b"Restore Ban", b"Increase Ban", b"Ban", b"Unban", b"Found"];
 
 fn parse<'a>(line: &'a [u8], record: &mut Record<'a>, _: &mut LineState) -> Result<(), Mismatch> {

@@ -45,7 +45,7 @@ impl HandwrittenProgram {
         ALL.into_iter().find(|definition| definition.name == name).map(Self)
     }
 
-    /// What the lines are about.
+    /// The kind of the lines' records.
     pub(in crate::format) fn kind(self) -> RecordKind {
         self.0.kind
     }

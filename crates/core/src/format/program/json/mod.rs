@@ -45,7 +45,7 @@ pub(in crate::format) struct JsonProgram {
     entries: Vec<Entry>,
     /// A line must have a value for at least one entry of each list.
     requirements: Vec<Vec<usize>>,
-    /// What the objects are about.
+    /// The kind of the objects' records.
     pub(in crate::format) kind: RecordKind,
 }
 
@@ -104,8 +104,13 @@ impl Reading {
 impl JsonProgram {
     /// A program for `entries`, whose groups are adjacent. The groups in `required_groups` and
     /// the time are required. If the format has a status or a request line, one of them is
-    /// required too.
-    pub(in crate::format) fn new(entries: Vec<Entry>, mut required_groups: Vec<usize>) -> Self {
+    /// required too, unless `may_lack_request`. Otherwise other lines of a program in JSON would be
+    /// read as requests.
+    pub(in crate::format) fn new(
+        entries: Vec<Entry>,
+        mut required_groups: Vec<usize>,
+        may_lack_request: bool,
+    ) -> Self {
         let group_filled_with = |field| {
             entries.iter().find(|entry| entry.reading.fills(field)).map(|entry| entry.group)
         };
@@ -119,7 +124,8 @@ impl JsonProgram {
         let mut requirements: Vec<Vec<usize>> = required_groups.iter().map(members).collect();
         let one_of = [Field::Status, Field::Request].map(group_filled_with);
         let one_of: Vec<usize> = one_of.into_iter().flatten().collect();
-        if !one_of.iter().any(|group| required_groups.contains(group)) && !one_of.is_empty() {
+        let is_required = one_of.iter().any(|group| required_groups.contains(group));
+        if !is_required && !may_lack_request && !one_of.is_empty() {
             requirements.push(one_of.iter().flat_map(members).collect());
         }
         let keys = Keys::new(entries.iter().map(|entry| entry.path.as_str()));

@@ -11,11 +11,12 @@ use weir_core::Segment;
 ///   [`AGREEING`] records in a row are that far ahead. The earliest of them is taken. The same
 ///   happens after the log was silent for longer than the window is wide.
 /// - If as many records in a row are before the window as agreed with the newest time (at most
-///   [`AGREEING_MAX`]), then the newest time was wrong, and the latest of theirs replaces it.
+///   [`AGREEING_MAX`]), then the newest time was wrong, and the latest time of those records
+///   replaces it.
 /// - A live source cannot move the window ahead of this machine's clock by more than
 ///   [`Clock::slack_ns`], however many records it sends, because anyone may send them. A server
-///   whose clock or time zone is wrong stays ahead, though. So if no other time came for a
-///   longer while, a time may be ahead by the length of that while, and the lead is remembered.
+///   whose clock or time zone is wrong stays ahead, though. So if no record has agreed for a longer
+///   while, a time may be ahead by the length of that silence, and the lead is remembered.
 /// - If [`PRESENT`] more records of a live source agree with this machine's clock than are
 ///   ahead of the window, in a row or not, then the newest time was wrong. A sender that moved
 ///   the clock during a silence cannot hold it with a record now and then.
@@ -59,13 +60,14 @@ struct Run {
 /// Records that make a time credible.
 pub(super) const AGREEING: u64 = 16;
 
-/// More agreeing records than this make a time no more credible.
+/// More agreeing records than this do not make a time more credible.
 pub(super) const AGREEING_MAX: u64 = 1 << 14;
 
-/// Surplus of records that agree with this machine's clock which takes the newest time back.
+/// The surplus of records that agree with this machine's clock at which the newest time is
+/// corrected.
 const PRESENT: u64 = 32;
 
-/// Clocks of servers may differ by this: a minute.
+/// The tolerated difference between the clocks of servers: a minute.
 const SLACK_NS_MAX: i64 = 60_000_000_000;
 
 impl Clock {
@@ -101,7 +103,7 @@ impl Clock {
         });
     }
 
-    /// The newest time, right or wrong; `None` before the first record.
+    /// Returns the newest time, right or wrong; `None` before the first record.
     pub(super) fn newest_ns(&self) -> Option<i64> {
         self.newest_ns
     }
@@ -117,8 +119,8 @@ impl Clock {
         self.newest_ns.map_or(i64::MAX, |newest_ns| newest_ns.saturating_add(self.width_ns))
     }
 
-    /// Times after this one were ahead when they were read: they are after
-    /// [`Self::ceiling_ns`], or there is no newest time yet and they are not credible.
+    /// Times after this one were ahead when they were read: they are after [`Self::ceiling_ns`], or
+    /// they are not credible and there is no newest time yet.
     pub(super) fn ceiling_at_ns(&self, at: ReadAt) -> i64 {
         match self.newest_ns {
             Some(_) => self.ceiling_ns(),
@@ -149,8 +151,8 @@ impl Clock {
     fn is_credible(&self, lead_ns: i64, at: ReadAt) -> bool {
         let since_ns = self.agreed_at_ns.unwrap_or(at.machine_ns);
         let silence_ns = at.machine_ns.saturating_sub(since_ns).max(0);
-        // The moments between records of others are not a silence. Otherwise a sender could use
-        // each of them to move the clock on by the slack.
+        // The pauses between records of others are not a silence. Otherwise a sender could use each
+        // of them to move the clock by the slack.
         let most_ns = self.lead_ns.saturating_add(self.slack_ns().max(silence_ns));
         // After a silence of a whole window there are no rows that could expire.
         !at.is_live || lead_ns <= most_ns || silence_ns >= self.width_ns
@@ -171,7 +173,7 @@ impl Clock {
             self.present = self.present.saturating_sub(1);
         }
         if !is_ahead && self.present >= PRESENT {
-            return self.take_back(time_ns, at);
+            return self.correct(time_ns, at);
         }
         let lead_ns = time_ns.saturating_sub(at.machine_ns);
         let run = match self.run {
@@ -208,8 +210,8 @@ impl Clock {
         at.is_live && time_ns.saturating_sub(at.machine_ns).saturating_abs() <= self.slack_ns()
     }
 
-    /// Replaces a newest time that was further ahead than most records.
-    fn take_back(&mut self, time_ns: i64, at: ReadAt) {
+    /// Corrects a newest time that was further ahead than most records.
+    fn correct(&mut self, time_ns: i64, at: ReadAt) {
         self.agreeing = self.present;
         self.newest_ns = Some(time_ns);
         self.lead_ns = time_ns.saturating_sub(at.machine_ns).max(0);
@@ -311,7 +313,7 @@ mod tests {
 
     #[test]
     fn gaps_between_records_do_not_let_a_sender_advance_the_clock() {
-        // Just after the credible times, before the next record of the others.
+        // Each attempt is just beyond the credible times, before the next record of the others.
         let mut clock = Clock::new(WIDTH);
         for now in 0..1_000 {
             let at = ReadAt { machine_ns: now, is_live: true };

@@ -1,9 +1,9 @@
-//! How the memory of a window is divided.
+//! The division of a window's memory.
 
 /// The memory of a window, in bytes, by its use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::pipeline::retention) struct WindowLimits {
-    /// Values and segments together stay below this. The rest is for blocks on their way.
+    /// Values and segments together stay below this. The rest is for blocks that are being parsed.
     pub(in crate::pipeline::retention) bytes_max: usize,
     /// Above this, new values go into the remainder.
     pub(in crate::pipeline::retention) values_bytes_max: usize,

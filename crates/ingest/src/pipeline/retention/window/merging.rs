@@ -1,9 +1,9 @@
 //! Merges the small segments of a window.
 //!
 //! A quiet feed makes a segment of a few lines twenty times a second, and every answer reads every
-//! segment. So the last [`RUN`] small segments are merged into one for each source, the last [`RUN`]
-//! of those are merged again, and so on. An hour of such a feed is then a few dozen segments
-//! instead of 72,000, and each row was copied a few times.
+//! segment. So the last [`RUN`] small segments are merged into one for each source, the last
+//! [`RUN`] of those are merged again, and so on. An hour of such a feed is then a few dozen
+//! segments instead of 72,000, and each row has been copied only a few times.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,10 +21,11 @@ const SMALL_ROWS: usize = 2_048;
 /// A merged segment with this many rows is as large as one of a busy feed.
 const ROWS_ENOUGH: usize = 16_384;
 
-/// More levels than are ever reached: 16 to this power is the number of rows.
+/// More levels than are ever reached: a segment that was merged n times has at least 16 to the
+/// power of n rows.
 const LEVELS: usize = 6;
 
-/// How often a segment was merged.
+/// The number of times that a segment was merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Level {
     Times(usize),
@@ -60,15 +61,15 @@ impl Runs {
     fn add(&mut self, level: Level, segments: usize) {
         match level {
             Level::Times(times) => self.0[times].0 += segments,
-            // Segments on both sides of it are never merged.
+            // Segments before it are never merged with segments after it.
             Level::Done => *self = Self::new(),
         }
     }
 }
 
 impl Window {
-    /// Merges the last segments if they are many and small, after one of this level was added.
-    /// The rows of a source keep their order.
+    /// Merges the last segments if they are many and small. Called after a segment of this level
+    /// was added. The rows of a source keep their order.
     pub(super) fn merge_small(&mut self, level: Level) {
         self.runs.add(level, 1);
         for times in 0..LEVELS {
@@ -134,7 +135,8 @@ impl Window {
             expires_ns: newest(|part| part.expires_ns),
         };
         for (number, part) in numbers.iter().zip(parts) {
-            // An answer that counted it subtracts it and counts the merged one instead.
+            // An answer that has counted the part subtracts it and counts the merged segment
+            // instead.
             self.depart(*number, part.segment);
         }
         let level = kept.level;

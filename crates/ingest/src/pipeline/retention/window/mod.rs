@@ -15,13 +15,13 @@ use clock::{AGREEING, Clock};
 pub(super) use limits::WindowLimits;
 use merging::{Level, Runs};
 
-use super::Departed;
+use super::DepartedSegments;
 
-/// The segments of a feed that goes on. The oldest leave: by time, by memory, or both.
+/// The segments of a continuing feed. The oldest are removed by time, by memory, or both.
 ///
-/// By time single rows expire: [`SnapshotSegment::bounds`] returns which rows of a segment that is
-/// partly too old remain. By memory whole segments leave, those first that were read first.
-/// Segments that left stay available for a while in [`Self::departed`], so that an answer that
+/// By time, single rows expire: [`SnapshotSegment::bounds`] states which rows of a partly expired
+/// segment remain. By memory, whole segments are dropped, in the order in which they were read.
+/// Removed segments stay available for a while in [`Self::departed`], so that an answer that has
 /// counted them can subtract them.
 #[derive(Debug)]
 pub(in crate::pipeline::retention) struct Window {
@@ -32,8 +32,8 @@ pub(in crate::pipeline::retention) struct Window {
     /// Segments with rows that are ahead of the clock, with the value of [`Clock::agreed`] when
     /// they were read.
     ahead: Vec<(u64, u64)>,
-    departed: Departed,
-    /// Their numbers in the order in which they left.
+    departed: DepartedSegments,
+    /// The numbers of the departed segments, in the order in which they left.
     departures: VecDeque<u64>,
     departed_bytes: usize,
     kept_bytes: usize,
@@ -50,13 +50,13 @@ pub(in crate::pipeline::retention) struct Window {
 struct WindowSegment {
     segment: Arc<Segment>,
     bytes: usize,
-    /// Bounds that stay whatever the clock does: a row that expired never returns.
+    /// Bounds that stay even if the clock moves back: an expired row never returns.
     first_ns: i64,
     last_ns: i64,
     /// The newest time when the segment was read. It counts as the time of rows without one.
     read_ns: i64,
     has_untimed: bool,
-    /// Its key in `by_time`.
+    /// The key of the segment in `by_time`.
     expires_ns: i64,
     level: Level,
 }
@@ -71,7 +71,7 @@ impl Window {
             kept: BTreeMap::new(),
             by_time: BTreeSet::new(),
             ahead: Vec::new(),
-            departed: Departed::new(),
+            departed: DepartedSegments::new(),
             departures: VecDeque::new(),
             departed_bytes: 0,
             kept_bytes: 0,
@@ -99,7 +99,7 @@ impl Window {
     }
 
     /// Segments that left a short time ago, by number.
-    pub(super) fn departed(&self) -> Departed {
+    pub(super) fn departed(&self) -> DepartedSegments {
         self.departed.clone()
     }
 
@@ -193,8 +193,7 @@ impl Window {
         while self.forget_departed() {}
     }
 
-    /// Drops segments, those first that were read first, until the memory is at most
-    /// `bytes_max`.
+    /// Drops segments, the first ones read first, until the memory is at most `bytes_max`.
     pub(super) fn shrink_to(&mut self, bytes_max: usize) {
         while self.memory_bytes() > bytes_max {
             // A few departed segments stay even if the memory is always full.
@@ -220,7 +219,7 @@ impl Window {
 
     /// Expires rows by time.
     fn advance(&mut self) {
-        self.check_ahead();
+        self.expire_ahead();
         let Some(floor_ns) = self.clock.as_ref().and_then(Clock::floor_ns) else { return };
         if floor_ns < self.floor_ns {
             // The clock was wrong. Rows that expired because of it do not return. The newest
@@ -238,8 +237,8 @@ impl Window {
         }
     }
 
-    /// Expires rows whose time is far ahead of that of many records after them.
-    fn check_ahead(&mut self) {
+    /// Expires rows whose times are far ahead of many records that were read after them.
+    fn expire_ahead(&mut self) {
         let Some(clock) = &self.clock else { return };
         let ceiling_ns = clock.ceiling_ns();
         let is_refuted = |agreed: u64| clock.agreed() - agreed >= AGREEING;
@@ -248,7 +247,7 @@ impl Window {
             if is_refuted(*agreed) {
                 refuted.push(*number);
             }
-            // They may have left to free memory before their times were refuted.
+            // The segment may have been dropped to free memory before its times were refuted.
             !is_refuted(*agreed) && self.kept.contains_key(number)
         });
         for number in refuted {
@@ -272,18 +271,19 @@ impl Window {
         self.depart(number, kept.segment);
     }
 
-    /// Keeps a segment available that was taken out.
+    /// Keeps a removed segment available in [`Self::departed`].
     fn depart(&mut self, number: u64, segment: Arc<Segment>) {
         self.departed_bytes += segment.memory_bytes();
         self.departures.push_back(number);
         self.departed.insert(number, segment);
-        // Enough for a reader that asks a few times a second. A slower one counts all rows again.
+        // This is enough for a reader that queries a few times a second. A slower one counts all
+        // rows again.
         while self.departed_bytes > self.kept_bytes / 8 + Self::DEPARTED_BYTES_MIN {
             self.forget_departed();
         }
     }
 
-    /// Departed segments may take this, in bytes, and an eighth of the memory of the others.
+    /// Departed segments may take this many bytes, plus an eighth of the memory of the kept ones.
     const DEPARTED_BYTES_MIN: usize = 1 << 16;
 
     fn forget_departed(&mut self) -> bool {
@@ -298,12 +298,12 @@ impl Window {
 }
 
 impl WindowSegment {
-    /// Whether it has no permanent bounds of its own.
+    /// Whether the segment has no permanent bounds of its own.
     fn is_unbounded(&self) -> bool {
         (self.first_ns, self.last_ns) == (i64::MIN, i64::MAX)
     }
 
-    /// Its bounds if rows before `floor_ns` have expired. Bounds that exclude no row are
+    /// Returns the bounds after rows before `floor_ns` have expired. Bounds that exclude no row are
     /// returned as unbounded, so that they are equal as long as the rows are.
     fn bounds(&self, floor_ns: i64) -> TimeBounds {
         let floor_ns = self.first_ns.max(floor_ns);

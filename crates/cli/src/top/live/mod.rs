@@ -1,0 +1,177 @@
+//! The screen of a terminal, which is drawn again each second and after each key.
+
+mod console;
+mod keyboard;
+mod mode;
+mod poll;
+mod signals;
+
+use std::time::{Duration, Instant};
+
+use tokio::sync::{mpsc, watch};
+
+use self::console::{FullScreen, leave};
+use self::keyboard::Keyboard;
+use self::poll::{Answer, poll};
+use self::signals::{TerminalEvent, TerminalSignals, suspend};
+use super::controls::{Control, Controls, TaskOrder};
+use super::keys::Key;
+use super::layout::{Frame, Size};
+use super::snapshot::{Program, Snapshot};
+use crate::display::span;
+use crate::outcome::{Exit, Failure, print};
+use crate::serve::shutdown_signal;
+use crate::terminal::{Painter, Screen};
+
+/// Moves the cursor to the first cell. The old text is overwritten, so that nothing flickers.
+const HOME: &str = "\x1b[H";
+
+/// Clears the rest of a line.
+const CLEAR_LINE: &str = "\x1b[K";
+
+/// The pause after which the age of the numbers is drawn again.
+const TICK: Duration = Duration::from_secs(1);
+
+/// How long an answer may take until the screen says so.
+const SILENCE: Duration = Duration::from_secs(3);
+
+/// The assumed size of a terminal whose size is unknown.
+const SIZE: Size = Size { columns: 80, rows: 24 };
+
+/// What is drawn, and what happened.
+#[derive(Debug)]
+struct Live {
+    screen: FullScreen,
+    controls: watch::Sender<Controls>,
+    /// The last numbers.
+    snapshot: Snapshot,
+    /// Why there are no newer numbers.
+    failure: Option<String>,
+    /// The time of the last answer, or of the end of a pause.
+    silent_since: Instant,
+    /// Whether another program has the terminal.
+    is_suspended: bool,
+}
+
+/// Draws until a key or a signal ends it. A program that stops answering does not end it.
+pub(super) async fn run(program: &Program) -> Result<Exit, Failure> {
+    let first = program.look(TaskOrder::default(), poll::TASKS_MAX).await;
+    let snapshot = first.map_err(|error| Failure::new(format_args!("--admin: {error}")))?;
+    let signals = TerminalSignals::new()
+        .map_err(|error| Failure::new(format_args!("signals cannot be received: {error}")))?;
+    let shutdown = shutdown_signal();
+    let (controls, controls_now) = watch::channel(Controls::default());
+    let (sender, answers) = mpsc::channel(1);
+    let live = Live {
+        screen: FullScreen::enter(),
+        controls,
+        snapshot,
+        failure: None,
+        silent_since: Instant::now(),
+        is_suspended: false,
+    };
+    tokio::select! {
+        ended = live.draw_until_end(answers, signals) => ended,
+        () = shutdown => Ok(Exit::Done),
+        never = poll(program, controls_now, sender) => match never {},
+    }
+}
+
+impl Live {
+    async fn draw_until_end(
+        mut self,
+        mut answers: mpsc::Receiver<Answer>,
+        mut signals: TerminalSignals,
+    ) -> Result<Exit, Failure> {
+        let mut keyboard = Keyboard::new(self.screen.has_keys());
+        loop {
+            self.draw()?;
+            tokio::select! {
+                Some(answer) = answers.recv() => self.receive(answer),
+                key = keyboard.next() => match key {
+                    Key::Quit => return Ok(Exit::Done),
+                    Key::Suspend => self.suspend(),
+                    Key::Control(control) => self.apply(control),
+                },
+                event = signals.next() => match event {
+                    TerminalEvent::Resized => {}
+                    TerminalEvent::Continued => self.resume(),
+                    TerminalEvent::Closed => return Ok(Exit::Done),
+                },
+                // The system discards the signal to stop if nobody could continue the program.
+                () = tokio::time::sleep(TICK) => if self.is_suspended { self.resume() },
+            }
+        }
+    }
+
+    fn apply(&mut self, control: Control) {
+        self.controls.send_modify(|controls| controls.apply(control));
+        if control == Control::Pause {
+            // Nothing was requested during the pause.
+            self.silent_since = Instant::now();
+        }
+    }
+
+    fn receive(&mut self, answer: Answer) {
+        if self.controls.borrow().is_paused {
+            return;
+        }
+        match answer {
+            Ok(snapshot) => {
+                self.snapshot = snapshot;
+                self.failure = None;
+                self.silent_since = Instant::now();
+            }
+            Err(error) => self.failure = Some(error.to_string()),
+        }
+    }
+
+    /// Gives the terminal back and stops, until the shell continues the program.
+    fn suspend(&mut self) {
+        leave();
+        // If the program cannot stop, it goes on.
+        match suspend() {
+            Ok(()) => self.is_suspended = true,
+            Err(_) => self.screen.enter_again(),
+        }
+    }
+
+    fn resume(&mut self) {
+        self.is_suspended = false;
+        self.screen.enter_again();
+        self.silent_since = Instant::now();
+    }
+
+    fn draw(&self) -> Result<(), Failure> {
+        if self.is_suspended {
+            return Ok(());
+        }
+        let controls = *self.controls.borrow();
+        let notice = self.notice();
+        let frame = Frame {
+            controls,
+            has_keys: self.screen.has_keys(),
+            notice: notice.as_deref().filter(|_| !controls.is_paused),
+            size: terminal_size::terminal_size().map_or(SIZE, |(width, height)| Size {
+                columns: width.0.into(),
+                rows: height.0.into(),
+            }),
+            painter: Painter { colour: Screen::of_stdout(false).colour },
+        };
+        let lines = frame.lines(&self.snapshot);
+        let lines: Vec<String> = lines.iter().map(|line| format!("{CLEAR_LINE}{line}")).collect();
+        // The terminal in this mode needs a carriage return. A line feed in the last row would
+        // scroll the screen.
+        print(&format!("{HOME}{}", lines.join("\r\n")))
+    }
+
+    /// Returns what is wrong with the numbers, if something is.
+    fn notice(&self) -> Option<String> {
+        let silence = self.silent_since.elapsed();
+        if self.failure.is_none() && silence < SILENCE {
+            return None;
+        }
+        let reason = self.failure.iter().map(|reason| format!(": {reason}")).collect::<String>();
+        Some(format!("No new numbers for {}, trying again{reason}", span(silence.as_secs())))
+    }
+}

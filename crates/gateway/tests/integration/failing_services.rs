@@ -1,0 +1,219 @@
+//! Failures of look-ups, log-ins and servers, of which the operator is told.
+
+use std::time::Duration;
+
+use tokio::io::AsyncWriteExt;
+
+use crate::backends::{Backend, answer_with, config, nobody, read_request};
+use crate::gate::{Gate, PATIENCE, status};
+use crate::tokens::{ISSUER, token};
+
+/// A configuration with a look-up at this URL, and the backend `one`.
+fn with_lookup(backend: &Backend, url: &str) -> String {
+    format!(
+        "{ISSUER}[backends.one]\ninstances = [\"http://{}\"]\n[[routes]]\npath = \"/api\"\n\
+         issuer = \"app\"\nclaim = \"tenant\"\nlookup = {{ url = \"{url}\" }}\n",
+        backend.address
+    )
+}
+
+/// A configuration with a session of this backend.
+fn with_session(backend: &Backend, more: &str) -> String {
+    format!(
+        "{ISSUER}[backends.one]\ninstances = [\"http://{}\"]\n{more}[[routes]]\npath = \"/\"\n\
+         issuer = \"app\"\nbackend = \"one\"\n\
+         session = {{ login = \"/session?key=hidden\", credential_file = \"credential\" }}\n",
+        backend.address
+    )
+}
+
+/// The sentences of the notices so far.
+fn heard(gate: &Gate) -> Vec<String> {
+    gate.heard.lock().expect("no panic").iter().map(ToString::to_string).collect()
+}
+
+#[tokio::test]
+async fn a_look_up_that_fails_is_reported_with_its_reason() {
+    let backend = Backend::answering(|_| answer_with("one")).await;
+    for (answer, expected_status, outcome, reason) in [
+        ("500 Oops", "502", "no_lookup", "its status is 500 Internal Server Error"),
+        (
+            "200 {\"backend\": 7}",
+            "502",
+            "no_lookup",
+            "its answer is neither {\"backend\": \"NAME\"}",
+        ),
+        ("200 <html>\n<body>", "502", "no_lookup", "its answer is neither"),
+        ("200 two", "502", "no_lookup", "it names the backend `two`, which the configuration does"),
+        ("404 ", "403", "no_backend", ""),
+    ] {
+        let service = Backend::start(move |mut stream, _| async move {
+            while read_request(&mut stream).await.is_some() {
+                let (status, body) = answer.split_once(' ').expect("a status");
+                let length = body.len();
+                let answer =
+                    format!("HTTP/1.1 {status} X\r\nContent-Length: {length}\r\n\r\n{body}");
+                let _ = stream.write_all(answer.as_bytes()).await;
+            }
+        })
+        .await;
+        let url = format!("http://{}/of?key=hidden&tenant={{claim}}", service.address);
+        let gate = Gate::start(&with_lookup(&backend, &url)).await;
+        for tenant in ["a", "b"] {
+            let token = token(&format!(r#""tenant":"{tenant}""#));
+            assert_eq!(status(&gate.get_as(&token, "/api").await), expected_status, "{answer}");
+        }
+        assert!(gate.rows(2).await.iter().all(|row| row["outcome"] == outcome), "{answer}");
+        let heard = heard(&gate);
+        if reason.is_empty() {
+            assert!(heard.is_empty(), "{heard:?}");
+            continue;
+        }
+        let place = format!("the look-up http://{}/of", service.address);
+        assert_eq!(heard.len(), 1, "once in a while: {heard:?}");
+        assert!(
+            heard[0].starts_with(&place) && heard[0].contains("of the route /api"),
+            "{heard:?}"
+        );
+        assert!(heard[0].contains(reason) && !heard[0].contains("hidden"), "{reason}: {heard:?}");
+    }
+    let url = format!("http://{}/{{claim}}", nobody().await);
+    let gate = Gate::start(&with_lookup(&backend, &url)).await;
+    assert_eq!(status(&gate.get_as(&token(r#""tenant":"a""#), "/api").await), "502");
+    assert!(heard(&gate)[0].contains("no connection: "), "{:?}", heard(&gate));
+}
+
+#[tokio::test]
+async fn a_log_in_that_fails_is_reported_with_its_reason() {
+    for (answer, reason) in [
+        ("HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n", "its status is 401 Unauthorized"),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi",
+            "neither `access_token` in JSON nor a cookie",
+        ),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhi", "its answer breaks off"),
+        ("hang", "there was no complete answer within 200ms"),
+        ("", "there is no answer"),
+    ] {
+        let backend = Backend::start(move |mut stream, _| async move {
+            if read_request(&mut stream).await.is_some() && answer != "hang" {
+                let _ = stream.write_all(answer.as_bytes()).await;
+                return;
+            }
+            let _ = read_request(&mut stream).await;
+        })
+        .await;
+        let more = "timeouts = { first_byte = \"200ms\" }\n";
+        let gate = Gate::start(&with_session(&backend, more)).await;
+        for subject in ["u", "v"] {
+            let token = token(&format!(r#""sub":"{subject}""#));
+            assert_eq!(status(&gate.get_as(&token, "/").await), "502", "{answer:?}");
+        }
+        let heard = heard(&gate);
+        assert_eq!(heard.len(), 1, "once in a while: {heard:?}");
+        let place = format!("the log-in at {}/session", backend.address);
+        assert!(heard[0].starts_with(&place), "{heard:?}");
+        assert!(heard[0].contains("for the backend one fails: "), "{heard:?}");
+        assert!(heard[0].contains(reason), "{reason}: {heard:?}");
+        let is_secret = |text: &str| text.contains("hidden") || text.contains("credential-of");
+        assert!(!is_secret(&heard[0]), "{heard:?}");
+    }
+}
+
+/// A backend that answers its health checks, unless it hangs, and counts them by its connections.
+async fn checked(hangs: bool) -> Backend {
+    Backend::start(move |mut stream, _| async move {
+        while read_request(&mut stream).await.is_some() {
+            if !hangs {
+                let _ = stream.write_all(answer_with("well").as_bytes()).await;
+            }
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_server_that_hangs_delays_no_check_of_the_others() {
+    let hanging = [checked(true).await, checked(true).await, checked(true).await];
+    let good = checked(false).await;
+    let mut servers: Vec<_> = hanging.iter().map(|it| it.address).collect();
+    servers.push(good.address);
+    let more = "health = \"/health\"\nhealth_interval = \"200ms\"\n";
+    let gate = Gate::start(&config(&servers, more)).await;
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    // One after the other, each round took 800 ms.
+    assert!(good.connections() >= 4, "{}", good.connections());
+    let servers = gate.handle.counts().backends.remove(0).servers;
+    assert_eq!(servers.iter().filter(|it| it.is_available).count(), 1, "{servers:?}");
+    let heard = heard(&gate);
+    assert_eq!(
+        heard.iter().filter(|it| it.contains("it gets no requests")).count(),
+        3,
+        "{heard:?}"
+    );
+}
+
+#[tokio::test]
+async fn servers_that_are_tried_all_the_same_are_not_said_to_be_left_out() {
+    let (one, two) = (checked(true).await, checked(true).await);
+    let more = "health = \"/health\"\nhealth_interval = \"100ms\"\n";
+    let gate = Gate::start(&config(&[one.address, two.address], more)).await;
+    let start = tokio::time::Instant::now();
+    while heard(&gate).len() < 2 {
+        assert!(start.elapsed() < PATIENCE, "{:?}", heard(&gate));
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let heard = heard(&gate);
+    assert!(heard[0].contains("it gets no requests, because its health check failed"), "{heard:?}");
+    assert!(
+        heard[1].contains("no server of the backend is well, so each of them is tried"),
+        "{heard:?}"
+    );
+    assert!(!heard[1].contains("it gets no requests"), "{heard:?}");
+}
+
+#[tokio::test]
+async fn an_ejection_is_reported_once_in_a_while_with_its_reason() {
+    let breaking = Backend::start(|mut stream, _| async move {
+        // Every fourth request is answered, which ends the series of failures.
+        if read_request(&mut stream).await.is_some_and(|request| request.contains(" /good ")) {
+            let _ = stream.write_all(answer_with("good").as_bytes()).await;
+        }
+    })
+    .await;
+    let gate = Gate::start(&breaking.config()).await;
+    let post = "POST / HTTP/1.1\r\nHost: gate\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx";
+    for _ in 0..2 {
+        for _ in 0..3 {
+            assert_eq!(status(&gate.exchange(post).await), "502");
+        }
+        assert_eq!(status(&gate.get("/good").await), "200");
+    }
+    let notices = gate.heard.lock().expect("no panic").clone();
+    assert_eq!(notices.len(), 1, "{notices:?}");
+    let (notice, server) = (&notices[0], breaking.address.to_string());
+    assert_eq!((notice.backend.as_deref(), notice.server.as_ref()), (Some("one"), Some(&server)));
+    let expected = format!("{server} of the backend one: it failed 3 times in a row: no answer: ");
+    assert!(notice.sentence.starts_with(&expected), "{notice:?}");
+    assert!(notice.sentence.ends_with("so each of them is tried"), "{notice:?}");
+}
+
+#[tokio::test]
+async fn caches_have_counters_before_they_are_used() {
+    let backend = Backend::answering(|_| answer_with("one")).await;
+    let lookups = with_lookup(&backend, &format!("http://{}/{{claim}}", backend.address));
+    for (config, caches) in [
+        (backend.config(), &[][..]),
+        (lookups, &["lookup"]),
+        (with_session(&backend, ""), &["session"]),
+    ] {
+        let gate = Gate::start(&config).await;
+        gate.handle.measure();
+        let counts = gate.handle.counts().events.cache_lookups;
+        for cache in ["lookup", "session"] {
+            let expected = caches.contains(&cache).then_some(&0);
+            assert_eq!(counts.get(&(cache, "hit")), expected, "{cache}: {counts:?}");
+            assert_eq!(counts.get(&(cache, "miss")), expected, "{cache}: {counts:?}");
+        }
+    }
+}
