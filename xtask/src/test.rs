@@ -28,10 +28,7 @@ pub(crate) fn run(scope: Scope) -> Outcome {
     if scope == Scope::Everything {
         step("types of the page", types::check)?;
         // Before the crates are compiled, because the server contains the page.
-        step("page", || {
-            summary.add(page::test()?);
-            Ok(())
-        })?;
+        summary.add(step("page", page::test)?);
     }
     step("lints", || {
         run_command(
@@ -40,68 +37,27 @@ pub(crate) fn run(scope: Scope) -> Outcome {
         )
     })?;
     step("documentation", documentation)?;
-    step("tests", || {
-        let mut tests = command("cargo", &["test", "--workspace", "--quiet"]);
-        summary.add(summary::run_tests(&mut tests)?);
-        Ok(())
-    })?;
+    summary.add(step("tests", || {
+        summary::run_tests(&mut command("cargo", &["test", "--workspace", "--quiet"]))
+    })?);
     step("README", readme::check)?;
     step("docs/formats.md", formats::check)?;
     step("tables of the benchmarks", bench::check_documents)?;
     if scope == Scope::Everything {
         step("core for WebAssembly", wasm::check)?;
-        step("dependencies", || {
-            summary.add(supply_chain::check()?);
-            Ok(())
-        })?;
-        step("nginx", || {
-            summary.add(nginx::test()?);
-            Ok(())
-        })?;
-        step("strace", || {
-            summary.add(strace::test()?);
-            Ok(())
-        })?;
-        step("clock", || {
-            summary.add(clock::test()?);
-            Ok(())
-        })?;
-        step("h2spec", || {
-            summary.add(vec![abuse::check_http2()?]);
-            Ok(())
-        })?;
-        step("fail2ban", || {
-            summary.add(fail2ban::test()?);
-            Ok(())
-        })?;
-        step("CrowdSec", || {
-            summary.add(crowdsec::test()?);
-            Ok(())
-        })?;
-        step("DuckDB", || {
-            summary.add(tables::test_duckdb()?);
-            Ok(())
-        })?;
-        step("readers of tables", || {
-            summary.add(tables::test_readers()?);
-            Ok(())
-        })?;
-        step("PyJWT", || {
-            summary.add(tokens::test()?);
-            Ok(())
-        })?;
-        step("Prometheus", || {
-            summary.add(metrics::test()?);
-            Ok(())
-        })?;
-        step("gRPC and WebSockets", || {
-            summary.add(services::test()?);
-            Ok(())
-        })?;
-        step("browsers", || {
-            summary.add(browsers::test()?);
-            Ok(())
-        })?;
+        summary.add(step("dependencies", supply_chain::check)?);
+        summary.add(step("nginx", nginx::test)?);
+        summary.add(step("strace", strace::test)?);
+        summary.add(step("clock", clock::test)?);
+        summary.add(vec![step("h2spec", abuse::check_http2)?]);
+        summary.add(step("fail2ban", fail2ban::test)?);
+        summary.add(step("CrowdSec", crowdsec::test)?);
+        summary.add(step("DuckDB", tables::test_duckdb)?);
+        summary.add(step("readers of tables", tables::test_readers)?);
+        summary.add(step("PyJWT", tokens::test)?);
+        summary.add(step("Prometheus", metrics::test)?);
+        summary.add(step("gRPC and WebSockets", services::test)?);
+        summary.add(step("browsers", browsers::test)?);
     }
     step("benchmarks", || bench::smoke(scope == Scope::Everything))?;
     summary.print();
@@ -118,10 +74,10 @@ fn run_command(program: &str, arguments: &[&str]) -> Outcome {
     execute(&mut command(program, arguments))
 }
 
-fn step(name: &str, work: impl FnOnce() -> Outcome) -> Outcome {
+fn step<T>(name: &str, work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
     println!("── {name}");
     let start = Instant::now();
-    work().map_err(|error| format!("{name}: {error}"))?;
+    let result = work().map_err(|error| format!("{name}: {error}"))?;
     println!("── {name}: passed in {:.1} s", start.elapsed().as_secs_f64());
-    Ok(())
+    Ok(result)
 }

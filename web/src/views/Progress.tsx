@@ -107,7 +107,7 @@ function ProgressRow({ row }: { row: Row }) {
       </span>
       <Lines row={row} />
       <span class="progress-phase">{PHASES[row.phase]}</span>
-      <RowButton row={row} />
+      <RowButtons row={row} />
       {row.message !== null && (
         <span class="progress-message">
           <LogText value={row.message} title={false} />
@@ -199,10 +199,10 @@ function Formats({ source: { format, formats } }: { source: Source }) {
 }
 
 /** The buttons of a source. */
-function RowButton({ row }: { row: Row }) {
+function RowButtons({ row }: { row: Row }) {
   const { cancellable, followable, stoppable, removable } = row;
   return (
-    <span class="progress-cancel">
+    <span class="progress-buttons">
       {cancellable !== null && (
         <button
           type="button"
