@@ -8,7 +8,7 @@
 //! `wait`, the program waits for other senders, which send to the host that it prints. The sink is
 //! `pipeline`, or `nothing`, which counts the bytes of lines and drops them.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -46,7 +46,7 @@ fn lines() -> Vec<u8> {
 fn send(host: &str, connections: usize, bytes: usize) -> Outcome {
     const THREADS_MAX: usize = 4;
     let lines = lines();
-    let open = (0..connections).map(|_| TcpStream::connect(host)).collect::<Result<Vec<_>, _>>();
+    let open = (0..connections).map(|_| connect(host)).collect::<Result<Vec<_>, _>>();
     let mut streams = open?;
     let share = connections.div_ceil(THREADS_MAX);
     println!("connected");
@@ -57,6 +57,21 @@ fn send(host: &str, connections: usize, bytes: usize) -> Outcome {
         }
     });
     Ok(())
+}
+
+/// Opens a connection. Tries again for a while, because a receiver that was just started may not listen yet.
+fn connect(host: &str) -> std::io::Result<TcpStream> {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    loop {
+        match TcpStream::connect(host) {
+            Err(error)
+                if error.kind() == ErrorKind::ConnectionRefused && Instant::now() < deadline =>
+            {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            result => return result,
+        }
+    }
 }
 
 /// Sends a piece over each connection in turn. A piece is a mebibyte over one connection, and

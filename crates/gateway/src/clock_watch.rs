@@ -18,9 +18,9 @@ const JUMP_MIN: Duration = Duration::from_secs(1);
 /// The longest time that reading both clocks may take.
 const READ_MAX: Duration = Duration::from_millis(100);
 
-/// The last readings of the system clock and of the monotonic clock.
-#[derive(Debug)]
-struct ClockWatch {
+/// Readings of the system clock and of the monotonic clock at the same moment.
+#[derive(Debug, Clone, Copy)]
+struct ClockReadings {
     wall: SystemTime,
     steady: Instant,
 }
@@ -34,30 +34,34 @@ enum Jump {
 
 /// Compares the clocks for as long as it is polled. Counts and reports each jump.
 pub(crate) async fn watch_clock(events: &Events, notices: &Notices) {
-    let mut watch = ClockWatch { wall: SystemTime::now(), steady: Instant::now() };
+    let mut last: Option<ClockReadings> = None;
     loop {
-        tokio::time::sleep(INTERVAL).await;
-        let (before, wall, after) = (Instant::now(), SystemTime::now(), Instant::now());
-        if after.saturating_duration_since(before) > READ_MAX {
-            // The process was stopped between the two readings, so that a comparison would find a false jump.
-            watch = ClockWatch { wall: SystemTime::now(), steady: Instant::now() };
-        } else if let Some(jump) = watch.compare(wall, before) {
+        // The readings before a pause of the process are kept, so that a jump during it is not lost.
+        if let Some(now) = ClockReadings::read()
+            && let Some(jump) = last.replace(now).and_then(|before| before.jump_to(now))
+        {
             events.count_clock_jump(jump.direction());
             notices.report("clock", || Notice {
                 clock_change_s: Some(jump.seconds()),
                 ..Notice::new(jump.sentence())
             });
         }
+        tokio::time::sleep(INTERVAL).await;
     }
 }
 
-impl ClockWatch {
-    /// Returns the jump of the system clock since the last comparison.
-    fn compare(&mut self, wall: SystemTime, steady: Instant) -> Option<Jump> {
-        let passed = steady.saturating_duration_since(self.steady);
-        let expected = self.wall.checked_add(passed);
-        *self = Self { wall, steady };
-        let jump = match wall.duration_since(expected?) {
+impl ClockReadings {
+    /// Reads both clocks. Returns `None` if the process was stopped between the two, because a comparison
+    /// would find a false jump.
+    fn read() -> Option<Self> {
+        let (steady, wall) = (Instant::now(), SystemTime::now());
+        (steady.elapsed() <= READ_MAX).then_some(Self { wall, steady })
+    }
+
+    /// Returns the jump of the system clock between these readings and later ones.
+    fn jump_to(self, later: Self) -> Option<Jump> {
+        let passed = later.steady.saturating_duration_since(self.steady);
+        let jump = match later.wall.duration_since(self.wall.checked_add(passed)?) {
             Ok(ahead) => Jump::Forward(ahead),
             Err(behind) => Jump::Back(behind.duration()),
         };
@@ -103,16 +107,17 @@ impl Jump {
 mod tests {
     use std::time::{Duration, Instant, SystemTime};
 
-    use super::{ClockWatch, Jump};
+    use super::{ClockReadings, Jump};
 
     #[test]
     fn jumps_of_a_second_and_more_are_seen_once() {
         let (wall, steady) = (SystemTime::now(), Instant::now());
         let ms = Duration::from_millis;
-        let mut watch = ClockWatch { wall, steady };
+        let mut last = ClockReadings { wall, steady };
         let mut look = |wall_ms: i64, steady_ms: u64| {
             let (far, back) = (wall + ms(wall_ms.max(0) as u64), ms((-wall_ms).max(0) as u64));
-            watch.compare(far - back, steady + ms(steady_ms))
+            let now = ClockReadings { wall: far - back, steady: steady + ms(steady_ms) };
+            std::mem::replace(&mut last, now).jump_to(now)
         };
         assert_eq!(look(1_000, 1_000), None);
         assert_eq!(look(2_999, 2_000), None, "it was corrected");

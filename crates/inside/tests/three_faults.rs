@@ -121,7 +121,8 @@ async fn each_fault_is_found_and_gone_when_it_is_mended() {
     // The log, which is off: its function takes a good part of the time all the same.
     assert!(faulty.own_share("log_requests") > 0.05, "{:?}", faulty.calls);
     assert!(faulty.sampled_share("log_requests") > 0.03, "{}", faulty.folded);
-    assert!(mended.own_share("log_requests") < 0.05, "{:?}", mended.calls);
+    // By samples of processor time: a pause of the machine in one call would be a large share of wall time.
+    assert!(mended.sampled_share("log_requests") < 0.01, "{}", mended.folded);
 
     // The socket: it is registered for each read, several times for a request.
     let requests = faulty.calls_of("answer").calls;

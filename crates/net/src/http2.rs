@@ -60,7 +60,7 @@ where
     H: Fn(Request<IncomingBody>, Client) -> F + Send + Sync + 'static,
     F: Future<Output = Response<Body>> + Send + 'static,
 {
-    /// Serves an HTTP/2 connection until the client leaves, a limit is wait_exceeded, or the server
+    /// Serves an HTTP/2 connection until the client leaves, a limit is exceeded, or the server
     /// stops and the requests in progress are answered.
     pub(crate) async fn serve_http2(
         self: Arc<Self>,

@@ -214,10 +214,14 @@ async fn hand_over(
     // Every late head is detected within this time. `stop` comes after that, because a connection
     // that is asked to stop may spend the whole grace period on half a head.
     let heads = options.header_timeout.saturating_mul(3) / 2;
+    // The first call records the waits that have begun, and the last one finds those that are late,
+    // even if a busy machine delays all checks between them.
+    idle.close_late(&waits);
     tokio::select! {
         _closed_in_time = limit.wait_idle(heads) => {}
         () = close_late => {}
     }
+    idle.close_late(&waits);
     idle.stop();
     let _closed_in_time = limit.wait_idle(grace_period).await;
 }

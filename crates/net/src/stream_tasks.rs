@@ -202,10 +202,12 @@ impl Resets {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::Duration;
 
     use hyper::rt::Executor;
     use tokio::time::{Instant, sleep};
+    use tracing::{Event, Metadata, Subscriber, span};
 
     use super::{Activity, RESET_PERIOD, Resets, Stream, StreamTasksOwner};
     use crate::idle::IdleConnections;
@@ -237,6 +239,48 @@ mod tests {
         });
         resets.wait_exceeded().await;
         assert_eq!(started_at.elapsed(), 21 * TIMEOUT - Duration::from_secs(10));
+    }
+
+    /// Counts the events of the log.
+    #[derive(Clone, Default)]
+    struct EventCount(Arc<AtomicUsize>);
+
+    impl Subscriber for EventCount {
+        fn enabled(&self, _: &Metadata<'_>) -> bool {
+            true
+        }
+
+        fn event(&self, _: &Event<'_>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+
+        fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+            span::Id::from_u64(1)
+        }
+
+        fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+        fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+        fn enter(&self, _: &span::Id) {}
+        fn exit(&self, _: &span::Id) {}
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_is_reported_once() {
+        let warnings = EventCount::default();
+        let _log = tracing::subscriber::set_default(warnings.clone());
+        let (activity, resets) = (activity(), Arc::new(Resets::new(2)));
+        let owner = StreamTasksOwner::new(TIMEOUT, Peer::local(), activity.clone());
+        for _ in 0..3 {
+            let mut stream = Stream::begin(&activity, &resets);
+            owner.0.execute(async move {
+                stream.enter_task();
+                stream.set_blocked(true);
+                std::future::pending::<()>().await;
+            });
+        }
+        // All three have ended.
+        resets.wait_exceeded().await;
+        assert_eq!(warnings.0.load(Ordering::Relaxed), 1);
     }
 
     #[tokio::test(start_paused = true)]

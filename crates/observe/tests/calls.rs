@@ -95,8 +95,11 @@ fn time_is_that_of_the_function_that_takes_it() {
         began.elapsed()
     };
     let calls = recording.finish();
-    let [inner, outer] = &calls[..] else { panic!("{calls:?}") };
-    assert_eq!((inner.name, inner.caller), ("inner", Some("outer")));
+    assert_eq!(calls.len(), 2, "{calls:?}");
+    // Their order depends on the time that `outer` itself took.
+    let find = |name: &str| calls.iter().find(|it| it.name == name).expect("it was called");
+    let (inner, outer) = (find("inner"), find("outer"));
+    assert_eq!((inner.caller, outer.caller), (Some("outer"), None));
     assert!(inner.own >= Duration::from_millis(20) && inner.own == inner.accumulated, "{calls:?}");
     assert!(outer.accumulated >= spent && outer.own + inner.own == outer.accumulated, "{calls:?}");
     assert!(Recording::start().is_ok(), "the other one has ended");
@@ -114,13 +117,17 @@ fn a_future_is_one_call_and_its_waiting_no_time() {
     });
     let mut future = pin!(SITE.poll_with(future));
     let mut context = Context::from_waker(Waker::noop());
+    let (began, mut slept) = (Instant::now(), Duration::ZERO);
     while future.as_mut().poll(&mut context).is_pending() {
+        let asleep = Instant::now();
         thread::sleep(Duration::from_millis(20));
+        slept += asleep.elapsed();
     }
+    let whole = began.elapsed();
     let calls = recording.finish();
     let [call] = &calls[..] else { panic!("{calls:?}") };
     assert_eq!((call.name, call.calls), ("future", 1));
-    assert!(call.accumulated < Duration::from_millis(20), "{calls:?}");
+    assert!(call.accumulated + slept <= whole, "{slept:?} of {whole:?} asleep: {calls:?}");
 }
 
 #[test]

@@ -34,14 +34,14 @@ async fn the_first_that_meets_the_condition_is_handed_over_when_all_have_let_go(
     assert!(captures.is_armed() && is_any_armed());
     let other = begin(&captures, "other").expect("armed");
     end(&captures, other, 200);
+    let before = Instant::now();
     let journal = begin(&captures, "GET /b").expect("armed");
     let later = journal.clone();
-    let begun = Instant::now();
     journal.lap("first", "one");
-    journal.step("before", (begun - Duration::from_millis(5), begun), "");
+    journal.step("before", (before - Duration::from_millis(5), before), "");
     end(&captures, journal, 500);
     assert!(!captures.is_armed(), "it has what it waits for");
-    later.part("last", (begun, begun + Duration::from_nanos(7)), 42, "");
+    later.part("last", (before, before + Duration::from_nanos(7)), 42, "");
     drop(later);
     let observation = found(capture.wait(PATIENCE).await);
     assert_eq!((&*observation.name, observation.has_ended), ("GET /b", true));

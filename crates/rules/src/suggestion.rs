@@ -1,4 +1,4 @@
-//! The burst that the peaks of a log argue for.
+//! The burst that the peaks of a log suggest.
 
 /// The fewest times by which the peaks on both sides of a gap must differ.
 const RATIO_MIN: f64 = 1.5;

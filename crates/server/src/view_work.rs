@@ -79,14 +79,15 @@ impl ViewWork {
 
     /// Adds a view that a reader has taken.
     pub(crate) fn add_view(&self, bytes: usize) {
-        self.views.fetch_add(1, Ordering::Relaxed);
+        // The bytes first, so that `counts` never returns a view without its bytes.
         self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        self.views.fetch_add(1, Ordering::Release);
     }
 
     pub(crate) fn counts(&self) -> ViewCounts {
         ViewCounts {
             connections: self.connections.load(Ordering::Relaxed),
-            views: self.views.load(Ordering::Relaxed),
+            views: self.views.load(Ordering::Acquire),
             bytes: self.bytes.load(Ordering::Relaxed),
             evaluating: self.evaluating.total(),
             sending: self.sending.total(),

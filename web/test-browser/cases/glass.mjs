@@ -27,9 +27,11 @@ export function glass(define) {
         await page.type("#condition", "status=503 and path^=/slow");
         await page.keyboard.press("Enter");
         await until(page, says, "waiting");
-        await get(port, "/other");
-        await get(port, "/slow/<b>bold</b>?token=qZ7secret&x=1");
-        await page.waitForSelector("#found:not([hidden])");
+        // The page says so before its own request has reached the gateway.
+        do {
+          await get(port, "/other");
+          await get(port, "/slow/<b>bold</b>?token=qZ7secret&x=1");
+        } while (!(await page.$("#found:not([hidden])")));
         assert.equal(await text(page, "#name"), "GET /slow/%3Cb%3Ebold%3C/b%3E");
         const names = await page.$$eval("#rows tr td:first-child", (cells) =>
           cells.map((cell) => cell.firstChild.textContent),
@@ -49,7 +51,8 @@ export function glass(define) {
             rows.find((row) => row.textContent.startsWith("answer head")).cells[2].textContent,
         );
         assert.match(waited, /^\d+\.\d{3} (ms|s)$/);
-        assert.ok(Number.parseFloat(waited) >= SLOW_MS || waited.endsWith(" s"), waited);
+        // A timer of Node may end a millisecond early.
+        assert.ok(Number.parseFloat(waited) >= SLOW_MS - 2 || waited.endsWith(" s"), waited);
         const heads = await text(page, "#heads");
         assert.match(heads, /client to gateway/);
         assert.match(heads, /server: <img src=x onerror=alert\(1\)>/);

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import puppeteer from "puppeteer-core";
 
 import { CHROMIUM, CHROMIUM_ARGS } from "./chromium.mjs";
+import { WAIT_MS } from "./page.mjs";
 
 const TEST_ARGS = [
   ...CHROMIUM_ARGS,
@@ -42,7 +43,8 @@ export async function launch(name, options = {}) {
     userDataDir: profile,
     args: name === "firefox" ? [] : TEST_ARGS,
     extraPrefsFirefox: { ...FIREFOX_PREFS, "browser.download.dir": downloads },
-    protocolTimeout: 60_000,
+    // A wait is one call of the protocol.
+    protocolTimeout: WAIT_MS + 15_000,
     ...options,
   });
   const close = async () => {

@@ -4,8 +4,9 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 
-/** Time limit of every wait. */
-const WAIT = { timeout: 45_000, polling: "raf" };
+/** Time limit of every wait. A slow and busy machine needs minutes to read the large log. */
+export const WAIT_MS = 240_000;
+const WAIT = { timeout: WAIT_MS, polling: "raf" };
 
 export const byId = (id) => `[data-testid="${id}"]`;
 

@@ -30,7 +30,7 @@ import { launch } from "./browser.mjs";
 import { generate } from "./weir.mjs";
 import { World } from "./world.mjs";
 
-const CASE_MS = 90_000;
+const CASE_MS = 600_000;
 /** Large enough that its progress is visible on a fast machine too. */
 const LARGE = "500MB";
 

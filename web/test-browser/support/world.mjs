@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { WAIT_MS } from "./page.mjs";
 import { ServerProxy } from "./proxy.mjs";
 import { slowDown } from "./slowFrames.mjs";
 import { Server } from "./weir.mjs";
@@ -39,6 +40,7 @@ export class World {
   /** Opens a page whose errors are recorded. */
   async newPage() {
     const page = await this.context.newPage();
+    page.setDefaultTimeout(WAIT_MS);
     await page.setViewport(VIEWPORT);
     await slowDown(page, this.browserName);
     await page.evaluateOnNewDocument(() => {

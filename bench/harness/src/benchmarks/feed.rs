@@ -149,11 +149,15 @@ fn socat(program: &str, bytes: u64) -> Outcome<f64> {
     let listen = format!("TCP-LISTEN:{port},reuseaddr,bind=127.0.0.1");
     let mut taker = command("socat", &["-u", &listen, "OPEN:/dev/null,wronly"]).spawn()?;
     let host = format!("127.0.0.1:{port}");
-    std::thread::sleep(std::time::Duration::from_millis(200));
     let mut sender = command(program, &["send", &host, "1", &bytes.to_string()])
         .stdout(Stdio::piped())
         .spawn()?;
-    first_line(&mut sender)?;
+    if first_line(&mut sender)?.is_empty() {
+        // socat would wait for a connection for ever.
+        taker.kill()?;
+        taker.wait()?;
+        return Err("the sender has not reached socat".into());
+    }
     let start = Instant::now();
     taker.wait()?;
     let seconds = start.elapsed().as_secs_f64();

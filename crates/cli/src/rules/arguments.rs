@@ -46,7 +46,7 @@ pub(crate) struct RulesArguments {
     #[arg(long, conflicts_with = "decisions")]
     pub(super) sweep: bool,
 
-    /// Print the setting that the log argues for, as text to paste with the figures in comments
+    /// Print the setting that the log suggests, as text to paste with the figures in comments
     #[arg(long, conflicts_with = "decisions")]
     pub(super) suggest: bool,
 

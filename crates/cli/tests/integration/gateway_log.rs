@@ -82,6 +82,13 @@ impl Gateway {
         assert!(killed.expect("kill runs").success());
     }
 
+    /// Whether it has a file of this name open.
+    fn has_open(&self, name: &str) -> bool {
+        let links = std::fs::read_dir(format!("/proc/{}/fd", self.served.0.id()));
+        let files = links.into_iter().flatten().flatten();
+        files.filter_map(|it| std::fs::read_link(it.path()).ok()).any(|it| it.ends_with(name))
+    }
+
     /// Stops it, and waits for its end.
     fn stop(mut self) {
         self.signal("-TERM");
@@ -166,13 +173,15 @@ fn signals_turn_to_another_file() {
     std::fs::rename(folder.path("access.log"), folder.path("access.log.1")).expect("renamed");
     gateway.get("/second", "a");
     gateway.signal("-USR1");
-    wait_until("a new file", || folder.path("access.log").exists());
+    // The new file is there a moment before it is used.
+    let has_turned = |from: &str, to: &str| folder.path(to).exists() && !gateway.has_open(from);
+    wait_until("a new file", || has_turned("access.log.1", "access.log"));
     gateway.get("/third", "a");
     let configuration = std::fs::read_to_string(folder.path("gateway.toml")).expect("a file");
     let configuration = configuration.replace("access.log", "other.log");
     std::fs::write(folder.path("gateway.toml"), configuration).expect("written");
     gateway.signal("-HUP");
-    wait_until("the other file", || folder.path("other.log").exists());
+    wait_until("the other file", || has_turned("access.log", "other.log"));
     gateway.get("/fourth", "a");
     gateway.stop();
     for (name, paths) in [

@@ -2,7 +2,7 @@
 //! are in `tests/http/http2-backend.txt`. `BLESS=1` rewrites it.
 
 use std::fmt::Write as _;
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Stdio;
 
@@ -59,8 +59,7 @@ fn a_backend_of_http2_gets_whole_requests_without_fields_of_http1() {
     let (mut golden, mut wrong) = (HEAD.to_owned(), Vec::new());
     let mut passed = 0;
     for case in &Case::all() {
-        let stream = TcpStream::connect(gateway).expect("it listens");
-        let answers = case.ask(stream, |stream| _ = stream.shutdown(Shutdown::Write));
+        let answers = case.ask_gateway(gateway);
         let arrived = backend.take();
         let answered = answers.split(' ').filter(|status| *status == "200").count();
         // The backend resets malformed requests, for which the gateway answers 502.

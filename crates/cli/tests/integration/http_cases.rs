@@ -2,14 +2,22 @@
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::Stdio;
+use std::time::Duration;
 
 use crate::support::{Served, page, weir};
 
 /// The request after each case that is not cut: its status is known, and it ends the connection.
 const NEXT: &str = "GET /next HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+
+/// The cases that are not cut, but whose body is longer than all bytes that follow. The server waits for its
+/// end.
+const LONG_BODIES: [&str; 2] = ["a length of 2^63", "a size of 2^64 - 1"];
+
+/// How long a client waits for a byte of an answer before it closes its sending side.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// One case of the file.
 #[derive(Debug)]
@@ -24,6 +32,8 @@ pub(crate) struct Case {
     /// The judgement, if the gateway passes on more requests than nginx does.
     pub(crate) proxied: Option<String>,
     bytes: Vec<u8>,
+    /// Whether the server waits for more bytes at the end.
+    is_unfinished: bool,
 }
 
 impl Case {
@@ -48,7 +58,8 @@ impl Case {
         let judgement = find("nginx").map(str::to_owned);
         let proxied = find("proxied").map(str::to_owned);
         let (name, rule, want) = (field("case"), field("rule"), field("want"));
-        Self { name, rule, want, judgement, proxied, bytes }
+        let is_unfinished = find("send").is_none() || LONG_BODIES.contains(&name.as_str());
+        Self { name, rule, want, judgement, proxied, bytes, is_unfinished }
     }
 
     /// Sends the bytes and closes the sending side. Returns the statuses of the answers up to the end
@@ -59,16 +70,39 @@ impl Case {
         shutdown(&stream);
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);
-        let answer = String::from_utf8_lossy(&answer);
-        let statuses = answer.split("HTTP/1.").skip(1).filter_map(|rest| {
-            let status = rest.get(1..6)?.strip_prefix(' ')?.strip_suffix(' ')?;
-            status.parse::<u16>().ok().map(|status| status.to_string())
-        });
-        match statuses.collect::<Vec<_>>().join(" ") {
-            none if none.is_empty() && answer.is_empty() => "closed".to_owned(),
-            none if none.is_empty() => "no status".to_owned(),
-            statuses => statuses,
+        statuses(&answer)
+    }
+
+    /// Like [`ask`](Self::ask), but closes the sending side only if the gateway waits for more bytes. From
+    /// then on a pause of a second would end the request: the gateway takes the client for one that has gone.
+    pub(crate) fn ask_gateway(&self, address: SocketAddr) -> String {
+        let mut stream = TcpStream::connect(address).expect("it listens");
+        let _ = stream.write_all(&self.bytes);
+        let mut answer = Vec::new();
+        if !self.is_unfinished {
+            stream.set_read_timeout(Some(PATIENCE)).expect("set");
+            if stream.read_to_end(&mut answer).is_ok() {
+                return statuses(&answer);
+            }
+            stream.set_read_timeout(None).expect("set");
         }
+        let _ = stream.shutdown(Shutdown::Write);
+        let _ = stream.read_to_end(&mut answer);
+        statuses(&answer)
+    }
+}
+
+/// The statuses of the answers on a connection.
+fn statuses(answers: &[u8]) -> String {
+    let answers = String::from_utf8_lossy(answers);
+    let statuses = answers.split("HTTP/1.").skip(1).filter_map(|rest| {
+        let status = rest.get(1..6)?.strip_prefix(' ')?.strip_suffix(' ')?;
+        status.parse::<u16>().ok().map(|status| status.to_string())
+    });
+    match statuses.collect::<Vec<_>>().join(" ") {
+        none if none.is_empty() && answers.is_empty() => "closed".to_owned(),
+        none if none.is_empty() => "no status".to_owned(),
+        statuses => statuses,
     }
 }
 

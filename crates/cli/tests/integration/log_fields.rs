@@ -73,7 +73,7 @@ fn a_key_set_that_cannot_be_fetched_is_in_the_fields() {
 
 #[test]
 fn a_sender_that_is_dropped_is_in_the_fields() {
-    let arguments = ["--no-open", "--listen", "127.0.0.1:0", "--idle", "1s"];
+    let arguments = ["--no-open", "--listen", "127.0.0.1:0", "--idle", "5s"];
     let feed = Logging::run(&[&["listen", "127.0.0.1:0"], &arguments[..], &JSON].concat());
     let line = feed.line("listening at");
     let event: Value = serde_json::from_str(&line).expect("JSON");

@@ -2,7 +2,7 @@
 
 use std::fs::Permissions;
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -75,19 +75,23 @@ fn start_time(admin: &str) -> Option<String> {
     value.map(str::to_owned)
 }
 
-/// The old process goes on for a while, because a client is in the middle of a request.
+/// The old process goes on, because the backend does not answer a request.
 #[test]
 fn the_admin_address_shows_only_the_new_process() {
     let folder = Folder::new();
-    let file = folder.file("gateway.toml", config(backend("one")).as_bytes());
+    let backend = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let timeouts = "timeouts = { first_byte = \"1h\" }\n[[routes]]";
+    let config = config(backend.local_addr().expect("an address"));
+    let file = folder.file("gateway.toml", config.replace("[[routes]]", timeouts).as_bytes());
     let mut command = weir(["gateway", "--no-open", "--listen", "127.0.0.1:0"]);
     command.args(["--admin", "127.0.0.1:0", text(&file)]).stdout(Stdio::null());
     let mut gateway = Gateway::start_as(command);
     let line = gateway.line("a look inside at http://");
     let admin = line.rsplit("http://").next().expect("an address").trim().to_owned();
     let before = start_time(&admin).expect("an answer");
-    let mut half = TcpStream::connect(gateway.address).expect("it accepts");
-    half.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n").expect("it reads");
+    let mut client = TcpStream::connect(gateway.address).expect("it accepts");
+    client.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").expect("it reads");
+    let _unanswered = backend.accept().expect("the gateway connects");
     // The system reports the start time of a process in hundredths of a second, and the two times
     // must differ.
     std::thread::sleep(Duration::from_millis(50));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 /// A backend that runs a function for each connection, with the connection's number.
 pub(crate) struct Backend {
@@ -64,10 +64,14 @@ pub(crate) fn config(servers: &[SocketAddr], more: &str) -> String {
     )
 }
 
-/// An address on which no server listens.
-pub(crate) async fn nobody() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-    listener.local_addr().expect("an address")
+/// An address that refuses connections.
+pub(crate) fn nobody() -> SocketAddr {
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a free port");
+    let address = socket.local_addr().expect("an address");
+    // It stays bound, without listening: otherwise the server of another test could get the port.
+    std::mem::forget(socket);
+    address
 }
 
 /// Reads a request with its body. Returns `None` at the end of the connection.

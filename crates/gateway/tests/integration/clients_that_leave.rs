@@ -183,9 +183,9 @@ async fn an_answer_in_time_reaches_a_client_that_sends_no_more() {
     // Each part comes in time, and all of them take longer than a second.
     let backend = Backend::start(|mut stream, _| async move {
         if read_request(&mut stream).await.is_some() {
-            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n").await;
-            for byte in b"late" {
-                tokio::time::sleep(Duration::from_millis(400)).await;
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\n").await;
+            for byte in b"late, yet whole" {
+                tokio::time::sleep(Duration::from_millis(100)).await;
                 let _ = stream.write_all(&[*byte]).await;
             }
         }
@@ -198,7 +198,7 @@ async fn an_answer_in_time_reaches_a_client_that_sends_no_more() {
     let mut answer = String::new();
     let read = timeout(PATIENCE, client.read_to_string(&mut answer)).await.expect("in time");
     read.expect("an answer");
-    assert!(answer.ends_with("late"), "{answer}");
+    assert!(answer.ends_with("late, yet whole"), "{answer}");
 }
 
 #[tokio::test]

@@ -1,8 +1,9 @@
 //! Failures of look-ups, log-ins and servers, of which the operator is told.
 
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::backends::{Backend, answer_with, config, nobody, read_request};
 use crate::gate::{Gate, PATIENCE, status};
@@ -77,7 +78,7 @@ async fn a_look_up_that_fails_is_reported_with_its_reason() {
         );
         assert!(heard[0].contains(reason) && !heard[0].contains("hidden"), "{reason}: {heard:?}");
     }
-    let url = format!("http://{}/{{claim}}", nobody().await);
+    let url = format!("http://{}/{{claim}}", nobody());
     let gate = Gate::start(&with_lookup(&backend, &url)).await;
     assert_eq!(status(&gate.get_as(&token(r#""tenant":"a""#), "/api").await), "502");
     assert!(heard(&gate)[0].contains("no connection: "), "{:?}", heard(&gate));
@@ -103,7 +104,8 @@ async fn a_log_in_that_fails_is_reported_with_its_reason() {
             let _ = read_request(&mut stream).await;
         })
         .await;
-        let more = "timeouts = { first_byte = \"200ms\" }\n";
+        // Only a backend that hangs is given up: the others may be slow to answer on a busy machine.
+        let more = if answer == "hang" { "timeouts = { first_byte = \"200ms\" }\n" } else { "" };
         let gate = Gate::start(&with_session(&backend, more)).await;
         for subject in ["u", "v"] {
             let token = token(&format!(r#""sub":"{subject}""#));
@@ -120,11 +122,22 @@ async fn a_log_in_that_fails_is_reported_with_its_reason() {
     }
 }
 
-/// A backend that answers its health checks, unless it hangs, and counts them by its connections.
-async fn checked(hangs: bool) -> Backend {
-    Backend::start(move |mut stream, _| async move {
-        while read_request(&mut stream).await.is_some() {
-            if !hangs {
+/// A backend that answers no health check.
+async fn hanging() -> Backend {
+    Backend::start(|mut stream, _| async move {
+        // Reads until the gateway closes.
+        let _ = stream.read_to_end(&mut Vec::new()).await;
+    })
+    .await
+}
+
+/// A backend that answers its health checks, and notes the time of each.
+async fn checked(times: Arc<Mutex<Vec<Instant>>>) -> Backend {
+    Backend::start(move |mut stream, _| {
+        // Each check has a connection of its own.
+        times.lock().expect("no panic").push(Instant::now());
+        async move {
+            if read_request(&mut stream).await.is_some() {
                 let _ = stream.write_all(answer_with("well").as_bytes()).await;
             }
         }
@@ -134,28 +147,37 @@ async fn checked(hangs: bool) -> Backend {
 
 #[tokio::test]
 async fn a_server_that_hangs_delays_no_check_of_the_others() {
-    let hanging = [checked(true).await, checked(true).await, checked(true).await];
-    let good = checked(false).await;
+    let hanging = [hanging().await, hanging().await, hanging().await];
+    let times = Arc::new(Mutex::new(Vec::new()));
+    let good = checked(times.clone()).await;
     let mut servers: Vec<_> = hanging.iter().map(|it| it.address).collect();
     servers.push(good.address);
-    let more = "health = \"/health\"\nhealth_interval = \"200ms\"\n";
+    let more = "health = \"/health\"\nhealth_interval = \"300ms\"\n";
     let gate = Gate::start(&config(&servers, more)).await;
-    tokio::time::sleep(Duration::from_millis(1_500)).await;
-    // One after the other, each round took 800 ms.
-    assert!(good.connections() >= 4, "{}", good.connections());
-    let servers = gate.handle.counts().backends.remove(0).servers;
-    assert_eq!(servers.iter().filter(|it| it.is_available).count(), 1, "{servers:?}");
-    let heard = heard(&gate);
-    assert_eq!(
-        heard.iter().filter(|it| it.contains("it gets no requests")).count(),
-        3,
-        "{heard:?}"
-    );
+    let is_reported = |server: &Backend| {
+        let expected = format!("{} of the backend one: it gets no requests", server.address);
+        heard(&gate).iter().any(|it| it.starts_with(&expected))
+    };
+    let is_done = || {
+        let servers = gate.handle.counts().backends.remove(0).servers;
+        servers.iter().filter(|it| it.is_available).count() == 1
+            && hanging.iter().all(is_reported)
+            && times.lock().expect("no panic").len() >= 4
+    };
+    let start = Instant::now();
+    while !is_done() {
+        assert!(start.elapsed() < PATIENCE, "{times:?}: {:?}", heard(&gate));
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    // One after the other, each round took 1,200 ms. A busy machine may delay some checks, but not all.
+    let times = times.lock().expect("no panic");
+    let shortest = times.windows(2).map(|pair| pair[1] - pair[0]).min();
+    assert!(shortest < Some(Duration::from_millis(900)), "{times:?}");
 }
 
 #[tokio::test]
 async fn servers_that_are_tried_all_the_same_are_not_said_to_be_left_out() {
-    let (one, two) = (checked(true).await, checked(true).await);
+    let (one, two) = (hanging().await, hanging().await);
     let more = "health = \"/health\"\nhealth_interval = \"100ms\"\n";
     let gate = Gate::start(&config(&[one.address, two.address], more)).await;
     let start = tokio::time::Instant::now();

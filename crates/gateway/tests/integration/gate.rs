@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinHandle;
 use weir_core::{Record, RecordKind, RowReader};
 use weir_gateway::{Config, Gateway, GatewayHandle, Notice, Notices};
@@ -102,10 +102,32 @@ impl Gate {
 
     /// Sends a request with a token, and returns the whole answer.
     pub(crate) async fn get_as(&self, token: &str, path: &str) -> String {
-        self.exchange(&format!(
-            "GET {path} HTTP/1.1\r\nHost: gate\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"
-        ))
-        .await
+        self.exchange(&request_as(token, path)).await
+    }
+
+    /// Like [`Self::get_as`], but sends a notification as soon as the answer ends with `part`. If the backend waits
+    /// for it, the gateway cannot receive the rest together with this part.
+    pub(crate) async fn get_in_parts(
+        &self,
+        token: &str,
+        path: &str,
+        (part, arrived): (&[u8], &Notify),
+    ) -> String {
+        let mut stream = TcpStream::connect(self.address).await.expect("it accepts");
+        stream.write_all(request_as(token, path).as_bytes()).await.expect("it reads");
+        let mut answer = Vec::new();
+        let read = async {
+            while !answer.ends_with(part)
+                && let Ok(byte) = stream.read_u8().await
+            {
+                answer.push(byte);
+            }
+            arrived.notify_one();
+            // A reset ends the connection too.
+            let _ = stream.read_to_end(&mut answer).await;
+        };
+        tokio::time::timeout(PATIENCE, read).await.expect("the connection ends");
+        String::from_utf8_lossy(&answer).into_owned()
     }
 
     /// Waits until there are at least this many records, and returns them.
@@ -136,6 +158,13 @@ impl Gate {
         }
         rows
     }
+}
+
+/// Returns a request with a token.
+fn request_as(token: &str, path: &str) -> String {
+    format!(
+        "GET {path} HTTP/1.1\r\nHost: gate\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"
+    )
 }
 
 /// Reads a configuration, to which an address is added. Its paths start at the folder of the test data.

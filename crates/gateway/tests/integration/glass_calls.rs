@@ -98,7 +98,7 @@ async fn an_exchange_of_tokens_is_seen_without_them() {
 
 #[tokio::test]
 async fn a_look_up_that_fails_says_why() {
-    let gone = nobody().await;
+    let gone = nobody();
     let backend = Backend::answering(|_| answer_with("ok")).await;
     let gate = Gate::start(&format!(
         "{ISSUER}[backends.one]\ninstances = [\"http://{}\"]\n[[routes]]\npath = \"/\"\n\

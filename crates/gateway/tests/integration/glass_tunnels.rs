@@ -88,7 +88,7 @@ async fn a_tunnel_that_is_under_way_is_seen_to_its_end() {
 #[tokio::test]
 async fn one_in_which_nothing_moves_says_so() {
     let backend = doubling().await;
-    let gate = Gate::start(&config(&[backend.address], "timeouts = { idle = \"1s\" }")).await;
+    let gate = Gate::start(&config(&[backend.address], "timeouts = { idle = \"3s\" }")).await;
     let request = gate.handle.capture(None).expect("a place");
     let talk = async {
         let mut client = open(&gate).await;
@@ -98,7 +98,7 @@ async fn one_in_which_nothing_moves_says_so() {
     };
     let (tunnel, request) = tokio::time::timeout(PATIENCE, talk).await.expect("in time");
     let (tunnel, request) = (found(tunnel), found(request));
-    assert_eq!(end(&tunnel, "end"), "nothing has moved for 1 s");
+    assert_eq!(end(&tunnel, "end"), "nothing has moved for 3 s");
     // The journal of the request that opened the tunnel includes the tunnel.
     assert_eq!(bytes(&request, "write to the client"), Some(8), "{request:?}");
     assert_eq!(end(&request, "broken off"), "tunnel_idle");

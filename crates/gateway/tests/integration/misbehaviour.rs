@@ -107,13 +107,13 @@ async fn an_answer_that_trickles_arrives_whole() {
                 if stream.write_all(&[byte]).await.is_err() {
                     return;
                 }
-                tokio::time::sleep(Duration::from_millis(2)).await;
+                tokio::time::sleep(Duration::from_millis(15)).await;
             }
         }
     })
     .await;
-    // Far less than the duration of the answer, and far more than the pause between two bytes.
-    let more = "timeouts = { idle = \"200ms\" }";
+    // Less than the duration of the body, and far more than the pause between two bytes.
+    let more = "timeouts = { idle = \"2s\" }";
     let gate = Gate::start(&config(&[backend.address], more)).await;
     let answer = gate.get("/trickle").await;
     assert!(body(&answer).starts_with("GET /trickle HTTP/1.1\r\n"), "{answer}");

@@ -119,7 +119,7 @@ def ask_grpc(host, certificate, token):
         expect(list(call("Both", iter(words))), [word[::-1] for word in words], "Both")
         for name, code, details, more in (
             ("Refuse", grpc.StatusCode.FAILED_PRECONDITION, "not today: \u00e4", {}),
-            ("Hang", grpc.StatusCode.DEADLINE_EXCEEDED, None, {"timeout": 0.3}),
+            ("Hang", grpc.StatusCode.DEADLINE_EXCEEDED, None, {"timeout": 3}),
             ("Unary", grpc.StatusCode.UNAUTHENTICATED, None, {"metadata": ()}),
         ):
             try:

@@ -188,7 +188,7 @@ async fn a_trusted_sender_decides_and_a_stranger_does_not() {
 #[tokio::test]
 async fn a_failed_call_is_an_error_in_both_spans() {
     let collector = Collector::start(&[]).await;
-    let config = crate::backends::config(&[nobody().await], "");
+    let config = crate::backends::config(&[nobody()], "");
     let gate = Gate::start(&format!("{}{config}", collector.config("share = 1"))).await;
     gate.get("/").await;
     let spans = collector.spans().await;

@@ -16,9 +16,6 @@ use weir_gateway::fetch::{
 use crate::file::TestFile;
 use crate::server::{Behaviour, TestServer, answer};
 
-/// Long enough for a busy machine, and short enough for a test.
-const TIMEOUT: Duration = Duration::from_millis(700);
-
 /// A client that trusts only a new authority, for tests without TLS.
 fn client(limits: FetchLimits) -> (FetchClient, Authority) {
     let authority = Authority::new();
@@ -32,7 +29,7 @@ async fn get(url: &str, limits: FetchLimits) -> Result<FetchAnswer, FetchError> 
 }
 
 fn limits() -> FetchLimits {
-    FetchLimits { body_bytes_max: 1_000, timeout: TIMEOUT }
+    FetchLimits { body_bytes_max: 1_000, ..FetchLimits::default() }
 }
 
 #[tokio::test]
@@ -96,6 +93,9 @@ async fn bodies_are_bounded() {
 
 #[tokio::test]
 async fn a_slow_server_is_left_in_time() {
+    // Long enough to connect on a busy machine, and short enough for a test.
+    const TIMEOUT: Duration = Duration::from_millis(700);
+    let limits = FetchLimits { timeout: TIMEOUT, ..limits() };
     for behaviour in [
         Behaviour::BeSilent,
         Behaviour::SendForever(b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n", Vec::new()),
@@ -103,7 +103,7 @@ async fn a_slow_server_is_left_in_time() {
     ] {
         let server = TestServer::start(behaviour).await;
         let start = Instant::now();
-        let error = get(&server.url(), limits()).await.unwrap_err();
+        let error = get(&server.url(), limits).await.unwrap_err();
         assert!(matches!(error.problem(), FetchProblem::Timeout), "{error}");
         assert!(start.elapsed() < TIMEOUT * 10, "{:?}", start.elapsed());
     }
@@ -140,9 +140,10 @@ async fn answers_that_are_not_http_are_refused() {
 
 #[tokio::test]
 async fn a_server_that_is_not_there_is_named() {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let port = listener.local_addr().unwrap().port();
-    drop(listener);
+    // It is bound, so that the server of no other test gets the port, but does not listen.
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let port = socket.local_addr().unwrap().port();
     let error = get(&format!("http://127.0.0.1:{port}/keys"), limits()).await.unwrap_err();
     assert!(matches!(error.problem(), FetchProblem::Connect(_)), "{error:?}");
     assert!(

@@ -403,10 +403,12 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use weir_core::FormatChoice;
+    use weir_demo::{Options, Traffic};
 
     use super::{ByteCounter, DETECTION_PATIENCE, Reader, unpack};
     use crate::clock::{Clock, ManualClock};
     use crate::pipeline::{DataSet, Pipeline, PipelineOptions, Retention};
+    use crate::progress::SourceSnapshot;
 
     const LINE: &[u8] = b"192.0.2.1 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 200 1\n";
 
@@ -449,5 +451,44 @@ mod tests {
         let stream = SlowStream { clock, data };
         let faults = unpack("pipe", stream, &ByteCounter::default(), &mut |text| reader.read(text));
         assert!(reader.end("pipe", faults).is_empty());
+    }
+
+    /// Returns one line per read, as a pipe may.
+    struct LineByLine<'a>(&'a [u8]);
+
+    impl Read for LineByLine<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let line_feed = self.0.iter().position(|byte| *byte == b'\n');
+            let length = line_feed.map_or(self.0.len(), |at| at + 1).min(buffer.len());
+            self.0.read(&mut buffer[..length])
+        }
+    }
+
+    /// Reads a stream while the clock stands still. Returns the source in its final state.
+    fn read(stream: impl Read) -> SourceSnapshot {
+        let data = DataSet::new(Retention::ValuesOnly, 1 << 30, &[]);
+        let options = PipelineOptions::new(2, Retention::ValuesOnly);
+        let pipeline = Pipeline::start(&options, data.clone());
+        let mut reader = Reader::new(&pipeline, &FormatChoice::Detect, None, None);
+        reader.clock = Arc::new(ManualClock::default());
+        let faults = unpack("pipe", stream, &ByteCounter::default(), &mut |text| reader.read(text));
+        let faults = reader.end("pipe", faults);
+        assert!(faults.iter().all(|fault| fault.error().is_none()), "{faults:?}");
+        pipeline.finish();
+        data.sources()[0].snapshot()
+    }
+
+    #[test]
+    fn the_detected_format_does_not_depend_on_the_pieces() {
+        let mut log = LINE.to_vec();
+        let mut combined = Traffic::new(Options { bytes: Some(1 << 20), ..Options::default() });
+        while combined.fill(&mut log, 1 << 16) > 0 {}
+        let (whole, by_line) = (read(&log[..]), read(LineByLine(&log)));
+        for source in [&whole, &by_line] {
+            let format = source.format.as_ref().map(|format| format.name());
+            assert_eq!(format, Some("COMBINED"));
+        }
+        assert_eq!((by_line.lines, by_line.records), (whole.lines, whole.records));
+        assert_eq!(by_line.parsed_share, whole.parsed_share);
     }
 }

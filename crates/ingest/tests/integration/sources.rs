@@ -160,25 +160,9 @@ fn a_pulling_writer_is_notified_however_its_source_ends() {
     let pipeline = Pipeline::start(&PipelineOptions::new(2, Retention::Segments), data);
     let writer = pipeline.source("test", None, FormatChoice::Detect);
     // Endless, because a log that fits the queue may be read before the workers fill the memory.
-    let stream = Endless { log, position: 0 };
+    let stream = Endless { log, at: 0 };
     let (_, result) = writer.pull(Box::new(stream)).expect("it is not cancelled");
     assert!(matches!(result, Err(ReadError::Stopped(StopReason::MemoryFull))), "{result:?}");
-}
-
-/// A log that begins again at its end.
-struct Endless {
-    log: Vec<u8>,
-    position: usize,
-}
-
-impl Read for Endless {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let rest = &self.log[self.position..];
-        let read = rest.len().min(buffer.len());
-        buffer[..read].copy_from_slice(&rest[..read]);
-        self.position = (self.position + read) % self.log.len();
-        Ok(read)
-    }
 }
 
 /// An empty stream that calls a function when it is read.
@@ -259,16 +243,17 @@ fn times_without_a_year_take_it_from_the_modification_time() {
     std::fs::remove_dir_all(folder).expect("it is ours");
 }
 
-/// A stream without an end.
-struct Endless<'a> {
-    log: &'a [u8],
+/// A log that begins again at its end.
+struct Endless<L> {
+    log: L,
     at: usize,
 }
 
-impl Read for Endless<'_> {
+impl<L: AsRef<[u8]>> Read for Endless<L> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let length = (&self.log[self.at..]).read(buffer)?;
-        self.at = (self.at + length) % self.log.len();
+        let log = self.log.as_ref();
+        let length = (&log[self.at..]).read(buffer)?;
+        self.at = (self.at + length) % log.len();
         Ok(length)
     }
 }
@@ -412,32 +397,6 @@ fn a_decoder_returns_the_same_bytes_for_any_pieces() {
             assert!(cut.finish().is_err(), "{compression:?} cut short");
         }
     }
-}
-
-/// Returns one line per read, as a pipe may.
-struct LineByLine<'a>(&'a [u8]);
-
-impl Read for LineByLine<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let line = self.0.iter().position(|byte| *byte == b'\n').map_or(self.0.len(), |at| at + 1);
-        let length = line.min(buffer.len());
-        buffer[..length].copy_from_slice(&self.0[..length]);
-        self.0 = &self.0[length..];
-        Ok(length)
-    }
-}
-
-#[test]
-fn the_detected_format_does_not_depend_on_the_pieces() {
-    let combined = generated(1 << 20);
-    let common = br#"192.0.2.1 - - [17/Dec/2025:09:03:01 +0000] "GET / HTTP/1.1" 200 5"#;
-    let log = [&common[..], b"\n", &combined].concat();
-    let (_, whole) = read(&log[..]);
-    let (_, by_line) = read(LineByLine(&log));
-    assert_eq!(whole.format.map(|format| format.name().to_owned()), Some("COMBINED".to_owned()));
-    assert_eq!(by_line.format.map(|format| format.name().to_owned()), Some("COMBINED".to_owned()));
-    assert_eq!((by_line.lines, by_line.records), (whole.lines, whole.records));
-    assert_eq!(by_line.parsed_share, whole.parsed_share);
 }
 
 #[test]

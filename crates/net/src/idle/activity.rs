@@ -34,7 +34,7 @@ pub(crate) struct Activity {
     may_send_body: AtomicBool,
     /// Whether the connection now speaks another protocol.
     is_upgraded: AtomicBool,
-    /// The number of the latest [`CloseReason`]; 0 if the connection is not asked to close.
+    /// The number of the first [`CloseReason`]; 0 if the connection is not asked to close.
     pub(super) close_reason: AtomicU8,
     pub(super) waker: AtomicWaker,
 }
@@ -233,8 +233,11 @@ impl Activity {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Asks the connection to close. The first reason stays, so a late head is answered even if the
+    /// server stops before the connection has read the reason.
     pub(super) fn close(&self, reason: CloseReason) {
-        self.close_reason.store(reason.number(), Ordering::SeqCst);
+        let order = Ordering::SeqCst;
+        let _before = self.close_reason.compare_exchange(0, reason.number(), order, order);
         self.waker.wake();
     }
 }

@@ -99,7 +99,7 @@ impl IdleEntry {
         }
     }
 
-    /// Waits until the connection is asked to close. Returns the latest reason.
+    /// Waits until the connection is asked to close. Returns the first reason.
     pub(crate) async fn wait_close_request(&self) -> CloseReason {
         poll_fn(|context| {
             self.activity.waker.register(context.waker());

@@ -225,6 +225,8 @@ mod tests {
         drop(request);
         busy.activity().note_all_written();
         assert_eq!(looks(&idle, &[&busy], 100).await, [Some(8)]);
+        idle.stop();
+        assert_eq!(reason(&busy).await, Some(CloseReason::Late), "the first reason stays");
         assert!(idle.lock().records.len() <= 82, "old records are dropped");
     }
 

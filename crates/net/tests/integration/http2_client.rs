@@ -81,20 +81,42 @@ pub(crate) struct Http2Client {
 impl Http2Client {
     /// Connects, and sends nothing.
     pub(crate) async fn connect_silent(address: SocketAddr) -> Self {
-        let protocols: &[&[u8]] = &[b"h2", b"http/1.1"];
-        let host = address.to_string();
-        let stream = connect_with(default_provider(), "cert.pem", &host, protocols);
-        let stream = soon(stream).await.unwrap();
-        assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
-        Self { stream }
+        let client = Self { stream: soon(open(address)).await.unwrap() };
+        assert!(client.has_chosen_http2());
+        client
     }
 
     pub(crate) async fn connect(address: SocketAddr) -> Self {
         let mut client = Self::connect_silent(address).await;
-        client.stream.write_all(PREFACE).await.unwrap();
-        let no_header_table = [0, 1, 0, 0, 0, 0];
-        client.send(SETTINGS, 0, 0, &no_header_table).await;
+        client.begin().await;
         client
+    }
+
+    /// Connects to a server at its limit of connections, as soon as it has room. Until then it
+    /// refuses connections without a choice of HTTP/2, perhaps within their handshake.
+    pub(crate) async fn connect_to_full(address: SocketAddr) -> Self {
+        let accepted = async {
+            loop {
+                let client = open(address).await.map(|stream| Self { stream });
+                if let Some(client) = client.ok().filter(Self::has_chosen_http2) {
+                    return client;
+                }
+            }
+        };
+        let mut client = soon(accepted).await;
+        client.begin().await;
+        client
+    }
+
+    fn has_chosen_http2(&self) -> bool {
+        self.stream.get_ref().1.alpn_protocol() == Some(&b"h2"[..])
+    }
+
+    /// Sends the first bytes of a client.
+    async fn begin(&mut self) {
+        self.stream.write_all(PREFACE).await.unwrap();
+        let no_header_table = [0, 1, 0, 0, 0, 0];
+        self.send(SETTINGS, 0, 0, &no_header_table).await;
     }
 
     pub(crate) async fn send(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
@@ -181,6 +203,12 @@ impl Http2Client {
         }
         frames
     }
+}
+
+/// Connects, and offers HTTP/2 and HTTP/1.1.
+async fn open(address: SocketAddr) -> std::io::Result<TlsStream<TcpStream>> {
+    let protocols: &[&[u8]] = &[b"h2", b"http/1.1"];
+    connect_with(default_provider(), "cert.pem", &address.to_string(), protocols).await
 }
 
 /// The fields of a request, each a literal without indexing (RFC 7541 section 6.2.2).

@@ -58,7 +58,7 @@ async fn an_address_has_a_share_of_the_connections() {
     .await;
 }
 
-/// A burst of more refused clients than the server notifies does not keep other clients out.
+/// A burst of three times as many refused clients as the server notifies does not keep others out.
 #[tokio::test]
 async fn a_flood_from_one_address_keeps_no_other_out() {
     let options = ServeOptions {
@@ -68,7 +68,7 @@ async fn a_flood_from_one_address_keeps_no_other_out() {
     };
     let server = Running::start(options, hello).await;
     let mut flood = Vec::new();
-    for _ in 0..500 {
+    for _ in 0..200 {
         flood.push(server.connect().await);
     }
     let bystander = tokio::net::TcpSocket::new_v4().unwrap();
@@ -161,7 +161,8 @@ async fn a_long_download_is_not_idle() {
 async fn ended_connections_are_counted_by_reason() {
     let options = ServeOptions {
         connections_max: 1,
-        write_timeout: Duration::from_millis(300),
+        // The connection must last until the next one is refused.
+        write_timeout: Duration::from_secs(2),
         header_timeout: Duration::from_secs(1),
         ..ServeOptions::default()
     };

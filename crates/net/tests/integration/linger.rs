@@ -181,13 +181,28 @@ async fn over_http_2_the_stream_of_a_client_that_stops_is_reset_without_an_error
 }
 
 #[tokio::test]
+async fn over_http_2_the_stream_of_a_handler_that_panics_is_reset_at_once() {
+    let handler = |request: Request<IncomingBody>, _| async move {
+        assert_ne!(request.uri().path(), "/panic", "this panic belongs to the test");
+        Response::new(Body::from("hello"))
+    };
+    let server = Running::start_tls(ServeOptions::default(), handler).await;
+    let mut client = Http2Client::connect(server.address).await;
+    let begun = Instant::now();
+    client.send(HEADERS, END_HEADERS, 1, &header_block("PUT", "/panic", &[])).await;
+    client.receive_of(RST_STREAM, 1).await;
+    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+}
+
+#[tokio::test]
 async fn over_http_2_a_connection_with_a_refused_upload_makes_room() {
     let options = ServeOptions { connections_max: 1, ..ServeOptions::default() };
     let server = Running::start_tls(options, refuse).await;
     let _client = begin_refused_upload(&server).await;
     let begun = Instant::now();
-    let mut next = Http2Client::connect(server.address).await;
+    let mut next = Http2Client::connect_to_full(server.address).await;
     next.get(1, "/").await;
     assert_eq!(next.receive_of(HEADERS, 1).await.status(), 200);
-    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+    // The stream of the upload is reset after 5 s.
+    assert!(begun.elapsed() < Duration::from_millis(4_500), "{:?}", begun.elapsed());
 }

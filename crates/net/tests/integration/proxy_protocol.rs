@@ -189,10 +189,11 @@ async fn a_refused_client_takes_no_place() {
     drop(refused);
 }
 
-/// The number of clients that are being told why they are refused is limited.
+/// The number of clients that are being told at a time why they are refused is limited: to a third
+/// of this flood.
 #[tokio::test]
 async fn a_flood_from_one_client_keeps_no_other_out() {
-    const FLOOD: usize = 500;
+    const FLOOD: usize = 400;
     let options = ServeOptions { connections_per_address_max: 1, ..ServeOptions::default() };
     let server = Proxied::start("tcp://127.0.0.1:0", everybody(), options).await;
     let mut first = ask_as(&server, FIRST).await;

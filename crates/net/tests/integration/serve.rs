@@ -63,8 +63,9 @@ async fn an_idle_kept_alive_connection_is_closed() {
 
 #[tokio::test]
 async fn a_client_that_does_not_read_is_cut_off() {
+    // Longer than a busy machine pauses between two reads of the client.
     let options = ServeOptions {
-        write_timeout: Duration::from_secs(2),
+        write_timeout: Duration::from_secs(5),
         connections_max: 1,
         ..ServeOptions::default()
     };
@@ -90,6 +91,7 @@ async fn a_client_that_does_not_read_is_cut_off() {
                 return;
             }
             assert!(status.starts_with("HTTP/1.1 503 "), "{status}");
+            sleep(Duration::from_millis(10)).await;
         }
     })
     .await;
@@ -321,7 +323,7 @@ async fn a_panic_costs_one_connection_only() {
 
 /// With Nagle's algorithm, a body of many small writes waits 40 ms for the client's delayed
 /// acknowledgement in nearly each response (measured: 44 ms in 30 of 31, against 1 ms). A busy
-/// machine may delay many of them, but hardly three in four.
+/// machine may delay most of them, so four without a stall are enough.
 #[tokio::test]
 async fn many_small_parts_arrive_without_stalls() {
     let handler = |_, _| async {
@@ -346,8 +348,7 @@ async fn many_small_parts_arrive_without_stalls() {
         assert_eq!(answer.matches('x').count(), 6400);
     }
     times.sort();
-    let quartile = times[times.len() / 4];
-    assert!(quartile < Duration::from_millis(30), "the lower quartile took {quartile:?}");
+    assert!(times[3] < Duration::from_millis(30), "the shortest times are {:?}", &times[..4]);
 }
 
 #[tokio::test]

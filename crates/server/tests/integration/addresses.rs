@@ -257,7 +257,7 @@ async fn a_long_name_is_cut() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stalled_body_is_refused() {
-    let stall = std::time::Duration::from_millis(150);
+    let stall = std::time::Duration::from_secs(1);
     let server = TestServer::start(Options { stall, ..Options::default() }).await;
     let log = log(20_000);
     let host = server.address.to_string();

@@ -221,7 +221,8 @@ async fn unpacking_stops_when_its_upload_ends() {
     ];
     for (case, bomb) in cases {
         assert!(bomb.len() < MIB, "it fits the queues, so sending it does not block");
-        let grace = std::time::Duration::from_millis(300);
+        // It also limits the time between `create_session` and `upload`.
+        let grace = std::time::Duration::from_secs(2);
         let server = TestServer::start(Options { grace, ..Options::default() }).await;
         let id = server.create_session().await;
         let mut upload = server.upload(&id).await;

@@ -37,11 +37,16 @@ async fn the_cost_is_linear_in_the_bytes() {
     let log = log(400_000);
     let mut durations = Vec::new();
     for bytes in [100_000, 400_000] {
-        let id = server.create_session().await;
-        let mut upload = server.upload(&id).await;
-        let started = Instant::now();
-        upload.send_file("a", &log[..bytes], 1).await;
-        durations.push(started.elapsed());
+        let mut shortest = Duration::MAX;
+        // Other processes may slow down some of the runs.
+        for _ in 0..3 {
+            let id = server.create_session().await;
+            let mut upload = server.upload(&id).await;
+            let started = Instant::now();
+            upload.send_file("a", &log[..bytes], 1).await;
+            shortest = shortest.min(started.elapsed());
+        }
+        durations.push(shortest);
     }
     // There are four times the bytes, so a quadratic cost would take sixteen times as long.
     let limit = durations[0] * 10 + Duration::from_millis(300);

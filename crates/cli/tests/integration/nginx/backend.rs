@@ -26,6 +26,9 @@ const FIELDS: [&str; 8] = [
     "allow",
 ];
 
+/// How often nginx is started, in case another program takes its port.
+const STARTS_MAX: usize = 5;
+
 /// A connection that stays open, and another one after an answer that ends it.
 struct Client(BufReader<TcpStream>);
 
@@ -121,19 +124,7 @@ struct NginxBehindGateway<'a> {
 
 impl<'a> NginxBehindGateway<'a> {
     fn start(folder: &'a Folder, path: &'a std::path::Path) -> Self {
-        // The port is free as long as no other program asks for one until nginx listens.
-        let free = TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr());
-        let port = free.expect("a port");
-        let server = format!(
-            "listen {port}; root {}; client_max_body_size 8m;\n\
-             add_header X-Connection $connection always;\n\
-             location / {{ dav_methods PUT DELETE; create_full_put_path on; }}\n\
-             location /small/ {{ client_max_body_size 10; dav_methods PUT; }}\n\
-             location /packed/ {{ gzip on; gzip_types *; gzip_min_length 1; }}\n\
-             location /moved {{ return 301 /a.txt; }}",
-            text(path)
-        );
-        let nginx = Nginx::new(path, "types { text/plain txt; }", &server);
+        let (nginx, port) = start_nginx(path);
         let file = folder.file("gateway.toml", config(port).as_bytes());
         let arguments = ["gateway", "--no-open", "--listen", "127.0.0.1:0", text(&file)];
         let mut command = weir(arguments);
@@ -152,6 +143,29 @@ impl<'a> NginxBehindGateway<'a> {
         assert!(through.body == direct.body, "{line} {fields}: the bodies differ");
         through
     }
+}
+
+/// Starts nginx at a port that was free a moment ago, and at another one if it is taken by then.
+fn start_nginx(path: &std::path::Path) -> (Nginx<'_>, SocketAddr) {
+    let mut errors = String::new();
+    for _ in 0..STARTS_MAX {
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr());
+        let port = free.expect("a port");
+        let server = format!(
+            "listen {port}; root {}; client_max_body_size 8m;\n\
+             add_header X-Connection $connection always;\n\
+             location / {{ dav_methods PUT DELETE; create_full_put_path on; }}\n\
+             location /small/ {{ client_max_body_size 10; dav_methods PUT; }}\n\
+             location /packed/ {{ gzip on; gzip_types *; gzip_min_length 1; }}\n\
+             location /moved {{ return 301 /a.txt; }}",
+            text(path)
+        );
+        match Nginx::try_new(path, "types { text/plain txt; }", &server) {
+            Ok(nginx) => return (nginx, port),
+            Err(found) => errors = found,
+        }
+    }
+    panic!("nginx does not start: {errors}")
 }
 
 /// A folder for nginx with two files.

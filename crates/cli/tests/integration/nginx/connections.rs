@@ -1,8 +1,8 @@
 //! `weir rules` against nginx's own decisions about connections, request for request.
 //!
 //! nginx decides with `limit_conn_dry_run`, and logs what it decided. The client controls how
-//! long a request takes: nginx counts it after the header and waits for the body, which the client
-//! sends later. The log does not show the order within one millisecond, which is not compared.
+//! long a request takes: nginx counts it after the header and then asks for the body, which the
+//! client sends later. The log does not show the order within one millisecond, which is not compared.
 
 use std::fmt::Write as _;
 use std::io::{BufReader, Write};
@@ -64,13 +64,15 @@ fn send(connections: &mut [Connection], setting: usize, numbers: &mut Numbers) {
             let key = numbers.below(3);
             let request = format!(
                 "POST /s{setting:02} HTTP/1.1\r\nHost: localhost\r\nX-Key: k{key}\r\n\
-                 Content-Length: 1\r\n\r\n"
+                 Content-Length: 1\r\nExpect: 100-continue\r\n\r\n"
             );
             connection.stream.write_all(request.as_bytes()).expect("nginx reads");
+            // It answers `100 Continue` when it has counted the request.
+            read_response(&mut connection.responses);
             connection.is_busy = true;
             sent += 1;
         }
-        std::thread::sleep(Duration::from_micros(1_000 + numbers.below(2_000)));
+        std::thread::sleep(Duration::from_micros(2_000 + numbers.below(1_000)));
     }
 }
 

@@ -3,9 +3,10 @@
 //! nginx decides with `limit_req_dry_run`, and logs what it decided. Its clock for limits ticks
 //! every few milliseconds and is not the clock of its log. So the client computes the limits itself,
 //! and does not send requests that are too close to a limit for the log to be decisive.
-//! If the machine was too busy for a request to come when it should, the key is not used again, and
-//! not compared from that request on.
+//! If the machine was too busy for a request to come when it should, that request is not compared,
+//! and the next ones have another key.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::{BufReader, Write};
 use std::time::{Duration, Instant};
@@ -20,9 +21,6 @@ const SETTINGS: usize = 48;
 
 /// The least number of requests in total.
 const REQUESTS: usize = 6_000;
-
-/// More than the number of all requests.
-const REQUESTS_MAX: usize = REQUESTS * 2;
 
 /// How close to a limit a request may come, in milliseconds of what the rate drains.
 const DISTANCE_MS: f64 = 30.0;
@@ -144,23 +142,27 @@ fn decisions_are_those_of_nginx() {
     let mut stream = nginx.connect();
     let mut responses = BufReader::new(stream.try_clone().expect("a socket"));
     let (mut sent, start) = (0, Instant::now());
-    // By setting and key: the first request that may have come too late, or none.
-    let mut late = vec![[REQUESTS_MAX; 2]; SETTINGS];
+    // The numbers of the requests that may have come too late.
+    let mut late = BTreeSet::new();
+    // By setting and key: the part of its name that a late request changes.
+    let mut generations = [[0; 2]; SETTINGS];
     while sent < REQUESTS {
         assert!(start.elapsed() < TIMEOUT, "only {sent} requests were sent");
         let (setting, key) = (numbers.below(SETTINGS as u64) as usize, numbers.below(2) as usize);
         for _ in 0..1 + numbers.below(6) {
-            let begun = Instant::now();
-            let is_late = late[setting][key] < REQUESTS_MAX;
-            if is_late || is_too_close(&mut counts, &settings[setting], key) {
+            let (begun, limits) = (Instant::now(), &settings[setting]);
+            if is_too_close(&mut counts, limits, key) {
                 break;
             }
+            let name = format!("k{key}-{}", generations[setting][key]);
             let request =
-                format!("GET /s{setting:02} HTTP/1.1\r\nHost: localhost\r\nX-Key: k{key}\r\n\r\n");
+                format!("GET /s{setting:02} HTTP/1.1\r\nHost: localhost\r\nX-Key: {name}\r\n\r\n");
             stream.write_all(request.as_bytes()).expect("nginx reads");
             read_response(&mut responses);
             if begun.elapsed() > REQUEST_TIME_MAX {
-                late[setting][key] = sent;
+                late.insert(sent);
+                generations[setting][key] += 1;
+                limits.iter().for_each(|limit| counts[limit.zone][key] = None);
             }
             sent += 1;
         }
@@ -188,8 +190,7 @@ fn decisions_are_those_of_nginx() {
     let mut compared = 0;
     let mut wrong = Vec::new();
     for (number, (line, verdict)) in text_of_log.lines().zip(&decided).enumerate() {
-        let (setting, key) = setting_and_key(line);
-        if number >= late[setting][key] {
+        if late.contains(&number) {
             continue;
         }
         compared += 1;
@@ -203,14 +204,4 @@ fn decisions_are_those_of_nginx() {
         let count = decided.iter().filter(|decided| *decided == verdict).count();
         assert!(count > REQUESTS / 50, "{count} requests are {verdict}");
     }
-}
-
-/// The numbers of the location and of the key in a line of the log.
-fn setting_and_key(line: &str) -> (usize, usize) {
-    let number = |start: &str| {
-        let (_, rest) = line.split_once(start).expect("a number");
-        let end = rest.find(' ').expect("a space");
-        rest[..end].parse().expect("a number")
-    };
-    (number("GET /s"), number(" k"))
 }

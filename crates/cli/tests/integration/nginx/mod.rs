@@ -33,7 +33,16 @@ struct Nginx<'a> {
 impl<'a> Nginx<'a> {
     /// Starts nginx with these lines of `http`, and these of its only server.
     fn new(folder: &'a Path, http: &str, server: &str) -> Self {
+        Self::try_new(folder, http, server)
+            .unwrap_or_else(|errors| panic!("nginx does not start: {errors}"))
+    }
+
+    /// Like [`new`](Self::new), but returns nginx's errors if it ends, as it does if a port of the
+    /// server is in use.
+    fn try_new(folder: &'a Path, http: &str, server: &str) -> Result<Self, String> {
         let socket = folder.join("nginx.sock");
+        // One that failed leaves its socket behind, which the next one could not bind.
+        let _ = std::fs::remove_file(&socket);
         let here = text(folder);
         let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .map(|name| format!("{name}_temp_path {here}/{name};"))
@@ -47,13 +56,17 @@ impl<'a> Nginx<'a> {
         );
         std::fs::write(folder.join("nginx.conf"), configuration).expect("a file");
         let process = Self::command(folder).spawn().expect("nginx runs; `apt install nginx-light`");
-        let nginx = Self { folder, process, socket };
+        let mut nginx = Self { folder, process, socket };
         let start = Instant::now();
-        while UnixStream::connect(&nginx.socket).is_err() {
+        // It writes the file when all of its sockets listen.
+        while !folder.join("nginx.pid").exists() || UnixStream::connect(&nginx.socket).is_err() {
+            if nginx.process.try_wait().expect("a child").is_some() {
+                return Err(nginx.errors());
+            }
             assert!(start.elapsed() < TIMEOUT, "nginx does not listen: {}", nginx.errors());
             std::thread::sleep(Duration::from_millis(20));
         }
-        nginx
+        Ok(nginx)
     }
 
     /// A connection to its server.

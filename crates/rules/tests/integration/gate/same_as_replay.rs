@@ -1,6 +1,8 @@
 //! The same requests have the same decisions in a gate and in a replay over their log.
 
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 use weir_rules::{GateOptions, Verdict};
 
 use super::traffic::{Decided, Request, decide, gate_with, replay, requests, rule};
@@ -98,6 +100,12 @@ fn limit_conn() -> impl Strategy<Value = String> {
     })
 }
 
+/// A limit on the requests of a key that are served at the same time.
+fn at_once() -> impl Strategy<Value = String> {
+    let key = prop::sample::select(&["by client", "by http_x_key where path^=/api", ""][..]);
+    (1..5u32, key).prop_map(|(count, key)| format!("limit {count} at once {key}"))
+}
+
 /// Lists, with networks and conditions.
 const LISTS: [&str; 3] = [
     "192.0.2.7\n2001:db8::/32",
@@ -142,12 +150,8 @@ proptest! {
     }
 
     #[test]
-    fn limits_of_requests_at_once(
-        count in 1..5u32,
-        key in prop::sample::select(&["by client", "by http_x_key where path^=/api", ""][..]),
-        requests in requests(),
-    ) {
-        assert_same(&format!("limit {count} at once {key}"), &requests)?;
+    fn limits_of_requests_at_once(text in at_once(), requests in requests()) {
+        assert_same(&text, &requests)?;
     }
 
     #[test]
@@ -161,5 +165,27 @@ proptest! {
         requests in requests(),
     ) {
         assert_same(text, &requests)?;
+    }
+}
+
+/// Otherwise the properties above would hold for a replay that decides nothing.
+#[test]
+fn a_log_decides_most_of_its_requests() {
+    let mut runner = TestRunner::deterministic();
+    for text in [limit_req().boxed(), window().boxed(), limit_conn().boxed(), at_once().boxed()] {
+        let (mut unknown, mut rejected, mut all) = (0, 0, 0);
+        for _ in 0..100 {
+            let case = (text.clone(), requests()).new_tree(&mut runner).expect("a case");
+            let (text, requests) = case.current();
+            for (_, (verdict, ..)) in both(&text, &requests).expect(&text) {
+                all += 1;
+                unknown += u32::from(verdict == Verdict::Unknown);
+                rejected += u32::from(verdict == Verdict::Rejected);
+            }
+        }
+        assert!(
+            unknown < all / 2 && rejected > all / 20,
+            "{unknown} unknown and {rejected} rejected of {all} by {text:?}"
+        );
     }
 }
