@@ -377,6 +377,15 @@ proptest! {
     }
 
     #[test]
+    fn a_normal_form_keeps_the_name_of_a_field(name in "(not|and|OR|a)?[a-z0-9(). :=!~<>,^&|_-]{1,6}") {
+        let condition = Condition::parse(&format!("not (\"{name}\"=x and y)")).expect("a condition");
+        let again = Condition::parse(&condition.to_string()).expect("a normal form");
+        prop_assert_eq!(&condition.fields()[0].field, &name);
+        prop_assert_eq!(&again.fields()[0].field, &name, "{}", condition);
+        prop_assert_eq!(again.to_string(), condition.to_string());
+    }
+
+    #[test]
     fn every_text_is_a_condition_or_an_error_inside_of_it(text in r#"[a-z=!~<>^:,()"'\\ *0-9/.]{0,40}"#) {
         match Condition::parse(&text) {
             Err(error) => {
@@ -409,6 +418,7 @@ fn the_normal_form_keeps_what_was_meant() {
         ("cs(Referer)=x", "cs(Referer)=x"),
         ("\"a b\"=x", "\"a b\"=x"),
         ("path^:x", "\"path^\"=x"),
+        ("'not(a'=x", "\"not(a\"=x"),
         (r"path !~ ='\\", r"path!~[=]'\\"),
         ("a or path~(b and c", "a or (path~'(b' and c)"),
         ("time>=2025-12-17 09:03 and x", "time>=\"2025-12-17 09:03\" and x"),

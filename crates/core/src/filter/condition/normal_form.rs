@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Formatter, Write};
 
-use super::parser::is_keyword;
+use super::parser::KEYWORDS;
 use super::tree::{ConditionValue, FieldCondition, Node, ValueForm};
 use super::{Condition, cursor::Cursor};
 
@@ -49,10 +49,12 @@ fn write_nested(node: &Node, formatter: &mut Formatter<'_>) -> fmt::Result {
 
 fn write_field(condition: &FieldCondition, formatter: &mut Formatter<'_>) -> fmt::Result {
     let name = &condition.field;
-    let mut cursor = Cursor::new(name);
-    let is_word = cursor.word().len() == name.len() && !is_keyword(name);
+    let is_word = Cursor::new(name).word().len() == name.len();
+    // A bracket may follow the keyword.
+    let has_keyword = KEYWORDS.iter().any(|keyword| Cursor::new(name).take_keyword(keyword));
     // A `^` before the sign would be part of the sign.
-    let is_plain = is_word && !name.ends_with('^') && !name.starts_with(['\'', '(', '&', '|']);
+    let is_plain =
+        is_word && !has_keyword && !name.ends_with('^') && !name.starts_with(['\'', '(', '&', '|']);
     if is_plain && !name.is_empty() {
         formatter.write_str(name)?;
     } else {

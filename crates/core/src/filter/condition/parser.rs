@@ -320,9 +320,12 @@ fn is_text_with_colons(run: &str) -> bool {
             && (after.starts_with("//") || before.starts_with(|first: char| first.is_ascii_digit()))
 }
 
+/// The words that join or negate conditions.
+pub(super) const KEYWORDS: [&str; 3] = ["and", "or", "not"];
+
 /// Whether a word joins or negates conditions.
-pub(super) fn is_keyword(word: &str) -> bool {
-    ["and", "or", "not"].iter().any(|keyword| word.eq_ignore_ascii_case(keyword))
+fn is_keyword(word: &str) -> bool {
+    KEYWORDS.iter().any(|keyword| word.eq_ignore_ascii_case(keyword))
 }
 
 /// The error about an operator of another language in the place of a keyword.
