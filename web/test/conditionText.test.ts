@@ -22,8 +22,15 @@ describe("the condition of a clause", () => {
     expect(of("path", "!=x", "2fe922")).toBe('path!="/\\xe9\\""');
   });
 
+  it("marks what could be read as a keyword or an operator", () => {
+    expect(of("not", "=", "and")).toBe('"not"="and"');
+    expect(of("app:name", "=", "a:b")).toBe('"app:name"=a:b');
+    expect(of("x^", "=", "1")).toBe('"x^"=1');
+  });
+
   it("keeps the backslashes of expressions", () => {
-    expect(of("path", "~", '\\.png"$')).toBe('path~"\\.png\\"$"');
+    expect(of("path", "~", '\\.png"$')).toBe('path~"\\.png\\x22$"');
+    expect(of("path", "~", '\\\\"\\"')).toBe('path~"\\\\\\x22\\x22"');
     expect(of("path", "~", "a", "b")).toBe('path~"a" or path~"b"');
     expect(of("path", "!~", "a", "b")).toBe('path!~"a" and path!~"b"');
   });

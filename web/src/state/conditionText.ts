@@ -5,6 +5,9 @@ import type { Clause } from "../generated/Clause";
 import { EMPTY_VALUE, NO_VALUE } from "../generated/words";
 import type { Question } from "./state";
 
+/** A word that joins or negates conditions. */
+const KEYWORD = /^(and|or|not)$/i;
+
 /** The condition that states the same as a clause. */
 export function conditionOf({ field, op, values }: Clause): string {
   const name = quotedName(field);
@@ -18,8 +21,12 @@ export function conditionOf({ field, op, values }: Clause): string {
 
 /** A value as a condition needs it: in quotation marks if it could be read as something else. */
 export function quoted(value: string): string {
-  if (/^[^\s,"'()*=!~<>\\]+$/.test(value) && visible(value) === value) return value;
-  return `"${[...value].map(escaped).join("")}"`;
+  const isPlain = /^[^\s,"'()*=!~<>\\]+$/.test(value) && !KEYWORD.test(value);
+  return isPlain && visible(value) === value ? value : inMarks(value);
+}
+
+function inMarks(text: string): string {
+  return `"${[...text].map(escaped).join("")}"`;
 }
 
 function valueOrForm(value: string): string {
@@ -29,14 +36,19 @@ function valueOrForm(value: string): string {
 
 /** Any of several expressions may match; none of them for the negative operator. */
 function conditionOfExpressions(name: string, op: "~" | "!~", values: string[]): string {
-  const all = values.map((value) => `${name}${op}"${value.replaceAll('"', '\\"')}"`);
+  const all = values.map((value) => `${name}${op}"${value.replace(/\\.|"/gs, escapedMark)}"`);
   const [first] = all;
   if (all.length === 1 && first !== undefined) return first;
   return all.join(op === "~" ? " or " : " and ");
 }
 
+/** A part of an expression: a quotation mark stands for itself, whether or not a backslash precedes it. */
+function escapedMark(part: string): string {
+  return part.endsWith('"') ? "\\x22" : part;
+}
+
 function quotedName(field: string): string {
-  return /^[\w-]+$/.test(field) ? field : quoted(field);
+  return /^[\w-]+$/.test(field) && !KEYWORD.test(field) ? field : inMarks(field);
 }
 
 const ESCAPES: Record<string, string> = {
