@@ -1,6 +1,7 @@
 //! The gateway: listening sockets, request handling and configuration changes.
 
 use std::future::Future;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -113,7 +114,7 @@ impl Gateway {
     }
 
     /// Serves requests until `shutdown` resolves, then finishes the requests in flight.
-    pub async fn serve(self, shutdown: impl Future<Output = ()>) {
+    pub async fn serve(self, shutdown: impl Future<Output = ()> + Send) {
         let shutdown = async {
             shutdown.await;
             Shutdown::Stop
@@ -125,14 +126,30 @@ impl Gateway {
     /// hand-over](Shutdown::HandOver), `stop` ends the remaining connections as [`Shutdown::Stop`] does.
     pub async fn serve_until(
         self,
-        shutdown: impl Future<Output = Shutdown>,
-        stop: impl Future<Output = ()>,
+        shutdown: impl Future<Output = Shutdown> + Send,
+        stop: impl Future<Output = ()> + Send,
+    ) {
+        self.run(pin!(shutdown), pin!(stop)).await;
+    }
+
+    /// Boxed so that the gateway is compiled in this crate, not in each that serves.
+    fn run<'a>(
+        self,
+        shutdown: Pin<&'a mut (dyn Future<Output = Shutdown> + Send)>,
+        stop: Pin<&'a mut (dyn Future<Output = ()> + Send)>,
+    ) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+        Box::pin(self.forward_until(shutdown, stop))
+    }
+
+    async fn forward_until(
+        self,
+        shutdown: Pin<&mut (dyn Future<Output = Shutdown> + Send)>,
+        stop: Pin<&mut (dyn Future<Output = ()> + Send)>,
     ) {
         let shared = self.shared;
         let (recorder, ending) = (shared.recorder.clone(), shared.clone());
         let handler = move |request, client: Client| {
-            // Boxed because a connection keeps the space of its handler's future even while it is idle.
-            Box::pin(answer(shared.routing(), &shared.recorder, request, &client))
+            answer(shared.routing(), &shared.recorder, request, &client)
         };
         let (events, notices) = (&recorder.meter().events, recorder.notices());
         tokio::select! {

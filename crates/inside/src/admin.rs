@@ -1,6 +1,7 @@
 //! The admin server.
 
 use std::future::Future;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -111,7 +112,16 @@ impl AdminServer {
     }
 
     /// Answers requests about the parts until `shutdown` resolves.
-    pub async fn serve(self, inside: Inside, shutdown: impl Future<Output = ()>) {
+    pub async fn serve(self, inside: Inside, shutdown: impl Future<Output = ()> + Send) {
+        self.run(inside, pin!(shutdown)).await;
+    }
+
+    /// Boxed so that the server is compiled in this crate, not in each that serves.
+    fn run<'a>(
+        self,
+        inside: Inside,
+        shutdown: Pin<&'a mut (dyn Future<Output = ()> + Send)>,
+    ) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
         let (guard, token, log) = (HostGuard::loopback(), self.token, self.log);
         let shared = Arc::new(Shared {
             inside,
@@ -143,13 +153,13 @@ impl AdminServer {
                 }
             }
         };
-        let serving = async {
+        let serving = async move {
             tokio::select! {
                 () = self.server.serve(handler, shutdown) => {}
                 never = monitored.tasks.drop_old_snapshots() => match never {},
             }
         };
-        own_tasks::SERVER.observe(TaskName::Unnamed, serving).await;
+        Box::pin(own_tasks::SERVER.observe(TaskName::Unnamed, serving))
     }
 }
 

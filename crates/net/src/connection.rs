@@ -17,6 +17,7 @@ use weir_observe::task;
 use crate::body::Body;
 use crate::client::Client;
 use crate::close_reason::CloseReason;
+use crate::handler::{Handler, ResponseFuture};
 use crate::idle::IdleEntry;
 use crate::incoming_body::IncomingBody;
 use crate::options::{BodyRate, HEADERS_MAX_ON_STACK, ServeOptions};
@@ -45,14 +46,14 @@ fn protocol(options: &ServeOptions) -> http1::Builder {
 }
 
 /// The state that the connections of a server share, and the code that serves them.
-pub(crate) struct HttpConnection<H> {
+pub(crate) struct HttpConnection {
     protocol: http1::Builder,
     pub(crate) options: ServeOptions,
     networks: NetworkLimit,
     /// Bounds the clients that are being told at a time that they have too many connections.
     pub(crate) refusals: Arc<Semaphore>,
     pub(crate) ends: Arc<ConnectionEnds>,
-    handler: H,
+    handler: Handler,
 }
 
 /// A connection that is ready for its first request.
@@ -77,16 +78,12 @@ enum OpenError {
     TooManyConnections(Connection),
 }
 
-impl<H, F> HttpConnection<H>
-where
-    H: Fn(Request<IncomingBody>, Client) -> F + Send + Sync + 'static,
-    F: Future<Output = Response<Body>> + Send + 'static,
-{
+impl HttpConnection {
     pub(crate) fn new(
         options: ServeOptions,
         networks: NetworkLimit,
         ends: Arc<ConnectionEnds>,
-        handler: H,
+        handler: Handler,
     ) -> Self {
         let refusals = Arc::new(Semaphore::new(REFUSALS_MAX));
         Self { protocol: protocol(&options), options, networks, refusals, ends, handler }
@@ -275,7 +272,7 @@ where
 
     /// Calls the handler. Extensions cost a hash table for each request, so default values have
     /// none.
-    pub(crate) fn call(&self, mut request: Request<IncomingBody>, client: &Client) -> F {
+    pub(crate) fn call(&self, mut request: Request<IncomingBody>, client: &Client) -> ResponseFuture {
         task::add_requests(1);
         if client.scheme != Scheme::default() {
             request.extensions_mut().insert(client.scheme);
@@ -286,7 +283,7 @@ where
         if !request.body().is_end_stream() {
             request.extensions_mut().insert(self.ends.clone());
         }
-        (self.handler)(request, client.clone())
+        self.handler.respond(request, client.clone())
     }
 }
 

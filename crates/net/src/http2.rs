@@ -55,11 +55,7 @@ fn protocol(options: &ServeOptions, tasks: StreamTasks) -> http2::Builder<Stream
     builder
 }
 
-impl<H, F> HttpConnection<H>
-where
-    H: Fn(Request<IncomingBody>, Client) -> F + Send + Sync + 'static,
-    F: Future<Output = Response<Body>> + Send + 'static,
-{
+impl HttpConnection {
     /// Serves an HTTP/2 connection until the client leaves, a limit is exceeded, or the server
     /// stops and the requests in progress are answered.
     pub(crate) async fn serve_http2(
@@ -101,7 +97,7 @@ where
         request: Request<Incoming>,
         client: &Client,
         mut stream: Stream,
-    ) -> impl Future<Output = Result<Response<ResponseBody>, Infallible>> + Send + use<H, F> {
+    ) -> impl Future<Output = Result<Response<ResponseBody>, Infallible>> + Send + use<> {
         let mut request = request.map(IncomingBody::http2);
         let is_head = request.method() == Method::HEAD;
         let response = match self.check_request(&mut request) {

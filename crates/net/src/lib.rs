@@ -54,6 +54,7 @@ mod file_queue;
 mod frame_limit;
 pub mod glass;
 mod guard;
+mod handler;
 mod history;
 mod http2;
 mod idle;

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
@@ -19,6 +19,7 @@ use crate::body::Body;
 use crate::client::Client;
 use crate::connection::HttpConnection;
 use crate::connection_threads::{ConnectionThreads, ThreadPlace};
+use crate::handler::Handler;
 use crate::idle::IdleConnections;
 use crate::incoming_body::IncomingBody;
 use crate::options::ServeOptions;
@@ -112,7 +113,7 @@ impl Server {
     /// enforces the [minimum rate](ServeOptions::body_rate).
     ///
     /// A handler that panics loses only its own connection; over HTTP/2, only its own stream.
-    pub async fn serve<H, F>(self, handler: H, shutdown: impl Future<Output = ()>)
+    pub async fn serve<H, F>(self, handler: H, shutdown: impl Future<Output = ()> + Send)
     where
         H: Fn(Request<IncomingBody>, Client) -> F + Send + Sync + 'static,
         F: Future<Output = Response<Body>> + Send + 'static,
@@ -128,15 +129,34 @@ impl Server {
     /// [a hand-over](Shutdown::HandOver), `stop` ends the remaining connections as
     /// [`Shutdown::Stop`] does.
     pub async fn serve_until<H, F>(
-        mut self,
+        self,
         handler: H,
-        shutdown: impl Future<Output = Shutdown>,
-        stop: impl Future<Output = ()>,
+        shutdown: impl Future<Output = Shutdown> + Send,
+        stop: impl Future<Output = ()> + Send,
     ) where
         H: Fn(Request<IncomingBody>, Client) -> F + Send + Sync + 'static,
         F: Future<Output = Response<Body>> + Send + 'static,
     {
-        let mut shutdown = pin!(shutdown);
+        self.run(Handler::new(handler), pin!(shutdown), pin!(stop)).await;
+    }
+
+    /// Boxed here, because a future without a type parameter is compiled where it is boxed; that of
+    /// an `async fn` is compiled anew in each crate that awaits it.
+    fn run<'a>(
+        self,
+        handler: Handler,
+        shutdown: Pin<&'a mut (dyn Future<Output = Shutdown> + Send)>,
+        stop: Pin<&'a mut (dyn Future<Output = ()> + Send)>,
+    ) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+        Box::pin(self.accept_until(handler, shutdown, stop))
+    }
+
+    async fn accept_until(
+        mut self,
+        handler: Handler,
+        mut shutdown: Pin<&mut (dyn Future<Output = Shutdown> + Send)>,
+        stop: Pin<&mut (dyn Future<Output = ()> + Send)>,
+    ) {
         let limit = self.connections.clone();
         let mut connections = Connections::new(&self.options, &limit, self.task_kind, handler);
         let mut reserve = ReserveDescriptor::default();
@@ -276,10 +296,10 @@ impl ReserveDescriptor {
 }
 
 /// The open connections of a running server, and their tasks.
-struct Connections<H> {
+struct Connections {
     tasks: JoinSet<()>,
     threads: ConnectionThreads,
-    shared: Arc<HttpConnection<H>>,
+    shared: Arc<HttpConnection>,
     idle: Arc<IdleConnections>,
     /// Bounds the newcomers beyond the limit.
     newcomers: Arc<Semaphore>,
@@ -287,16 +307,12 @@ struct Connections<H> {
     task_kind: &'static TaskKind,
 }
 
-impl<H, F> Connections<H>
-where
-    H: Fn(Request<IncomingBody>, Client) -> F + Send + Sync + 'static,
-    F: Future<Output = Response<Body>> + Send + 'static,
-{
+impl Connections {
     fn new(
         options: &ServeOptions,
         limit: &ConnectionLimit,
         task_kind: &'static TaskKind,
-        handler: H,
+        handler: Handler,
     ) -> Self {
         let ends = limit.end_counters().clone();
         let networks = NetworkLimit::new(

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 
 use weir_ingest::{Retention, TotalMemory};
@@ -138,16 +139,25 @@ impl Server {
 
     /// Serves until `shutdown` resolves. Then ends every session, closes WebSockets with code
     /// 1001, and finishes pending requests, for at most a few seconds.
-    pub async fn serve(self, shutdown: impl Future<Output = ()>) {
-        let hub = self.hub.clone();
-        let shutdown = async {
+    pub async fn serve(self, shutdown: impl Future<Output = ()> + Send) {
+        self.run(pin!(shutdown)).await;
+    }
+
+    /// Boxed so that the server is compiled in this crate, not in each that serves.
+    fn run<'a>(
+        self,
+        shutdown: Pin<&'a mut (dyn Future<Output = ()> + Send)>,
+    ) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+        let (stopping, answering) = (self.hub.clone(), self.hub.clone());
+        let shutdown = async move {
             shutdown.await;
-            hub.end_all();
+            stopping.end_all();
         };
-        let hub = self.hub.clone();
-        let handler = move |request, client| routes::answer(hub.clone(), request, client);
-        self.net.serve(handler, shutdown).await;
-        self.hub.end_all();
+        let handler = move |request, client| routes::answer(answering.clone(), request, client);
+        Box::pin(async move {
+            self.net.serve(handler, shutdown).await;
+            self.hub.end_all();
+        })
     }
 }
 

@@ -1,0 +1,41 @@
+//! The handler of a server.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+
+use hyper::{Request, Response};
+
+use crate::body::Body;
+use crate::client::Client;
+use crate::incoming_body::IncomingBody;
+
+/// A response that is being made.
+pub(crate) type ResponseFuture = Pin<Box<dyn Future<Output = Response<Body>> + Send>>;
+
+type RespondFn = dyn Fn(Request<IncomingBody>, Client) -> ResponseFuture + Send + Sync;
+
+/// A handler of any type. One type for all of them lets the server, hyper and h2 be compiled once,
+/// in this crate, in place of once for each handler in each program. The state of a handler is
+/// allocated for each request, so that idle connections have no room for it.
+pub(crate) struct Handler(Box<RespondFn>);
+
+impl Handler {
+    pub(crate) fn new<H, F>(handler: H) -> Self
+    where
+        H: Fn(Request<IncomingBody>, Client) -> F + Send + Sync + 'static,
+        F: Future<Output = Response<Body>> + Send + 'static,
+    {
+        Self(Box::new(move |request, client| Box::pin(handler(request, client))))
+    }
+
+    pub(crate) fn respond(&self, request: Request<IncomingBody>, client: Client) -> ResponseFuture {
+        (self.0)(request, client)
+    }
+}
+
+impl fmt::Debug for Handler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Handler")
+    }
+}
