@@ -1,6 +1,6 @@
 //! Compressed streams and archives.
 
-use std::io::Read;
+use std::io::{self, Read};
 
 use weir_ingest::{
     DataSet, FormatChoice, LayeredDecoder, Pipeline, PipelineOptions, Retention, read_stream,
@@ -24,34 +24,45 @@ pub(crate) fn packed(bytes: &[u8]) {
     }
 }
 
-/// The beginning of the output; `None` if the input is not packed, damaged, or not decided yet.
+/// The beginning of the output; `None` if the input is not packed, not decided yet, or damaged
+/// before that much output.
 fn unpack(bytes: &[u8], piece_bytes: usize) -> Option<Vec<u8>> {
     let mut decoder = LayeredDecoder::of(bytes).ok()??;
     let mut output = Vec::new();
-    for mut piece in bytes.chunks(piece_bytes) {
+    let is_whole = push_all(&mut decoder, bytes.chunks(piece_bytes), &mut output).is_ok();
+    // The output from before a damage. How much of it is left depends on the pieces.
+    output.append(decoder.output());
+    let has_enough = output.len() >= OUTPUT_BYTES_MAX;
+    output.truncate(OUTPUT_BYTES_MAX);
+    (is_whole || has_enough).then_some(output)
+}
+
+/// Decodes the pieces, until `output` has the most that is compared.
+fn push_all<'a>(
+    decoder: &mut LayeredDecoder,
+    pieces: impl Iterator<Item = &'a [u8]>,
+    output: &mut Vec<u8>,
+) -> io::Result<()> {
+    for mut piece in pieces {
         while !piece.is_empty() || decoder.has_more() {
-            let consumed = decoder.push_some(piece).ok()?;
+            let consumed = decoder.push_some(piece)?;
             let made = decoder.output().len();
             assert!(made <= OUTPUT_BYTES_AT_ONCE, "{made} bytes at once");
             output.append(decoder.output());
-            if output.len() > OUTPUT_BYTES_MAX {
-                output.truncate(OUTPUT_BYTES_MAX);
-                return Some(output);
+            if output.len() >= OUTPUT_BYTES_MAX {
+                return Ok(());
             }
             piece = &piece[consumed..];
         }
     }
-    decoder.finish().ok()?;
-    output.append(decoder.output());
-    output.truncate(OUTPUT_BYTES_MAX);
-    Some(output)
+    decoder.finish()
 }
 
 /// A stream that returns few bytes at a time.
 struct Slow<'a>(&'a [u8], usize);
 
 impl Read for Slow<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let length = self.1.min(buffer.len());
         self.0.read(&mut buffer[..length])
     }
