@@ -272,7 +272,11 @@ impl HttpConnection {
 
     /// Calls the handler. Extensions cost a hash table for each request, so default values have
     /// none.
-    pub(crate) fn call(&self, mut request: Request<IncomingBody>, client: &Client) -> ResponseFuture {
+    pub(crate) fn call(
+        &self,
+        mut request: Request<IncomingBody>,
+        client: &Client,
+    ) -> ResponseFuture {
         task::add_requests(1);
         if client.scheme != Scheme::default() {
             request.extensions_mut().insert(client.scheme);
