@@ -1,6 +1,5 @@
 //! The handler of a server.
 
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 
@@ -31,11 +30,5 @@ impl Handler {
 
     pub(crate) fn respond(&self, request: Request<IncomingBody>, client: Client) -> ResponseFuture {
         (self.0)(request, client)
-    }
-}
-
-impl fmt::Debug for Handler {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Handler")
     }
 }
