@@ -31,7 +31,7 @@ const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
 /// Answers a request from a backend, or refuses it. The request is taken apart before the future begins, to
-/// keep the future small: it is moved several times.
+/// keep the future small: it is allocated for each request.
 pub(crate) fn answer(
     routing: Arc<Routing>,
     recorder: &Arc<Recorder>,

@@ -25,8 +25,8 @@ use crate::notices::{Notice, Notices};
 use crate::record::Recorder;
 use crate::routing::Routing;
 
-/// How long a request goes on whose client has closed its sending side, if no byte of the answer is sent
-/// meanwhile. Most of such clients have gone; the others get the answers of all but slow backends.
+/// How long a request continues after its client has closed its sending side, if no byte of the answer is sent
+/// meanwhile. Most such clients have gone; the others get the answers of all but slow backends.
 const HALF_CLOSED_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A gateway whose sockets listen, but which does not accept connections yet.
@@ -132,7 +132,7 @@ impl Gateway {
         self.run(pin!(shutdown), pin!(stop)).await;
     }
 
-    /// Boxed so that the gateway is compiled in this crate, not in each that serves.
+    /// Boxed so that the gateway is compiled in this crate, not in each crate that calls it.
     fn run<'a>(
         self,
         shutdown: Pin<&'a mut (dyn Future<Output = Shutdown> + Send)>,
@@ -210,7 +210,7 @@ impl GatewayHandle {
         capture_call(text).map_err(CaptureError::TooMany)
     }
 
-    /// The pending captures of tunnels. A capture receives the next tunnel that ends, or when its wait is
+    /// The pending captures of tunnels. A capture receives the next tunnel that ends or, when its wait is
     /// over, the tunnel that it has followed for the longest time.
     pub fn tunnels(&self) -> &Arc<TunnelCaptures> {
         self.shared.recorder.tunnels()

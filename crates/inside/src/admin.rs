@@ -116,7 +116,7 @@ impl AdminServer {
         self.run(inside, pin!(shutdown)).await;
     }
 
-    /// Boxed so that the server is compiled in this crate, not in each that serves.
+    /// Boxed so that the server is compiled in this crate, not in each crate that calls it.
     fn run<'a>(
         self,
         inside: Inside,

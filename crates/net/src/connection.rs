@@ -50,7 +50,8 @@ pub(crate) struct HttpConnection {
     protocol: http1::Builder,
     pub(crate) options: ServeOptions,
     networks: NetworkLimit,
-    /// Bounds the clients that are being told at a time that they have too many connections.
+    /// Bounds the number of clients that are told at the same time that they have too many
+    /// connections.
     pub(crate) refusals: Arc<Semaphore>,
     pub(crate) ends: Arc<ConnectionEnds>,
     handler: Handler,
@@ -70,7 +71,7 @@ impl ReadyConnection {
     }
 }
 
-/// The reason for which a connection does not become ready.
+/// The reason why a connection does not become ready.
 enum OpenError {
     /// It is closed.
     Closed,
@@ -292,7 +293,7 @@ impl HttpConnection {
 }
 
 /// Whether a request has no transfer coding, or `chunked` alone (RFC 9112 section 6.1). hyper
-/// regards only the last of several codings.
+/// considers only the last of several codings.
 fn has_known_coding<B>(request: &Request<B>) -> bool {
     let mut codings = request.headers().get_all(TRANSFER_ENCODING).iter();
     match (codings.next(), codings.next()) {

@@ -9,14 +9,15 @@ use crate::body::Body;
 use crate::client::Client;
 use crate::incoming_body::IncomingBody;
 
-/// A response that is being made.
+/// The future of a response.
 pub(crate) type ResponseFuture = Pin<Box<dyn Future<Output = Response<Body>> + Send>>;
 
 type RespondFn = dyn Fn(Request<IncomingBody>, Client) -> ResponseFuture + Send + Sync;
 
-/// A handler of any type. One type for all of them lets the server, hyper and h2 be compiled once,
-/// in this crate, in place of once for each handler in each program. The state of a handler is
-/// allocated for each request, so that idle connections have no room for it.
+/// A handler of any type. One type for all of them lets the server and the server sides of hyper
+/// and h2 be compiled once, in this crate, instead of once for each handler in each program. The
+/// future of a response is allocated for each request, so idle connections reserve no memory for
+/// it.
 pub(crate) struct Handler(Box<RespondFn>);
 
 impl Handler {

@@ -3,7 +3,7 @@
 //! hyper and h2 limit the state of a connection: its streams, its windows, the size of header lists
 //! and of `CONTINUATION` sequences, and the streams that are reset before they are accepted. This
 //! module adds the limits that they lack: on idle connections, on streams that their client does
-//! not read, on clients that cancel one request after the other, and on frames that request
+//! not read, on clients that cancel one request after another, and on frames that request
 //! nothing.
 
 use std::convert::Infallible;
@@ -37,7 +37,7 @@ const STREAM_WINDOW_BYTES: u32 = 256 << 10;
 /// The number of unread bytes of all bodies together.
 const CONNECTION_WINDOW_BYTES: u32 = 512 << 10;
 
-/// The number of bytes of a response that wait for the client, beside the part that is being sent.
+/// The number of bytes of a response that wait for the client, besides the part that is being sent.
 const SEND_BUFFER_BYTES: usize = 64 << 10;
 
 /// The time in which a connection that is to make room may end gracefully.

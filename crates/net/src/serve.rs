@@ -140,8 +140,8 @@ impl Server {
         self.run(Handler::new(handler), pin!(shutdown), pin!(stop)).await;
     }
 
-    /// Boxed here, because a future without a type parameter is compiled where it is boxed; that of
-    /// an `async fn` is compiled anew in each crate that awaits it.
+    /// Returns a boxed `dyn Future`, so that the server is compiled in this crate. The future of an
+    /// `async fn` that is awaited directly is compiled again in each crate that awaits it.
     fn run<'a>(
         self,
         handler: Handler,
@@ -246,7 +246,7 @@ async fn hand_over(
     let _closed_in_time = limit.wait_idle(grace_period).await;
 }
 
-/// Waits for the next connection on any of the sockets. The sockets take turns in being polled
+/// Waits for the next connection on any of the sockets. The sockets take turns at being polled
 /// first, so a busy one does not starve the others.
 async fn accept(listeners: &mut [Listener]) -> io::Result<Connection> {
     match listeners {

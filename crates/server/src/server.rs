@@ -143,7 +143,7 @@ impl Server {
         self.run(pin!(shutdown)).await;
     }
 
-    /// Boxed so that the server is compiled in this crate, not in each that serves.
+    /// Boxed so that the server is compiled in this crate, not in each crate that calls it.
     fn run<'a>(
         self,
         shutdown: Pin<&'a mut (dyn Future<Output = ()> + Send)>,
