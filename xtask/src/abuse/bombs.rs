@@ -6,21 +6,33 @@ use std::time::{Duration, Instant};
 
 use super::server::Server;
 use super::{Setting, Verdict};
-use crate::shell::{Outcome, execute, is_installed, output_of, target_folder};
+use crate::shell::{Outcome, execute, is_installed, output_of, root, target_folder};
 
 /// The bombs: a name, the programs that make them, and the command. Each unpacks to 2 GB of zeros.
-const BOMBS: [(&str, &[&str], &str); 10] = [
+const BOMBS: [(&str, &[&str], &str); 14] = [
     ("gzip", &["gzip"], "head -c 2G /dev/zero | gzip -1"),
     ("zstd", &["zstd"], "head -c 2G /dev/zero | zstd -q"),
     ("zstd, window of 128 MiB", &["zstd"], "head -c 2G /dev/zero | zstd -q --long=27"),
     ("xz", &["xz"], "head -c 2G /dev/zero | xz -0"),
     ("bzip2", &["bzip2"], "head -c 2G /dev/zero | bzip2 -1"),
     ("lz4", &["lz4"], "head -c 2G /dev/zero | lz4 -q"),
+    ("compress", &["compress"], "head -c 2G /dev/zero | compress -c"),
     ("gzip in gzip", &["gzip"], "head -c 2G /dev/zero | gzip -1 | gzip"),
     ("zip", &["zip"], "head -c 2G /dev/zero | zip -q -1 - -"),
+    ("zip by bzip2", &["7z"], ZIP_BY_BZIP2),
+    ("zip by xz", &["7z"], ZIP_BY_XZ),
+    ("zip by zstd", &["python3", "zstd"], "python3 $ZIP_BOMB"),
     ("tar in gzip", &["tar", "gzip"], "truncate -s 2G zeros; tar c zeros | gzip -1; rm zeros"),
     ("zip in zip", &["zip"], "head -c 2G /dev/zero | zip -q -1 - - | zip -q - -"),
 ];
+
+const ZIP_BY_BZIP2: &str = "head -c 2G /dev/zero | 7z a -tzip -mm=BZip2 -mx=1 -sizeros zeros.zip > /dev/null; \
+    cat zeros.zip; rm zeros.zip";
+const ZIP_BY_XZ: &str = "head -c 2G /dev/zero | 7z a -tzip -mm=XZ -mx=1 -sizeros zeros.zip > /dev/null; \
+    cat zeros.zip; rm zeros.zip";
+
+/// The status of a log that was read to its end, in place of a refusal.
+const ACCEPTED: &str = "201";
 
 /// The limit for the server's peak memory, in MiB, and for the time that one bomb takes.
 const PEAK_MIB_MAX: u64 = 256;
@@ -48,7 +60,7 @@ pub(super) fn run(setting: &Setting) -> Outcome<Verdict> {
             "{name}: {packed} bytes, answered {answer} after {:.1} s, peak {peak} MiB",
             took.as_secs_f64()
         );
-        if peak > PEAK_MIB_MAX || took > TIME_MAX {
+        if answer != ACCEPTED || peak > PEAK_MIB_MAX || took > TIME_MAX {
             return Err(text.into());
         }
         lines.push(text);
@@ -60,6 +72,7 @@ pub(super) fn run(setting: &Setting) -> Outcome<Verdict> {
 /// Writes a bomb to a file.
 fn make(folder: &Path, command: &str) -> Outcome<PathBuf> {
     let mut shell = Command::new("sh");
+    shell.env("ZIP_BOMB", root().join("xtask/src/abuse/zip_bomb.py"));
     shell.current_dir(folder).args(["-c", &format!("{{ {command}; }} > bomb")]);
     execute(&mut shell)?;
     Ok(folder.join("bomb"))

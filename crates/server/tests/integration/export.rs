@@ -1,11 +1,13 @@
 //! The rows of a session as a file.
 
+use std::time::{Duration, Instant};
+
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use weir_server::Options;
 use weir_testkit::arrow::ArrowStream;
 
-use crate::common::{TestServer, log, percent_encoded, within};
+use crate::common::{PATIENCE, TestServer, log, percent_encoded, skip, within};
 
 /// The text of a chunked body (RFC 9112 section 7.1).
 fn unchunked(body: &[u8]) -> String {
@@ -103,7 +105,27 @@ async fn a_client_that_does_not_read_holds_no_lock_and_its_end_is_noticed() {
     assert_eq!(server.report(id).await["sources"].as_array().map(Vec::len), Some(2));
     // A session has one export at a time, so the next one begins after the client has gone.
     drop(slow);
-    drop(within(server.begin_export(id)).await);
+    drop(server.begin_export(id).await);
+    server.stop().await;
+}
+
+/// The time limit of a write of the crate `net` ends the export.
+#[tokio::test]
+async fn a_client_that_stops_reading_for_an_hour_lets_the_next_one_export() {
+    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let id = session.id().to_owned();
+    server.upload(&id).await.send_file("a", &log(20_000_000), 200_000).await;
+    let mut stalled = server.begin_export(&id).await;
+    let begun = Instant::now();
+    while server.handle.counts().connections > 0 {
+        assert!(begun.elapsed() < PATIENCE, "the stalled export goes on");
+        skip(Duration::from_secs(60)).await;
+    }
+    drop(server.begin_export(&id).await);
+    // What the first client reads now ends without the last chunk.
+    let mut rest = Vec::new();
+    let ended = within(stalled.read_to_end(&mut rest)).await;
+    assert!(ended.is_err() || !rest.ends_with(b"0\r\n\r\n"), "the export was not cut off");
     server.stop().await;
 }
 

@@ -9,6 +9,7 @@ mod common;
 mod counts;
 mod damage;
 mod export;
+mod fairness;
 mod glass;
 mod growing;
 mod interruption;
