@@ -33,7 +33,7 @@ use shell::Outcome;
 const HELP: &str = "\
 cargo xtask test            everything that has to pass: format, lints, layering, tests, the
                             page, and browser tests against the real binary
-cargo xtask test --quick    the same without the page and the browsers
+cargo xtask test --quick    only the steps that need nothing but Rust
 cargo xtask tidy            the layering checks alone
 cargo xtask dependencies    licences, versions, sources and known weaknesses of dependencies
 cargo xtask wasm            checks that core compiles for WebAssembly

@@ -40,7 +40,7 @@ Examples:
   weir --follow access.log           the same, and lines that are appended later
   weir --follow --keep 1h access.log of these, the last hour
   weir listen udp://127.0.0.1:5140   the page of the lines that servers send
-  weir gateway gateway.toml          stand before web services, and show their requests
+  weir gateway gateway.toml          the page of a gateway in front of web services
   weir report access.log             the same in the terminal
   weir grep -c 404 access.log        the lines that match
   weir count --by status access.log  how many requests have each value

@@ -107,7 +107,7 @@ const WRAPPERS: &str = "
 ## Wrappers
 
 A log may have passed through syslog or a container runtime, which wraps each line. Detection
-recognises the wrapper and names both, as in `COMBINED in SYSLOG`. `--format` takes the same, also
+recognizes the wrapper and names both, as in `COMBINED in SYSLOG`. `--format` takes the same, also
 with a definition in front. A format without a time takes the time of syslog or of Kubernetes.
 
 ";
@@ -136,20 +136,20 @@ A followed file and a feed may change their own format later. The format before 
 
 RFC 3164 times have no year. Weir takes the latest year that puts the time at most one day after the
 file's last modification, or after now for pipes and sockets. Times without a zone are taken as UTC;
-so are those of a W3C log with `#Time Format: Local`, whose zone no line tells.
+so are those of a W3C log with `#Time Format: Local`, whose zone is not in the log.
 
 ## Clients
 
 A client is an address or a host name: letters, digits, `.`, `-` and `_`, and its last label is not a
 number. The four numbers of an IPv4 address are not checked: 999.1.1.1 is read as a client. A port
-after it is split off, and `-` is no client. A line with another text in this place is
+after it is split off, and `-` is not a client. A line with another text in this place is
 unparsed, since its values have shifted.
 
 If the place holds a list of addresses, as `X-Forwarded-For` does, the client is the leftmost: the one
 that the first proxy has seen, unless the client has sent the header itself. A definition without an
 address of its own takes the client from `$http_x_forwarded_for` or `%{X-Forwarded-For}i` by the same
-rule, and keeps the header as `http_x_forwarded_for`. A header whose leftmost part is not an address or
-a host name gives no client.
+rule, and keeps the header as `http_x_forwarded_for`. If the leftmost part of a header is not an address
+or a host name, the record has no client.
 
 nginx logs a list for `$upstream_addr`, `$upstream_status` and the like after a retry, `502, 200`. It is
 one value, in quotes or without, and times of upstreams are added up.

@@ -200,7 +200,7 @@ impl GatewayHandle {
         recorder.captures().arm(condition).map_err(CaptureError::TooMany)
     }
 
-    /// Starts a capture of the next request of the gateway itself: for keys, look-ups, tokens, sessions or
+    /// Starts a capture of the next request of the gateway itself: for keys, lookups, tokens, sessions or
     /// trace exports. With a text, only requests whose name contains it match, such as `key set`. The
     /// requests of all gateways of the program are captured.
     ///

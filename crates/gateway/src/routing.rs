@@ -59,7 +59,7 @@ enum RouteChoice {
 pub(crate) struct BackendChoice {
     /// The backend, or the refusal if there is none.
     pub(crate) backend: Result<Arc<Backend>, Refusal>,
-    /// Whether a look-up was answered from the cache; `None` if there was no look-up.
+    /// Whether a lookup was answered from the cache; `None` if there was no lookup.
     pub(crate) is_cached: Option<bool>,
 }
 
@@ -146,7 +146,7 @@ impl Routing {
     }
 
     /// Chooses the backend of a route, by the value of the claim if the route uses one.
-    /// Failures of a look-up are reported to `notices`.
+    /// Failures of a lookup are reported to `notices`.
     pub(crate) async fn backend(
         &self,
         route: &Route,
@@ -193,7 +193,7 @@ impl Routing {
 }
 
 impl Route {
-    /// Creates a route. A route that existed `before` keeps its sessions and cached look-ups.
+    /// Creates a route. A route that existed `before` keeps its sessions and cached lookups.
     fn new(config: &RouteConfig, before: Option<&Routing>) -> Self {
         let kept = before.and_then(|before| {
             let is_same = |route: &&Self| {

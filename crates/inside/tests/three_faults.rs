@@ -153,7 +153,7 @@ async fn each_fault_is_found_and_gone_when_it_is_mended() {
     let faulty = measure(Faults::ALL).await;
     let mended = measure(Faults { cache: false, log: false, socket: false }).await;
 
-    // The cache: the metrics have no hit, and every look-up ends in a log-in.
+    // The cache: the metrics have no hit, and every lookup ends in a log-in.
     assert_eq!(faulty.lookups("hit"), 0);
     assert!(faulty.lookups("miss") > 100, "{}", faulty.metrics);
     let (lookups, logins) =

@@ -101,7 +101,7 @@ impl Default for BodyRate {
 }
 
 /// The limits of an HTTP/2 connection. They bound its memory: the server holds up to 512 KiB of
-/// bodies that no handler has read, 256 KiB for each stream, and up to 64 KiB and one part of each
+/// bodies that no handler has read, 256 KiB for each stream, and up to 128 KiB and one part of each
 /// response.
 #[derive(Clone, Debug)]
 pub struct Http2Options {

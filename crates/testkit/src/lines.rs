@@ -19,6 +19,28 @@ pub fn caddy(number: usize) -> String {
     )
 }
 
+/// A line of the access log of `weir gateway`, with its line feed: all times differ, and one line of seven lacks
+/// those of the backend.
+pub fn gateway(number: usize) -> String {
+    let times = |factor: usize| format!("0.{:06}", (number * factor + factor) % 1_000_000);
+    let of_backend = format!(
+        "\"upstream_response_time\":{},\"upstream_connect_time\":{},\"upstream_header_time\":{},\
+         \"body_time\":{},",
+        times(7_919),
+        times(17),
+        times(5_003),
+        times(271),
+    );
+    format!(
+        "{{\"time\":\"2025-12-17T09:03:01.250Z\",\"remote_addr\":\"192.0.2.1\",\"request_method\":\"GET\",\
+         \"request_uri\":\"/{number}\",\"server_protocol\":\"HTTP/1.1\",\"status\":\"200\",\
+         \"body_bytes_sent\":512,\"request_time\":{},{}\"wait_time\":{},\"outcome\":\"answered\"}}\n",
+        times(9_973),
+        if number % 7 == 0 { "" } else { &of_backend },
+        times(31),
+    )
+}
+
 /// A line that matches no format, with its line feed.
 pub fn noise(number: usize) -> String {
     format!("{number} is not a record\n")

@@ -6,12 +6,12 @@ import { count, plural, share } from "./number";
 /** The fields in which a gateway records the results of its caches, with their titles. */
 const CACHES = [
   ["token_cache", "Token cache"],
-  ["lookup_cache", "Look-up cache"],
+  ["lookup_cache", "Lookup cache"],
   ["session_cache", "Session cache"],
 ] as const;
 
 /**
- * Look-ups after which a cache without a hit is no longer just new. The page shows this because of a
+ * Lookups after which a cache without a hit is no longer just new. The page shows this because of a
  * session cache that never hit, which nobody noticed.
  */
 const COLD_MAX = 100;
@@ -21,12 +21,12 @@ export interface CacheFigure {
   field: string;
   title: string;
   hits: number;
-  /** The number of look-ups. */
+  /** The number of lookups. */
   asked: number;
   /** The share of hits. */
   rate: string;
   note: string;
-  /** Whether it has had many look-ups and no hit. */
+  /** Whether it has had many lookups and no hit. */
   isUseless: boolean;
 }
 

@@ -14,7 +14,7 @@ pub fn npm(arguments: &[&str]) -> Command {
 /// Installs the packages of `package-lock.json`. Fails if Node.js is missing.
 pub fn install() -> Outcome {
     if !is_installed("node") || !is_installed("npm") {
-        return Err("the page needs Node.js 20 or later with npm; install them first".into());
+        return Err("the page needs Node.js 20.19 or later with npm; install them first".into());
     }
     execute(&mut npm(&["ci", "--no-audit", "--no-fund", "--loglevel=error"]))
 }

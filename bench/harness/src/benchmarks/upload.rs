@@ -58,7 +58,7 @@ pub(super) fn missing(settings: &Settings) -> Outcome<Option<String>> {
         return Ok((!missing.is_empty()).then(|| format!("missing: {names}")));
     }
     if !is_installed("node") || !is_installed("npm") {
-        return Ok(Some("missing: Node.js 20 or later with npm".to_owned()));
+        return Ok(Some("missing: Node.js 20.19 or later with npm".to_owned()));
     }
     if let Err(error) = browsers::install() {
         return Ok(Some(format!("missing: {error}")));

@@ -4,7 +4,7 @@
 //!
 //! | evaluator | applies to | cost of a text condition |
 //! |---|---|---|
-//! | [`CompiledFilter`] | segments of a data set | a test per distinct value, a look-up per row |
+//! | [`CompiledFilter`] | segments of a data set | a test per distinct value, a lookup per row |
 //! | [`RecordPredicate`] | single records, without a data set | a test per record |
 //!
 //! A [`Condition`] is the text that people write; it becomes a clause.

@@ -59,7 +59,7 @@ impl Lookup {
     pub(crate) fn new(template: &str, cache: Duration) -> Result<Self, String> {
         let url = fill(template, "value")?;
         let client = FetchClient::for_url(&url, None, FetchLimits::default());
-        let client = client.map_err(|error| error.to_string())?.for_purpose("look-up");
+        let client = client.map_err(|error| error.to_string())?.for_purpose("lookup");
         let (answers, permits) = (SharedCache::new(), Semaphore::new(REQUESTS_MAX));
         Ok(Self { client, template: template.to_owned(), cache, answers, permits })
     }
@@ -96,11 +96,10 @@ impl Lookup {
 
     fn report(&self, reports: &LookupReports<'_>, reason: impl FnOnce() -> String) {
         let LookupReports { route, notices } = reports;
-        notices.report(&format!("look-up of {route}"), || {
+        notices.report(&format!("lookup of {route}"), || {
             // The query of the address may contain a key of the service.
             let address = shown_target(&self.template).to_string();
-            let sentence =
-                format!("the look-up {address} of the route {route} fails: {}", reason());
+            let sentence = format!("the lookup {address} of the route {route} fails: {}", reason());
             Notice { endpoint: Some(address), ..Notice::new(sentence) }
         });
     }
@@ -123,7 +122,7 @@ impl Lookup {
     }
 }
 
-/// Where the failures of a look-up are reported, and for which route.
+/// Where the failures of a lookup are reported, and for which route.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LookupReports<'a> {
     pub(crate) route: &'a str,

@@ -237,7 +237,7 @@ fn read_document(
     })
 }
 
-/// Warns about backends that no route uses. A look-up may name any of them, and a route with a mistake may be
+/// Warns about backends that no route uses. A lookup may name any of them, and a route with a mistake may be
 /// meant to.
 fn warn_unused(
     backends: &[(table::LocatedValue<&str>, TableReader<'_>)],

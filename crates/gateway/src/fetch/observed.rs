@@ -1,4 +1,4 @@
-//! Inspection of the gateway's own requests: for keys, look-ups, tokens, sessions and trace exports.
+//! Inspection of the gateway's own requests: for keys, lookups, tokens, sessions and trace exports.
 
 use std::sync::{Arc, LazyLock};
 

@@ -14,7 +14,7 @@ pub struct EventCounts {
     pub unanswered: BTreeMap<&'static str, u64>,
     /// Decisions of limits, by the limit's name and the verdict.
     pub decisions: BTreeMap<(Arc<str>, &'static str), u64>,
-    /// Lookups in the caches of look-ups and sessions, by cache and result.
+    /// Uses of the caches of lookups and sessions, by cache and result.
     pub cache_lookups: BTreeMap<(&'static str, &'static str), u64>,
     /// Jumps of the system clock while the gateway ran, by direction: `forward` or `back`.
     pub clock_jumps: BTreeMap<&'static str, u64>,

@@ -1,4 +1,4 @@
-//! Failures of look-ups, log-ins and servers, of which the operator is told.
+//! Failures of lookups, log-ins and servers, of which the operator is told.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use crate::backends::{Backend, answer_with, config, nobody, read_request};
 use crate::gate::{Gate, PATIENCE, status};
 use crate::tokens::{ISSUER, token};
 
-/// A configuration with a look-up at this URL, and the backend `one`.
+/// A configuration with a lookup at this URL, and the backend `one`.
 fn with_lookup(backend: &Backend, url: &str) -> String {
     format!(
         "{ISSUER}[backends.one]\ninstances = [\"http://{}\"]\n[[routes]]\npath = \"/api\"\n\
@@ -70,7 +70,7 @@ async fn a_look_up_that_fails_is_reported_with_its_reason() {
             assert!(heard.is_empty(), "{heard:?}");
             continue;
         }
-        let place = format!("the look-up http://{}/of", service.address);
+        let place = format!("the lookup http://{}/of", service.address);
         assert_eq!(heard.len(), 1, "once in a while: {heard:?}");
         assert!(
             heard[0].starts_with(&place) && heard[0].contains("of the route /api"),

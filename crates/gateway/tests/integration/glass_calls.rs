@@ -108,7 +108,7 @@ async fn a_look_up_that_fails_says_why() {
     .await;
     let (seen, answer) = call(&gate, gone, &token(r#""tenant":"secret-tenant""#)).await;
     assert_eq!(status(&answer), "502", "{answer}");
-    assert_eq!(seen.name, format!("look-up: GET http://{gone}/of?tenant=(13 bytes not shown)"));
+    assert_eq!(seen.name, format!("lookup: GET http://{gone}/of?tenant=(13 bytes not shown)"));
     assert_eq!(steps(&seen), ["failed"], "{seen:?}");
     assert!(seen.steps[0].detail.starts_with("no connection: "), "{seen:?}");
 }

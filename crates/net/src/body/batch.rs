@@ -185,6 +185,51 @@ mod tests {
         assert_eq!(batches(&[small; 3]), [[3 * small]]);
     }
 
+    /// The address and the length of each part that is too large to be copied.
+    fn large<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Vec<(*const u8, usize)> {
+        let parts = parts.into_iter().filter(|part| part.len() > COPIED_BYTES_MAX);
+        parts.map(|part| (part.as_ptr(), part.len())).collect()
+    }
+
+    #[test]
+    fn large_parts_leave_from_where_they_are() {
+        let max = BATCH_BYTES_MAX;
+        let least = COPIED_BYTES_MAX + 1;
+        for (sizes, slices) in [
+            (&[max * 9][..], 1),
+            (&[least, 1000, 2000], 3),
+            (&[7, 8, 1000, 9, least, 1], 5),
+            (&[1000; 100], 100),
+            (&[100, max, 7, 8, max - 15, 9, 10, max * 9], 6),
+        ] {
+            let parts: Vec<Bytes> = sizes.iter().map(|size| vec![b'x'; *size].into()).collect();
+            let mut queue = VecDeque::from(parts.clone());
+            let mut left = Vec::new();
+            while let Some(batch) = Batch::take(&mut queue) {
+                let mut slices = [IoSlice::new(&[]); 64];
+                let count = batch.chunks_vectored(&mut slices);
+                assert_eq!(slices[0].as_ptr(), batch.chunk().as_ptr());
+                left.extend(slices[..count].iter().map(|slice| (slice.as_ptr(), slice.len())));
+            }
+            assert_eq!(
+                left.len(),
+                slices,
+                "neighbours of at most 256 bytes are one slice: {sizes:?}"
+            );
+            left.retain(|(_, bytes)| *bytes > COPIED_BYTES_MAX);
+            assert_eq!(left, large(parts.iter().map(|part| &part[..])), "{sizes:?}");
+        }
+    }
+
+    #[test]
+    fn a_part_is_split_without_a_copy() {
+        let part = Bytes::from(vec![b'x'; 100_000]);
+        let mut batch = Batch::from(part.clone());
+        let first = batch.split_to(30_000);
+        let expected = large([&part[..30_000], &part[30_000..]]);
+        assert_eq!(large([first.chunk(), batch.chunk()]), expected);
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 

@@ -74,7 +74,7 @@ impl Body {
     ///
     /// While the queued parts cost `bytes_max` bytes or more, [`BodySender::send`] waits for the
     /// client. A part costs its bytes and 64 more. The last part may exceed the limit, so a client
-    /// that does not read costs up to `bytes_max` and one part. The buffers of the connection (400
+    /// that does not read costs up to `bytes_max` and one part. The buffers of the connection (472
     /// KiB and another part) and of its socket come on top.
     pub fn channel(bytes_max: usize) -> (BodySender, Self) {
         let (sender, parts) = channel(bytes_max);
@@ -318,5 +318,24 @@ mod tests {
     async fn the_parts_of_a_list_leave_together() {
         let body = Body::from_parts(vec![vec![b'x'; 1000]; 100]);
         assert_eq!(frames(body).await, Ok(vec![59_000, 41_000]));
+    }
+
+    #[tokio::test]
+    async fn a_large_part_leaves_uncopied() {
+        let part = Bytes::from(vec![b'x'; 100_000]);
+        let (sender, channel) = Body::channel(1);
+        sender.send(part.clone()).await.unwrap();
+        let mut polled = Some(part.clone());
+        let forwarded = http_body_util::Full::new(part.clone()).map_err(|never| match never {});
+        for (kind, mut body) in [
+            ("whole", Body::from(part.clone())),
+            ("list", Body::from_parts([part.clone(), Bytes::from_static(b"tail")])),
+            ("channel", channel),
+            ("polled", Body::poll_fn(move |_| Poll::Ready(polled.take().map(Ok)))),
+            ("forwarded", Body::forwarded(forwarded)),
+        ] {
+            let batch = body.frame().await.unwrap().unwrap().into_data().unwrap();
+            assert_eq!(batch.chunk().as_ptr_range(), part.as_ptr_range(), "{kind}");
+        }
     }
 }

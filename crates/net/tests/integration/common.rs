@@ -1,5 +1,6 @@
-//! A test server, and functions to send and receive bytes, for several tests.
+//! A test server, a bystander, and functions to send and receive bytes, for several tests.
 
+use std::cell::Cell;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -77,6 +78,40 @@ impl Running {
         self.stop.send(()).unwrap();
         self.served
     }
+}
+
+/// The pause between two requests of a bystander.
+const BYSTANDER_PAUSE: Duration = Duration::from_millis(20);
+
+/// Carries out an attack while a bystander makes one request after another. `request` must panic if
+/// its request is not answered. The first one is answered during the attack, the last one after it.
+pub(crate) async fn beside_bystander<T>(
+    attack: impl Future<Output = T>,
+    request: impl AsyncFn(),
+) -> T {
+    let is_over = Cell::new(false);
+    let attack = async {
+        let result = attack.await;
+        is_over.set(true);
+        result
+    };
+    let bystander = async {
+        request().await;
+        assert!(!is_over.get(), "the first request is answered during the attack");
+        while !is_over.get() {
+            tokio::time::sleep(BYSTANDER_PAUSE).await;
+            request().await;
+        }
+        request().await;
+    };
+    tokio::join!(attack, bystander).0
+}
+
+/// Asserts that another client is answered with `hello`, over HTTP/1.
+pub(crate) async fn assert_served(server: &Running) {
+    let request = "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    let answer = exchange(&mut server.connect().await, request).await;
+    assert!(answer.ends_with("\r\n\r\nhello"), "{answer}");
 }
 
 /// Sends bytes and reads until the server ends the connection.

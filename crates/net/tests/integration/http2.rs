@@ -11,7 +11,7 @@ use weir_net::{
     Body, Client, HostGuard, Http2Options, IncomingBody, RequestBody, Scheme, ServeOptions,
 };
 
-use crate::common::{Running, read_all, soon};
+use crate::common::{Running, beside_bystander, read_all, soon};
 use crate::http2_client::{
     ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, Http2Client, PING,
     RST_STREAM, SETTINGS, WINDOW_BYTES, WINDOW_UPDATE, header_block,
@@ -274,6 +274,8 @@ async fn endless_header_fields_end_the_connection() {
 #[tokio::test]
 async fn large_heads_are_refused() {
     let server = Running::start_tls(ServeOptions::default(), hello).await;
+    let mut bystander = Http2Client::connect(server.address).await;
+    let mut bystander_streams = (1..).step_by(2);
     let mut client = Http2Client::connect(server.address).await;
     let large = "x".repeat(16_000);
     let three: Vec<_> = ["x-1", "x-2", "x-3"].map(|name| (name, &large[..])).into();
@@ -287,6 +289,9 @@ async fn large_heads_are_refused() {
             let flags = if kind == HEADERS { end | END_STREAM } else { end };
             client.send(kind, flags, stream, frame).await;
             kind = CONTINUATION;
+            let bystander_stream = bystander_streams.next().unwrap();
+            bystander.get(bystander_stream, "/").await;
+            assert_eq!(bystander.read_body(bystander_stream).await, b"hello");
         }
         assert_eq!(client.receive_of(HEADERS, stream).await.status(), 431);
     }
@@ -354,9 +359,12 @@ async fn silent_and_idle_connections_are_closed() {
     let is_goaway = |frames: Vec<crate::http2_client::Frame>| {
         frames.iter().any(|frame| frame.kind == GOAWAY && frame.goaway_code() == 0)
     };
-    assert!(is_goaway(idle.read_to_end().await));
-    assert!(is_goaway(without_request.read_to_end().await));
-    silent.read_to_end().await;
+    let ends = async {
+        assert!(is_goaway(idle.read_to_end().await));
+        assert!(is_goaway(without_request.read_to_end().await));
+        silent.read_to_end().await;
+    };
+    beside_bystander(ends, || assert_served(&server)).await;
 }
 
 #[tokio::test]

@@ -6,19 +6,13 @@ use hyper::{Request, Response, StatusCode};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use weir_net::{Body, BodyRate, Client, IncomingBody, RequestBody, RequestBodyError, ServeOptions};
 
-use crate::common::{Running, exchange, read_all, read_until, soon};
+use crate::common::{Running, assert_served, exchange, read_all, read_until, soon};
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 const GET_AND_CLOSE: &str = "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
 
 async fn hello(_request: Request<IncomingBody>, _client: Client) -> Response<Body> {
     Response::new(Body::from("hello"))
-}
-
-/// Asserts that another client is answered.
-async fn assert_served(server: &Running) {
-    let answer = exchange(&mut server.connect().await, GET_AND_CLOSE).await;
-    assert!(answer.ends_with("\r\n\r\nhello"), "{answer}");
 }
 
 #[tokio::test]

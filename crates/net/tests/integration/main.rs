@@ -15,4 +15,5 @@ mod serve;
 mod socket;
 mod strace;
 mod transports;
+mod unread;
 mod websocket;

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::common::{Running, SOON, exchange, read_all, read_until, soon};
+use crate::common::{
+    Running, SOON, assert_served, beside_bystander, exchange, read_all, read_until, soon,
+};
 use hyper::{Request, Response};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
@@ -30,10 +32,13 @@ fn short_header_timeout() -> ServeOptions {
 #[tokio::test]
 async fn a_silent_connection_is_closed() {
     let server = Running::start(short_header_timeout(), hello).await;
-    let begun = Instant::now();
-    let mut stream = server.connect().await;
-    assert_eq!(read_all(&mut stream).await, "");
-    assert!(begun.elapsed() >= HEADER_TIMEOUT, "closed too early");
+    let silence = async {
+        let begun = Instant::now();
+        let mut stream = server.connect().await;
+        assert_eq!(read_all(&mut stream).await, "");
+        assert!(begun.elapsed() >= HEADER_TIMEOUT, "closed too early");
+    };
+    beside_bystander(silence, || assert_served(&server)).await;
 }
 
 #[tokio::test]
@@ -47,7 +52,7 @@ async fn a_head_that_dribbles_in_is_cut_off() {
             sleep(Duration::from_millis(20)).await;
         }
     });
-    let answer = read_all(&mut read_half).await;
+    let answer = beside_bystander(read_all(&mut read_half), || assert_served(&server)).await;
     assert!(answer.starts_with("HTTP/1.1 408 ") && answer.ends_with("; retry\n"), "{answer}");
     soon(dribble).await.unwrap();
 }
@@ -58,7 +63,8 @@ async fn an_idle_kept_alive_connection_is_closed() {
     let mut stream = server.connect().await;
     stream.write_all(GET.as_bytes()).await.unwrap();
     read_until(&mut stream, HELLO_END).await;
-    assert_eq!(read_all(&mut stream).await, "");
+    let rest = beside_bystander(read_all(&mut stream), || assert_served(&server)).await;
+    assert_eq!(rest, "");
 }
 
 #[tokio::test]
@@ -115,10 +121,17 @@ async fn large_heads_are_refused() {
     let server = Running::start(options, hello).await;
     let large = format!("GET / HTTP/1.1\r\nHost: x\r\nX: {}\r\n\r\n", "x".repeat(8192));
     let many = format!("GET / HTTP/1.1\r\nHost: x\r\n{}\r\n", "X: x\r\n".repeat(20));
+    let mut bystander = server.connect().await;
     for request in [large, many] {
-        let answer = exchange(&mut server.connect().await, &request).await;
+        let (beginning, rest) = request.split_at(request.len() / 2);
+        let mut stream = server.connect().await;
+        stream.write_all(beginning.as_bytes()).await.unwrap();
+        bystander.write_all(GET.as_bytes()).await.unwrap();
+        read_until(&mut bystander, HELLO_END).await;
+        let answer = exchange(&mut stream, rest).await;
         assert!(answer.starts_with("HTTP/1.1 431 "), "{answer}");
     }
+    assert!(exchange(&mut bystander, GET_AND_CLOSE).await.ends_with(HELLO_END));
 }
 
 #[tokio::test]

@@ -52,7 +52,7 @@ pub(super) fn of_gateway(stages: &[RouteStage]) -> Option<SlowestStage> {
         ),
         Part::Gateway => format!(
             "Requests wait in the gateway: {share} of their time passes before they are sent to a server of the \
-             backend {name}. They wait for tokens, look-ups, sessions, limits, or a free connection."
+             backend {name}. They wait for tokens, lookups, sessions, limits, or a free connection."
         ),
     };
     let is_backend = |other: &RouteStage| {
