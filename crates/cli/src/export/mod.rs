@@ -33,10 +33,6 @@ use crate::unmatched::without_records;
 use crate::withheld::Withheld;
 use crate::zone;
 
-/// The memory for the distinct values of the most recent records, in bytes: enough for all values
-/// of a few million records.
-const MEMORY_BYTES_MAX: usize = 256 << 20;
-
 /// The parsers pause while more segments than this wait for the encoder.
 const SEGMENTS_WAITING_MAX: usize = 16;
 
@@ -212,13 +208,11 @@ fn export(
     (inputs, choice): (&[Input], &FormatChoice),
     output: &mut Output,
 ) -> Result<ExportOutcome, Failure> {
-    // The window only holds what the parsers and the encoder need at the moment.
-    let retention = Retention::Window { width: None };
-    let options = PipelineOptions {
-        memory_bytes_max: MEMORY_BYTES_MAX,
-        ..PipelineOptions::new(request.jobs, retention)
-    };
-    let data = DataSet::new(retention, MEMORY_BYTES_MAX, &request.query.extra_columns());
+    let retention = Retention::UntilConsumed;
+    let memory_bytes_max = Retention::consumed_bytes(request.jobs);
+    let options =
+        PipelineOptions { memory_bytes_max, ..PipelineOptions::new(request.jobs, retention) };
+    let data = DataSet::new(retention, memory_bytes_max, &request.query.extra_columns());
     let segments = data.subscribe(SEGMENTS_WAITING_MAX);
     let pipeline = Arc::new(Pipeline::start(&options, data.clone()));
     let canceller = Arc::downgrade(&pipeline);

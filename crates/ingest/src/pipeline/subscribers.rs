@@ -93,6 +93,12 @@ impl Subscribers {
         }
     }
 
+    /// Whether a consumer has yet to finish a segment.
+    pub(super) fn have_pending(&self) -> bool {
+        let is_pending = |state: &QueueState| !state.taken.is_empty() || !state.pending.is_empty();
+        self.queues().iter().any(|queue| is_pending(&queue.lock()))
+    }
+
     /// Whether a consumer has more segments to process than its capacity.
     pub(super) fn must_pause(&self) -> bool {
         self.queues().iter().any(|queue| queue.is_full(&queue.lock()))

@@ -24,6 +24,7 @@ fn retentions() -> impl Strategy<Value = Retention> {
         Just(Retention::Segments),
         Just(Retention::ValuesOnly),
         Just(Retention::Window { width: None }),
+        Just(Retention::UntilConsumed),
     ]
 }
 
@@ -173,4 +174,28 @@ fn values_of_waiting_segments_are_not_evicted() {
     let shown = consumer.join().expect("it ends");
     assert!(shown == log, "{} of {} bytes", shown.len(), log.len());
     assert!(data.values().reuses() > 0, "values were evicted meanwhile");
+}
+
+/// The values of the log take ten times the memory.
+#[test]
+fn no_value_is_lost_and_no_memory_kept_until_segments_are_consumed() {
+    const MEMORY_BYTES_MAX: usize = 1 << 20;
+    for (jobs, pause) in [(1, Duration::ZERO), (4, Duration::ZERO), (4, Duration::from_millis(1))] {
+        let (data, pipeline) = pipeline(Retention::UntilConsumed, jobs, MEMORY_BYTES_MAX);
+        let mut segments = data.subscribe(8);
+        let log = log(150_000);
+        let expected = log.clone();
+        let reading = thread::spawn(move || read(pipeline, &log));
+        let (mut shown, mut highest) = (String::new(), 0);
+        for segment in &mut segments {
+            thread::sleep(pause);
+            let values = data.values();
+            highest = highest.max(values.memory_bytes());
+            shown += &lines(&segment, &values);
+        }
+        reading.join().expect("it ends");
+        assert!(shown == expected, "{} of {} bytes", shown.len(), expected.len());
+        assert!(highest <= MEMORY_BYTES_MAX, "{highest}");
+        assert_eq!(data.memory_bytes(), data.values().memory_bytes(), "no segment is kept");
+    }
 }

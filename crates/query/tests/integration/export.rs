@@ -277,11 +277,11 @@ fn tables_have_the_rows_of_the_lines_of_json() {
     }
 }
 
-/// Exports a log while it is read in a window with so little memory that ids are reused.
+/// Exports a log while it is read with so little memory that ids are reused.
 fn exported_while_read(log: &[u8], condition: &str, format: ExportFormat) -> (Vec<u8>, u64) {
     const MEMORY_BYTES: usize = 2 << 20;
     const JOBS: usize = 3;
-    let retention = Retention::Window { width: None };
+    let retention = Retention::UntilConsumed;
     let options = PipelineOptions {
         limits: LIMITS,
         memory_bytes_max: MEMORY_BYTES,

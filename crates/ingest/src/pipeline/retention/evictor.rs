@@ -83,6 +83,11 @@ impl Evictor {
         while self.wait_for_request() {
             let Some(window) = window.upgrade() else { return };
             evict(&window);
+            // Released too early, parsers would fill the memory before the next pause.
+            while self.must_pause() && !window.has_room() {
+                thread::sleep(ARRIVAL_POLL);
+                evict(&window);
+            }
             let mut state = self.lock();
             // The next block repeats a request that came meanwhile.
             state.is_requested = false;

@@ -1,4 +1,4 @@
-//! Keeps the segments of a sliding window.
+//! Keeps the segments of a sliding window, or only those that wait for a consumer.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -97,6 +97,13 @@ impl KeepWindow {
         sweep.advance(&mut self.values_mut(), ids_max)
     }
 
+    /// Whether parsers may continue: the values leave room for more, or no consumer has a segment
+    /// after which some could be evicted.
+    pub(super) fn has_room(&self) -> bool {
+        self.values().used_bytes() < self.limits.values_bytes_pressed
+            || !self.subscribers.have_pending()
+    }
+
     /// Requests an eviction if it would free enough memory.
     fn request_eviction(&self, used_bytes: usize, has_moved_on: bool) {
         let is_worthwhile = used_bytes >= self.limits.values_bytes_light && has_moved_on;
@@ -117,6 +124,10 @@ impl RetentionPolicy for KeepWindow {
         };
         let segment = Arc::new(segment);
         subscribers.push(&segment);
+        if !self.limits.keeps_segments {
+            self.request_eviction(used_bytes, true);
+            return;
+        }
         window.push(segment, ReadAt { machine_ns: (self.machine_clock)(), is_live });
         window.shrink_to(self.limits.segment_bytes_max(values_bytes));
         self.bytes.store(window.memory_bytes(), Ordering::Relaxed);

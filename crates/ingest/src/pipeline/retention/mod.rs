@@ -1,4 +1,5 @@
-//! The retention policies of a data set: keep all segments, those of a window, or none.
+//! The retention policies of a data set: keep all segments, those of a window, those that wait for a
+//! consumer, or none.
 
 mod evictor;
 mod keep_all;
@@ -31,6 +32,10 @@ pub enum Retention {
     },
     /// None, once the fold of the pipeline has processed it. Only the distinct values take memory.
     ValuesOnly,
+    /// None, once all [consumers](super::DataSet::subscribe) have processed it. Values that occur in
+    /// no waiting segment are evicted, and parsers pause before they fill the memory. No value is
+    /// lost if the memory is at least [`Self::consumed_bytes`].
+    UntilConsumed,
 }
 
 /// This machine's time, in nanoseconds since 1970.
@@ -70,12 +75,19 @@ pub(super) trait RetentionPolicy: Send + Sync {
 }
 
 impl Retention {
+    /// Returns the memory that [`Self::UntilConsumed`] needs with this number of parsers, in bytes:
+    /// for the values of all blocks that are parsed when the parsers pause, even if each field of a
+    /// record is short and has a value of its own.
+    pub fn consumed_bytes(jobs: usize) -> usize {
+        (64 << 20) + jobs * (96 << 20)
+    }
+
     /// The share of a data set's memory that is for the distinct values, in bytes.
     pub(super) fn values_bytes_max(self, memory_bytes_max: usize) -> usize {
         match self {
             Self::Segments => memory_bytes_max / 2,
             Self::Window { .. } => WindowLimits::new(memory_bytes_max).values_bytes_max,
-            Self::ValuesOnly => memory_bytes_max,
+            Self::ValuesOnly | Self::UntilConsumed => memory_bytes_max,
         }
     }
 
@@ -94,6 +106,10 @@ impl Retention {
                 KeepWindow::start(width, limits, values.clone(), subscribers.clone(), machine_clock)
             }
             Self::ValuesOnly => Arc::new(KeepNothing),
+            Self::UntilConsumed => {
+                let limits = WindowLimits::until_consumed(memory_bytes_max);
+                KeepWindow::start(None, limits, values.clone(), subscribers.clone(), machine_clock)
+            }
         }
     }
 }

@@ -13,17 +13,38 @@ pub(in crate::pipeline::retention) struct WindowLimits {
     pub(in crate::pipeline::retention) values_bytes_heavy: usize,
     /// Below this, an eviction is not worthwhile.
     pub(in crate::pipeline::retention) values_bytes_light: usize,
+    /// Whether segments stay after they are passed on.
+    pub(in crate::pipeline::retention) keeps_segments: bool,
 }
+
+/// With more values than this, a stream of segments that nothing keeps evicts the dead ones. Fewer
+/// would be evicted and read again too often.
+const STREAM_VALUES_BYTES: usize = 32 << 20;
 
 impl WindowLimits {
     pub(in crate::pipeline::retention) fn new(memory_bytes_max: usize) -> Self {
         let eighth = memory_bytes_max / 8;
         Self {
             bytes_max: memory_bytes_max - memory_bytes_max / 32,
-            values_bytes_max: 6 * eighth,
+            values_bytes_max: 7 * eighth,
             values_bytes_pressed: 5 * eighth,
             values_bytes_heavy: 4 * eighth,
             values_bytes_light: eighth / 2,
+            keeps_segments: true,
+        }
+    }
+
+    /// The limits if nothing is kept. All memory is for values. Half of it is free when the parsers
+    /// pause, because the values of the blocks that they have parsed by then come on top.
+    pub(in crate::pipeline::retention) fn until_consumed(memory_bytes_max: usize) -> Self {
+        let half = memory_bytes_max / 2;
+        Self {
+            bytes_max: memory_bytes_max,
+            values_bytes_max: memory_bytes_max,
+            values_bytes_pressed: half,
+            values_bytes_heavy: half,
+            values_bytes_light: STREAM_VALUES_BYTES.min(half),
+            keeps_segments: false,
         }
     }
 
