@@ -29,6 +29,15 @@ impl Load {
         Ok(Self { requests, seconds, latencies_us: latencies_us.to_vec() })
     }
 
+    /// Computes the percentiles of the times of all requests, in microseconds.
+    pub(crate) fn of_times(mut times_us: Vec<f64>, seconds: f64) -> Outcome<Self> {
+        times_us.sort_by(f64::total_cmp);
+        let highest = times_us.len().checked_sub(1).ok_or("the client measured no request")?;
+        let rank = |percent| times_us[(times_us.len() * percent / 100).min(highest)];
+        let latencies_us = PERCENTS.map(rank).to_vec();
+        Ok(Self { requests: times_us.len() as f64, seconds, latencies_us })
+    }
+
     /// The 99th percentile of the latency.
     pub(crate) fn p99_us(&self) -> f64 {
         self.latencies_us.last().copied().unwrap_or(f64::NAN)

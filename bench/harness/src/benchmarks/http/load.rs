@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::servers::Address;
-use crate::load::{Load, PERCENTS};
+use crate::load::Load;
 use crate::settings::{folder, text};
 use weir_tools::shell::{Outcome, command, output_of};
 
@@ -11,10 +11,6 @@ use weir_tools::shell::{Outcome, command, output_of};
 const CONNECTIONS: &str = "16";
 /// How long a server is measured at a time.
 const SECONDS: &str = "1";
-
-/// Requests a second of the run at a fixed rate, over fifty connections of which each sends twenty.
-pub(super) const OPEN_RATE: usize = 1000;
-const OPEN_ARGUMENTS: [&str; 6] = ["--clients", "50", "--rps", "20", "--requests", "5000"];
 
 /// Sends requests as fast as the server answers: for a second with wrk, or `requests` of them with
 /// h2load over a Unix socket. h2load gets no duration, because it may then not end if a server
@@ -28,11 +24,6 @@ pub(super) fn closed(address: &Address, path: &str, requests: usize) -> Outcome<
     let duration = format!("{SECONDS}s");
     let arguments = ["-t1", "-c", CONNECTIONS, "-d", &duration, "-s", "bench/http/wrk.lua", &url];
     Load::of_line(&output_of(&mut command("wrk", &arguments))?)
-}
-
-/// Sends requests at a fixed rate.
-pub(super) fn open(address: &Address, path: &str) -> Outcome<Load> {
-    h2load(address, path, &OPEN_ARGUMENTS)
 }
 
 fn h2load(address: &Address, path: &str, arguments: &[&str]) -> Outcome<Load> {
@@ -64,11 +55,7 @@ fn of_log(log: &str) -> Outcome<Load> {
         (first, last) = (first.min(start), last.max(start + time));
         times.push(time);
     }
-    times.sort_by(f64::total_cmp);
-    let highest = times.len().checked_sub(1).ok_or("h2load measured no request")?;
-    let latencies_us = PERCENTS.map(|percent| times[(times.len() * percent / 100).min(highest)]);
-    let (requests, seconds) = (times.len() as f64, (last - first) / 1e6);
-    Ok(Load { requests, seconds, latencies_us: latencies_us.to_vec() })
+    Load::of_times(times, (last - first) / 1e6)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 mod check;
 mod load;
 mod matrix;
+mod open_loop;
 mod picture;
 mod servers;
 
@@ -152,9 +153,9 @@ fn requests_of_a_second(server: &Server, kilobytes: usize) -> usize {
 
 /// The 100 kB stream at a fixed rate.
 fn tails(servers: &[Server]) -> Outcome<String> {
-    let mut text = matrix::tails_heading(load::OPEN_RATE);
+    let mut text = matrix::tails_heading(open_loop::RATE);
     for server in servers.iter().filter(|server| server.kinds.contains(&"chunked")) {
-        let load = load::open(server.address(Socket::Tcp), "/chunked/100")?;
+        let load = open_loop::run(server.address(Socket::Tcp), "/chunked/100", 100_000)?;
         text.push_str(&matrix::tails_row(server.name, &load));
     }
     Ok(text)

@@ -57,6 +57,11 @@ pub(super) struct Address {
 }
 
 impl Address {
+    /// The host and port.
+    pub(super) fn host(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
     fn is_open(&self) -> bool {
         match &self.unix {
             Some(path) => UnixStream::connect(path).is_ok(),
