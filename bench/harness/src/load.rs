@@ -33,7 +33,7 @@ impl Load {
     pub(crate) fn of_times(mut times_us: Vec<f64>, seconds: f64) -> Outcome<Self> {
         times_us.sort_by(f64::total_cmp);
         let highest = times_us.len().checked_sub(1).ok_or("the client measured no request")?;
-        let rank = |percent| times_us[(times_us.len() * percent / 100).min(highest)];
+        let rank = |percent: usize| times_us[(times_us.len() * percent / 100).min(highest)];
         let latencies_us = PERCENTS.map(rank).to_vec();
         Ok(Self { requests: times_us.len() as f64, seconds, latencies_us })
     }
