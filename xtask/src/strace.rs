@@ -5,7 +5,7 @@ use crate::summary;
 use weir_tools::packages;
 
 /// The test that is skipped where strace is not installed and cannot be.
-const SKIPPED: &str = "strace: its test is skipped, because it cannot be installed";
+const SKIPPED: &str = "strace: its tests are skipped, because it cannot be installed";
 
 /// Runs the test. Installs strace if it is missing and there is apt.
 pub(crate) fn test() -> Outcome<Vec<String>> {

@@ -36,7 +36,7 @@ pub fn gateway(number: usize) -> String {
          \"request_uri\":\"/{number}\",\"server_protocol\":\"HTTP/1.1\",\"status\":\"200\",\
          \"body_bytes_sent\":512,\"request_time\":{},{}\"wait_time\":{},\"outcome\":\"answered\"}}\n",
         times(9_973),
-        if number % 7 == 0 { "" } else { &of_backend },
+        if number.is_multiple_of(7) { "" } else { &of_backend },
         times(31),
     )
 }

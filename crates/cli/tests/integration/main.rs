@@ -45,6 +45,7 @@ mod rule_cases;
 mod rules;
 mod same_format;
 mod schema;
+mod self_signed;
 mod served;
 #[cfg(unix)]
 mod sockets;
