@@ -63,10 +63,7 @@ async fn an_answer_takes_few_system_calls() {
         request(&mut stream, answer).await;
         clients.push(tcp_peer(&stream));
     }
-    let trace = traced.end();
-    for ((path, _, calls), client) in ANSWERS.iter().zip(clients) {
-        assert_eq!(calls_of(&trace, &client), *calls, "{path}: {trace}");
-    }
+    assert_calls(&traced.end(), &clients);
 }
 
 #[tokio::test]
@@ -79,9 +76,14 @@ async fn an_answer_over_a_unix_socket_takes_as_many() {
         request(&mut stream, answer).await;
         clients.push(unix_peer(&stream));
     }
-    let trace = traced.end();
+    assert_calls(&traced.end(), &clients);
+}
+
+/// Asserts that each client got its answer by the calls of [`ANSWERS`].
+#[track_caller]
+fn assert_calls(trace: &str, clients: &[String]) {
     for ((path, _, calls), client) in ANSWERS.iter().zip(clients) {
-        assert_eq!(calls_of(&trace, &client), *calls, "{path}: {trace}");
+        assert_eq!(calls_of(trace, client), *calls, "{path}: {trace}");
     }
 }
 
