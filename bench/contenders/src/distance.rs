@@ -5,8 +5,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-const BATCHES: u32 = 5;
-const ROUNDS: u32 = 2_000;
+const BATCHES: u32 = 100;
+/// Few, because a round takes milliseconds if the cores have other work.
+const ROUNDS: u32 = 100;
+/// No batch begins later than this. All of them take a few milliseconds on idle cores.
+const BEGINNING_MAX: Duration = Duration::from_millis(50);
+/// Tells the second thread that no more rounds come.
+const END: u32 = u32::MAX;
 
 /// The time that a cache line takes from one core to another, the least of a few batches.
 ///
@@ -15,26 +20,40 @@ const ROUNDS: u32 = 2_000;
 /// then runs at a fraction of its speed.
 pub fn distance_of_cores() -> Duration {
     let turn = AtomicU32::new(0);
-    let wait_for = |number: u32| {
-        while turn.load(Ordering::Acquire) != number {
-            spin_loop();
-        }
-    };
     thread::scope(|scope| {
-        scope.spawn(|| {
-            for round in 0..BATCHES * ROUNDS {
-                wait_for(2 * round + 1);
-                turn.store(2 * round + 2, Ordering::Release);
-            }
-        });
-        let batches = (0..BATCHES).map(|batch| {
-            let start = Instant::now();
-            for round in batch * ROUNDS..(batch + 1) * ROUNDS {
-                turn.store(2 * round + 1, Ordering::Release);
-                wait_for(2 * round + 2);
-            }
-            start.elapsed() / (2 * ROUNDS)
-        });
-        batches.min().unwrap_or_default()
+        scope.spawn(|| answer(&turn));
+        let least = measure(&turn);
+        turn.store(END, Ordering::Release);
+        least
     })
+}
+
+/// Adds one to each odd number until the end.
+fn answer(turn: &AtomicU32) {
+    loop {
+        match turn.load(Ordering::Acquire) {
+            END => return,
+            number if number % 2 == 1 => turn.store(number + 1, Ordering::Release),
+            _ => spin_loop(),
+        }
+    }
+}
+
+fn measure(turn: &AtomicU32) -> Duration {
+    let beginning = Instant::now();
+    let mut least = Duration::MAX;
+    for batch in 0..BATCHES {
+        if batch > 0 && beginning.elapsed() > BEGINNING_MAX {
+            break;
+        }
+        let start = Instant::now();
+        for round in batch * ROUNDS..(batch + 1) * ROUNDS {
+            turn.store(2 * round + 1, Ordering::Release);
+            while turn.load(Ordering::Acquire) != 2 * round + 2 {
+                spin_loop();
+            }
+        }
+        least = least.min(start.elapsed() / (2 * ROUNDS));
+    }
+    least
 }
