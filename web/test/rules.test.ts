@@ -92,8 +92,8 @@ describe("the limit line", () => {
     const range = key({ peak: 19, peak_range: [18, 20] });
     expect([17, 18, 19, 20].map((burst) => verdictAt(range, burst))).toEqual([
       "rejected",
-      "unknown",
-      "unknown",
+      "undecided",
+      "undecided",
       "passed",
     ]);
   });
@@ -127,11 +127,11 @@ describe("the rules panel", () => {
   it("answers in sentences", () => {
     expect(keysText(rule())).toBe("Of 3 clients, 1 trips the rule.");
     const open = rule({ keys: { seen: 1200, tripped: 0, undecided: 4 } });
-    expect(keysText(open)).toBe("Of 1,200 clients, none trips the rule, and 4 cannot be told.");
+    expect(keysText(open)).toBe("Of 1,200 clients, none trips the rule, and 4 are undecided.");
     expect(requestsText(rule())).toBe("Of 24 requests, it passes 10 and rejects 14.");
     const all = rule({ requests: { passed: 1, delayed: 2, rejected: 3, undecided: 4 } });
     expect(requestsText(all)).toBe(
-      "Of 10 requests, it passes 1, delays 2 and rejects 3; 4 cannot be told.",
+      "Of 10 requests, it passes 1, delays 2 and rejects 3; 4 are undecided.",
     );
     const named = rule({ trips: [key({ key: "example.org" })] });
     expect(keysText(named)).toBe("Of 3 keys, 1 trips the rule.");

@@ -65,8 +65,8 @@ describe("the rules that a client crossed", () => {
     expect(ruleText(rule({ closest: [below] }), "192.0.2.1")).toBe(
       "stayed below, peak 2, 3 to spare.",
     );
-    const unknown = key({ verdict: "unknown" });
-    expect(ruleText(rule({ closest: [unknown] }), "192.0.2.1")).toContain("cannot be told");
+    const undecided = key({ verdict: "undecided" });
+    expect(ruleText(rule({ closest: [undecided] }), "192.0.2.1")).toContain("undecided");
     const ban = { key: "192.0.2.1", time: "2026-11-22T10:00:00Z", until: null };
     const bans = [{ ...ban, source: "a", line: 1, matches: [], already_banned: false }];
     expect(ruleText(rule({ bans }), "192.0.2.1")).toBe("1 ban, first 2026-11-22 10:00:00 UTC.");

@@ -21,7 +21,7 @@ impl KeyLists {
     pub(crate) fn put(&mut self, verdict: Verdict, entry: Option<Trip>) {
         self.counts.seen += 1;
         self.counts.tripped += u64::from(verdict == Verdict::Rejected);
-        self.counts.undecided += u64::from(verdict == Verdict::Unknown);
+        self.counts.undecided += u64::from(verdict == Verdict::Undecided);
         if verdict != Verdict::Passed {
             self.trips.extend(entry);
             return;

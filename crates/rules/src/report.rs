@@ -21,7 +21,7 @@ pub enum Verdict {
     /// The request was rejected.
     Rejected,
     /// The log does not determine the verdict.
-    Unknown,
+    Undecided,
 }
 
 /// The decision about one request.
@@ -73,7 +73,7 @@ pub struct Trip {
     /// The limit of the rule that the key came closest to, if the rule has several.
     pub limit: Option<String>,
     /// Whether a request was rejected: [`Verdict::Rejected`], [`Verdict::Passed`] if none was, or
-    /// [`Verdict::Unknown`].
+    /// [`Verdict::Undecided`].
     pub verdict: Verdict,
     /// The time of the first request over the limit, or of the peak if there is none, in
     /// nanoseconds since 1970.

@@ -25,9 +25,9 @@ pub struct RuleComparison {
 pub struct RuleSide {
     /// The number of requests that it rejects.
     pub rejected: u64,
-    /// The number of requests whose outcome is unknown.
+    /// The number of requests whose outcome is undecided.
     pub undecided: u64,
-    /// The number of keys whose outcome is unknown. They count as not caught.
+    /// The number of keys whose outcome is undecided. They count as not caught.
     pub undecided_keys: u64,
 }
 

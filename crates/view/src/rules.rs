@@ -86,7 +86,7 @@ impl Exactness {
     pub fn sentence(self) -> &'static str {
         match self {
             Self::Exact => "exact, decision for decision",
-            Self::Bounded => "certain, except what cannot be told from the log",
+            Self::Bounded => "certain, except those that the log leaves undecided",
             Self::Band => "a range, because the algorithm is not published",
         }
     }
@@ -103,8 +103,8 @@ pub enum Verdict {
     Delayed,
     /// Refused.
     Rejected,
-    /// Unknown.
-    Unknown,
+    /// The log does not determine it.
+    Undecided,
 }
 
 /// Numbers of keys.
@@ -115,7 +115,7 @@ pub struct KeyCounts {
     pub seen: u64,
     /// The number of keys with a rejected request.
     pub tripped: u64,
-    /// The number of keys whose outcome is unknown.
+    /// The number of keys whose outcome is undecided.
     pub undecided: u64,
 }
 
@@ -129,7 +129,7 @@ pub struct RequestCounts {
     pub delayed: u64,
     /// Refused.
     pub rejected: u64,
-    /// Unknown.
+    /// Undecided.
     pub undecided: u64,
 }
 
@@ -147,7 +147,7 @@ pub struct ReplayedKey {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub limit: Option<String>,
-    /// `rejected` if one of its requests was, `passed` if none was, otherwise `unknown`.
+    /// `rejected` if one of its requests was, `passed` if none was, otherwise `undecided`.
     pub verdict: Verdict,
     /// The time of its first rejected request, or of its peak.
     pub time: String,
@@ -176,7 +176,7 @@ pub struct Step {
     pub setting: String,
     /// The number of keys that would have tripped the rule.
     pub tripped: u64,
-    /// The number of keys whose outcome is unknown.
+    /// The number of keys whose outcome is undecided.
     pub undecided: u64,
 }
 
@@ -309,7 +309,7 @@ impl From<weir_rules::Verdict> for Verdict {
             weir_rules::Verdict::Passed => Self::Passed,
             weir_rules::Verdict::Delayed => Self::Delayed,
             weir_rules::Verdict::Rejected => Self::Rejected,
-            weir_rules::Verdict::Unknown => Self::Unknown,
+            weir_rules::Verdict::Undecided => Self::Undecided,
         }
     }
 }

@@ -13,6 +13,6 @@ seen: number,
  */
 tripped: number, 
 /**
- * The number of keys whose outcome is unknown.
+ * The number of keys whose outcome is undecided.
  */
 undecided: number, };

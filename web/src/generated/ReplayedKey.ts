@@ -18,7 +18,7 @@ key_hex?: string,
  */
 limit?: string, 
 /**
- * `rejected` if one of its requests was, `passed` if none was, otherwise `unknown`.
+ * `rejected` if one of its requests was, `passed` if none was, otherwise `undecided`.
  */
 verdict: Verdict, 
 /**
@@ -58,6 +58,6 @@ delayed: number,
  */
 rejected: number, 
 /**
- * Unknown.
+ * Undecided.
  */
 undecided: number, };

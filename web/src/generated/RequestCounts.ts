@@ -17,6 +17,6 @@ delayed: number,
  */
 rejected: number, 
 /**
- * Unknown.
+ * Undecided.
  */
 undecided: number, };

@@ -10,10 +10,10 @@ export type RuleSide = {
  */
 rejected: number, 
 /**
- * The number of requests whose outcome is unknown.
+ * The number of requests whose outcome is undecided.
  */
 undecided: number, 
 /**
- * The number of keys whose outcome is unknown. They count as not caught.
+ * The number of keys whose outcome is undecided. They count as not caught.
  */
 undecided_keys: number, };

@@ -3,4 +3,4 @@
 /**
  * What happened to a request, or the worst that happened to a key.
  */
-export type Verdict = "passed" | "delayed" | "rejected" | "unknown";
+export type Verdict = "passed" | "delayed" | "rejected" | "undecided";

@@ -161,6 +161,6 @@ function rangeTitle({ peak_range }: ReplayedKey): string | undefined {
 
 function requestsTitle({ passed, delayed, rejected, undecided }: ReplayedKey): string {
   const all = plural(passed + delayed + rejected + undecided, "request");
-  const open = undecided > 0 ? `, ${count(undecided)} cannot be told` : "";
+  const open = undecided > 0 ? `, ${count(undecided)} undecided` : "";
   return `${all}: ${count(passed)} passed, ${count(delayed)} delayed, ${count(rejected)} rejected${open}`;
 }

@@ -57,7 +57,7 @@ export function burstAt(position: number): number {
 export function verdictAt({ peak, peak_range }: ReplayedKey, burst: number): Verdict {
   const [lowest, highest] = peak_range ?? [peak, peak];
   if (lowest > burst) return "rejected";
-  return highest > burst ? "unknown" : "passed";
+  return highest > burst ? "undecided" : "passed";
 }
 
 /** A comment, or a `limit_req` directive: its name, its parameters and its end. */

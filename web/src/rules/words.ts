@@ -11,7 +11,7 @@ import type { Verdict } from "../generated/Verdict";
 
 const EXACTNESS: Record<Exactness, string> = {
   exact: "Exact, decision for decision.",
-  bounded: "Certain, except what cannot be told from the log.",
+  bounded: "Certain, except what the log leaves undecided.",
   band: "A range, because the algorithm is not published.",
 };
 
@@ -19,7 +19,7 @@ export const VERDICTS: Record<Verdict, string> = {
   passed: "within",
   delayed: "delayed",
   rejected: "trips",
-  unknown: "cannot be told",
+  undecided: "undecided",
 };
 
 /** The caveat of every replay. */
@@ -38,13 +38,17 @@ export function keyWords({ trips, closest }: ReplayedRule): { one: string; many:
   return areClients ? { one: "client", many: "clients" } : { one: "key", many: "keys" };
 }
 
-/** `Of 812 clients, 3 trip the rule and 2 cannot be told.` */
+function undecidedText(undecided: number): string {
+  return `${count(undecided)} ${undecided > 1 ? "are" : "is"} undecided`;
+}
+
+/** `Of 812 clients, 3 trip the rule, and 2 are undecided.` */
 export function keysText(rule: ReplayedRule): string {
   const { one, many } = keyWords(rule);
   const { seen, tripped, undecided }: KeyCounts = rule.keys;
   if (seen === 0) return "The rule applies to no request.";
   const trip = `${tripped === 0 ? "none" : count(tripped)} ${tripped > 1 ? "trip" : "trips"}`;
-  const open = undecided > 0 ? `, and ${count(undecided)} cannot be told` : "";
+  const open = undecided > 0 ? `, and ${undecidedText(undecided)}` : "";
   return `Of ${plural(seen, one, many)}, ${trip} the rule${open}.`;
 }
 
@@ -57,7 +61,7 @@ export function requestsText({ requests }: ReplayedRule): string {
   if (delayed > 0) parts.push(`delays ${count(delayed)}`);
   parts.push(`rejects ${count(rejected)}`);
   const last = parts.pop()!;
-  const open = undecided > 0 ? `; ${count(undecided)} cannot be told` : "";
+  const open = undecided > 0 ? `; ${undecidedText(undecided)}` : "";
   return `Of ${plural(all, "request")}, it ${parts.join(", ")} and ${last}${open}.`;
 }
 
@@ -83,7 +87,7 @@ export function briefText({ rules }: RulesAnswer): string {
 /** `This rule rejects 400 requests, the other 620.` */
 export function comparedRequests({ first, second }: RuleComparison): string {
   const open = first.undecided_keys + second.undecided_keys;
-  const rest = open > 0 ? " Clients that cannot be told count as not caught." : "";
+  const rest = open > 0 ? " Undecided clients count as not caught." : "";
   return (
     `This rule rejects ${plural(first.rejected, "request")}, the other ` +
     `${count(second.rejected)}.${rest}`

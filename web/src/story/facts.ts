@@ -98,7 +98,7 @@ function keyText({ verdict, peak, margin, time, rejected, delayed, limit }: Repl
     );
   }
   if (verdict === "delayed") return `${name}${plural(delayed, "request")} delayed, ${worst}`;
-  if (verdict === "unknown") return `${name}cannot be told, ${worst}`;
+  if (verdict === "undecided") return `${name}undecided, ${worst}`;
   return `${name}stayed below, ${worst}, ${trimmed(-margin, 1)} to spare`;
 }
 

@@ -29,14 +29,14 @@ fn one(rule: &ReplayedRule, top: usize, zone: Option<&Zone>) -> String {
     let keys = &rule.keys;
     let _ = write!(text, "{}, {} tripped", count(keys.seen, "key"), separated(keys.tripped));
     if keys.undecided > 0 {
-        let _ = write!(text, ", {} cannot be told", separated(keys.undecided));
+        let _ = write!(text, ", {} undecided", separated(keys.undecided));
     }
     let requests = &rule.requests;
     let parts = [
         (requests.passed, "passed"),
         (requests.delayed, "delayed"),
         (requests.rejected, "rejected"),
-        (requests.undecided, "cannot be told"),
+        (requests.undecided, "undecided"),
     ];
     let parts: Vec<String> =
         parts.iter().map(|(number, word)| format!("{} {word}", separated(*number))).collect();
@@ -59,7 +59,7 @@ fn one(rule: &ReplayedRule, top: usize, zone: Option<&Zone>) -> String {
     for step in &rule.steps {
         let undecided = match step.undecided {
             0 => String::new(),
-            undecided => format!(", {} cannot be told", separated(undecided)),
+            undecided => format!(", {} undecided", separated(undecided)),
         };
         let tripped = count(step.tripped, "key");
         let _ = writeln!(text, "With {}: {tripped} tripped{undecided}", safe(&step.setting));
@@ -153,7 +153,7 @@ fn table(keys: &[&ReplayedKey], zone: Option<&Zone>) -> String {
             fit_middle(&safe(&key.key), KEY_WIDTH) + &limit.unwrap_or_default(),
             match key.verdict {
                 Verdict::Rejected => "tripped",
-                Verdict::Unknown => "cannot be told",
+                Verdict::Undecided => "undecided",
                 Verdict::Passed | Verdict::Delayed => "",
             }
             .to_owned(),

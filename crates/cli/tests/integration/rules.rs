@@ -77,7 +77,7 @@ fn requests_are_replayed_in_the_order_of_their_arrival() {
     assert_eq!((&trip["rejected"], &trip["passed"]), (&2.into(), &3.into()));
     let shown = run(options);
     assert!(shown.stdout.contains("2 keys, 1 tripped\n"), "{}", shown.stdout);
-    assert!(shown.stdout.contains("4 passed, 0 delayed, 2 rejected, 0 cannot be told"));
+    assert!(shown.stdout.contains("4 passed, 0 delayed, 2 rejected, 0 undecided"));
 }
 
 /// A verdict that holds only without a part of the rule is not called exact.

@@ -62,7 +62,7 @@ pub(super) fn replay(
     summary: &mut Summary<'_>,
     outcomes: &mut Vec<Outcome>,
 ) {
-    outcomes.resize(requests.list.len(), Outcome::UNKNOWN);
+    outcomes.resize(requests.list.len(), Outcome::UNDECIDED);
     let order = requests.by_arrival();
     let mut zones = key_states(rule, requests, &order);
     let mut found = Vec::new();
@@ -129,7 +129,7 @@ fn outcome(found: &[Option<(u64, u64, u64)>]) -> Outcome {
             limit_is_sure: doubtful.is_none_or(|(first, _)| first >= limit),
             connections: None,
         },
-        (None, Some((limit, _))) => Outcome { limit, ..Outcome::UNKNOWN },
+        (None, Some((limit, _))) => Outcome { limit, ..Outcome::UNDECIDED },
         (None, None) => Outcome {
             verdict: Verdict::Passed,
             limit: applying().next().map_or(0, |(limit, _)| limit),

@@ -3,7 +3,7 @@
 //! Requests that arrive and end in the same millisecond may have done so in any order, so all
 //! arrivals of a millisecond are decided together. A verdict holds for every order.
 //!
-//! The number of counted requests among those with an unknown verdict is bounded: one that was
+//! The number of counted requests among those with an undecided verdict is bounded: one that was
 //! rejected found as many as its limit, and one that passed did not exceed it. So a doubt does not
 //! spread to all later requests.
 
@@ -33,9 +33,9 @@ struct KeyState {
     /// The ends of the requests that surely passed.
     passed: Ends,
     /// The ends of the requests that may have passed.
-    unknown: Ends,
-    /// The least and the most of the unknown requests that passed.
-    unknown_passed: (u64, u64),
+    undecided: Ends,
+    /// The least and the most of the undecided requests that passed.
+    undecided_passed: (u64, u64),
     /// The ends of all requests, including rejected ones.
     all: Ends,
     /// The number of the last millisecond with an arrival of the key, from 1.
@@ -56,9 +56,9 @@ struct Arrivals {
     found_of_all: (u64, u64),
     /// Requests that surely passed and do not end in this millisecond.
     staying: u64,
-    /// The least and the most passed requests among the unknown ones that do not end in this
+    /// The least and the most passed requests among the undecided ones that do not end in this
     /// millisecond.
-    unknown_passed: (u64, u64),
+    undecided_passed: (u64, u64),
     count: u64,
     /// New arrivals that do not end in this millisecond.
     lasting: u64,
@@ -68,11 +68,11 @@ struct Arrivals {
     /// Requests that end in this millisecond and may have been counted.
     ending: u64,
     /// Of the arrivals that do not end in this millisecond: those that passed, and those that are
-    /// unknown.
+    /// undecided.
     new_passed: u64,
-    new_unknown: u64,
-    /// The lowest limit of the unknown arrivals that do not end in this millisecond.
-    lowest_unknown_limit: u64,
+    new_undecided: u64,
+    /// The lowest limit of the undecided arrivals that do not end in this millisecond.
+    lowest_undecided_limit: u64,
     last: Option<Request>,
 }
 
@@ -85,7 +85,7 @@ pub(super) fn replay(
     mut outcomes: Option<&mut Vec<Outcome>>,
 ) {
     if let Some(outcomes) = &mut outcomes {
-        outcomes.resize(requests.list.len(), Outcome::UNKNOWN);
+        outcomes.resize(requests.list.len(), Outcome::UNDECIDED);
     }
     let order = requests.by_arrival();
     let mut state = State {
@@ -200,7 +200,7 @@ impl<'r> State<'r> {
             let least = arrivals.found.0 + 1;
             let most = arrivals.found.1 + arrivals.count - arrivals.rejected;
             if most > limit.connections {
-                return Outcome { limit: number, ..Outcome::UNKNOWN };
+                return Outcome { limit: number, ..Outcome::UNDECIDED };
             }
             first.get_or_insert(Outcome {
                 verdict: Verdict::Passed,
@@ -209,7 +209,7 @@ impl<'r> State<'r> {
                 connections: (least == most).then_some(least),
             });
         }
-        first.unwrap_or(Outcome::UNKNOWN)
+        first.unwrap_or(Outcome::UNDECIDED)
     }
 
     /// Counts a request with its outcome.
@@ -226,7 +226,7 @@ impl<'r> State<'r> {
                 state.all.push(Reverse(request.end_ms));
                 match outcome.verdict {
                     Verdict::Passed => state.passed.push(Reverse(request.end_ms)),
-                    Verdict::Unknown => state.unknown.push(Reverse(request.end_ms)),
+                    Verdict::Undecided => state.undecided.push(Reverse(request.end_ms)),
                     _ => {}
                 }
             }
@@ -234,11 +234,11 @@ impl<'r> State<'r> {
         }
     }
 
-    /// Ends a millisecond: bounds how many of its unknown requests passed.
+    /// Ends a millisecond: bounds how many of its undecided requests passed.
     fn end_group(&mut self, summary: &mut Summary<'_>) {
         for arrivals in &self.arrivals {
             let state = &mut self.zones[arrivals.zone][arrivals.key as usize];
-            state.unknown_passed = arrivals.unknown_passed_after(self.limits_are_alone);
+            state.undecided_passed = arrivals.undecided_passed_after(self.limits_are_alone);
             if self.limits_are_alone
                 && let Some(last) = &arrivals.last
             {
@@ -255,15 +255,15 @@ impl KeyState {
     fn arrivals(&mut self, zone: usize, key: u32, now_ms: i64) -> Arrivals {
         take_before(&mut self.passed, now_ms);
         take_before(&mut self.all, now_ms);
-        let ended = take_before(&mut self.unknown, now_ms);
-        let (least, most) = self.unknown_passed;
+        let ended = take_before(&mut self.undecided, now_ms);
+        let (least, most) = self.undecided_passed;
         let least = least.saturating_sub(ended);
-        let most_before = most.min(self.unknown.len() as u64);
+        let most_before = most.min(self.undecided.len() as u64);
         let next_ms = now_ms.saturating_add(1);
         let ending_passed = take_before(&mut self.passed, next_ms);
-        let ending_unknown = take_before(&mut self.unknown, next_ms);
+        let ending_undecided = take_before(&mut self.undecided, next_ms);
         let ending_of_all = take_before(&mut self.all, next_ms);
-        let least = least.saturating_sub(ending_unknown);
+        let least = least.saturating_sub(ending_undecided);
         let staying = self.passed.len() as u64;
         Arrivals {
             zone,
@@ -271,9 +271,9 @@ impl KeyState {
             found: (staying + least, staying + ending_passed + most_before),
             found_of_all: (self.all.len() as u64, ending_of_all),
             staying,
-            unknown_passed: (least, most_before.min(self.unknown.len() as u64)),
-            ending: ending_passed + ending_unknown,
-            lowest_unknown_limit: u64::MAX,
+            undecided_passed: (least, most_before.min(self.undecided.len() as u64)),
+            ending: ending_passed + ending_undecided,
+            lowest_undecided_limit: u64::MAX,
             ..Arrivals::default()
         }
     }
@@ -290,8 +290,8 @@ impl Arrivals {
             (false, _) => self.ending += 1,
             (true, Verdict::Passed) => self.new_passed += 1,
             (true, _) => {
-                self.new_unknown += 1;
-                self.lowest_unknown_limit = self.lowest_unknown_limit.min(limit.connections);
+                self.new_undecided += 1;
+                self.lowest_undecided_limit = self.lowest_undecided_limit.min(limit.connections);
             }
         }
     }
@@ -304,31 +304,31 @@ impl Arrivals {
         Peak::new((lowest, lowest, staying + ending + self.count), request.begin_ms, request)
     }
 
-    /// The least and the most of the unknown requests that passed, after this millisecond.
-    fn unknown_passed_after(&self, limits_are_alone: bool) -> (u64, u64) {
-        let (least, most) = self.unknown_passed;
-        let Some((_, highest_limit)) = self.limits.filter(|_| self.new_unknown > 0) else {
+    /// The least and the most of the undecided requests that passed, after this millisecond.
+    fn undecided_passed_after(&self, limits_are_alone: bool) -> (u64, u64) {
+        let (least, most) = self.undecided_passed;
+        let Some((_, highest_limit)) = self.limits.filter(|_| self.new_undecided > 0) else {
             return (least, most);
         };
         let passed = self.staying + self.new_passed;
         // Either all passed, or one found as many as its limit, of which some have ended since. If
         // it has another limit, that one may have rejected it.
-        let after_rejection = self.lowest_unknown_limit.saturating_sub(self.ending + passed);
+        let after_rejection = self.lowest_undecided_limit.saturating_sub(self.ending + passed);
         let new_least = match limits_are_alone {
-            true => (least + self.new_unknown).min(after_rejection).max(least),
+            true => (least + self.new_undecided).min(after_rejection).max(least),
             false => least,
         };
         // The last one that passed did not exceed its limit.
         let after_pass = highest_limit.saturating_sub(passed).max(most);
-        (new_least, (most + self.new_unknown).min(after_pass).max(new_least))
+        (new_least, (most + self.new_undecided).min(after_pass).max(new_least))
     }
 
-    /// The least number of the unknown requests that were rejected: those that pass and do not end
+    /// The least number of the undecided requests that were rejected: those that pass and do not end
     /// in this millisecond are counted together.
     fn rejected_at_least(&self) -> u64 {
         let Some((_, highest_limit)) = self.limits else { return 0 };
-        let places = highest_limit.saturating_sub(self.staying + self.unknown_passed.0);
-        (self.new_passed + self.new_unknown).saturating_sub(places).min(self.new_unknown)
+        let places = highest_limit.saturating_sub(self.staying + self.undecided_passed.0);
+        (self.new_passed + self.new_undecided).saturating_sub(places).min(self.new_undecided)
     }
 }
 

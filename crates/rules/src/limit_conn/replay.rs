@@ -11,7 +11,7 @@ use crate::interner::Interner;
 use crate::report::{Decision, Exactness, RuleReport, Verdict};
 use crate::rule::Replay;
 
-/// The reason why a verdict may be unknown although all times are known.
+/// The reason why a verdict may be undecided although all times are known.
 const ORDER_NOTE: &str = "of requests of a key that arrive and end in the same millisecond, the order \
                           cannot be told, and so which of them are over the limit";
 
@@ -29,8 +29,8 @@ pub(super) struct Outcome {
 
 impl Outcome {
     /// The outcome of a request that cannot be decided.
-    pub(super) const UNKNOWN: Self =
-        Self { verdict: Verdict::Unknown, limit: 0, limit_is_sure: false, connections: None };
+    pub(super) const UNDECIDED: Self =
+        Self { verdict: Verdict::Undecided, limit: 0, limit_is_sure: false, connections: None };
 }
 
 /// The replay of a configuration.

@@ -196,7 +196,7 @@ impl KeySummary {
         let (lowest, highest) = self.margins?;
         Some(match (self.trip.is_some() || peaks_decide && lowest > 0, highest > 0) {
             (true, _) => Verdict::Rejected,
-            (false, true) if self.may_have_tripped || peaks_decide => Verdict::Unknown,
+            (false, true) if self.may_have_tripped || peaks_decide => Verdict::Undecided,
             (false, _) => Verdict::Passed,
         })
     }

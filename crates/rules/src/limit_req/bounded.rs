@@ -37,8 +37,8 @@ pub(super) const KEY_BYTES: usize =
     size_of::<Option<Level<i128>>>() + size_of::<Option<UnlimitedLevel<i128>>>();
 
 /// The outcome of a request that cannot be decided.
-pub(super) const UNKNOWN: Outcome =
-    Outcome { verdict: Verdict::Unknown, limit: 0, delay_ms: None, excess: None };
+pub(super) const UNDECIDED: Outcome =
+    Outcome { verdict: Verdict::Undecided, limit: 0, delay_ms: None, excess: None };
 
 /// Replays the requests. Stores their outcomes in the order of the log, if the caller asks for
 /// them.
@@ -52,7 +52,7 @@ pub(super) fn replay(
         rule.zones().iter().map(|zone| ZoneState::new(zone.rate)).collect();
     let order = requests.replay_order(rule);
     let (start_ms, _) = requests.range_ms();
-    let mut decided = outcomes.as_ref().map(|_| vec![UNKNOWN; requests.list.len()]);
+    let mut decided = outcomes.as_ref().map(|_| vec![UNDECIDED; requests.list.len()]);
     let mut excesses = Excesses::new();
     let spread_ms = requests.spread_ms();
     requests.each(rule, &order, |position, request, keys| {
@@ -153,12 +153,12 @@ fn decide(
     let verdict = match (has_passed, is_delayed, may_be_delayed) {
         (true, true, _) => Verdict::Delayed,
         (true, _, false) => Verdict::Passed,
-        _ => Verdict::Unknown,
+        _ => Verdict::Undecided,
     };
     Outcome { verdict, limit: first.unwrap_or(0), delay_ms: None, excess: None }
 }
 
-/// Makes the verdicts of requests unknown whose possible positions disagree. The requests of a key
+/// Makes the verdicts of requests undecided whose possible positions disagree. The requests of a key
 /// are in the order of their arrival; `verdicts` are those of their positions.
 pub(super) fn agree(
     requests: &Requests,
@@ -185,7 +185,7 @@ pub(super) fn agree(
             end += 1;
         }
         if run_ends[first] < end {
-            decided[sequence[at] as usize].verdict = Verdict::Unknown;
+            decided[sequence[at] as usize].verdict = Verdict::Undecided;
         }
     }
 }

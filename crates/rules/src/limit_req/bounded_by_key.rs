@@ -5,7 +5,7 @@
 //! known to be rejected, because the requests may have been anywhere in the second. But only a
 //! limited number can have passed ([`Second`]); the others count as rejected.
 
-use super::bounded::{UNKNOWN, agree};
+use super::bounded::{UNDECIDED, agree};
 use super::bucket::{REQUEST, Rate, delay_ms};
 use super::by_key::ByKey;
 use super::configuration::Limit;
@@ -45,7 +45,7 @@ pub(super) fn replay_with<N: LevelNumber>(
             let arrival = Arrival::within(arrival_ms - start_ms, spread_ms);
             let verdict = replay.count(arrival, *position);
             if let Some(outcomes) = &mut outcomes {
-                outcomes[*position as usize] = Outcome { verdict, ..UNKNOWN };
+                outcomes[*position as usize] = Outcome { verdict, ..UNDECIDED };
             }
         }
         summary.put(limit, key, replay.finish());
@@ -118,14 +118,14 @@ impl<'r, N: LevelNumber> KeyReplay<'r, N> {
             let over = N::from((limit.burst - REQUEST) * THOUSANDTH);
             let over = over + rate_times(rate, arrival.earliest_ms);
             self.level = Level::either(before, passed, Some(over));
-            return Verdict::Unknown;
+            return Verdict::Undecided;
         }
         self.level = Some(passed);
         let is_delayed = |excess: i64| delay_ms(excess, limit.delay, rate) > 0;
         match (is_delayed(excess.lowest), is_delayed(excess.highest)) {
             (true, _) => Verdict::Delayed,
             (false, false) => Verdict::Passed,
-            (false, true) => Verdict::Unknown,
+            (false, true) => Verdict::Undecided,
         }
     }
 
@@ -145,7 +145,7 @@ impl<'r, N: LevelNumber> KeyReplay<'r, N> {
         });
         second.requests += 1;
         second.rejected += u64::from(verdict == Verdict::Rejected);
-        second.undecided += u64::from(verdict == Verdict::Unknown);
+        second.undecided += u64::from(verdict == Verdict::Undecided);
     }
 
     /// Counts the undecided requests of the last second that cannot all have passed as rejected.

@@ -207,7 +207,7 @@ mod tests {
             let rate = rule.zones()[limit.zone].rate;
             let requests = (replay.parts().1, replay.by_key(limit));
             let work = |wide: bool| run(&rule, &replay, |summary, outcomes| {
-                outcomes.resize(requests.0.list.len(), bounded::UNKNOWN);
+                outcomes.resize(requests.0.list.len(), bounded::UNDECIDED);
                 let limit = (limit, rate);
                 match wide {
                     true => bounded_by_key::replay_with::<i128>(limit, requests, summary, Some(outcomes)),

@@ -1,6 +1,7 @@
 //! The replay over arrival times to the millisecond: every verdict is nginx's.
 
 use super::LimitReq;
+use super::bounded::UNDECIDED;
 use super::bucket::{Bucket, Rate, delay_ms};
 use super::configuration::Limit;
 use super::idle_queue::IdleQueue;
@@ -112,8 +113,7 @@ pub(super) fn replay(
     let mut zones: Vec<ZoneState> =
         rule.zones_with_bursts().map(|(zone, burst)| ZoneState::new(zone.rate, burst)).collect();
     if let Some(outcomes) = &mut outcomes {
-        let unknown = Outcome { verdict: Verdict::Unknown, limit: 0, delay_ms: None, excess: None };
-        outcomes.resize(requests.list.len(), unknown);
+        outcomes.resize(requests.list.len(), UNDECIDED);
     }
     requests.each(rule, &requests.replay_order(rule), |position, request, keys| {
         let limits = &rule.limit_sets()[request.set as usize].limits;

@@ -166,7 +166,7 @@ impl KeySummary {
         let (lowest, highest) = self.margins?;
         Some(match (self.trip.is_some() || in_doubt && lowest > 0, highest > 0) {
             (true, _) => Verdict::Rejected,
-            (false, true) if self.requests.undecided > 0 || in_doubt => Verdict::Unknown,
+            (false, true) if self.requests.undecided > 0 || in_doubt => Verdict::Undecided,
             (false, _) => Verdict::Passed,
         })
     }
@@ -203,6 +203,6 @@ pub(crate) fn add(counts: &mut RequestCounts, verdict: Verdict) {
         Verdict::Passed => counts.passed += 1,
         Verdict::Delayed => counts.delayed += 1,
         Verdict::Rejected => counts.rejected += 1,
-        Verdict::Unknown => counts.undecided += 1,
+        Verdict::Undecided => counts.undecided += 1,
     }
 }

@@ -7,7 +7,7 @@
 //! positions that it can have agree.
 
 use super::counter::{BucketScale, is_forgotten};
-use super::exact::{for_each_count, make_unknown};
+use super::exact::{for_each_count, make_undecided};
 use super::limit::{Algorithm, Limit};
 use super::replay::{Outcome, Peak, Request, SECOND_SPREAD_NS};
 use super::{bounded_bucket, bounded_concurrency, bounded_periods, bounded_ring};
@@ -39,7 +39,7 @@ pub(super) fn evaluate(
         }
         Algorithm::Unpublished { hold_ns, .. } => {
             let peak = count(limit, requests, Windows::Sliding(window_ns), outcomes);
-            make_unknown(requests, outcomes, hold_ns.saturating_add(SECOND_SPREAD_NS as u64));
+            make_undecided(requests, outcomes, hold_ns.saturating_add(SECOND_SPREAD_NS as u64));
             Peak { lowest: (peak.lowest / 2.0).ceil(), ..peak }
         }
     };
@@ -183,8 +183,8 @@ fn first_window(limit: &Limit, requests: &[Request], outcomes: &mut Vec<Outcome>
     peak
 }
 
-/// Makes the verdicts of requests unknown whose possible positions do not agree. Returns how many
-/// of the unknown ones were rejected at least: of those in succession that did not surely pass, only
+/// Makes the verdicts of requests undecided whose possible positions do not agree. Returns how many
+/// of the undecided ones were rejected at least: of those in succession that did not surely pass, only
 /// so many can have passed.
 fn agree(limit: &Limit, requests: &[Request], outcomes: &mut [Outcome]) -> u64 {
     let verdicts: Vec<Verdict> = outcomes.iter().map(|outcome| outcome.verdict).collect();
@@ -204,7 +204,7 @@ fn agree(limit: &Limit, requests: &[Request], outcomes: &mut [Outcome]) -> u64 {
             end += 1;
         }
         if run_ends[first] < end {
-            *outcome = Outcome::verdict(Verdict::Unknown);
+            *outcome = Outcome::verdict(Verdict::Undecided);
         }
     }
     let count = |verdict| verdicts.iter().filter(|it| **it == verdict).count() as u64;

@@ -78,7 +78,7 @@ fn verdict(level: Level, scale: &BucketScale) -> Verdict {
         _ if level.lowest > scale.highest => Verdict::Rejected,
         _ if level.highest <= scale.free => Verdict::Passed,
         _ if level.lowest > scale.free && level.highest <= scale.highest => Verdict::Delayed,
-        _ => Verdict::Unknown,
+        _ => Verdict::Undecided,
     }
 }
 

@@ -29,16 +29,16 @@ pub(super) fn evaluate(limit: &Limit, requests: &[Request], outcomes: &mut Vec<O
         Algorithm::Concurrency => concurrency(limit, requests, outcomes),
         Algorithm::Unpublished { hold_ns, .. } => {
             let peak = sliding_log(limit, requests, outcomes);
-            make_unknown(requests, outcomes, hold_ns);
+            make_undecided(requests, outcomes, hold_ns);
             // A counter of windows that are aligned in any way counts at least half of them.
             Peak { lowest: (peak.count / 2.0).ceil(), ..peak }
         }
     }
 }
 
-/// Makes the verdicts over the limit unknown, and those of the requests that a block may have lasted
+/// Makes the verdicts over the limit undecided, and those of the requests that a block may have lasted
 /// for.
-pub(super) fn make_unknown(requests: &[Request], outcomes: &mut [Outcome], hold_ns: u64) {
+pub(super) fn make_undecided(requests: &[Request], outcomes: &mut [Outcome], hold_ns: u64) {
     let mut over_ns = None;
     for (request, outcome) in requests.iter().zip(outcomes) {
         let now_ns = request.arrival_ns;
@@ -47,7 +47,7 @@ pub(super) fn make_unknown(requests: &[Request], outcomes: &mut [Outcome], hold_
         }
         let is_held = |over: i64| now_ns.saturating_sub(over).unsigned_abs() <= hold_ns;
         if over_ns.is_some_and(is_held) {
-            *outcome = Outcome { verdict: Verdict::Unknown, delay_ms: None, ..*outcome };
+            *outcome = Outcome { verdict: Verdict::Undecided, delay_ms: None, ..*outcome };
         }
     }
 }
@@ -124,7 +124,7 @@ fn two_periods(limit: &Limit, requests: &[Request], outcomes: &mut Vec<Outcome>)
         let is_over = rates.map(|rate| rate > limit.count);
         let mut outcome = Outcome::of(is_over[0], highest as f64);
         if is_over[0] != is_over[1] {
-            outcome = Outcome::verdict(Verdict::Unknown);
+            outcome = Outcome::verdict(Verdict::Undecided);
         }
         outcomes.push(outcome);
     }

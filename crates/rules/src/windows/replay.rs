@@ -14,7 +14,7 @@ use crate::stamps::Stamps;
 /// How far the time may lie behind a stamp without a fraction of a second, in nanoseconds.
 pub(super) const SECOND_SPREAD_NS: i64 = 999_999_999;
 
-/// The reason why a verdict of the two periods may be unknown although all times are known.
+/// The reason why a verdict of the two periods may be undecided although all times are known.
 const EVEN_NOTE: &str = "HAProxy begins periods at even milliseconds of its own clock, which is not in \
                          the log; a verdict that depends on this millisecond cannot be told";
 
@@ -54,12 +54,12 @@ impl Outcome {
         Self { verdict, delay_ms: None, count: None }
     }
 
-    /// Rejected or passed if that is sure, or else unknown.
+    /// Rejected or passed if that is sure, or else undecided.
     pub(super) fn bounded(is_surely_rejected: bool, has_surely_passed: bool) -> Self {
         Self::verdict(match (is_surely_rejected, has_surely_passed) {
             (true, _) => Verdict::Rejected,
             (_, true) => Verdict::Passed,
-            _ => Verdict::Unknown,
+            _ => Verdict::Undecided,
         })
     }
 }
@@ -199,7 +199,7 @@ impl Replay for WindowReplay<'_> {
         let mut summary = Summary::new(self.limit);
         let mut all = Vec::new();
         if decide.is_some() {
-            all.resize(self.requests.len(), Outcome::verdict(Verdict::Unknown));
+            all.resize(self.requests.len(), Outcome::verdict(Verdict::Undecided));
         }
         let (mut of_key, mut outcomes) = (Vec::new(), Vec::new());
         let mut start = 0;

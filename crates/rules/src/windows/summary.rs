@@ -56,12 +56,12 @@ impl<'r> Summary<'r> {
         let verdict = self.verdict(counts, peak);
         self.keys.seen += 1;
         self.keys.tripped += u64::from(verdict == Verdict::Rejected);
-        self.keys.undecided += u64::from(verdict == Verdict::Unknown);
+        self.keys.undecided += u64::from(verdict == Verdict::Undecided);
         self.count_steps(peak);
         let first = |verdict| outcomes.iter().position(|outcome| outcome.verdict == verdict);
         let over = match verdict {
             Verdict::Passed | Verdict::Delayed => None,
-            _ => first(Verdict::Rejected).or_else(|| first(Verdict::Unknown)),
+            _ => first(Verdict::Rejected).or_else(|| first(Verdict::Undecided)),
         };
         let Some(request) = requests.get(over.unwrap_or(peak.at)) else { return };
         let trip = Trip {
@@ -92,7 +92,7 @@ impl<'r> Summary<'r> {
         match (is_published && peak.lowest > threshold, peak.highest > threshold) {
             _ if counts.rejected > 0 => Verdict::Rejected,
             (true, _) => Verdict::Rejected,
-            (_, true) => Verdict::Unknown,
+            (_, true) => Verdict::Undecided,
             _ => Verdict::Passed,
         }
     }
@@ -135,6 +135,6 @@ fn counter(counts: &mut RequestCounts, verdict: Verdict) -> &mut u64 {
         Verdict::Passed => &mut counts.passed,
         Verdict::Delayed => &mut counts.delayed,
         Verdict::Rejected => &mut counts.rejected,
-        Verdict::Unknown => &mut counts.undecided,
+        Verdict::Undecided => &mut counts.undecided,
     }
 }

@@ -179,7 +179,7 @@ fn assert_bounded(settings: &Settings, requests: &[Request], precision: Precisio
             None => Verdict::Passed,
         };
         assert!(
-            *verdict == Verdict::Unknown || *verdict == expected,
+            *verdict == Verdict::Undecided || *verdict == expected,
             "line {} is {verdict:?}, not {expected:?}\n{}",
             number + 1,
             context()
@@ -357,7 +357,7 @@ fn a_doubt_does_not_spread() {
     let text = "limit_conn_zone $http_k0 zone=one:1m; limit_conn one 10;";
     let (verdicts, report) = replay(&*rule(text), &lines);
     assert!(verdicts.iter().all(|(line, verdict)| match line {
-        0..20 => *verdict == Verdict::Unknown,
+        0..20 => *verdict == Verdict::Undecided,
         _ => *verdict == Verdict::Rejected,
     }));
     assert_eq!((report.requests.rejected, report.requests.undecided), (40, 10));

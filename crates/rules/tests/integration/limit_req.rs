@@ -208,7 +208,7 @@ fn assert_bounded(
     let replayed = replay(&*rule(&configuration(limits)), &stamped);
     prop_assert_eq!(replayed.decisions.len(), requests.len());
     for ((line, verdict, ..), (true_verdict, _)) in replayed.decisions.iter().zip(&truth) {
-        let is_definite = *verdict != Verdict::Unknown;
+        let is_definite = *verdict != Verdict::Undecided;
         spoken[usize::from(is_definite)] += 1;
         prop_assert!(!is_definite || verdict == true_verdict, "line {}: {:?}", line, verdict);
     }
@@ -224,7 +224,7 @@ fn assert_bounded(
             *tripped.entry(keys[0].as_bytes()).or_insert(false) |= *verdict == Verdict::Rejected;
         }
         for trip in &replayed.report.trips {
-            let is_right = trip.verdict == Verdict::Unknown || tripped[&trip.key[..]];
+            let is_right = trip.verdict == Verdict::Undecided || tripped[&trip.key[..]];
             prop_assert!(is_right, "{:?}", trip);
         }
         for trip in &replayed.report.closest {
@@ -319,7 +319,7 @@ fn most_verdicts_from_whole_seconds_are_definite_if_bursts_are_apart() {
             .collect();
         replay(&*rule(&configuration(&limits)), &stamped).report.requests
     };
-    // Five of a burst pass. The verdicts on as many as drain in one second are unknown.
+    // Five of a burst pass. The verdicts on as many as drain in one second are undecided.
     assert!(counts.rejected >= 80, "{counts:?}");
     assert!(counts.passed >= 400, "{counts:?}");
     assert!(spoken[1] > 100, "{spoken:?}");
@@ -371,7 +371,7 @@ fn few_verdicts_about_a_real_log_cannot_be_told() {
     let share = |part: u64, all: u64| part as f64 * 100.0 / all as f64;
     let requests_share = share(spoken[0], spoken[0] + spoken[1]);
     let clients_share = share(undecided, seen);
-    println!("cannot be told: {requests_share:.2} % of requests, {clients_share:.2} % of clients");
+    println!("undecided: {requests_share:.2} % of requests, {clients_share:.2} % of clients");
     assert!(requests_share < REQUESTS_SHARE_MAX, "{requests_share}");
     assert!(clients_share < CLIENTS_SHARE_MAX, "{clients_share}");
 }

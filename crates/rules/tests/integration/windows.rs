@@ -182,7 +182,7 @@ fn naive(limit: &Limit, requests: &[Request]) -> [Vec<Verdict>; 2] {
 }
 
 fn naive_by_clock(limit: &Limit, requests: &[Request], odd: i64) -> Vec<Verdict> {
-    let mut verdicts = vec![Verdict::Unknown; requests.len()];
+    let mut verdicts = vec![Verdict::Undecided; requests.len()];
     for key in ["a", "b"] {
         let mut lines: Vec<usize> =
             (0..requests.len()).filter(|line| requests[*line].2 == key).collect();
@@ -243,7 +243,7 @@ fn count(truth: &[Vec<Verdict>; 2], verdict: Verdict) -> u64 {
 
 /// The verdict of a request if it is the same with both clocks.
 fn agreed(truth: &[Vec<Verdict>; 2], at: usize) -> Verdict {
-    if truth[0][at] == truth[1][at] { truth[0][at] } else { Verdict::Unknown }
+    if truth[0][at] == truth[1][at] { truth[0][at] } else { Verdict::Undecided }
 }
 
 /// Whether each key has a rejected request, with each clock.
@@ -269,7 +269,7 @@ fn assert_bounded(
     let replayed = replay(&limit.text(), requests, |time_ms| time_ms - time_ms.rem_euclid(1_000));
     prop_assert_eq!(replayed.verdicts.len(), requests.len());
     for (at, verdict) in replayed.verdicts.iter().enumerate() {
-        let is_definite = *verdict != Verdict::Unknown;
+        let is_definite = *verdict != Verdict::Undecided;
         spoken[usize::from(is_definite)] += 1;
         let is_true = *verdict == agreed(&truth, at);
         prop_assert!(!is_definite || is_true, "line {}: {:?}", at + 1, verdict);
@@ -283,7 +283,7 @@ fn assert_bounded(
     let tripped = tripped(requests, &truth);
     for trip in &replayed.report.trips {
         let is_sure = tripped[&trip.key] == [true; 2];
-        prop_assert!(trip.verdict == Verdict::Unknown || is_sure, "{:?}", trip);
+        prop_assert!(trip.verdict == Verdict::Undecided || is_sure, "{:?}", trip);
     }
     for trip in &replayed.report.closest {
         prop_assert!(tripped[&trip.key] == [false; 2], "{:?}", trip);
@@ -304,7 +304,7 @@ proptest! {
         let count = |verdict| agreed.iter().filter(|found| **found == verdict).count() as u64;
         prop_assert_eq!(counts.rejected, count(Verdict::Rejected));
         prop_assert_eq!(counts.delayed, count(Verdict::Delayed));
-        prop_assert_eq!(counts.undecided, count(Verdict::Unknown));
+        prop_assert_eq!(counts.undecided, count(Verdict::Undecided));
         prop_assert!(counts.undecided == 0 || limit.algorithm == "two-periods");
         let is_exact = replayed.report.exactness == Exactness::Exact;
         prop_assert_eq!(is_exact, counts.undecided == 0);
@@ -351,7 +351,7 @@ fn a_verdict_that_depends_on_the_clock_of_haproxy_cannot_be_told() {
     requests.push((start + 15_000, 0, "a"));
     let replayed = replay(&limit.text(), &requests, |time_ms| time_ms);
     assert_eq!(replayed.verdicts[9], Verdict::Rejected);
-    assert_eq!(replayed.verdicts[10], Verdict::Unknown);
+    assert_eq!(replayed.verdicts[10], Verdict::Undecided);
     assert_eq!(replayed.report.exactness, Exactness::Bounded);
     assert_eq!(replayed.report.notes.len(), 1);
 }

@@ -172,13 +172,13 @@ mod tests {
         for event in events.iter() {
             replay.take(0, event.line + 1, &event);
         }
-        let (mut rejected, mut unknown) = (Vec::new(), Vec::new());
+        let (mut rejected, mut undecided) = (Vec::new(), Vec::new());
         replay.finish(Some(&mut |decision: &Decision<'_>| match decision.verdict {
             Verdict::Rejected => rejected.push(decision.line),
-            Verdict::Unknown => unknown.push(decision.line),
+            Verdict::Undecided => undecided.push(decision.line),
             _ => {}
         }));
-        (rejected, unknown)
+        (rejected, undecided)
     }
 
     /// As [`replayed`], with whole seconds, and durations if the stamps are those of ends.
@@ -267,18 +267,18 @@ mod tests {
                 arrival_ms += pause_ms;
                 requests.push((arrival_ms + duration_ms as i64, duration_ms, path));
             }
-            let (rejected, unknown) = replayed(&text, 0, &requests);
+            let (rejected, undecided) = replayed(&text, 0, &requests);
             prop_assert_eq!(&rejected, &naive(&settings, &requests));
-            prop_assert!(unknown.is_empty());
+            prop_assert!(undecided.is_empty());
             // The same log with the seconds of the ends: no client passes that the module rejects.
             let cut = |(stamp_ms, duration_ms, path): &Request<'static>| {
                 (stamp_ms - stamp_ms.rem_euclid(1_000), *duration_ms, *path)
             };
             let requests: Vec<_> = requests.iter().map(cut).collect();
-            let (sure, unknown) = replayed(&text, 0, &requests);
+            let (sure, undecided) = replayed(&text, 0, &requests);
             let of_whole_durations = requests.iter().all(|(_, duration_ms, _)| *duration_ms == 0);
             prop_assert!(sure.is_empty() || of_whole_durations);
-            prop_assert!(rejected.is_empty() || !unknown.is_empty() || of_whole_durations);
+            prop_assert!(rejected.is_empty() || !undecided.is_empty() || of_whole_durations);
         }
     }
 

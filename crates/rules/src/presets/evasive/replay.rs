@@ -156,7 +156,7 @@ impl EvasiveReplay {
             let verdict = match (is_over, is_exact) {
                 (false, _) => Verdict::Passed,
                 (true, true) => Verdict::Rejected,
-                (true, false) => Verdict::Unknown,
+                (true, false) => Verdict::Undecided,
             };
             if is_over {
                 client.first_over.get_or_insert(position);
@@ -164,7 +164,7 @@ impl EvasiveReplay {
             match verdict {
                 Verdict::Passed | Verdict::Delayed => client.requests.passed += 1,
                 Verdict::Rejected => client.requests.rejected += 1,
-                Verdict::Unknown => client.requests.undecided += 1,
+                Verdict::Undecided => client.requests.undecided += 1,
             }
             verdicts[position] = verdict;
         }
@@ -179,11 +179,11 @@ impl EvasiveReplay {
             let verdict = match (client.first_over, is_exact) {
                 (None, _) => Verdict::Passed,
                 (_, true) => Verdict::Rejected,
-                (_, false) => Verdict::Unknown,
+                (_, false) => Verdict::Undecided,
             };
             keys.seen += 1;
             keys.tripped += u64::from(verdict == Verdict::Rejected);
-            keys.undecided += u64::from(verdict == Verdict::Unknown);
+            keys.undecided += u64::from(verdict == Verdict::Undecided);
             counts.passed += client.requests.passed;
             counts.rejected += client.requests.rejected;
             counts.undecided += client.requests.undecided;

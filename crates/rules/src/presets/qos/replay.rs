@@ -85,7 +85,7 @@ impl QosReplay {
         for group in positions.chunk_by(|one, other| self.second(*one) == self.second(*other)) {
             let Some(known) = states else {
                 for position in group {
-                    verdicts[*position as usize] = Verdict::Unknown;
+                    verdicts[*position as usize] = Verdict::Undecided;
                 }
                 client.take_peak((0, self.events(positions), group[0]));
                 continue;
@@ -98,7 +98,7 @@ impl QosReplay {
                     client.requests.rejected += 1;
                     client.trip.get_or_insert(*position);
                 }
-                Verdict::Unknown => client.requests.undecided += 1,
+                Verdict::Undecided => client.requests.undecided += 1,
                 _ => client.requests.passed += 1,
             }
         }
@@ -166,7 +166,7 @@ impl QosReplay {
             } else if most + all - u64::from(own.at_end) < number {
                 Verdict::Passed
             } else {
-                Verdict::Unknown
+                Verdict::Undecided
             };
         }
         if !may_be_released && at_arrival > 0 && least + at_arrival >= number {
@@ -186,11 +186,11 @@ impl QosReplay {
             let verdict = match (client.trip, client.requests.undecided) {
                 (Some(_), _) => Verdict::Rejected,
                 (None, 0) => Verdict::Passed,
-                (None, _) => Verdict::Unknown,
+                (None, _) => Verdict::Undecided,
             };
             keys.seen += 1;
             keys.tripped += u64::from(verdict == Verdict::Rejected);
-            keys.undecided += u64::from(verdict == Verdict::Unknown);
+            keys.undecided += u64::from(verdict == Verdict::Undecided);
             counts.passed += client.requests.passed;
             counts.rejected += client.requests.rejected;
             counts.undecided += client.requests.undecided;
@@ -395,7 +395,7 @@ mod tests {
             for (at, (verdict, is_rejected)) in verdicts.iter().zip(&truth).enumerate() {
                 let expected = if *is_rejected { Verdict::Rejected } else { Verdict::Passed };
                 prop_assert!(
-                    *verdict == Verdict::Unknown || *verdict == expected,
+                    *verdict == Verdict::Undecided || *verdict == expected,
                     "{at}: {verdict:?}, {requests:?}"
                 );
             }

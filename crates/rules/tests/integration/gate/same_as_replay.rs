@@ -10,7 +10,7 @@ use super::traffic::{Decided, Request, decide, gate_with, replay, requests, rule
 /// Asserts that a gate and a replay decide the same, except where the log is not decisive.
 fn assert_same(text: &str, requests: &[Request]) -> Result<(), TestCaseError> {
     for (at, (decided, replayed)) in both(text, requests)?.into_iter().enumerate() {
-        if replayed.0 != Verdict::Unknown {
+        if replayed.0 != Verdict::Undecided {
             prop_assert_eq!(decided, replayed, "request {} of {}", at, text);
         }
     }
@@ -143,7 +143,7 @@ proptest! {
         for (at, (decided, replayed)) in both(&text, &requests)?.into_iter().enumerate() {
             // If two limits reject a request, the log does not show which was first if others
             // arrived in the same millisecond.
-            if replayed.0 != Verdict::Unknown {
+            if replayed.0 != Verdict::Undecided {
                 prop_assert_eq!(decided.0, replayed.0, "request {} of {}", at, text);
             }
         }
@@ -173,19 +173,19 @@ proptest! {
 fn a_log_decides_most_of_its_requests() {
     let mut runner = TestRunner::deterministic();
     for text in [limit_req().boxed(), window().boxed(), limit_conn().boxed(), at_once().boxed()] {
-        let (mut unknown, mut rejected, mut all) = (0, 0, 0);
+        let (mut undecided, mut rejected, mut all) = (0, 0, 0);
         for _ in 0..100 {
             let case = (text.clone(), requests()).new_tree(&mut runner).expect("a case");
             let (text, requests) = case.current();
             for (_, (verdict, ..)) in both(&text, &requests).expect(&text) {
                 all += 1;
-                unknown += u32::from(verdict == Verdict::Unknown);
+                undecided += u32::from(verdict == Verdict::Undecided);
                 rejected += u32::from(verdict == Verdict::Rejected);
             }
         }
         assert!(
-            unknown < all / 2 && rejected > all / 20,
-            "{unknown} unknown and {rejected} rejected of {all} by {text:?}"
+            undecided < all / 2 && rejected > all / 20,
+            "{undecided} undecided and {rejected} rejected of {all} by {text:?}"
         );
     }
 }
