@@ -115,7 +115,7 @@ impl Body for AnswerBody {
     ) -> Poll<Option<Result<Frame<Bytes>, BodyAbortError>>> {
         let this = &mut *self;
         if this.limits.end.is_some_and(|end| Instant::now() >= end) {
-            this.end_early("too_long");
+            this.end_early("answer_timeout");
             return Poll::Ready(Some(Err(BodyAbortError)));
         }
         if this.is_broken {
@@ -163,7 +163,7 @@ impl Body for AnswerBody {
                     return Poll::Pending;
                 }
                 match end.is_some_and(|end| Instant::now() >= end) {
-                    true => this.end_early("too_long"),
+                    true => this.end_early("answer_timeout"),
                     false => this.break_off("backend_idle"),
                 }
                 Poll::Ready(Some(Err(BodyAbortError)))

@@ -108,7 +108,7 @@ impl TokenRefusal {
             Self::OtherScheme => "other_scheme",
             Self::SeveralTokens => "several_tokens",
             Self::MalformedField => "malformed_field",
-            Self::TooLong => "too_long",
+            Self::TooLong => "token_too_long",
             Self::NotCompact => "not_compact",
             Self::InvalidEncoding => "invalid_encoding",
             Self::InvalidHeader => "invalid_header",

@@ -168,7 +168,12 @@ async fn backends_that_hang_are_given_up() {
         ),
         ("", "whole = \"100ms\"", "504", "backend_timeout"),
         // Longer, because the head must come before it ends.
-        ("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", "whole = \"1s\"", "200", "too_long"),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf",
+            "whole = \"1s\"",
+            "200",
+            "answer_timeout",
+        ),
     ] {
         let backend = Backend::start(move |mut stream, _| async move {
             if read_request(&mut stream).await.is_some() {
