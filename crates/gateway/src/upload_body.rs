@@ -50,8 +50,8 @@ struct Wait {
 }
 
 impl Upload {
-    /// How long the client may take for the next part: a grace period, plus the time that the slowest
-    /// permitted rate allows for the bytes so far, minus the time already waited. At most
+    /// How long the client may take for the next part: a grace period, plus the time that the
+    /// slowest permitted rate allows for the bytes so far, minus the time already waited. At most
     /// [`idle`](Self::idle).
     fn patience(&self) -> Duration {
         let earned = self.bytes as f64 / self.rate.bytes_per_s.max(f64::MIN_POSITIVE);
@@ -100,8 +100,8 @@ impl Upload {
     }
 }
 
-/// The shared progress of a body: when a part was last sent, and whether the client aborted it. `None` for a
-/// request without a body.
+/// The shared progress of a body: when a part was last sent, whether the client is to send the next
+/// one, and whether it aborted the body. `None` for a request without a body.
 #[derive(Debug, Clone)]
 pub(crate) struct UploadProgress(Option<Arc<ProgressState>>);
 
@@ -112,6 +112,8 @@ struct ProgressState {
     started_at: Instant,
     /// When the backend last accepted a part, in milliseconds since `started_at`.
     last_part_ms: AtomicU64,
+    /// Whether the backend would accept a part and the client has sent none.
+    lacks_part: AtomicBool,
 }
 
 impl UploadProgress {
@@ -121,6 +123,7 @@ impl UploadProgress {
             is_complete: AtomicBool::new(false),
             started_at: Instant::now(),
             last_part_ms: AtomicU64::new(0),
+            lacks_part: AtomicBool::new(false),
         })))
     }
 
@@ -134,17 +137,22 @@ impl UploadProgress {
         self.0.as_ref().is_none_or(|progress| progress.is_complete.load(Ordering::Relaxed))
     }
 
-    /// Waits until the backend has accepted no part of the body for `pause`. Without a body, waits for
-    /// `pause`.
+    /// Waits until the backend has accepted no part of the body for `pause`, although there was
+    /// one. Without a body, waits for `pause`.
     pub(crate) async fn wait_stalled(&self, pause: Duration) {
         let Some(progress) = &self.0 else { return tokio::time::sleep(pause).await };
         loop {
+            // Read before the time of the last part, which is written before it is cleared.
+            let lacks_part = progress.lacks_part.load(Ordering::Acquire);
             let last_part = Duration::from_millis(progress.last_part_ms.load(Ordering::Relaxed));
             let end = progress.started_at + last_part + pause;
-            if Instant::now() >= end {
-                return;
+            let now = Instant::now();
+            match now >= end {
+                true if !lacks_part => return,
+                // The client has its own limit. After its next part, the pause begins anew.
+                true => tokio::time::sleep_until(now + pause).await,
+                false => tokio::time::sleep_until(end).await,
             }
-            tokio::time::sleep_until(end).await;
         }
     }
 
@@ -153,6 +161,14 @@ impl UploadProgress {
         let Some(progress) = &self.0 else { return };
         let ms = u64::try_from(progress.started_at.elapsed().as_millis()).unwrap_or(u64::MAX);
         progress.last_part_ms.store(ms, Ordering::Relaxed);
+        progress.lacks_part.store(false, Ordering::Release);
+    }
+
+    /// Stops the pause until the client sends the next part.
+    fn note_lack(&self) {
+        if let Some(progress) = &self.0 {
+            progress.lacks_part.store(true, Ordering::Relaxed);
+        }
     }
 
     fn note_end(&self) {
@@ -217,6 +233,7 @@ impl Body for UploadBody {
             }
             return Poll::Ready(next.map(|frame| upload.process_frame(frame)));
         }
+        upload.progress.note_lack();
         let patience = upload.patience();
         let wait = upload.wait.get_or_insert_with(|| {
             let started_at = Instant::now();

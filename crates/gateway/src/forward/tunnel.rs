@@ -1,5 +1,6 @@
 //! A tunnel: copies bytes between client and backend after an upgrade.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use hyper::upgrade::OnUpgrade;
@@ -43,21 +44,53 @@ pub(crate) async fn run(
     };
     // A tunnel may be idle for hours, which says nothing about the speed of its client.
     end.record.end_progress();
+    let glass = TunnelGlass::new(&end.record);
+    let counted = CountedEnd { end: Some(end), bytes: AtomicU64::new(0) };
     let (client_read, client_write) = tokio::io::split(TokioIo::new(client));
     let (backend_read, backend_write) = tokio::io::split(TokioIo::new(backend));
-    let (activity, glass) = (Activity::default(), TunnelGlass::new(&end.record));
-    let up = copy((client_read, backend_write), &UP, &activity, &glass);
-    let down = copy((backend_read, client_write), &DOWN, &activity, &glass);
+    let activity = Activity::default();
+    let up = copy((client_read, backend_write), &UP, &glass, |_| activity.note());
+    let down = copy((backend_read, client_write), &DOWN, &glass, |bytes| {
+        counted.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        activity.note();
+    });
     let both = async { tokio::join!(up, down) };
-    tokio::select! {
-        (_, bytes) = both => {
+    let has_ended = tokio::select! {
+        _ = both => true,
+        () = activity.wait_idle(idle) => false,
+    };
+    let Some(end) = counted.finish() else { return };
+    if has_ended {
+        return end.record.complete();
+    }
+    glass.note_end("end", || format!("nothing has moved for {} s", idle.as_secs_f64()));
+    end.record.break_off("tunnel_idle");
+}
+
+/// The end of a tunnel, and the bytes that its client has received. They are added to the record
+/// however the tunnel ends, also if its task is dropped.
+struct CountedEnd {
+    end: Option<AnswerEnd>,
+    bytes: AtomicU64,
+}
+
+impl CountedEnd {
+    fn finish(mut self) -> Option<AnswerEnd> {
+        self.add();
+        self.end.take()
+    }
+
+    fn add(&mut self) {
+        let bytes = std::mem::take(self.bytes.get_mut());
+        if let Some(end) = &mut self.end {
             end.record.add_bytes(usize::try_from(bytes).unwrap_or(usize::MAX));
-            end.record.complete();
         }
-        () = activity.wait_idle(idle) => {
-            glass.note_end("end", || format!("nothing has moved for {} s", idle.as_secs_f64()));
-            end.record.break_off("tunnel_idle");
-        }
+    }
+}
+
+impl Drop for CountedEnd {
+    fn drop(&mut self) {
+        self.add();
     }
 }
 
@@ -66,21 +99,25 @@ pub(crate) async fn run(
 struct Activity(tokio::sync::Notify);
 
 impl Activity {
+    fn note(&self) {
+        self.0.notify_one();
+    }
+
     /// Waits until no bytes have moved for `idle`.
     async fn wait_idle(&self, idle: Duration) {
         while timeout(idle, self.0.notified()).await.is_ok() {}
     }
 }
 
-/// Copies until the reading side ends, then shuts down the writing side. Returns the number of bytes.
+/// Copies until the reading side ends, then shuts down the writing side. `note` gets the number of
+/// bytes of each transfer.
 async fn copy(
     (mut from, mut to): (impl AsyncReadExt + Unpin, impl AsyncWriteExt + Unpin),
     direction: &Direction,
-    activity: &Activity,
     glass: &TunnelGlass,
-) -> u64 {
+    note: impl Fn(usize),
+) {
     let mut buffer = vec![0; BUFFER_BYTES];
-    let mut bytes = 0;
     loop {
         let started_at = glass.begin();
         let length = match from.read(&mut buffer).await {
@@ -101,10 +138,8 @@ async fn copy(
             break;
         }
         glass.note(direction.written, started_at, length);
-        bytes += length as u64;
-        activity.0.notify_one();
+        note(length);
     }
     // An error means that the other side has disconnected.
     let _ = to.shutdown().await;
-    bytes
 }

@@ -207,6 +207,22 @@ async fn a_long_upload_is_no_slow_answer() {
     assert_eq!(status(&String::from_utf8_lossy(&answer)), "200");
 }
 
+/// Otherwise a few slow clients could make the gateway avoid a healthy server.
+#[tokio::test]
+async fn a_client_that_pauses_is_no_slow_server() {
+    let backend = Backend::answering(echo).await;
+    let more = "timeouts = { first_byte = \"2s\" }";
+    let gate = Gate::start(&config(&[backend.address], more)).await;
+    let mut client = TcpStream::connect(gate.address).await.expect("it accepts");
+    let head = "POST / HTTP/1.1\r\nHost: gate\r\nConnection: close\r\nContent-Length: 8\r\n\r\n";
+    client.write_all(format!("{head}half").as_bytes()).await.expect("it reads");
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    client.write_all(b"rest").await.expect("it reads");
+    let mut answer = Vec::new();
+    client.read_to_end(&mut answer).await.expect("an answer");
+    assert_eq!(status(&String::from_utf8_lossy(&answer)), "200");
+}
+
 #[tokio::test]
 async fn a_server_gets_no_more_connections_than_it_may_have() {
     let backend = Backend::start(|mut stream, _| async move {

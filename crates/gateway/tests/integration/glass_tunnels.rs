@@ -101,5 +101,7 @@ async fn one_in_which_nothing_moves_says_so() {
     assert_eq!(end(&tunnel, "end"), "nothing has moved for 3 s");
     // The journal of the request that opened the tunnel includes the tunnel.
     assert_eq!(bytes(&request, "write to the client"), Some(8), "{request:?}");
-    assert_eq!(end(&request, "broken off"), "tunnel_idle");
+    assert_eq!(end(&request, "aborted"), "tunnel_idle");
+    let row = gate.rows(1).await.remove(0);
+    assert_eq!(row["bytes"], "8", "{row:?}");
 }
