@@ -28,7 +28,8 @@ pub struct SourceProgress {
     /// The lines before this offset, in bytes, are all parsed, skipped, or dropped because the
     /// source was cancelled.
     parsed: watch::Sender<u64>,
-    /// The end of the last block that was cut, in bytes. Blocks before it wait, are being parsed, or are parsed.
+    /// The end of the last block that was cut, in bytes. Blocks before it wait, are being parsed,
+    /// or are parsed.
     cut: AtomicU64,
     early: EarlyBytes,
     /// The waits for room in the queue.
@@ -154,7 +155,8 @@ pub struct SourceSnapshot {
     pub too_long_lines: u64,
     /// The format, once it is known.
     pub format: Option<Arc<Format>>,
-    /// The records of each format, in the order in which the formats appeared. Usually there is one.
+    /// The records of each format, in the order in which the formats appeared. Usually there is
+    /// one.
     pub by_format: Vec<(Arc<Format>, u64)>,
     /// The share of the first lines that the format can parse, 0 to 1; `None` if it was forced.
     pub parsed_share: Option<f64>,
@@ -319,7 +321,8 @@ impl SourceProgress {
         self.waits.total()
     }
 
-    /// Begins to count a wait for room, until the returned value is dropped. A source waits in one place.
+    /// Begins to count a wait for room, until the returned value is dropped. A source waits in one
+    /// place.
     pub(crate) fn begin_wait(&self) -> impl Drop {
         self.waits.begin()
     }
@@ -334,8 +337,9 @@ impl SourceProgress {
         &self.early
     }
 
-    /// Returns the number of bytes that were received and are not parsed: those of its blocks, and those that wait
-    /// before its writer. The block that is being filled does not count, which is less than one block.
+    /// Returns the number of bytes that were received and are not parsed: those of its blocks, and
+    /// those that wait before its writer. The block that is being filled does not count, which is
+    /// less than one block.
     pub fn held_bytes(&self) -> u64 {
         if self.end().is_some() {
             // The blocks of a cancelled source are dropped.

@@ -9,8 +9,8 @@ use crate::progress::BlockCounts;
 /// Read counts, summed over data sets. Clones share the sums. They never decrease, even if a source
 /// or a data set is removed.
 ///
-/// One lock for all sums, so that each block is in all of them or in none. It is taken once for each
-/// block.
+/// One lock for all sums, so that each block is in all of them or in none. It is taken once for
+/// each block.
 #[derive(Debug, Clone, Default)]
 pub struct ReadTotals(Arc<Mutex<ReadCounts>>);
 

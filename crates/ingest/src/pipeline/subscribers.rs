@@ -1,7 +1,7 @@
 //! Consumers that see every segment in the order of the log.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use weir_core::Segment;
@@ -51,6 +51,8 @@ pub(super) struct Subscribers {
     queues: Mutex<Vec<Arc<SegmentQueue>>>,
     /// The number of queues. A data set without consumers reads only this, and takes no lock.
     count: AtomicUsize,
+    /// How many times a consumer has finished segments, or left.
+    finishes: AtomicU64,
 }
 
 impl Subscribers {
@@ -99,6 +101,11 @@ impl Subscribers {
         self.queues().iter().any(|queue| is_pending(&queue.lock()))
     }
 
+    /// How many times a consumer has finished segments, or left.
+    pub(super) fn finishes(&self) -> u64 {
+        self.finishes.load(Ordering::Acquire)
+    }
+
     /// Whether a consumer has more segments to process than its capacity.
     pub(super) fn must_pause(&self) -> bool {
         self.queues().iter().any(|queue| queue.is_full(&queue.lock()))
@@ -124,6 +131,8 @@ impl Subscribers {
         let mut queues = self.lock();
         queues.retain(|other| !Arc::ptr_eq(other, queue));
         self.count.store(queues.len(), Ordering::Release);
+        drop(queues);
+        self.finishes.fetch_add(1, Ordering::Release);
     }
 
     fn queues(&self) -> Vec<Arc<SegmentQueue>> {
@@ -162,7 +171,10 @@ impl OrderedSegments {
     pub fn next_some(&mut self, max: usize) -> Vec<Arc<Segment>> {
         let mut state = self.queue.lock();
         // The consumer has finished the previous segments, even if no other one follows.
-        state.taken.clear();
+        if !state.taken.is_empty() {
+            state.taken.clear();
+            self.subscribers.finishes.fetch_add(1, Ordering::Release);
+        }
         let is_waiting = |state: &mut QueueState| !state.is_over && state.pending.is_empty();
         let state = self.queue.arrival.wait_while(state, is_waiting);
         let mut state = state.unwrap_or_else(PoisonError::into_inner);

@@ -101,18 +101,25 @@ impl CountedMemory {
 
     /// Sets the memory that the data set takes now.
     pub(super) fn set(&self, bytes: usize) {
-        let bytes = if self.has_left.load(Ordering::SeqCst) { 0 } else { bytes };
-        let before = self.bytes.swap(bytes, Ordering::Relaxed);
-        // A negative difference wraps around, and so does the sum, so the total is right.
-        self.total.0.bytes.fetch_add(bytes.wrapping_sub(before), Ordering::Relaxed);
+        let has_left = || self.has_left.load(Ordering::SeqCst);
+        self.replace(if has_left() { 0 } else { bytes });
+        // The data set may have left since the check. Then the last of the two that replace the
+        // number finds that out.
+        if has_left() {
+            self.replace(0);
+        }
     }
-}
 
-impl CountedMemory {
     /// Counts nothing from now on.
     pub(super) fn leave(&self) {
         self.has_left.store(true, Ordering::SeqCst);
         self.set(0);
+    }
+
+    fn replace(&self, bytes: usize) {
+        let before = self.bytes.swap(bytes, Ordering::SeqCst);
+        // A negative difference wraps around, and so does the sum, so the total is right.
+        self.total.0.bytes.fetch_add(bytes.wrapping_sub(before), Ordering::Relaxed);
     }
 }
 

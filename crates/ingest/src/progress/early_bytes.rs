@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counts the bytes of one source that wait before its writer: because bytes before them are missing, or because
-/// they have to be unpacked by another thread. Clones share the count.
+/// Counts the bytes of one source that wait before its writer: because bytes before them are
+/// missing, or because they have to be unpacked by another thread. Clones share the count.
 #[derive(Debug, Clone, Default)]
 pub struct EarlyBytes(Arc<AtomicU64>);
 

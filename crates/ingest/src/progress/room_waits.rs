@@ -1,57 +1,49 @@
 //! The waits of a source for room in the queue.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The time of all waits of one source. A wait in progress counts too, because it may take for ever.
-#[derive(Debug)]
-pub(super) struct RoomWaits {
-    origin: Instant,
-    /// The time of those that have ended.
-    ended_ns: AtomicU64,
-    /// When the wait in progress began, since the origin, plus one; zero if there is none.
-    begun_ns: AtomicU64,
-}
+/// The time of all waits of one source. A wait in progress counts too, because it may take for
+/// ever.
+#[derive(Debug, Default)]
+pub(super) struct RoomWaits(Mutex<WaitTimes>);
 
-impl Default for RoomWaits {
-    fn default() -> Self {
-        Self { origin: Instant::now(), ended_ns: AtomicU64::new(0), begun_ns: AtomicU64::new(0) }
-    }
+/// Both are under one lock, so that a wait that ends is never counted twice or not at all.
+#[derive(Debug, Default)]
+struct WaitTimes {
+    /// The time of the waits that have ended.
+    ended: Duration,
+    /// When the wait in progress began.
+    begun: Option<Instant>,
 }
 
 impl RoomWaits {
     /// Begins a wait, which ends when the guard is dropped.
     pub(super) fn begin(&self) -> RoomWait<'_> {
-        let begun_ns = self.now_ns();
-        self.begun_ns.store(begun_ns + 1, Ordering::Relaxed);
-        RoomWait { waits: self, begun_ns }
+        self.lock().begun = Some(Instant::now());
+        RoomWait(self)
     }
 
     pub(super) fn total(&self) -> Duration {
-        let in_progress = match self.begun_ns.load(Ordering::Relaxed) {
-            0 => 0,
-            begun_ns => self.now_ns().saturating_sub(begun_ns - 1),
-        };
-        Duration::from_nanos(self.ended_ns.load(Ordering::Relaxed) + in_progress)
+        let times = self.lock();
+        times.ended + times.begun.map_or(Duration::ZERO, |begun| begun.elapsed())
     }
 
-    fn now_ns(&self) -> u64 {
-        self.origin.elapsed().as_nanos() as u64
+    fn lock(&self) -> MutexGuard<'_, WaitTimes> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A wait in progress.
 #[derive(Debug)]
-pub(super) struct RoomWait<'w> {
-    waits: &'w RoomWaits,
-    begun_ns: u64,
-}
+pub(super) struct RoomWait<'w>(&'w RoomWaits);
 
 impl Drop for RoomWait<'_> {
     fn drop(&mut self) {
-        let time_ns = self.waits.now_ns().saturating_sub(self.begun_ns);
-        self.waits.begun_ns.store(0, Ordering::Relaxed);
-        self.waits.ended_ns.fetch_add(time_ns, Ordering::Relaxed);
+        let mut times = self.0.lock();
+        if let Some(begun) = times.begun.take() {
+            times.ended += begun.elapsed();
+        }
     }
 }
 

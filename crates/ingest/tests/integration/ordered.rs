@@ -176,16 +176,40 @@ fn values_of_waiting_segments_are_not_evicted() {
     assert!(data.values().reuses() > 0, "values were evicted meanwhile");
 }
 
+/// Waits until the values take this memory, so that the parsers pause, and checks that values are
+/// not evicted again and again while no segment is consumed.
+fn wait_for_a_pause(data: &DataSet, bytes: usize) {
+    while data.values().used_bytes() < bytes {
+        thread::sleep(Duration::from_millis(1));
+    }
+    thread::sleep(Duration::from_millis(100));
+    let before = data.values().reuses();
+    thread::sleep(Duration::from_millis(200));
+    // The one eviction may be late. In a loop there would be a hundred or more.
+    let more = data.values().reuses() - before;
+    assert!(more <= 4, "{more} evictions");
+}
+
 /// The values of the log take ten times the memory.
 #[test]
 fn no_value_is_lost_and_no_memory_kept_until_segments_are_consumed() {
     const MEMORY_BYTES_MAX: usize = 1 << 20;
-    for (jobs, pause) in [(1, Duration::ZERO), (4, Duration::ZERO), (4, Duration::from_millis(1))] {
+    // With the last capacity, the values of the segments that may wait fill most of the memory.
+    for (jobs, pause, capacity) in [
+        (1, Duration::ZERO, 8),
+        (4, Duration::ZERO, 8),
+        (4, Duration::from_millis(1), 8),
+        (1, Duration::ZERO, 400),
+        (4, Duration::ZERO, 400),
+    ] {
         let (data, pipeline) = pipeline(Retention::UntilConsumed, jobs, MEMORY_BYTES_MAX);
-        let mut segments = data.subscribe(8);
+        let mut segments = data.subscribe(capacity);
         let log = log(150_000);
         let expected = log.clone();
         let reading = thread::spawn(move || read(pipeline, &log));
+        if capacity > 8 {
+            wait_for_a_pause(&data, MEMORY_BYTES_MAX / 2);
+        }
         let (mut shown, mut highest) = (String::new(), 0);
         for segment in &mut segments {
             thread::sleep(pause);

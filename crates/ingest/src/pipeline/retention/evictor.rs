@@ -29,8 +29,9 @@ struct State {
 /// fraction of a millisecond.
 const SWEEP_IDS: usize = 2_048;
 
-/// The pause between two checks whether all blocks read before the sweep have been appended.
-const ARRIVAL_POLL: Duration = Duration::from_millis(1);
+/// The pause between two checks whether all blocks read before the sweep have been appended, or
+/// whether a consumer has finished segments.
+const POLL: Duration = Duration::from_millis(1);
 
 impl Evictor {
     /// Starts the thread. It ends with the window.
@@ -82,17 +83,32 @@ impl Evictor {
     fn run(&self, window: &Weak<KeepWindow>) {
         while self.wait_for_request() {
             let Some(window) = window.upgrade() else { return };
-            evict(&window);
-            // Released too early, parsers would fill the memory before the next pause.
-            while self.must_pause() && !window.has_room() {
-                thread::sleep(ARRIVAL_POLL);
-                evict(&window);
-            }
+            self.make_room(&window);
             let mut state = self.lock();
             // The next block repeats a request that came meanwhile.
             state.is_requested = false;
             self.must_pause.store(false, Ordering::Relaxed);
             self.room.notify_all();
+        }
+    }
+
+    /// Evicts once, and while parsers pause, again each time that a consumer has finished segments,
+    /// until there is room. Released too early, parsers would fill the memory before the next
+    /// pause.
+    fn make_room(&self, window: &KeepWindow) {
+        let consumers = window.subscribers();
+        loop {
+            // Both are read before the eviction, which keeps the values of all segments that are
+            // pending by then.
+            let (finishes, had_pending) = (consumers.finishes(), consumers.have_pending());
+            evict(window);
+            // Without such segments, another eviction would free nothing more.
+            if !self.must_pause() || window.has_room() || !had_pending {
+                return;
+            }
+            while self.must_pause() && consumers.finishes() == finishes {
+                thread::sleep(POLL);
+            }
         }
     }
 
@@ -126,7 +142,7 @@ fn evict(window: &KeepWindow) {
                 Ok(sweep) => break sweep,
                 Err(early) => pending = early,
             }
-            thread::sleep(ARRIVAL_POLL);
+            thread::sleep(POLL);
         };
         while window.advance(&mut sweep, SWEEP_IDS) {
             // Threads that wait for the values come first.

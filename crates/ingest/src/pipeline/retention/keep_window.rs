@@ -97,11 +97,14 @@ impl KeepWindow {
         sweep.advance(&mut self.values_mut(), ids_max)
     }
 
-    /// Whether parsers may continue: the values leave room for more, or no consumer has a segment
-    /// after which some could be evicted.
+    /// Whether the values leave room for those of more blocks.
     pub(super) fn has_room(&self) -> bool {
         self.values().used_bytes() < self.limits.values_bytes_pressed
-            || !self.subscribers.have_pending()
+    }
+
+    /// The consumers of the segments.
+    pub(super) fn subscribers(&self) -> &Subscribers {
+        &self.subscribers
     }
 
     /// Requests an eviction if it would free enough memory.

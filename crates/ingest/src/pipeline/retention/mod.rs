@@ -1,5 +1,5 @@
-//! The retention policies of a data set: keep all segments, those of a window, those that wait for a
-//! consumer, or none.
+//! The retention policies of a data set: keep all segments, those of a window, those that wait for
+//! a consumer, or none.
 
 mod evictor;
 mod keep_all;
@@ -32,9 +32,9 @@ pub enum Retention {
     },
     /// None, once the fold of the pipeline has processed it. Only the distinct values take memory.
     ValuesOnly,
-    /// None, once all [consumers](super::DataSet::subscribe) have processed it. Values that occur in
-    /// no waiting segment are evicted, and parsers pause before they fill the memory. No value is
-    /// lost if the memory is at least [`Self::consumed_bytes`].
+    /// None, once all [consumers](super::DataSet::subscribe) have processed it. Values that occur
+    /// in no waiting segment are evicted, and parsers pause before they fill the memory. No value
+    /// is lost if the memory is at least [`Self::consumed_bytes`].
     UntilConsumed,
 }
 

@@ -34,8 +34,9 @@ impl WindowLimits {
         }
     }
 
-    /// The limits if nothing is kept. All memory is for values. Half of it is free when the parsers
-    /// pause, because the values of the blocks that they have parsed by then come on top.
+    /// The limits if nothing is kept. All memory is for values. Half of it is used when the parsers
+    /// pause, and three eighths are left for the values of the blocks that they have parsed by
+    /// then. [`Values`](weir_core::Values) reserves the last eighth for late values.
     pub(in crate::pipeline::retention) fn until_consumed(memory_bytes_max: usize) -> Self {
         let half = memory_bytes_max / 2;
         Self {
