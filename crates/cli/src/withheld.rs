@@ -12,11 +12,13 @@ pub(crate) enum Withheld {
     NotWhole,
     /// The logs have lines, and none of them is a record.
     NoRecords,
+    /// The output lacks values for which there was no memory.
+    LacksValues,
 }
 
 impl Withheld {
-    /// Returns why an output file is not written; `None` if it is. `has_failed` states whether some log
-    /// was not read to its end, `not_records` is the number of lines that are not records.
+    /// Returns why an output file is not written; `None` if it is. `has_failed` states whether some
+    /// log was not read to its end, `not_records` is the number of lines that are not records.
     pub(crate) fn of(has_failed: bool, records: u64, not_records: u64) -> Option<Self> {
         match (has_failed, records) {
             (true, _) => Some(Self::NotWhole),
@@ -44,6 +46,10 @@ impl Withheld {
             Self::NoRecords => say(format_args!(
                 "{name}: was not written, because no line matches a format; name other logs, or \
                  give the format with --format"
+            )),
+            Self::LacksValues => say(format_args!(
+                "{name}: was not written, because values are missing; export fewer records at a time \
+                 with --where, or write what there is to standard output with {to_stdout}"
             )),
         }
     }

@@ -150,8 +150,9 @@ impl RowBatch {
 
     /// Sorts the rows of each source by line.
     pub(crate) fn put_in_order(&mut self) {
+        let Some(line_offset) = self.schema.index_of(&CellSource::LineOffset) else { return };
         for range in std::mem::take(&mut self.unordered) {
-            let offsets = match &self.cells[LINE_OFFSET] {
+            let offsets = match &self.cells[line_offset] {
                 Cells::Numbers(offsets) => offsets[range.clone()].to_vec(),
                 _ => return,
             };
@@ -194,18 +195,20 @@ impl RowBatch {
     fn push_other_fields(&mut self, segment: &Segment, rows: &Selection, values: &Values) {
         let is_other = |id: &ColumnId| !self.ids.contains(&Some(*id));
         let others: Vec<_> = segment.text_columns().filter(|(id, _)| is_other(id)).collect();
-        let Some(Cells::Text(cells)) = self.cells.get_mut(self.schema.columns.len() - 2) else {
-            return;
-        };
+        let Some(column) = self.schema.index_of(&CellSource::OtherFields) else { return };
+        let Cells::Text(cells) = &mut self.cells[column] else { return };
         if others.is_empty() {
             cells.codes.resize(cells.codes.len() + rows.len(), NULL);
             return;
         }
+        let mut unknown_values = 0;
         rows.for_each(|row| {
             let mut fields = BTreeMap::new();
             let mut has_escaped = false;
             for (id, codes) in &others {
-                let value = values.dictionary(*id).value(codes.get(row) as u32);
+                let code = codes.get(row) as u32;
+                unknown_values += u64::from(code == REMAINDER);
+                let value = values.dictionary(*id).value(code);
                 let name = values.schema().column(*id).map(|column| column.name.as_str());
                 if let (Some(value), Some(name)) = (value, name) {
                     let (text, is_escaped) = escaped(value);
@@ -219,6 +222,7 @@ impl RowBatch {
                 if fields.is_empty() { NULL } else { cells.code_of_text(&json, has_escaped) };
             cells.codes.push(code);
         });
+        self.unknown_values += unknown_values;
     }
 
     /// Adds the names of the escaped columns, for the rows from `first` on.
@@ -258,9 +262,6 @@ impl RowBatch {
         }
     }
 }
-
-/// The index of the column with the line offsets.
-const LINE_OFFSET: usize = 1;
 
 fn last_row(rows: &Selection) -> Option<usize> {
     match rows {

@@ -128,8 +128,14 @@ impl TableSchema {
             }
         }
         schema.push("other_fields", CellKind::Text, CellSource::OtherFields);
+        // The last column, because its cells depend on those of all others.
         schema.push("escaped_columns", CellKind::Text, CellSource::EscapedColumns);
         schema
+    }
+
+    /// Returns the index of the column with the cells of this origin.
+    pub(crate) fn index_of(&self, source: &CellSource) -> Option<usize> {
+        self.columns.iter().position(|column| column.source == *source)
     }
 
     /// Returns the columns in order.
@@ -151,5 +157,26 @@ impl TableSchema {
             name.insert_str(0, "log_");
         }
         self.columns.push(TableColumn { name, kind, source });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CellSource, RecordKind, TableSchema};
+
+    #[test]
+    fn columns_are_found_by_their_origin() {
+        let extra = ["line_offset", "other_fields", "escaped_columns"].map(str::to_owned);
+        for kind in [RecordKind::Request, RecordKind::ErrorLogLine, RecordKind::FirewallEvent] {
+            let schema = TableSchema::new(kind, &extra);
+            let name = |source| {
+                schema.index_of(&source).map(|index| schema.columns()[index].name.as_str())
+            };
+            assert_eq!(name(CellSource::LineOffset), Some("line_offset"));
+            assert_eq!(name(CellSource::OtherFields), Some("other_fields"));
+            assert_eq!(name(CellSource::Text("unknown".to_owned())), None);
+            let last = schema.columns().last().map(|column| &column.source);
+            assert_eq!(last, Some(&CellSource::EscapedColumns));
+        }
     }
 }

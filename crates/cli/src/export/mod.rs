@@ -242,7 +242,7 @@ fn export(
     })?;
     let sources: Vec<_> = data.sources().iter().map(|source| source.snapshot()).collect();
     request.check_fields(&sources, &data.formats())?;
-    let missing = complaint_of(&export, &arguments.output.to_string_lossy());
+    let missing = complaint_of(&export, &arguments.name());
     Ok(ExportOutcome { complaints, missing, sources })
 }
 
@@ -363,7 +363,8 @@ impl Output {
 impl ExportOutcome {
     /// Returns why an output file is not written; `None` if it is.
     fn withheld(&self) -> Option<Withheld> {
-        Withheld::of_sources(!self.complaints.is_empty(), &self.sources)
+        let lacks_values = || self.missing.is_some().then_some(Withheld::LacksValues);
+        Withheld::of_sources(!self.complaints.is_empty(), &self.sources).or_else(lacks_values)
     }
 
     /// Prints the complaints. Returns how the run ended.
