@@ -62,8 +62,8 @@ static RUNNING: LazyLock<Running> = LazyLock::new(|| {
     Running { runtime, address, connector }
 });
 
-/// Handles the signal of a write to a closed connection (SIGPIPE). Rust's `main` ignores it, but libFuzzer's
-/// `main` lets it end the process.
+/// Handles the signal of a write to a closed connection (SIGPIPE). Rust's `main` ignores it, but
+/// libFuzzer's `main` lets it end the process.
 #[cfg(unix)]
 fn keep_broken_pipes_harmless(runtime: &Runtime) {
     let _in_runtime = runtime.enter();
@@ -86,8 +86,8 @@ fn connector(certificate: CertificateDer<'_>) -> TlsConnector {
     TlsConnector::from(Arc::new(config))
 }
 
-/// Frames of a client. Those within the rules are answered, whatever the pieces in which they come; after
-/// any other frame the server answers the last `PING` or ends the connection.
+/// Frames of a client. Those within the rules are answered, whatever the pieces in which they come;
+/// after any other frame the server answers the last `PING` or ends the connection.
 pub(crate) fn http2(bytes: &[u8]) {
     let Some((first, rest)) = bytes.split_first() else { return };
     let script = Script::new(rest);

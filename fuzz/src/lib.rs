@@ -1,8 +1,8 @@
 //! Fuzz targets: functions of untrusted bytes, with the properties that must hold.
 //!
 //! A target panics if a property does not hold. `fuzz/engine` feeds the targets to libFuzzer, which
-//! `cargo xtask abuse fuzz` builds and runs. Tests of this crate replay the inputs of `fuzz/corpus`, and run a
-//! few thousand mutations of them.
+//! `cargo xtask abuse fuzz` builds and runs. Tests of this crate replay the inputs of
+//! `fuzz/corpus`, and run a few thousand mutations of them.
 //!
 //! ```
 //! let target = weir_fuzz::target("conditions").unwrap();

@@ -28,7 +28,8 @@ pub(crate) fn proxy(bytes: &[u8]) {
     }
 }
 
-/// The client that a header names, or what is wrong with it, and the number of bytes that were read.
+/// The client that a header names, or what is wrong with it, and the number of bytes that were
+/// read.
 fn read(bytes: &[u8]) -> (Result<Option<SocketAddr>, String>, usize) {
     let mut rest = bytes;
     let read = pin!(read_proxy_header(&mut rest)).poll(&mut Context::from_waker(Waker::noop()));

@@ -39,8 +39,8 @@ fn verifier(algorithm: Algorithm, keys: KeySource) -> TokenVerifier {
     TokenVerifier::new(settings(algorithm, keys)).expect("the settings are right")
 }
 
-/// A token as it is; a header and claims, a line each, that the issuer signs; and a public key as PEM. A token
-/// passes only if the issuer signed it, and only with claims that are the issuer's.
+/// A token as it is; a header and claims, a line each, that the issuer signs; and a public key as
+/// PEM. A token passes only if the issuer signed it, and only with claims that are the issuer's.
 pub(crate) fn token(bytes: &[u8]) {
     // Most texts are not a key, so both outcomes are correct; only a panic is an error.
     let _outcome =

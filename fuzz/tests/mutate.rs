@@ -1,4 +1,5 @@
-//! A short run of every target: mutated inputs of its corpus. `cargo xtask abuse fuzz` is the long one.
+//! A short run of every target: mutated inputs of its corpus. `cargo xtask abuse fuzz` is the long
+//! one.
 
 use std::fs;
 use std::ops::Range;
@@ -9,8 +10,8 @@ use std::time::{Duration, Instant};
 use weir_fuzz::{TARGETS, Target};
 use weir_testkit::numbers::Numbers;
 
-/// The number of mutated inputs of a target, and the time after which no further one begins: some targets start
-/// a server for each input.
+/// The number of mutated inputs of a target, and the time after which no further one begins: some
+/// targets start a server for each input.
 const INPUTS: usize = 5_000;
 const TIME: Duration = Duration::from_secs(2);
 

@@ -24,8 +24,9 @@ pub(crate) fn installed() -> Outcome<PathBuf> {
     Ok(program)
 }
 
-/// How long h2spec waits for each frame, in seconds. Its default of 2 s is too short for a busy machine. A case
-/// that passes ends with a frame or the end of the connection, so it never waits for the whole time.
+/// How long h2spec waits for each frame, in seconds. Its default of 2 s is too short for a busy
+/// machine. A case that passes ends with a frame or the end of the connection, so it never waits
+/// for the whole time.
 const TIMEOUT_S: &str = "20";
 
 /// Runs all cases against a `tls://` address, and returns h2spec's own summary line.

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::shell::{Outcome, command, execute, root, target_folder};
 
-/// The Python of an environment of that name with these modules. Installs them if there is pip and a
-/// network.
+/// The Python of an environment of that name with these modules. Installs them if there is pip and
+/// a network.
 ///
 /// # Errors
 /// If a module cannot be installed.

@@ -15,9 +15,9 @@ const END: u32 = u32::MAX;
 
 /// The time that a cache line takes from one core to another, the least of a few batches.
 ///
-/// It changes on a virtual machine: the host may move two virtual cores from processors with a common
-/// cache to processors without one at any time. A program that hands memory from thread to thread
-/// then runs at a fraction of its speed.
+/// It changes on a virtual machine: the host may move two virtual cores from processors with a
+/// common cache to processors without one at any time. A program that hands memory from thread to
+/// thread then runs at a fraction of its speed.
 pub fn distance_of_cores() -> Duration {
     let turn = AtomicU32::new(0);
     thread::scope(|scope| {

@@ -37,8 +37,8 @@ const PAUSE: Duration = Duration::from_micros(200);
 const DISCARDED_BYTES: usize = 16 << 20;
 
 /// Makes the kernel discard the received bytes (`MSG_TRUNC`, tcp(7)) from time to time, so that the
-/// sender neither stops nor wakes a reader. The time left is that of the sender, and no receiver can
-/// be faster.
+/// sender neither stops nor wakes a reader. The time left is that of the sender, and no receiver
+/// can be faster.
 pub fn discard(ready: Sender<SocketAddr>) -> io::Result<Received> {
     let (stream, _) = listen(&ready)?.accept()?;
     let start = Instant::now();

@@ -79,7 +79,8 @@ impl Bodies {
 /// Serves with `weir-net`.
 pub async fn weir(address: &Address, options: &BindOptions, bodies: Bodies) -> io::Result<()> {
     let listener = Listener::bind(address, options).await.map_err(io::Error::other)?;
-    // A clone, so that its `Bytes` are in the shared form, as in the clones for hyper's connections.
+    // A clone, so that its `Bytes` are in the shared form, as in the clones for hyper's
+    // connections.
     let bodies = bodies.clone();
     let handler = move |request: Request<IncomingBody>, _| {
         let body = weir_body(&bodies, request.uri().path());

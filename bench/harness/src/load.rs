@@ -15,7 +15,8 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// Reads the line `measured REQUESTS FAILURES SECONDS LATENCY...`, which `bench/http/wrk.lua` prints.
+    /// Reads the line `measured REQUESTS FAILURES SECONDS LATENCY...`, which `bench/http/wrk.lua`
+    /// prints.
     pub(crate) fn of_line(printed: &str) -> Outcome<Self> {
         let line = printed.lines().find_map(|line| line.strip_prefix("measured "));
         let numbers: Result<Vec<f64>, _> =

@@ -4,8 +4,8 @@ use std::fs;
 
 use weir_tools::shell::{Outcome, command, output_of};
 
-/// The processor time that a process and its children have used so far, in seconds. Grandchildren are not
-/// counted.
+/// The processor time that a process and its children have used so far, in seconds. Grandchildren
+/// are not counted.
 pub(crate) fn processor_seconds(process: u32) -> Outcome<f64> {
     let ticks_a_second: f64 = output_of(&mut command("getconf", &["CLK_TCK"]))?.trim().parse()?;
     let mut ticks = 0;

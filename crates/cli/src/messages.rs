@@ -40,8 +40,8 @@ pub(crate) fn merge<'a>(complaints: impl IntoIterator<Item = &'a Complaint>) -> 
     messages
 }
 
-/// Returns the sentence about an input whose `lines` lines match no known format. `too_long` of them
-/// are over the limit.
+/// Returns the sentence about an input whose `lines` lines match no known format. `too_long` of
+/// them are over the limit.
 pub(crate) fn no_known_format(lines: u64, too_long: u64) -> String {
     if lines == too_long {
         return all_too_long(lines);
@@ -52,7 +52,8 @@ pub(crate) fn no_known_format(lines: u64, too_long: u64) -> String {
     )
 }
 
-/// Returns the start of a sentence about an input of which no line matches, while some line is short enough.
+/// Returns the start of a sentence about an input of which no line matches, while some line is
+/// short enough.
 pub(crate) fn none_matches(lines: u64, too_long: u64) -> String {
     let shown = separated(lines);
     match (lines, too_long) {

@@ -11,8 +11,8 @@ use crate::values::Values;
 
 /// Fills records from the rows of a data set.
 ///
-/// What can only be decided record by record, such as a rule with a key of several fields, runs over
-/// a data set as it runs over lines.
+/// What can only be decided record by record, such as a rule with a key of several fields, runs
+/// over a data set as it runs over lines.
 #[derive(Debug, Clone)]
 pub struct RowReader {
     /// The columns of the fields that only some formats have, by their index in a record.
@@ -51,7 +51,8 @@ impl RowReader {
         }
     }
 
-    /// A reader of these fields alone, by any of their names, and of the time. The others are absent.
+    /// A reader of these fields alone, by any of their names, and of the time. The others are
+    /// absent.
     #[must_use]
     pub fn only(mut self, names: &[String]) -> Self {
         let is_named =

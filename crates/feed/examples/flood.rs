@@ -59,7 +59,8 @@ fn send(host: &str, connections: usize, bytes: usize) -> Outcome {
     Ok(())
 }
 
-/// Opens a connection. Tries again for a while, because a receiver that was just started may not listen yet.
+/// Opens a connection. Tries again for a while, because a receiver that was just started may not
+/// listen yet.
 fn connect(host: &str) -> std::io::Result<TcpStream> {
     let deadline = Instant::now() + Duration::from_secs(10);
     loop {

@@ -1,11 +1,11 @@
-//! A gateway that counts or drops its records, from which `cargo xtask bench gateway` measures the cost of
-//! records.
+//! A gateway that counts or drops its records, from which `cargo xtask bench gateway` measures the
+//! cost of records.
 //!
 //!     gate counted|dropped CONFIG
 //!
-//! It prints its address, and ends with its standard input. `counted` adds the records to a data set, as
-//! `weir gateway` does. With `dropped` no pipeline reads them, so the recorder drops them when its buffer is
-//! full.
+//! It prints its address, and ends with its standard input. `counted` adds the records to a data
+//! set, as `weir gateway` does. With `dropped` no pipeline reads them, so the recorder drops them
+//! when its buffer is full.
 
 use std::io::Read;
 use std::path::Path;

@@ -1,12 +1,12 @@
-//! An open-loop load generator for `cargo xtask bench gateway`: sends requests at a fixed rate, whether or
-//! not earlier ones have been answered.
+//! An open-loop load generator for `cargo xtask bench gateway`: sends requests at a fixed rate,
+//! whether or not earlier ones have been answered.
 //!
 //!     pace HOST PATH RATE SECONDS TOKEN
 //!
-//! A thread sleeps until a request is due, then passes it to a free connection. Latency is measured from the
-//! time when the request was due, so that waiting for a free connection is included (no coordinated
-//! omission). It prints `measured REQUESTS FAILURES SECONDS` and the 50th, 75th, 90th, 95th and 99th
-//! percentiles of the latency in microseconds.
+//! A thread sleeps until a request is due, then passes it to a free connection. Latency is measured
+//! from the time when the request was due, so that waiting for a free connection is included (no
+//! coordinated omission). It prints `measured REQUESTS FAILURES SECONDS` and the 50th, 75th, 90th,
+//! 95th and 99th percentiles of the latency in microseconds.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;

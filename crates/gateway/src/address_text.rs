@@ -6,7 +6,8 @@ use std::net::IpAddr;
 /// A capacity that fits the text of most addresses.
 pub(crate) const ADDRESS_BYTES: usize = 40;
 
-/// Appends an address. For IPv4 this is several times faster than the standard library's formatting.
+/// Appends an address. For IPv4 this is several times faster than the standard library's
+/// formatting.
 pub(crate) fn push_address(text: &mut Vec<u8>, address: IpAddr) {
     match address {
         IpAddr::V4(address) => {

@@ -30,8 +30,8 @@ use crate::traces::TraceSender;
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
-/// Answers a request from a backend, or refuses it. The request is taken apart before the future begins, to
-/// keep the future small: it is allocated for each request.
+/// Answers a request from a backend, or refuses it. The request is taken apart before the future
+/// begins, to keep the future small: it is allocated for each request.
 pub(crate) fn answer(
     routing: Arc<Routing>,
     recorder: &Arc<Recorder>,
@@ -77,8 +77,8 @@ pub(crate) fn answer(
     }
 }
 
-/// Sets the request id and trace context of a request, and notes those that are recorded. Returns the id if
-/// the request gets one.
+/// Sets the request id and trace context of a request, and notes those that are recorded. Returns
+/// the id if the request gets one.
 fn identify(
     routing: &Routing,
     peer: Peer,
@@ -119,8 +119,8 @@ async fn admit(
     record: &mut OpenRecord,
 ) -> Result<Destination, Refusal> {
     let matched = match_route(routing, request, record).await;
-    // Limits come before any other work for the client. They count even requests that are refused for another
-    // reason, because a replay over the records sees those too.
+    // Limits come before any other work for the client. They count even requests that are refused
+    // for another reason, because a replay over the records sees those too.
     limit(routing, request, client, record).await?;
     let RouteMatch { route, token } = matched?;
     let backend = choose(routing, route, token.as_deref(), record).await?;
@@ -218,8 +218,8 @@ async fn verify(
     Ok(token)
 }
 
-/// Counts a request in all limits. Its time is the time of the decision, so that a slow check before it does
-/// not look like a clock jump.
+/// Counts a request in all limits. Its time is the time of the decision, so that a slow check
+/// before it does not look like a clock jump.
 async fn limit(
     routing: &Routing,
     request: &Parts,

@@ -23,15 +23,15 @@ pub(crate) async fn authorize(
     mark!("TokenVerifier::verify").poll_with(verifying).await
 }
 
-/// The system time in seconds since 1970. A clock before 1970 would make no token look expired, so it counts
-/// as the end of time instead.
+/// The system time in seconds since 1970. A clock before 1970 would make no token look expired, so
+/// it counts as the end of time instead.
 fn now_unix_s() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(i64::MAX, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
 }
 
-/// Returns a claim as the text that selects a backend. Only strings and whole numbers do; lists, objects and
-/// other values return `None`.
+/// Returns a claim as the text that selects a backend. Only strings and whole numbers do; lists,
+/// objects and other values return `None`.
 pub(crate) fn claim_text<'a>(token: &'a VerifiedToken, name: &str) -> Option<Cow<'a, str>> {
     match token.claim(name)? {
         Value::String(text) => Some(Cow::Borrowed(text)),

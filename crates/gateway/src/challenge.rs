@@ -17,7 +17,8 @@ pub(crate) struct Challenges {
 }
 
 impl Challenges {
-    /// Creates the challenges of a realm. Returns `None` if the realm would need escapes in a quoted string.
+    /// Creates the challenges of a realm. Returns `None` if the realm would need escapes in a
+    /// quoted string.
     pub(crate) fn new(realm: &str) -> Option<Self> {
         let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\';
         if !realm.bytes().all(is_plain) {

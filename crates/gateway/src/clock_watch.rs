@@ -1,7 +1,7 @@
 //! Detects jumps of the system clock.
 //!
-//! Tokens, limits and records use that clock. If all tokens expire at once, or the traffic chart has a gap,
-//! an operator should not have to guess why.
+//! Tokens, limits and records use that clock. If all tokens expire at once, or the traffic chart
+//! has a gap, an operator should not have to guess why.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -11,8 +11,8 @@ use crate::notices::{Notice, Notices};
 /// How often the clocks are compared.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// The smallest difference within an interval that counts as a jump. Time synchronisation either slews the
-/// clock by less than a thousandth of the interval, or steps it.
+/// The smallest difference within an interval that counts as a jump. Time synchronisation either
+/// slews the clock by less than a thousandth of the interval, or steps it.
 const JUMP_MIN: Duration = Duration::from_secs(1);
 
 /// The longest time that reading both clocks may take.
@@ -36,7 +36,8 @@ enum Jump {
 pub(crate) async fn watch_clock(events: &Events, notices: &Notices) {
     let mut last: Option<ClockReadings> = None;
     loop {
-        // The readings before a pause of the process are kept, so that a jump during it is not lost.
+        // The readings before a pause of the process are kept, so that a jump during it is not
+        // lost.
         if let Some(now) = ClockReadings::read()
             && let Some(jump) = last.replace(now).and_then(|before| before.jump_to(now))
         {
@@ -51,8 +52,8 @@ pub(crate) async fn watch_clock(events: &Events, notices: &Notices) {
 }
 
 impl ClockReadings {
-    /// Reads both clocks. Returns `None` if the process was stopped between the two, because a comparison
-    /// would find a false jump.
+    /// Reads both clocks. Returns `None` if the process was stopped between the two, because a
+    /// comparison would find a false jump.
     fn read() -> Option<Self> {
         let (steady, wall) = (Instant::now(), SystemTime::now());
         (steady.elapsed() <= READ_MAX).then_some(Self { wall, steady })

@@ -11,8 +11,8 @@ use crate::routing::Routing;
 use crate::token::TokenCounters;
 use crate::traces::SpanCounts;
 
-/// A snapshot of the counts of a gateway. Counts start with [`GatewayHandle::measure`]. They start over for a
-/// backend or an issuer whose configuration changes.
+/// A snapshot of the counts of a gateway. Counts start with [`GatewayHandle::measure`]. They start
+/// over for a backend or an issuer whose configuration changes.
 ///
 /// [`GatewayHandle::measure`]: crate::GatewayHandle::measure
 #[derive(Debug, Clone)]
@@ -46,7 +46,8 @@ pub struct GatewayCounts {
 pub struct BackendCounts {
     /// The name in the configuration, or the URL of a template.
     pub name: String,
-    /// The index among the entries of the same name, from 0: several routes may have the same template.
+    /// The index among the entries of the same name, from 0: several routes may have the same
+    /// template.
     pub number: usize,
     /// The durations of requests, by status class.
     pub durations: Vec<DurationCounts>,

@@ -25,8 +25,9 @@ use crate::notices::{Notice, Notices};
 use crate::record::Recorder;
 use crate::routing::Routing;
 
-/// How long a request continues after its client has closed its sending side, if no byte of the answer is sent
-/// meanwhile. Most such clients have gone; the others get the answers of all but slow backends.
+/// How long a request continues after its client has closed its sending side, if no byte of the
+/// answer is sent meanwhile. Most such clients have gone; the others get the answers of all but
+/// slow backends.
 const HALF_CLOSED_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A gateway whose sockets listen, but which does not accept connections yet.
@@ -36,7 +37,8 @@ pub struct Gateway {
     shared: Arc<SharedState>,
 }
 
-/// A handle to a running gateway: replaces its configuration, reads its counts and captures requests.
+/// A handle to a running gateway: replaces its configuration, reads its counts and captures
+/// requests.
 #[derive(Debug, Clone)]
 pub struct GatewayHandle {
     shared: Arc<SharedState>,
@@ -60,8 +62,8 @@ impl Gateway {
         Self::bind_with(config, options, BindOptions::default(), Notices::default()).await
     }
 
-    /// Like [`bind`](Self::bind), but can use sockets that were passed to the program, and reports to
-    /// `notices`.
+    /// Like [`bind`](Self::bind), but can use sockets that were passed to the program, and reports
+    /// to `notices`.
     ///
     /// # Errors
     /// If an address is in use, its certificate cannot be used, or its socket was not passed.
@@ -123,7 +125,8 @@ impl Gateway {
     }
 
     /// Like [`serve`](Self::serve), but `shutdown` chooses the kind of shutdown. After [a
-    /// hand-over](Shutdown::HandOver), `stop` ends the remaining connections as [`Shutdown::Stop`] does.
+    /// handover](Shutdown::Handover), `stop` ends the remaining connections as [`Shutdown::Stop`]
+    /// does.
     pub async fn serve_until(
         self,
         shutdown: impl Future<Output = Shutdown> + Send,
@@ -185,8 +188,8 @@ impl GatewayHandle {
         GatewayCounts::read(&self.shared.routing(), &self.shared.recorder, &self.connections)
     }
 
-    /// Starts a capture of the next request that meets the condition when it ends. Without a condition, any
-    /// request matches. `docs/conditions.md` describes the language of conditions.
+    /// Starts a capture of the next request that meets the condition when it ends. Without a
+    /// condition, any request matches. `docs/conditions.md` describes the language of conditions.
     ///
     /// # Errors
     /// If the condition is not valid, or too many captures are pending.
@@ -200,9 +203,9 @@ impl GatewayHandle {
         recorder.captures().arm(condition).map_err(CaptureError::TooMany)
     }
 
-    /// Starts a capture of the next request of the gateway itself: for keys, lookups, tokens, sessions or
-    /// trace exports. With a text, only requests whose name contains it match, such as `key set`. The
-    /// requests of all gateways of the program are captured.
+    /// Starts a capture of the next request of the gateway itself: for keys, lookups, tokens,
+    /// sessions or trace exports. With a text, only requests whose name contains it match, such as
+    /// `key set`. The requests of all gateways of the program are captured.
     ///
     /// # Errors
     /// If too many captures are pending.
@@ -210,14 +213,14 @@ impl GatewayHandle {
         capture_call(text).map_err(CaptureError::TooMany)
     }
 
-    /// The pending captures of tunnels. A capture receives the next tunnel that ends or, when its wait is
-    /// over, the tunnel that it has followed for the longest time.
+    /// The pending captures of tunnels. A capture receives the next tunnel that ends or, when its
+    /// wait is over, the tunnel that it has followed for the longest time.
     pub fn tunnels(&self) -> &Arc<TunnelCaptures> {
         self.shared.recorder.tunnels()
     }
 
-    /// Replaces the configuration for all following requests. Requests in flight keep the old one. The
-    /// listening addresses do not change.
+    /// Replaces the configuration for all following requests. Requests in flight keep the old one.
+    /// The listening addresses do not change.
     pub fn replace(&self, config: &Config) {
         let before = self.shared.routing();
         let routing = Arc::new(Routing::new(config, Some(&before)));

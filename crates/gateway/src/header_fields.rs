@@ -1,8 +1,8 @@
 //! Removal and addition of header fields.
 //!
-//! RFC 9110 section 7.6.1 defines the hop-by-hop fields. In addition, a client must not be able to forge
-//! fields that a backend trusts as written by the gateway (RFC 7239 section 8), nor use `Connection` to
-//! remove fields that identify it.
+//! RFC 9110 section 7.6.1 defines the hop-by-hop fields. In addition, a client must not be able to
+//! forge fields that a backend trusts as written by the gateway (RFC 7239 section 8), nor use
+//! `Connection` to remove fields that identify it.
 
 use std::net::IpAddr;
 
@@ -17,8 +17,8 @@ use crate::address_text::push_address;
 use crate::identifiers::{TRACEPARENT, TRACESTATE, X_REQUEST_ID};
 use crate::sender::{X_FORWARDED_FOR, X_FORWARDED_PROTO};
 
-/// Whether a field is hop-by-hop, so that it is removed. `TE` is added again if it requests trailer fields.
-/// The gateway has already answered `Expect`.
+/// Whether a field is hop-by-hop, so that it is removed. `TE` is added again if it requests trailer
+/// fields. The gateway has already answered `Expect`.
 fn is_hop_by_hop(name: &str) -> bool {
     matches!(
         name,
@@ -35,8 +35,8 @@ fn is_hop_by_hop(name: &str) -> bool {
     )
 }
 
-/// Fields that `Connection` cannot remove: they identify the client, frame the body, or were written by the
-/// gateway.
+/// Fields that `Connection` cannot remove: they identify the client, frame the body, or were
+/// written by the gateway.
 const UNREMOVABLE: [HeaderName; 8] = [
     AUTHORIZATION,
     COOKIE,
@@ -48,9 +48,9 @@ const UNREMOVABLE: [HeaderName; 8] = [
     TRACESTATE,
 ];
 
-/// Whether gateways use a field to state the client's identity or the original path. A client's own value is
-/// removed. So are fields with an underscore in their names: servers that follow CGI (RFC 3875 section
-/// 4.1.18) cannot distinguish them from names with a hyphen.
+/// Whether gateways use a field to state the client's identity or the original path. A client's own
+/// value is removed. So are fields with an underscore in their names: servers that follow CGI (RFC
+/// 3875 section 4.1.18) cannot distinguish them from names with a hyphen.
 fn is_identity_field(name: &str) -> bool {
     let is_known = matches!(
         name,
@@ -140,7 +140,8 @@ pub(crate) fn add_forwarded(headers: &mut HeaderMap, from: &RequestOrigin<'_>) {
     }
 }
 
-/// Formats the value of `Forwarded` (RFC 7239 section 4). Also returns the slice of it that is the address.
+/// Formats the value of `Forwarded` (RFC 7239 section 4). Also returns the slice of it that is the
+/// address.
 fn format_forwarded(address: Option<IpAddr>, scheme: &str) -> (Bytes, Option<Bytes>) {
     let mut text = Vec::with_capacity(FORWARDED_BYTES);
     text.extend_from_slice(b"for=");
@@ -163,8 +164,8 @@ fn format_forwarded(address: Option<IpAddr>, scheme: &str) -> (Bytes, Option<Byt
     (text, address)
 }
 
-/// Whether a request asks for an upgrade to WebSocket (RFC 6455 section 4.1). Other protocols are not
-/// permitted: after an upgrade to `h2c`, the gateway could not check requests.
+/// Whether a request asks for an upgrade to WebSocket (RFC 6455 section 4.1). Other protocols are
+/// not permitted: after an upgrade to `h2c`, the gateway could not check requests.
 pub(crate) fn is_websocket_upgrade(headers: &HeaderMap) -> bool {
     let is_upgrade =
         headers.get_all(CONNECTION).iter().any(|value| contains_name(value, "upgrade"));

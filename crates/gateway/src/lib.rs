@@ -1,13 +1,13 @@
-//! The gateway: a reverse proxy that verifies tokens, routes requests by their claims, applies rate limits,
-//! and turns each request into a record.
+//! The gateway: a reverse proxy that verifies tokens, routes requests by their claims, applies rate
+//! limits, and turns each request into a record.
 //!
 //! ```text
 //! request -> route -> token -> limits -> backend by claim -> session -> forward -> record
 //! ```
 //!
-//! A [`Config`] is read from TOML and checked as a whole. A [`Gateway`] listens on its addresses. The
-//! [`Recorder`] of a gateway passes records to a source of a [`weir_ingest::Pipeline`], without formatting
-//! them as text.
+//! A [`Config`] is read from TOML and checked as a whole. A [`Gateway`] listens on its addresses.
+//! The [`Recorder`] of a gateway passes records to a source of a [`weir_ingest::Pipeline`], without
+//! formatting them as text.
 
 mod access_log;
 mod address_text;

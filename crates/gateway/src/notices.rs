@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 /// The least time between two notices of the same subject.
 const INTERVAL: Duration = Duration::from_secs(10);
 
-/// The maximum number of remembered subjects. Names of servers may come from claims, so their number is
-/// unbounded.
+/// The maximum number of remembered subjects. Names of servers may come from claims, so their
+/// number is unbounded.
 const SUBJECTS_MAX: usize = 1_000;
 
-/// An event as a sentence, with fields for programs. Names may come from clients: they have any length and
-/// may contain any character. `Display` writes the sentence.
+/// An event as a sentence, with fields for programs. Names may come from clients: they have any
+/// length and may contain any character. `Display` writes the sentence.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Notice {
     /// The sentence, which is complete without the other fields.
@@ -53,8 +53,8 @@ impl Display for Notice {
     }
 }
 
-/// Reports notices: at most one for each subject in ten seconds, with the number of suppressed ones. By
-/// default they are discarded.
+/// Reports notices: at most one for each subject in ten seconds, with the number of suppressed
+/// ones. By default they are discarded.
 #[derive(Clone, Default)]
 pub struct Notices(Option<Arc<NoticeSink>>);
 

@@ -64,9 +64,9 @@ pub(crate) struct BackendChoice {
 }
 
 impl Routing {
-    /// Creates the routing of a configuration. Whatever has the same settings as in `before` keeps its state:
-    /// backends their connections and health, issuers their keys and verified tokens, limits their counts,
-    /// traces their waiting spans.
+    /// Creates the routing of a configuration. Whatever has the same settings as in `before` keeps
+    /// its state: backends their connections and health, issuers their keys and verified tokens,
+    /// limits their counts, traces their waiting spans.
     pub(crate) fn new(config: &Config, before: Option<&Self>) -> Self {
         let backend = |config: &crate::config::BackendConfig| {
             let kept = before.and_then(|before| before.backends.get(&config.name));
@@ -116,7 +116,8 @@ impl Routing {
         })
     }
 
-    /// The possible results of the caches that the routes use, as in records, each with a count of 0.
+    /// The possible results of the caches that the routes use, as in records, each with a count of
+    /// 0.
     pub(crate) fn cache_results(&self) -> BTreeMap<(&'static str, &'static str), u64> {
         let looks_up = |route: &Route| matches!(route.choice, RouteChoice::Lookup(_));
         let mut results = Vec::new();
@@ -129,8 +130,8 @@ impl Routing {
         results.into_iter().map(|result| (result, 0)).collect()
     }
 
-    /// Returns the route of a request: of the matching routes, the one with the longest path. A route with a
-    /// host precedes one without.
+    /// Returns the route of a request: of the matching routes, the one with the longest path. A
+    /// route with a host precedes one without.
     pub(crate) fn route(&self, target: &RequestTarget<'_>) -> Option<&Route> {
         self.routes.iter().find(|route| route.matches(target))
     }
@@ -169,8 +170,8 @@ impl Routing {
         BackendChoice { backend: backend.ok_or(Refusal::NO_BACKEND), is_cached: None }
     }
 
-    /// Chooses the backend that a service names. A name that no backend has is a fault of the service or of
-    /// the configuration, and not of the client.
+    /// Chooses the backend that a service names. A name that no backend has is a fault of the
+    /// service or of the configuration, and not of the client.
     async fn look_up(
         &self,
         lookup: &Lookup,

@@ -1,18 +1,19 @@
 //! The client of a request that came through proxies.
 //!
-//! `X-Forwarded-For` is a list to which each proxy appends the address of its peer on the right. The elements
-//! that trusted proxies appended are true; the client wrote the elements to their left. The rule is that of
-//! nginx's [`real_ip_recursive on`][nginx]: start with the peer, and while the address is trusted, move to
-//! the next one to the left. An element that is not an address ends the search.
+//! `X-Forwarded-For` is a list to which each proxy appends the address of its peer on the right.
+//! The elements that trusted proxies appended are true; the client wrote the elements to their
+//! left. The rule is that of nginx's [`real_ip_recursive on`][nginx]: start with the peer, and
+//! while the address is trusted, move to the next one to the left. An element that is not an
+//! address ends the search.
 //!
-//! nginx 1.22 returns the same client for the cases of the tests, with these exceptions. It does not accept
-//! an IPv6 address in brackets without a port, reads `010.0.0.9` as `10.0.0.9`, and also splits at spaces.
-//! Empty elements are ignored here (RFC 9110 section 5.6.1); in nginx, an empty last field ends the search,
-//! and a leading comma belongs to the first address.
+//! nginx 1.22 returns the same client for the cases of the tests, with these exceptions. It does
+//! not accept an IPv6 address in brackets without a port, reads `010.0.0.9` as `10.0.0.9`, and also
+//! splits at spaces. Empty elements are ignored here (RFC 9110 section 5.6.1); in nginx, an empty
+//! last field ends the search, and a leading comma belongs to the first address.
 //!
-//! `Forwarded` (RFC 7239) is ignored. A proxy that writes one of the two fields forwards the other as the
-//! client wrote it, so a gateway that trusts both trusts clients. Proxies that write only `Forwarded` are
-//! rare.
+//! `Forwarded` (RFC 7239) is ignored. A proxy that writes one of the two fields forwards the other
+//! as the client wrote it, so a gateway that trusts both trusts clients. Proxies that write only
+//! `Forwarded` are rare.
 //!
 //! [nginx]: https://nginx.org/en/docs/http/ngx_http_realip_module.html#real_ip_recursive
 
@@ -26,8 +27,8 @@ use crate::trusted_networks::TrustedNetworks;
 pub(crate) const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 pub(crate) const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
-/// The maximum length of a chain of trusted proxies. Real chains are shorter, and the limit keeps the
-/// forwarded list short.
+/// The maximum length of a chain of trusted proxies. Real chains are shorter, and the limit keeps
+/// the forwarded list short.
 const PROXIES_MAX: usize = 64;
 
 /// The client of a request, and the trusted proxies on its path.
@@ -37,7 +38,8 @@ pub(crate) struct Sender {
     pub(crate) address: Option<IpAddr>,
     /// Whether the client used TLS, if a trusted proxy states it.
     pub(crate) is_tls: Option<bool>,
-    /// The addresses from the client to the peer, for the backend; `None` if the peer is not a trusted proxy.
+    /// The addresses from the client to the peer, for the backend; `None` if the peer is not a
+    /// trusted proxy.
     pub(crate) forwarded_for: Option<HeaderValue>,
 }
 
@@ -69,8 +71,8 @@ impl Sender {
     }
 }
 
-/// Iterates over the elements of all fields from right to left, without empty ones. Several fields are one
-/// list (RFC 9110 section 5.3).
+/// Iterates over the elements of all fields from right to left, without empty ones. Several fields
+/// are one list (RFC 9110 section 5.3).
 fn elements_from_the_right(headers: &HeaderMap) -> impl Iterator<Item = &[u8]> {
     let fields = headers.get_all(X_FORWARDED_FOR).iter().rev();
     let elements = fields.flat_map(|field| field.as_bytes().rsplit(|byte| *byte == b','));

@@ -51,8 +51,8 @@ impl FromIterator<TrustedNetwork> for TrustedNetworks {
     }
 }
 
-/// A trusted network: `10.0.0.0/8`, a single address, or `unix:` for all Unix sockets, as in nginx's
-/// `set_real_ip_from`.
+/// A trusted network: `10.0.0.0/8`, a single address, or `unix:` for all Unix sockets, as in
+/// nginx's `set_real_ip_from`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TrustedNetwork(Option<AddressBlock>);
 

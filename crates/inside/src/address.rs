@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use weir_net::socket::Address;
 
-/// The address of the admin server. No other machine can reach it: it is `127.0.0.1:PORT`, `[::1]:PORT` or
-/// `unix:PATH`. `PORT`, `:PORT` and `localhost:PORT` stand for the first.
+/// The address of the admin server. No other machine can reach it: it is `127.0.0.1:PORT`,
+/// `[::1]:PORT` or `unix:PATH`. `PORT`, `:PORT` and `localhost:PORT` stand for the first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AdminAddress(Address);
 

@@ -56,7 +56,8 @@ impl GlassKind {
     }
 }
 
-/// A capture that waits for its subject, independent of the type of its condition. Dropping it ends the wait.
+/// A capture that waits for its subject, independent of the type of its condition. Dropping it ends
+/// the wait.
 pub struct PendingCapture(Box<dyn FnOnce(Duration) -> SightFuture + Send>);
 
 type SightFuture = Pin<Box<dyn Future<Output = Sight> + Send>>;

@@ -17,7 +17,8 @@ const NO_LOG: &str = "this program has no log";
 /// The source of messages about the filter.
 const TARGET: &str = "weir_inside::log";
 
-/// Returns the filter and the last messages. With the query `from=NUMBER`, only messages from this number on.
+/// Returns the filter and the last messages. With the query `from=NUMBER`, only messages from this
+/// number on.
 pub(crate) fn tail(log: Option<&Log>, query: Option<&str>) -> Response<Body> {
     let Some(log) = log else { return sentence(StatusCode::NOT_FOUND, NO_LOG) };
     let from = match query {
@@ -51,8 +52,8 @@ pub(crate) async fn set_filter(
     }
 }
 
-/// Replaces the filter, and logs that, whatever the filters say. Returns the filter, and a line for each of its
-/// entries that has no effect.
+/// Replaces the filter, and logs that, whatever the filters say. Returns the filter, and a line for
+/// each of its entries that has no effect.
 fn replace_filter(log: &Log, filter: Filter) -> String {
     let notes = filter.notes();
     let (before, now) = (log.filter().to_string(), filter.to_string());

@@ -1,4 +1,5 @@
-//! The admin server's own tasks. They are listed like all others, so that the cost of observing is visible.
+//! The admin server's own tasks. They are listed like all others, so that the cost of observing is
+//! visible.
 
 use std::io;
 

@@ -11,7 +11,8 @@ const HTML: &str = "text/html; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
 
-/// Builds a page from the common head, with its title, style sheet and script, and from the body in its file.
+/// Builds a page from the common head, with its title, style sheet and script, and from the body in
+/// its file.
 macro_rules! page {
     ($name:literal, $title:literal) => {
         concat!(

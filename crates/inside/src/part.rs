@@ -16,7 +16,8 @@ pub trait Part: Send + Sync {
     /// Returns its stages of the route, without rates.
     fn stages(&self) -> Vec<RouteStage>;
 
-    /// Starts a capture of the next subject of a kind; `None` if the part does not support the kind.
+    /// Starts a capture of the next subject of a kind; `None` if the part does not support the
+    /// kind.
     ///
     /// # Errors
     /// If the condition is invalid, or if too many captures wait.

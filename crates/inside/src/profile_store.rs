@@ -9,8 +9,8 @@ use weir_profile::Profile;
 /// The number of profiles that are kept.
 pub(crate) const KEPT_MAX: usize = 8;
 
-/// The most stacks of all profiles together, not counting the newest one. A stack takes up to a kilobyte, and 100
-/// bytes for each further thread that has it.
+/// The most stacks of all profiles together, not counting the newest one. A stack takes up to a
+/// kilobyte, and 100 bytes for each further thread that has it.
 const STACKS_MAX: usize = 20_000;
 
 /// The last profiles.
@@ -26,7 +26,8 @@ struct State {
 
 impl Default for ProfileStore {
     fn default() -> Self {
-        // Numbers start at the current time, so that a page from before a restart gets no profile of this process.
+        // Numbers start at the current time, so that a page from before a restart gets no profile
+        // of this process.
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let next_id = u64::try_from(since.as_millis()).unwrap_or_default();
         Self(Mutex::new(State { next_id, profiles: VecDeque::new() }))

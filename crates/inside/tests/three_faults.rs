@@ -1,4 +1,5 @@
-//! Tests that the pages' data shows each fault of the example, and does not show it after the fault is mended.
+//! Tests that the pages' data shows each fault of the example, and does not show it after the fault
+//! is mended.
 
 #[path = "../examples/three_faults/service/mod.rs"]
 mod service;
@@ -15,13 +16,14 @@ use weir_view::{CallProfile, FunctionCalls};
 /// The timeout of a request, which may take a profile of some seconds.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The fewest samples of the service for a comparison of shares. A busy machine takes few in a second.
+/// The fewest samples of the service for a comparison of shares. A busy machine takes few in a
+/// second.
 const SAMPLES_MIN: f64 = 500.0;
 /// The most profiles for these samples.
 const PROFILES_MAX: usize = 20;
 
-/// The least share of time of each fault. On machines with slow system calls, `epoll_ctl` leaves little to the
-/// other two.
+/// The least share of time of each fault. On machines with slow system calls, `epoll_ctl` leaves
+/// little to the other two.
 const FAULTY_SHARE_MIN: f64 = 0.02;
 /// The most share of the time of a function that is mended.
 const MENDED_SHARE_MAX: f64 = 0.01;
@@ -116,7 +118,8 @@ impl Samples {
         lines.for_each(|line| self.0 += &format!("{line}\n"));
     }
 
-    /// Returns the number of samples whose stack contains a function; of all samples if its name is empty.
+    /// Returns the number of samples whose stack contains a function; of all samples if its name is
+    /// empty.
     fn count(&self, function: &str) -> f64 {
         let samples = |line: &str| -> Option<f64> {
             let (stack, number) = line.rsplit_once(' ')?;
@@ -166,7 +169,8 @@ async fn each_fault_is_found_and_gone_when_it_is_mended() {
     // The log, which is off: its function takes a good part of the time all the same.
     assert!(faulty.own_share("log_requests") > FAULTY_SHARE_MIN, "{:?}", faulty.calls);
     assert_faulty(&faulty, "log_requests");
-    // By samples of processor time: a pause of the machine in one call would be a large share of wall time.
+    // By samples of processor time: a pause of the machine in one call would be a large share of
+    // wall time.
     assert_mended(&mended, "log_requests");
 
     // The socket: it is registered for each read, several times for a request.

@@ -2,9 +2,9 @@
 //!
 //!     log_calls none|disabled|counted|text|json FILE
 //!
-//! It prints the nanoseconds per call. `none` is the empty loop, `disabled` a call that the filter rejects, and
-//! `counted` a repeated message that is only counted. `text` and `json` are calls whose message is written to
-//! FILE; the file `-` discards it.
+//! It prints the nanoseconds per call. `none` is the empty loop, `disabled` a call that the filter
+//! rejects, and `counted` a repeated message that is only counted. `text` and `json` are calls
+//! whose message is written to FILE; the file `-` discards it.
 
 use std::fs::File;
 use std::hint::black_box;

@@ -17,8 +17,9 @@ const PARTS: [&str; 6] =
 
 /// The most detailed level that is logged: one default, and overrides for crates or modules.
 ///
-/// It is written as a list such as `info,weir_net=warn,weir_gateway::backend=debug`. The entry without a name is
-/// the default; if there is none, the default is `info`. If several names match, the longest applies.
+/// It is written as a list such as `info,weir_net=warn,weir_gateway::backend=debug`. The entry
+/// without a name is the default; if there is none, the default is `info`. If several names match,
+/// the longest applies.
 ///
 /// ```
 /// let filter: weir_log::Filter = "weir_net=off".parse()?;
@@ -57,8 +58,8 @@ impl Filter {
         levels.fold(self.level, std::cmp::max)
     }
 
-    /// Returns a sentence for each entry that has no effect: a level that is not compiled into this build, and a
-    /// name that no part of the program has.
+    /// Returns a sentence for each entry that has no effect: a level that is not compiled into this
+    /// build, and a name that no part of the program has.
     pub fn notes(&self) -> Vec<String> {
         self.notes_for(LEVEL_MAX)
     }

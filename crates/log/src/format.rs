@@ -15,8 +15,8 @@ pub enum Format {
 }
 
 impl Format {
-    /// Formats a message as one line, with the line feed. Control characters and invisible characters are
-    /// escaped, so they cannot break the line or control a terminal.
+    /// Formats a message as one line, with the line feed. Control characters and invisible
+    /// characters are escaped, so they cannot break the line or control a terminal.
     pub(crate) fn line(self, event: &LogEvent) -> String {
         let mut line = match self {
             Self::Text => text(event),

@@ -1,10 +1,11 @@
 //! The log of a running Weir.
 //!
-//! All crates log through `tracing` events. A [`Log`] receives the events that pass its [`Filter`], writes each as
-//! a line of text or JSON, and keeps the last ones for the admin page. The filter can change at run time. A
-//! repeated message is written a few times, and then counted.
+//! All crates log through `tracing` events. A [`Log`] receives the events that pass its [`Filter`],
+//! writes each as a line of text or JSON, and keeps the last ones for the admin page. The filter
+//! can change at run time. A repeated message is written a few times, and then counted.
 //!
-//! Events more detailed than `info` are not compiled into release builds ([`LEVEL_MAX`]). Spans are not used.
+//! Events more detailed than `info` are not compiled into release builds ([`LEVEL_MAX`]). Spans are
+//! not used.
 //!
 //! ```
 //! use weir_log::{Format, Log};

@@ -7,7 +7,8 @@ use tracing::field::{Field, Visit};
 use tracing::{Event, Level};
 use weir_view::{LogEvent, LogLevel, LogValue};
 
-/// The longest text of a message or a field in bytes. The limit exists because clients supply some of them.
+/// The longest text of a message or a field in bytes. The limit exists because clients supply some
+/// of them.
 const TEXT_BYTES_MAX: usize = 4 << 10;
 
 /// Converts an event to a message with the current time.

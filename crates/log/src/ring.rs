@@ -31,7 +31,8 @@ impl Ring {
         }
     }
 
-    /// Returns the number of the next message, and the kept messages from number `from` on, the oldest first.
+    /// Returns the number of the next message, and the kept messages from number `from` on, the
+    /// oldest first.
     pub(crate) fn since(&self, from: u64) -> (u64, Vec<LogEvent>) {
         let first = self.next - self.events.len() as u64;
         let skipped = usize::try_from(from.saturating_sub(first)).unwrap_or(usize::MAX);

@@ -12,8 +12,9 @@ pub(crate) struct WaitLimits {
 }
 
 impl WaitLimits {
-    /// Returns the interval at which the server should call [`close_late`](crate::idle::IdleConnections::close_late). A
-    /// connection ends at most an eighth of its limit late.
+    /// Returns the interval at which the server should call
+    /// [`close_late`](crate::idle::IdleConnections::close_late). A connection ends at most an
+    /// eighth of its limit late.
     pub(crate) fn check_interval(&self) -> Duration {
         (self.head.min(self.http2) / 8).max(Duration::from_millis(1))
     }

@@ -1,4 +1,5 @@
-//! The thread that collects recorded stacks and, for a profile of waiting, interrupts the waiting threads.
+//! The thread that collects recorded stacks and, for a profile of waiting, interrupts the waiting
+//! threads.
 
 use std::collections::HashMap;
 use std::io;
@@ -20,10 +21,12 @@ const HANDLER_TIME: Duration = Duration::from_millis(2);
 /// The most distinct stacks: about 20 MB. Further ones are lost and counted.
 const STACKS_MAX: usize = 20_000;
 
-/// The most counters of a stack in threads of one name: about 5 MB. Further ones are lost and counted.
+/// The most counters of a stack in threads of one name: about 5 MB. Further ones are lost and
+/// counted.
 const COUNTERS_MAX: usize = 10 * STACKS_MAX;
 
-/// The pause after a round over all threads, as a multiple of its duration: rounds take a tenth of the time.
+/// The pause after a round over all threads, as a multiple of its duration: rounds take a tenth of
+/// the time.
 const ROUND_PAUSES: u32 = 9;
 
 /// The samples of one stack, by thread name.
@@ -141,7 +144,8 @@ impl StackCounts {
         self.lost += slots.take_lost();
     }
 
-    /// Counts a stack. Threads with the same stack share one entry, because the addresses take most memory.
+    /// Counts a stack. Threads with the same stack share one entry, because the addresses take most
+    /// memory.
     fn add(&mut self, addresses: Box<[usize]>, thread: Arc<str>) {
         let has_room = self.stacks.len() < STACKS_MAX || self.stacks.contains_key(&addresses);
         if !has_room {

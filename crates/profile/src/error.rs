@@ -5,7 +5,8 @@ use std::fmt;
 /// The reason why a profile cannot be taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProfileError {
-    /// Another profile is running. There can be one at a time, because a process has one `SIGPROF` handler.
+    /// Another profile is running. There can be one at a time, because a process has one `SIGPROF`
+    /// handler.
     Running,
     /// The system does not allow sampling, for this reason.
     Refused(String),

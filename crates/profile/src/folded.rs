@@ -5,8 +5,9 @@ use std::fmt::Write;
 use crate::profile::{Profile, Stack};
 
 impl Profile {
-    /// Writes one line per stack: the thread and the functions, separated by `;`, a space, and the samples, or the
-    /// bytes in a profile of memory. A `;` or a control character in a name becomes `_`.
+    /// Writes one line per stack: the thread and the functions, separated by `;`, a space, and the
+    /// samples, or the bytes in a profile of memory. A `;` or a control character in a name becomes
+    /// `_`.
     pub fn folded(&self) -> String {
         self.folded_lines(None)
     }

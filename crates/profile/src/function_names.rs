@@ -10,12 +10,14 @@ use std::sync::Arc;
 pub(crate) struct FunctionNames(HashMap<usize, Vec<Arc<str>>>);
 
 impl FunctionNames {
-    /// Resolves a stack to function names, outermost first, with inlined functions. `addresses` starts with the
-    /// instruction pointer of the innermost function; the others are return addresses, which follow their calls.
+    /// Resolves a stack to function names, outermost first, with inlined functions. `addresses`
+    /// starts with the instruction pointer of the innermost function; the others are return
+    /// addresses, which follow their calls.
     pub(crate) fn resolve(&mut self, addresses: &[usize]) -> Vec<Arc<str>> {
         let mut functions = Vec::with_capacity(addresses.len());
         for (index, address) in addresses.iter().enumerate().rev() {
-            // The resolver looks up the address minus 1, which is within the call for a return address.
+            // The resolver looks up the address minus 1, which is within the call for a return
+            // address.
             let return_address = if index == 0 { address.saturating_add(1) } else { *address };
             let names = self.0.entry(return_address).or_insert_with(|| names_at(return_address));
             functions.extend(names.iter().cloned());

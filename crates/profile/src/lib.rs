@@ -1,10 +1,12 @@
-//! A sampling profiler for the running process: processor time, waiting threads and allocated memory.
+//! A sampling profiler for the running process: processor time, waiting threads and allocated
+//! memory.
 //!
-//! [`Sampling`] takes the samples. For processor time, a timer interrupts running threads at a fixed rate per
-//! second of processor time (`setitimer`, `ITIMER_PROF`). For waiting, it interrupts all waiting threads at a fixed
-//! rate per second. For memory, [`SampledAllocator`] records samples of the allocations. The result is a
-//! [`Profile`], which can be written as [folded stacks](Profile::folded) for flame graphs, or in
-//! [the pprof format](Profile::pprof). [`thread_stacks`] returns the current stack of every thread.
+//! [`Sampling`] takes the samples. For processor time, a timer interrupts running threads at a
+//! fixed rate per second of processor time (`setitimer`, `ITIMER_PROF`). For waiting, it interrupts
+//! all waiting threads at a fixed rate per second. For memory, [`SampledAllocator`] records samples
+//! of the allocations. The result is a [`Profile`], which can be written as [folded
+//! stacks](Profile::folded) for flame graphs, or in [the pprof format](Profile::pprof).
+//! [`thread_stacks`] returns the current stack of every thread.
 //!
 //! ```
 //! # fn main() -> Result<(), weir_profile::ProfileError> {
@@ -26,7 +28,8 @@ mod pprof_format;
 mod profile;
 mod sample_rate;
 
-// The context of a signal handler and the stack walk depend on the system, the C library and the architecture.
+// The context of a signal handler and the stack walk depend on the system, the C library and the
+// architecture.
 cfg_select! {
     all(
         target_os = "linux",

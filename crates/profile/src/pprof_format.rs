@@ -1,4 +1,5 @@
-//! The pprof format: `profile.proto` of github.com/google/pprof, in the Protocol Buffers wire format.
+//! The pprof format: `profile.proto` of github.com/google/pprof, in the Protocol Buffers wire
+//! format.
 
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -19,13 +20,14 @@ mod field {
 }
 
 impl Profile {
-    /// Encodes the profile for `go tool pprof`, Grafana and others, uncompressed. Each stack has the label
-    /// `thread`, and samples and nanoseconds; in a profile of memory only bytes.
+    /// Encodes the profile for `go tool pprof`, Grafana and others, uncompressed. Each stack has
+    /// the label `thread`, and samples and nanoseconds; in a profile of memory only bytes.
     pub fn pprof(&self) -> Vec<u8> {
         self.pprof_labelled(None)
     }
 
-    /// Like [`Self::pprof`], with a further label of each stack: its name, and a function that returns the value.
+    /// Like [`Self::pprof`], with a further label of each stack: its name, and a function that
+    /// returns the value.
     pub fn pprof_with(&self, label: &'static str, value: fn(&Stack) -> &'static str) -> Vec<u8> {
         self.pprof_labelled(Some((label, value)))
     }
@@ -72,7 +74,8 @@ impl Profile {
             location.message(4, &line);
             message.message(field::LOCATION, &location);
             function.number(1, id);
-            // Without the system's name, `go tool pprof` does not strip `<...>` as the arguments of a C++ template.
+            // Without the system's name, `go tool pprof` does not strip `<...>` as the arguments of
+            // a C++ template.
             function.number(2, name);
             message.message(field::FUNCTION, &function);
         }

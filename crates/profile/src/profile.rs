@@ -8,7 +8,8 @@ use std::time::{Duration, SystemTime};
 pub enum ProfileKind {
     /// Processor time of running threads.
     Processor,
-    /// Wall-clock time of waiting threads. The cause does not matter: a lock, a socket, a timer, lack of work.
+    /// Wall-clock time of waiting threads. The cause does not matter: a lock, a socket, a timer,
+    /// lack of work.
     Waiting,
     /// Memory that was allocated during the profile, freed or not.
     Allocated,
@@ -39,8 +40,8 @@ pub struct Profile {
     pub begun: SystemTime,
     /// How long samples were taken.
     pub duration: Duration,
-    /// The amount that all stacks together represent, in the unit of the kind: the processor time of the process
-    /// during the profile, the waiting time of its threads, or bytes of memory.
+    /// The amount that all stacks together represent, in the unit of the kind: the processor time
+    /// of the process during the profile, the waiting time of its threads, or bytes of memory.
     pub total: u64,
     /// The number of samples that are missing from `stacks` because a table was full.
     pub lost: u64,
@@ -92,8 +93,8 @@ impl Profile {
         self.stacks.iter().map(|stack| stack.samples).sum()
     }
 
-    /// Converts a number of samples into the unit of the kind. It scales [`total`](Self::total) and ignores the
-    /// requested rate, because the kernel's clock may tick more slowly.
+    /// Converts a number of samples into the unit of the kind. It scales [`total`](Self::total) and
+    /// ignores the requested rate, because the kernel's clock may tick more slowly.
     pub fn amount(&self, samples: u64) -> u64 {
         match self.samples() {
             0 => 0,

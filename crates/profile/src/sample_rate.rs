@@ -1,6 +1,7 @@
 //! The rate of samples.
 
-/// A number of samples per second: of processor time, or of wall-clock time in a profile of waiting.
+/// A number of samples per second: of processor time, or of wall-clock time in a profile of
+/// waiting.
 ///
 /// ```
 /// use weir_profile::SampleRate;

@@ -17,8 +17,8 @@ use crate::sampling_lock::SamplingLock;
 
 /// A running profile. Dropping it stops the sampling.
 ///
-/// The first profile of time installs a `SIGPROF` handler, which stays installed. An interrupted system call
-/// restarts or fails with `EINTR`.
+/// The first profile of time installs a `SIGPROF` handler, which stays installed. An interrupted
+/// system call restarts or fails with `EINTR`.
 #[derive(Debug)]
 pub struct Sampling {
     kind: ProfileKind,
@@ -37,13 +37,13 @@ enum Sampler {
 impl Sampling {
     /// Starts sampling.
     ///
-    /// In a profile of waiting, the rate counts rounds over all threads. It is lower if a round would take more
-    /// than a tenth of the time. A profile of memory ignores the rate: it takes one sample per 128 KiB of
-    /// allocations, on average.
+    /// In a profile of waiting, the rate counts rounds over all threads. It is lower if a round
+    /// would take more than a tenth of the time. A profile of memory ignores the rate: it takes one
+    /// sample per 128 KiB of allocations, on average.
     ///
     /// # Errors
-    /// If a profile is already running, the system does not allow it, or, for memory, the program's allocator is
-    /// not [`SampledAllocator`](crate::SampledAllocator).
+    /// If a profile is already running, the system does not allow it, or, for memory, the program's
+    /// allocator is not [`SampledAllocator`](crate::SampledAllocator).
     pub fn start(kind: ProfileKind, sample_rate: SampleRate) -> Result<Self, ProfileError> {
         let lock = SamplingLock::take()?;
         let sampler = match kind {
@@ -103,8 +103,8 @@ impl TimeSampling {
         Ok(Self { sample_rate, processor_time, timer, collector })
     }
 
-    /// Stops sampling after `duration`. Returns the stacks, the time that one sample represents, and the time
-    /// that all samples represent, in nanoseconds.
+    /// Stops sampling after `duration`. Returns the stacks, the time that one sample represents,
+    /// and the time that all samples represent, in nanoseconds.
     fn finish(self, duration: Duration) -> (StackCounts, u64, u64) {
         let processor_time = processor_time().saturating_sub(self.processor_time);
         let is_processor_time = self.timer.is_some();

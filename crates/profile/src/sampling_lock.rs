@@ -1,4 +1,5 @@
-//! The lock that allows one sampler at a time: a process has one `SIGPROF` handler and one profiling timer.
+//! The lock that allows one sampler at a time: a process has one `SIGPROF` handler and one
+//! profiling timer.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -12,7 +12,8 @@ use crate::sampling_lock::SamplingLock;
 use crate::slots::RawStack;
 use crate::threads::{own_thread, thread_name, threads};
 
-/// How long to wait for threads to record their stacks. A thread that waits for a device cannot do so.
+/// How long to wait for threads to record their stacks. A thread that waits for a device cannot do
+/// so.
 const TIMEOUT: Duration = Duration::from_millis(200);
 
 /// The interval between two checks for recorded stacks.
@@ -25,14 +26,15 @@ pub struct ThreadStack {
     pub id: i32,
     /// The thread's name, or its number if it has no name.
     pub name: String,
-    /// The thread's state as in `proc(5)`: `R` is running or runnable, `S` waits, `D` waits for a device.
+    /// The thread's state as in `proc(5)`: `R` is running or runnable, `S` waits, `D` waits for a
+    /// device.
     pub state: char,
     /// The functions, outermost first; empty if the thread did not record its stack in time.
     pub functions: Vec<Arc<str>>,
 }
 
-/// Returns the stacks of all threads except the caller's, ordered by thread number. It waits up to 200 ms for the
-/// threads; resolving function names may take another second of processor time.
+/// Returns the stacks of all threads except the caller's, ordered by thread number. It waits up to
+/// 200 ms for the threads; resolving function names may take another second of processor time.
 ///
 /// # Errors
 /// If a profile is running, or the system does not allow it.

@@ -33,7 +33,8 @@ pub(crate) fn thread_name(id: i32) -> String {
     }
 }
 
-/// Returns the number of the calling thread: `/proc/thread-self` is a link to `PROCESS/task/THREAD`.
+/// Returns the number of the calling thread: `/proc/thread-self` is a link to
+/// `PROCESS/task/THREAD`.
 pub(crate) fn own_thread() -> Option<i32> {
     let path = fs::read_link("/proc/thread-self").ok()?;
     path.file_name()?.to_str()?.parse().ok()

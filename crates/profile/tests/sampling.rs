@@ -133,7 +133,8 @@ fn what_waits_is_found_with_the_time_that_it_waited() {
         stack.thread == "waiting" && is_in(&stack.functions, "waiting_function")
     });
     let (waited, duration) = (Duration::from_nanos(profile.amount(waited)), profile.duration);
-    // The thread waited the whole time. Rounds are missing in which it was still in the handler of the previous one.
+    // The thread waited the whole time. Rounds are missing in which it was still in the handler of
+    // the previous one.
     let is_near = waited * 10 <= duration * 11 && waited * 4 >= duration;
     assert!(is_near, "{waited:?} of {duration:?}: {}", profile.folded());
 }

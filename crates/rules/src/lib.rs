@@ -10,8 +10,8 @@
 //! 2. A [`Replay`], made by [`Rule::replay`], takes the events in the order of the log, and returns
 //!    a [`RuleReport`] and a [`Decision`] for each request.
 //!
-//! A rule that decides when a request arrives can also be enforced: [`Rule::gate`] makes a [`Gate`],
-//! which decides about one request at a time with the code of the replay.
+//! A rule that decides when a request arrives can also be enforced: [`Rule::gate`] makes a
+//! [`Gate`], which decides about one request at a time with the code of the replay.
 //!
 //! The crate does no I/O and has no clock: the time of a replay is that of the log. Each family of
 //! rules is a module, whose documentation names the source that it follows.

@@ -15,8 +15,8 @@ use crate::windows::{self, WindowRule};
 /// The number of bytes that are examined to decide whether a text is a log.
 const LOG_BYTES: usize = 64 << 10;
 
-/// Reads the rules of a text, which may refer to `files`. `name` is used for rules that have none of
-/// their own. The family is recognised by the text if it is not given.
+/// Reads the rules of a text, which may refer to `files`. `name` is used for rules that have none
+/// of their own. The family is recognised by the text if it is not given.
 ///
 /// # Errors
 /// If the text is not a rule of the family, or of any.
@@ -29,8 +29,8 @@ pub fn parse_rules(
     Ok(parse_rules_up_to(usize::MAX, text, name, family, files)?)
 }
 
-/// Reads the rules of a text as [`parse_rules`] does, but no more than `rules_max`. They are counted
-/// before their patterns are compiled, which may take long.
+/// Reads the rules of a text as [`parse_rules`] does, but no more than `rules_max`. They are
+/// counted before their patterns are compiled, which may take long.
 ///
 /// # Errors
 /// If the text is not a rule of the family, or of any, or has more rules.

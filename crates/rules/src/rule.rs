@@ -130,8 +130,8 @@ pub trait Rule: fmt::Debug + Send + Sync {
     /// Begins a replay.
     fn replay<'r>(&'r self) -> Box<dyn Replay + 'r>;
 
-    /// Makes a gate that enforces the rule, for requests with these fields when they arrive. It does
-    /// not borrow from the rule.
+    /// Makes a gate that enforces the rule, for requests with these fields when they arrive. It
+    /// does not borrow from the rule.
     ///
     /// # Errors
     /// If the rule needs what is only known after the answer, or a field that the requests do not
@@ -168,8 +168,8 @@ pub trait Observer: Send {
     /// Observes one line, and appends the events that the rule counts to `events`.
     fn observe(&mut self, line: &Line<'_>, events: &mut Events);
 
-    /// Looks at the lines of a block, of which the first has a number, as [`Observer::observe`] does
-    /// without their records. The last one may lack its line feed. Returns how many there are.
+    /// Looks at the lines of a block, of which the first has a number, as [`Observer::observe`]
+    /// does without their records. The last one may lack its line feed. Returns how many there are.
     fn observe_block(&mut self, block: &[u8], first: u64, events: &mut Events) -> u64 {
         let mut number = first;
         for line in block.split_inclusive(|byte| *byte == b'\n') {
@@ -186,9 +186,9 @@ pub trait Replay: Send {
     /// Takes the next event of the log. `line` is the number of its line in the source, from 1.
     fn take(&mut self, source: u32, line: u64, event: &Event<'_>);
 
-    /// Prepares to take the rows of a data set themselves instead of events, which is much faster if
-    /// the answer depends on single values: it is found once for each distinct one. Returns whether
-    /// the rule can; if not, its observers look at the rows.
+    /// Prepares to take the rows of a data set themselves instead of events, which is much faster
+    /// if the answer depends on single values: it is found once for each distinct one. Returns
+    /// whether the rule can; if not, its observers look at the rows.
     fn bind_rows(&mut self, _rows: &RowReader) -> bool {
         false
     }

@@ -41,8 +41,8 @@ impl AccessToken {
         random_id().map(|text| Self { text, origin: TokenOrigin::Random })
     }
 
-    /// Creates a token from the text of a file: 16 to 1,024 letters, digits and `-._~+/=`, as in a `Bearer`
-    /// field.
+    /// Creates a token from the text of a file: 16 to 1,024 letters, digits and `-._~+/=`, as in a
+    /// `Bearer` field.
     ///
     /// # Errors
     /// Fails if the length is outside this range, or the text has other characters.

@@ -13,7 +13,8 @@ pub(crate) struct ServerViews(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// The data sets that are counted apart, by number. A data set stays here, or in `others`, until it ends.
+    /// The data sets that are counted apart, by number. A data set stays here, or in `others`,
+    /// until it ends.
     apart: Vec<(u64, Arc<ViewWork>)>,
     others: Arc<ViewWork>,
     /// The sums of the data sets of `apart` that have ended.
@@ -23,8 +24,8 @@ struct State {
 /// The work on the views of one data set, or of all that are not counted apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionViewCounts {
-    /// The number of the data set, from 0. `None` stands for the data sets that have ended, and those above the
-    /// maximum.
+    /// The number of the data set, from 0. `None` stands for the data sets that have ended, and
+    /// those above the maximum.
     pub session: Option<u64>,
     /// The work.
     pub counts: ViewCounts,
@@ -44,7 +45,8 @@ impl ServerViews {
         work
     }
 
-    /// Returns the counts of each data set, and of the others if there were any. The sum never decreases.
+    /// Returns the counts of each data set, and of the others if there were any. The sum never
+    /// decreases.
     pub(crate) fn counts(&self) -> Vec<SessionViewCounts> {
         let mut state = self.lock();
         state.drop_ended();
@@ -61,8 +63,8 @@ impl ServerViews {
 }
 
 impl State {
-    /// Adds the counts of data sets that have ended to the sum. Nothing counts for them any more, because nothing
-    /// else holds their counters.
+    /// Adds the counts of data sets that have ended to the sum. Nothing counts for them any more,
+    /// because nothing else holds their counters.
     fn drop_ended(&mut self) {
         let ended = &mut self.ended;
         self.apart.retain_mut(|(_, work)| {

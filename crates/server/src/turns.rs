@@ -183,7 +183,7 @@ impl Drop for CancelOnDrop {
     }
 }
 
-/// RunningWork work, with the turn that it holds until it ends.
+/// Work that is running, with the turn that it holds until it ends.
 struct RunningWork<T> {
     task: JoinHandle<Option<T>>,
     turn: Arc<Mutex<Turn>>,

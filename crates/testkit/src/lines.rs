@@ -19,8 +19,8 @@ pub fn caddy(number: usize) -> String {
     )
 }
 
-/// A line of the access log of `weir gateway`, with its line feed: all times differ, and one line of seven lacks
-/// those of the backend.
+/// A line of the access log of `weir gateway`, with its line feed: all times differ, and one line
+/// of seven lacks those of the backend.
 pub fn gateway(number: usize) -> String {
     let times = |factor: usize| format!("0.{:06}", (number * factor + factor) % 1_000_000);
     let of_backend = format!(

@@ -32,8 +32,8 @@ pub struct SlowestStage {
 pub struct RouteStage {
     /// The kind of the stage.
     pub stage: RouteStageKind,
-    /// The name of the source, listener, backend or data set; empty for other kinds. It may contain any
-    /// character.
+    /// The name of the source, listener, backend or data set; empty for other kinds. It may contain
+    /// any character.
     pub name: String,
     /// Distinguishes stages of the same kind and name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -47,8 +47,8 @@ pub struct RouteStage {
     /// Whether the source has ended: all of it is in the data set.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_ended: bool,
-    /// The number of threads that work on the stage for data sets with an open source. They also work on
-    /// other stages.
+    /// The number of threads that work on the stage for data sets with an open source. They also
+    /// work on other stages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<u64>,
     /// The number of requests, views or questions that are in the stage at this moment.
@@ -160,15 +160,15 @@ impl RouteStage {
         }
     }
 
-    /// Returns whether both are the same stage at different times. The name of a data set appears only while
-    /// there are others.
+    /// Returns whether both are the same stage at different times. The name of a data set appears
+    /// only while there are others.
     pub fn is_same(&self, other: &Self) -> bool {
         let is_same_name = self.name == other.name || self.stage == RouteStageKind::View;
         self.stage == other.stage && self.number == other.number && is_same_name
     }
 
-    /// Returns whether it has the views of all data sets that have no stage of their own. The totals of a data
-    /// set move to it when the data set ends.
+    /// Returns whether it has the views of all data sets that have no stage of their own. The
+    /// totals of a data set move to it when the data set ends.
     pub fn is_of_other_views(&self) -> bool {
         self.stage == RouteStageKind::View && self.number.is_none()
     }

@@ -134,7 +134,8 @@ pub struct Thread {
     pub id: u64,
     /// Its name, which may contain any character.
     pub name: String,
-    /// Its state in the system as a word, such as `running` (or ready to run), `sleeping`, `waiting for a disk`.
+    /// Its state in the system as a word, such as `running` (or ready to run), `sleeping`,
+    /// `waiting for a disk`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
     /// The processor on which it last ran.

@@ -103,8 +103,8 @@ impl Script {
         let stream = self.next_stream;
         self.next_stream += 2;
         self.requests += 1;
-        // `:method`, `:path` and `:scheme` of the static table, and `:authority` as a literal (RFC 7541
-        // sections 6.1 and 6.2.2, appendix A).
+        // `:method`, `:path` and `:scheme` of the static table, and `:authority` as a literal (RFC
+        // 7541 sections 6.1 and 6.2.2, appendix A).
         let method = if is_get { 0x82 } else { 0x83 };
         let block = [method, 0x84, 0x87, 0x01, 1, b'x'];
         let end = if is_get { END_STREAM } else { 0 };
@@ -125,7 +125,8 @@ impl Script {
         }
     }
 
-    /// Sends a frame of which the next bytes are the type, the flags, the stream, the length and the payload.
+    /// Sends a frame of which the next bytes are the type, the flags, the stream, the length and
+    /// the payload.
     fn send_any<'bytes>(&mut self, bytes: &'bytes [u8]) -> &'bytes [u8] {
         let [kind, flags, stream, length, rest @ ..] = bytes else { return &[] };
         let (payload, rest) = rest.split_at(usize::from(*length).min(rest.len()));

@@ -88,8 +88,9 @@ pub(super) fn run(setting: &Setting) -> Outcome<Verdict> {
     Ok(Verdict::Passed(lines))
 }
 
-/// Runs h2spec against the example `echo`, which answers after the end of a request. Weir refuses some of
-/// h2spec's requests before that, and then it is a race whether their streams are still open.
+/// Runs h2spec against the example `echo`, which answers after the end of a request. Weir refuses
+/// some of h2spec's requests before that, and then it is a race whether their streams are still
+/// open.
 ///
 /// # Errors
 /// If a case fails or is skipped.
@@ -102,8 +103,8 @@ pub(super) fn conformance(echo: &Path) -> Outcome<String> {
     Ok(format!("h2spec, strict: {}", h2spec::run(&h2spec, server.host())?))
 }
 
-/// Sends rounds over several connections at a time, and over new ones when the server ends them. Returns
-/// how many of each there were.
+/// Sends rounds over several connections at a time, and over new ones when the server ends them.
+/// Returns how many of each there were.
 fn flood(host: &str, round: Round) -> Outcome<String> {
     let end = Instant::now() + TIME;
     let clients = (0..CONNECTIONS).map(|_| {

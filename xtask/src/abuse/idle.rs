@@ -1,5 +1,5 @@
-//! Idle connections: ten thousand to Weir itself, which closes most of them to make room, and as many to a
-//! server with higher limits, which keeps them and shows what each costs.
+//! Idle connections: ten thousand to Weir itself, which closes most of them to make room, and as
+//! many to a server with higher limits, which keeps them and shows what each costs.
 
 use std::process::Command;
 use std::time::Duration;
@@ -15,12 +15,13 @@ const CONNECTIONS: usize = 10_000;
 /// The most memory that Weir may have had, in MiB.
 const PEAK_MIB_MAX: u64 = 128;
 
-/// The kinds of connections: a name, the argument of the example `hold`, and the index of the address of
-/// the example `echo`.
+/// The kinds of connections: a name, the argument of the example `hold`, and the index of the
+/// address of the example `echo`.
 const KINDS: [(&str, &str, usize); 3] =
     [("TCP", "plain", 0), ("TLS, HTTP/1.1", "http1", 1), ("TLS, HTTP/2", "http2", 1)];
 
-/// How long the bystander sends requests: half of the time after which Weir closes idle connections.
+/// How long the bystander sends requests: half of the time after which Weir closes idle
+/// connections.
 const TIME: Duration = Duration::from_secs(5);
 
 pub(super) fn run(setting: &Setting) -> Outcome<Verdict> {

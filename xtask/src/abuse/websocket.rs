@@ -24,8 +24,8 @@ const SECTIONS: [&str; 9] = ["1.*", "2.*", "3.*", "4.*", "5.*", "6.*", "7.*", "9
 /// The paths of the echo server, one for each way of reading.
 const READ_PATHS: [&str; 2] = ["next", "next_into"];
 
-/// The results of a case, and of the end of its connection, that pass. The standard leaves cases open whose
-/// result is informational.
+/// The results of a case, and of the end of its connection, that pass. The standard leaves cases
+/// open whose result is informational.
 const GOOD: [&str; 2] = ["OK", "INFORMATIONAL"];
 
 pub(super) fn run(_: &Setting) -> Outcome<Verdict> {

@@ -1,4 +1,5 @@
-//! Checks that the table of dependencies in docs/decisions.md names the crates that use each of them.
+//! Checks that the table of dependencies in docs/decisions.md names the crates that use each of
+//! them.
 
 use std::collections::{BTreeMap, BTreeSet};
 

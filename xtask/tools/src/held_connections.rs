@@ -9,8 +9,8 @@ use crate::shell::{Outcome, command};
 pub struct HeldConnections(Child);
 
 impl HeldConnections {
-    /// Opens `count` connections to `host`, which includes a port. `program` is the path of the example, and
-    /// `kind` its argument for the protocol of the connections.
+    /// Opens `count` connections to `host`, which includes a port. `program` is the path of the
+    /// example, and `kind` its argument for the protocol of the connections.
     ///
     /// # Errors
     /// If the example cannot be started, or some connection gets no answer.

@@ -26,8 +26,8 @@ pub fn install(packages: &[&str]) -> Outcome {
     apt_get(&arguments)
 }
 
-/// Installs the packages of programs that are missing, or only checks if `may_install` is false. Returns a
-/// note about each that is still missing.
+/// Installs the packages of programs that are missing, or only checks if `may_install` is false.
+/// Returns a note about each that is still missing.
 pub fn missing(programs: &[(&str, &str)], may_install: bool) -> Vec<String> {
     let absent = programs.iter().filter(|(program, _)| !is_installed(program));
     let notes = absent.filter_map(|(program, package)| {

@@ -35,8 +35,8 @@ pub fn command(program: &str, arguments: &[&str]) -> Command {
     command
 }
 
-/// The command that runs the ignored tests whose names contain `filter`, in all suites of this name.
-/// They are the tests that need another program. For `--workspace` see [`build_workspace`].
+/// The command that runs the ignored tests whose names contain `filter`, in all suites of this
+/// name. They are the tests that need another program. For `--workspace` see [`build_workspace`].
 pub fn ignored_tests(suite: &str, filter: &str) -> Command {
     command(
         "cargo",

@@ -1,5 +1,5 @@
-//! `respond SERVER FOLDER ADDRESS [CERTIFICATE KEY]` answers requests for `/KIND/KILOBYTES` until it
-//! is ended. SERVER is `weir` or `hyper`; FOLDER holds the files that are sent.
+//! `respond SERVER FOLDER ADDRESS [CERTIFICATE KEY]` answers requests for `/KIND/KILOBYTES` until
+//! it is ended. SERVER is `weir` or `hyper`; FOLDER holds the files that are sent.
 
 use std::error::Error;
 

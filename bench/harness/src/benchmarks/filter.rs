@@ -62,8 +62,8 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
     Ok(tables(&unfiltered, &all, note))
 }
 
-/// Asks Weir while it knows no answer (`nothing`), the answer without a filter (`all`) or the answer
-/// to the query before (`session`). The first run of each query is not recorded.
+/// Asks Weir while it knows no answer (`nothing`), the answer without a filter (`all`) or the
+/// answer to the query before (`session`). The first run of each query is not recorded.
 fn recompute(
     settings: &Settings,
     log: &Log,

@@ -63,7 +63,8 @@ fn upload_and_measure(server: &Child, address: &str, log: &Log) -> Outcome<f64> 
     Ok(peak_bytes as f64 / log.bytes as f64)
 }
 
-/// Starts a server with these logs or options on a free port. Returns it with its address, which ends with a slash.
+/// Starts a server with these logs or options on a free port. Returns it with its address, which
+/// ends with a slash.
 pub(super) fn serve(settings: &Settings, arguments: &[&str]) -> Outcome<(Child, String)> {
     let mut server = command(&settings.weir(), &["--listen", "127.0.0.1:0", "--no-open"]);
     let mut child = server.args(arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;

@@ -93,7 +93,7 @@ impl FarRuns {
     }
 
     /// Returns the first run on near cores, or the last run. A host may move virtual cores to
-    /// processors without a common cache at any time. A hand-over of memory then takes several
+    /// processors without a common cache at any time. A handover of memory then takes several
     /// times as long for every receiver.
     fn repeat(&self, mut run: impl FnMut() -> Outcome<([f64; 2], f64)>) -> Outcome<[f64; 2]> {
         for _ in 1..self.tries {

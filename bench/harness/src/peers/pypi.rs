@@ -5,8 +5,8 @@ use std::path::Path;
 use crate::settings::{Settings, folder, text};
 use weir_tools::shell::{Outcome, command, execute, output_of};
 
-/// The Python of the environment with a package, whose name is also that of its module. Installs it,
-/// except in a smoke run; the error names the missing program.
+/// The Python of the environment with a package, whose name is also that of its module. Installs
+/// it, except in a smoke run; the error names the missing program.
 pub(super) fn find(settings: &Settings, name: &str, package: &str) -> Result<String, String> {
     let missing =
         |error: Box<dyn std::error::Error>| format!("missing: {name} (PyPI's {package}): {error}");

@@ -42,8 +42,8 @@ fn count_ranges(ranges: &FileRanges, threads: usize, count: &mut u64) -> Result<
     read.map_err(ScanError::Input)
 }
 
-/// The lines of consecutive ranges, and the first error of reading them. Ranges after one with an error
-/// count too.
+/// The lines of consecutive ranges, and the first error of reading them. Ranges after one with an
+/// error count too.
 fn sum(ranges: Vec<(LineCount, io::Result<()>)>) -> (u64, io::Result<()>) {
     let mut all = LineCount::default();
     let mut read = Ok(());

@@ -6,7 +6,8 @@ use clap::Args;
 
 use crate::options::{KeepArguments, PageArguments};
 
-/// Stand in front of web services: check tokens, route by their claims, and show the traffic on the page
+/// Stand in front of web services: check tokens, route by their claims, and show the traffic on the
+/// page
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct GatewayArguments {

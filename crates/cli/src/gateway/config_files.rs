@@ -23,8 +23,8 @@ impl ConfigFiles {
         files
     }
 
-    /// Whether a file was written or replaced since it was read. A file that is absent has not changed: one
-    /// that is being replaced is not there for a moment.
+    /// Whether a file was written or replaced since it was read. A file that is absent has not
+    /// changed: one that is being replaced is not there for a moment.
     pub(super) fn have_changed(&self) -> bool {
         self.seen.iter().any(|(path, seen)| {
             let now = stamp(path);

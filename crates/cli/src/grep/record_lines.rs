@@ -85,8 +85,8 @@ impl Search {
 }
 
 impl WrittenLines {
-    /// Returns why an output file is not written; `None` if it is. `has_failed` states whether there
-    /// were other complaints.
+    /// Returns why an output file is not written; `None` if it is. `has_failed` states whether
+    /// there were other complaints.
     pub(crate) fn withheld(&self, has_failed: bool) -> Option<Withheld> {
         let has_failed = has_failed || self.0.iter().any(|result| !result.complaints.is_empty());
         let records = self.0.iter().filter(|result| result.has_records).count() as u64;

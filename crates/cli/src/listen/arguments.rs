@@ -15,8 +15,8 @@ use crate::outcome::Failure;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ListenArguments {
     /// Where to listen for lines: tcp://HOST:PORT or plain HOST:PORT, tls://HOST:PORT,
-    /// udp://HOST:PORT, unix:PATH, unixgram:PATH, systemd:NAME. `?active=MODE` and `?framing=MODE` after an
-    /// address set the mode of this listener alone
+    /// udp://HOST:PORT, unix:PATH, unixgram:PATH, systemd:NAME. `?active=MODE` and `?framing=MODE`
+    /// after an address set the mode of this listener alone
     #[arg(value_name = "ADDRESS", required = true)]
     pub(crate) addresses: Vec<FeedAddress>,
 
@@ -43,13 +43,13 @@ pub(crate) struct ListenArguments {
     #[arg(long, value_name = "TIME", default_value = "1h")]
     idle: String,
 
-    /// The permissions of unix: and unixgram: sockets for lines, in octal: 0660 lets the owner and the
-    /// group send, 0666 every user [default: by the umask, usually 0755: the owner alone]
+    /// The permissions of unix: and unixgram: sockets for lines, in octal: 0660 lets the owner and
+    /// the group send, 0666 every user [default: by the umask, usually 0755: the owner alone]
     #[arg(long, value_name = "MODE")]
     socket_mode: Option<SocketMode>,
 
-    /// The owner of the files of unix: and unixgram: sockets for lines: USER, USER:GROUP or :GROUP [default:
-    /// the user who runs the command]
+    /// The owner of the files of unix: and unixgram: sockets for lines: USER, USER:GROUP or :GROUP
+    /// [default: the user who runs the command]
     #[cfg(unix)]
     #[arg(long, value_name = "OWNER")]
     socket_owner: Option<SocketOwner>,

@@ -6,8 +6,9 @@ use weir_inside::AdminAddress;
 /// The address that shows the state of the running program.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct AdminArguments {
-    /// Show at this address what the program does: a page, `weir top`, and GET /metrics for Prometheus.
-    /// PORT, localhost:PORT, `[::1]:PORT` or unix:PATH; with --token-file, for those alone who have the token
+    /// Show at this address what the program does: a page, `weir top`, and GET /metrics for
+    /// Prometheus. PORT, localhost:PORT, `[::1]:PORT` or unix:PATH; with --token-file, for those
+    /// alone who have the token
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) admin: Option<AdminAddress>,
 }

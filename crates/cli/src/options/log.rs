@@ -6,8 +6,8 @@ use weir_log::{Filter, Format};
 /// The messages of a running command, and their form.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct LogArguments {
-    /// The messages on standard error: off, error, warn, info, debug or trace, for all or for single crates, such
-    /// as info,weir_net=warn. Release builds have none below info
+    /// The messages on standard error: off, error, warn, info, debug or trace, for all or for
+    /// single crates, such as info,weir_net=warn. Release builds have none below info
     #[arg(long, value_name = "FILTER", default_value_t)]
     pub(crate) log: Filter,
 
@@ -22,7 +22,8 @@ pub(crate) enum LogFormat {
     /// A line for people
     #[default]
     Text,
-    /// A line of JSON, for programs. What the command prints for a person is written in the same way
+    /// A line of JSON, for programs. What the command prints for a person is written in the same
+    /// way
     Json,
 }
 

@@ -23,8 +23,8 @@ pub(crate) struct ReportArguments {
     #[command(flatten)]
     pub(crate) output: OutputArguments,
 
-    /// Write the report to this file as one self-contained HTML page; `-` is standard output. If a log
-    /// cannot be read to its end, the file stays as it was, and only `-` has what can be read
+    /// Write the report to this file as one self-contained HTML page; `-` is standard output. If a
+    /// log cannot be read to its end, the file stays as it was, and only `-` has what can be read
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
 

@@ -54,6 +54,6 @@ impl Admin {
     }
 }
 
-/// Ends the server when it is dropped. After a hand-over, the old process may have requests to
+/// Ends the server when it is dropped. After a handover, the old process may have requests to
 /// finish for an hour. Meanwhile the address should show the new process.
 pub(super) struct AdminEnd(#[expect(dead_code, reason = "dropped")] oneshot::Sender<Infallible>);

@@ -8,8 +8,8 @@ use weir_testkit::json_schema::check;
 
 use crate::support::{Folder, finish, line, run_with_stdin, weir};
 
-/// An attack on a shop: its access log in UTC, an error log of nginx and a log of fail2ban two hours
-/// ahead, and the kernel's log.
+/// An attack on a shop: its access log in UTC, an error log of nginx and a log of fail2ban two
+/// hours ahead, and the kernel's log.
 fn attack(folder: &Folder) {
     let (mut access, mut errors) = (String::new(), String::new());
     let mut bans = String::from(

@@ -1,5 +1,5 @@
-//! Exported Parquet files in DuckDB, which this test needs; `cargo xtask test` installs it with pip.
-//! Where Python has it: `cargo test -p weir --test integration duckdb:: -- --ignored`.
+//! Exported Parquet files in DuckDB, which this test needs; `cargo xtask test` installs it with
+//! pip. Where Python has it: `cargo test -p weir --test integration duckdb:: -- --ignored`.
 
 use std::path::Path;
 
@@ -52,8 +52,8 @@ struct Export<'a> {
 }
 
 impl Export<'_> {
-    /// Writes the report and the exports. Returns `None` if there is no report, because nothing in the log is a
-    /// record.
+    /// Writes the report and the exports. Returns `None` if there is no report, because nothing in
+    /// the log is a record.
     fn job(&self, folder: &Folder) -> Option<Value> {
         let Self { log, arguments, number, filter } = self;
         let arguments = || arguments.iter().copied().chain([text(log)]);

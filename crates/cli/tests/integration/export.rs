@@ -220,8 +220,8 @@ fn extended(field: &str, lines: usize) -> String {
     fields + &line.repeat(lines)
 }
 
-/// The columns of a table that have one of these names, in the order of the table. A Parquet file ends with its
-/// metadata, which begins with the names of the columns in that order.
+/// The columns of a table that have one of these names, in the order of the table. A Parquet file
+/// ends with its metadata, which begins with the names of the columns in that order.
 fn columns(table: &std::path::Path, names: &[&str]) -> Vec<String> {
     let bytes = fs::read(table).expect("a table");
     let (rest, length) = bytes[..bytes.len() - 4].split_at(bytes.len() - 8);

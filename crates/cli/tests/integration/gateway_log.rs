@@ -341,8 +341,8 @@ fn each_of_two_rule_files_decides_over_the_log_what_it_decided_in_the_gate() {
     assert_eq!(replayed(&second, &rest), decided(&rest));
 }
 
-/// Sends traffic through a gateway with a limit, and compares its decisions with a replay over its log.
-/// Returns the number of requests.
+/// Sends traffic through a gateway with a limit, and compares its decisions with a replay over its
+/// log. Returns the number of requests.
 fn check_decisions(
     (rule, mode): (&str, &str),
     traffic: impl Fn(&Gateway),

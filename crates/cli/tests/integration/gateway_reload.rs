@@ -78,7 +78,8 @@ impl Gateway {
     }
 }
 
-/// Replaces a file as a whole, as an editor does, so that it is never read while it is being written.
+/// Replaces a file as a whole, as an editor does, so that it is never read while it is being
+/// written.
 fn replace(file: &Path, content: &str) {
     let new = file.with_extension("new");
     std::fs::write(&new, content).expect("written");
@@ -114,7 +115,8 @@ fn read_message(reader: &mut impl BufRead) -> Option<(String, String)> {
     Some((head, String::from_utf8(body).expect("UTF-8")))
 }
 
-/// A backend that answers each request with its name after a few milliseconds, and keeps connections open.
+/// A backend that answers each request with its name after a few milliseconds, and keeps
+/// connections open.
 fn backend(name: &'static str) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -175,7 +177,8 @@ fn no_request_is_lost_while_the_configuration_changes() {
             if turn < 4 {
                 gateway.hang_up();
             }
-            // Messages are not counted: repeated ones are merged, and a changed file may be read twice.
+            // Messages are not counted: repeated ones are merged, and a changed file may be read
+            // twice.
             wait_until("it is used", || have_seen(turn + 2));
             wait_until("more are answered", || {
                 answered.load(Ordering::Relaxed) > before + 20 * CLIENTS

@@ -1,5 +1,5 @@
-//! The cases of `tests/http/cases.txt` through a gateway to a backend of HTTP/2. The requests that arrive
-//! are in `tests/http/http2-backend.txt`. `BLESS=1` rewrites it.
+//! The cases of `tests/http/cases.txt` through a gateway to a backend of HTTP/2. The requests that
+//! arrive are in `tests/http/http2-backend.txt`. `BLESS=1` rewrites it.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -11,8 +11,8 @@ use crate::http_cases::Case;
 use crate::http2_recording_backend::{Arrived, Http2RecordingBackend};
 use crate::support::{Folder, Served, text, weir};
 
-/// Fields that belong to one connection of HTTP/1.1 (RFC 9113 section 8.2.2), and `Host`, which `:authority`
-/// replaces.
+/// Fields that belong to one connection of HTTP/1.1 (RFC 9113 section 8.2.2), and `Host`, which
+/// `:authority` replaces.
 const FORBIDDEN: [&str; 7] = [
     "connection",
     "proxy-connection",

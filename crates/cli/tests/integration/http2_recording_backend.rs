@@ -1,7 +1,7 @@
 //! A backend that speaks HTTP/2 and reports the requests that it received.
 //!
-//! Its server, of hyper, resets the streams of requests that RFC 9113 section 8 calls malformed, such as those
-//! with a field of one connection. A proxy then has no answer of the backend.
+//! Its server, of hyper, resets the streams of requests that RFC 9113 section 8 calls malformed,
+//! such as those with a field of one connection. A proxy then has no answer of the backend.
 
 use std::convert::Infallible;
 use std::fmt::Write as _;
@@ -29,7 +29,8 @@ pub(crate) struct Arrived {
     pub(crate) path: String,
     /// Pairs of a name and a value, with those of the trailer section.
     pub(crate) fields: Vec<(String, String)>,
-    /// All of the request, for people: a line for the pseudo-header fields, each other field and the body.
+    /// All of the request, for people: a line for the pseudo-header fields, each other field and
+    /// the body.
     pub(crate) text: String,
 }
 
@@ -51,7 +52,8 @@ impl Http2RecordingBackend {
         Self { address, arrived, _runtime: runtime }
     }
 
-    /// The whole requests that have arrived since the last call. Each of them was noted before its answer.
+    /// The whole requests that have arrived since the last call. Each of them was noted before its
+    /// answer.
     pub(crate) fn take(&self) -> Vec<Arrived> {
         std::mem::take(&mut self.arrived.lock().expect("no panic"))
     }

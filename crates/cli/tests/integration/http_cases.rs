@@ -12,8 +12,8 @@ use crate::support::{Served, page, weir};
 /// The request after each case that is not cut: its status is known, and it ends the connection.
 const NEXT: &str = "GET /next HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
 
-/// The cases that are not cut, but whose body is longer than all bytes that follow. The server waits for its
-/// end.
+/// The cases that are not cut, but whose body is longer than all bytes that follow. The server
+/// waits for its end.
 const LONG_BODIES: [&str; 2] = ["a length of 2^63", "a size of 2^64 - 1"];
 
 /// How long a client waits for a byte of an answer before it closes its sending side.
@@ -62,8 +62,8 @@ impl Case {
         Self { name, rule, want, judgement, proxied, bytes, is_unfinished }
     }
 
-    /// Sends the bytes and closes the sending side. Returns the statuses of the answers up to the end
-    /// of the connection.
+    /// Sends the bytes and closes the sending side. Returns the statuses of the answers up to the
+    /// end of the connection.
     pub(crate) fn ask<S: Read + Write>(&self, mut stream: S, shutdown: impl Fn(&S)) -> String {
         // A server may have answered and closed before it has read everything.
         let _ = stream.write_all(&self.bytes);
@@ -73,8 +73,9 @@ impl Case {
         statuses(&answer)
     }
 
-    /// Like [`ask`](Self::ask), but closes the sending side only if the gateway waits for more bytes. From
-    /// then on a pause of a second would end the request: the gateway takes the client for one that has gone.
+    /// Like [`ask`](Self::ask), but closes the sending side only if the gateway waits for more
+    /// bytes. From then on a pause of a second would end the request: the gateway takes the client
+    /// for one that has gone.
     pub(crate) fn ask_gateway(&self, address: SocketAddr) -> String {
         let mut stream = TcpStream::connect(address).expect("it listens");
         let _ = stream.write_all(&self.bytes);

@@ -123,8 +123,8 @@ const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 /// A name that both formats escape, as it is written in the text.
 const BACKEND: &str = "o\\\"n\\\\e";
 
-/// A gateway that was asked for three good answers, a path that has no route, and a server that does not
-/// answer.
+/// A gateway that was asked for three good answers, a path that has no route, and a server that
+/// does not answer.
 fn asked_gateway(folder: &Folder) -> Watched {
     let config = format!(
         "listen = [\"127.0.0.1:0\"]\ntrace_context = \"forward\"\nrecord = [\"trace_id\"]\n\

@@ -1,4 +1,5 @@
-//! `--tls-self-signed`: the fingerprint that is printed is that of the certificate which clients get.
+//! `--tls-self-signed`: the fingerprint that is printed is that of the certificate which clients
+//! get.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;

@@ -112,7 +112,8 @@ fn addresses_of_this_machine_may_be_short_and_others_are_refused() {
     }
 }
 
-/// Whether the server answers on this connection, which stays open. It refuses a connection with 503.
+/// Whether the server answers on this connection, which stays open. It refuses a connection with
+/// 503.
 fn is_answered(stream: &mut TcpStream) -> bool {
     let request = b"HEAD /favicon.svg HTTP/1.1\r\nHost: localhost\r\n\r\n";
     let (mut answer, mut byte) = (Vec::new(), [0]);
@@ -129,8 +130,9 @@ fn is_answered(stream: &mut TcpStream) -> bool {
     false
 }
 
-/// Opens three connections to a page with this limit. Returns how many of them are answered at the end;
-/// `None` if one is refused, as it is if the idle one that makes room needs more than half a second to end.
+/// Opens three connections to a page with this limit. Returns how many of them are answered at the
+/// end; `None` if one is refused, as it is if the idle one that makes room needs more than half a
+/// second to end.
 fn answered_of_three(limit: &str) -> Option<usize> {
     let mut command = weir(["--no-open", "--listen", "127.0.0.1:0"]);
     command.args(["--page-connections", limit]).stdout(Stdio::piped());

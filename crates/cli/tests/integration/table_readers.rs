@@ -1,5 +1,5 @@
-//! Exported tables in the programs that read them: pyarrow, pandas, Polars, DuckDB and DataFusion, which
-//! this test needs; `cargo xtask test` installs them with pip. Where Python has them:
+//! Exported tables in the programs that read them: pyarrow, pandas, Polars, DuckDB and DataFusion,
+//! which this test needs; `cargo xtask test` installs them with pip. Where Python has them:
 //! `cargo test -p weir --test integration table_readers:: -- --ignored`.
 
 use serde_json::json;

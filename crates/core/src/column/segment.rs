@@ -274,8 +274,8 @@ impl Segment {
         self.times()?.get(row)
     }
 
-    /// Returns the offset of the first line with a time in its source, in bytes, and the zone offset
-    /// of that time, in seconds east of UTC.
+    /// Returns the offset of the first line with a time in its source, in bytes, and the zone
+    /// offset of that time, in seconds east of UTC.
     pub fn first_timed_record(&self) -> Option<(u64, i32)> {
         let times = self.times()?;
         let first = (0..self.rows).find_map(|row| Some((row, times.get(row)?)));

@@ -17,8 +17,8 @@ use crate::values::{DecidedIds, Dictionary, Values};
 /// distinct value and looked up for every row.
 ///
 /// A filter must know the values of a segment before it is applied to it: call [`Self::refresh`]
-/// after values were added. It is invalid once [`Values::reuses`] has grown. The work can be divided among threads, because deciding needs shared
-/// access only:
+/// after values were added. It is invalid once [`Values::reuses`] has grown. The work can be
+/// divided among threads, because deciding needs shared access only:
 ///
 /// ```
 /// use weir_core::{Clause, CompiledFilter, Field, Filter, TextTest, Values};

@@ -9,8 +9,8 @@
 //!
 //! A [`Condition`] is the text that people write; it becomes a clause.
 //!
-//! Both evaluators accept exactly the same records, which a property test compares. [`TimeBounds`] are applied
-//! to every question: they exclude the rows that have left a sliding window.
+//! Both evaluators accept exactly the same records, which a property test compares. [`TimeBounds`]
+//! are applied to every question: they exclude the rows that have left a sliding window.
 
 mod bounds;
 mod clause;

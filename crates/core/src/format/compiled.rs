@@ -206,8 +206,8 @@ impl Format {
     }
 
     /// Whether the time of a line is that at which the request arrived: Apache's `%t`, and the
-    /// accept date of HAProxy, and the times of our gateway, packed or in JSON. nginx and most others log the
-    /// time at which they had answered.
+    /// accept date of HAProxy, and the times of our gateway, packed or in JSON. nginx and most
+    /// others log the time at which they had answered.
     pub fn has_arrival_times(&self) -> bool {
         let is_apache = self.definition.contains("%t") || self.definition.contains("%{begin");
         let has_own_time =
@@ -268,8 +268,8 @@ impl Format {
         self.takes_wrapper_time || self.program.lacks_year()
     }
 
-    /// Whether the log says that its times are local to the machine that wrote it, in a zone that it
-    /// does not name. They are read as UTC.
+    /// Whether the log says that its times are local to the machine that wrote it, in a zone that
+    /// it does not name. They are read as UTC.
     ///
     /// # Examples
     ///

@@ -67,8 +67,8 @@ pub struct Candidate {
     pub mismatches: Vec<LineMismatch>,
     /// How near the lines of `mismatches` came to matching: the sum of the part of each line before
     /// the mismatch, in thousandths, and of the number of known JSON keys. If no format matches a
-    /// line, what matches without the first words of a line counts as well. 0 if it is little, or if
-    /// nothing that was read had a form, such as a time or a status.
+    /// line, what matches without the first words of a line counts as well. 0 if it is little, or
+    /// if nothing that was read had a form, such as a time or a status.
     pub closeness: u64,
 }
 

@@ -8,8 +8,9 @@ use crate::record::Record;
 
 /// The fields of records that a program makes, and the form in which they are packed into blocks.
 ///
-/// A gateway has the fields of each request at hand. It packs them one behind the other into a block, and a
-/// [`crate::BlockReader`] of the layout's format reads that block as it reads one of lines.
+/// A gateway has the fields of each request at hand. It packs them one behind the other into a
+/// block, and a [`crate::BlockReader`] of the layout's format reads that block as it reads one of
+/// lines.
 ///
 /// # Examples
 ///

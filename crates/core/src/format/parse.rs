@@ -36,9 +36,9 @@ impl Format {
     /// Durations are in seconds, in the unit in parentheses (`s`, `ms`, `us`, `ns`), or texts with
     /// a unit (`1.5ms`).
     ///
-    /// In the delimited notation the fields are in the order of the line. `field=column(kind)` names
-    /// the column in the log and the kind of the value: a unit of durations as above, `sum` for
-    /// a duration to be added to others, `port` for a client or host with a port, `url` for a
+    /// In the delimited notation the fields are in the order of the line. `field=column(kind)`
+    /// names the column in the log and the kind of the value: a unit of durations as above, `sum`
+    /// for a duration to be added to others, `port` for a client or host with a port, `url` for a
     /// path or request that may be a whole URL, `number` for an extra field that is a number, or a
     /// strftime pattern for a time. `/` separates the parts of one value, `_` skips a value, and
     /// after `?` a line may end or have further values.

@@ -27,8 +27,8 @@
 //!
 //! NULs at the start of a line are no part of it, because a log that was truncated while a server
 //! had it open (logrotate's `copytruncate`) has a hole of zeros at its start, and a file system may
-//! leave one at the end after a crash. A byte order mark of UTF-8 there is no part of a line either:
-//! it begins a text, which others may precede if files were joined.
+//! leave one at the end after a crash. A byte order mark of UTF-8 there is no part of a line
+//! either: it begins a text, which others may precede if files were joined.
 
 mod short_memchr;
 mod structural_index;
@@ -79,7 +79,8 @@ pub struct Line<'a> {
 ///
 /// A line ends at LF, and one CR before it belongs to the line end. A last line without LF is a
 /// line, and so is an empty one. NUL bytes and a byte order mark of UTF-8 at the start of a line do
-/// not belong to it (see [`crate::BlockCutter`]). If only NULs follow the last LF, they are not a line.
+/// not belong to it (see [`crate::BlockCutter`]). If only NULs follow the last LF, they are not a
+/// line.
 ///
 /// ```
 /// use weir_core::Lines;
@@ -119,7 +120,8 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// The byte order mark of UTF-8, which editors and programs of Windows write at the start of a text.
+/// The byte order mark of UTF-8, which editors and programs of Windows write at the start of a
+/// text.
 const MARK: &[u8] = b"\xEF\xBB\xBF";
 const FIRST_MARK_BYTE: u8 = MARK[0];
 

@@ -388,8 +388,8 @@ impl BlockReader {
         }
     }
 
-    /// Finds the shared ids of all values in `read` that were new to this reader, or had none. Calls
-    /// `values` only if there are any, to get exclusive access for a short time.
+    /// Finds the shared ids of all values in `read` that were new to this reader, or had none.
+    /// Calls `values` only if there are any, to get exclusive access for a short time.
     pub fn resolve<V: DerefMut<Target = Values>>(
         &mut self,
         mut read: ReadBlock,

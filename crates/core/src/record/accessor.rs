@@ -121,8 +121,8 @@ impl FieldAccessor {
 
     /// Returns the value as text, or `None` if the record lacks the field.
     ///
-    /// Text is the log's own bytes, in JSON without the escapes of strings. Sizes are in bytes, durations in seconds with as many
-    /// decimals as they need, times in RFC 3339.
+    /// Text is the log's own bytes, in JSON without the escapes of strings. Sizes are in bytes,
+    /// durations in seconds with as many decimals as they need, times in RFC 3339.
     ///
     /// Text is borrowed from the line. Numbers and times are formatted, which allocates.
     ///

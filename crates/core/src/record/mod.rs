@@ -77,8 +77,8 @@ impl<'a> Record<'a> {
         Self::default()
     }
 
-    /// An empty record with room for so many fields of its own, for a program that fills it itself; see
-    /// [`crate::RecordLayout`].
+    /// An empty record with room for so many fields of its own, for a program that fills it itself;
+    /// see [`crate::RecordLayout`].
     pub fn with_extra_fields(extra_fields: usize) -> Self {
         let mut record = Self::default();
         record.clear(extra_fields);
@@ -134,8 +134,8 @@ impl<'a> Record<'a> {
 
     /// The bytes of a text field; `None` if the line has none, and for fields of another kind.
     ///
-    /// The slice borrows from the line or the decoded values, not from the record, so it may be used after the record is
-    /// filled again.
+    /// The slice borrows from the line or the decoded values, not from the record, so it may be
+    /// used after the record is filled again.
     pub fn text(&self, field: Field) -> Option<&'a [u8]> {
         field.text_index().and_then(|index| self.text[index])
     }

@@ -1,7 +1,7 @@
 //! Clients: addresses and host names.
 //!
-//! A log names the client of a request by its address, or by its host name if the server looks names
-//! up. Any other text in that place shows that the values of the line have shifted, so it is
+//! A log names the client of a request by its address, or by its host name if the server looks
+//! names up. Any other text in that place shows that the values of the line have shifted, so it is
 //! refused.
 //!
 //! | text | is |

@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use super::dictionary::Dictionary;
 
-/// The ids of a dictionary about which a cache has decided: something that is computed once for each
-/// distinct value, and then looked up for each row.
+/// The ids of a dictionary about which a cache has decided: something that is computed once for
+/// each distinct value, and then looked up for each row.
 ///
-/// New values usually have higher ids than all others. After a sweep they get the free ids first, from the
-/// lowest upwards. So the cache has to look again at those that were free. It is invalid as a whole
-/// once [`Values::reuses`](super::Values::reuses) has grown.
+/// New values usually have higher ids than all others. After a sweep they get the free ids first,
+/// from the lowest upwards. So the cache has to look again at those that were free. It is invalid
+/// as a whole once [`Values::reuses`](super::Values::reuses) has grown.
 ///
 /// # Examples
 ///
@@ -39,8 +39,8 @@ pub struct DecidedIds {
 }
 
 impl DecidedIds {
-    /// Returns the ids to decide about, and counts them as decided: those that may have got a value since
-    /// the last call, and those that were added. Each one is below [`Dictionary::ids`].
+    /// Returns the ids to decide about, and counts them as decided: those that may have got a value
+    /// since the last call, and those that were added. Each one is below [`Dictionary::ids`].
     pub fn update(&mut self, dictionary: &Dictionary) -> impl Iterator<Item = usize> + use<> {
         let [again, added] = self.undecided(dictionary);
         *self = Self { known: dictionary.ids(), settled: dictionary.first_free() };

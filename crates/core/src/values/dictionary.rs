@@ -100,7 +100,8 @@ const ENTRY_BYTES: usize = 2 * (size_of::<Entry>() + 1) + size_of::<Span>();
 /// The memory of an entry of `uncounted`, in a tree whose nodes may be half full.
 const UNCOUNTED_BYTES: usize = 3 * size_of::<(u32, u64)>();
 
-/// The most cache lines of a value that are prefetched. The processor itself fetches those after them.
+/// The most cache lines of a value that are prefetched. The processor itself fetches those after
+/// them.
 const PREFETCHED_LINES_MAX: usize = 3;
 
 impl Dictionary {
@@ -121,8 +122,8 @@ impl Dictionary {
         self.spans.len() + 2
     }
 
-    /// Returns the lowest id without a value that a new value may get; [`Self::ids`] if there is none.
-    /// Between two sweeps it only grows.
+    /// Returns the lowest id without a value that a new value may get; [`Self::ids`] if there is
+    /// none. Between two sweeps it only grows.
     pub(crate) fn first_free(&self) -> usize {
         self.free.last().map_or(self.ids(), |id| *id as usize)
     }
@@ -138,8 +139,8 @@ impl Dictionary {
         bytes.get(span.start as usize..)?.get(..span.length as usize)
     }
 
-    /// Prefetches what [`Self::value`] reads for an id. A reader of many ids calls it for some of them
-    /// before it takes their values, and so waits for memory once.
+    /// Prefetches what [`Self::value`] reads for an id. A reader of many ids calls it for some of
+    /// them before it takes their values, and so waits for memory once.
     #[inline]
     pub fn prefetch(&self, id: u32) {
         prefetch(&self.spans, (id as usize).wrapping_sub(2));

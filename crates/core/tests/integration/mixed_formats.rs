@@ -21,7 +21,8 @@ const LINES: [&str; 6] = [
     "",
 ];
 
-/// The outcome of a line: the name of its format and its offset, or where and why it does not match.
+/// The outcome of a line: the name of its format and its offset, or where and why it does not
+/// match.
 type Outcome = Result<(String, u64), (u64, usize, String)>;
 
 /// Each line is tried with each format in turn.

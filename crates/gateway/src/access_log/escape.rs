@@ -2,8 +2,8 @@
 //!
 //! Source: nginx, `ngx_http_log_escape` and `ngx_escape_json`.
 
-/// Appends a value as nginx does by default: quotes, backslashes, control characters and bytes beyond ASCII
-/// become `\xHH`.
+/// Appends a value as nginx does by default: quotes, backslashes, control characters and bytes
+/// beyond ASCII become `\xHH`.
 pub(super) fn push_escaped(line: &mut Vec<u8>, value: &[u8]) {
     for &byte in value {
         match byte {
@@ -23,7 +23,8 @@ pub(super) fn push_word(line: &mut Vec<u8>, value: &[u8]) {
     }
 }
 
-/// Appends the content of a JSON string as nginx does with `escape=json`. Bytes that are not UTF-8 are kept.
+/// Appends the content of a JSON string as nginx does with `escape=json`. Bytes that are not UTF-8
+/// are kept.
 pub(super) fn push_json(line: &mut Vec<u8>, value: &[u8]) {
     for &byte in value {
         match byte {

@@ -7,15 +7,16 @@
 //! {"time":"2025-12-17T09:03:01.250000001Z","remote_addr":"192.0.2.7","request_uri":"/a?b",...}
 //! ```
 //!
-//! In the combined format `-` stands for an absent value, so a value that is a dash is written as `\x2D`.
+//! In the combined format `-` stands for an absent value, so a value that is a dash is written as
+//! `\x2D`.
 
 use weir_core::{Field, Record, push_decimal, push_seconds};
 
 use super::clock::Clock;
 use super::escape::{push_escaped, push_json, push_word};
 
-/// The string members of a JSON line after the time, by their names in nginx. [`Field::Path`] is written with
-/// its query.
+/// The string members of a JSON line after the time, by their names in nginx. [`Field::Path`] is
+/// written with its query.
 const TEXTS: [(&str, Field); 9] = [
     ("remote_addr", Field::Client),
     ("remote_user", Field::User),
@@ -67,8 +68,8 @@ pub(super) fn push_combined(line: &mut Vec<u8>, record: &Record<'_>, clock: &mut
     line.push(b'\n');
 }
 
-/// Appends a JSON object with all fields of the record. `extra_fields` names the record's extra fields, in
-/// their order.
+/// Appends a JSON object with all fields of the record. `extra_fields` names the record's extra
+/// fields, in their order.
 pub(super) fn push_object(
     line: &mut Vec<u8>,
     record: &Record<'_>,

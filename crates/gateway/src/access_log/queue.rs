@@ -18,7 +18,8 @@ const INTERVAL: Duration = Duration::from_millis(500);
 /// This many waiting bytes are written before the interval ends.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// Lines beyond this many waiting bytes are dropped and counted: requests must not wait for the disk.
+/// Lines beyond this many waiting bytes are dropped and counted: requests must not wait for the
+/// disk.
 const WAITING_BYTES_MAX: usize = 16 << 20;
 
 /// The state that requests and the writer thread share.
@@ -46,7 +47,8 @@ struct Waiting {
     tasks: Vec<Task>,
     /// Bytes of the tasks, including those that the thread has taken.
     task_bytes: usize,
-    /// Counts of steps added, taken by the thread, and finished by it. A step is a line or a file change.
+    /// Counts of steps added, taken by the thread, and finished by it. A step is a line or a file
+    /// change.
     steps_added: u64,
     steps_taken: u64,
     steps_finished: u64,

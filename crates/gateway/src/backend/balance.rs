@@ -1,6 +1,6 @@
-//! Chooses a server: the less loaded of two picked at random ("power of two choices", Mitzenmacher 2001).
-//! Unlike "least loaded of all", it does not send a herd to one server, and unlike round robin, it sees the
-//! load.
+//! Chooses a server: the less loaded of two picked at random ("power of two choices", Mitzenmacher
+//! 2001). Unlike "least loaded of all", it does not send a herd to one server, and unlike round
+//! robin, it sees the load.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ thread_local! {
     static RANDOM: Cell<u64> = const { Cell::new(0x9e37_79b9_7f4a_7c15) };
 }
 
-/// Chooses among the healthy servers. If none is healthy, any server may get the request: a guess is better
-/// than a certain error. The server `tried` is chosen only if there is no other.
+/// Chooses among the healthy servers. If none is healthy, any server may get the request: a guess
+/// is better than a certain error. The server `tried` is chosen only if there is no other.
 pub(super) fn choose<'a>(
     instances: &'a [Arc<Instance>],
     tried: Option<&Arc<Instance>>,
@@ -42,8 +42,8 @@ fn less_loaded<'a>(
     Some(if second.load() < first.load() { second } else { first })
 }
 
-/// Returns a random number below `count`, from a xorshift generator (Marsaglia 2003) for each thread. Nothing
-/// secret depends on it.
+/// Returns a random number below `count`, from a xorshift generator (Marsaglia 2003) for each
+/// thread. Nothing secret depends on it.
 fn below(count: usize) -> usize {
     RANDOM.with(|random| {
         let mut state = random.get();

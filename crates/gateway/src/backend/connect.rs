@@ -19,8 +19,8 @@ use crate::config::{BackendConfig, Origin};
 use crate::fetch::{TrustError, client_config};
 use crate::tls_error::ConnectionFault;
 
-/// How often an HTTP/2 connection in use is pinged, and how long the reply may take. Without pings, a
-/// connection that died silently would hold up all requests on it.
+/// How often an HTTP/2 connection in use is pinged, and how long the reply may take. Without pings,
+/// a connection that died silently would hold up all requests on it.
 const PING_INTERVAL: Duration = Duration::from_secs(10);
 const PING_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -33,8 +33,8 @@ pub(crate) struct Connector {
     tls: Option<Tls>,
 }
 
-/// The TLS client configuration of a backend, or the error that prevents TLS, which was reported when the
-/// configuration was read. Certificate authorities are read once, and clones share them.
+/// The TLS client configuration of a backend, or the error that prevents TLS, which was reported
+/// when the configuration was read. Certificate authorities are read once, and clones share them.
 #[derive(Debug, Clone)]
 pub(crate) struct TlsClient(Arc<Result<Arc<ClientConfig>, TrustError>>);
 

@@ -14,8 +14,8 @@ use weir_observe::task::TaskKind;
 
 use crate::upload_body::UploadBody;
 
-/// The kind of the tasks that drive connections to servers. All other such connections are driven by the
-/// tasks of client connections.
+/// The kind of the tasks that drive connections to servers. All other such connections are driven
+/// by the tasks of client connections.
 pub(super) static BACKEND_CONNECTION: TaskKind = TaskKind::new("backend connection");
 
 /// A request to a server.
@@ -24,8 +24,9 @@ pub(crate) type UpstreamRequest = Request<UploadBody>;
 /// An open connection.
 ///
 /// The task of a request drives its HTTP/1.1 connection: the connection reads and writes only in
-/// [`send`](Self::send) and [`drive`](Self::drive). A separate task would have to be woken, and wake the
-/// request's task, for each answer. A connection that its user cannot drive must be [detached](Self::detach).
+/// [`send`](Self::send) and [`drive`](Self::drive). A separate task would have to be woken, and
+/// wake the request's task, for each answer. A connection that its user cannot drive must be
+/// [detached](Self::detach).
 #[derive(Debug)]
 pub(crate) struct Connection {
     sender: Sender,
@@ -98,7 +99,8 @@ impl Connection {
         drive(&mut self.driver, context)
     }
 
-    /// Drives the connection once without waking any task, to notice a close by the server or become ready.
+    /// Drives the connection once without waking any task, to notice a close by the server or
+    /// become ready.
     pub(super) fn poll_once(&mut self) {
         self.drive(&mut Context::from_waker(Waker::noop()));
     }
@@ -110,8 +112,8 @@ impl Connection {
         }
     }
 
-    /// Waits until the connection can take the next request. Returns false if it ended. The connection must
-    /// be detached.
+    /// Waits until the connection can take the next request. Returns false if it ended. The
+    /// connection must be detached.
     pub(super) async fn ready(&mut self) -> bool {
         match &mut self.sender {
             Sender::Http1(sender) => sender.ready().await.is_ok(),
@@ -119,11 +121,12 @@ impl Connection {
         }
     }
 
-    /// Sends a request, and waits for the head of the answer. It is not an `async` method because the future
-    /// would then contain the request, which is large.
+    /// Sends a request, and waits for the head of the answer. It is not an `async` method because
+    /// the future would then contain the request, which is large.
     ///
     /// # Errors
-    /// If the connection breaks before the head arrives. If nothing was sent, the error contains the request.
+    /// If the connection breaks before the head arrives. If nothing was sent, the error contains
+    /// the request.
     pub(super) fn send<'a>(
         &'a mut self,
         request: UpstreamRequest,

@@ -14,8 +14,9 @@ use crate::upload_body::UploadBody;
 /// The answer to a health check is read up to this size.
 const ANSWER_BYTES_MAX: usize = 64 << 10;
 
-/// Checks one server of a backend while the backend is in use, and reports each change of its health. Each
-/// server has a task of its own, so that one that does not answer delays no check of the others.
+/// Checks one server of a backend while the backend is in use, and reports each change of its
+/// health. Each server has a task of its own, so that one that does not answer delays no check of
+/// the others.
 pub(crate) async fn watch(backend: Weak<Backend>, instance: Arc<Instance>, notices: Notices) {
     loop {
         let interval = {
@@ -34,8 +35,8 @@ pub(crate) async fn watch(backend: Weak<Backend>, instance: Arc<Instance>, notic
     }
 }
 
-/// Reports that a server is healthy again, or why it is not. Both notices are rate limited separately, so
-/// that the latest state is reported even if the two alternate.
+/// Reports that a server is healthy again, or why it is not. Both notices are rate limited
+/// separately, so that the latest state is reported even if the two alternate.
 fn report_change(
     notices: &Notices,
     backend: &Backend,

@@ -75,8 +75,8 @@ impl Instance {
         self.health.is_healthy.load(Ordering::Relaxed) && !is_ejected
     }
 
-    /// The number of requests in flight, including the next one, divided by the server's share. A recovering
-    /// server counts as more loaded.
+    /// The number of requests in flight, including the next one, divided by the server's share. A
+    /// recovering server counts as more loaded.
     pub(super) fn load(&self) -> f64 {
         (self.in_flight.load(Ordering::Relaxed) + 1) as f64 / self.health.share()
     }

@@ -55,8 +55,8 @@ impl Backend {
         Self::with_shared(config, tls.as_ref(), Arc::default())
     }
 
-    /// Like [`new`](Self::new), but with the TLS client of a backend with the same TLS settings, and with
-    /// request durations that are shared with other backends.
+    /// Like [`new`](Self::new), but with the TLS client of a backend with the same TLS settings,
+    /// and with request durations that are shared with other backends.
     pub(crate) fn with_shared(
         config: BackendConfig,
         tls: Option<&TlsClient>,
@@ -97,8 +97,8 @@ impl Backend {
         &self.instances
     }
 
-    /// Takes a retry from the budget, and returns whether there was one. In an outage, unlimited retries
-    /// would multiply the load.
+    /// Takes a retry from the budget, and returns whether there was one. In an outage, unlimited
+    /// retries would multiply the load.
     pub(crate) fn may_retry(&self) -> bool {
         self.retries.spend()
     }
@@ -113,8 +113,8 @@ impl Backend {
         self.instances.iter().any(|instance| instance.is_available())
     }
 
-    /// Notes that a server refused or broke a connection, or did not answer in time. If the server is ejected
-    /// therefore, reports it.
+    /// Notes that a server refused or broke a connection, or did not answer in time. If the server
+    /// is ejected therefore, reports it.
     pub(crate) fn note_failure(
         &self,
         instance: &Instance,

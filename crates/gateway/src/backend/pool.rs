@@ -24,19 +24,20 @@ const IDLE_MAX: Duration = Duration::from_secs(50);
 /// The number of idle connections kept for one server.
 const IDLE_COUNT_MAX: usize = 256;
 
-/// The number of threads with their own idle list. If there are more threads, some share a list, which only
-/// costs time.
+/// The number of threads with their own idle list. If there are more threads, some share a list,
+/// which only costs time.
 const THREADS: usize = 64;
 
-/// How often idle connections that the server has closed are removed, unless a request finds them first.
+/// How often idle connections that the server has closed are removed, unless a request finds them
+/// first.
 const CLEANUP_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The connections of one server.
 #[derive(Debug)]
 pub(crate) struct Pool {
     connector: Connector,
-    /// One list for each thread that serves connections, because a connection wakes its tasks on the thread
-    /// that opened it. The last list is for all other threads.
+    /// One list for each thread that serves connections, because a connection wakes its tasks on
+    /// the thread that opened it. The last list is for all other threads.
     idle: Box<[Mutex<IdleList>]>,
     /// The idle connections of all threads.
     idle_count: AtomicUsize,
@@ -84,7 +85,8 @@ struct IdleConnection {
 pub(crate) struct Lease {
     connection: Connection,
     instance: Arc<Instance>,
-    /// Whether an earlier request has used the connection: the server may be closing it at this moment.
+    /// Whether an earlier request has used the connection: the server may be closing it at this
+    /// moment.
     pub(crate) is_reused: bool,
     /// Whether a later request may use the connection.
     is_reusable: bool,
@@ -149,8 +151,8 @@ impl Pool {
         self.take_open(&|| self.idle().take())
     }
 
-    /// Takes an idle connection of any thread if a new one would exceed the limit, which includes idle ones.
-    /// The caller holds a permit but no connection yet.
+    /// Takes an idle connection of any thread if a new one would exceed the limit, which includes
+    /// idle ones. The caller holds a permit but no connection yet.
     fn take_instead_of_new(&self) -> Option<Connection> {
         let in_use = self.busy_connections();
         if in_use + self.idle_count.load(Ordering::Relaxed) <= self.connections_max {
@@ -175,7 +177,8 @@ impl Pool {
         }
     }
 
-    /// Removes the oldest idle connection of this thread, or of another thread if this one has none.
+    /// Removes the oldest idle connection of this thread, or of another thread if this one has
+    /// none.
     fn take_surplus(&self, own: &mut IdleList) -> Option<IdleConnection> {
         let others = || {
             let free = self.idle.iter().filter_map(|idle| idle.try_lock().ok());
@@ -186,7 +189,8 @@ impl Pool {
         Some(surplus)
     }
 
-    /// Removes the idle connections of this thread that are closed or too old. Returns whether any is left.
+    /// Removes the idle connections of this thread that are closed or too old. Returns whether any
+    /// is left.
     fn remove_closed(&self) -> bool {
         let mut idle = self.idle();
         let before = idle.queue.len();
@@ -265,8 +269,8 @@ impl Lease {
         Ok(lease(connection, Some(started_at.elapsed())))
     }
 
-    /// Opens a detached connection that does not count toward the limit, for health checks, which must work
-    /// when all connections are in use.
+    /// Opens a detached connection that does not count toward the limit, for health checks, which
+    /// must work when all connections are in use.
     ///
     /// # Errors
     /// If the server cannot be connected to.
@@ -289,11 +293,12 @@ impl Lease {
         self.connection.is_http2()
     }
 
-    /// Sends a request, and waits for the head of the answer. The body arrives while the connection is
-    /// [driven](Self::drive). The journal notes when the head of the request is written.
+    /// Sends a request, and waits for the head of the answer. The body arrives while the connection
+    /// is [driven](Self::drive). The journal notes when the head of the request is written.
     ///
     /// # Errors
-    /// If the connection breaks before the head arrives. If nothing was sent, the error contains the request.
+    /// If the connection breaks before the head arrives. If nothing was sent, the error contains
+    /// the request.
     pub(crate) fn send<'a>(
         &'a mut self,
         request: UpstreamRequest,
@@ -302,7 +307,8 @@ impl Lease {
         self.connection.send(request, journal)
     }
 
-    /// Describes the connection for the request's journal: the server, and whether it is new or reused.
+    /// Describes the connection for the request's journal: the server, and whether it is new or
+    /// reused.
     #[cold]
     pub(crate) fn description(&self) -> String {
         let ms = |duration: Duration| duration.as_secs_f64() * 1_000.0;
@@ -317,8 +323,8 @@ impl Lease {
         format!("{}: {how}{waited}", self.instance.name())
     }
 
-    /// Reads and writes as much as possible without waiting. Returns whether more of the answer may have
-    /// arrived.
+    /// Reads and writes as much as possible without waiting. Returns whether more of the answer may
+    /// have arrived.
     pub(crate) fn drive(&mut self, context: &mut Context<'_>) -> bool {
         self.connection.drive(context)
     }
@@ -344,7 +350,8 @@ impl Lease {
         if self.connection.is_ready() {
             put_idle(&self.instance, self.connection);
         } else if !self.connection.is_closed() {
-            // The rest of the request's body is still being sent, or the connection has to be driven further.
+            // The rest of the request's body is still being sent, or the connection has to be
+            // driven further.
             self.connection.detach(self.instance.name());
             let server = self.instance.name().clone();
             tokio::spawn(LAST_BYTES.observe(server, async move {

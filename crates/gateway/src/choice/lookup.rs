@@ -22,8 +22,8 @@ const NAME_BYTES_MAX: usize = 256;
 /// Concurrent requests to the service. Each has its own connection.
 const REQUESTS_MAX: usize = 64;
 
-/// Looks up backends with `GET URL`, in which the value replaces `{claim}`. The answer is the name of a
-/// backend as JSON, `{"backend": "NAME"}`, or as plain text; 404 if the value has none.
+/// Looks up backends with `GET URL`, in which the value replaces `{claim}`. The answer is the name
+/// of a backend as JSON, `{"backend": "NAME"}`, or as plain text; 404 if the value has none.
 #[derive(Debug)]
 pub(crate) struct Lookup {
     client: FetchClient,
@@ -64,8 +64,8 @@ impl Lookup {
         Ok(Self { client, template: template.to_owned(), cache, answers, permits })
     }
 
-    /// Returns the answer for a value, from the cache or the service. If the service fails, reports the
-    /// reason, and returns `None`.
+    /// Returns the answer for a value, from the cache or the service. If the service fails, reports
+    /// the reason, and returns `None`.
     pub(crate) async fn backend(
         &self,
         value: &str,

@@ -8,15 +8,15 @@ use crate::backend::{Backend, TlsClient};
 use crate::config::{BackendConfig, Origin};
 use crate::meter::Durations;
 
-/// The maximum number of backends. Beyond it, unused backends are evicted, or any one if all are in use. A
-/// request in flight keeps its backend alive.
+/// The maximum number of backends. Beyond it, unused backends are evicted, or any one if all are in
+/// use. A request in flight keeps its backend alive.
 const BACKENDS_MAX: usize = 10_000;
 
 /// A backend may be evicted after this time without a request: it hardly has a connection left.
 const UNUSED_MAX: Duration = Duration::from_secs(60);
 
-/// The least time between two searches for unused backends. A search takes long, and new values may arrive
-/// fast.
+/// The least time between two searches for unused backends. A search takes long, and new values may
+/// arrive fast.
 const SWEEP_PAUSE: Duration = Duration::from_secs(10);
 
 /// A URL template in which `{claim}` stands for the value.
@@ -71,9 +71,9 @@ impl Template {
         &self.durations
     }
 
-    /// Returns the backend of a value, created if necessary. The value must be a label of a host name (RFC
-    /// 1123 section 2.1), so that no value leads to another host, port or path. It must not make the host a
-    /// number, which would be an address, or `localhost`.
+    /// Returns the backend of a value, created if necessary. The value must be a label of a host
+    /// name (RFC 1123 section 2.1), so that no value leads to another host, port or path. It must
+    /// not make the host a number, which would be an address, or `localhost`.
     pub(crate) fn backend(&self, value: &str) -> Option<Arc<Backend>> {
         if !is_label(value) {
             return None;
@@ -125,9 +125,9 @@ fn last_label(host: &str) -> &str {
     host.rsplit('.').next().unwrap_or(host)
 }
 
-/// Whether resolvers take a host for an address: it ends in a number in decimal, octal or hexadecimal digits
-/// ([URL Standard](https://url.spec.whatwg.org/#ends-in-a-number-checker)), or in `localhost` (RFC 6761
-/// section 6.3).
+/// Whether resolvers take a host for an address: it ends in a number in decimal, octal or
+/// hexadecimal digits ([URL Standard](https://url.spec.whatwg.org/#ends-in-a-number-checker)), or
+/// in `localhost` (RFC 6761 section 6.3).
 fn is_number_or_local(host: &str) -> bool {
     let label = last_label(host);
     let is_hexadecimal = |digits: &str| digits.bytes().all(|digit| digit.is_ascii_hexdigit());

@@ -17,7 +17,8 @@ pub struct BackendConfig {
     pub name: String,
     /// The servers, never empty.
     pub instances: Vec<Origin>,
-    /// The path of health checks. Without one, only the answers to requests determine a server's health.
+    /// The path of health checks. Without one, only the answers to requests determine a server's
+    /// health.
     pub health: Option<String>,
     /// The time between two health checks.
     pub health_interval: Duration,

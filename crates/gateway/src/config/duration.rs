@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-/// Parses a whole number with its unit: `ms`, `s`, `m`, `h` or `d`. Returns `None` beyond 100 years.
+/// Parses a whole number with its unit: `ms`, `s`, `m`, `h` or `d`. Returns `None` beyond 100
+/// years.
 pub(super) fn parse_duration(text: &str) -> Option<Duration> {
     let digits = text.find(|letter: char| !letter.is_ascii_digit())?;
     let (number, unit) = text.split_at(digits);

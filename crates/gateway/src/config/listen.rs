@@ -45,7 +45,8 @@ pub struct ReservedAddress {
     pub purpose: &'static str,
 }
 
-/// Reads the addresses, which must not overlap the reserved ones. Notes mistakes, and may return `None` then.
+/// Reads the addresses, which must not overlap the reserved ones. Notes mistakes, and may return
+/// `None` then.
 pub(super) fn read(
     root: &TableReader<'_>,
     reserved: &[ReservedAddress],
@@ -108,7 +109,8 @@ fn find_conflict(
     ))
 }
 
-/// Whether two addresses cannot both be listened at. A socket without a name is another one each time.
+/// Whether two addresses cannot both be listened at. A socket without a name is another one each
+/// time.
 fn is_same(one: &Address, other: &Address) -> bool {
     match (one, other) {
         (

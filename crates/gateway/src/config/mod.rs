@@ -1,7 +1,7 @@
 //! The configuration: a TOML file, checked as a whole.
 //!
-//! Every mistake is noted with its line and key. All are returned together, so that a user can correct the
-//! file in one go.
+//! Every mistake is noted with its line and key. All are returned together, so that a user can
+//! correct the file in one go.
 
 mod access_log;
 mod backend;
@@ -58,7 +58,8 @@ pub struct Config {
     pub listen: Vec<ListenAddress>,
     /// The number of threads that serve connections; `None` means one for each processor.
     pub threads: Option<usize>,
-    /// The networks of proxies in front of the gateway. What their requests say about a client is trusted.
+    /// The networks of proxies in front of the gateway. What their requests say about a client is
+    /// trusted.
     pub trusted_networks: TrustedNetworks,
     /// The realm of `WWW-Authenticate`.
     pub realm: String,
@@ -87,8 +88,9 @@ pub struct Config {
 pub struct ConfigReading {
     /// The configuration, or all of its mistakes.
     pub config: Result<Config, ConfigError>,
-    /// The files that it names and whose content is a part of it: secrets, keys, rules and certificate
-    /// authorities. The certificate of `tls` is not among them, because the listener reads it again itself.
+    /// The files that it names and whose content is a part of it: secrets, keys, rules and
+    /// certificate authorities. The certificate of `tls` is not among them, because the listener
+    /// reads it again itself.
     pub sources: Vec<PathBuf>,
 }
 
@@ -110,8 +112,8 @@ impl Config {
         Self::read_with_sources(path, &[]).config
     }
 
-    /// Like [`read`](Self::read), and also returns the files that the configuration names, even if it has
-    /// mistakes. An address that overlaps a reserved one is a mistake.
+    /// Like [`read`](Self::read), and also returns the files that the configuration names, even if
+    /// it has mistakes. An address that overlaps a reserved one is a mistake.
     pub fn read_with_sources(path: &Path, reserved: &[ReservedAddress]) -> ConfigReading {
         let folder = ConfigFolder::new(path.parent().unwrap_or(Path::new("")));
         let config = read_text(path).and_then(|text| {
@@ -237,8 +239,8 @@ fn read_document(
     })
 }
 
-/// Warns about backends that no route uses. A lookup may name any of them, and a route with a mistake may be
-/// meant to.
+/// Warns about backends that no route uses. A lookup may name any of them, and a route with a
+/// mistake may be meant to.
 fn warn_unused(
     backends: &[(table::LocatedValue<&str>, TableReader<'_>)],
     routes: &[Option<RouteConfig>],

@@ -76,8 +76,8 @@ pub enum Login {
     Exchange(FetchUrl),
 }
 
-/// Reads the table of a route. Notes mistakes, and may return `None` then. `issuers` and `backends` are the
-/// names that exist.
+/// Reads the table of a route. Notes mistakes, and may return `None` then. `issuers` and `backends`
+/// are the names that exist.
 pub(super) fn read(
     table: TableReader<'_>,
     (issuers, backends): (&[&str], &[&str]),
@@ -134,8 +134,8 @@ impl RoutePaths {
     }
 }
 
-/// Checks that requests can match a path. They are matched after percent-decoding, and those with ambiguous
-/// paths are refused.
+/// Checks that requests can match a path. They are matched after percent-decoding, and those with
+/// ambiguous paths are refused.
 fn check_path(table: &TableReader<'_>, path: &LocatedValue<&str>) {
     let text = path.value;
     if !text.starts_with('/') || text.contains(['?', '#']) {

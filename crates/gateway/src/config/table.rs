@@ -256,8 +256,8 @@ impl<'a> TableReader<'a> {
         self.table.iter().any(|(key, _)| key.get_ref() == name)
     }
 
-    /// Whether a key is present, perhaps misspelt. Used where the absence of a key is a mistake of another
-    /// one.
+    /// Whether a key is present, perhaps misspelt. Used where the absence of a key is a mistake of
+    /// another one.
     pub(super) fn may_have(&self, name: &'static str) -> bool {
         let is_meant = |key: &str| nearest_name(key, [name]).is_some();
         self.has(name) || self.table.iter().any(|(key, _)| is_meant(key.get_ref()))

@@ -15,8 +15,8 @@ const SHARE: f64 = 0.01;
 /// The default service name.
 const SERVICE_NAME: &str = "weir-gateway";
 
-/// Reads the value of a header field from its text in the configuration: a literal, a path or a variable
-/// name.
+/// Reads the value of a header field from its text in the configuration: a literal, a path or a
+/// variable name.
 type ReadValue<'a> = &'a dyn Fn(&str) -> Result<Secret, String>;
 
 /// Reads the table. Notes mistakes, and may return `None` then.
@@ -55,8 +55,8 @@ fn read_endpoint(table: &TableReader<'_>) -> Option<FetchUrl> {
         .ok()
 }
 
-/// Reads the header fields of requests to the collector: literal values, or files and environment variables
-/// that hold them.
+/// Reads the header fields of requests to the collector: literal values, or files and environment
+/// variables that hold them.
 fn read_headers(table: &TableReader<'_>, folder: &ConfigFolder) -> HeaderMap {
     let mut headers = HeaderMap::new();
     let plain = |text: &str| Ok(Secret::new(text));

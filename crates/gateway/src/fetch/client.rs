@@ -51,8 +51,8 @@ impl FetchClient {
         Ok(Self { tls: Some(client_config(authorities)?), limits, purpose: PURPOSE })
     }
 
-    /// Like [`new`](Self::new), but needs authorities only if this URL is https. Otherwise the client cannot
-    /// fetch https URLs.
+    /// Like [`new`](Self::new), but needs authorities only if this URL is https. Otherwise the
+    /// client cannot fetch https URLs.
     ///
     /// # Errors
     /// If the URL is https and those of the system cannot be read.
@@ -146,7 +146,8 @@ impl FetchClient {
             observed.note_answer(&response);
             read_answer(response, self.limits.body_bytes_max, observed).await
         };
-        // The connection progresses only while it is polled. If it ends first, the answer returns its error.
+        // The connection progresses only while it is polled. If it ends first, the answer returns
+        // its error.
         tokio::pin!(answer);
         tokio::select! {
             answer = &mut answer => answer,

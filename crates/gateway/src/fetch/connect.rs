@@ -38,8 +38,8 @@ pub(super) async fn connect(
     }
 }
 
-/// Connects to a loopback address of a name. Other addresses, which `localhost` may have in an unusual
-/// configuration, are not tried.
+/// Connects to a loopback address of a name. Other addresses, which `localhost` may have in an
+/// unusual configuration, are not tried.
 async fn connect_loopback(host: &str, port: u16) -> io::Result<TcpStream> {
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no loopback address");
     for address in lookup_host((host, port)).await? {

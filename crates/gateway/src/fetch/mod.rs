@@ -1,9 +1,10 @@
-//! A small HTTP client for the gateway's own requests: key sets, lookups, log-ins and trace exports.
+//! A small HTTP client for the gateway's own requests: key sets, lookups, log-ins and trace
+//! exports.
 //!
-//! Each request has its own connection. The size, the time and the header fields of an answer are bounded.
-//! Redirects are errors, because an answer is trusted on account of the configured server. Plain http is
-//! allowed only for loopback addresses and Unix sockets. Forwarded requests of clients do not use this
-//! client.
+//! Each request has its own connection. The size, the time and the header fields of an answer are
+//! bounded. Redirects are errors, because an answer is trusted on account of the configured server.
+//! Plain http is allowed only for loopback addresses and Unix sockets. Forwarded requests of
+//! clients do not use this client.
 
 mod client;
 mod connect;

@@ -9,8 +9,8 @@ use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-/// The bundles of certificate authorities of Debian, Fedora, SUSE, Alpine and BSD. The first that exists is
-/// used.
+/// The bundles of certificate authorities of Debian, Fedora, SUSE, Alpine and BSD. The first that
+/// exists is used.
 const SYSTEM_BUNDLES: [&str; 5] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
@@ -19,15 +19,16 @@ const SYSTEM_BUNDLES: [&str; 5] = [
     "/etc/ssl/cert.pem",
 ];
 
-/// The certificate authorities of a PEM file as it was read. Two are equal if they trust the same keys.
+/// The certificate authorities of a PEM file as it was read. Two are equal if they trust the same
+/// keys.
 #[derive(Debug, Clone)]
 pub struct Authorities {
     roots: Arc<RootCertStore>,
 }
 
 impl Authorities {
-    /// Reads all authorities of a file. Skips those that rustls cannot use, of which system bundles have a
-    /// few.
+    /// Reads all authorities of a file. Skips those that rustls cannot use, of which system bundles
+    /// have a few.
     ///
     /// # Errors
     /// If the file is missing, or has no usable authority.
@@ -60,7 +61,8 @@ impl PartialEq for Authorities {
 
 impl Eq for Authorities {}
 
-/// Creates a TLS client configuration that trusts these authorities, by default those of the system.
+/// Creates a TLS client configuration that trusts these authorities, by default those of the
+/// system.
 ///
 /// # Errors
 /// If the system has no usable authority.

@@ -7,8 +7,8 @@ use std::str::FromStr;
 
 use hyper::Uri;
 
-/// The URL of a resource: `https://HOST[:PORT]/PATH`, `http://` for a loopback address or `localhost`, or
-/// `http://unix:/SOCKET:/PATH` for a Unix socket.
+/// The URL of a resource: `https://HOST[:PORT]/PATH`, `http://` for a loopback address or
+/// `localhost`, or `http://unix:/SOCKET:/PATH` for a Unix socket.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FetchUrl {
     text: String,

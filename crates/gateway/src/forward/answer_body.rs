@@ -14,8 +14,8 @@ use weir_net::BodyAbortError;
 use crate::backend::{Backend, InstanceGuard, Lease};
 use crate::record::OpenRecord;
 
-/// The body of an answer. It holds the connection to the backend until the body ends, then completes the
-/// record of the request.
+/// The body of an answer. It holds the connection to the backend until the body ends, then
+/// completes the record of the request.
 #[derive(Debug)]
 pub(crate) struct AnswerBody {
     body: Incoming,
@@ -139,8 +139,8 @@ impl Body for AnswerBody {
                 Poll::Ready(Some(Ok(frame)))
             }
             Poll::Ready(Some(Err(_))) => {
-                // An error discards all data that hyper has not written yet. Reporting it one poll later lets
-                // the client receive that data first.
+                // An error discards all data that hyper has not written yet. Reporting it one poll
+                // later lets the client receive that data first.
                 this.is_broken = true;
                 context.waker().wake_by_ref();
                 Poll::Pending

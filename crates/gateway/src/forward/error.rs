@@ -17,7 +17,8 @@ pub(crate) enum ForwardError {
     Timeout,
     /// The client disconnected before the end of its request.
     ClientGone,
-    /// The request cannot be represented for the backend, such as a host that is not valid in a URL.
+    /// The request cannot be represented for the backend, such as a host that is not valid in a
+    /// URL.
     Request,
 }
 

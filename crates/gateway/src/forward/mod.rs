@@ -38,8 +38,8 @@ pub(crate) struct ForwardContext<'a> {
     pub(crate) record: Box<OpenRecord>,
 }
 
-/// Sends a request to a server of a backend, and returns its answer. On failure, returns the record and the
-/// error.
+/// Sends a request to a server of a backend, and returns its answer. On failure, returns the record
+/// and the error.
 pub(crate) async fn forward(
     backend: &Arc<Backend>,
     parts: &mut Parts,
@@ -77,8 +77,8 @@ pub(crate) async fn forward(
     };
     let BackendAnswer { mut response, mut lease, instance } = delivered;
     if response.version() == Version::HTTP_10 {
-        // Hyper would send the next request on this connection as HTTP/1.0, and a body without a length would
-        // be lost.
+        // Hyper would send the next request on this connection as HTTP/1.0, and a body without a
+        // length would be lost.
         lease.retire();
     }
     record.set_status(response.status());
@@ -96,8 +96,8 @@ pub(crate) async fn forward(
     Ok(response.map(|body| Body::forwarded(AnswerBody::new(body, limits, done))))
 }
 
-/// The kind of the tasks that copy bytes between a client and a backend after an upgrade, such as to
-/// WebSocket.
+/// The kind of the tasks that copy bytes between a client and a backend after an upgrade, such as
+/// to WebSocket.
 static TUNNEL: TaskKind = TaskKind::new("tunnel");
 
 /// Opens a tunnel after `101 Switching Protocols`. Fails if the client requested no upgrade.
@@ -122,8 +122,8 @@ fn open_tunnel(
     Ok(response.map(|_| Body::empty()))
 }
 
-/// Delivers a request in a session. If the backend no longer knows the session (401), logs in again and
-/// repeats the request, unless the request had a body, which cannot be sent twice.
+/// Delivers a request in a session. If the backend no longer knows the session (401), logs in again
+/// and repeats the request, unless the request had a body, which cannot be sent twice.
 async fn deliver_in_session(
     session: Session,
     backend: &Arc<Backend>,
@@ -160,8 +160,8 @@ struct BackendAnswer {
 
 /// Sends a request to servers until one answers, or a retry is not permitted.
 ///
-/// If nothing of a request was sent, it may always be retried. If a server may have seen it, it is retried
-/// only if it is idempotent and has no body (RFC 9110 section 9.2.2).
+/// If nothing of a request was sent, it may always be retried. If a server may have seen it, it is
+/// retried only if it is idempotent and has no body (RFC 9110 section 9.2.2).
 async fn deliver(
     backend: &Arc<Backend>,
     parts: &Parts,
@@ -225,7 +225,8 @@ async fn deliver(
                     glass::note_answer(journal, &response);
                 }
                 if !progress.is_complete() {
-                    // The body of the request must be sent even if the client does not read the answer.
+                    // The body of the request must be sent even if the client does not read the
+                    // answer.
                     lease.detach();
                 }
                 return Ok(BackendAnswer { response, lease, instance: guard });
@@ -237,7 +238,8 @@ async fn deliver(
             return Err(ForwardError::ClientGone);
         }
         let unsent = error.take_message();
-        // A server may close an idle connection just as it is reused; that is not a failure of the server.
+        // A server may close an idle connection just as it is reused; that is not a failure of the
+        // server.
         if !lease.is_reused {
             let reason = format!("no answer: {}", error.error());
             backend.note_failure(&instance, &reason, record.notices());

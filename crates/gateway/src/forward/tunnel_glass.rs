@@ -6,8 +6,8 @@ use weir_observe::glass::{Followed, Journal, is_any_armed};
 
 use crate::record::OpenRecord;
 
-/// Notes the transfers of a tunnel in two journals: of a tunnel capture, which may start at any time, and of
-/// a capture of the request that opened the tunnel.
+/// Notes the transfers of a tunnel in two journals: of a tunnel capture, which may start at any
+/// time, and of a capture of the request that opened the tunnel.
 #[derive(Debug)]
 pub(super) struct TunnelGlass {
     followed: Followed,
@@ -25,7 +25,8 @@ impl TunnelGlass {
         is_any_armed().then(Instant::now)
     }
 
-    /// Notes a transfer that started at `started_at`. `None` means that a capture started during the transfer.
+    /// Notes a transfer that started at `started_at`. `None` means that a capture started during
+    /// the transfer.
     #[inline]
     pub(super) fn note(&self, name: &'static str, started_at: Option<Instant>, bytes: usize) {
         if let Some(now) = self.begin() {

@@ -1,8 +1,8 @@
 //! Inspection of single requests: writes their heads into the journal of a capture.
 //!
 //! A capture waits for a request and keeps a journal of its steps.
-//! [`OpenRecord::lap`](crate::record::OpenRecord::lap) notes each step. Heads are shown as text, without
-//! their secrets ([`weir_net::glass`]); bodies only as sizes and times.
+//! [`OpenRecord::lap`](crate::record::OpenRecord::lap) notes each step. Heads are shown as text,
+//! without their secrets ([`weir_net::glass`]); bodies only as sizes and times.
 
 mod condition;
 
@@ -46,8 +46,8 @@ pub(crate) fn note_answer<B>(journal: &Journal, answer: &Response<B>) {
     journal.text(FROM_SERVER, &response_head(answer));
 }
 
-/// Notes the head of an answer as the client receives it, except for fields that hyper adds, such as
-/// `Transfer-Encoding` and `Date`.
+/// Notes the head of an answer as the client receives it, except for fields that hyper adds, such
+/// as `Transfer-Encoding` and `Date`.
 #[cold]
 pub(crate) fn note_passed_on<B>(journal: &Journal, answer: Response<B>) -> Response<B> {
     journal.text(TO_CLIENT, &response_head(&answer));

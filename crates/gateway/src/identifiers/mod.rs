@@ -1,4 +1,5 @@
-//! Identifiers that correlate a request with the logs of other services: request ids and trace contexts.
+//! Identifiers that correlate a request with the logs of other services: request ids and trace
+//! contexts.
 
 mod request_id;
 mod trace_context;
@@ -76,7 +77,8 @@ impl IdentifierConfig {
     }
 }
 
-/// Returns random bytes as lower-case hexadecimal digits; `None` if the system has no random source.
+/// Returns random bytes as lower-case hexadecimal digits; `None` if the system has no random
+/// source.
 fn random_hex<const BYTES: usize>() -> Option<String> {
     use ring::rand::{SecureRandom, SystemRandom};
     use std::fmt::Write;

@@ -8,8 +8,8 @@ use super::{X_REQUEST_ID, random_hex};
 /// Longer ids are replaced, because every record and every log would contain them.
 const BYTES_MAX: usize = 128;
 
-/// Keeps the id of a trusted peer, or sets a new one: 16 random bytes, as nginx's `$request_id`. Returns the
-/// id.
+/// Keeps the id of a trusted peer, or sets a new one: 16 random bytes, as nginx's `$request_id`.
+/// Returns the id.
 pub(super) fn ensure_request_id(headers: &mut HeaderMap, is_trusted: bool) -> Option<HeaderValue> {
     if let Some(kept) = incoming_id(headers).filter(|_| is_trusted) {
         return Some(kept.clone());

@@ -1,9 +1,10 @@
-//! `traceparent` and `tracestate` ([W3C Trace Context](https://www.w3.org/TR/trace-context/)): the trace of a
-//! request.
+//! `traceparent` and `tracestate` ([W3C Trace Context](https://www.w3.org/TR/trace-context/)): the
+//! trace of a request.
 //!
-//! Both fields are forwarded unchanged. By section 3.2.3, services that add no spans should not parse the
-//! version, so only the parts that all versions share are checked. A service at a trust boundary may start a
-//! new trace instead. If the gateway exports spans, `traces` later sets one of them as the parent.
+//! Both fields are forwarded unchanged. By section 3.2.3, services that add no spans should not
+//! parse the version, so only the parts that all versions share are checked. A service at a trust
+//! boundary may start a new trace instead. If the gateway exports spans, `traces` later sets one of
+//! them as the parent.
 
 use hyper::HeaderMap;
 use hyper::header::HeaderValue;
@@ -70,8 +71,8 @@ pub(crate) struct ParentSpan {
 /// The length of a field of version 00, and the least length of all versions.
 const BYTES_MIN: usize = 55;
 
-/// Keeps a valid trace, starts a new one if `mode` requires it, and removes invalid fields. Returns the
-/// trace.
+/// Keeps a valid trace, starts a new one if `mode` requires it, and removes invalid fields. Returns
+/// the trace.
 pub(super) fn apply_trace_mode(
     headers: &mut HeaderMap,
     mode: TraceMode,
@@ -100,7 +101,8 @@ fn incoming_trace(headers: &HeaderMap) -> Option<Trace> {
     parse_trace(field.as_bytes())
 }
 
-/// Parses a field: `version-trace-parent-flags`. A higher version may have more after another hyphen.
+/// Parses a field: `version-trace-parent-flags`. A higher version may have more after another
+/// hyphen.
 fn parse_trace(field: &[u8]) -> Option<Trace> {
     let (known, more) = field.split_at_checked(BYTES_MIN)?;
     let mut parts = known.split(|byte| *byte == b'-');

@@ -9,7 +9,8 @@ use weir_core::{Field, Record, RecordFields, RecordLayout, Timestamp};
 use crate::address_text::{ADDRESS_BYTES, push_address};
 use crate::http_version::version_name;
 
-/// The record fields that are known when a request arrives. Others are known only after it is answered.
+/// The record fields that are known when a request arrives. Others are known only after it is
+/// answered.
 pub(crate) const ARRIVAL_FIELDS: [Field; 10] = [
     Field::Client,
     Field::User,

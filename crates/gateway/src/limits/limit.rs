@@ -24,8 +24,8 @@ struct RuleGate {
     gate: Arc<SharedGate>,
 }
 
-/// A gate that requests share. A decision takes less than a microsecond, so one lock is enough for the load
-/// of one machine.
+/// A gate that requests share. A decision takes less than a microsecond, so one lock is enough for
+/// the load of one machine.
 struct SharedGate(Mutex<Box<dyn Gate>>);
 
 /// A slot of a concurrency limit, released on drop.
@@ -60,8 +60,8 @@ impl Limit {
         usage
     }
 
-    /// Counts a request in each rule, until `take` returns false. `record` has no extra fields, and serves
-    /// the rules that need none.
+    /// Counts a request in each rule, until `take` returns false. `record` has no extra fields, and
+    /// serves the rules that need none.
     pub(super) fn decide(
         &self,
         (arrival, record): (&Arrival<'_>, &Record<'_>),

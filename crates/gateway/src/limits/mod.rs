@@ -1,7 +1,7 @@
 //! Rate limits: the rules of `weir rules`, applied to requests as they arrive.
 //!
-//! [`weir_rules::Gate`] makes the decisions with the code of the replays, so a rule decides here as it did in
-//! a replay over a log.
+//! [`weir_rules::Gate`] makes the decisions with the code of the replays, so a rule decides here as
+//! it did in a replay over a log.
 
 mod arrival;
 mod limit;
@@ -61,7 +61,8 @@ pub(crate) struct Rejection {
 }
 
 impl Limits {
-    /// Creates the limits of a configuration. Limits with the same settings as in `before` keep their counts.
+    /// Creates the limits of a configuration. Limits with the same settings as in `before` keep
+    /// their counts.
     pub(crate) fn new(configs: &[LimitConfig], before: Option<&Self>) -> Self {
         let limit = |config: &LimitConfig| {
             let kept = before.and_then(|it| it.0.iter().find(|limit| limit.config() == config));
@@ -92,8 +93,8 @@ impl Limits {
         for limit in &self.0 {
             let mode = limit.config().mode;
             limit.decide((arrival, &record), now_ns, &mut |decision, slot| {
-                // Slots are dropped only after the lock of the gate is released, because dropping one locks
-                // its gate.
+                // Slots are dropped only after the lock of the gate is released, because dropping
+                // one locks its gate.
                 admission.slots.extend(slot);
                 admission.note(mode, decision);
                 admission.rejected.is_none()

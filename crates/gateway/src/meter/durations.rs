@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 
 use super::in_progress::InProgress;
 
-/// The upper bounds of the buckets in seconds; the last bucket has none. They are fixed, so that counting
-/// needs no lock and the histograms of backends can be added up.
+/// The upper bounds of the buckets in seconds; the last bucket has none. They are fixed, so that
+/// counting needs no lock and the histograms of backends can be added up.
 pub const BUCKET_BOUNDS_S: [f64; 14] =
     [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
@@ -31,7 +31,8 @@ const BOUNDS_NS: [u64; 14] = [
 
 const BUCKETS: usize = BOUNDS_NS.len() + 1;
 
-/// The status classes of requests. If the client disconnects before there is a status, the class is `none`.
+/// The status classes of requests. If the client disconnects before there is a status, the class is
+/// `none`.
 pub const STATUS_CLASSES: [&str; 6] = ["none", "1xx", "2xx", "3xx", "4xx", "5xx"];
 
 /// The least time between two exemplars of a bucket, because storing one takes a lock.
@@ -40,7 +41,8 @@ const EXEMPLAR_PAUSE: Duration = Duration::from_secs(1);
 /// The durations of requests. Counting a request adds to four atomic numbers, without a lock.
 #[derive(Debug, Default)]
 pub(crate) struct Durations {
-    /// One entry for each of [`STATUS_CLASSES`], allocated on first use: most backends use one or two.
+    /// One entry for each of [`STATUS_CLASSES`], allocated on first use: most backends use one or
+    /// two.
     classes: [OnceLock<Box<ClassDurations>>; STATUS_CLASSES.len()],
     /// The requests that have not ended.
     pub(crate) in_progress: InProgress,
@@ -68,8 +70,8 @@ pub(crate) struct RequestTimes {
 pub struct DurationCounts {
     /// One of [`STATUS_CLASSES`].
     pub status_class: &'static str,
-    /// The number of requests in each bucket, not cumulative. There is one bucket more than there are
-    /// [bounds](BUCKET_BOUNDS_S).
+    /// The number of requests in each bucket, not cumulative. There is one bucket more than there
+    /// are [bounds](BUCKET_BOUNDS_S).
     pub counts: Vec<u64>,
     /// The total time before the first server was contacted.
     pub wait: Duration,
@@ -132,8 +134,8 @@ impl ClassDurations {
         }
     }
 
-    /// Stores a request as the exemplar of its bucket, unless there is a recent one or another thread holds
-    /// the lock.
+    /// Stores a request as the exemplar of its bucket, unless there is a recent one or another
+    /// thread holds the lock.
     fn store_exemplar(&self, bucket: usize, duration: Duration, trace_id: &[u8]) {
         let Ok(mut exemplars) = self.exemplars.try_lock() else { return };
         let Some(exemplar) = exemplars.get_mut(bucket) else { return };

@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The bits of a [`PhaseSum`] for the number of requests. A million at a time is more than a gateway can hold.
+/// The bits of a [`PhaseSum`] for the number of requests. A million at a time is more than a
+/// gateway can hold.
 const COUNT_BITS: u32 = 20;
 
-/// The phases of requests in progress. A request that begins or ends a phase changes one atomic number.
+/// The phases of requests in progress. A request that begins or ends a phase changes one atomic
+/// number.
 #[derive(Debug)]
 pub(crate) struct InProgress {
     origin: Instant,
@@ -39,8 +41,9 @@ pub(crate) struct BegunPhase {
     begun_ms: u64,
 }
 
-/// Requests in one phase: their number in the low bits, and above it the sum of the times at which they began, in
-/// milliseconds. The sum wraps. One number, because a reader between two updates would be wrong by years.
+/// Requests in one phase: their number in the low bits, and above it the sum of the times at which
+/// they began, in milliseconds. The sum wraps. One number, because a reader between two updates
+/// would be wrong by years.
 #[derive(Debug, Default)]
 struct PhaseSum(AtomicU64);
 
@@ -62,7 +65,8 @@ pub struct InProgressCounts {
     pub header: PhaseCount,
     /// Those whose answer is being passed on, without tunnels.
     pub body: PhaseCount,
-    /// The total time in which answers waited for more bytes from the backend, of all requests since the start.
+    /// The total time in which answers waited for more bytes from the backend, of all requests
+    /// since the start.
     pub body_wait: Duration,
     /// The bytes of answers that were passed on since the start, without tunnels.
     pub bytes: u64,

@@ -1,4 +1,5 @@
-//! Counts of requests for metrics. Nothing is counted until [`Meter::turn_on`] is called, once at the start.
+//! Counts of requests for metrics. Nothing is counted until [`Meter::turn_on`] is called, once at
+//! the start.
 
 mod durations;
 mod events;
@@ -38,6 +39,7 @@ impl Meter {
 pub(crate) struct BackendMeter {
     /// The name in records.
     pub(crate) name: Arc<str>,
-    /// The durations of its requests. All backends of a template share them, because there may be thousands.
+    /// The durations of its requests. All backends of a template share them, because there may be
+    /// thousands.
     pub(crate) durations: Arc<Durations>,
 }

@@ -1,8 +1,8 @@
 //! Records of requests.
 //!
-//! A record is opened when a request arrives and filled as the request proceeds. It is written after the last
-//! byte of the answer, or when the client disconnects. It becomes a row of the data set without being
-//! formatted as text.
+//! A record is opened when a request arrives and filled as the request proceeds. It is written
+//! after the last byte of the answer, or when the client disconnects. It becomes a row of the data
+//! set without being formatted as text.
 
 mod open;
 mod recorder;

@@ -21,7 +21,8 @@ const INTERVAL: Duration = Duration::from_millis(50);
 /// This many waiting bytes are passed on before the interval ends.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// Records beyond this many waiting bytes are dropped and counted: requests must not wait for the pipeline.
+/// Records beyond this many waiting bytes are dropped and counted: requests must not wait for the
+/// pipeline.
 const WAITING_BYTES_MAX: usize = 16 << 20;
 
 /// Collects the records of all requests.

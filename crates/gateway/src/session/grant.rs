@@ -30,9 +30,9 @@ impl Expiring for Grant {
 }
 
 impl Grant {
-    /// Reads the answer to a log-in: a JSON object with `access_token` and optionally `expires_in` in seconds
-    /// (RFC 6749 section 5.1), or cookies (RFC 6265). A session lasts for `lifetime`, or less if `expires_in`
-    /// is shorter.
+    /// Reads the answer to a log-in: a JSON object with `access_token` and optionally `expires_in`
+    /// in seconds (RFC 6749 section 5.1), or cookies (RFC 6265). A session lasts for `lifetime`, or
+    /// less if `expires_in` is shorter.
     pub(super) fn read(headers: &HeaderMap, body: &Bytes, lifetime: Duration) -> Option<Self> {
         let (token, expires_in) = access_token(body).unzip();
         let lifetime = expires_in.flatten().map_or(lifetime, |it: Duration| it.min(lifetime));

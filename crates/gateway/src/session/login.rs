@@ -105,8 +105,8 @@ async fn log_in_at(
         let server = guard.instance().name();
         format!("log-in: POST {} at {server} of {}", shown_target(path), backend.name())
     });
-    // A new connection, because on an idle one the server may already have closed it, and the log-in would
-    // fail for no reason of its own.
+    // A new connection, because on an idle one the server may already have closed it, and the
+    // log-in would fail for no reason of its own.
     let mut lease = match Lease::open(guard.instance()).await {
         Ok(lease) => lease,
         Err(error) => {
@@ -162,8 +162,8 @@ fn log_in_request(
     Some(request)
 }
 
-/// Exchanges the client's token for a token of the backend (RFC 8693 section 2.1). The credential `ID:SECRET`
-/// identifies the gateway as a client of the token service.
+/// Exchanges the client's token for a token of the backend (RFC 8693 section 2.1). The credential
+/// `ID:SECRET` identifies the gateway as a client of the token service.
 async fn exchange(
     settings: &SessionSettings,
     backend: &Arc<Backend>,

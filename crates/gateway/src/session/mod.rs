@@ -1,4 +1,5 @@
-//! Sessions with backends: the gateway logs in once for each user and backend, and caches the grant.
+//! Sessions with backends: the gateway logs in once for each user and backend, and caches the
+//! grant.
 
 mod grant;
 mod login;
@@ -28,8 +29,8 @@ pub(crate) struct SessionUser {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct SessionKey {
     user: SessionUser,
-    /// The backend's id, not its name: a session with one backend must not be sent to a backend that replaces
-    /// it.
+    /// The backend's id, not its name: a session with one backend must not be sent to a backend
+    /// that replaces it.
     backend: BackendId,
     /// The digest of the exchanged token: another token of the same user may have other rights.
     token: Option<[u8; SHA256_OUTPUT_LEN]>,
@@ -90,8 +91,8 @@ impl Sessions {
         self.settings.config == *config
     }
 
-    /// Returns the session of a user with a backend. If the log-in fails, reports the reason, and returns
-    /// `None`. Concurrent requests of the same user share one log-in.
+    /// Returns the session of a user with a backend. If the log-in fails, reports the reason, and
+    /// returns `None`. Concurrent requests of the same user share one log-in.
     pub(crate) async fn get(
         self: &Arc<Self>,
         backend: &Arc<Backend>,

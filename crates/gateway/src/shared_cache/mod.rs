@@ -66,7 +66,8 @@ impl<K: CacheKey + Eq + Hash, V: Expiring> SharedCache<K, V> {
     }
 
     /// Returns the value of a key, computed with `compute` if there is none. Returns `None` if the
-    /// computation fails, or failed within [`FAILURE_PAUSE`]. The value `stale` is ignored and replaced.
+    /// computation fails, or failed within [`FAILURE_PAUSE`]. The value `stale` is ignored and
+    /// replaced.
     pub(crate) async fn get<F>(
         &self,
         key: &K,
@@ -116,8 +117,8 @@ struct Computation<'a, K: CacheKey + Eq + Hash, V: Expiring> {
 }
 
 impl<'a, K: CacheKey + Eq + Hash, V: Expiring> Computation<'a, K, V> {
-    /// Begins while the slot still has an earlier value, if any. The slot becomes young, so that others which
-    /// arrive meanwhile evict older ones first, and callers of this key find it.
+    /// Begins while the slot still has an earlier value, if any. The slot becomes young, so that
+    /// others which arrive meanwhile evict older ones first, and callers of this key find it.
     fn begin(
         cache: &'a SharedCache<K, V>,
         key: &'a K,

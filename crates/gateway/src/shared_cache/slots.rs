@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::{CacheKey, Slot};
 
-/// The limits of a cache. Beyond them, the oldest unused slots are evicted if they are many or large, or else
-/// the oldest in use.
+/// The limits of a cache. Beyond them, the oldest unused slots are evicted if they are many or
+/// large, or else the oldest in use.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CacheLimits {
     pub(super) keys_max: usize,
@@ -48,8 +48,8 @@ pub(super) enum Stage {
 /// Of slots and of memory, one part in so many may be unused before unused slots are evicted first.
 const UNUSED_SHARE: usize = 16;
 
-/// The memory of an entry without the heap of its key and its value: a hash table may be half empty, and so
-/// may the nodes of a B-tree.
+/// The memory of an entry without the heap of its key and its value: a hash table may be half
+/// empty, and so may the nodes of a B-tree.
 const ENTRY_BYTES: usize = 256;
 
 impl<K: CacheKey + Eq + Hash, V> Slots<K, V> {
@@ -89,8 +89,8 @@ impl<K: CacheKey + Eq + Hash, V> Slots<K, V> {
         slot
     }
 
-    /// Makes a slot the youngest of its stage, with the size of its value on the heap. Brings it back if it was
-    /// evicted meanwhile, unless the key has another slot now.
+    /// Makes a slot the youngest of its stage, with the size of its value on the heap. Brings it
+    /// back if it was evicted meanwhile, unless the key has another slot now.
     pub(super) fn renew(&mut self, key: &K, slot: &Arc<Slot<V>>, stage: Stage, value_bytes: usize) {
         let key = match self.by_key.get(key) {
             Some(entry) if !Arc::ptr_eq(&entry.slot, slot) => return,

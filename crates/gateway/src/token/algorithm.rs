@@ -104,8 +104,8 @@ impl Algorithm {
         Self::ALL.into_iter().find(|algorithm| algorithm.name() == name)
     }
 
-    /// The minimum length of a secret: the length of the hash (RFC 7518 section 3.2). `None` for algorithms
-    /// with public keys.
+    /// The minimum length of a secret: the length of the hash (RFC 7518 section 3.2). `None` for
+    /// algorithms with public keys.
     pub(crate) fn secret_bytes_min(self) -> Option<usize> {
         match self {
             Self::Hs256 => Some(32),

@@ -5,7 +5,8 @@ use serde_json::{Map, Value};
 use super::json::{JsonFault, parse_object};
 use super::refusal::TokenRefusal;
 
-/// The last second of the year 9999, in seconds since 1970. Larger times are mistakes, such as milliseconds.
+/// The last second of the year 9999, in seconds since 1970. Larger times are mistakes, such as
+/// milliseconds.
 const UNIX_S_MAX: f64 = 253_402_300_799.0;
 
 /// The requirements on the claims of a token.
@@ -27,8 +28,8 @@ pub(super) struct Claims {
 impl ClaimRules {
     /// Parses claims, and checks them at a time in seconds since 1970.
     ///
-    /// Times may have a fraction (RFC 7519 section 2); rounding shortens the life of a token. Strings,
-    /// negative numbers, and times after the year 9999 are refused.
+    /// Times may have a fraction (RFC 7519 section 2); rounding shortens the life of a token.
+    /// Strings, negative numbers, and times after the year 9999 are refused.
     ///
     /// # Errors
     /// The first rule that the claims violate.

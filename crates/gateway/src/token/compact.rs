@@ -1,4 +1,5 @@
-//! The compact serialization of a signed token (RFC 7515 section 7.1): three parts separated by dots.
+//! The compact serialization of a signed token (RFC 7515 section 7.1): three parts separated by
+//! dots.
 
 use super::encoding::decode;
 use super::refusal::TokenRefusal;

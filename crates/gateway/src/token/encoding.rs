@@ -3,8 +3,8 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-/// Decodes URL-safe base64 without padding. The encoding must be canonical: unused bits of the last character
-/// must be zero, so that a token has only one spelling.
+/// Decodes URL-safe base64 without padding. The encoding must be canonical: unused bits of the last
+/// character must be zero, so that a token has only one spelling.
 pub(super) fn decode(text: &[u8]) -> Option<Vec<u8>> {
     URL_SAFE_NO_PAD.decode(text).ok()
 }

@@ -6,8 +6,8 @@ use super::algorithm::Algorithm;
 use super::json::{JsonFault, parse_object};
 use super::refusal::TokenRefusal;
 
-/// The header members that are used. `jku`, `jwk`, `x5u` and `x5c` would let a token supply its own key, so
-/// they are ignored, as are unknown members.
+/// The header members that are used. `jku`, `jwk`, `x5u` and `x5c` would let a token supply its own
+/// key, so they are ignored, as are unknown members.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TokenHeader {
     /// `None` if the algorithm is unknown or `none`.

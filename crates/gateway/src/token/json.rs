@@ -1,8 +1,8 @@
 //! A JSON parser that refuses duplicate names in objects.
 //!
-//! RFC 7515 section 4 and RFC 7519 section 4 forbid duplicate names, or let the last one win. If two programs
-//! choose differently, one checks a value that the other does not use. Duplicates are therefore refused at
-//! every depth; serde_json alone would keep the last one.
+//! RFC 7515 section 4 and RFC 7519 section 4 forbid duplicate names, or let the last one win. If
+//! two programs choose differently, one checks a value that the other does not use. Duplicates are
+//! therefore refused at every depth; serde_json alone would keep the last one.
 
 use std::fmt;
 

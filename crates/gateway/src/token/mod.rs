@@ -2,12 +2,13 @@
 //!
 //! - [`bearer_token`] extracts the token of a request.
 //! - [`TokenVerifier`] verifies the tokens of one issuer, configured with [`IssuerSettings`].
-//! - [`VerifiedToken`] holds the claims of an accepted token; [`TokenRefusal`] is the reason for a refusal.
+//! - [`VerifiedToken`] holds the claims of an accepted token; [`TokenRefusal`] is the reason for a
+//!   refusal.
 //!
-//! The rules are those of RFC 8725. Each issuer has a fixed list of algorithms, bound to the type of its
-//! keys. `kid` only selects among the issuer's own keys, and a token never supplies a key. `exp`, `iss` and
-//! `aud` are required. Duplicate names, encodings that are not canonical, and critical extensions are
-//! refused. Ring verifies the signatures.
+//! The rules are those of RFC 8725. Each issuer has a fixed list of algorithms, bound to the type
+//! of its keys. `kid` only selects among the issuer's own keys, and a token never supplies a key.
+//! `exp`, `iss` and `aud` are required. Duplicate names, encodings that are not canonical, and
+//! critical extensions are refused. Ring verifies the signatures.
 //!
 //! This module reads no clock: callers pass the time in seconds since 1970.
 

@@ -4,9 +4,9 @@ use std::fmt;
 
 /// Why a token was not accepted.
 ///
-/// `Display` writes a sentence without any part of the token. The client does not see the reason, because it
-/// would help to construct a token that passes. As in RFC 6750 section 3, the client learns only whether it
-/// [sent a token](Self::was_token_sent).
+/// `Display` writes a sentence without any part of the token. The client does not see the reason,
+/// because it would help to construct a token that passes. As in RFC 6750 section 3, the client
+/// learns only whether it [sent a token](Self::was_token_sent).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum TokenRefusal {

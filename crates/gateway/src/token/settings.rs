@@ -24,14 +24,15 @@ pub struct IssuerSettings {
     pub keys: KeySource,
     /// The certificate authorities for the key server; the system's if absent.
     pub authorities: Option<Authorities>,
-    /// The tolerated difference between the issuer's clock and ours in seconds, at most 60. Default 60.
+    /// The tolerated difference between the issuer's clock and ours in seconds, at most 60. Default
+    /// 60.
     pub leeway_s: u32,
-    /// The accepted token types (`typ` of the header, RFC 8725 section 3.11), without `application/`. A token
-    /// without a type is a `JWT`. Default: `JWT` and `at+jwt` (RFC 9068), so that a logout token is not
-    /// accepted as an access token.
+    /// The accepted token types (`typ` of the header, RFC 8725 section 3.11), without
+    /// `application/`. A token without a type is a `JWT`. Default: `JWT` and `at+jwt` (RFC 9068),
+    /// so that a logout token is not accepted as an access token.
     pub token_types: Vec<String>,
-    /// The maximum length of a token in bytes. Default 16 KiB: half of the limit for all header fields of a
-    /// request.
+    /// The maximum length of a token in bytes. Default 16 KiB: half of the limit for all header
+    /// fields of a request.
     pub token_bytes_max: usize,
     /// The limits of the cache of verified tokens.
     pub cache: CacheLimits,

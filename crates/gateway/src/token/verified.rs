@@ -37,7 +37,8 @@ impl VerifiedToken {
         self.expires_at_unix_s
     }
 
-    /// Returns a claim of any type by its exact name. Integers beyond 64 bits are floating-point numbers.
+    /// Returns a claim of any type by its exact name. Integers beyond 64 bits are floating-point
+    /// numbers.
     pub fn claim(&self, name: &str) -> Option<&Value> {
         self.members.get(name)
     }

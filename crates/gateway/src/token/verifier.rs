@@ -60,12 +60,13 @@ pub enum VerifiedBy {
     Signature,
 }
 
-/// The maximum tolerated clock difference in seconds (RFC 7519 section 4.1.4: a few minutes at most).
+/// The maximum tolerated clock difference in seconds (RFC 7519 section 4.1.4: a few minutes at
+/// most).
 const LEEWAY_S_MAX: u32 = 60;
 
 impl TokenVerifier {
-    /// Creates a verifier. Checks the settings, and reads keys that are in files. Keys at a URL are fetched
-    /// for the first token, or by [`prepare`](Self::prepare).
+    /// Creates a verifier. Checks the settings, and reads keys that are in files. Keys at a URL are
+    /// fetched for the first token, or by [`prepare`](Self::prepare).
     ///
     /// # Errors
     /// If the settings are not valid, or a key file is not usable.
@@ -95,8 +96,8 @@ impl TokenVerifier {
 
     /// Verifies a token at a time, in seconds since 1970.
     ///
-    /// This waits only if keys must be fetched: if there are none yet, or if the token's key is unknown. It
-    /// then needs a tokio runtime with timers.
+    /// This waits only if keys must be fetched: if there are none yet, or if the token's key is
+    /// unknown. It then needs a tokio runtime with timers.
     ///
     /// # Errors
     /// Why the token is refused.
@@ -129,7 +130,8 @@ impl TokenVerifier {
     /// Fetches keys at a URL if there are none yet, for instance before the first request.
     ///
     /// # Errors
-    /// If there are still none; [`key_status`](Self::key_status) has the reason. The next token tries again.
+    /// If there are still none; [`key_status`](Self::key_status) has the reason. The next token
+    /// tries again.
     pub async fn prepare(&self, now_unix_s: i64) -> Result<(), TokenRefusal> {
         self.keys.keys(now_unix_s).await.map(|_| ())
     }
@@ -189,8 +191,8 @@ impl TokenVerifier {
         Ok(algorithm)
     }
 
-    /// Checks a signature with the present keys, or with newer ones if the token's key is unknown. Returns
-    /// the generation of the keys.
+    /// Checks a signature with the present keys, or with newer ones if the token's key is unknown.
+    /// Returns the generation of the keys.
     async fn check_signature(
         &self,
         token: &CompactToken<'_>,

@@ -4,8 +4,8 @@ use hyper::HeaderMap;
 
 use crate::fetch::{Authorities, FetchClient, FetchLimits, FetchUrl, TrustError};
 
-/// The share of traced requests, and the collector of their spans. Two are equal if all settings in the
-/// configuration are equal.
+/// The share of traced requests, and the collector of their spans. Two are equal if all settings in
+/// the configuration are equal.
 #[derive(Debug, Clone)]
 pub struct TraceConfig {
     /// The URL of the collector, usually with the path `/v1/traces`.
@@ -14,8 +14,8 @@ pub struct TraceConfig {
     pub share: f64,
     /// The attribute `service.name` of the spans.
     pub service_name: String,
-    /// Header fields of each request to the collector, such as `Authorization`. `Debug` does not show their
-    /// values.
+    /// Header fields of each request to the collector, such as `Authorization`. `Debug` does not
+    /// show their values.
     pub(super) headers: HeaderMap,
     authorities: Option<Authorities>,
     pub(super) client: FetchClient,

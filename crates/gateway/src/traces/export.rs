@@ -176,7 +176,8 @@ fn classify(answer: &FetchAnswer) -> ExportOutcome {
     }
 }
 
-/// Returns the seconds of `Retry-After`. A date is ignored, because the default pauses are good enough.
+/// Returns the seconds of `Retry-After`. A date is ignored, because the default pauses are good
+/// enough.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let seconds = headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
     Some(Duration::from_secs(seconds))

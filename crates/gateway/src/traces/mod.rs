@@ -1,13 +1,13 @@
-//! Export of spans by OTLP over HTTP ([OpenTelemetry Protocol](https://opentelemetry.io/docs/specs/otlp/)),
-//! as JSON.
+//! Export of spans by OTLP over HTTP ([OpenTelemetry
+//! Protocol](https://opentelemetry.io/docs/specs/otlp/)), as JSON.
 //!
 //! ```text
 //! begin: sample, set the parent for the backend -> finish: JSON -> SpanQueue -> export: batches
 //! ```
 //!
-//! A share of the requests is traced, and every request that a trusted sender traces. A traced request has a
-//! server span and a client span for the call of the backend. Requests do not wait for the collector: spans
-//! that cannot be sent in time are dropped and counted.
+//! A share of the requests is traced, and every request that a trusted sender traces. A traced
+//! request has a server span and a client span for the call of the backend. Requests do not wait
+//! for the collector: spans that cannot be sent in time are dropped and counted.
 
 mod config;
 mod export;
@@ -41,7 +41,8 @@ pub(crate) struct Traces {
     queue: Arc<SpanQueue>,
 }
 
-/// Counts of the spans of traced requests, by what happened to them. The call of a backend is a span too.
+/// Counts of the spans of traced requests, by what happened to them. The call of a backend is a
+/// span too.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SpanCounts {
     /// Spans that the collector accepted.
@@ -73,8 +74,8 @@ impl Traces {
         &self.config
     }
 
-    /// Starts the spans of a request if it is sampled, and sets the span of the backend's call as the parent
-    /// in `headers`. A request without a trace gets a new one.
+    /// Starts the spans of a request if it is sampled, and sets the span of the backend's call as
+    /// the parent in `headers`. A request without a trace gets a new one.
     pub(crate) fn begin(
         &self,
         trace: &mut Option<Trace>,
@@ -99,8 +100,8 @@ impl Traces {
         Some(Box::new(RequestTrace { trace_id, parent, span, call_span, is_tls, queue }))
     }
 
-    /// Whether a request is sampled. A trusted sender decides for the whole trace; other senders must not
-    /// control the load of the collector.
+    /// Whether a request is sampled. A trusted sender decides for the whole trace; other senders
+    /// must not control the load of the collector.
     fn is_sampled(&self, parent: Option<ParentSpan>, sender: TraceSender) -> bool {
         match parent {
             Some(parent) if sender.is_trusted => parent.is_sampled,

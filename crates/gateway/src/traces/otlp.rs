@@ -1,5 +1,7 @@
-//! The JSON encoding of OTLP ([opentelemetry-proto](https://github.com/open-telemetry/opentelemetry-proto),
-//! `trace/v1/trace.proto`): names in lowerCamelCase, ids in hexadecimal, and 64-bit numbers as strings.
+//! The JSON encoding of OTLP
+//! ([opentelemetry-proto](https://github.com/open-telemetry/opentelemetry-proto),
+//! `trace/v1/trace.proto`): names in lowerCamelCase, ids in hexadecimal, and 64-bit numbers as
+//! strings.
 
 use std::borrow::Cow;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -106,7 +108,8 @@ impl<'a> Attribute<'a> {
         Self { key, value: Value::Text(text.into()) }
     }
 
-    /// Creates an attribute from a text of a client. Invalid UTF-8 is replaced, and a long text is truncated.
+    /// Creates an attribute from a text of a client. Invalid UTF-8 is replaced, and a long text is
+    /// truncated.
     pub(super) fn client_text(key: &'static str, bytes: &'a [u8]) -> Self {
         let text = String::from_utf8_lossy(bytes);
         let cut = text.floor_char_boundary(TEXT_BYTES_MAX);

@@ -12,8 +12,8 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// This many waiting bytes are sent before the interval ends.
 const BATCH_BYTES: usize = 256 << 10;
 
-/// Spans beyond this many waiting bytes, about 2,000 requests, are dropped and counted. Collectors accept
-/// requests of 20 MiB.
+/// Spans beyond this many waiting bytes, about 2,000 requests, are dropped and counted. Collectors
+/// accept requests of 20 MiB.
 const WAITING_BYTES_MAX: usize = 4 << 20;
 
 /// Waiting spans, and counters of all others.
@@ -69,7 +69,8 @@ impl SpanQueue {
         }
     }
 
-    /// Waits for spans, and returns those of an interval. Returns `None` after the queue is closed and empty.
+    /// Waits for spans, and returns those of an interval. Returns `None` after the queue is closed
+    /// and empty.
     pub(super) async fn next_batch(&self) -> Option<Batch> {
         loop {
             // The end of the interval is not an error.

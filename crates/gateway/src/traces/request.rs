@@ -214,8 +214,8 @@ fn error_type(failure: Option<u16>, outcome: &'static str) -> Attribute<'static>
     }
 }
 
-/// Returns the method, or `_OTHER` for one that is not standard. Clients choose methods, and collectors index
-/// them, so their number must be bounded.
+/// Returns the method, or `_OTHER` for one that is not standard. Clients choose methods, and
+/// collectors index them, so their number must be bounded.
 fn method_name(method: &Method) -> &'static str {
     const KNOWN: [&str; 9] =
         ["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"];

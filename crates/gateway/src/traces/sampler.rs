@@ -3,8 +3,8 @@
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Samples a share of the requests. It hashes request numbers with a random key of this process, so that
-/// clients cannot predict the choice and no system call is needed.
+/// Samples a share of the requests. It hashes request numbers with a random key of this process, so
+/// that clients cannot predict the choice and no system call is needed.
 #[derive(Debug)]
 pub(super) struct Sampler {
     key: RandomState,

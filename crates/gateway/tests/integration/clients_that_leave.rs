@@ -13,8 +13,9 @@ use crate::gate::{Gate, PATIENCE, Row, status};
 
 const HANG: &str = "GET /hang HTTP/1.1\r\nHost: gate\r\n\r\n";
 
-/// A backend that never answers `/hang`, and of `/part` sends the head and a part of the body only. Each such
-/// request adds a permit to the first semaphore, and the end of its connection one to the second.
+/// A backend that never answers `/hang`, and of `/part` sends the head and a part of the body only.
+/// Each such request adds a permit to the first semaphore, and the end of its connection one to the
+/// second.
 struct Hanging {
     backend: Backend,
     arrived: Arc<Semaphore>,

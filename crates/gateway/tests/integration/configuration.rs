@@ -153,7 +153,8 @@ fn data() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/gate")
 }
 
-/// The mistakes of a text whose paths start at the test data, or its warnings if there are no mistakes.
+/// The mistakes of a text whose paths start at the test data, or its warnings if there are no
+/// mistakes.
 fn found(text: &str) -> String {
     let said: Vec<String> = match Config::parse(text, &data()) {
         Ok(config) => config.warnings.iter().map(|it| format!("warning: {it}")).collect(),

@@ -127,7 +127,8 @@ async fn a_server_that_is_not_well_is_named_with_the_reason() {
         false => "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n".to_owned(),
     })
     .await;
-    // The interval is also the timeout of a check, so it is long enough for an answer on a busy machine.
+    // The interval is also the timeout of a check, so it is long enough for an answer on a busy
+    // machine.
     let health = "health = \"/health\"\nhealth_interval = \"1s\"";
     let gate = Gate::start(&config(&[backend.address], health)).await;
     let heard = async |part: &str| {

@@ -104,7 +104,8 @@ async fn a_log_in_that_fails_is_reported_with_its_reason() {
             let _ = read_request(&mut stream).await;
         })
         .await;
-        // Only a backend that hangs is given up: the others may be slow to answer on a busy machine.
+        // Only a backend that hangs is given up: the others may be slow to answer on a busy
+        // machine.
         let more = if answer == "hang" { "timeouts = { first_byte = \"200ms\" }\n" } else { "" };
         let gate = Gate::start(&with_session(&backend, more)).await;
         for subject in ["u", "v"] {
@@ -169,7 +170,8 @@ async fn a_server_that_hangs_delays_no_check_of_the_others() {
         assert!(start.elapsed() < PATIENCE, "{times:?}: {:?}", heard(&gate));
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    // One after the other, each round took 1,200 ms. A busy machine may delay some checks, but not all.
+    // One after the other, each round took 1,200 ms. A busy machine may delay some checks, but not
+    // all.
     let times = times.lock().expect("no panic");
     let shortest = times.windows(2).map(|pair| pair[1] - pair[0]).min();
     assert!(shortest < Some(Duration::from_millis(900)), "{times:?}");

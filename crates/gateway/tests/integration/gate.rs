@@ -105,8 +105,8 @@ impl Gate {
         self.exchange(&request_as(token, path)).await
     }
 
-    /// Like [`Self::get_as`], but sends a notification as soon as the answer ends with `part`. If the backend waits
-    /// for it, the gateway cannot receive the rest together with this part.
+    /// Like [`Self::get_as`], but sends a notification as soon as the answer ends with `part`. If
+    /// the backend waits for it, the gateway cannot receive the rest together with this part.
     pub(crate) async fn get_in_parts(
         &self,
         token: &str,
@@ -167,7 +167,8 @@ fn request_as(token: &str, path: &str) -> String {
     )
 }
 
-/// Reads a configuration, to which an address is added. Its paths start at the folder of the test data.
+/// Reads a configuration, to which an address is added. Its paths start at the folder of the test
+/// data.
 fn parse(config: &str) -> Config {
     parse_at("127.0.0.1:0", config)
 }

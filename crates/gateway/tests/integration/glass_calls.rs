@@ -13,8 +13,8 @@ use crate::tokens::{ISSUER, token};
 /// The content of the file `credential`.
 const CREDENTIAL: &str = include_str!("../data/gate/credential");
 
-/// Captures what the gateway sends to a server while it answers a request. The address of the server
-/// distinguishes its calls from those of other tests.
+/// Captures what the gateway sends to a server while it answers a request. The address of the
+/// server distinguishes its calls from those of other tests.
 async fn call(gate: &Gate, server: SocketAddr, token: &str) -> (Observation, String) {
     let capture = gate.handle.capture_call(Some(&server.to_string())).expect("a place");
     let (sight, answer) = tokio::join!(capture.wait(PATIENCE), gate.get_as(token, "/"));

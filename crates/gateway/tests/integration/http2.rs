@@ -1,4 +1,5 @@
-//! HTTP/1.1 and HTTP/2, plain and over TLS, on both sides of the gateway, with the trailers of gRPC.
+//! HTTP/1.1 and HTTP/2, plain and over TLS, on both sides of the gateway, with the trailers of
+//! gRPC.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -75,8 +76,8 @@ impl Body for Streamed {
     }
 }
 
-/// A service like gRPC: it echoes the body, then sends the status, the version and a trailer of the request
-/// as trailers.
+/// A service like gRPC: it echoes the body, then sends the status, the version and a trailer of the
+/// request as trailers.
 async fn echo(request: Request<Incoming>) -> Result<Response<Streamed>, Infallible> {
     let version = format!("{:?}", request.version());
     let collected = request.into_body().collect().await;

@@ -1,4 +1,5 @@
-//! HTTP/2 clients that leave before their answer has come: their requests at the backend are cancelled.
+//! HTTP/2 clients that leave before their answer has come: their requests at the backend are
+//! cancelled.
 
 use std::convert::Infallible;
 use std::io;
@@ -72,8 +73,8 @@ fn whole(text: &'static str) -> AnyBody {
     Full::from(text).map_err(|never| match never {}).boxed()
 }
 
-/// A backend that never answers `/hang`, and whose answer to `/part` never ends. Each such request adds a permit
-/// to the first semaphore, and its end one to the second.
+/// A backend that never answers `/hang`, and whose answer to `/part` never ends. Each such request
+/// adds a permit to the first semaphore, and its end one to the second.
 struct Hanging {
     backend: Backend,
     arrived: Arc<Semaphore>,
@@ -183,8 +184,8 @@ enum Left {
     Receiving,
 }
 
-/// Sends a request and waits until the backend has it. If `closes`, then closes the connection; otherwise
-/// resets the stream.
+/// Sends a request and waits until the backend has it. If `closes`, then closes the connection;
+/// otherwise resets the stream.
 async fn ask_and_leave(hanging: &Hanging, client: &mut Client, left: Left, closes: bool) {
     let (cut, is_cut) = oneshot::channel();
     let (path, body) = match left {
@@ -206,8 +207,8 @@ async fn ask_and_leave(hanging: &Hanging, client: &mut Client, left: Left, close
     }
     match closes {
         true => client.driver.abort(),
-        // Hyper resets the stream if the body fails, or if nobody waits for the answer to a whole request.
-        // Nothing receives this if there is no upload.
+        // Hyper resets the stream if the body fails, or if nobody waits for the answer to a whole
+        // request. Nothing receives this if there is no upload.
         false => _ = cut.send(()),
     }
     drop((asked, answer));

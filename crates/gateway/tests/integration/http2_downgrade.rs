@@ -1,7 +1,7 @@
 //! Hostile requests over HTTP/2, and the bytes of them that reach a backend of HTTP/1.1.
 //!
-//! HTTP/2 has no lines, so a value may hold bytes that end a line of HTTP/1.1. A gateway that copies them
-//! lets one client write the request of another (request smuggling).
+//! HTTP/2 has no lines, so a value may hold bytes that end a line of HTTP/1.1. A gateway that
+//! copies them lets one client write the request of another (request smuggling).
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -42,8 +42,8 @@ fn frame(kind: u8, flags: u8, payload: &[u8]) -> Vec<u8> {
     [&length[1..], &[kind, flags], &stream, payload].concat()
 }
 
-/// Field lines as HPACK literals that are neither indexed nor compressed (RFC 7541 section 6.2.2), so that
-/// each byte arrives as it is.
+/// Field lines as HPACK literals that are neither indexed nor compressed (RFC 7541 section 6.2.2),
+/// so that each byte arrives as it is.
 fn fields(lines: &[Line<'_>]) -> Vec<u8> {
     let mut block = Vec::new();
     let mut push = |text: &[u8]| {

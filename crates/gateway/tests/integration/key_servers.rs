@@ -1,5 +1,5 @@
-//! Misbehaving key servers: what clients with tokens of their issuer receive, and that other requests are not
-//! affected.
+//! Misbehaving key servers: what clients with tokens of their issuer receive, and that other
+//! requests are not affected.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -12,8 +12,8 @@ use tokio::io::AsyncWriteExt;
 use crate::backends::{Backend, answer_with, read_request};
 use crate::gate::{Gate, PATIENCE, status};
 
-/// A configuration with an issuer whose keys come from this server, a route for it, and a route without
-/// tokens.
+/// A configuration with an issuer whose keys come from this server, a route for it, and a route
+/// without tokens.
 fn config(keys: &Backend, backend: &Backend) -> String {
     format!(
         "[issuers.app]\nissuer = \"https://login.example\"\naudience = \"api\"\n\

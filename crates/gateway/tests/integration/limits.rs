@@ -9,8 +9,8 @@ fn request(key: &str) -> String {
     format!("GET / HTTP/1.1\r\nHost: gate\r\nX-Key: {key}\r\nConnection: close\r\n\r\n")
 }
 
-/// Five requests with one key and one with another, against a limit of one request a minute with a burst of
-/// two.
+/// Five requests with one key and one with another, against a limit of one request a minute with a
+/// burst of two.
 async fn six_requests(gate: &Gate) -> Vec<String> {
     let mut answers = Vec::new();
     for key in ["a", "a", "a", "a", "a", "b"] {
@@ -46,7 +46,8 @@ async fn enforced_limits_refuse_with_what_to_do() {
     assert_eq!(statuses, ["200", "200", "200", "429", "429", "200"]);
     let wait = answers[3].lines().find_map(|line| line.strip_prefix("retry-after: "));
     let wait = wait.and_then(|seconds| seconds.parse::<u64>().ok());
-    // As in nginx, the rate is rounded down to 16 thousandths of a request a second: one takes 62.5 s.
+    // As in nginx, the rate is rounded down to 16 thousandths of a request a second: one takes 62.5
+    // s.
     assert!(wait.is_some_and(|seconds| (1..=63).contains(&seconds)), "{}", answers[3]);
     assert!(answers[0].contains("ratelimit: \"keys\";r="), "{}", answers[0]);
     assert!(answers[0].contains("ratelimit-policy: \"keys\";q="), "{}", answers[0]);

@@ -45,7 +45,8 @@ async fn more_than_was_announced_is_no_other_answer() {
 #[tokio::test]
 async fn an_answer_has_one_framing() {
     for (answer, expected_status, expected_body) in [
-        // RFC 9112 section 6.3: Transfer-Encoding overrides Content-Length, which must not be forwarded.
+        // RFC 9112 section 6.3: Transfer-Encoding overrides Content-Length, which must not be
+        // forwarded.
         (
             "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
             "200",

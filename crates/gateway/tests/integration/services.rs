@@ -1,5 +1,5 @@
-//! A gRPC service and a WebSocket server of other implementations, called by their own clients through the
-//! gateway.
+//! A gRPC service and a WebSocket server of other implementations, called by their own clients
+//! through the gateway.
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;

@@ -81,8 +81,8 @@ impl Drop for Certificate {
     }
 }
 
-/// Answers requests, with a delay before the head and before the second byte of the body. The second delay begins
-/// when the client has received the first byte.
+/// Answers requests, with a delay before the head and before the second byte of the body. The
+/// second delay begins when the client has received the first byte.
 async fn answer_slowly(mut stream: impl AsyncRead + AsyncWrite + Unpin, arrived: &Notify) {
     while read_request(&mut stream).await.is_some() {
         tokio::time::sleep(HEAD).await;

@@ -1,4 +1,5 @@
-//! Tests of the public token API: attacks, known vectors, key sets and their servers, other issuers.
+//! Tests of the public token API: attacks, known vectors, key sets and their servers, other
+//! issuers.
 
 mod attacks;
 mod cache;

@@ -1,4 +1,5 @@
-//! Truncated, changed and invented tokens: none causes a panic, and only the signed one is accepted.
+//! Truncated, changed and invented tokens: none causes a panic, and only the signed one is
+//! accepted.
 
 use std::sync::LazyLock;
 

@@ -1,7 +1,7 @@
 //! Known tokens of RFC 7515 appendix A and RFC 8037 appendix A.
 //!
-//! None of them has an audience, and one has claims that are not JSON. Claims are checked only after the
-//! signature, so these refusals show that the signature is valid.
+//! None of them has an audience, and one has claims that are not JSON. Claims are checked only
+//! after the signature, so these refusals show that the signature is valid.
 
 use weir_gateway::token::{Algorithm, KeySource, TokenRefusal, TokenVerifier};
 

@@ -3,8 +3,8 @@
 //! A pipeline stores the lines it reads, for later questions. A scan answers one question that is
 //! known in advance: which lines match, how many there are, what a rule would have done.
 //! [`TextScan`] reads a text in blocks of whole lines ([`LineBlocks`]) or as records
-//! ([`RecordReader`]), a large plain file in ranges on all cores ([`FileRanges`]),
-//! [`run_in_order`] puts the output in the order of the lines, [`ValueTally`] counts values within a
+//! ([`RecordReader`]), a large plain file in ranges on all cores ([`FileRanges`]), [`run_in_order`]
+//! puts the output in the order of the lines, [`ValueTally`] counts values within a
 //! [`MemoryBudget`], and [`OrderedMerge`] puts the counts in the order of the lines.
 
 mod drift_splitter;

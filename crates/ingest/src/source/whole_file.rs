@@ -5,7 +5,8 @@ use std::io::{self, Read, Seek};
 
 /// Reads a file from its position on. The end is an error if the file had more bytes at first: then
 /// lines are missing. A file that is truncated and has grown to that length again is not noticed. A
-/// writer that reserves space and then truncates the unused rest causes the error although no line is lost.
+/// writer that reserves space and then truncates the unused rest causes the error although no line
+/// is lost.
 #[derive(Debug)]
 pub(super) struct WholeFile {
     file: File,

@@ -34,8 +34,8 @@ impl RecordWriter {
         &self.submitter.progress
     }
 
-    /// Submits whole packed records, and waits for room in the queue. The future has to be awaited to its
-    /// end.
+    /// Submits whole packed records, and waits for room in the queue. The future has to be awaited
+    /// to its end.
     ///
     /// # Errors
     /// If the source has to stop.

@@ -10,7 +10,8 @@ use weir_ingest::{
 };
 use weir_testkit::archive::tar;
 
-/// The output of `compress -b N` (ncompress 4.2.4) for [`log`], with a table of 1,024 and of 65,536 strings.
+/// The output of `compress -b N` (ncompress 4.2.4) for [`log`], with a table of 1,024 and of 65,536
+/// strings.
 const COMPRESSED: [&[u8]; 2] =
     [include_bytes!("../data/log400.b10.Z"), include_bytes!("../data/log400.b16.Z")];
 

@@ -25,7 +25,8 @@ pub struct FeedPart {
 }
 
 impl FeedPart {
-    /// Makes a part from a function that returns the counts, and from the captures of the connections.
+    /// Makes a part from a function that returns the counts, and from the captures of the
+    /// connections.
     pub fn new(
         counts: impl Fn() -> ListenerCounts + Send + Sync + 'static,
         captures: Arc<FeedCaptures>,

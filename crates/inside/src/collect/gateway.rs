@@ -146,7 +146,8 @@ fn add_tokens(issuer: &str, tokens: &TokenCounters, scrape: &mut Scrape) {
     }
 }
 
-/// The status class of tunnels. One that is idle for hours says nothing about the speed of its client.
+/// The status class of tunnels. One that is idle for hours says nothing about the speed of its
+/// client.
 const TUNNELS: &str = "1xx";
 
 /// Returns the three parts of the duration of a backend's requests as stages of the route.

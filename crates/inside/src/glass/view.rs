@@ -49,7 +49,8 @@ fn total(total: &StepTotal) -> GlassTotal {
     }
 }
 
-/// Summarizes the totals, such as `12345 × read, 4100 bytes at the median (0.200 s)`; `None` if no step repeats.
+/// Summarizes the totals, such as `12345 × read, 4100 bytes at the median (0.200 s)`; `None` if no
+/// step repeats.
 fn summary(totals: &[StepTotal]) -> Option<String> {
     if totals.iter().all(|total| total.count < 2) {
         return None;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::metric::{Metric, MetricKind};
 
-/// The most series of one metric. Label values come from configurations and files, and a collector of metrics
-/// keeps every series for weeks.
+/// The most series of one metric. Label values come from configurations and files, and a collector
+/// of metrics keeps every series for weeks.
 pub(super) const SERIES_MAX: usize = 1_000;
 
 /// The values of all metrics at one moment, ordered by name.
@@ -41,7 +41,8 @@ pub struct HistogramPoint {
     pub exemplars: Vec<Option<Exemplar>>,
 }
 
-/// One value of a bucket, with the trace that it belongs to (OpenMetrics 1.0.0, section "Exemplars").
+/// One value of a bucket, with the trace that it belongs to (OpenMetrics 1.0.0, section
+/// "Exemplars").
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exemplar {
     /// The trace, as 32 lower-case hexadecimal digits.

@@ -135,7 +135,8 @@ fn push_labels(text: &mut String, labels: &[(&str, &str)]) -> fmt::Result {
     if labels.is_empty() { Ok(()) } else { text.write_char('}') }
 }
 
-/// A number with a decimal point, as both formats write it: the text of a bucket's bound is the same in both.
+/// A number with a decimal point, as both formats write it: the text of a bucket's bound is the
+/// same in both.
 struct Float(f64);
 
 impl fmt::Display for Float {

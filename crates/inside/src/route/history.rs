@@ -11,7 +11,8 @@ use crate::part::STAGES_OF_KIND_MAX;
 /// The span over which rates are computed, if the route is requested often enough.
 const SPAN: Duration = Duration::from_secs(1);
 
-/// The longest span over which rates are computed.
+/// The longest span over which rates are computed: five seconds, and some tolerance for late
+/// requests.
 const SPAN_MAX: Duration = Duration::from_millis(5_500);
 
 /// The shortest span over which rates are computed. Over a shorter one, they would fluctuate.
@@ -69,7 +70,8 @@ impl History {
     }
 }
 
-/// Returns the rates of a stage of `stages` since an entry, if they are known. The entry is `span` old.
+/// Returns the rates of a stage of `stages` since an entry, if they are known. The entry is `span`
+/// old.
 fn rates_since(
     stage: &RouteStage,
     stages: &[RouteStage],
@@ -87,8 +89,8 @@ fn rates_since(
     Some(stage.passed.rates_since(&passed, span.as_secs_f64()))
 }
 
-/// Returns the former totals of the data sets that have ended since. Their totals are now those of the other views,
-/// which did not pass in the meantime.
+/// Returns the former totals of the data sets that have ended since. Their totals are now those of
+/// the other views, which did not pass in the meantime.
 fn ended_views(stages: &[RouteStage], before: &[RouteStage]) -> Passed {
     let has_ended = |old: &&RouteStage| {
         let is_own = old.stage == RouteStageKind::View && !old.is_of_other_views();
@@ -97,8 +99,8 @@ fn ended_views(stages: &[RouteStage], before: &[RouteStage]) -> Passed {
     before.iter().filter(has_ended).fold(Passed::default(), |sum, old| sum + old.passed)
 }
 
-/// Returns whether bytes pass a stage in bursts of megabytes. The system takes an answer for a slow client only
-/// after a part of the socket's buffer is free, which may be seconds later.
+/// Returns whether bytes pass a stage in bursts of megabytes. The system takes an answer for a slow
+/// client only after a part of the socket's buffer is free, which may be seconds later.
 fn is_written_in_bursts(stage: &RouteStage) -> bool {
     matches!(stage.stage, RouteStageKind::Backend | RouteStageKind::Client)
 }

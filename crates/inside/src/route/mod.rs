@@ -1,4 +1,5 @@
-//! The route with live rates, which compare the current numbers of the stages with those of some seconds ago.
+//! The route with live rates, which compare the current numbers of the stages with those of some
+//! seconds ago.
 
 mod history;
 mod slowest;

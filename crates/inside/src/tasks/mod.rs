@@ -16,8 +16,8 @@ pub use self::request::TaskSortKey;
 pub(crate) use self::request::TasksRequest;
 use crate::threads::ThreadHistory;
 
-/// Requests within this time share a snapshot. A page asks every second. Rates over less time would fluctuate,
-/// and many clients cost no more than one.
+/// Requests within this time share a snapshot. A page asks every second. Rates over less time would
+/// fluctuate, and many clients cost no more than one.
 const FRESH_FOR: Duration = Duration::from_millis(900);
 
 /// A snapshot is dropped at this age: with a hundred thousand tasks it takes 25 MB.

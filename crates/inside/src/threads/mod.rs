@@ -1,4 +1,5 @@
-//! The threads of the process, with times from the system if available, and otherwise from the program.
+//! The threads of the process, with times from the system if available, and otherwise from the
+//! program.
 //!
 //! | subject | file |
 //! |---|---|

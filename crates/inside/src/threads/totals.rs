@@ -1,4 +1,5 @@
-//! The total times of threads by kind, including threads that have ended: a Prometheus counter must not decrease.
+//! The total times of threads by kind, including threads that have ended: a Prometheus counter must
+//! not decrease.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -30,7 +31,8 @@ pub(crate) struct ThreadTotals {
 }
 
 impl ThreadTotals {
-    /// Updates and returns the totals by kind. Work of a thread between its last update and its end is not counted.
+    /// Updates and returns the totals by kind. Work of a thread between its last update and its end
+    /// is not counted.
     pub(crate) fn update(&mut self) -> &BTreeMap<String, ThreadTimes> {
         self.add(&threads());
         &self.kinds

@@ -35,8 +35,8 @@ async fn until(running: &Running, path: &str, status: &str) {
     }
 }
 
-/// Sends a long request that excludes others, and checks with a short one that it has started: the short one is
-/// then refused. If the short one was first, repeats both.
+/// Sends a long request that excludes others, and checks with a short one that it has started: the
+/// short one is then refused. If the short one was first, repeats both.
 async fn begin(running: &Running, path: &str, other: &str) -> TcpStream {
     let begun = Instant::now();
     loop {

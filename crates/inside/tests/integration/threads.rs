@@ -60,7 +60,8 @@ impl Worker {
         self.orders.send(work).expect("the worker waits");
     }
 
-    /// Waits for the end of the work, and returns its processor time by the thread's own clock, in seconds.
+    /// Waits for the end of the work, and returns its processor time by the thread's own clock, in
+    /// seconds.
     async fn processor_seconds(&self) -> f64 {
         let begun = Instant::now();
         while begun.elapsed() < PATIENCE {
@@ -151,8 +152,8 @@ async fn a_thread_that_never_waits_is_always_busy() {
     for thread in [&first, &second] {
         assert_eq!(thread.busy_source, Some(BusySource::System), "{thread:?}");
     }
-    // However busy the machine is, the thread runs or waits for a processor. Only the time that a host takes
-    // away from a virtual machine counts nowhere.
+    // However busy the machine is, the thread runs or waits for a processor. Only the time that a
+    // host takes away from a virtual machine counts nowhere.
     let of = |thread: &Thread| thread.work.busy.expect("the system tells");
     let found = of(&second) - of(&first);
     let least = (begun_second - ended_first).as_secs_f64() * 0.5;

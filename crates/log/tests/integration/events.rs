@@ -60,7 +60,8 @@ fn an_event_keeps_its_level_and_its_fields() {
     assert!(event.time.ends_with('Z') && event.time.len() == "2026-01-02T03:04:05.678Z".len());
 }
 
-/// Logs from the same call sites each time, so that an outdated cache of a call site would be noticed.
+/// Logs from the same call sites each time, so that an outdated cache of a call site would be
+/// noticed.
 fn emit() {
     tracing::info!(target: "weir_gateway::backend", "info of the backend");
     tracing::debug!(target: "weir_gateway::backend", "debug of the backend");

@@ -56,9 +56,10 @@ impl Address {
         matches!(self, Self::Udp(_) | Self::UnixDatagram(_))
     }
 
-    /// Whether only one of the two addresses can be bound at a time: they are the same, or one of them
-    /// stands for all addresses of the machine. Returns false for port 0, which is a free port each time,
-    /// and for sockets that the service manager passes. Resolves no host name except `localhost`.
+    /// Whether only one of the two addresses can be bound at a time: they are the same, or one of
+    /// them stands for all addresses of the machine. Returns false for port 0, which is a free port
+    /// each time, and for sockets that the service manager passes. Resolves no host name except
+    /// `localhost`.
     pub fn overlaps(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Tcp(one) | Self::Tls(one), Self::Tcp(other) | Self::Tls(other))
@@ -96,8 +97,8 @@ fn ip_of(host: &str) -> Option<IpAddr> {
     }
 }
 
-/// Whether one socket would take connections for both addresses. A socket of `[::]` takes those of IPv4
-/// too, unless the system separates the two.
+/// Whether one socket would take connections for both addresses. A socket of `[::]` takes those of
+/// IPv4 too, unless the system separates the two.
 fn ips_overlap(one: IpAddr, other: IpAddr) -> bool {
     let shares_socket = |all: IpAddr, one: IpAddr| {
         all.is_ipv4() == one.is_ipv4() || (all.is_ipv6() && ipv6_takes_ipv4())

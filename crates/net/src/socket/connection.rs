@@ -137,8 +137,8 @@ impl Connection {
     }
 }
 
-/// Waits for the first byte, and returns whether it begins the method of a request (RFC 9110 section
-/// 9.1). A TLS record begins with 22, its type (RFC 8446 section 5.1).
+/// Waits for the first byte, and returns whether it begins the method of a request (RFC 9110
+/// section 9.1). A TLS record begins with 22, its type (RFC 8446 section 5.1).
 async fn begins_plain_http(tcp: &TcpStream) -> bool {
     let mut first = [0];
     // An error occurs again in the handshake, which reports it.

@@ -1,4 +1,4 @@
-//! The hand-over of listening sockets from one process to its successor of the same program.
+//! The handover of listening sockets from one process to its successor of the same program.
 //!
 //! Both processes then share the sockets and their queues of connections. The process that calls
 //! accept(2) first gets the next connection, and none is lost when the first process closes its

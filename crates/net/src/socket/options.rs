@@ -47,7 +47,7 @@ pub struct BindOptions {
 }
 
 impl BindOptions {
-    /// Returns the name of a socket in a hand-over.
+    /// Returns the name of a socket in a handover.
     #[cfg(target_os = "linux")]
     pub(super) fn handover_name(&self, address: &Address) -> String {
         format!("{} {address}", self.purpose)

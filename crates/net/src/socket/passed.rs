@@ -93,7 +93,8 @@ impl PassedSockets {
         self.lock().clear();
     }
 
-    /// Returns the names of the sockets that are not taken. A socket without a name has an empty one.
+    /// Returns the names of the sockets that are not taken. A socket without a name has an empty
+    /// one.
     pub fn names(&self) -> Vec<String> {
         self.lock().iter().map(|socket| socket.name.clone()).collect()
     }

@@ -22,7 +22,8 @@
 //! assert!(called(None, "answer") && called(Some("answer"), "verify"));
 //! ```
 //!
-//! Without a recording, a call costs one load and a branch. During a recording, it reads the clock twice.
+//! Without a recording, a call costs one load and a branch. During a recording, it reads the clock
+//! twice.
 
 mod recording;
 mod site;

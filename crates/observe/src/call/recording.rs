@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::table::{CallCounts, Table};
 use super::thread;
 
-/// The number of the current recording; 0 if there is none. Access is relaxed: it publishes no other data.
+/// The number of the current recording; 0 if there is none. Access is relaxed: it publishes no
+/// other data.
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
 /// The number of the last recording. The lock serializes the start of recordings.

@@ -17,8 +17,8 @@ pub struct CallSite {
     name: &'static str,
 }
 
-/// A call of a marked function, which ends when this is dropped. It is not `Send`: use [`CallSite::poll_with`] in
-/// asynchronous functions.
+/// A call of a marked function, which ends when this is dropped. It is not `Send`: use
+/// [`CallSite::poll_with`] in asynchronous functions.
 #[derive(Debug)]
 #[must_use = "the call ends when this is dropped"]
 pub struct Call {
@@ -65,12 +65,14 @@ impl CallSite {
         self.enter_with(&mut 0)
     }
 
-    /// Marks a future. Its first poll in a recording counts as the call, and the time of all its polls counts.
+    /// Marks a future. Its first poll in a recording counts as the call, and the time of all its
+    /// polls counts.
     pub fn poll_with<F: Future>(&'static self, future: F) -> MarkedFuture<F> {
         MarkedFuture { site: self, counted_in: 0, future }
     }
 
-    /// Begins a call. It adds to the number of calls only if `counted_in` is not the current recording.
+    /// Begins a call. It adds to the number of calls only if `counted_in` is not the current
+    /// recording.
     #[inline]
     fn enter_with(&'static self, counted_in: &mut u64) -> Call {
         let depth = match generation() {

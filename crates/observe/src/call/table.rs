@@ -15,8 +15,8 @@ pub struct CallCounts {
     pub calls: u64,
     /// The time of the calls, without the marked functions that they called.
     pub own: Duration,
-    /// The time of the calls, with all functions that they called. A recursive call adds nothing, so no time is
-    /// counted twice.
+    /// The time of the calls, with all functions that they called. A recursive call adds nothing,
+    /// so no time is counted twice.
     pub accumulated: Duration,
 }
 

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use super::table::{Sums, Table};
 
-/// The greatest depth of nested calls. Deeper calls count as part of their innermost recorded caller.
+/// The greatest depth of nested calls. Deeper calls count as part of their innermost recorded
+/// caller.
 const DEPTH_MAX: usize = 1_024;
 
 /// The tables of the live threads, and the sums of threads that ended during a recording.

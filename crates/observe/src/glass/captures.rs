@@ -16,14 +16,15 @@ const WAITING_MAX: usize = 8;
 /// The number of captures that wait in the whole program.
 static ARMED: AtomicUsize = AtomicUsize::new(0);
 
-/// Returns whether any capture of the program waits, for code that cannot access the [`Captures`] of its request.
+/// Returns whether any capture of the program waits, for code that cannot access the [`Captures`]
+/// of its request.
 #[inline]
 pub fn is_any_armed() -> bool {
     ARMED.load(Ordering::Relaxed) > 0
 }
 
-/// The captures of one kind of subject, such as the requests of a gateway. A subject is a request, upload or feed.
-/// `C` is the type of the condition that a capture may put on its subject.
+/// The captures of one kind of subject, such as the requests of a gateway. A subject is a request,
+/// upload or feed. `C` is the type of the condition that a capture may put on its subject.
 #[derive(Debug)]
 pub struct Captures<C> {
     /// The number of waiting captures: the length of `State::waiters`, readable without the lock.
@@ -102,7 +103,8 @@ impl<C> Default for Captures<C> {
 }
 
 impl<C> Captures<C> {
-    /// Starts to wait for the next subject, or for the next one that meets a condition when it ends.
+    /// Starts to wait for the next subject, or for the next one that meets a condition when it
+    /// ends.
     ///
     /// # Errors
     /// If too many captures wait already.
@@ -129,16 +131,16 @@ impl<C> Captures<C> {
         self.armed.load(Ordering::Relaxed) > 0
     }
 
-    /// Returns a journal for a subject that begins now, if a capture waits. `name` returns its name for a person,
-    /// which must not contain secrets.
+    /// Returns a journal for a subject that begins now, if a capture waits. `name` returns its name
+    /// for a person, which must not contain secrets.
     #[inline]
     pub fn journal(&self, name: impl FnOnce() -> String) -> Option<Journal> {
         if self.is_armed() { self.open(&name()) } else { None }
     }
 
-    /// Updates the journal of a long subject in progress, such as an upload. Opens one if a capture waits and there
-    /// is none, and drops one that no capture waits for. It is cheap enough to call at each step: it takes a shared
-    /// lock only to open a journal.
+    /// Updates the journal of a long subject in progress, such as an upload. Opens one if a capture
+    /// waits and there is none, and drops one that no capture waits for. It is cheap enough to call
+    /// at each step: it takes a shared lock only to open a journal.
     #[inline]
     pub fn follow(&self, journal: &mut Option<Journal>, name: impl FnOnce() -> String) {
         if !self.is_armed() {
@@ -169,8 +171,8 @@ impl<C> Captures<C> {
         journal
     }
 
-    /// Ends the subject of a journal, and assigns the journal to the first capture whose condition it `meets`. The
-    /// capture receives it when the last clone of the journal is dropped.
+    /// Ends the subject of a journal, and assigns the journal to the first capture whose condition
+    /// it `meets`. The capture receives it when the last clone of the journal is dropped.
     pub fn end(&self, journal: Journal, meets: &dyn Fn(&C) -> bool) {
         let mut state = self.lock();
         if journal.shared().is_closed() {
@@ -210,9 +212,10 @@ impl<C> Captures<C> {
         }
     }
 
-    /// Returns the outcome of a capture whose time is over. A journal that is assigned to the capture, but still
-    /// has clones, is returned as it is. Otherwise a capture without a condition gets the oldest unfinished
-    /// journal. If there is none, the outcome is the number of subjects that did not match.
+    /// Returns the outcome of a capture whose time is over. A journal that is assigned to the
+    /// capture, but still has clones, is returned as it is. Otherwise a capture without a condition
+    /// gets the oldest unfinished journal. If there is none, the outcome is the number of subjects
+    /// that did not match.
     fn sight_at_timeout(&self, number: u64, is_unconditional: bool) -> Sight {
         let mut state = self.lock();
         let waiter = state.waiters.iter().position(|waiter| waiter.number == number);
@@ -237,7 +240,8 @@ impl<C> Captures<C> {
 }
 
 impl<C> Capture<C> {
-    /// Waits at most `patience`. Without a condition, it then returns an unfinished subject with its steps so far.
+    /// Waits at most `patience`. Without a condition, it then returns an unfinished subject with
+    /// its steps so far.
     pub async fn wait(mut self, patience: Duration) -> Sight {
         let received = tokio::time::timeout(patience, &mut self.receiver).await;
         match received {
@@ -273,7 +277,8 @@ mod tests {
     use super::super::permits::JOURNALS_MAX;
     use super::{Captures, Journal};
 
-    /// Calls `follow` on another thread while this one holds the lock. Returns whether it finished without it.
+    /// Calls `follow` on another thread while this one holds the lock. Returns whether it finished
+    /// without it.
     fn follows_without_lock(captures: &Arc<Captures<Infallible>>, kept: Option<Journal>) -> bool {
         let held = captures.lock();
         let (sender, answered) = mpsc::channel();

@@ -7,8 +7,8 @@ use std::time::Instant;
 use super::captures::Captures;
 use super::journal::Journal;
 
-/// A long subject, such as an upload or a feed, that several places in the code record steps of. A capture can
-/// start in the middle of it. The subject ends when this is dropped.
+/// A long subject, such as an upload or a feed, that several places in the code record steps of. A
+/// capture can start in the middle of it. The subject ends when this is dropped.
 #[derive(Debug)]
 pub struct Followed {
     captures: Arc<Captures<Infallible>>,

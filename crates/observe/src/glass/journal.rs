@@ -19,8 +19,9 @@ const TEXT_BYTES_MAX: usize = 32 << 10;
 /// The most bytes of a detail or a name.
 const DETAIL_BYTES_MAX: usize = 1 << 10;
 
-/// A journal, in which one request, upload or feed records its steps. Clones share the journal. Its capture gets
-/// it when the last clone is dropped, so that steps after the end can still be recorded.
+/// A journal, in which one request, upload or feed records its steps. Clones share the journal. Its
+/// capture gets it when the last clone is dropped, so that steps after the end can still be
+/// recorded.
 #[derive(Debug, Clone)]
 pub struct Journal(Arc<SharedJournal>);
 
@@ -129,8 +130,8 @@ impl Journal {
         entries.push(self.0.step(name, (begun, ended), Some(bytes as u64), String::new()));
     }
 
-    /// Adds a text, such as the head of a request, truncated to 32 KiB. Only the first 16 texts are kept. The text
-    /// must not contain secrets.
+    /// Adds a text, such as the head of a request, truncated to 32 KiB. Only the first 16 texts are
+    /// kept. The text must not contain secrets.
     pub fn text(&self, title: &'static str, text: &str) {
         let mut entries = self.0.lock();
         if entries.texts.len() < TEXTS_MAX && entries.permit.is_some() {

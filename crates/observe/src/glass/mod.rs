@@ -1,8 +1,9 @@
 //! The capture of a single request, upload or feed with its steps.
 //!
-//! A part of the program that answers requests has [`Captures`]. Each request asks it for a [`Journal`], and gets
-//! one only while a [`Capture`] waits. The request records its steps there. The capture receives the first journal
-//! that ends, or the first that meets its condition when it ends, as an [`Observation`].
+//! A part of the program that answers requests has [`Captures`]. Each request asks it for a
+//! [`Journal`], and gets one only while a [`Capture`] waits. The request records its steps there.
+//! The capture receives the first journal that ends, or the first that meets its condition when it
+//! ends, as an [`Observation`].
 //!
 //! ```
 //! use std::sync::Arc;
@@ -23,8 +24,9 @@
 //! # }
 //! ```
 //!
-//! While no capture waits, the cost per request is one atomic load and a branch. Memory is bounded by limits on the
-//! captures, on the journals at a time, and on the steps and text bytes of each journal.
+//! While no capture waits, the cost per request is one atomic load and a branch. Memory is bounded
+//! by limits on the captures, on the journals at a time, and on the steps and text bytes of each
+//! journal.
 
 mod captures;
 mod followed;

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The most journals at a time. If all are full and their requests have long heads, they take 40 MB.
+/// The most journals at a time. If all are full and their requests have long heads, they take 40
+/// MB.
 pub(super) const JOURNALS_MAX: usize = 128;
 
-/// The permits for journals. They are lock-free: ten thousand feeds may request one at each of their steps, and
-/// most are denied.
+/// The permits for journals. They are lock-free: ten thousand feeds may request one at each of
+/// their steps, and most are denied.
 #[derive(Debug, Default)]
 pub(super) struct JournalPermits(Arc<AtomicUsize>);
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 /// The number of significant bits that are kept, for a relative error of at most 1/32.
 const KEPT_BITS: u32 = 6;
 
-/// Counts of sizes, rounded down to their [`KEPT_BITS`] most significant bits, so that there are at most 2,000
-/// distinct sizes.
+/// Counts of sizes, rounded down to their [`KEPT_BITS`] most significant bits, so that there are at
+/// most 2,000 distinct sizes.
 #[derive(Debug, Default)]
 pub(super) struct Sizes {
     counts: BTreeMap<u64, u64>,

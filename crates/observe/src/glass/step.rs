@@ -5,8 +5,8 @@
 pub struct Step {
     /// The name of the action.
     pub name: &'static str,
-    /// When the step began, in nanoseconds since the subject began. It is negative if it began before the subject,
-    /// such as the connection of a request.
+    /// When the step began, in nanoseconds since the subject began. It is negative if it began
+    /// before the subject, such as the connection of a request.
     pub begun_ns: i64,
     /// How long it took, in nanoseconds.
     pub duration_ns: u64,

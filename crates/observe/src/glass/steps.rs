@@ -43,7 +43,8 @@ impl Steps {
         self.last.push_back(step);
     }
 
-    /// Adds a step to the total of its name. A linear search suffices: names are literals, so there are few.
+    /// Adds a step to the total of its name. A linear search suffices: names are literals, so there
+    /// are few.
     fn count(&mut self, step: &Step) {
         let index = self.totals.iter().position(|(total, _)| total.name == step.name);
         let index = index.unwrap_or_else(|| {

@@ -8,8 +8,9 @@ use super::observed::Observer;
 use super::switch::is_enabled;
 
 impl TaskKind {
-    /// Wraps a function for `spawn_blocking`, so that it is listed as a task of this kind if observation is
-    /// [enabled](super::enable). The task is scheduled until a thread calls the function.
+    /// Wraps a function for `spawn_blocking`, so that it is listed as a task of this kind if
+    /// observation is [enabled](super::enable). The task is scheduled until a thread calls the
+    /// function.
     #[track_caller]
     pub fn observe_call<T>(
         &'static self,

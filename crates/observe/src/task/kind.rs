@@ -5,7 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 use super::work::{TaskWork, WorkCounters};
 
-/// The purpose of a group of tasks. It is a `static` with a unique name, next to the code that starts the tasks.
+/// The purpose of a group of tasks. It is a `static` with a unique name, next to the code that
+/// starts the tasks.
 ///
 /// ```
 /// use weir_observe::task::TaskKind;
@@ -44,8 +45,8 @@ impl TaskKind {
         }
     }
 
-    /// Makes a kind for short tasks, such as one per request. Few polls are timed to keep the cost low, so the
-    /// sums of the kind are estimates.
+    /// Makes a kind for short tasks, such as one per request. Few polls are timed to keep the cost
+    /// low, so the sums of the kind are estimates.
     pub const fn short(name: &'static str) -> Self {
         Self { is_short: true, ..Self::new(name) }
     }

@@ -1,7 +1,8 @@
 //! The tasks of a program: their purpose, their current state and their work so far.
 //!
-//! A task is listed if its future was wrapped by [`TaskKind::observe`]. Before [`enable`], the wrapper only adds a
-//! branch to each poll. After it, polls are counted, and a sample of them is timed.
+//! A task is listed if its future was wrapped by [`TaskKind::observe`]. Before [`enable`], the
+//! wrapper only adds a branch to each poll. After it, polls are counted, and a sample of them is
+//! timed.
 
 mod blocking;
 mod clock;

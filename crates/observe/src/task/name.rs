@@ -4,7 +4,8 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-/// The name of a task, which distinguishes it from other tasks of its kind. It is formatted only when it is shown.
+/// The name of a task, which distinguishes it from other tasks of its kind. It is formatted only
+/// when it is shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TaskName {
     /// No name.

@@ -30,8 +30,8 @@ pin_project! {
 
 impl TaskKind {
     /// Wraps a future, so that it is listed as a task of this kind if observation is
-    /// [enabled](super::enable). Call it where the future is spawned: the caller's location is listed as the place
-    /// of the spawn.
+    /// [enabled](super::enable). Call it where the future is spawned: the caller's location is
+    /// listed as the place of the spawn.
     #[track_caller]
     pub fn observe<F: Future>(
         &'static self,
@@ -153,8 +153,9 @@ impl Observer {
         task.end_poll();
     }
 
-    /// Creates the timing waker on first use. Returns whether wakes can be timed: they cannot if `waker` differs
-    /// from the one of the first poll, because then the future is polled within another task.
+    /// Creates the timing waker on first use. Returns whether wakes can be timed: they cannot if
+    /// `waker` differs from the one of the first poll, because then the future is polled within
+    /// another task.
     fn prepare_waker(&mut self, waker: &Waker) -> bool {
         let Some(task) = &self.task else { return false };
         if !task.is_woken_by(waker) {

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::shared::Task;
 
-/// The number of shards. With this many, threads that start tasks at the same time rarely contend for a lock.
+/// The number of shards. With this many, threads that start tasks at the same time rarely contend
+/// for a lock.
 const SHARDS: usize = 32;
 
 static REGISTRY: [Mutex<Shard>; SHARDS] = [const { Mutex::new(Shard::new()) }; SHARDS];

@@ -6,11 +6,12 @@ const FIRST_POLLS: u8 = 8;
 /// After the first polls, one poll in this many is timed.
 const POLLS_PER_SAMPLE: u64 = 16;
 
-/// If the average time between polls is longer than this, every poll is timed while the tasks are watched.
+/// If the average time between polls is longer than this, every poll is timed while the tasks are
+/// watched.
 const RARE_POLLS_NS: u64 = 1_000_000;
 
-/// Chooses the polls to time. After the first polls, the choice is random: polls often alternate, such as those
-/// of a request and its response, and a fixed pattern could miss one of them.
+/// Chooses the polls to time. After the first polls, the choice is random: polls often alternate,
+/// such as those of a request and its response, and a fixed pattern could miss one of them.
 #[derive(Debug)]
 pub(super) struct Sampler {
     /// The state of the random generator.
@@ -22,7 +23,8 @@ pub(super) struct Sampler {
 }
 
 impl Sampler {
-    /// Makes the sampler of the task with this number. The first polls of a short task are not always timed.
+    /// Makes the sampler of the task with this number. The first polls of a short task are not
+    /// always timed.
     pub(super) fn new(task: u64, is_short: bool) -> Self {
         Self {
             // Spreads consecutive numbers (Knuth, The Art of Computer Programming, section 6.4).
@@ -44,7 +46,8 @@ impl Sampler {
         if is_watched && self.is_rare {
             return 1;
         }
-        // A linear congruential generator, whose upper bits are random enough (O'Neill, PCG, 2014, table 1).
+        // A linear congruential generator, whose upper bits are random enough (O'Neill, PCG, 2014,
+        // table 1).
         self.seed = self.seed.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
         let is_chosen = u64::from(self.seed >> 16) % POLLS_PER_SAMPLE == 0;
         if is_chosen { POLLS_PER_SAMPLE } else { 0 }

@@ -75,8 +75,8 @@ impl Task {
         }
     }
 
-    /// Records the start of a poll. If the wake before it was timed, that wake represents `wake_weight` wakes.
-    /// Returns the current time if it was needed.
+    /// Records the start of a poll. If the wake before it was timed, that wake represents
+    /// `wake_weight` wakes. Returns the current time if it was needed.
     pub(super) fn begin_poll(&self, is_timed: bool, wake_weight: u64) -> Option<u64> {
         add_as_single_writer(&self.work.polls, 1);
         self.is_running.store(true, Ordering::Relaxed);
@@ -119,7 +119,8 @@ impl Task {
         self.woken_ns.store(self.begun_ns, Ordering::Relaxed);
     }
 
-    /// Returns whether a waker is the runtime's waker of this task. The first call stores its waker as such.
+    /// Returns whether a waker is the runtime's waker of this task. The first call stores its waker
+    /// as such.
     pub(super) fn is_woken_by(&self, waker: &Waker) -> bool {
         self.waker.get_or_init(|| waker.clone()).will_wake(waker)
     }

@@ -68,10 +68,11 @@ pub struct KindSnapshot {
     pub work_before: TaskWork,
 }
 
-/// Takes a snapshot of all tasks. For some seconds after it, each poll of rarely polled tasks is timed, which keeps
-/// their states exact.
+/// Takes a snapshot of all tasks. For some seconds after it, each poll of rarely polled tasks is
+/// timed, which keeps their states exact.
 ///
-/// All callers share one previous snapshot, so a program should take one snapshot for all its viewers.
+/// All callers share one previous snapshot, so a program should take one snapshot for all its
+/// viewers.
 pub fn snapshot() -> Snapshot {
     static KINDS_BEFORE: Mutex<Vec<(&str, TaskWork)>> = Mutex::new(Vec::new());
     // The lock serializes concurrent snapshots.
@@ -98,8 +99,8 @@ pub fn snapshot() -> Snapshot {
     for kind in &mut kinds {
         let same = before.iter().find(|(name, _)| *name == kind.kind);
         kind.work_before = same.map(|(_, work)| *work).unwrap_or_default();
-        // A task that ends during the snapshot is in neither sum. Without the maximum, the sum would shrink now,
-        // and its work would count as new at the next snapshot.
+        // A task that ends during the snapshot is in neither sum. Without the maximum, the sum
+        // would shrink now, and its work would count as new at the next snapshot.
         kind.work = kind.work.max(&kind.work_before);
     }
     *before = kinds.iter().map(|kind| (kind.kind, kind.work)).collect();

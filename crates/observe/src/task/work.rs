@@ -89,7 +89,8 @@ impl WorkCounters {
     }
 }
 
-/// Adds to a counter that only one thread at a time writes. It avoids the cost of an atomic addition.
+/// Adds to a counter that only one thread at a time writes. It avoids the cost of an atomic
+/// addition.
 pub(super) fn add_as_single_writer(counter: &AtomicU64, number: u64) {
     let sum = counter.load(Ordering::Relaxed).wrapping_add(number);
     counter.store(sum, Ordering::Relaxed);

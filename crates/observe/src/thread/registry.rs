@@ -33,8 +33,8 @@ pub struct ThreadBusyTime {
 #[derive(Debug)]
 pub struct ObservedThread(u64);
 
-/// Registers the calling thread. `busy` returns how long the thread has worked since it began, in wall-clock time.
-/// It excludes waits for work, and includes waits for a processor.
+/// Registers the calling thread. `busy` returns how long the thread has worked since it began, in
+/// wall-clock time. It excludes waits for work, and includes waits for a processor.
 pub fn observe_thread(busy: impl Fn() -> Duration + Send + 'static) -> ObservedThread {
     static NUMBERS: AtomicU64 = AtomicU64::new(0);
     let number = NUMBERS.fetch_add(1, Ordering::Relaxed);

@@ -21,7 +21,8 @@ pub struct RuntimeMetrics {
     pub workers: usize,
     /// The number of live tasks.
     pub tasks: usize,
-    /// The number of tasks in the global queue: woken from outside the runtime, and waiting for a worker.
+    /// The number of tasks in the global queue: woken from outside the runtime, and waiting for a
+    /// worker.
     pub queued: usize,
     /// The total time that the workers have run tasks.
     pub busy: Duration,

@@ -1,16 +1,17 @@
 //! The global allocator that samples allocations.
 //!
-//! The `unsafe` code is sound because every call goes to the system allocator with the same arguments, and its
-//! result is returned unchanged. So the guarantees of the system allocator hold here. The recording of samples is
-//! safe code. It allocates memory itself; [`samples`] ignores these allocations, so it does not recurse.
+//! The `unsafe` code is sound because every call goes to the system allocator with the same
+//! arguments, and its result is returned unchanged. So the guarantees of the system allocator hold
+//! here. The recording of samples is safe code. It allocates memory itself; [`samples`] ignores
+//! these allocations, so it does not recurse.
 #![expect(unsafe_code, reason = "an allocator is unsafe to write; the argument is above")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
 use super::samples;
 
-/// The system allocator, with samples of its allocations while a profile of memory is running. Otherwise a call
-/// costs one more load and branch.
+/// The system allocator, with samples of its allocations while a profile of memory is running.
+/// Otherwise a call costs one more load and branch.
 ///
 /// ```
 /// use weir_profile::SampledAllocator;

@@ -1,7 +1,8 @@
 //! The choice of the allocations that become samples.
 //!
-//! Samples are a random number of bytes apart (a Poisson process, as in TCMalloc and the Go runtime). So large
-//! allocations are sampled more often than small ones, and no pattern in the program can stay in step.
+//! Samples are a random number of bytes apart (a Poisson process, as in TCMalloc and the Go
+//! runtime). So large allocations are sampled more often than small ones, and no pattern in the
+//! program can stay in step.
 
 /// The average number of allocated bytes between two samples.
 pub(super) const MEAN_BYTES: f64 = 128.0 * 1024.0;

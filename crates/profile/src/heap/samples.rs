@@ -9,8 +9,8 @@ use super::interval::{Interval, weight};
 use crate::interrupt::walk_own_stack;
 use crate::slots::FRAMES_MAX;
 
-/// The most live samples, of about 100 bytes each. Further ones count as allocated but not as held; their number
-/// is counted.
+/// The most live samples, of about 100 bytes each. Further ones count as allocated but not as held;
+/// their number is counted.
 const HELD_MAX: usize = 200_000;
 
 /// The most distinct stacks: about 20 MB. Further ones are lost and counted.
@@ -21,9 +21,9 @@ const FILTER_COUNTERS: usize = 1 << 20;
 
 static IS_SAMPLING: AtomicBool = AtomicBool::new(false);
 
-/// A counting filter: the number of live samples by hash of their address. A zero means that a freed address is
-/// not a sample, so most memory is freed without a lock. A saturated counter stays saturated. Counters change
-/// only under the lock of `SAMPLES`.
+/// A counting filter: the number of live samples by hash of their address. A zero means that a
+/// freed address is not a sample, so most memory is freed without a lock. A saturated counter stays
+/// saturated. Counters change only under the lock of `SAMPLES`.
 static FILTER: [AtomicU8; FILTER_COUNTERS] = [const { AtomicU8::new(0) }; FILTER_COUNTERS];
 
 /// The seed of the next thread's random numbers.
@@ -180,8 +180,8 @@ fn counter(address: usize) -> &'static AtomicU8 {
     &FILTER[(hash >> 40) as usize % FILTER_COUNTERS]
 }
 
-/// Calls a function whose own allocations are ignored. Within such a function, it does nothing and returns the
-/// default.
+/// Calls a function whose own allocations are ignored. Within such a function, it does nothing and
+/// returns the default.
 fn without_recording<T: Default>(function: impl FnOnce() -> T) -> T {
     let was_recording = IS_RECORDING.try_with(|it| it.replace(true)).unwrap_or(true);
     if was_recording {

@@ -12,7 +12,8 @@ use crate::profile::{ProfileKind, Stack};
 /// An allocation of this size is a sample except with a probability of e⁻⁴⁰ (5 MiB / 128 KiB).
 const SURE_BYTES: usize = 5 << 20;
 
-/// The thread name of all stacks. Threads are not told apart, because memory is often freed on another thread.
+/// The thread name of all stacks. Threads are not told apart, because memory is often freed on
+/// another thread.
 const ALL_THREADS: &str = "all threads";
 
 /// A running profile of memory. Dropping it stops the sampling.
@@ -45,7 +46,8 @@ impl HeapSampling {
         }
     }
 
-    /// Stops sampling. `kind` selects the bytes of each stack: all allocated ones, or those that are still held.
+    /// Stops sampling. `kind` selects the bytes of each stack: all allocated ones, or those that
+    /// are still held.
     pub(crate) fn finish(self, kind: ProfileKind) -> HeapSamples {
         let samples = samples::finish().unwrap_or_default();
         let mut functions = FunctionNames::default();
@@ -69,7 +71,8 @@ impl Drop for HeapSampling {
 /// Parts of the names of the allocator's own functions.
 const ALLOCATOR_NAMES: [&str; 4] = ["SampledAllocator", "__rust_alloc", "__rust_realloc", "__rg_"];
 
-/// Removes the functions of the allocator, so that the innermost function is the one that allocates.
+/// Removes the functions of the allocator, so that the innermost function is the one that
+/// allocates.
 fn strip_allocator(mut functions: Vec<Arc<str>>) -> Vec<Arc<str>> {
     let is_of_allocator = |name: &Arc<str>| ALLOCATOR_NAMES.iter().any(|part| name.contains(part));
     let first = functions.iter().position(is_of_allocator);

@@ -19,8 +19,8 @@ struct Shared {
     slots: Slots,
     is_installed: AtomicBool,
     is_active: AtomicBool,
-    /// The addresses of the kernel's clock code, `vdso(7)`. Its unwind tables are unreliable, so a stack whose
-    /// innermost frame is there is not walked.
+    /// The addresses of the kernel's clock code, `vdso(7)`. Its unwind tables are unreliable, so a
+    /// stack whose innermost frame is there is not walked.
     vdso: Range<usize>,
 }
 
@@ -31,8 +31,8 @@ pub(crate) struct Interrupts {
 }
 
 impl Interrupts {
-    /// Installs the handler on the first call, and lets threads record their stacks. The caller ensures that only
-    /// one exists at a time.
+    /// Installs the handler on the first call, and lets threads record their stacks. The caller
+    /// ensures that only one exists at a time.
     ///
     /// # Errors
     /// If `sigaction` fails.
@@ -122,8 +122,8 @@ fn interrupted_at(context: *const libc::ucontext_t) -> usize {
     return registers.pc as usize;
 }
 
-/// Calls `push` with the return addresses of the interrupted function's callers, innermost first, until it
-/// returns `false`.
+/// Calls `push` with the return addresses of the interrupted function's callers, innermost first,
+/// until it returns `false`.
 fn walk(interrupted_at: usize, mut push: impl FnMut(usize) -> bool) {
     let mut is_interrupted = false;
     let mut frames = 0;
@@ -142,13 +142,15 @@ fn walk(interrupted_at: usize, mut push: impl FnMut(usize) -> bool) {
     trace(each);
 }
 
-/// Calls `push` with the addresses of this thread's own stack, innermost first, until it returns `false`.
+/// Calls `push` with the addresses of this thread's own stack, innermost first, until it returns
+/// `false`.
 pub(crate) fn walk_own_stack(mut push: impl FnMut(usize) -> bool) {
     trace(|frame| push(frame.ip() as usize));
 }
 
 fn trace(each: impl FnMut(&backtrace::Frame) -> bool) {
-    // SAFETY: only the implementation for Windows has global state, which two threads must not use at once.
+    // SAFETY: only the implementation for Windows has global state, which two threads must not use
+    // at once.
     unsafe { backtrace::trace_unsynchronized(each) };
 }
 

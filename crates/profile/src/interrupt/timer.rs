@@ -6,7 +6,8 @@ use std::ptr::null_mut;
 
 use crate::sample_rate::SampleRate;
 
-/// Interrupts a running thread at a fixed rate per second of the process's processor time, until it is dropped.
+/// Interrupts a running thread at a fixed rate per second of the process's processor time, until it
+/// is dropped.
 #[derive(Debug)]
 pub(crate) struct Timer(());
 

@@ -1,7 +1,8 @@
 //! Splits a request as CrowdSec's parsers do.
 //!
-//! The source is crowdsecurity/http-logs of CrowdSec's hub, whose patterns are greedy: the arguments
-//! begin at the last `?`, and the extension at the last dot of a file that is not its first character.
+//! The source is crowdsecurity/http-logs of CrowdSec's hub, whose patterns are greedy: the
+//! arguments begin at the last `?`, and the extension at the last dot of a file that is not its
+//! first character.
 
 /// The extensions of files that are static, in lower case.
 const STATIC_EXTENSIONS: [&str; 23] = [

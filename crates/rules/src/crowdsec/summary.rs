@@ -45,8 +45,8 @@ pub(super) fn alert_bytes(scenario: &Scenario, subject: &[u8]) -> usize {
     alert + if scenario.ban_ns.is_some() { ban } else { 0 }
 }
 
-/// The summary of a replay. Its memory is 120 bytes for each key, 24 for each event, and the alerts and
-/// bans with their texts and lines.
+/// The summary of a replay. Its memory is 120 bytes for each key, 24 for each event, and the alerts
+/// and bans with their texts and lines.
 #[derive(Debug, Default)]
 pub(super) struct Summary {
     keys: Vec<KeySummary>,

@@ -16,7 +16,8 @@ use crate::report::Verdict;
 /// The memory of a key, in bytes.
 pub(super) const KEY_BYTES: usize = size_of::<KeyState>();
 
-/// The memory of a request in a zone, in bytes: its position, and its places in the queues and heaps.
+/// The memory of a request in a zone, in bytes: its position, and its places in the queues and
+/// heaps.
 pub(super) const REQUEST_BYTES: usize = 100;
 
 /// The requests of a key.

@@ -323,8 +323,8 @@ impl Arrivals {
         (new_least, (most + self.new_undecided).min(after_pass).max(new_least))
     }
 
-    /// The least number of the undecided requests that were rejected: those that pass and do not end
-    /// in this millisecond are counted together.
+    /// The least number of the undecided requests that were rejected: those that pass and do not
+    /// end in this millisecond are counted together.
     fn rejected_at_least(&self) -> u64 {
         let Some((_, highest_limit)) = self.limits else { return 0 };
         let places = highest_limit.saturating_sub(self.staying + self.undecided_passed.0);

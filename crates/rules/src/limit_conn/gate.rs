@@ -137,8 +137,8 @@ impl Gate for ConnectionGate {
     }
 }
 
-/// The bytes that a node takes in a zone of nginx: a power of two (`ngx_slab_alloc_locked`). A key has
-/// 255 bytes at most.
+/// The bytes that a node takes in a zone of nginx: a power of two (`ngx_slab_alloc_locked`). A key
+/// has 255 bytes at most.
 fn node_bytes(key_bytes: usize) -> usize {
     (NODE_BYTES + key_bytes).next_power_of_two()
 }

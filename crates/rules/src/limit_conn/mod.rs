@@ -6,10 +6,9 @@
 //! request is not counted, but each HTTP/2 stream is.
 //!
 //! A request is logged when it ends, so it arrived at the time stamp minus the request time.
-//! Without the request time, nothing can be decided.
-//! [`exact`] is a replay with times to the millisecond, [`bounded`] one with times to the second, and
-//! [`gate`] decides about requests as they arrive. Zones, keys, servers and locations are read as
-//! those of `limit_req`.
+//! Without the request time, nothing can be decided. [`exact`] is a replay with times to the
+//! millisecond, [`bounded`] one with times to the second, and [`gate`] decides about requests as
+//! they arrive. Zones, keys, servers and locations are read as those of `limit_req`.
 
 mod bounded;
 mod exact;

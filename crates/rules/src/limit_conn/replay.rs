@@ -38,8 +38,8 @@ impl Outcome {
 /// # Memory
 ///
 /// 40 bytes for each request, 4 for each of its keys, and the text of each distinct key. At the end
-/// of the log, up to 40 bytes more for each request, 240 for each key of it and 450 for each distinct
-/// key, which [`memory_bytes`](Replay::memory_bytes) counts from the beginning.
+/// of the log, up to 40 bytes more for each request, 240 for each key of it and 450 for each
+/// distinct key, which [`memory_bytes`](Replay::memory_bytes) counts from the beginning.
 #[derive(Debug)]
 pub(super) struct ConnectionReplay<'r> {
     rule: &'r LimitConn,

@@ -3,8 +3,8 @@
 //! A request with the stamp *s* arrived at some time from *s* to *s* + 0.999 s. Instead of the
 //! excess, whose bounds would grow apart with every step, the replay bounds the *level* of a key:
 //! the excess plus all that the rate has drained until then. A request that passes at time *t*
-//! raises the level to `max(rate * t, level + 1)`, and one that is rejected leaves it; so the bounds
-//! stay within what drains in a second of each other while nothing is undecided.
+//! raises the level to `max(rate * t, level + 1)`, and one that is rejected leaves it; so the
+//! bounds stay within what drains in a second of each other while nothing is undecided.
 //!
 //! Bounds belong to positions: the *k*-th request of a key by its real time has the *k*-th stamp.
 //! The log does not tell which of the requests of a second it was. Counts are by position, and the
@@ -158,8 +158,8 @@ fn decide(
     Outcome { verdict, limit: first.unwrap_or(0), delay_ms: None, excess: None }
 }
 
-/// Makes the verdicts of requests undecided whose possible positions disagree. The requests of a key
-/// are in the order of their arrival; `verdicts` are those of their positions.
+/// Makes the verdicts of requests undecided whose possible positions disagree. The requests of a
+/// key are in the order of their arrival; `verdicts` are those of their positions.
 pub(super) fn agree(
     requests: &Requests,
     sequence: &[u32],

@@ -81,7 +81,8 @@ pub(super) struct LimitedRow<'k> {
 }
 
 impl LimitColumns {
-    /// Resolves the columns of a configuration; `None` if its limits or keys need more than one field.
+    /// Resolves the columns of a configuration; `None` if its limits or keys need more than one
+    /// field.
     pub(super) fn new(configuration: &Arc<Configuration>, rows: &RowReader) -> Option<Self> {
         let observer = LimitObserver::new(configuration, rows.fields()).ok()?;
         let mut zones = Vec::new();

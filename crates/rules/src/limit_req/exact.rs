@@ -25,8 +25,8 @@ pub(super) trait Nodes<K> {
     /// The rate of the zone.
     fn rate(&self) -> Rate;
 
-    /// The excess that a request would make, as `ngx_http_limit_req_lookup` finds it; `None` for the
-    /// first request of a key.
+    /// The excess that a request would make, as `ngx_http_limit_req_lookup` finds it; `None` for
+    /// the first request of a key.
     fn excess(&mut self, key: K, now_ms: i64) -> Option<i64>;
 
     /// Counts a request that caused this excess, as `ngx_http_limit_req_account` does.

@@ -3,8 +3,8 @@
 //! The algorithm is that of ngx_http_limit_req_module.c (nginx 1.22): integers in thousandths of a
 //! request, a zone of nodes by key, and a rejected request that changes nothing. [`bucket`] is the
 //! arithmetic of one key, [`exact`] a replay with arrival times to the millisecond, [`bounded`] one
-//! with times to the second, [`gate`] decides about requests as they arrive, and [`configuration`] is
-//! the language.
+//! with times to the second, [`gate`] decides about requests as they arrive, and [`configuration`]
+//! is the language.
 //!
 //! A request is logged when it ends, so it arrived at the time stamp minus the request time.
 //! Without the request time, the stamp is used.

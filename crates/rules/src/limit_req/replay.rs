@@ -207,8 +207,8 @@ pub(super) struct Outcome {
 ///
 /// 32 bytes for each request, 4 for each of its keys, and the text of each distinct key. At the end
 /// of the log, 12 bytes more for each request and about 400 for each key, which
-/// [`memory_bytes`](Replay::memory_bytes) counts from the beginning. Over rows of a data set, 4 bytes
-/// more for each distinct path and client, or whatever field the keys are made of.
+/// [`memory_bytes`](Replay::memory_bytes) counts from the beginning. Over rows of a data set, 4
+/// bytes more for each distinct path and client, or whatever field the keys are made of.
 #[derive(Debug)]
 pub(super) struct LimitReplay<'r> {
     rule: &'r LimitReq,

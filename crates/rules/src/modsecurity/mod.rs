@@ -1,8 +1,8 @@
 //! Rules of ModSecurity that test the request line or a header that is in the log.
 //!
-//! Follows the reference manual of ModSecurity 2.9. [`language`] reads the lines, [`variable`] finds
-//! the values in a record, [`transform`] and [`operator`] test them, and [`engine`] decides. A rule
-//! with a part that a log does not have is not evaluated; it is counted and named.
+//! Follows the reference manual of ModSecurity 2.9. [`language`] reads the lines, [`variable`]
+//! finds the values in a record, [`transform`] and [`operator`] test them, and [`engine`] decides.
+//! A rule with a part that a log does not have is not evaluated; it is counted and named.
 
 mod engine;
 mod language;

@@ -281,8 +281,8 @@ fn host(value: &str) -> Option<String> {
     (!value.contains('*')).then(|| format!("host~{pattern}"))
 }
 
-/// The condition of a path with `*` at its ends at most, as `MatchPath` of Caddy compares them: case
-/// is ignored.
+/// The condition of a path with `*` at its ends at most, as `MatchPath` of Caddy compares them:
+/// case is ignored.
 fn path(value: &str) -> Option<String> {
     let (is_open, rest) = value.strip_prefix('*').map_or((false, value), |rest| (true, rest));
     let (is_prefix, rest) = rest.strip_suffix('*').map_or((false, rest), |rest| (true, rest));

@@ -319,7 +319,8 @@ fn terms<'a, 't>(words: &'a [Word<'t>]) -> Vec<Term<'a, 't>> {
     terms
 }
 
-/// The comparison of `sc_http_req_rate(0) gt 20` or `sc0_http_req_rate gt 20`, if it is one of a rate.
+/// The comparison of `sc_http_req_rate(0) gt 20` or `sc0_http_req_rate gt 20`, if it is one of a
+/// rate.
 fn comparison<'t>(words: &[Word<'t>]) -> Result<Option<Comparison<'t>>, RuleError> {
     let at = words.iter().position(|word| word.text.contains(RATE));
     let Some(at) = at else { return Ok(None) };

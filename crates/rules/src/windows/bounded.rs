@@ -184,8 +184,8 @@ fn first_window(limit: &Limit, requests: &[Request], outcomes: &mut Vec<Outcome>
 }
 
 /// Makes the verdicts of requests undecided whose possible positions do not agree. Returns how many
-/// of the undecided ones were rejected at least: of those in succession that did not surely pass, only
-/// so many can have passed.
+/// of the undecided ones were rejected at least: of those in succession that did not surely pass,
+/// only so many can have passed.
 fn agree(limit: &Limit, requests: &[Request], outcomes: &mut [Outcome]) -> u64 {
     let verdicts: Vec<Verdict> = outcomes.iter().map(|outcome| outcome.verdict).collect();
     // From each position, the end of the run with the same verdict.

@@ -2,7 +2,8 @@
 //!
 //! As for `limit_req`, the state is not the level of the bucket, whose bounds would grow apart with
 //! every request, but the time at which it is full of tokens again: a request that passes at time
-//! *t* moves it to `max(full, t)` plus the interval of the rate, and one that is rejected leaves it.
+//! *t* moves it to `max(full, t)` plus the interval of the rate, and one that is rejected leaves
+//! it.
 
 use super::counter::{BucketScale, is_forgotten};
 use super::limit::Limit;

@@ -2,9 +2,10 @@
 //!
 //! The state is when the period began, and the counts of it and of the one before it, each with the
 //! least and most that it can be. A request may be in the same period, begin the next one, or begin
-//! one after a pause; the state after it covers all of these that are possible. A period begins at an
-//! even millisecond of HAProxy's clock, so up to one before the request or the end of the last period.
-//! If the state is not known well, bounds that hold for every beginning of the period are closer ([`AnyPeriod`]).
+//! one after a pause; the state after it covers all of these that are possible. A period begins at
+//! an even millisecond of HAProxy's clock, so up to one before the request or the end of the last
+//! period. If the state is not known well, bounds that hold for every beginning of the period are
+//! closer ([`AnyPeriod`]).
 
 use super::limit::Limit;
 use super::replay::{Outcome, Peak, Request, SECOND_SPREAD_NS};
@@ -105,10 +106,10 @@ fn after(state: State, now: Range<i64>, period: i64) -> [Option<State>; 3] {
 ///
 /// If it began `x` ago, the rate is the number of requests of the last `x`, and a part of those
 /// before them: `1 - x / period` of at least those within the period, and at most those within
-/// `x + period`. Both grow with the numbers, and the part falls with `x`, so the ends of an interval
-/// of `x` bound the rate in it. No request of the last period is forgotten, because a new beginning
-/// needs a pause of a period. That it is at an even millisecond may move one request over its end, so
-/// what is surely within a time is within a millisecond less.
+/// `x + period`. Both grow with the numbers, and the part falls with `x`, so the ends of an
+/// interval of `x` bound the rate in it. No request of the last period is forgotten, because a new
+/// beginning needs a pause of a period. That it is at an even millisecond may move one request over
+/// its end, so what is surely within a time is within a millisecond less.
 #[derive(Debug, Default)]
 struct AnyPeriod {
     /// By the end of each part: the first position that is surely within it.

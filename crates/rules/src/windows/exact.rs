@@ -36,8 +36,8 @@ pub(super) fn evaluate(limit: &Limit, requests: &[Request], outcomes: &mut Vec<O
     }
 }
 
-/// Makes the verdicts over the limit undecided, and those of the requests that a block may have lasted
-/// for.
+/// Makes the verdicts over the limit undecided, and those of the requests that a block may have
+/// lasted for.
 pub(super) fn make_undecided(requests: &[Request], outcomes: &mut [Outcome], hold_ns: u64) {
     let mut over_ns = None;
     for (request, outcome) in requests.iter().zip(outcomes) {
@@ -109,8 +109,8 @@ fn decide_by_count<C: Counter>(
     peak
 }
 
-/// The rate of HAProxy. Whether its clock is even when that of the log is, is not known, so a verdict
-/// holds for both.
+/// The rate of HAProxy. Whether its clock is even when that of the log is, is not known, so a
+/// verdict holds for both.
 fn two_periods(limit: &Limit, requests: &[Request], outcomes: &mut Vec<Outcome>) -> Peak {
     let period = FrequencyCounter::period_ms(limit);
     let mut counters = [false, true].map(FrequencyCounter::new);

@@ -45,12 +45,12 @@ impl FrequencyCounter {
         now - self.tick >= 2 * period
     }
 
-    /// The first time at which so many more requests make a rate of `limit` at most, if no other comes
-    /// before; the end of both periods if there is none.
+    /// The first time at which so many more requests make a rate of `limit` at most, if no other
+    /// comes before; the end of both periods if there is none.
     pub(super) fn time_of_rate(&self, (more, limit): (u64, u64), period: i64) -> i64 {
         let end = self.tick + period;
-        // The part of the count before that may remain: `previous * remain / period`, rounded down, is
-        // at most the room.
+        // The part of the count before that may remain: `previous * remain / period`, rounded down,
+        // is at most the room.
         let remain = |counted: u64, previous: u64| {
             let room = u128::from(limit.checked_sub(counted)?);
             let most = ((room + 1) * period.max(1) as u128 - 1) / u128::from(previous.max(1));
@@ -62,8 +62,8 @@ impl FrequencyCounter {
         end + period - remain(more, self.current).unwrap_or(0)
     }
 
-    /// Begins a period with a request. `curr_tick & ~1` cuts its beginning to an even millisecond of
-    /// HAProxy's clock.
+    /// Begins a period with a request. `curr_tick & ~1` cuts its beginning to an even millisecond
+    /// of HAProxy's clock.
     fn begin(&mut self, tick: i64, previous: u64) {
         self.tick = tick - (tick - i64::from(self.is_odd)).rem_euclid(2);
         (self.previous, self.current) = (previous, 1);

@@ -3,8 +3,8 @@
 //! [`language`] reads the lines in which they are written, [`limit`] is a limit, [`key`] what it
 //! groups by, [`observer`] finds the keys of records, and [`replay`] puts the requests of each key
 //! into the order of their arrival. [`exact`] decides about them if their times are known, and
-//! [`bounded`] if the log has only whole seconds. [`gate`] decides about requests as they arrive, with
-//! the [`counter`]s of [`exact`].
+//! [`bounded`] if the log has only whole seconds. [`gate`] decides about requests as they arrive,
+//! with the [`counter`]s of [`exact`].
 //!
 //! Sources of the algorithms: the sliding ring is that of caddy-ratelimit (`ringbuffer.go`), the
 //! two periods are those of HAProxy (`src/freq_ctr.c`), and the token bucket is the generic cell

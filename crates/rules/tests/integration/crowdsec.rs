@@ -13,8 +13,8 @@ use weir_testkit::fixtures;
 /// The format of a few logs that is not detected.
 const HOST_AND_MAIN: &str = r#"$host $remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" "$http_x_forwarded_for""#;
 
-/// Cases of logs in a format of their own, which are not read, or with functions that need data files
-/// which Debian does not have either.
+/// Cases of logs in a format of their own, which are not read, or with functions that need data
+/// files which Debian does not have either.
 const NOT_READ: [&str; 5] = [
     "bunkerweb-bad-user-agent",
     "bunkerweb-http-sensitive-files",

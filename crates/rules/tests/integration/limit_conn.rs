@@ -1,5 +1,5 @@
-//! nginx's `limit_conn`: replays compared with a naive one, for times in milliseconds and less exact
-//! times.
+//! nginx's `limit_conn`: replays compared with a naive one, for times in milliseconds and less
+//! exact times.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -12,12 +12,13 @@ use crate::have_milliseconds;
 /// A request: its time in milliseconds, and the texts of the keys.
 type Request = (i64, Vec<String>);
 
-/// The highest percentages of undecided verdicts about a real log with whole seconds, by request and
-/// by client; docs/rules.md has the measured ones.
+/// The highest percentages of undecided verdicts about a real log with whole seconds, by request
+/// and by client; docs/rules.md has the measured ones.
 const REQUESTS_SHARE_MAX: f64 = 19.0;
 const CLIENTS_SHARE_MAX: f64 = 3.5;
 
-/// The decisions of a replay: the verdict, the delay and the excess of each request, and its report.
+/// The decisions of a replay: the verdict, the delay and the excess of each request, and its
+/// report.
 struct Replayed {
     decisions: Vec<(u64, Verdict, Option<u64>, Option<f64>)>,
     report: RuleReport,

@@ -73,8 +73,8 @@ fn replay(text: &str, requests: &[Request], stamp: impl Fn(i64) -> i64) -> Repla
     Replayed { verdicts, report }
 }
 
-/// `update_freq_ctr_period_slow` and `freq_ctr_total` of HAProxy, whose clock is that of the log or a
-/// millisecond before it: whether each request is rejected.
+/// `update_freq_ctr_period_slow` and `freq_ctr_total` of HAProxy, whose clock is that of the log or
+/// a millisecond before it: whether each request is rejected.
 fn two_periods(limit: &Limit, times: &[i64], odd: i64) -> Vec<bool> {
     let period = limit.window_ms;
     let (mut tick, mut current, mut previous) = (i64::MIN / 4, 0, 0);

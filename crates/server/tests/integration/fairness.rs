@@ -14,12 +14,12 @@ const GREEDY: usize = 7;
 /// After this many bytes an upload has begun.
 const BEGUN: u64 = 1 << 20;
 
-/// The size of the upload that is compared with them: large enough that its start and its end take a small part
-/// of the time.
+/// The size of the upload that is compared with them: large enough that its start and its end take
+/// a small part of the time.
 const BYTES: u64 = 32 << 20;
 
-/// The most that another upload may get while this one is sent, and the least, as multiples of its size. They
-/// get about the same.
+/// The most that another upload may get while this one is sent, and the least, as multiples of its
+/// size. They get about the same.
 const SHARE_MAX: u64 = 5;
 const SHARE_MIN_DIVISOR: u64 = 5;
 

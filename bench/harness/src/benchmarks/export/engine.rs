@@ -21,7 +21,8 @@ struct Process {
     answers: BufReader<ChildStdout>,
 }
 
-/// What a file contains: the number of rows, the sum of the sizes, and the number of distinct paths.
+/// What a file contains: the number of rows, the sum of the sizes, and the number of distinct
+/// paths.
 pub(super) type Contents = (u64, String, u64);
 
 impl Engine {

@@ -45,8 +45,8 @@ pub(super) fn refusals(proxy: &Program, path: &str, token: &str) -> Outcome {
     Ok(())
 }
 
-/// Sends the first tokens of a file twice, to a gateway that has seen none of them, and checks that its
-/// records count each as new and then as known.
+/// Sends the first tokens of a file twice, to a gateway that has seen none of them, and checks that
+/// its records count each as new and then as known.
 pub(super) fn caching(weir: &Program, path: &str, tokens: &Path) -> Outcome {
     const COUNT: usize = 100;
     let tokens = std::fs::read_to_string(tokens)?;

@@ -1,5 +1,5 @@
-//! The clients: wrk, which sends as fast as it is answered, and the example `pace`, which sends at a fixed
-//! rate.
+//! The clients: wrk, which sends as fast as it is answered, and the example `pace`, which sends at
+//! a fixed rate.
 
 use std::path::Path;
 

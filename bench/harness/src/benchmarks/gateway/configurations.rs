@@ -7,8 +7,8 @@ use super::tokens::{Algorithm, SECRET};
 use crate::settings::{folder, text};
 use weir_tools::shell::{Outcome, root};
 
-/// The configuration that every nginx here shares, apart from its servers. Logs are off, and a connection
-/// has no limit of requests.
+/// The configuration that every nginx here shares, apart from its servers. Logs are off, and a
+/// connection has no limit of requests.
 fn nginx(name: &str, head: &str, workers: &str, http: &str) -> Outcome<String> {
     let folder = text(&folder()?);
     Ok(format!(
@@ -19,9 +19,9 @@ fn nginx(name: &str, head: &str, workers: &str, http: &str) -> Outcome<String> {
     ))
 }
 
-/// The backend: files of a folder by their names, under a path for each route of the gateway, and a path
-/// that grants every user a session. One worker leaves most of the machine to the proxies. With a log, each
-/// request is reported to a log service at another port before it is answered.
+/// The backend: files of a folder by their names, under a path for each route of the gateway, and a
+/// path that grants every user a session. One worker leaves most of the machine to the proxies.
+/// With a log, each request is reported to a log service at another port before it is answered.
 pub(super) fn backend(port: u16, files: &Path, log: Option<(u16, &Path)>) -> Outcome<String> {
     let (told, service) = log.map_or_else(Default::default, |(log_port, path)| {
         let url = format!("http://127.0.0.1:{log_port}");
@@ -83,8 +83,8 @@ pub(super) fn haproxy(port: u16, backend: u16) -> String {
     )
 }
 
-/// Weir with a route that is open, one for each algorithm of tokens, and this number of limits that nothing
-/// trips.
+/// Weir with a route that is open, one for each algorithm of tokens, and this number of limits that
+/// nothing trips.
 pub(super) fn weir(port: u16, backend: u16, limits: usize) -> Outcome<String> {
     let mut config = format!(
         "listen = [\"127.0.0.1:{port}\"]\n[backends.files]\ninstances = [\"http://127.0.0.1:{backend}\"]\n\

@@ -1,5 +1,6 @@
 //! Three faults that slow a gateway down without being noticed: sessions that are never kept, a log
-//! service that each call waits for, and a debug build. Each is measured by the gateway's own records, and drawn.
+//! service that each call waits for, and a debug build. Each is measured by the gateway's own
+//! records, and drawn.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

@@ -13,7 +13,8 @@ use weir_tools::shell::{Outcome, is_installed};
 const CONNECTIONS: usize = 10_000;
 const SMOKE_CONNECTIONS: usize = 100;
 
-/// The numbers of requests after which memory is measured. The first one fills the window of records.
+/// The numbers of requests after which memory is measured. The first one fills the window of
+/// records.
 const REQUESTS: [usize; 3] = [1_000_000, 1_500_000, 2_000_000];
 const SMOKE_REQUESTS: [usize; 3] = [100, 200, 300];
 

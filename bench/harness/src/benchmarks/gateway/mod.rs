@@ -1,5 +1,5 @@
-//! `weir gateway` beside proxies that check no tokens, and beside nginx with a script that does. Client,
-//! proxy and backend share the machine.
+//! `weir gateway` beside proxies that check no tokens, and beside nginx with a script that does.
+//! Client, proxy and backend share the machine.
 
 pub(super) mod check;
 pub(super) mod client;

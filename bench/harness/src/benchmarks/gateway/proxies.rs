@@ -65,8 +65,8 @@ impl Program {
         processor_seconds(self.id())
     }
 
-    /// The report about its requests that meet a condition of docs/conditions.md; `Null` if the condition
-    /// is about a field that no request has had yet.
+    /// The report about its requests that meet a condition of docs/conditions.md; `Null` if the
+    /// condition is about a field that no request has had yet.
     pub(super) fn report(&self, condition: &str) -> Outcome<Value> {
         let (page, _) = self.page.as_ref().ok_or("only Weir has a page")?;
         let (host, session) = page.split_once("/s/").ok_or("the page has no session")?;
@@ -103,7 +103,8 @@ fn start_nginx(name: &str, port: u16, config: &str) -> Outcome<Program> {
     Program::start(command(NGINX, &["-e", "stderr", "-c", &path]), port)
 }
 
-/// The server of the files in a folder. With a log, it has each request written there before it answers.
+/// The server of the files in a folder. With a log, it has each request written there before it
+/// answers.
 pub(in crate::benchmarks) fn backend(files: &Path, log: Option<&Path>) -> Outcome<Program> {
     let port = free_port()?;
     let files = std::fs::canonicalize(files)?;
@@ -199,7 +200,8 @@ fn weir_configuration(port: u16, backend: u16, limits: usize) -> Outcome<String>
     written(&name, &configurations::weir(port, backend, limits)?)
 }
 
-/// The path of the module njs. Unpacks Debian's package if it is not installed, except in a smoke run.
+/// The path of the module njs. Unpacks Debian's package if it is not installed, except in a smoke
+/// run.
 pub(super) fn njs_module(settings: &Settings) -> Outcome<String> {
     let unpacked = folder()?.join("njs");
     let places = [Path::new("/"), &unpacked].map(|folder| folder.join(NJS_MODULE));

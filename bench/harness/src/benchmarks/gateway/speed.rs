@@ -10,17 +10,19 @@ use crate::measure::{self, Measured, Unit, take_turns};
 use crate::table::{Table, Threshold};
 use weir_tools::shell::Outcome;
 
-/// The goals for weir's rate divided by nginx's: with a token that was verified before, and with new ones.
+/// The goals for weir's rate divided by nginx's: with a token that was verified before, and with
+/// new ones.
 const CACHED_MIN: f64 = 0.9;
 const NEW_MIN: f64 = 0.6;
 
-/// The open loop: its rate divided by nginx's rate under full load, its length, and the goal for the 99th
-/// percentile of weir's latency divided by nginx's.
+/// The open loop: its rate divided by nginx's rate under full load, its length, and the goal for
+/// the 99th percentile of weir's latency divided by nginx's.
 const OPEN_SHARE: f64 = 0.7;
 const OPEN_SECONDS: f64 = 5.0;
 const P99_MAX: f64 = 1.5;
 
-/// The goals for the rate with records divided by that without, and for the share of it that a limit costs.
+/// The goals for the rate with records divided by that without, and for the share of it that a
+/// limit costs.
 const RECORDED_MIN: f64 = 0.97;
 const LIMIT_SHARE_MAX: f64 = 0.02;
 

@@ -70,7 +70,8 @@ fn keys() -> PathBuf {
     root().join("crates/gateway/tests/data")
 }
 
-/// A file of tokens, one per line, each for a different user; `least` is their number in a smoke run.
+/// A file of tokens, one per line, each for a different user; `least` is their number in a smoke
+/// run.
 pub(in crate::benchmarks) fn file(algorithm: Algorithm, least: Option<usize>) -> Outcome<PathBuf> {
     let count = least.unwrap_or(algorithm.count());
     let file = folder()?.join(format!("tokens-{}-{count}", algorithm.name()));

@@ -1,4 +1,5 @@
-//! Proxies that are measured in turn: their requests a second, and the processor time of each request.
+//! Proxies that are measured in turn: their requests a second, and the processor time of each
+//! request.
 
 use super::client::{Requests, closed};
 use super::proxies::Program;
@@ -30,8 +31,8 @@ struct Runs {
     processor_us: Vec<f64>,
 }
 
-/// Measures contenders in turn, and returns a table of their rates and one of their processor time. The first
-/// turn is not recorded: it fills caches.
+/// Measures contenders in turn, and returns a table of their rates and one of their processor time.
+/// The first turn is not recorded: it fills caches.
 pub(super) fn tables(
     title: &str,
     contenders: &[Contender<'_>],

@@ -1,8 +1,9 @@
-//! A client that sends requests at fixed times, whether or not the answers to earlier ones have come.
+//! A client that sends requests at fixed times, whether or not the answers to earlier ones have
+//! come.
 //!
-//! A request that has to wait for its connection counts from the time at which it should have been sent. So a
-//! server that pauses makes all requests of the pause slow, not only the one that it holds (the "coordinated
-//! omission" of clients that wait).
+//! A request that has to wait for its connection counts from the time at which it should have been
+//! sent. So a server that pauses makes all requests of the pause slow, not only the one that it
+//! holds (the "coordinated omission" of clients that wait).
 
 use std::io::{BufRead, BufReader, Read, Write, copy, sink};
 use std::net::TcpStream;
@@ -73,7 +74,8 @@ fn request_all(
     Ok((latencies, ended))
 }
 
-/// Reads a chunked answer with the status 200 (RFC 9112 section 7.1). Returns the bytes of its body.
+/// Reads a chunked answer with the status 200 (RFC 9112 section 7.1). Returns the bytes of its
+/// body.
 fn read_answer(answers: &mut impl BufRead) -> std::io::Result<u64> {
     let invalid = |what: &str| std::io::Error::other(format!("the answer has {what}"));
     let mut line = String::new();

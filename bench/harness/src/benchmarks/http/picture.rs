@@ -62,7 +62,8 @@ fn rate(cell: &Cell) -> f64 {
     statistics::median(&cell.rates).unwrap_or(0.0)
 }
 
-/// The top of each group, and the bottom of the last one. A group has a bar for each of its servers.
+/// The top of each group, and the bottom of the last one. A group has a bar for each of its
+/// servers.
 fn group_tops(cells: &[Cell], groups: &[(&str, Socket)]) -> Vec<usize> {
     let mut tops = vec![TOP];
     for (kind, socket) in groups {

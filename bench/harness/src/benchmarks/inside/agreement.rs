@@ -83,7 +83,8 @@ fn perf(process: u32) -> Outcome<Shares> {
     shares(samples.map(|sample| (innermost(sample), 1.0)))
 }
 
-/// The first function of a sample that is not one of the kernel: `ADDRESS NAME (FILE)` in each line.
+/// The first function of a sample that is not one of the kernel: `ADDRESS NAME (FILE)` in each
+/// line.
 fn innermost(sample: &str) -> &str {
     let mut frames = sample.lines().filter_map(|line| line.trim().split_once(' '));
     let of_user = frames.find(|(address, rest)| {
@@ -107,7 +108,8 @@ fn shares<'a>(samples: impl Iterator<Item = (&'a str, f64)>) -> Outcome<Shares> 
     Ok(shares)
 }
 
-/// A name without the parts that the two write differently: hashes, and the prefixes of the C library.
+/// A name without the parts that the two write differently: hashes, and the prefixes of the C
+/// library.
 fn plain(name: &str) -> String {
     let name = name
         .rsplit_once("::h")

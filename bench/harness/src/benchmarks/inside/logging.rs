@@ -8,8 +8,8 @@ use crate::settings::{Settings, folder, text};
 use crate::table::{Table, Threshold};
 use weir_tools::shell::{Outcome, command, output_of};
 
-/// A call that the filter leaves out may take this much longer than none: a few loads and branches, a ten
-/// thousandth of a request of the gateway.
+/// A call that the filter leaves out may take this much longer than none: a few loads and branches,
+/// a ten thousandth of a request of the gateway.
 const DISABLED_NS_MAX: f64 = 2.0;
 
 const NONE: &str = "no call";
@@ -61,7 +61,8 @@ fn shares(table: &Table, request_us: f64) -> String {
     )
 }
 
-/// Checks that a release build has no text of an event below the level info, and a debug build all of them.
+/// Checks that a release build has no text of an event below the level info, and a debug build all
+/// of them.
 pub(super) fn check_levels(settings: &Settings) -> Outcome {
     let program = std::fs::read(settings.weir())?;
     let has = |wanted: &str| program.windows(wanted.len()).any(|it| it == wanted.as_bytes());
@@ -85,7 +86,8 @@ pub(super) fn check_levels(settings: &Settings) -> Outcome {
 /// The sources have at least this many debug and trace events.
 const DEBUG_TEXTS_MIN: usize = 8;
 
-/// The texts of all debug and trace events in the sources of a folder, up to the first place that is filled in.
+/// The texts of all debug and trace events in the sources of a folder, up to the first place that
+/// is filled in.
 fn debug_texts(folder: &Path) -> Outcome<Vec<String>> {
     let mut texts = Vec::new();
     for entry in std::fs::read_dir(folder)? {

@@ -1,6 +1,6 @@
-//! The cost of watching a running program: the gateway and the parsers without `--admin`, with it while all
-//! pages are open, and while a profile is taken. Also whether profiles are right, and the cost of messages,
-//! of traces, and of a client of `/glass` that waits for a request.
+//! The cost of watching a running program: the gateway and the parsers without `--admin`, with it
+//! while all pages are open, and while a profile is taken. Also whether profiles are right, and the
+//! cost of messages, of traces, and of a client of `/glass` that waits for a request.
 
 mod agreement;
 mod collector;
@@ -21,7 +21,8 @@ use gateway::Setup;
 use watcher::Watch;
 use weir_tools::shell::{Outcome, is_installed};
 
-/// The goals for the rate with `--admin` divided by that without it, and the same while a profile is taken.
+/// The goals for the rate with `--admin` divided by that without it, and the same while a profile
+/// is taken.
 const WATCHED_MIN: f64 = 0.99;
 const PROFILED_MIN: f64 = 0.97;
 

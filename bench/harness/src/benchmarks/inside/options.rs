@@ -1,5 +1,5 @@
-//! The gateway with options that give it work beside its requests: messages, traces, and a client of `/glass`
-//! that waits for a request that never comes.
+//! The gateway with options that give it work beside its requests: messages, traces, and a client
+//! of `/glass` that waits for a request that never comes.
 
 use super::collector::Collector;
 use super::free_address;

@@ -32,7 +32,8 @@ impl Watch {
         }
     }
 
-    /// Watches the program at an admin address until the watcher is ended; a profile takes `seconds`.
+    /// Watches the program at an admin address until the watcher is ended; a profile takes
+    /// `seconds`.
     pub(super) fn begin(self, address: &str, seconds: u32) -> Watcher {
         let (end, ended) = channel();
         let urls = PATHS.map(|path| format!("http://{address}{path}"));

@@ -1,5 +1,5 @@
-//! Rules: a limit of nginx over a data set in memory, and a thousand settings of it; its limit line in
-//! a browser; a jail beside fail2ban.
+//! Rules: a limit of nginx over a data set in memory, and a thousand settings of it; its limit line
+//! in a browser; a jail beside fail2ban.
 
 mod fail2ban;
 mod limit_line;

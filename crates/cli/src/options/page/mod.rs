@@ -29,10 +29,10 @@ use crate::outcome::Failure;
 /// How the page is served.
 #[derive(Debug, Args)]
 pub(crate) struct PageArguments {
-    /// Where to serve the page: a port of this machine such as 7999, localhost:7999 or `[::1]:7999`;
-    /// tls://HOST:PORT; unix:PATH; systemd:NAME for a socket that systemd passes, systemd+tls:NAME to speak
-    /// TLS on it. May be given several times [default: 127.0.0.1:7878, or a free port
-    /// if that is in use]
+    /// Where to serve the page: a port of this machine such as 7999, localhost:7999 or
+    /// `[::1]:7999`; tls://HOST:PORT; unix:PATH; systemd:NAME for a socket that systemd passes,
+    /// systemd+tls:NAME to speak TLS on it. May be given several times [default: 127.0.0.1:7878, or
+    /// a free port if that is in use]
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Vec<ListenAddress>,
 
@@ -44,8 +44,9 @@ pub(crate) struct PageArguments {
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
 
-    /// Make a certificate for tls:// addresses, in memory, and print its SHA-256 fingerprint. Browsers warn
-    /// of it; compare the fingerprint with that which they show, and let them trust it
+    /// Make a certificate for tls:// addresses, in memory, and print its SHA-256 fingerprint.
+    /// Browsers warn of it; compare the fingerprint with that which they show, and let them trust
+    /// it
     #[arg(long, conflicts_with = "tls_cert")]
     tls_self_signed: bool,
 
@@ -53,13 +54,13 @@ pub(crate) struct PageArguments {
     #[arg(skip)]
     certificate: OnceLock<SelfSignedCertificate>,
 
-    /// The permissions of a unix: address of the page, in octal: 0660 lets the owner and the group in,
-    /// 0666 every user [default: by the umask, usually 0755: the owner alone]
+    /// The permissions of a unix: address of the page, in octal: 0660 lets the owner and the group
+    /// in, 0666 every user [default: by the umask, usually 0755: the owner alone]
     #[arg(long, value_name = "MODE")]
     page_socket_mode: Option<SocketMode>,
 
-    /// The owner of the file of a unix: address of the page: USER, USER:GROUP or :GROUP [default: the user
-    /// who runs the command]
+    /// The owner of the file of a unix: address of the page: USER, USER:GROUP or :GROUP [default:
+    /// the user who runs the command]
     #[cfg(unix)]
     #[arg(long, value_name = "OWNER")]
     page_socket_owner: Option<SocketOwner>,
@@ -79,19 +80,19 @@ pub(crate) struct PageArguments {
     #[arg(skip)]
     pub(crate) listening: ListeningSockets,
 
-    /// Let only those in who have the token in this file, at every address. Without it, a token is made
-    /// and printed if other machines can reach an address
+    /// Let only those in who have the token in this file, at every address. Without it, a token is
+    /// made and printed if other machines can reach an address
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
 
-    /// Serve the page to other machines without encryption: everyone on the way can read the log and
-    /// the token
+    /// Serve the page to other machines without encryption: everyone on the way can read the log
+    /// and the token
     #[arg(long)]
     pub(crate) insecure_http: bool,
 
     /// The address at which a reverse proxy serves the page, such as `https://logs.example.com`;
-    /// the proxy must ask for a log-in unless there is a token. Also the name in the certificate of a
-    /// tls:// address
+    /// the proxy must ask for a log-in unless there is a token. Also the name in the certificate of
+    /// a tls:// address
     #[arg(long, value_name = "URL")]
     pub(crate) public_url: Option<PublicUrl>,
 
@@ -100,9 +101,9 @@ pub(crate) struct PageArguments {
     #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = parse_keep_session)]
     pub(crate) keep_session: Duration,
 
-    /// The most memory that all data sets may take together, such as 512MiB or 2G; when it is used up,
-    /// uploads end with what was read, and no more are accepted [default: half of the machine's memory,
-    /// or --memory if that is more]
+    /// The most memory that all data sets may take together, such as 512MiB or 2G; when it is used
+    /// up, uploads end with what was read, and no more are accepted [default: half of the machine's
+    /// memory, or --memory if that is more]
     #[arg(long, value_name = "SIZE")]
     total_memory: Option<String>,
 

@@ -16,8 +16,8 @@ const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
 /// finds it.
 static IS_TAKEN: Mutex<bool> = Mutex::new(false);
 
-/// The mode of the terminal before it was taken first, if it was changed. A later one may be that in
-/// which a shell edits its command line, if the program was continued in the background.
+/// The mode of the terminal before it was taken first, if it was changed. A later one may be that
+/// in which a shell edits its command line, if the program was continued in the background.
 static FIRST_MODE: OnceLock<Mode> = OnceLock::new();
 
 /// Exists while the program has the whole terminal.

@@ -1,5 +1,5 @@
-//! The client behind trusted proxies, as the gateway finds it in `X-Forwarded-For`, is that of nginx's
-//! `real_ip_recursive on`.
+//! The client behind trusted proxies, as the gateway finds it in `X-Forwarded-For`, is that of
+//! nginx's `real_ip_recursive on`.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -1,8 +1,8 @@
 //! `weir rules` against nginx's own decisions about connections, request for request.
 //!
-//! nginx decides with `limit_conn_dry_run`, and logs what it decided. The client controls how
-//! long a request takes: nginx counts it after the header and then asks for the body, which the
-//! client sends later. The log does not show the order within one millisecond, which is not compared.
+//! nginx decides with `limit_conn_dry_run`, and logs what it decided. The client controls how long
+//! a request takes: nginx counts it after the header and then asks for the body, which the client
+//! sends later. The log does not show the order within one millisecond, which is not compared.
 
 use std::fmt::Write as _;
 use std::io::{BufReader, Write};

@@ -1,10 +1,10 @@
 //! `weir rules` against nginx's own decisions, request for request.
 //!
 //! nginx decides with `limit_req_dry_run`, and logs what it decided. Its clock for limits ticks
-//! every few milliseconds and is not the clock of its log. So the client computes the limits itself,
-//! and does not send requests that are too close to a limit for the log to be decisive.
-//! If the machine was too busy for a request to come when it should, that request is not compared,
-//! and the next ones have another key.
+//! every few milliseconds and is not the clock of its log. So the client computes the limits
+//! itself, and does not send requests that are too close to a limit for the log to be decisive. If
+//! the machine was too busy for a request to come when it should, that request is not compared, and
+//! the next ones have another key.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

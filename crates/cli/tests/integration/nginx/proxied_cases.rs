@@ -1,5 +1,6 @@
-//! The cases of `tests/http/cases.txt` through the gateway and through nginx, to backends that read strictly.
-//! The requests that the backends receive are a table in `docs/proxied-cases.md`. `BLESS=1` rewrites it.
+//! The cases of `tests/http/cases.txt` through the gateway and through nginx, to backends that read
+//! strictly. The requests that the backends receive are a table in `docs/proxied-cases.md`.
+//! `BLESS=1` rewrites it.
 
 use std::fmt::Write as _;
 use std::net::Shutdown;

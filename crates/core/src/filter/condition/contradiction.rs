@@ -1,8 +1,8 @@
 //! Conditions that no record can meet.
 //!
 //! A record has one value of each field, or none. So two conditions on one field that must both
-//! hold need a value that meets both. Only what is certain is refused: of a regular expression it is
-//! not known which values it accepts.
+//! hold need a value that meets both. Only what is certain is refused: of a regular expression it
+//! is not known which values it accepts.
 
 use super::equality;
 use super::error::ConditionError;

@@ -356,7 +356,8 @@ fn check_searched(word: &str, position: Position) -> Parsed<()> {
     Err(ConditionError::new(position, message))
 }
 
-/// A regular expression that does not end within an escape: no quotation marks could stand around it.
+/// A regular expression that does not end within an escape: no quotation marks could stand around
+/// it.
 fn whole_expression(value: ConditionValue) -> Parsed<ConditionValue> {
     let backslashes = value.bytes.iter().rev().take_while(|byte| **byte == b'\\').count();
     if backslashes % 2 == 0 {

@@ -93,8 +93,8 @@ pub struct FormatNotes {
     pub definition: String,
     /// Whether `definition` is a shape, which does not compile.
     pub is_shape: bool,
-    /// Whether [`crate::detect`] tries the format. One whose lines another format reads as well, but
-    /// means otherwise, is only taken by name.
+    /// Whether [`crate::detect`] tries the format. One whose lines another format reads as well,
+    /// but means otherwise, is only taken by name.
     pub is_detected: bool,
     /// The kind of the records, if the definition does not tell.
     kind: Option<RecordKind>,

@@ -30,8 +30,8 @@ pub(super) struct ValueNotation {
     pub(super) is_number: fn(&[u8]) -> bool,
 }
 
-/// Compiles the text of the format. `add` adds a value with variables to the builder. Returns `None`
-/// if some lines may not be JSON objects.
+/// Compiles the text of the format. `add` adds a value with variables to the builder. Returns
+/// `None` if some lines may not be JSON objects.
 pub(super) fn compile<'d>(
     text: &[Positioned],
     notation: ValueNotation,

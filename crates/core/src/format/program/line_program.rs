@@ -247,8 +247,8 @@ fn find_text_before_time(line: &[u8], start: usize, text: &[u8]) -> Option<usize
     Some(end)
 }
 
-/// The first offset from `start` on of `byte`, a space or a comma, that is not in the separator of a
-/// list.
+/// The first offset from `start` on of `byte`, a space or a comma, that is not in the separator of
+/// a list.
 #[inline]
 fn find_list_end(line: &[u8], start: usize, byte: u8) -> Option<usize> {
     let mut at = start + short_memchr(byte, &line[start..])?;

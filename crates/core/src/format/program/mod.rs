@@ -142,8 +142,9 @@ impl Program {
         }
     }
 
-    /// Whether a value that was read before the mismatch has a form, such as a time: it cannot be any
-    /// text. `has_address` states that the line begins with an address, so that a client counts.
+    /// Whether a value that was read before the mismatch has a form, such as a time: it cannot be
+    /// any text. `has_address` states that the line begins with an address, so that a client
+    /// counts.
     pub(super) fn has_checked(&self, mismatch: Mismatch, has_address: bool) -> bool {
         let is_checked = |sink: &Sink| sink.has_form() || has_address && sink.is_client();
         let values = mismatch.reason.values_before();

@@ -7,9 +7,9 @@
 //! each text of the layout: length: u32 | u32::MAX for none, bytes
 //! ```
 //!
-//! All numbers are little-endian. The request target stands in place of the path and the query, so that a
-//! block's reader splits each distinct one once. Packed records are never stored and never leave the
-//! process, so the form may change with each version.
+//! All numbers are little-endian. The request target stands in place of the path and the query, so
+//! that a block's reader splits each distinct one once. Packed records are never stored and never
+//! leave the process, so the form may change with each version.
 
 use super::mismatch::{Mismatch, Reason};
 use crate::field::Field;
@@ -64,7 +64,8 @@ impl PackedProgram {
         self.texts.iter().any(|text| matches!(text, Text::Target))
     }
 
-    /// Packs a record behind the others in `packed`. Nothing is packed of one that is larger than 4 GiB.
+    /// Packs a record behind the others in `packed`. Nothing is packed of one that is larger than 4
+    /// GiB.
     pub(in crate::format) fn pack(&self, record: &Record<'_>, packed: &mut Vec<u8>) {
         let start = packed.len();
         packed.extend_from_slice(&[0; 4]);
@@ -173,8 +174,8 @@ fn take_text<'a>(rest: &mut &'a [u8]) -> Option<Option<&'a [u8]>> {
     Some(Some(value))
 }
 
-/// The packed records of a block, as lines whose bytes are the records without their lengths. What follows
-/// a length that is too large is one last line.
+/// The packed records of a block, as lines whose bytes are the records without their lengths. What
+/// follows a length that is too large is one last line.
 #[derive(Debug)]
 pub(crate) struct PackedRecords<'a> {
     bytes: &'a [u8],

@@ -38,8 +38,8 @@ pub(in crate::format) enum Sink {
     ClientAfterHost,
     /// As `Client`, with the port in the extra field `port`.
     ClientAndPort { port: usize },
-    /// The client as the header `X-Forwarded-For` names it: the leftmost of its list, if that is one.
-    /// The header, which a client can send, is stored as it is in the extra field `extra`.
+    /// The client as the header `X-Forwarded-For` names it: the leftmost of its list, if that is
+    /// one. The header, which a client can send, is stored as it is in the extra field `extra`.
     ForwardedFor { extra: usize },
     /// The user: a text. One with spaces may not hold what stands beside it in a line.
     User,

@@ -32,7 +32,8 @@ use crate::record::Record;
 /// });
 /// ```
 ///
-/// Memory is one line, twice if it is decoded, and the formats that directives have brought ([`FollowedFormat`]).
+/// Memory is one line, twice if it is decoded, and the formats that directives have brought
+/// ([`FollowedFormat`]).
 #[derive(Debug, Clone)]
 pub struct LogReader {
     followed: FollowedFormat,

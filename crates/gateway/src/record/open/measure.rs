@@ -7,8 +7,8 @@ use tokio::time::Instant;
 use super::{OpenRecord, Outcome};
 use crate::meter::{BackendMeter, BegunPhase, Meter, Phase, RequestTimes};
 
-/// The progress of a request that is counted before it ends. Nothing is counted if the meter is off, or before a
-/// backend is chosen.
+/// The progress of a request that is counted before it ends. Nothing is counted if the meter is
+/// off, or before a backend is chosen.
 #[derive(Debug, Default)]
 pub(super) struct MeasuredProgress {
     phase: Option<BegunPhase>,
@@ -94,8 +94,8 @@ impl OpenRecord {
         }
     }
 
-    /// Returns the durations of the phases, whose sum is the whole duration. Without the head of an answer,
-    /// the time since the first server was contacted counts as waiting for the head.
+    /// Returns the durations of the phases, whose sum is the whole duration. Without the head of an
+    /// answer, the time since the first server was contacted counts as waiting for the head.
     fn times(&self, end: Instant) -> RequestTimes {
         let upstream_started_at = self.upstream_started_at.unwrap_or(end);
         let head_received_at = self.head_received_at.unwrap_or(end);

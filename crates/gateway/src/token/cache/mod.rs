@@ -15,10 +15,11 @@ use super::verified::VerifiedToken;
 pub struct CacheLimits {
     /// The maximum number of tokens. 0 turns the cache off. Default 100,000.
     pub entries_max: usize,
-    /// The maximum memory in bytes, as an estimate without the allocator's overhead. Default 64 MiB.
+    /// The maximum memory in bytes, as an estimate without the allocator's overhead. Default 64
+    /// MiB.
     pub bytes_max: usize,
-    /// The maximum age of an entry in seconds; a token is never cached longer than it is valid. Default and
-    /// maximum 60, so that a withdrawn key is not trusted for longer.
+    /// The maximum age of an entry in seconds; a token is never cached longer than it is valid.
+    /// Default and maximum 60, so that a withdrawn key is not trusted for longer.
     pub seconds_max: u32,
 }
 
@@ -45,8 +46,8 @@ pub struct CacheCounters {
     pub bytes: u64,
 }
 
-/// The SHA-256 of a token, which is its key in the cache. The memory of the cache therefore contains no
-/// usable token.
+/// The SHA-256 of a token, which is its key in the cache. The memory of the cache therefore
+/// contains no usable token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct TokenDigest([u8; 32]);
 
@@ -67,8 +68,8 @@ pub(super) struct CacheContext {
     pub(super) now_unix_s: i64,
 }
 
-/// A cache of the verified tokens of one issuer. It is divided by digest into shards with separate locks, so
-/// that cores seldom wait for each other.
+/// A cache of the verified tokens of one issuer. It is divided by digest into shards with separate
+/// locks, so that cores seldom wait for each other.
 #[derive(Debug)]
 pub(super) struct TokenCache {
     shards: Vec<Mutex<Shard>>,

@@ -8,9 +8,9 @@ use super::size::bytes_of;
 use super::{CacheContext, CacheCounters, TokenDigest};
 use crate::token::verified::VerifiedToken;
 
-/// A cache of two generations, which approximates LRU without a list. A token that is found in the old
-/// generation moves to the young one. When the young generation has filled half of the space, the old one is
-/// dropped as a whole and the young one becomes old.
+/// A cache of two generations, which approximates LRU without a list. A token that is found in the
+/// old generation moves to the young one. When the young generation has filled half of the space,
+/// the old one is dropped as a whole and the young one becomes old.
 #[derive(Debug)]
 pub(super) struct Shard {
     young: Generation,
@@ -38,13 +38,14 @@ struct Entry {
     token: Arc<VerifiedToken>,
     /// The end of the entry's validity, exclusive, in seconds since 1970.
     until_unix_s: i64,
-    /// When the token was verified. If the clock is set back before this time, `nbf` must be checked again.
+    /// When the token was verified. If the clock is set back before this time, `nbf` must be
+    /// checked again.
     since_unix_s: i64,
     bytes: usize,
 }
 
-/// After this many seconds an insertion rotates the generations in any case, so that expired tokens do not
-/// stay.
+/// After this many seconds an insertion rotates the generations in any case, so that expired tokens
+/// do not stay.
 const ROTATION_S: u64 = 60;
 
 impl Shard {
@@ -87,8 +88,8 @@ impl Shard {
             return None;
         }
         let token = Arc::clone(&entry.token);
-        // If there is no space, the token stays in the old generation, so that a hit never evicts other
-        // tokens.
+        // If there is no space, the token stays in the old generation, so that a hit never evicts
+        // other tokens.
         if is_old && self.has_room(entry.bytes) {
             let entry = self.old.remove(digest)?;
             self.young.insert(*digest, entry);
@@ -104,8 +105,8 @@ impl Shard {
         until_unix_s: i64,
         token: Arc<VerifiedToken>,
     ) -> [Generation; 2] {
-        // Otherwise a token that was verified with keys that have since been replaced would be accepted
-        // again.
+        // Otherwise a token that was verified with keys that have since been replaced would be
+        // accepted again.
         if context.generation < self.key_generation {
             return [Generation::default(), Generation::default()];
         }
@@ -181,8 +182,8 @@ impl Generation {
     }
 }
 
-/// Uses the first eight bytes of a digest as the hash. An attacker cannot choose them: only tokens that the
-/// issuer signed are inserted.
+/// Uses the first eight bytes of a digest as the hash. An attacker cannot choose them: only tokens
+/// that the issuer signed are inserted.
 #[derive(Debug, Default)]
 pub(super) struct DigestHasher(u64);
 

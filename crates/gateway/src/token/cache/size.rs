@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 use crate::token::verified::VerifiedToken;
 
-/// The size of an entry without the claims: the token itself, two reference counts, and its slot in a hash
-/// table that may be half empty.
+/// The size of an entry without the claims: the token itself, two reference counts, and its slot in
+/// a hash table that may be half empty.
 const ENTRY_BYTES: usize = size_of::<VerifiedToken>() + 16 + 2 * 80;
 
 /// The capacity of a B-tree node (`std::collections::BTreeMap`).
@@ -30,8 +30,8 @@ fn members_bytes(members: &Map<String, Value>) -> usize {
     nodes * (NODE_MEMBERS * member + 32) + contents
 }
 
-/// Estimates the heap size of a value in bytes. The recursion is bounded, because the parser refuses more
-/// than 127 levels.
+/// Estimates the heap size of a value in bytes. The recursion is bounded, because the parser
+/// refuses more than 127 levels.
 fn heap_bytes(value: &Value) -> usize {
     match value {
         Value::String(text) => text.capacity(),

@@ -19,8 +19,8 @@ impl<'a> DerReader<'a> {
         self.0.is_empty()
     }
 
-    /// Returns the content of the next element, if it has this tag. Lengths must have the shortest form and
-    /// be below 64 KiB.
+    /// Returns the content of the next element, if it has this tag. Lengths must have the shortest
+    /// form and be below 64 KiB.
     pub(super) fn element(&mut self, tag: u8) -> Option<&'a [u8]> {
         let (length, rest) = match self.0 {
             [found, length @ 0..=0x7f, rest @ ..] if *found == tag => (usize::from(*length), rest),

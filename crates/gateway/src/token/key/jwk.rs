@@ -10,8 +10,8 @@ use crate::token::algorithm::{Algorithm, KeyType};
 use crate::token::encoding::decode;
 use crate::token::json::{JsonFault, parse_object};
 
-/// The maximum number of keys that are read from a set. Issuers have two or three, and a few more during a
-/// rotation.
+/// The maximum number of keys that are read from a set. Issuers have two or three, and a few more
+/// during a rotation.
 const KEYS_MAX: usize = 100;
 
 /// The `kid` of a skipped key is truncated to this many bytes.
@@ -146,8 +146,8 @@ impl KeyReader<'_> {
             _ => return Err(KeyProblem::Unsupported),
         };
         let (x, y) = (self.bytes("x")?, self.bytes("y")?);
-        // Each coordinate must have the full length (RFC 7518 section 6.2.1.2), or the concatenation would be
-        // ambiguous.
+        // Each coordinate must have the full length (RFC 7518 section 6.2.1.2), or the
+        // concatenation would be ambiguous.
         if x.len() != bytes || y.len() != bytes {
             return Err(KeyProblem::NotOnCurve);
         }
@@ -199,7 +199,8 @@ mod tests {
     use super::{Algorithm, KeySetOrigin, parse_key_set};
     use crate::token::key::parse_public_key;
 
-    /// Valid keys: an EC key of RFC 7515 appendix A, an Ed25519 key of RFC 8037 appendix A, and a secret.
+    /// Valid keys: an EC key of RFC 7515 appendix A, an Ed25519 key of RFC 8037 appendix A, and a
+    /// secret.
     const SET: &str = r#"{"keys":[
         {"kty":"EC","crv":"P-256","kid":"a","use":"sig","key_ops":["verify"],"alg":"ES256",
          "x":"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU","y":"x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"},

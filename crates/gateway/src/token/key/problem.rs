@@ -23,8 +23,8 @@ pub enum KeyProblem {
     SecretInFetchedSet,
     /// The RSA modulus has this many bits; 2,048 to 8,192 are accepted (RFC 7518 section 3.3).
     RsaBits(usize),
-    /// The RSA modulus or exponent is even, or the exponent is below 3 or longer than 33 bits, as in no
-    /// honestly generated key.
+    /// The RSA modulus or exponent is even, or the exponent is below 3 or longer than 33 bits, as
+    /// in no honestly generated key.
     WeakRsa,
     /// The point is not on its curve.
     NotOnCurve,

@@ -26,8 +26,8 @@ pub(in crate::token) enum PublicKey {
     Ed25519([u8; 32]),
 }
 
-/// The accepted sizes of an RSA modulus in bits: the minimum of RFC 7518 section 3.3, and the maximum of
-/// ring.
+/// The accepted sizes of an RSA modulus in bits: the minimum of RFC 7518 section 3.3, and the
+/// maximum of ring.
 const RSA_BITS: std::ops::RangeInclusive<usize> = 2_048..=8_192;
 
 /// The maximum length of an exponent in bytes (a limit of ring).
@@ -68,8 +68,8 @@ impl PublicKey {
         if is_on_curve(curve, point) { Ok(key) } else { Err(KeyProblem::NotOnCurve) }
     }
 
-    /// Validates an Ed25519 key. Bytes that are not a point are accepted here, but ring then refuses every
-    /// signature.
+    /// Validates an Ed25519 key. Bytes that are not a point are accepted here, but ring then
+    /// refuses every signature.
     pub(super) fn ed25519(key: &[u8]) -> Result<Self, KeyProblem> {
         let key = key.try_into().map_err(|_| KeyProblem::Malformed("x"))?;
         if has_small_order(&key) { Err(KeyProblem::SmallOrder) } else { Ok(Self::Ed25519(key)) }
@@ -86,8 +86,8 @@ impl PublicKey {
 
     /// Verifies a signature. Returns false for algorithms of other key types.
     ///
-    /// ECDSA signatures have a fixed length (RFC 7518 section 3.4), so a signature in DER is invalid. Ring
-    /// refuses r or s = 0.
+    /// ECDSA signatures have a fixed length (RFC 7518 section 3.4), so a signature in DER is
+    /// invalid. Ring refuses r or s = 0.
     pub(super) fn verify(&self, algorithm: Algorithm, signed: &[u8], signature: &[u8]) -> bool {
         match self {
             Self::Rsa(key) => rsa_parameters(algorithm)
@@ -132,8 +132,8 @@ fn strip_leading_zeros(digits: &[u8]) -> &[u8] {
     &digits[zeros..]
 }
 
-/// Whether a point is on its curve. Without this check, a wrong point would only make every signature
-/// invalid. Ring checks points only for key agreement, so this starts one.
+/// Whether a point is on its curve. Without this check, a wrong point would only make every
+/// signature invalid. Ring checks points only for key agreement, so this starts one.
 fn is_on_curve(curve: &'static agreement::Algorithm, point: &[u8]) -> bool {
     let Ok(private) = EphemeralPrivateKey::generate(curve, &SystemRandom::new()) else {
         return false;

@@ -13,8 +13,8 @@ pub(in crate::token) struct SecretKey {
     prepared: Vec<(Algorithm, hmac::Key)>,
 }
 
-/// Prefixes of public texts: PEM, JSON and SSH keys. In an algorithm confusion attack, a verifier uses such a
-/// text, which everyone knows, as an HMAC secret.
+/// Prefixes of public texts: PEM, JSON and SSH keys. In an algorithm confusion attack, a verifier
+/// uses such a text, which everyone knows, as an HMAC secret.
 const PUBLIC_TEXTS: [&[u8]; 4] = [b"-----BEGIN ", b"{", b"ssh-", b"ecdsa-"];
 
 impl SecretKey {

@@ -39,8 +39,8 @@ pub struct SkippedKey {
 pub(in crate::token) struct KeySet {
     pub(super) keys: Vec<SetKey>,
     pub(in crate::token) skipped: Vec<SkippedKey>,
-    /// Whether tokens select a key by `kid`. A single configured key has no id, and verifies tokens with any
-    /// `kid`.
+    /// Whether tokens select a key by `kid`. A single configured key has no id, and verifies tokens
+    /// with any `kid`.
     pub(super) has_ids: bool,
 }
 
@@ -58,11 +58,12 @@ impl KeySet {
         self.keys.len()
     }
 
-    /// Verifies a signature with the key that the token names, or with each suitable key if it names none.
+    /// Verifies a signature with the key that the token names, or with each suitable key if it
+    /// names none.
     ///
     /// # Errors
-    /// [`TokenRefusal::UnknownKey`] if no key has this id, so that newer keys may help. Other refusals if the
-    /// signature is invalid, or the key is not for the algorithm.
+    /// [`TokenRefusal::UnknownKey`] if no key has this id, so that newer keys may help. Other
+    /// refusals if the signature is invalid, or the key is not for the algorithm.
     pub(in crate::token) fn verify(
         &self,
         key_id: Option<&str>,

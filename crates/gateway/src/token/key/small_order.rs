@@ -1,8 +1,8 @@
 //! Ed25519 points of small order, which allow forged signatures.
 
-/// The y coordinates of the points whose order divides 8, without the sign of x, in all of their 32-byte
-/// encodings (RFC 8032 section 5.1.2). Ring accepts them as keys, although its verification equation then
-/// holds for signatures that were made without a private key.
+/// The y coordinates of the points whose order divides 8, without the sign of x, in all of their
+/// 32-byte encodings (RFC 8032 section 5.1.2). Ring accepts them as keys, although its verification
+/// equation then holds for signatures that were made without a private key.
 const SMALL_ORDER: [[u8; 32]; 7] = [
     y(0x01, [0; 30], 0x00),
     y(0x00, [0; 30], 0x00),
@@ -46,8 +46,8 @@ mod tests {
 
     use super::{SMALL_ORDER, has_small_order};
 
-    /// With s = 0 and R = the identity, ring accepts the point of order 1 for every message, and the point of
-    /// order 2 for about half of them. This is why the list exists.
+    /// With s = 0 and R = the identity, ring accepts the point of order 1 for every message, and
+    /// the point of order 2 for about half of them. This is why the list exists.
     #[test]
     fn the_cryptographic_library_accepts_forged_signatures_for_them() {
         let mut signature = [0; 64];

@@ -18,8 +18,8 @@ pub(in crate::token) struct Keys {
 /// The present keys of a source that may change.
 #[derive(Debug, Default)]
 pub(super) struct CurrentKeys {
-    /// The generation of `State::keys`, readable without the lock. Cached tokens of other generations are not
-    /// accepted.
+    /// The generation of `State::keys`, readable without the lock. Cached tokens of other
+    /// generations are not accepted.
     generation: AtomicU64,
     state: Mutex<State>,
 }
@@ -44,13 +44,14 @@ impl CurrentKeys {
         self.state().keys.clone()
     }
 
-    /// When the keys were read, in seconds since 1970; `None` if no request has supplied a time yet.
+    /// When the keys were read, in seconds since 1970; `None` if no request has supplied a time
+    /// yet.
     pub(super) fn read_at_unix_s(&self) -> Option<i64> {
         self.state().read_at_unix_s
     }
 
-    /// Notes the outcome of an attempt: a text and its keys, or an error. The generation changes only if the
-    /// text did.
+    /// Notes the outcome of an attempt: a text and its keys, or an error. The generation changes
+    /// only if the text did.
     pub(super) fn note(&self, outcome: Result<(&[u8], KeySet), String>, now_unix_s: Option<i64>) {
         let mut state = self.state();
         state.attempts += 1;

@@ -31,7 +31,8 @@ pub struct KeyStatus {
     pub keys: usize,
     /// The unusable keys of the set, with reasons.
     pub skipped: Vec<SkippedKey>,
-    /// When the present keys were read or fetched, in seconds since 1970, by the times that callers passed.
+    /// When the present keys were read or fetched, in seconds since 1970, by the times that callers
+    /// passed.
     pub read_at_unix_s: Option<i64>,
     /// The number of attempts to fetch the keys or to read a changed file.
     pub attempts: u64,
@@ -47,8 +48,8 @@ impl KeyStore {
         Self::Fixed(Arc::new(Keys { set, generation: 0 }))
     }
 
-    /// Returns the generation of the present keys, which grows with each change. Checks a file at most once a
-    /// second.
+    /// Returns the generation of the present keys, which grows with each change. Checks a file at
+    /// most once a second.
     pub(super) fn generation(&self, now_unix_s: i64) -> u64 {
         match self {
             Self::Fixed(_) => 0,
@@ -57,7 +58,8 @@ impl KeyStore {
         }
     }
 
-    /// Returns the present keys. Waits only if there are none yet, or if they are too old to be used.
+    /// Returns the present keys. Waits only if there are none yet, or if they are too old to be
+    /// used.
     ///
     /// # Errors
     /// If there are no usable keys.
@@ -69,8 +71,8 @@ impl KeyStore {
         }
     }
 
-    /// Returns newer keys, for a token whose key is not among the present ones. Returns `None` if there are
-    /// none, or if it is too early to fetch again.
+    /// Returns newer keys, for a token whose key is not among the present ones. Returns `None` if
+    /// there are none, or if it is too early to fetch again.
     pub(super) async fn newer(&self, than: &Keys, now_unix_s: i64) -> Option<Arc<Keys>> {
         match self {
             Self::Fixed(_) | Self::File(_) => None,

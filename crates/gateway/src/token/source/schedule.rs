@@ -3,14 +3,14 @@
 /// The rules for fetching the keys at a URL, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RefreshRules {
-    /// The age at which keys are fetched again; meanwhile the present ones stay in use. Default 300, so that
-    /// a withdrawn key is not trusted for much longer.
+    /// The age at which keys are fetched again; meanwhile the present ones stay in use. Default
+    /// 300, so that a withdrawn key is not trusted for much longer.
     pub refresh_after_s: u32,
-    /// The age up to which keys are used if the key server fails. Default 86,400, a day, so that an issuer's
-    /// outage overnight does not stop the gateway.
+    /// The age up to which keys are used if the key server fails. Default 86,400, a day, so that an
+    /// issuer's outage overnight does not stop the gateway.
     pub stale_for_s: u32,
-    /// The least time between two attempts, whatever tokens require. Default 10, so that tokens with an
-    /// invented `kid` cost the key server at most one request in this time.
+    /// The least time between two attempts, whatever tokens require. Default 10, so that tokens
+    /// with an invented `kid` cost the key server at most one request in this time.
     pub pause_s: u32,
 }
 
@@ -37,8 +37,8 @@ impl RefreshRules {
     }
 }
 
-/// Whether `seconds` have passed. A clock that was set back by as much counts too; otherwise nothing would be
-/// fetched until the clock catches up.
+/// Whether `seconds` have passed. A clock that was set back by as much counts too; otherwise
+/// nothing would be fetched until the clock catches up.
 fn has_passed(since_unix_s: i64, seconds: u32, now_unix_s: i64) -> bool {
     now_unix_s.abs_diff(since_unix_s) >= u64::from(seconds)
 }

@@ -13,9 +13,10 @@ use crate::token::algorithm::Algorithm;
 use crate::token::key::{KeySet, KeySetOrigin, parse_key_set};
 use crate::token::refusal::TokenRefusal;
 
-/// A key set at a URL. It is fetched for the first token, again when it is old, and for a token whose key is
-/// unknown. One fetch runs at a time, in a separate task, so that a client that disconnects does not cancel
-/// it. If it fails, the last keys stay for [`RefreshRules::stale_for_s`].
+/// A key set at a URL. It is fetched for the first token, again when it is old, and for a token
+/// whose key is unknown. One fetch runs at a time, in a separate task, so that a client that
+/// disconnects does not cancel it. If it fails, the last keys stay for
+/// [`RefreshRules::stale_for_s`].
 #[derive(Debug)]
 pub(in crate::token) struct FetchedKeySet {
     /// The name of the issuer in the configuration.
@@ -64,7 +65,8 @@ impl FetchedKeySet {
         self.current.status()
     }
 
-    /// Returns the present keys, and refreshes old ones in the background. Waits if there are no usable keys.
+    /// Returns the present keys, and refreshes old ones in the background. Waits if there are no
+    /// usable keys.
     pub(super) async fn keys(this: &Arc<Self>, now_unix_s: i64) -> Result<Arc<Keys>, TokenRefusal> {
         if let Some(keys) = this.usable(now_unix_s) {
             if this.is_due(now_unix_s) {
@@ -97,8 +99,8 @@ impl FetchedKeySet {
         fetched_at.is_none_or(|fetched_at| self.rules.is_due(fetched_at, now_unix_s))
     }
 
-    /// Waits for the running fetch or a new one. Returns at once if it is too early for a new one. The
-    /// timeout of a fetch bounds the wait.
+    /// Waits for the running fetch or a new one. Returns at once if it is too early for a new one.
+    /// The timeout of a fetch bounds the wait.
     async fn fetch(this: &Arc<Self>, now_unix_s: i64) {
         if let Some(mut ended) = Self::begin_fetch(this, now_unix_s) {
             // An error is impossible: the sender lives as long as `this`.
@@ -106,8 +108,8 @@ impl FetchedKeySet {
         }
     }
 
-    /// Starts a fetch unless one is running. The receiver changes when the fetch has finished. Returns `None`
-    /// if it is too early.
+    /// Starts a fetch unless one is running. The receiver changes when the fetch has finished.
+    /// Returns `None` if it is too early.
     fn begin_fetch(this: &Arc<Self>, now_unix_s: i64) -> Option<watch::Receiver<u64>> {
         let mut attempt = this.attempt();
         let ended = this.ended.subscribe();
@@ -167,7 +169,8 @@ struct RunningFetch(Arc<FetchedKeySet>);
 
 impl Drop for RunningFetch {
     fn drop(&mut self) {
-        // Under the lock, so that the next fetch cannot start first and mistake this signal for its own end.
+        // Under the lock, so that the next fetch cannot start first and mistake this signal for its
+        // own end.
         let mut attempt = self.0.attempt();
         attempt.is_running = false;
         self.0.ended.send_modify(|count| *count += 1);

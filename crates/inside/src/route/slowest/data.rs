@@ -1,17 +1,18 @@
 //! The bottleneck between the sources and the data sets: the parsers, or the sources.
 //!
-//! Two waits tell which side is faster: sources wait for room in the queue if the parsers are slower, and parsers
-//! wait for blocks if the sources are.
+//! Two waits tell which side is faster: sources wait for room in the queue if the parsers are
+//! slower, and parsers wait for blocks if the sources are.
 
 use weir_view::{RouteStage, RouteStageKind, SlowestStage};
 
 use super::{busy, bytes_per_second, of_kinds, percent, size, waiting};
 
-/// The parsers are the bottleneck if they work, or wait for one another, for at least this share of the time.
+/// The parsers are the bottleneck if they work, or wait for one another, for at least this share of
+/// the time.
 const OCCUPIED_SHARE: f64 = 0.8;
 
-/// A fuller queue means that the sources are faster than the parsers. With slower sources it holds at most the
-/// blocks that are being parsed, a third of it.
+/// A fuller queue means that the sources are faster than the parsers. With slower sources it holds
+/// at most the blocks that are being parsed, a third of it.
 const FILL_SHARE: f64 = 0.7;
 
 /// A source that waits for less than this share of the time is not held up.
@@ -78,8 +79,8 @@ impl<'s> Sources<'s> {
         sources.max_by(|one, other| value(one.1).total_cmp(&value(other.1)))
     }
 
-    /// Returns the name of a source, with its data set if there are several, and with its number if another one in
-    /// the same data set has the same name.
+    /// Returns the name of a source, with its data set if there are several, and with its number if
+    /// another one in the same data set has the same name.
     fn name(&self, source: &RouteStage) -> String {
         let is_alike =
             |other: &&&RouteStage| other.name == source.name && data_set(other) == data_set(source);
@@ -108,12 +109,14 @@ impl<'s> Sources<'s> {
     }
 }
 
-/// Returns the number of the data set of a source or of views. The number of a source begins with it.
+/// Returns the number of the data set of a source or of views. The number of a source begins with
+/// it.
 fn data_set(stage: &RouteStage) -> Option<&str> {
     stage.number.as_deref()?.split('-').next()
 }
 
-/// Returns the busiest stage of the parsers, if the sources or the parsers themselves are held up by them.
+/// Returns the busiest stage of the parsers, if the sources or the parsers themselves are held up
+/// by them.
 pub(super) fn of_parsers(stages: &[RouteStage]) -> Option<SlowestStage> {
     let (parsers, sources) = (Parsers::read(stages)?, Sources::read(stages));
     let index = parsers.busiest?;

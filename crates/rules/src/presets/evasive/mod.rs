@@ -1,12 +1,12 @@
 //! mod_evasive of Apache, as `access_checker` of mod_evasive24.c decides.
 //!
-//! Times are whole seconds. A request counts for its page and for the site; a count grows as long as
-//! requests are less than the interval apart. A request over a count is rejected and puts the client
-//! on hold, and each one during the hold is rejected and begins it again.
+//! Times are whole seconds. A request counts for its page and for the site; a count grows as long
+//! as requests are less than the interval apart. A request over a count is rejected and puts the
+//! client on hold, and each one during the hold is rejected and begins it again.
 //!
-//! Apache logs the second in which a request arrived. If a log has the second of its end and how long
-//! it took, that of the arrival may be one of two: then a client passes if it does so with intervals a
-//! second longer, and of the others it cannot be told.
+//! Apache logs the second in which a request arrived. If a log has the second of its end and how
+//! long it took, that of the arrival may be one of two: then a client passes if it does so with
+//! intervals a second longer, and of the others it cannot be told.
 
 mod gate;
 mod history;

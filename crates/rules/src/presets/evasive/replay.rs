@@ -1,5 +1,5 @@
-//! The replay of mod_evasive: requests are held until the end of the log, then decided in the order of
-//! their arrival.
+//! The replay of mod_evasive: requests are held until the end of the log, then decided in the order
+//! of their arrival.
 
 use std::collections::HashMap;
 
@@ -37,7 +37,8 @@ pub(super) struct EvasiveReplay {
     page_text: Vec<u8>,
     /// Those of the ends of requests.
     stamps: Stamps,
-    /// Whether the arrival may be in the second before, for a request whose stamp is cut to the second.
+    /// Whether the arrival may be in the second before, for a request whose stamp is cut to the
+    /// second.
     is_ambiguous: bool,
     untimed: u64,
 }

@@ -2,8 +2,8 @@
 //!
 //! An event is a variable that `SetEnvIf` and its kin set before a request is handled, or that
 //! `QS_SetEnvIfStatus` sets when it has been. The count of a client begins with an event and ends
-//! when it is older than its time; from the event that makes it reach the number on, every request of
-//! the client is rejected. [`replay`] counts.
+//! when it is older than its time; from the event that makes it reach the number on, every request
+//! of the client is rejected. [`replay`] counts.
 
 mod replay;
 
@@ -43,7 +43,8 @@ struct Count {
     /// The number of events with which requests are rejected.
     number: u64,
     seconds: i64,
-    /// Whether connections are refused, too, which ends a count earlier: `QS_ClientEventBlockCount`.
+    /// Whether connections are refused, too, which ends a count earlier:
+    /// `QS_ClientEventBlockCount`.
     blocks_connections: bool,
 }
 

@@ -1,7 +1,7 @@
 //! The counts of clients.
 //!
-//! Times are the whole seconds in which requests arrive, and the order within a second is not in the
-//! log, so the requests of a second are decided together: a verdict holds for every order.
+//! Times are the whole seconds in which requests arrive, and the order within a second is not in
+//! the log, so the requests of a second are decided together: a verdict holds for every order.
 
 use super::Count;
 use crate::event::Event;
@@ -37,7 +37,8 @@ pub(super) struct QosReplay {
     requests: Vec<Request>,
     clients: Interner,
     stamps: Stamps,
-    /// Whether the arrival may be in the second before, for a request whose stamp is cut to the second.
+    /// Whether the arrival may be in the second before, for a request whose stamp is cut to the
+    /// second.
     is_ambiguous: bool,
     untimed: u64,
 }

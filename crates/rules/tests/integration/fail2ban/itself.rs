@@ -54,8 +54,8 @@ const WEB_FILTERS: [&str; 30] = [
     "traefik-auth",
 ];
 
-/// Filters whose samples have dates without a year, for which fail2ban assumes the current one: only
-/// the number of failures is compared.
+/// Filters whose samples have dates without a year, for which fail2ban assumes the current one:
+/// only the number of failures is compared.
 const YEARLESS: [&str; 7] = [
     "drupal-auth",
     "froxlor-auth",

@@ -58,8 +58,8 @@ pub(super) fn arriving_line(request: &Request) -> String {
     format!(r#"{} "GET {} HTTP/1.1" {}"#, request.client, request.path, request.key)
 }
 
-/// The decisions of a gate about requests in the order of their arrival, and the times for which they
-/// were made. Places are released when their requests end.
+/// The decisions of a gate about requests in the order of their arrival, and the times for which
+/// they were made. Places are released when their requests end.
 pub(super) fn decide(gate: &mut dyn Gate, requests: &[Request]) -> Vec<(Decided, i64)> {
     let mut parser = Parser::of_arrivals();
     let mut places = Vec::new();
@@ -90,8 +90,8 @@ pub(super) fn decide(gate: &mut dyn Gate, requests: &[Request]) -> Vec<(Decided,
     decided
 }
 
-/// The decisions of a replay over the log of requests that arrived at some times, in the order of the
-/// requests. It is logged in the order of their ends. Requests without a limit passed.
+/// The decisions of a replay over the log of requests that arrived at some times, in the order of
+/// the requests. It is logged in the order of their ends. Requests without a limit passed.
 pub(super) fn replay(rule: &dyn Rule, requests: &[Request], arrivals_ns: &[i64]) -> Vec<Decided> {
     let format = Format::parse(ANSWERED).expect("a format");
     let fields = format.record_fields();
@@ -127,7 +127,8 @@ pub(super) fn replay(rule: &dyn Rule, requests: &[Request], arrivals_ns: &[i64])
 /// The arrival of the first request of [`requests`], which is not a whole second.
 pub(super) const START_NS: i64 = 1_800_000_000_000_000_001;
 
-/// Requests of a few clients in bursts, with pauses, and with a clock that stands still and goes back.
+/// Requests of a few clients in bursts, with pauses, and with a clock that stands still and goes
+/// back.
 pub(super) fn requests() -> impl Strategy<Value = Vec<Request>> {
     const MS: i64 = 1_000_000;
     let pause_ns = prop_oneof![

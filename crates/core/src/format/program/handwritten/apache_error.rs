@@ -7,8 +7,8 @@
 //! optional                 message                       optional
 //! ```
 //!
-//! The time may also be compact, `2025-12-17 09:03:01.250531` (`%{cu}t`). Through syslog a line has no
-//! time of its own. A module may write `[remote 192.0.2.1:52814]` for the connection, alone or
+//! The time may also be compact, `2025-12-17 09:03:01.250531` (`%{cu}t`). Through syslog a line has
+//! no time of its own. A module may write `[remote 192.0.2.1:52814]` for the connection, alone or
 //! before the client.
 //!
 //! No notation can describe it: most parts are optional, and 2.2 has neither module nor process.
@@ -66,7 +66,8 @@ fn parse_without_time<'a>(
 ) -> Result<(), Mismatch> {
     let mut cursor = Cursor::new(line);
     let module = set_level(&mut cursor, record)?;
-    // Without a time, a level alone is too little to know the line by, and others begin with a time.
+    // Without a time, a level alone is too little to know the line by, and others begin with a
+    // time.
     let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     let has_letters = record.extra(0).is_some_and(|level| level[0].is_ascii_alphabetic());
     match module.filter(|module| has_letters && module.iter().all(is_name)) {
@@ -159,8 +160,8 @@ fn set_error<'a>(cursor: &mut Cursor<'a>, record: &mut Record<'a>) {
 /// A client and its port.
 type ClientAndPort<'a> = (&'a [u8], Option<&'a [u8]>);
 
-/// Reads `[client 192.0.2.1:52814] ` if the line goes on with `name`. In 2.2 there is no port, and no
-/// process before it.
+/// Reads `[client 192.0.2.1:52814] ` if the line goes on with `name`. In 2.2 there is no port, and
+/// no process before it.
 fn client<'a>(
     cursor: &mut Cursor<'a>,
     name: &[u8],

@@ -10,8 +10,9 @@
 //!
 //! Source: `getVerbosityFormat` in helpers.py of fail2ban 1.0.2 for the line; server/actions.py,
 //! filter.py and observer.py for the messages: `[jail] Ban 192.0.2.1`, `Restore Ban`, `Unban`,
-//! `192.0.2.1 already banned`, `Found 192.0.2.1 - time`, `Increase Ban 192.0.2.1 (2 # 10m -> time)`.
-//! The observer repeats what the filter has found, with `, bad`: these lines have no action.
+//! `192.0.2.1 already banned`, `Found 192.0.2.1 - time`,
+//! `Increase Ban 192.0.2.1 (2 # 10m -> time)`. The observer repeats what the filter has found, with
+//! `, bad`: these lines have no action.
 
 use memchr::{memchr, memmem};
 

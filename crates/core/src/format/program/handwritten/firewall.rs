@@ -96,8 +96,9 @@ fn parse<'a>(
     }
 }
 
-/// The time of a line that the firewall of Proxmox wrote, and the offset of the rule's prefix. Before
-/// it stand the number of the machine, a level, the chain, and the time of the common log format.
+/// The time of a line that the firewall of Proxmox wrote, and the offset of the rule's prefix.
+/// Before it stand the number of the machine, a level, the chain, and the time of the common log
+/// format.
 fn proxmox_prefix(line: &[u8]) -> Option<(Timestamp, usize)> {
     let mut at = 0;
     for is_number in [true, true, false] {

@@ -4,13 +4,13 @@
 //! so it is copied without them into a buffer that lives as long as the line ([`DecodeBuffer`]).
 //! Strings without a backslash are borrowed from the line itself.
 //!
-//! Every escape is decoded, those of control characters too. Half of a surrogate pair becomes U+FFFD.
-//! The scanner refuses lines with invalid escapes before.
+//! Every escape is decoded, those of control characters too. Half of a surrogate pair becomes
+//! U+FFFD. The scanner refuses lines with invalid escapes before.
 
 use memchr::memchr;
 
-/// Passes the parts of a string without its escapes to `push`, in order. They are at most as long as
-/// `string` together: an escape is at least as long as what it stands for.
+/// Passes the parts of a string without its escapes to `push`, in order. They are at most as long
+/// as `string` together: an escape is at least as long as what it stands for.
 pub(in crate::format) fn unescape(string: &[u8], mut push: impl FnMut(&[u8])) {
     let mut rest = string;
     while let Some(at) = memchr(b'\\', rest) {
