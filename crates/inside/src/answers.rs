@@ -2,16 +2,12 @@
 
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
-use weir_net::Body;
+use weir_net::{Body, text_response};
 use weir_view::JsonError;
 
 /// Makes a plain-text response with a message for a person.
 pub(crate) fn sentence(status: StatusCode, message: &str) -> Response<Body> {
-    let mut response = Response::new(Body::from(format!("{message}\n")));
-    *response.status_mut() = status;
-    let content_type = HeaderValue::from_static("text/plain; charset=utf-8");
-    response.headers_mut().insert(CONTENT_TYPE, content_type);
-    response
+    text_response(status, format!("{message}\n"))
 }
 
 /// Makes a JSON response, or a 500 response if serialization failed.

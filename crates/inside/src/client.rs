@@ -41,8 +41,8 @@ impl AdminAddress {
         self.ask("/route.json", token, from_json).await
     }
 
-    /// Requests the threads and the first `tasks_max` tasks in this order. `token` is the content of that
-    /// program's `--token-file`.
+    /// Requests the threads and the first `tasks_max` tasks in this order. `token` is the content
+    /// of that program's `--token-file`.
     ///
     /// # Errors
     /// If there is no response in time, or the response is not from this version of Weir.
@@ -101,7 +101,7 @@ where
     match response.status() {
         StatusCode::OK => {}
         StatusCode::UNAUTHORIZED => {
-            return Err("it wants a token; name its file with --token-file".to_owned());
+            return Err("it requires a token; name its file with --token-file".to_owned());
         }
         // The paths are those of every admin server.
         StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => return Err(not_admin()),
@@ -112,7 +112,7 @@ where
         return Err(not_admin());
     }
     let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX).collect().await;
-    let body = body.map_err(|error| format!("its answer broke off: {error}"))?;
+    let body = body.map_err(|error| format!("its response was cut short: {error}"))?;
     String::from_utf8(body.to_bytes().into()).map_err(|_| "its answer is not UTF-8".to_owned())
 }
 

@@ -1,9 +1,10 @@
 //! The admin server of a running Weir: its route with live rates, metrics, tasks, profiles and log.
 //!
-//! The parts of the program, such as the gateway and the page's server, implement [`Part`] and return their
-//! numbers as plain data. [`Inside`] is the list of the running parts. An [`AdminServer`] serves them at its own
-//! address: `GET /metrics`, `GET /route.json`, and `GET /` with a page that draws the route. [`METRICS`] lists all
-//! metrics, and `docs/metrics.md` explains them. [`AdminAddress::route`] requests the route of another process.
+//! The parts of the program, such as the gateway and the page's server, implement [`Part`] and
+//! return their numbers as plain data. [`Inside`] is the list of the running parts. An
+//! [`AdminServer`] serves them at its own address: `GET /metrics`, `GET /route.json`, and `GET /`
+//! with a page that draws the route. [`METRICS`] lists all metrics, and `docs/metrics.md` explains
+//! them. [`AdminAddress::route`] requests the route of another process.
 //!
 //! ```
 //! use weir_inside::{AdminServer, Inside};
@@ -31,10 +32,12 @@ mod metrics;
 mod own_tasks;
 mod pages;
 mod part;
+mod proc_stat;
 mod profile_stages;
 mod profile_store;
 mod profiles;
 mod route;
+mod seconds;
 mod tasks;
 mod threads;
 

@@ -2,8 +2,8 @@
 
 use weir_profile::Stack;
 
-/// The stages with the functions that mark them. A stack belongs to the first stage that has a function in it,
-/// because a stage calls others: the gateway runs on the connections of a server.
+/// The stages with the functions that mark them. A stack belongs to the first stage that has a
+/// function in it, because a stage calls others: the gateway runs on the connections of a server.
 const STAGES: [(&str, &[&str]); 10] = [
     ("admin", &["weir_inside::"]),
     // Release builds inline `take_turn`, but not the functions that it calls.
@@ -19,7 +19,7 @@ const STAGES: [(&str, &[&str]); 10] = [
     ("read", &["PullSource", "weir_ingest::source::"]),
     ("queue", &["block_queue::BlockQueue::", "data_set::DataSet::wait_for_room"]),
     ("parse", &["worker::Worker::", "block_parser::BlockParser::"]),
-    ("view", &["weir_query::", "weir_server::live::", "weir_server::turns::"]),
+    ("view", &["weir_query::", "weir_server::live::views::", "weir_server::turns::"]),
     ("listener", &["weir_feed::"]),
     ("source", &["weir_ingest::writer::", "weir_server::upload::", "weir_server::file::"]),
     ("gateway", &["weir_gateway::"]),

@@ -12,18 +12,17 @@ use weir_observe::call::{CallCounts, Recording};
 use weir_profile::{
     Profile, ProfileError, ProfileKind, SampleRate, Sampling, ThreadStack, thread_stacks,
 };
+use weir_server::query_parameters;
 use weir_view::{CallProfile, FunctionCalls, NamedStack, ThreadStacks, to_json};
 
 use crate::answers::{json, sentence};
 use crate::own_tasks;
 use crate::profile_stages::stage_of;
 use crate::profile_store::{KEPT_MAX, ProfileStore};
-
-/// The longest profile, in seconds. Longer ones would add samples, but hardly any information.
-const SECONDS_MAX: u64 = 60;
+use crate::seconds::parse_seconds;
 
 /// The default duration of a profile, in seconds.
-const SECONDS: u64 = 10;
+const PROFILE_SECONDS: u64 = 10;
 
 // Headers with the metadata of a profile, because folded stacks have no room for it.
 
@@ -79,7 +78,6 @@ impl ProfileRequest {
     /// # Errors
     /// If a parameter is invalid: a message for the client.
     pub(crate) fn read(path: &str, query: Option<&str>) -> Option<Result<Self, String>> {
-        let query = query.unwrap_or_default();
         let format = match path {
             "/profile/calls.json" => return Some(Self::calls(query)),
             "/threads/stacks.json" => return Some(Ok(Self::Stacks)),
@@ -91,25 +89,25 @@ impl ProfileRequest {
         Some(Self::samples(format, query))
     }
 
-    fn samples(format: ProfileFormat, query: &str) -> Result<Self, String> {
+    fn samples(format: ProfileFormat, query: Option<&str>) -> Result<Self, String> {
         let mut new = NewProfileRequest {
             format,
             kind: ProfileKind::Processor,
-            duration: Duration::from_secs(SECONDS),
+            duration: Duration::from_secs(PROFILE_SECONDS),
             sample_rate: SampleRate::default(),
         };
         let (mut wants_last, mut id) = (false, None);
         let mut format = format;
-        for (name, value) in parameters(query) {
-            match name {
+        for (name, value) in query_parameters(query) {
+            match name.as_str() {
                 "last" => wants_last = true,
                 "id" => {
                     let number = value.parse();
                     let wrong = |_| format!("id={value}: write the number of a profile");
                     id = Some(number.map_err(wrong)?);
                 }
-                "seconds" => new.duration = seconds(value)?,
-                "by" => match value {
+                "seconds" => new.duration = parse_seconds(&value)?,
+                "by" => match value.as_str() {
                     "thread" => {}
                     "stage" if format == ProfileFormat::Folded => {
                         format = ProfileFormat::FoldedByStage;
@@ -118,7 +116,7 @@ impl ProfileRequest {
                     "stage" => {}
                     other => return Err(format!("by={other}: write thread or stage")),
                 },
-                "kind" => new.kind = kind(value)?,
+                "kind" => new.kind = kind(&value)?,
                 "hz" => {
                     let valid = value.parse().ok().and_then(SampleRate::new);
                     new.sample_rate = valid.ok_or_else(|| {
@@ -137,28 +135,16 @@ impl ProfileRequest {
         Ok(if wants_stored { Self::Stored(format, id) } else { Self::New(new) })
     }
 
-    fn calls(query: &str) -> Result<Self, String> {
-        let mut duration = Duration::from_secs(SECONDS);
-        for (name, value) in parameters(query) {
-            match name {
-                "seconds" => duration = seconds(value)?,
+    fn calls(query: Option<&str>) -> Result<Self, String> {
+        let mut duration = Duration::from_secs(PROFILE_SECONDS);
+        for (name, value) in query_parameters(query) {
+            match name.as_str() {
+                "seconds" => duration = parse_seconds(&value)?,
                 other => return Err(format!("unknown parameter `{other}`; use seconds")),
             }
         }
         Ok(Self::Calls(duration))
     }
-}
-
-/// Splits a query into parameters with their values.
-fn parameters(query: &str) -> impl Iterator<Item = (&str, &str)> {
-    let parameters = query.split('&').filter(|it| !it.is_empty());
-    parameters.map(|it| it.split_once('=').unwrap_or((it, "")))
-}
-
-fn seconds(value: &str) -> Result<Duration, String> {
-    let valid = value.parse().ok().filter(|it| (1..=SECONDS_MAX).contains(it));
-    let seconds = valid.map(Duration::from_secs);
-    seconds.ok_or_else(|| format!("seconds={value}: write a number from 1 to {SECONDS_MAX}"))
 }
 
 fn kind(value: &str) -> Result<ProfileKind, String> {
@@ -225,7 +211,8 @@ async fn take_profile(request: NewProfileRequest) -> Result<Profile, ProfileErro
     run_blocking(move || Ok(sampling.finish())).await
 }
 
-/// A sampling that may be cancelled. It is then dropped on a blocking thread, because that takes a while.
+/// A sampling that may be cancelled. It is then dropped on a blocking thread, because that takes a
+/// while.
 struct CancellableSampling(Option<Sampling>);
 
 impl Drop for CancellableSampling {
@@ -295,8 +282,8 @@ fn function_calls(counts: &CallCounts) -> FunctionCalls {
     }
 }
 
-/// Collects the stacks of all threads. It runs on a new thread, because the calling thread's stack is missing from
-/// the result.
+/// Collects the stacks of all threads. It runs on a new thread, because the calling thread's stack
+/// is missing from the result.
 async fn collect_stacks() -> Response<Body> {
     let stacks = own_tasks::run_on_new_thread("stacks", thread_stacks).await;
     let to_profile_error = |error: io::Error| Err(ProfileError::Refused(error.to_string()));
@@ -340,7 +327,7 @@ mod tests {
         let asked = read("/profile/folded", Some("by=stage&id=7"));
         let by_stage = ProfileFormat::FoldedByStage;
         assert_eq!(asked, Some(Ok(ProfileRequest::Stored(by_stage, Some(7)))));
-        let asked = read("/profile/folded", Some("by=stage"));
+        let asked = read("/profile/folded", Some("by=st%61ge"));
         assert_eq!(asked, samples(by_stage, processor, 10, 99));
         let asked = read("/profile/calls.json", Some("seconds=2"));
         assert_eq!(asked, Some(Ok(ProfileRequest::Calls(Duration::from_secs(2)))));

@@ -16,7 +16,7 @@ use weir_view::{LogEvent, LogLevel, LogValue};
 use crate::filter::Filter;
 use crate::format::Format;
 use crate::message::{now, to_message, truncate};
-use crate::repeats::{Repeats, SPAN};
+use crate::repeats::{Repeats, WINDOW};
 use crate::ring::Ring;
 
 /// The most detailed level that is compiled into this build: `info` in release builds.
@@ -25,7 +25,8 @@ pub const LEVEL_MAX: LevelFilter = STATIC_MAX_LEVEL;
 /// How long the counting thread sleeps if there is nothing to count. It is woken when there is.
 const IDLE: Duration = Duration::from_secs(3_600);
 
-/// A log, which receives the program's `tracing` events and writes them as lines. Clones share all state.
+/// A log, which receives the program's `tracing` events and writes them as lines. Clones share all
+/// state.
 #[derive(Clone)]
 pub struct Log(Arc<Inner>);
 
@@ -33,7 +34,8 @@ struct Inner {
     filter: RwLock<Filter>,
     format: Format,
     output: Mutex<Output>,
-    /// The last messages. They have their own lock, so that they can be read while `output` is blocked.
+    /// The last messages. They have their own lock, so that they can be read while `output` is
+    /// blocked.
     ring: Mutex<Ring>,
     /// Notified when a message was not written and its repeats have to be counted.
     left_out: Condvar,
@@ -42,7 +44,7 @@ struct Inner {
 struct Output {
     sink: Box<dyn Write + Send>,
     repeats: Repeats,
-    /// Whether the counting thread will wake at the end of the span without a notification.
+    /// Whether the counting thread will wake at the end of the window without a notification.
     has_wake_time: bool,
 }
 
@@ -64,7 +66,8 @@ impl Log {
         }))
     }
 
-    /// Makes this the global subscriber, and starts the thread that writes how often messages were repeated.
+    /// Makes this the global subscriber, and starts the thread that writes how often messages were
+    /// repeated.
     ///
     /// # Errors
     /// If the program already has a global subscriber.
@@ -89,8 +92,8 @@ impl Log {
         rebuild_interest_cache();
     }
 
-    /// Writes a message of the command itself, which ignores the filter. The text format writes `line` unchanged;
-    /// JSON writes an event with `message`.
+    /// Writes a message of the command itself, which ignores the filter. The text format writes
+    /// `line` unchanged; JSON writes an event with `message`.
     pub fn announce(&self, level: LogLevel, target: &str, message: &str, line: &str) {
         let event = LogEvent::new(now(), level, target, truncate(message.to_owned()));
         let written = match self.0.format {
@@ -112,16 +115,17 @@ impl Log {
         self.0.write(&mut self.0.lock(), event);
     }
 
-    /// Returns the number of the next message, and the kept messages from number `from` on, the oldest first.
+    /// Returns the number of the next message, and the kept messages from number `from` on, the
+    /// oldest first.
     pub fn last(&self, from: u64) -> (u64, Vec<LogEvent>) {
         self.0.ring().since(from)
     }
 
-    /// Writes the counts of each span at its end. It never returns.
+    /// Writes the counts of each window at its end. It never returns.
     fn write_counts(&self) {
         let mut output = self.0.lock();
         loop {
-            self.0.end_spans(&mut output, Instant::now());
+            self.0.end_windows(&mut output, Instant::now());
             let next = output.repeats.next_end();
             output.has_wake_time = next.is_some();
             let wait = next.map(|end| end.saturating_duration_since(Instant::now()));
@@ -133,7 +137,7 @@ impl Log {
 
     /// Writes how often messages were repeated so far. Call it before the program exits.
     pub fn flush(&self) {
-        self.0.end_spans(&mut self.0.lock(), Instant::now() + SPAN);
+        self.0.end_windows(&mut self.0.lock(), Instant::now() + WINDOW);
     }
 }
 
@@ -153,8 +157,8 @@ impl Inner {
         let _ = output.sink.write_all(line.as_bytes());
     }
 
-    fn end_spans(&self, output: &mut Output, now: Instant) {
-        for summary in output.repeats.end_spans(now) {
+    fn end_windows(&self, output: &mut Output, now: Instant) {
+        for summary in output.repeats.end_windows(now) {
             self.write(output, summary);
         }
     }
@@ -178,7 +182,7 @@ impl Subscriber for Log {
         let message = to_message(event);
         let mut output = self.0.lock();
         let now = Instant::now();
-        self.0.end_spans(&mut output, now);
+        self.0.end_windows(&mut output, now);
         if output.repeats.admit(event.metadata().callsite(), &message, now) {
             self.0.write(&mut output, message);
         } else if !replace(&mut output.has_wake_time, true) {

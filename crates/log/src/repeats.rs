@@ -7,32 +7,33 @@ use std::time::{Duration, Instant};
 use tracing::callsite::Identifier;
 use weir_view::LogEvent;
 
-/// The time span over which repeats are counted.
-pub(crate) const SPAN: Duration = Duration::from_secs(10);
+/// The length of the windows over which repeats are counted.
+pub(crate) const WINDOW: Duration = Duration::from_secs(10);
 
-/// How often the same message is written in a span.
+/// How often the same message is written in a window.
 const SAME_MAX: u64 = 5;
 
-/// The number of different messages that a call site writes in a span.
+/// The number of different messages that a call site writes in a window.
 const SITE_MAX: u64 = 50;
 
 /// The number of different messages that are counted. Further ones only count for their call site.
 const MESSAGES_MAX: usize = 1_000;
 
-/// Counts of the messages of the last span.
+/// Counts of the messages of the last window.
 #[derive(Debug, Default)]
 pub(crate) struct Repeats {
-    /// Counts by call site and hash of the message and its fields. Messages with the same hash count as one.
-    messages: HashMap<(Identifier, u64), SpanCount>,
+    /// Counts by call site and hash of the message and its fields. Messages with the same hash
+    /// count as one.
+    messages: HashMap<(Identifier, u64), WindowCount>,
     /// Counts by call site. The code of the program bounds their number.
-    sites: HashMap<Identifier, SpanCount>,
-    /// A time not later than the first end of a span; `None` if there is no span.
+    sites: HashMap<Identifier, WindowCount>,
+    /// A time not later than the first end of a window; `None` if there is no window.
     next_end: Option<Instant>,
 }
 
-/// The messages of one span.
+/// The messages of one window.
 #[derive(Debug)]
-struct SpanCount {
+struct WindowCount {
     begun: Instant,
     written: u64,
     left_out: u64,
@@ -43,25 +44,26 @@ struct SpanCount {
 impl Repeats {
     /// Returns whether to write a message. Otherwise counts it.
     pub(crate) fn admit(&mut self, site: Identifier, event: &LogEvent, now: Instant) -> bool {
-        self.next_end.get_or_insert(now + SPAN);
+        self.next_end.get_or_insert(now + WINDOW);
         let mut hasher = DefaultHasher::new();
         (&event.message, &event.fields).hash(&mut hasher);
         let key = (site.clone(), hasher.finish());
         let has_room = self.messages.len() < MESSAGES_MAX || self.messages.contains_key(&key);
         if has_room
-            && !self.messages.entry(key).or_insert(SpanCount::new(now)).admit(SAME_MAX, event)
+            && !self.messages.entry(key).or_insert(WindowCount::new(now)).admit(SAME_MAX, event)
         {
             return false;
         }
-        self.sites.entry(site).or_insert(SpanCount::new(now)).admit(SITE_MAX, event)
+        self.sites.entry(site).or_insert(WindowCount::new(now)).admit(SITE_MAX, event)
     }
 
-    /// Ends the spans that are over at `now`. Returns a summary for each span with unwritten messages.
-    pub(crate) fn end_spans(&mut self, now: Instant) -> Vec<LogEvent> {
+    /// Ends the windows that are over at `now`. Returns a summary for each window with unwritten
+    /// messages.
+    pub(crate) fn end_windows(&mut self, now: Instant) -> Vec<LogEvent> {
         if self.next_end.is_none_or(|end| now < end) {
             return Vec::new();
         }
-        let has_passed = |count: &SpanCount| now.saturating_duration_since(count.begun) >= SPAN;
+        let has_passed = |count: &WindowCount| now.saturating_duration_since(count.begun) >= WINDOW;
         let same = self.messages.extract_if(|_, count| has_passed(count));
         let same = same.filter_map(|(_, count)| {
             let repeated = Some(count.left_out);
@@ -74,18 +76,18 @@ impl Repeats {
             Some(LogEvent { similar, ..count.last? })
         }));
         let counts = self.messages.values().chain(self.sites.values());
-        self.next_end = counts.map(|count| count.begun + SPAN).min();
+        self.next_end = counts.map(|count| count.begun + WINDOW).min();
         summaries.sort_by(|a, b| a.time.cmp(&b.time));
         summaries
     }
 
-    /// Returns when to call [`Self::end_spans`] next; `None` if there is no span.
+    /// Returns when to call [`Self::end_windows`] next; `None` if there is no window.
     pub(crate) fn next_end(&self) -> Option<Instant> {
         self.next_end
     }
 }
 
-impl SpanCount {
+impl WindowCount {
     fn new(begun: Instant) -> Self {
         Self { begun, written: 0, left_out: 0, last: None }
     }
@@ -109,7 +111,7 @@ mod tests {
     use tracing::{Metadata, subscriber::Interest};
     use weir_view::{LogEvent, LogLevel};
 
-    use super::{MESSAGES_MAX, Repeats, SAME_MAX, SITE_MAX, SPAN};
+    use super::{MESSAGES_MAX, Repeats, SAME_MAX, SITE_MAX, WINDOW};
 
     /// A call site.
     struct Site;
@@ -138,12 +140,12 @@ mod tests {
         let (mut repeats, start) = (Repeats::default(), Instant::now());
         assert_eq!(written(&mut repeats, "a", 100, start), SAME_MAX);
         assert_eq!(written(&mut repeats, "b", 3, start), 3);
-        assert!(repeats.end_spans(start + SPAN - Duration::from_millis(1)).is_empty());
-        assert_eq!(repeats.next_end(), Some(start + SPAN));
-        let summaries = repeats.end_spans(start + SPAN);
+        assert!(repeats.end_windows(start + WINDOW - Duration::from_millis(1)).is_empty());
+        assert_eq!(repeats.next_end(), Some(start + WINDOW));
+        let summaries = repeats.end_windows(start + WINDOW);
         assert_eq!(summaries, [LogEvent { repeated: Some(100 - SAME_MAX), ..event("a") }]);
         assert_eq!(repeats.next_end(), None);
-        assert_eq!(written(&mut repeats, "a", 100, start + SPAN), SAME_MAX, "a span begins");
+        assert_eq!(written(&mut repeats, "a", 100, start + WINDOW), SAME_MAX, "a window begins");
     }
 
     #[test]
@@ -153,7 +155,7 @@ mod tests {
         let all = (0..floods).map(|it| written(&mut repeats, &it.to_string(), 1, start));
         assert_eq!(all.sum::<u64>(), SITE_MAX);
         assert_eq!(repeats.messages.len(), MESSAGES_MAX);
-        let summaries = repeats.end_spans(start + SPAN);
+        let summaries = repeats.end_windows(start + WINDOW);
         let similar = Some(floods as u64 - SITE_MAX);
         let last = event(&(floods - 1).to_string());
         assert_eq!(summaries, [LogEvent { similar, ..last }]);

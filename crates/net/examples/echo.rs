@@ -14,7 +14,7 @@ use std::time::Duration;
 use hyper::{Request, Response};
 use weir_net::socket::{BindOptions, Listener, TlsFiles, reserve_connections};
 use weir_net::websocket::{
-    BufferEvent, Error, Event, SocketOptions, Stream, WebSocket, Writer, accept,
+    BufferEvent, Error, Event, SocketOptions, UpgradedStream, WebSocket, Writer, accept,
 };
 use weir_net::{Body, Client, Http2Options, IncomingBody, RequestBody, ServeOptions, Server};
 
@@ -90,7 +90,7 @@ async fn body(request: Request<IncomingBody>) -> Body {
     if bytes.is_empty() { Body::from("hello") } else { Body::from(bytes) }
 }
 
-async fn echo_next(socket: WebSocket<Stream>) -> Result<(), Error> {
+async fn echo_next(socket: WebSocket<UpgradedStream>) -> Result<(), Error> {
     let (mut reader, writer) = socket.split();
     let mut message = Message::default();
     while let Some(event) = reader.next().await? {
@@ -105,7 +105,7 @@ async fn echo_next(socket: WebSocket<Stream>) -> Result<(), Error> {
     Ok(())
 }
 
-async fn echo_next_into(socket: WebSocket<Stream>) -> Result<(), Error> {
+async fn echo_next_into(socket: WebSocket<UpgradedStream>) -> Result<(), Error> {
     let (mut reader, writer) = socket.split();
     let mut message = Message::default();
     let mut space = [0; SPACE_BYTES];
@@ -130,7 +130,7 @@ impl Message {
         &mut self,
         bytes: &[u8],
         end_of_message: bool,
-        writer: &Writer<Stream>,
+        writer: &Writer<UpgradedStream>,
     ) -> Result<(), Error> {
         self.0.extend_from_slice(bytes);
         if self.0.len() > MESSAGE_BYTES_MAX {

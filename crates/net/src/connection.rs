@@ -17,8 +17,9 @@ use weir_observe::task;
 use crate::body::Body;
 use crate::client::Client;
 use crate::close_reason::CloseReason;
+use crate::file_queue::FileQueue;
 use crate::handler::{Handler, ResponseFuture};
-use crate::idle::IdleEntry;
+use crate::idle::{Activity, IdleEntry};
 use crate::incoming_body::IncomingBody;
 use crate::options::{BodyRate, HEADERS_MAX_ON_STACK, ServeOptions};
 use crate::refusal::{self, LATE_HEAD, REFUSALS_MAX, TOO_MANY_FROM_ADDRESS};
@@ -28,6 +29,7 @@ use crate::socket::{
     Connection, ConnectionEnd, ConnectionEnds, ConnectionPermit, NetworkLimit, OpenHttpError, Peer,
     SocketStream,
 };
+use crate::text_response::text_response;
 use crate::transport::Transport;
 
 /// The configuration of hyper that all HTTP/1 connections share.
@@ -201,7 +203,7 @@ impl HttpConnection {
 
     /// Tells a client that it has too many connections, unless too many clients are being told.
     async fn refuse(&self, connection: Connection) {
-        if let Ok(_place) = self.refusals.try_acquire() {
+        if let Ok(_refusal_permit) = self.refusals.try_acquire() {
             refusal::send(connection, &TOO_MANY_FROM_ADDRESS).await;
         }
     }
@@ -222,29 +224,7 @@ impl HttpConnection {
         };
         let mut abandoned = pin!(abandoned);
         let service = service_fn(|request: Request<Incoming>| {
-            let (in_progress, version) = (activity.begin_request(), request.version());
-            activity.set_may_send_body(!request.body().is_end_stream());
-            let response = match has_known_coding(&request) {
-                true => Ok(self.call(request.map(IncomingBody::http1), &client)),
-                false => Err(refuse_coding()),
-            };
-            let (files, activity) = (&files, &activity);
-            async move {
-                let mut response = match response {
-                    Ok(response) => response.await,
-                    Err(refused) => refused,
-                };
-                if let Some(files) = files {
-                    response.body_mut().send_files_through(files);
-                }
-                if response.status() == StatusCode::SWITCHING_PROTOCOLS {
-                    activity.note_upgrade();
-                } else if activity.is_ending() {
-                    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-                }
-                let into_response_body = |body| ResponseBody::http1(body, in_progress, version);
-                Ok::<_, Infallible>(response.map(into_response_body))
-            }
+            self.respond_http1(request, &client, &activity, files.as_ref())
         });
         let connection = self.protocol.serve_connection(opened.into_io(), service);
         let mut connection = pin!(connection.with_upgrades());
@@ -268,6 +248,37 @@ impl HttpConnection {
             biased;
             _ended = connection => {}
             () = abandoned => {}
+        }
+    }
+
+    /// Responds to a request of an HTTP/1 connection.
+    fn respond_http1(
+        &self,
+        request: Request<Incoming>,
+        client: &Client,
+        activity: &Arc<Activity>,
+        files: Option<&FileQueue>,
+    ) -> impl Future<Output = Result<Response<ResponseBody>, Infallible>> + Send {
+        let (in_progress, version) = (activity.begin_request(), request.version());
+        activity.set_may_send_body(!request.body().is_end_stream());
+        let response = match has_known_coding(&request) {
+            true => Ok(self.call(request.map(IncomingBody::http1), client)),
+            false => Err(refuse_coding()),
+        };
+        async move {
+            let mut response = match response {
+                Ok(response) => response.await,
+                Err(refused) => refused,
+            };
+            if let Some(files) = files {
+                response.body_mut().send_files_through(files);
+            }
+            if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+                activity.note_upgrade();
+            } else if activity.is_ending() {
+                response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            }
+            Ok(response.map(|body| ResponseBody::http1(body, in_progress, version)))
         }
     }
 
@@ -306,15 +317,9 @@ fn has_known_coding<B>(request: &Request<B>) -> bool {
 /// Returns the response to a request with an unknown transfer coding. The connection ends, because
 /// the end of the body is unknown.
 fn refuse_coding() -> Response<Body> {
-    let text = "the only transfer coding that this server knows is `chunked`, once\n";
-    let mut response = refusal(StatusCode::NOT_IMPLEMENTED, text);
+    let text = "the request has a transfer coding other than a single `chunked`; send the body \
+                with `chunked`, or with `Content-Length`\n";
+    let mut response = text_response(StatusCode::NOT_IMPLEMENTED, text);
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-    response
-}
-
-/// Returns the response to a request that is refused before it reaches the handler.
-pub(crate) fn refusal(status: StatusCode, text: &'static str) -> Response<Body> {
-    let mut response = Response::new(Body::from(text));
-    *response.status_mut() = status;
     response
 }

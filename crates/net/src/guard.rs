@@ -163,7 +163,10 @@ impl fmt::Display for GuardError {
                 "the request names a host that this server does not answer to; use the address \
                  that the server printed, or start the server with this name as its public URL"
             }
-            GuardError::ForeignOrigin => "the request was sent by a page of another site",
+            GuardError::ForeignOrigin => {
+                "the request was sent by a page of another site; if that address leads to this \
+                 server too, start the server with it as its public URL"
+            }
         })
     }
 }

@@ -22,13 +22,14 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use crate::body::Body;
 use crate::client::Client;
 use crate::close_reason::CloseReason;
-use crate::connection::{HttpConnection, refusal};
+use crate::connection::HttpConnection;
 use crate::frame_limit::FrameLimiter;
 use crate::idle::IdleEntry;
 use crate::incoming_body::IncomingBody;
 use crate::options::ServeOptions;
 use crate::response_body::ResponseBody;
-use crate::stream_tasks::{Resets, Stream, StreamTasks, StreamTasksOwner};
+use crate::stream_tasks::{Http2Stream, Resets, StreamTasks, StreamTasksOwner};
+use crate::text_response::text_response;
 use crate::transport::Transport;
 
 /// The number of bytes of one body that a client may send before the handler reads them.
@@ -70,7 +71,7 @@ impl HttpConnection {
         let resets = Arc::new(Resets::new(options.http2.resets_max));
         let (shared, activity, counted) = (self.clone(), entry.activity(), resets.clone());
         let service = service_fn(move |request| {
-            shared.answer(request, &client, Stream::begin(&activity, &counted))
+            shared.answer(request, &client, Http2Stream::begin(&activity, &counted))
         });
         let protocol = protocol(options, tasks.0.clone());
         let limited = FrameLimiter::new(transport, options.http2.frames_max);
@@ -96,7 +97,7 @@ impl HttpConnection {
         &self,
         request: Request<Incoming>,
         client: &Client,
-        mut stream: Stream,
+        mut stream: Http2Stream,
     ) -> impl Future<Output = Result<Response<ResponseBody>, Infallible>> + Send + use<> {
         let mut request = request.map(IncomingBody::http2);
         let is_head = request.method() == Method::HEAD;
@@ -120,13 +121,16 @@ impl HttpConnection {
     /// Performs the checks that hyper performs for HTTP/1 requests, and sets `Host` as they have
     /// it. Returns the refusal if a check fails.
     fn check_request(&self, request: &mut Request<IncomingBody>) -> Option<Response<Body>> {
-        if request.headers().len() > self.options.headers_max {
-            let text = "the request has too many header fields\n";
-            return Some(refusal(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, text));
+        let (fields, fields_max) = (request.headers().len(), self.options.headers_max);
+        if fields > fields_max {
+            let text = format!(
+                "the request has {fields} header fields; at most {fields_max} are allowed\n"
+            );
+            return Some(text_response(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, text));
         }
         let HostConflict = set_host(request).err()?;
         let text = "`Host` is not the `:authority` of the request\n";
-        Some(refusal(StatusCode::BAD_REQUEST, text))
+        Some(text_response(StatusCode::BAD_REQUEST, text))
     }
 }
 

@@ -19,7 +19,7 @@
 //!
 //! ```
 //! use hyper::Response;
-//! use weir_net::{Body, HostGuard, Server};
+//! use weir_net::{Body, HostGuard, Server, text_response};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -32,9 +32,7 @@
 //!             let refused = guard.check(&request).err();
 //!             async move {
 //!                 let Some(refused) = refused else { return Response::new(Body::from("hello")) };
-//!                 let mut response = Response::new(Body::from(refused.to_string()));
-//!                 *response.status_mut() = refused.status();
-//!                 response
+//!                 text_response(refused.status(), refused.to_string())
 //!             }
 //!         },
 //!         shutdown,
@@ -44,6 +42,7 @@
 //! # }
 //! ```
 
+mod admission;
 mod authority;
 mod body;
 mod client;
@@ -61,17 +60,21 @@ mod idle;
 mod incoming_body;
 mod linger;
 mod options;
+mod percent_encoding;
 mod refusal;
 mod request_body;
+mod reserve_descriptor;
 mod resource;
 mod response_body;
 mod scheme;
 mod serve;
 pub mod socket;
 mod stream_tasks;
+mod text_response;
 mod transport;
 mod wait_limits;
 pub mod websocket;
+mod weight;
 
 pub use authority::{PublicUrl, PublicUrlError};
 pub use body::{Batch, Body, BodyAbortError, BodySender, ClientGoneError};
@@ -81,12 +84,15 @@ pub use guard::{GuardError, HostGuard, InvalidAuthority};
 pub use history::ConnectionHistory;
 pub use incoming_body::IncomingBody;
 pub use options::{BodyRate, Http2Options, ServeOptions};
+pub use percent_encoding::{hex_digit, percent_decode};
 pub use request_body::{RequestBody, RequestBodyError};
 pub use resource::{
-    ByteRange, ContentCoding, Requested, Resource, entity_tag, set_content_range,
+    ByteRange, ContentCoding, RequestedContent, Resource, entity_tag, set_content_range,
     set_unsatisfied_range,
 };
 pub use scheme::Scheme;
 pub use serve::{Server, Shutdown};
 pub use socket::Peer;
+pub use text_response::text_response;
 pub use transport::Transport;
+pub use weight::parse_weight;

@@ -65,10 +65,8 @@ impl ConnectionRefusal {
 
 /// Sends a refusal. Over TLS no protocol is negotiated, so the client expects HTTP/1.1.
 pub(crate) async fn send(connection: Connection, refusal: &ConnectionRefusal) {
-    let opened = tokio::time::timeout(TIMEOUT, connection.open(TIMEOUT)).await;
-    if let Ok(Ok(stream)) = opened {
-        send_over(stream, refusal).await;
-    }
+    let Ok(stream) = connection.open(TIMEOUT).await else { return };
+    send_over(stream, refusal).await;
 }
 
 /// Sends a refusal over an open stream.

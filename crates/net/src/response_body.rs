@@ -9,7 +9,7 @@ use hyper::body::{Body as _, Frame, SizeHint};
 
 use crate::body::{Batch, Body, BodyAbortError};
 use crate::idle::RequestInProgress;
-use crate::stream_tasks::Stream;
+use crate::stream_tasks::Http2Stream;
 
 /// The maximum size of a batch for an HTTP/2 connection. hyper passes a batch to h2 as soon as one
 /// byte of it may be sent, and does not track it afterwards. A large batch would evade the limit on
@@ -31,7 +31,7 @@ enum Owner {
     Http1(#[expect(dead_code, reason = "ends the request when dropped")] RequestInProgress),
     /// HTTP/1.0: the end of the connection ends a body without a length (RFC 9112 section 6.3).
     Http10(RequestInProgress),
-    Http2(Stream),
+    Http2(Http2Stream),
 }
 
 impl ResponseBody {
@@ -43,7 +43,7 @@ impl ResponseBody {
         Self { body, owner, rest: None }
     }
 
-    pub(crate) fn http2(body: Body, mut stream: Stream) -> Self {
+    pub(crate) fn http2(body: Body, mut stream: Http2Stream) -> Self {
         stream.is_complete = body.is_end_stream();
         Self { body, owner: Owner::Http2(stream), rest: None }
     }

@@ -4,30 +4,22 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use hyper::{Request, Response};
-use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
 use tokio::time::{Interval, MissedTickBehavior};
 use weir_observe::task::TaskKind;
 
+use crate::admission::Connections;
 use crate::body::Body;
 use crate::client::Client;
-use crate::connection::HttpConnection;
-use crate::connection_threads::{ConnectionThreads, ThreadPlace};
 use crate::handler::Handler;
 use crate::idle::IdleConnections;
 use crate::incoming_body::IncomingBody;
 use crate::options::ServeOptions;
-use crate::refusal;
-use crate::socket::{
-    Address, BindError, BindOptions, Connection, ConnectionEnd, ConnectionLimit, ConnectionPermit,
-    Listener, NetworkLimit, NetworkPermit,
-};
+use crate::reserve_descriptor::ReserveDescriptor;
+use crate::socket::{Address, BindError, BindOptions, Connection, ConnectionLimit, Listener};
 
 /// An HTTP server on any number of listening sockets, before it accepts connections. It speaks
 /// HTTP/1.1, and HTTP/2 to TLS clients that choose it.
@@ -126,7 +118,7 @@ impl Server {
     }
 
     /// Like [`serve`](Self::serve), with a choice of the kind of shutdown. During
-    /// [a hand-over](Shutdown::HandOver), `stop` ends the remaining connections as
+    /// [a handover](Shutdown::Handover), `stop` ends the remaining connections as
     /// [`Shutdown::Stop`] does.
     pub async fn serve_until<H, F>(
         self,
@@ -182,7 +174,7 @@ impl Server {
         drop(self.listeners);
         let ends = match shutdown {
             Shutdown::Stop => false,
-            Shutdown::HandOver { grace_period } => tokio::select! {
+            Shutdown::Handover { grace_period } => tokio::select! {
                 () = hand_over(&connections.idle, checks, &limit, &self.options, grace_period) => true,
                 () = stop => false,
             },
@@ -195,9 +187,6 @@ impl Server {
 /// The tasks that serve a connection from its first byte to its last.
 static CONNECTION: TaskKind = TaskKind::new("connection");
 
-/// The tasks that tell a client that it has too many connections.
-static REFUSAL: TaskKind = TaskKind::new("refusal");
-
 /// The kind of a shutdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shutdown {
@@ -207,7 +196,7 @@ pub enum Shutdown {
     /// may be used for one more request, whose response announces its end (RFC 9112 section 9.6),
     /// so no client writes to a connection that is just being closed. Without a request it ends
     /// after [the usual time limit](ServeOptions::header_timeout).
-    HandOver {
+    Handover {
         /// The time in which requests in progress and upgraded connections must end, in place of
         /// [`ServeOptions::grace_period`].
         grace_period: Duration,
@@ -265,173 +254,4 @@ async fn accept(listeners: &mut [Listener]) -> io::Result<Connection> {
         Poll::Pending
     })
     .await
-}
-
-/// The maximum number of newcomers: connections beyond the limit that wait for room or for their
-/// refusal. Further clients wait in the kernel's queue, which is bounded and costs nothing.
-const NEWCOMERS_MAX: usize = 64;
-
-/// The time for which a newcomer waits for an idle connection to make room. Then it is refused.
-const ROOM_TIMEOUT: Duration = Duration::from_millis(500);
-
-/// A file descriptor that is released if the system has no other, so that a client can be accepted
-/// and refused. Otherwise the client would wait in the kernel's queue without an answer.
-#[derive(Debug, Default)]
-struct ReserveDescriptor(Option<std::fs::File>);
-
-/// A file that every Unix system has. Without it there is no reserve.
-const RESERVE_PATH: &str = "/dev/null";
-
-impl ReserveDescriptor {
-    /// Opens the descriptor, unless it is open.
-    fn acquire(&mut self) {
-        if self.0.is_none() {
-            self.0 = std::fs::File::open(RESERVE_PATH).ok();
-        }
-    }
-
-    fn release(&mut self) {
-        self.0 = None;
-    }
-}
-
-/// The open connections of a running server, and their tasks.
-struct Connections {
-    tasks: JoinSet<()>,
-    threads: ConnectionThreads,
-    shared: Arc<HttpConnection>,
-    idle: Arc<IdleConnections>,
-    /// Bounds the newcomers beyond the limit.
-    newcomers: Arc<Semaphore>,
-    networks: NetworkLimit,
-    task_kind: &'static TaskKind,
-}
-
-impl Connections {
-    fn new(
-        options: &ServeOptions,
-        limit: &ConnectionLimit,
-        task_kind: &'static TaskKind,
-        handler: Handler,
-    ) -> Self {
-        let ends = limit.end_counters().clone();
-        let networks = NetworkLimit::new(
-            options.connections_per_address_max,
-            options.limits_loopback,
-            options.unlimited_peers.clone(),
-        );
-        let shared =
-            Arc::new(HttpConnection::new(options.clone(), networks.clone(), ends.clone(), handler));
-        Self {
-            tasks: JoinSet::new(),
-            threads: ConnectionThreads::start(options.connection_threads),
-            shared,
-            idle: Arc::new(IdleConnections::new(ends)),
-            newcomers: Arc::new(Semaphore::new(NEWCOMERS_MAX)),
-            networks,
-            task_kind,
-        }
-    }
-
-    /// Whether one more newcomer is allowed.
-    fn may_accept(&self) -> bool {
-        self.newcomers.available_permits() > 0
-    }
-
-    /// Serves a connection. At the limit, the connection that has been idle for the longest time
-    /// makes room; if none is idle, the newcomer is refused.
-    fn admit(&mut self, connection: Connection, limit: &ConnectionLimit) {
-        let network = match connection.is_anonymous() {
-            // The permit is acquired after the PROXY header has named the client.
-            true => Some(NetworkPermit::default()),
-            false => self.networks.try_acquire(connection.peer()),
-        };
-        let Some(network) = network else { return self.refuse(connection) };
-        // An error means that the system could not register the socket with the other runtime.
-        let Ok((connection, thread)) = self.place(connection) else { return };
-        if let Some(permit) = limit.try_acquire() {
-            tracing::debug!(peer = %connection.peer(), "a connection is accepted");
-            return self.start(connection, permit.with_network(network), thread);
-        }
-        let Ok(place) = self.newcomers.clone().try_acquire_owned() else { return };
-        // Last, so that no connection closes for a newcomer that another limit keeps out.
-        let has_room = self.idle.close_oldest();
-        let (limit, shared) = (limit.clone(), self.shared.clone());
-        let idle = self.idle.clone();
-        let (runtime, thread) = thread.unzip();
-        let peer = connection.peer().address();
-        let task = self.task_kind.observe(peer, async move {
-            let room = tokio::time::timeout(ROOM_TIMEOUT, limit.acquire());
-            let permit = if has_room { room.await.ok() } else { None };
-            match permit {
-                Some(permit) => {
-                    drop(place);
-                    let permit = permit.with_network(network).with_thread(thread);
-                    shared.run(connection, permit, idle.enter()).await;
-                }
-                None => {
-                    shared.ends.count(ConnectionEnd::ServerFull);
-                    tracing::debug!(peer = %connection.peer(), "a connection is refused: all places are taken");
-                    refusal::send(connection, &refusal::SERVER_FULL).await;
-                }
-            }
-        });
-        self.spawn(runtime, task);
-    }
-
-    /// Tells a client that it has too many connections. If too many clients are being told, the
-    /// connection just closes, so a flood of connections costs next to nothing.
-    fn refuse(&mut self, connection: Connection) {
-        self.shared.ends.count(ConnectionEnd::AddressFull);
-        tracing::debug!(peer = %connection.peer(), "a connection is refused: its client has too many");
-        let Ok(place) = self.shared.refusals.clone().try_acquire_owned() else { return };
-        self.tasks.spawn(REFUSAL.observe(connection.peer().address(), async move {
-            let _place = place;
-            refusal::send(connection, &refusal::TOO_MANY_FROM_ADDRESS).await;
-        }));
-    }
-
-    /// Moves a connection to the thread that will serve it, if there are connection threads.
-    fn place(
-        &mut self,
-        connection: Connection,
-    ) -> io::Result<(Connection, Option<(Handle, ThreadPlace)>)> {
-        let Some((runtime, place)) = self.threads.place() else { return Ok((connection, None)) };
-        let connection = {
-            let _context = runtime.enter();
-            connection.into_current_runtime()?
-        };
-        Ok((connection, Some((runtime, place))))
-    }
-
-    fn start(
-        &mut self,
-        connection: Connection,
-        permit: ConnectionPermit,
-        thread: Option<(Handle, ThreadPlace)>,
-    ) {
-        let (runtime, place) = thread.unzip();
-        let permit = permit.with_thread(place);
-        let entry = self.idle.enter();
-        let peer = connection.peer().address();
-        let served = self.shared.clone().run(connection, permit, entry);
-        self.spawn(runtime, self.task_kind.observe_boxed(peer, served));
-    }
-
-    /// Starts a task on the given runtime, or on the current one.
-    fn spawn(&mut self, runtime: Option<Handle>, task: impl Future<Output = ()> + Send + 'static) {
-        match runtime {
-            Some(runtime) => self.tasks.spawn_on(task, &runtime),
-            None => self.tasks.spawn(task),
-        };
-    }
-
-    /// Asks every connection to close, waits for up to the grace period, and drops the rest.
-    async fn finish(mut self, limit: &ConnectionLimit, grace_period: Duration) {
-        self.idle.stop();
-        // Every open connection holds a permit, upgraded or not.
-        let _closed_in_time = limit.wait_idle(grace_period).await;
-        self.tasks.shutdown().await;
-        self.threads.end().await;
-    }
 }

@@ -122,7 +122,7 @@ impl Progress {
 /// A request of an HTTP/2 connection and its response. Dropping it before the response
 /// [is complete](Self::is_complete) counts as a reset.
 #[derive(Debug)]
-pub(crate) struct Stream {
+pub(crate) struct Http2Stream {
     pub(crate) is_complete: bool,
     request: Option<RequestInProgress>,
     activity: Arc<Activity>,
@@ -130,7 +130,7 @@ pub(crate) struct Stream {
     progress: Option<Arc<Progress>>,
 }
 
-impl Stream {
+impl Http2Stream {
     pub(crate) fn begin(activity: &Arc<Activity>, resets: &Arc<Resets>) -> Self {
         let (activity, resets) = (activity.clone(), resets.clone());
         let request = Some(activity.begin_request());
@@ -150,7 +150,7 @@ impl Stream {
     }
 }
 
-impl Drop for Stream {
+impl Drop for Http2Stream {
     fn drop(&mut self) {
         self.set_blocked(false);
         if !self.is_complete {
@@ -209,7 +209,7 @@ mod tests {
     use tokio::time::{Instant, sleep};
     use tracing::{Event, Metadata, Subscriber, span};
 
-    use super::{Activity, RESET_PERIOD, Resets, Stream, StreamTasksOwner};
+    use super::{Activity, Http2Stream, RESET_PERIOD, Resets, StreamTasksOwner};
     use crate::idle::IdleConnections;
     use crate::socket::Peer;
 
@@ -223,7 +223,7 @@ mod tests {
     async fn a_stream_that_its_client_does_not_take_is_dropped() {
         let owner = StreamTasksOwner::new(TIMEOUT, Peer::local(), activity());
         let (activity, resets) = (activity(), Arc::new(Resets::new(0)));
-        let mut stream = Stream::begin(&activity, &resets);
+        let mut stream = Http2Stream::begin(&activity, &resets);
         let started_at = Instant::now();
         owner.0.execute(async move {
             stream.enter_task();
@@ -271,7 +271,7 @@ mod tests {
         let (activity, resets) = (activity(), Arc::new(Resets::new(2)));
         let owner = StreamTasksOwner::new(TIMEOUT, Peer::local(), activity.clone());
         for _ in 0..3 {
-            let mut stream = Stream::begin(&activity, &resets);
+            let mut stream = Http2Stream::begin(&activity, &resets);
             owner.0.execute(async move {
                 stream.enter_task();
                 stream.set_blocked(true);
@@ -287,7 +287,7 @@ mod tests {
     async fn streams_end_with_their_connection() {
         let owner = StreamTasksOwner::new(TIMEOUT, Peer::local(), activity());
         let (activity, resets) = (activity(), Arc::new(Resets::new(0)));
-        let stream = Stream::begin(&activity, &resets);
+        let stream = Http2Stream::begin(&activity, &resets);
         owner.0.execute(async move {
             let _stream = stream;
             std::future::pending::<()>().await;
@@ -304,15 +304,15 @@ mod tests {
         };
         for _ in 0..3 {
             for _ in 0..2 {
-                drop(Stream::begin(&activity, &resets));
-                let mut complete = Stream::begin(&activity, &resets);
+                drop(Http2Stream::begin(&activity, &resets));
+                let mut complete = Http2Stream::begin(&activity, &resets);
                 complete.is_complete = true;
             }
             assert!(!is_exceeded().await);
             sleep(RESET_PERIOD).await;
         }
         for _ in 0..3 {
-            drop(Stream::begin(&activity, &resets));
+            drop(Http2Stream::begin(&activity, &resets));
         }
         assert!(is_exceeded().await);
     }

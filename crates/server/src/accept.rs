@@ -2,6 +2,7 @@
 
 use hyper::HeaderMap;
 use hyper::header::ACCEPT;
+use weir_net::parse_weight;
 
 use crate::export_form::Form;
 use crate::refusal::Refusal;
@@ -85,14 +86,15 @@ impl<'h> Accepted<'h> {
     }
 }
 
-/// Reads the parameter `q`. One that is not a number counts as 1.
+/// Returns the weight of a media range with these parameters, in thousandths.
 fn weight_of(parameters: &str) -> u16 {
     let mut values = parameters.split(';').filter_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
-        name.trim().eq_ignore_ascii_case("q").then(|| value.trim().parse::<f32>())
+        name.trim().eq_ignore_ascii_case("q").then(|| value.trim())
     });
-    let weight = values.next().and_then(Result::ok).filter(|weight| (0.0..=1.0).contains(weight));
-    weight.map_or(WEIGHT_MAX, |weight| (weight * f32::from(WEIGHT_MAX)).round() as u16)
+    // An invalid weight counts as 1: a client that names a type can read it, and a refusal would
+    // not help it. Old versions of Java send `*/*; q=.2`.
+    values.next().and_then(parse_weight).unwrap_or(WEIGHT_MAX)
 }
 
 #[cfg(test)]
@@ -129,6 +131,7 @@ mod tests {
             (&["*/*, application/json;q=0"], false),
             (&["application/*, application/json; charset=utf-8 ; Q=0.0"], false),
             (&["application/json;q=2"], true),
+            (&["text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2"], true),
         ] {
             assert_eq!(check_json(&headers(lines)).is_ok(), is_accepted, "{lines:?}");
         }

@@ -1,12 +1,12 @@
 //! Sends JSON messages over a WebSocket.
 
-use weir_net::websocket::{CloseCode, Error, Stream, Writer};
+use weir_net::websocket::{CloseCode, Error, UpgradedStream, Writer};
 use weir_view::JsonError;
 
 /// Sends an encoded message. A failed encoding is a defect of the server, and closes the connection
 /// with code 1011 and the encoder's reason.
 pub(crate) async fn send(
-    writer: &Writer<Stream>,
+    writer: &Writer<UpgradedStream>,
     encoded: Result<String, JsonError>,
 ) -> Result<(), Error> {
     match encoded {

@@ -54,7 +54,7 @@ impl ObservedRequest {
 impl Drop for ObservedRequest {
     fn drop(&mut self) {
         if !self.is_answered {
-            self.journal.lap("broken off", "the client has gone");
+            self.journal.lap("aborted", "the client has gone");
         }
         self.captures.end(self.journal.clone(), &|never| match *never {});
     }

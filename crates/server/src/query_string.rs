@@ -1,5 +1,6 @@
 //! Parses the query string of an address, and percent encoding.
 
+use weir_net::percent_decode;
 use weir_view::{Compare, Query, RecordKind};
 
 use crate::export_form::Form;
@@ -134,26 +135,10 @@ pub(crate) fn decode(text: &str, plus_is_space: bool) -> String {
 
 /// Returns the bytes of a text with percent encoding, as [`decode`].
 fn bytes_of(text: &str, plus_is_space: bool) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        rest = tail;
-        let hex = tail.first_chunk().filter(|_| *first == b'%').and_then(|pair| hex(*pair));
-        bytes.push(match hex {
-            Some(byte) => {
-                rest = &tail[2..];
-                byte
-            }
-            None if *first == b'+' && plus_is_space => b' ',
-            None => *first,
-        });
+    match plus_is_space {
+        true => percent_decode(text.replace('+', " ").as_bytes()).into_owned(),
+        false => percent_decode(text.as_bytes()).into_owned(),
     }
-    bytes
-}
-
-fn hex([high, low]: [u8; 2]) -> Option<u8> {
-    let digit = |byte: u8| char::from(byte).to_digit(16);
-    Some((digit(high)? * 16 + digit(low)?) as u8)
 }
 
 #[cfg(test)]
@@ -166,7 +151,7 @@ mod tests {
 
     #[test]
     fn decodes_percent_encoding() {
-        assert_eq!(decode("a%20b+c%2", true), "a b c%2");
+        assert_eq!(decode("a%20b+c%2B%2", true), "a b c+%2");
         assert_eq!(decode("a+b%zz%C3%A9%ff", false), "a+b%zzé\u{FFFD}");
     }
 

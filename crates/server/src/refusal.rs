@@ -133,7 +133,7 @@ impl Refusal {
 
     /// Returns the refusal of a message that does not follow the protocol.
     pub(crate) fn unreadable(error: weir_view::JsonError) -> Self {
-        Self::BadQuery(format!("the message cannot be read: {error}"))
+        Self::BadRequest(format!("the message cannot be read: {error}"))
     }
 
     /// Returns the refusal for a defect of the server.
@@ -205,12 +205,12 @@ impl fmt::Display for Refusal {
         match self {
             Self::Guard(error) => error.fmt(formatter),
             Self::NoToken(TokenOrigin::File) => formatter.write_str(
-                "this server lets only those in who have its token: append `?token=TOKEN` to the \
+                "this server requires its access token: append `?token=TOKEN` to the \
                  address, with the token of the server's token file, or send the token as \
                  `Authorization: Bearer TOKEN`",
             ),
             Self::NoToken(TokenOrigin::Random) => formatter.write_str(
-                "this server lets only those in who have its token: open the link that it printed \
+                "this server requires its access token: open the link that it printed \
                  when it started, or send the token as `Authorization: Bearer TOKEN`",
             ),
             Self::NotFound => formatter.write_str("this address does not exist"),
@@ -265,11 +265,11 @@ impl fmt::Display for Refusal {
                  or simpler regular expressions"
             ),
             Self::Busy => formatter.write_str(
-                "answers that their clients do not read take too much memory; try again",
+                "unread answers of other clients take up too much memory; try again later",
             ),
             Self::ClientGone => formatter.write_str(
-                "the client closed its side of the connection before the answer was made; keep \
-                 it open until the answer has come",
+                "the client closed its side of the connection before the answer was ready; keep \
+                 it open until the answer arrives",
             ),
             Self::TooManyFiles(limit) => write!(
                 formatter,
@@ -277,15 +277,15 @@ impl fmt::Display for Refusal {
                  another session"
             ),
             Self::NoFile => formatter.write_str("bytes arrived before a `begin` named their file"),
-            Self::FileBusy => {
-                formatter.write_str("another connection sends this file; try again later")
-            }
-            Self::NotBegun => {
-                formatter.write_str("no connection sends this file; begin it before you join it")
-            }
-            Self::TooManyConnections(limit) => {
-                write!(formatter, "the limit of {limit} connections for one file is reached")
-            }
+            Self::FileBusy => formatter
+                .write_str("another connection is still sending this file; try again later"),
+            Self::NotBegun => formatter
+                .write_str("no connection is sending this file; begin it before you join it"),
+            Self::TooManyConnections(limit) => write!(
+                formatter,
+                "the limit of {limit} connections for one file is reached; wait until one of them \
+                 has ended"
+            ),
             Self::Interrupted => formatter.write_str(
                 "a connection that sent blocks of this file was lost; begin the file again, and \
                  resume at the offset in `ready`",

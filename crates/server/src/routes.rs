@@ -15,7 +15,7 @@ use crate::hub::Hub;
 use crate::observed_request::ObservedRequest;
 use crate::refusal::Refusal;
 use crate::session::{Access, Lifetime, Session};
-use crate::{accept, answer, export, live, page, query_string, response, rules, upload};
+use crate::{accept, answer, export, live, page, query_string, response, upload};
 
 /// Responds to any request.
 pub(crate) async fn answer(
@@ -233,7 +233,7 @@ fn spawn_live(session: Arc<Session>, upgrade: Upgrade) {
     let user = session.enter(Access::View);
     let options = SocketOptions {
         read_buffer_bytes: LIVE_READ_BUFFER_BYTES,
-        text_bytes_max: rules::MESSAGE_BYTES_MAX,
+        text_bytes_max: live::MESSAGE_BYTES_MAX,
         ..SocketOptions::default()
     };
     tokio::spawn(LIVE_VIEW.observe(TaskName::Unnamed, async move {

@@ -13,12 +13,12 @@ use weir_view::find_zone;
 
 use crate::access_token::AccessToken;
 use crate::captures::{PageCaptures, UploadCaptures};
-use crate::counts::ServerCounts;
 use crate::hub::{Hub, SessionHandle};
 use crate::options::{Options, StartError};
 use crate::refusal::Refusal;
 use crate::routes;
 use crate::session::Lifetime;
+use crate::statistics::ServerCounts;
 
 /// A server that listens on its sockets but does not accept connections yet.
 #[derive(Debug)]

@@ -115,9 +115,9 @@ function openSession(session: string | null): void {
   followSession();
 }
 
-/** The end of a session also closes the connection; `checkSession` handles that. */
+/** The end of a session or of the server also closes the connection; `checkSession` handles that. */
 function reject(failure: Failure, query: number | null): void {
-  if (failure.name !== "session_ended") refuse(failure, query);
+  if (failure.name !== "session_ended" && failure.name !== "stopping") refuse(failure, query);
 }
 
 /**

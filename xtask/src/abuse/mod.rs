@@ -49,7 +49,10 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome {
     let mut arguments = arguments.iter();
     while let Some(argument) = arguments.next() {
         match *argument {
-            "--binary" => binary = arguments.next().map(PathBuf::from),
+            "--binary" => {
+                let path = arguments.next().ok_or("--binary: write the path of the program")?;
+                binary = Some(PathBuf::from(path));
+            }
             "--seconds" => {
                 let seconds = arguments.next().and_then(|text| text.parse().ok());
                 fuzz_s = seconds.ok_or("--seconds: write the seconds for each fuzz target")?;

@@ -66,7 +66,7 @@ impl Upgrade {
                 // `stop` is not polled until it is known which process has the sockets.
                 if self.hand_over().await {
                     end.notify_one();
-                    return Shutdown::HandOver { grace_period: HANDOVER_GRACE };
+                    return Shutdown::Handover { grace_period: HANDOVER_GRACE };
                 }
             }
         }

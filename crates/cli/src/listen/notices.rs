@@ -35,7 +35,7 @@ fn remedy(event: &Event) -> Option<&'static str> {
 /// Returns the failure of a feed that cannot listen.
 pub(crate) fn bind_failure(error: &BindError) -> Failure {
     match error {
-        BindError::NoCertificate => {
+        BindError::NoCertificate(_) => {
             Failure::new(format_args!("{error}; name them with --tls-cert and --tls-key"))
         }
         _ => Failure::new(error),

@@ -80,8 +80,8 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<Exit, Failure> {
     })
 }
 
-/// Starts the runtime of the page and of everything that waits beside it. Threads of blocking calls,
-/// such as answers to questions, start after those of the tasks and have another name.
+/// Starts the runtime of the page and of everything that waits beside it. Threads of blocking
+/// calls, such as answers to questions, start after those of the tasks and have another name.
 fn new_runtime() -> io::Result<tokio::runtime::Runtime> {
     let workers = thread::available_parallelism().map_or(1, NonZero::get);
     let started = AtomicUsize::new(0);
@@ -447,7 +447,7 @@ fn cannot_listen(error: &StartError) -> Failure {
                  and name its address with --public-url; or allow it with --insecure-http"
             )
         }
-        StartError::Bind(BindError::NoCertificate) => {
+        StartError::Bind(BindError::NoCertificate(_)) => {
             "; name its files with --tls-cert and --tls-key, or make one with --tls-self-signed"
                 .to_owned()
         }

@@ -1,4 +1,5 @@
-//! Events while one process of `weir gateway` replaces another: both write the access log, and signals arrive.
+//! Events while one process of `weir gateway` replaces another: both write the access log, and
+//! signals arrive.
 
 use std::fs::Permissions;
 use std::io::{Read, Write};
@@ -161,8 +162,9 @@ fn starting() -> String {
     format!("exec {} \"$@\"", env!("CARGO_BIN_EXE_weir"))
 }
 
-/// Sends SIGUSR1 to each thread of a process, again and again for a while, so that it comes in the middle of
-/// every call that waits. kill(1) leaves the choice of a thread to the system, which chooses the first one.
+/// Sends SIGUSR1 to each thread of a process, again and again for a while, so that it comes in the
+/// middle of every call that waits. kill(1) leaves the choice of a thread to the system, which
+/// chooses the first one.
 #[cfg(target_arch = "x86_64")]
 fn interrupt_threads(process: u32) {
     const TGKILL_TO_ALL: &str = "for (1..20) { for (glob \"/proc/$ARGV[0]/task/*\") { m{(\\d+)$}; \
@@ -173,7 +175,7 @@ fn interrupt_threads(process: u32) {
 
 #[test]
 #[cfg(target_arch = "x86_64")]
-fn interrupted_calls_do_not_end_a_hand_over() {
+fn interrupted_calls_do_not_end_a_handover() {
     let mut waiting = Waiting::start(&starting());
     interrupt_threads(waiting.gateway.processes.0[0]);
     waiting.go();

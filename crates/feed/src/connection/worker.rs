@@ -143,7 +143,7 @@ fn note_lines(journal: &Journal, started_at: Instant, parts: [&[u8]; 2]) {
     let lines = parts.into_iter().flatten().filter(|byte| **byte == b'\n').count();
     let bytes = parts.iter().map(|part| part.len()).sum();
     let times = (started_at, Instant::now());
-    journal.part("hand on", times, bytes, format!("{lines} lines, with the wait for room"));
+    journal.part("submit", times, bytes, format!("{lines} lines, with the wait for room"));
 }
 
 /// Writes lines, if there are any.

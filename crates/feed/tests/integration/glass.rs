@@ -48,7 +48,7 @@ fn the_reads_of_a_connection_and_its_waits_are_steps() {
         assert!(observation.name.starts_with("127.0.0.1"), "{}", observation.name);
         let (reads, bytes, _) = sum(&observation, "read");
         assert_eq!((reads, bytes), (2, 16), "{active}: {observation:?}");
-        let (handed, bytes, took) = sum(&observation, "hand on");
+        let (handed, bytes, took) = sum(&observation, "submit");
         assert_eq!((handed, bytes), (2, 14), "{active}: {observation:?}");
         assert!(took >= PAUSE, "the sink took no lines for a while: {observation:?}");
         let details: Vec<&str> = observation.steps.iter().map(|step| &*step.detail).collect();

@@ -1,8 +1,8 @@
 //! The access log: a file with one line for each request.
 //!
-//! Requests never wait for the disk. Lines are buffered in memory, and a dedicated thread writes them in
-//! blocks, at the latest after half a second. If the disk cannot keep up, lines beyond 16 MiB are dropped and
-//! counted.
+//! Requests never wait for the disk. Lines are buffered in memory, and a dedicated thread writes
+//! them in blocks, at the latest after half a second. If the disk cannot keep up, lines beyond 16
+//! MiB are dropped and counted.
 //!
 //! | step | file |
 //! |---|---|
@@ -51,8 +51,8 @@ struct State {
 pub struct AccessLogError(String);
 
 impl AccessLog {
-    /// Creates a log that is off. `extra_fields` names the records' extra fields, which the JSON format
-    /// includes.
+    /// Creates a log that is off. `extra_fields` names the records' extra fields, which the JSON
+    /// format includes.
     pub(crate) fn new(extra_fields: &'static [&'static str], notices: Notices) -> Self {
         Self { queue: Arc::new(Queue::new(extra_fields, notices)), state: Mutex::default() }
     }
@@ -71,8 +71,8 @@ impl AccessLog {
         self.queue.lost()
     }
 
-    /// Changes the file and format of all following lines; `None` turns the log off. Earlier lines still go
-    /// to the previous file.
+    /// Changes the file and format of all following lines; `None` turns the log off. Earlier lines
+    /// still go to the previous file.
     ///
     /// # Errors
     /// If the file cannot be opened for appending. Nothing changes then.
@@ -84,8 +84,8 @@ impl AccessLog {
         self.change_file(&mut state, config)
     }
 
-    /// Reopens the file by its name, after log rotation has renamed it. Earlier lines go to the renamed file,
-    /// all others to the new one.
+    /// Reopens the file by its name, after log rotation has renamed it. Earlier lines go to the
+    /// renamed file, all others to the new one.
     ///
     /// # Errors
     /// If the file cannot be opened for appending. The log then continues in the renamed file.

@@ -10,16 +10,16 @@ use weir_observe::glass::{Capture, Captures, Journal, TooManyCaptures};
 const TO_SERVER: &str = "gateway to server";
 const FROM_SERVER: &str = "server to gateway";
 
-/// The pending captures of the gateway's own requests. They are global because fetch clients belong to
-/// configurations, which are replaced while captures wait.
+/// The pending captures of the gateway's own requests. They are global because fetch clients belong
+/// to configurations, which are replaced while captures wait.
 static CALLS: LazyLock<Arc<Captures<CallCondition>>> = LazyLock::new(Arc::default);
 
 /// A text that the name of one of the gateway's own requests must contain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallCondition(String);
 
-/// Starts a capture of the next request of the gateway itself whose name contains `text`, such as `key set`.
-/// Without a text, any request matches.
+/// Starts a capture of the next request of the gateway itself whose name contains `text`, such as
+/// `key set`. Without a text, any request matches.
 ///
 /// # Errors
 /// If too many captures are pending.
@@ -105,7 +105,7 @@ impl Drop for ObservedCall {
     fn drop(&mut self) {
         let Some(CallJournal { name, journal, is_complete }) = self.0.take() else { return };
         if !is_complete {
-            journal.lap("broken off", "the task that needed the answer was cancelled");
+            journal.lap("aborted", "the task that needed the answer was cancelled");
         }
         CALLS.end(journal, &|CallCondition(text)| name.contains(text));
     }

@@ -164,7 +164,8 @@ impl OpenRecord {
         self.backend_address = Some(address.clone());
     }
 
-    /// Notes when a server was contacted. Only the first call counts: the time before it is the waiting time.
+    /// Notes when a server was contacted. Only the first call counts: the time before it is the
+    /// waiting time.
     pub(crate) fn note_upstream_start(&mut self, started_at: Instant) {
         if self.upstream_started_at.is_none() {
             self.upstream_started_at = Some(started_at);
@@ -177,7 +178,8 @@ impl OpenRecord {
         self.connect_time = connect_time.or(self.connect_time);
     }
 
-    /// Notes the arrival of the answer's head. The last call counts, because the last answer is forwarded.
+    /// Notes the arrival of the answer's head. The last call counts, because the last answer is
+    /// forwarded.
     pub(crate) fn note_head(&mut self) {
         let now = Instant::now();
         self.head_received_at = Some(now);
@@ -320,7 +322,7 @@ impl OpenRecord {
             Outcome::Answered => {}
             Outcome::Refused(reason) => journal.lap("refused", reason),
             Outcome::Abandoned | Outcome::BrokenOff(_) => {
-                journal.lap("broken off", self.outcome.name());
+                journal.lap("aborted", self.outcome.name());
             }
         }
         let meets = |condition: &RequestCondition| condition.accepts(record);
@@ -334,8 +336,8 @@ impl Drop for OpenRecord {
     }
 }
 
-/// Removes the value of a token from a query (RFC 6750 section 2.3). The gateway accepts no token there, but
-/// a client may send one.
+/// Removes the value of a token from a query (RFC 6750 section 2.3). The gateway accepts no token
+/// there, but a client may send one.
 fn without_token(query: &str) -> Cow<'_, str> {
     const NAME: &str = "access_token=";
     if !query.contains(NAME) {

@@ -1,17 +1,19 @@
 //! The token of a request (RFC 6750 section 2.1).
 
 use hyper::header::{AUTHORIZATION, HeaderMap};
+use weir_net::percent_decode;
 
 use super::refusal::TokenRefusal;
 
 /// The query parameter that RFC 6750 section 2.3 allows but discourages, because URLs are logged.
 const PARAMETER: &[u8] = b"access_token";
 
-/// Returns the token in the `Authorization` field of a request. Tokens in a query or a body are not accepted.
+/// Returns the token in the `Authorization` field of a request. Tokens in a query or a body are not
+/// accepted.
 ///
 /// # Errors
-/// If there is no token, or more than one: in a second field, or in the query as well. Two programs could
-/// choose different tokens.
+/// If there is no token, or more than one: in a second field, or in the query as well. Two programs
+/// could choose different tokens.
 pub fn bearer_token<'a>(
     headers: &'a HeaderMap,
     query: Option<&str>,
@@ -63,35 +65,7 @@ fn trim_spaces(mut text: &[u8]) -> &[u8] {
 
 fn has_token(query: &str) -> bool {
     let names = query.split('&').map(|pair| pair.split_once('=').map_or(pair, |(name, _)| name));
-    names.into_iter().any(|name| percent_decode(name.as_bytes()).eq(PARAMETER.iter().copied()))
-}
-
-/// Percent-decodes a text; `%41` becomes `A`.
-fn percent_decode(text: &[u8]) -> impl Iterator<Item = u8> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        let (byte, after) = match rest {
-            [b'%', high, low, after @ ..]
-                if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() =>
-            {
-                (digit(*high) << 4 | digit(*low), after)
-            }
-            [byte, after @ ..] => (*byte, after),
-            [] => return None,
-        };
-        rest = after;
-        Some(byte)
-    })
-}
-
-/// Returns the value of a hexadecimal digit.
-fn digit(byte: u8) -> u8 {
-    match byte {
-        b'0'..=b'9' => byte - b'0',
-        b'a'..=b'f' => byte - b'a' + 10,
-        b'A'..=b'F' => byte - b'A' + 10,
-        _ => 0,
-    }
+    names.into_iter().any(|name| *percent_decode(name.as_bytes()) == *PARAMETER)
 }
 
 #[cfg(test)]

@@ -5,12 +5,10 @@ use std::time::Duration;
 use weir_server::query_parameters;
 
 use crate::capture::GlassKind;
-
-/// The longest wait, in seconds. It also bounds how long a vanished client goes unnoticed.
-const SECONDS_MAX: u64 = 60;
+use crate::seconds::parse_seconds;
 
 /// The default wait, in seconds.
-const SECONDS: u64 = 30;
+const CAPTURE_SECONDS: u64 = 30;
 
 /// A request for a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +28,8 @@ impl GlassRequest {
     }
 
     fn with_parameters(query: Option<&str>) -> Result<Self, String> {
-        let (mut kind, mut condition, mut seconds) = (GlassKind::Request, None, SECONDS);
+        let (mut kind, mut condition) = (GlassKind::Request, None);
+        let mut patience = Duration::from_secs(CAPTURE_SECONDS);
         for (name, value) in query_parameters(query) {
             match &*name {
                 "kind" => {
@@ -41,12 +40,7 @@ impl GlassRequest {
                     })?;
                 }
                 "condition" => condition = Some(value).filter(|text| !text.trim().is_empty()),
-                "seconds" => {
-                    let valid = value.parse().ok().filter(|it| (1..=SECONDS_MAX).contains(it));
-                    seconds = valid.ok_or_else(|| {
-                        format!("seconds={value}: write a number from 1 to {SECONDS_MAX}")
-                    })?;
-                }
+                "seconds" => patience = parse_seconds(&value)?,
                 other => {
                     return Err(format!(
                         "unknown parameter `{other}`; use kind, condition or seconds"
@@ -54,7 +48,7 @@ impl GlassRequest {
                 }
             }
         }
-        Ok(Self { kind, condition, patience: Duration::from_secs(seconds) })
+        Ok(Self { kind, condition, patience })
     }
 }
 

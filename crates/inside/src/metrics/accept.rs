@@ -1,5 +1,7 @@
 //! Content negotiation of the metrics format.
 
+use weir_net::parse_weight;
+
 use super::text::TextFormat;
 
 /// Chooses the format that `Accept` prefers (RFC 9110 section 12.5.1); the default is Prometheus.
@@ -15,7 +17,8 @@ pub(crate) fn negotiate_format(accepted: &str) -> TextFormat {
             let mut pairs = pairs.map(|(key, value)| (key.trim(), value.trim().trim_matches('"')));
             pairs.find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value)
         };
-        let quality = parameter("q").map_or(1_000, thousandths);
+        // An invalid weight counts as 0: it does not select a format instead of the default one.
+        let quality = parameter("q").map_or(1_000, |weight| parse_weight(weight).unwrap_or(0));
         match media_type.as_str() {
             "application/openmetrics-text"
                 if parameter("version").is_none_or(|it| it == "1.0.0") =>
@@ -32,12 +35,6 @@ pub(crate) fn negotiate_format(accepted: &str) -> TextFormat {
         true => TextFormat::OpenMetrics,
         false => TextFormat::Prometheus,
     }
-}
-
-/// Parses a weight from 0 to 1 into thousandths; 0 if it is not valid.
-fn thousandths(weight: &str) -> u16 {
-    let weight: f64 = weight.parse().unwrap_or_default();
-    if (0.0..=1.0).contains(&weight) { (weight * 1_000.0) as u16 } else { 0 }
 }
 
 #[cfg(test)]

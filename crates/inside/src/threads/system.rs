@@ -5,11 +5,10 @@ use std::path::Path;
 
 use weir_view::{BusySource, Thread, ThreadWork};
 
+use crate::proc_stat::ProcStat;
+
 /// The most threads that are read. Each takes three files.
 const THREADS_MAX: usize = 1_000;
-
-/// The unit of times in `/proc/PID/stat`: `USER_HZ`, which is 100 on every Linux target of Rust.
-const TICKS_PER_S: f64 = 100.0;
 
 /// Returns the threads ordered by number; `None` if the system does not list them.
 pub(super) fn threads() -> Option<Vec<Thread>> {
@@ -26,18 +25,13 @@ fn read(folder: &Path) -> Option<Thread> {
     parse(&file("stat"), &file("schedstat"), &file("status"))
 }
 
-/// Parses the files `stat` (`proc_pid_stat(5)`), `status` (`proc_pid_status(5)`) and `schedstat` (kernel
-/// documentation, `scheduler/sched-stats.rst`) of a thread. The last may be empty: it is a build option of the
+/// Parses the files `stat`, `status` (`proc_pid_status(5)`) and `schedstat` (kernel documentation,
+/// `scheduler/sched-stats.rst`) of a thread. The last may be empty: it is a build option of the
 /// kernel.
 pub(super) fn parse(stat: &str, schedstat: &str, status: &str) -> Option<Thread> {
-    let (id, rest) = stat.split_once(" (")?;
-    // The name may contain any character, including parentheses.
-    let (name, rest) = rest.rsplit_once(") ")?;
-    let fields: Vec<&str> = rest.split_whitespace().collect();
-    // The third field of the file is the first after the name.
-    let field = |number: usize| fields.get(number - 3).copied();
-    let ticks = |number: usize| Some(field(number)?.parse::<f64>().ok()? / TICKS_PER_S);
-    // A kernel without these statistics writes `0 0 0`. Otherwise the third number, of time slices, is positive.
+    let stat = ProcStat::parse(stat)?;
+    // A kernel without these statistics writes `0 0 0`. Otherwise the third number, of time slices,
+    // is positive.
     let schedstat = if schedstat.trim_end().ends_with(" 0") { "" } else { schedstat };
     let mut scheduler = schedstat.split_whitespace().map(|ns| Some(ns.parse::<f64>().ok()? / 1e9));
     let (running, waiting) = (scheduler.next().flatten(), scheduler.next().flatten());
@@ -48,14 +42,14 @@ pub(super) fn parse(stat: &str, schedstat: &str, status: &str) -> Option<Thread>
     // A thread is busy while it runs, and while it waits for a processor.
     let busy = running.zip(waiting).map(|(running, waiting)| running + waiting);
     Some(Thread {
-        id: id.parse().ok()?,
-        name: name.to_owned(),
-        state: Some(state(field(3)?).to_owned()),
-        processor: field(39).and_then(|number| number.parse().ok()),
+        id: stat.id,
+        name: stat.name.to_owned(),
+        state: Some(state(stat.state).to_owned()),
+        processor: stat.processor,
         busy_source: busy.map(|_| BusySource::System),
         work: ThreadWork {
-            running: running.or_else(|| Some(ticks(14)? + ticks(15)?)),
-            system: ticks(15),
+            running: running.or_else(|| Some(stat.running_s())),
+            system: Some(stat.system_s),
             waiting,
             busy,
             switches: switches("voluntary_ctxt_switches:"),
@@ -116,8 +110,6 @@ mod tests {
             let thread = parse(&stat, "", "").expect("a thread");
             assert_eq!(thread.state.as_deref(), Some(word), "{letter}");
         }
-        for broken in ["", "8 (a", "8 (a) ", "x (a) R 1"] {
-            assert!(parse(broken, "", "").is_none(), "{broken}");
-        }
+        assert!(parse("8 (a", "", "").is_none());
     }
 }

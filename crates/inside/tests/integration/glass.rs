@@ -22,7 +22,7 @@ async fn what_cannot_be_is_refused_with_a_sentence() {
     }
     let other = "Host: localhost\r\nSec-Fetch-Site: cross-site\r\n";
     let answer = exchange(running.address, "GET /glass.json", other).await;
-    assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("another site"), "{answer}");
+    assert!(answer.starts_with("HTTP/1.1 403") && answer.contains("another site"), "{answer}");
     let answer = exchange(running.address, "HEAD /glass.json", "Host: localhost\r\n").await;
     assert!(answer.starts_with("HTTP/1.1 405"), "{answer}");
 }

@@ -173,7 +173,7 @@ async fn another_process_asks_for_the_route() {
     let token = AccessToken::new("0123456789abcdef").expect("a token");
     let running = start(Some(token)).await;
     let address: AdminAddress = running.address.to_string().parse().expect("an address");
-    let refused = address.route(None).await.expect_err("it wants a token").to_string();
+    let refused = address.route(None).await.expect_err("it requires a token").to_string();
     assert!(refused.contains("name its file with --token-file"), "{refused}");
     assert!(address.route(Some("0123456789abcdef")).await.is_ok());
     drop(running);

@@ -75,7 +75,7 @@ async fn questions_that_are_not_valid_are_refused() {
     }
     let fields = "Sec-Fetch-Site: cross-site\r\n";
     let (head, body) = get(&running, "/tasks.json", fields).await;
-    assert!(head.starts_with("HTTP/1.1 400") && body.contains("another site"), "{head} {body}");
+    assert!(head.starts_with("HTTP/1.1 403") && body.contains("another site"), "{head} {body}");
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ mod batch;
 mod channel;
 mod file;
 mod forwarded;
-mod stream;
+mod polled_parts;
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -21,7 +21,7 @@ pub use self::channel::{BodyAbortError, BodySender, ClientGoneError};
 use self::channel::{Parts, channel};
 use self::file::FileRange;
 use self::forwarded::ForwardedBody;
-use self::stream::PolledParts;
+use self::polled_parts::PolledParts;
 use crate::file_queue::FileQueue;
 
 /// The body of a response.

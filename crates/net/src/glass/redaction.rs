@@ -8,6 +8,8 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
+use crate::percent_encoding::percent_decode;
+
 /// The fields whose values are shown, because they describe the protocol and not the user.
 const SHOWN: [&str; 64] = [
     "accept",
@@ -255,7 +257,7 @@ fn is_token(word: &str) -> bool {
 fn hides_value(word: &str) -> bool {
     let mut text = Cow::Borrowed(word);
     for _ in 0..DECODED_MAX {
-        let next = percent_decode(&text);
+        let next = String::from_utf8_lossy(&percent_decode(text.as_bytes())).into_owned();
         if next == *text {
             return false;
         }
@@ -265,26 +267,6 @@ fn hides_value(word: &str) -> bool {
         text = Cow::Owned(next);
     }
     true
-}
-
-/// Decodes `%41` to `A` (RFC 3986 section 2.1). Invalid sequences stay as they are.
-fn percent_decode(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        rest = tail;
-        match (first, tail) {
-            (b'%', [high, low, after @ ..])
-                if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() =>
-            {
-                let digit = |byte: u8| char::from(byte).to_digit(16).unwrap_or_default();
-                bytes.push((digit(*high) * 16 + digit(*low)) as u8);
-                rest = after;
-            }
-            _ => bytes.push(*first),
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]

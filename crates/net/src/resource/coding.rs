@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use hyper::HeaderMap;
 use hyper::header::ACCEPT_ENCODING;
 
+use crate::weight::parse_weight;
+
 /// A compression of content (RFC 9110 section 8.4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContentCoding {
@@ -80,7 +82,7 @@ impl<'h> AcceptedCodings<'h> {
         let lines = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|line| line.to_str().ok());
         let items = lines.flat_map(|line| line.split(',')).map(|item| {
             let (name, parameters) = item.split_once(';').unwrap_or((item, ""));
-            (name.trim(), parse_weight(parameters))
+            (name.trim(), weight_of(parameters))
         });
         Self(items.filter(|(name, _)| !name.is_empty()).collect())
     }
@@ -92,18 +94,16 @@ impl<'h> AcceptedCodings<'h> {
     }
 }
 
-/// Parses a weight such as `q=0.5`, in thousandths. An invalid weight counts as 0, so the coding is
-/// not used.
-fn parse_weight(parameters: &str) -> u16 {
+/// Returns the weight of a coding with these parameters, in thousandths.
+fn weight_of(parameters: &str) -> u16 {
     let text = parameters.trim();
     if text.is_empty() {
         return 1000;
     }
     let value = text.strip_prefix("q=").or_else(|| text.strip_prefix("Q="));
-    let weight = value.and_then(|value| value.trim().parse::<f32>().ok());
-    weight
-        .filter(|weight| (0.0..=1.0).contains(weight))
-        .map_or(0, |weight| (weight * 1000.0) as u16)
+    // An invalid weight counts as 0: a coding that the client perhaps refuses is not used, because
+    // the content can be sent without one.
+    value.and_then(|value| parse_weight(value.trim())).unwrap_or(0)
 }
 
 #[cfg(test)]

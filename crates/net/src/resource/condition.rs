@@ -18,7 +18,7 @@ pub(super) enum Outcome {
     /// The client has the content already.
     NotModified,
     /// A precondition failed: the content is not the one that the client requires.
-    Failed,
+    PreconditionFailed,
 }
 
 /// Evaluates the conditions of a GET or HEAD request, given the tag of the content, which must be
@@ -30,10 +30,10 @@ pub(super) fn evaluate(
 ) -> Outcome {
     if let Some(tags) = Tags::read(headers, IF_MATCH) {
         if !tags.has_strong(tag) {
-            return Outcome::Failed;
+            return Outcome::PreconditionFailed;
         }
     } else if is_later(modified, date(headers, IF_UNMODIFIED_SINCE)) == Some(true) {
-        return Outcome::Failed;
+        return Outcome::PreconditionFailed;
     }
     if let Some(tags) = Tags::read(headers, IF_NONE_MATCH) {
         if tags.has_weak(tag) {
@@ -47,6 +47,11 @@ pub(super) fn evaluate(
         Some(validator) if validator != tag => Outcome::Whole,
         _ => Outcome::Range,
     }
+}
+
+/// Whether a request requires certain content by `If-Match`. Content without a tag is never that.
+pub(super) fn requires_tag(headers: &HeaderMap) -> bool {
+    Tags::read(headers, IF_MATCH).is_some_and(|tags| !tags.0.contains(&"*"))
 }
 
 /// Whether the content was changed after the date; `None` if either is unknown.
@@ -97,7 +102,7 @@ mod tests {
     use hyper::HeaderMap;
     use hyper::header::{HeaderName, HeaderValue};
 
-    use super::Outcome::{self, Failed, NotModified, Range, Whole};
+    use super::Outcome::{self, NotModified, PreconditionFailed, Range, Whole};
     use super::evaluate;
 
     const BEFORE: &str = "Sun, 06 Nov 1994 08:49:36 GMT";
@@ -116,10 +121,10 @@ mod tests {
             (&[("if-match", "\"a\"")], Range),
             (&[("if-match", "*")], Range),
             (&[("if-match", "\"b\", \"a\"")], Range),
-            (&[("if-match", "\"b\"")], Failed),
-            (&[("if-match", "W/\"a\"")], Failed),
+            (&[("if-match", "\"b\"")], PreconditionFailed),
+            (&[("if-match", "W/\"a\"")], PreconditionFailed),
             (&[("if-match", "\"a\""), ("if-unmodified-since", BEFORE)], Range),
-            (&[("if-unmodified-since", BEFORE)], Failed),
+            (&[("if-unmodified-since", BEFORE)], PreconditionFailed),
             (&[("if-unmodified-since", AT)], Range),
             (&[("if-unmodified-since", "yesterday")], Range),
             (&[("if-none-match", "\"a\"")], NotModified),
@@ -132,7 +137,7 @@ mod tests {
             (&[("if-modified-since", AT)], NotModified),
             (&[("if-modified-since", BEFORE)], Range),
             (&[("if-modified-since", "0")], Range),
-            (&[("if-match", "\"b\""), ("if-none-match", "\"a\"")], Failed),
+            (&[("if-match", "\"b\""), ("if-none-match", "\"a\"")], PreconditionFailed),
             (&[("if-range", "\"a\"")], Range),
             (&[("if-range", "W/\"a\"")], Whole),
             (&[("if-range", "\"b\"")], Whole),

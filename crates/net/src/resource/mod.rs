@@ -7,12 +7,12 @@ mod coding;
 mod condition;
 mod content;
 mod range;
-mod requested;
+mod requested_content;
 
 use std::io;
 use std::ops::Range;
 use std::path::Path;
-use std::time::SystemTime;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use hyper::header::{
@@ -25,8 +25,12 @@ pub use self::coding::ContentCoding;
 use self::content::Content;
 pub use self::content::entity_tag;
 pub use self::range::{ByteRange, set_content_range, set_unsatisfied_range};
-pub use self::requested::Requested;
+pub use self::requested_content::RequestedContent;
 use crate::body::Body;
+use crate::text_response::text_response;
+
+/// The first second that an HTTP date cannot express: the year 10000, in seconds since 1970.
+const YEAR_10000_S: u64 = 253_402_300_800;
 
 /// Bytes or a file that a server offers, with precompressed copies.
 ///
@@ -47,6 +51,12 @@ pub struct Resource {
     /// The content without a coding.
     plain: Content,
     compressed: Vec<(ContentCoding, Content)>,
+}
+
+/// Whether an HTTP date can express the time (RFC 9110 section 5.6.7).
+fn has_http_date(time: SystemTime) -> bool {
+    let since_1970 = time.duration_since(UNIX_EPOCH);
+    since_1970.is_ok_and(|time| time.as_secs() < YEAR_10000_S)
 }
 
 impl Resource {
@@ -76,7 +86,7 @@ impl Resource {
         });
         Ok(Self {
             content_type: HeaderValue::from_static(content_type),
-            modified: Some(modified),
+            modified: Some(modified).filter(|time| has_http_date(*time)),
             plain,
             compressed: compressed.collect(),
         })
@@ -96,21 +106,21 @@ impl Resource {
     /// A response of many small parts costs a server more than a client.
     pub fn respond<B>(&self, request: &Request<B>) -> Response<Body> {
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
-            let mut response = refusal(StatusCode::METHOD_NOT_ALLOWED, METHOD_NOT_ALLOWED);
+            let mut response = text_response(StatusCode::METHOD_NOT_ALLOWED, METHOD_NOT_ALLOWED);
             response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
             return response;
         }
         let headers = request.headers();
         let Some((coding, content)) = self.choose(headers) else {
-            let mut response = refusal(StatusCode::NOT_ACCEPTABLE, NOT_ACCEPTABLE);
+            let mut response = text_response(StatusCode::NOT_ACCEPTABLE, NOT_ACCEPTABLE);
             response.headers_mut().insert(VARY, VARIES);
             return response;
         };
-        let mut response = match Requested::of(request, content.tag(), self.modified) {
-            Requested::Other => return empty(StatusCode::PRECONDITION_FAILED),
-            Requested::NotModified => empty(StatusCode::NOT_MODIFIED),
-            Requested::Whole => self.whole(coding, content),
-            Requested::Range(range) => self.part(range, coding, content),
+        let mut response = match RequestedContent::of(request, content.tag(), self.modified) {
+            RequestedContent::PreconditionFailed => return empty(StatusCode::PRECONDITION_FAILED),
+            RequestedContent::NotModified => empty(StatusCode::NOT_MODIFIED),
+            RequestedContent::Whole => self.whole(coding, content),
+            RequestedContent::Range(range) => self.part(range, coding, content),
         };
         let fields = response.headers_mut();
         fields.insert(ETAG, content.tag().clone());
@@ -148,7 +158,7 @@ impl Resource {
         let total = content.bytes();
         let Some(range) = range.within(total) else {
             let text = format!("the range begins after the end of the content, {total} bytes\n");
-            let mut response = refusal(StatusCode::RANGE_NOT_SATISFIABLE, text);
+            let mut response = text_response(StatusCode::RANGE_NOT_SATISFIABLE, text);
             set_unsatisfied_range(response.headers_mut(), total);
             return response;
         };
@@ -184,15 +194,6 @@ const VARIES: HeaderValue = HeaderValue::from_static("accept-encoding");
 const NOT_ACCEPTABLE: &str =
     "the Accept-Encoding field of the request excludes every form of the content\n";
 const METHOD_NOT_ALLOWED: &str = "this address supports GET and HEAD only\n";
-
-/// Returns a response with a sentence for a person.
-fn refusal(status: StatusCode, text: impl Into<Bytes>) -> Response<Body> {
-    let mut response = Response::new(Body::from(text));
-    *response.status_mut() = status;
-    let plain = HeaderValue::from_static("text/plain; charset=utf-8");
-    response.headers_mut().insert(CONTENT_TYPE, plain);
-    response
-}
 
 fn empty(status: StatusCode) -> Response<Body> {
     let mut response = Response::new(Body::empty());

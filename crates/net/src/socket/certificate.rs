@@ -74,7 +74,7 @@ impl Certificate {
         } else if now < start {
             CertificateNotice::NotValidYet { path: path(), start }
         } else if now + SOON > end {
-            CertificateNotice::EndsSoon { path: path(), end }
+            CertificateNotice::ExpiresSoon { path: path(), end }
         } else {
             return None;
         };
@@ -195,8 +195,8 @@ fn unusable(path: &Path, reason: String) -> BindError {
     BindError::Tls { path: path.to_owned(), reason }
 }
 
-/// Returns the error of a file that cannot be read as PEM (RFC 7468). `content` names what it should
-/// hold.
+/// Returns the error of a file that cannot be read as PEM (RFC 7468). `content` names what it
+/// should hold.
 fn not_pem(path: &Path, content: &str, error: pem::Error) -> BindError {
     let reason = match error {
         pem::Error::Io(error) => return BindError::Unreadable { path: path.to_owned(), error },
@@ -220,8 +220,8 @@ fn not_pair(files: &TlsFiles, error: &Error) -> BindError {
     }
 }
 
-/// Returns what is wrong with a certificate, as a clause. The texts of the library are partly those of
-/// its types.
+/// Returns what is wrong with a certificate, as a clause. The texts of the library are partly those
+/// of its types.
 fn bad_certificate(error: &CertificateError) -> String {
     let is_old = |error: &webpki::Error| *error == webpki::Error::UnsupportedCertVersion;
     match error {
@@ -272,7 +272,7 @@ mod tests {
         let mut heard = Vec::new();
         for day in [99, 99, 100, 182, 184, 185, 190, 191, 300] {
             heard.push(certificate.next_notice(path, days(day)).map(|notice| match notice {
-                CertificateNotice::EndsSoon { .. } => "soon",
+                CertificateNotice::ExpiresSoon { .. } => "soon",
                 CertificateNotice::Expired { .. } => "expired",
                 CertificateNotice::NotValidYet { .. } => "not yet",
                 other => panic!("{other}"),

@@ -11,24 +11,24 @@ use httpdate::fmt_http_date;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CertificateNotice {
     /// The certificate expires soon.
-    EndsSoon {
+    ExpiresSoon {
         /// The file of the certificate.
         path: PathBuf,
-        /// Its last second.
+        /// The end of its validity.
         end: SystemTime,
     },
     /// The certificate has expired. Clients refuse it.
     Expired {
         /// The file of the certificate.
         path: PathBuf,
-        /// Its last second.
+        /// The end of its validity.
         end: SystemTime,
     },
     /// The certificate is not valid yet. Clients refuse it.
     NotValidYet {
         /// The file of the certificate.
         path: PathBuf,
-        /// Its first second.
+        /// The beginning of its validity.
         start: SystemTime,
     },
     /// The files have changed and were read again.
@@ -49,7 +49,7 @@ impl CertificateNotice {
     /// Returns the file of the certificate.
     pub fn path(&self) -> &Path {
         match self {
-            Self::EndsSoon { path, .. }
+            Self::ExpiresSoon { path, .. }
             | Self::Expired { path, .. }
             | Self::NotValidYet { path, .. }
             | Self::Replaced { path }
@@ -61,21 +61,22 @@ impl CertificateNotice {
 impl fmt::Display for CertificateNotice {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::EndsSoon { path, end } => write!(
+            Self::ExpiresSoon { path, end } => write!(
                 formatter,
-                "{}: the certificate ends soon, on {}",
+                "{}: the certificate expires soon, on {}; replace the file before then",
                 path.display(),
                 fmt_http_date(*end)
             ),
             Self::Expired { path, end } => write!(
                 formatter,
-                "{}: the certificate ended on {}, so clients refuse it; replace the file",
+                "{}: the certificate expired on {}, so clients refuse it; replace the file",
                 path.display(),
                 fmt_http_date(*end)
             ),
             Self::NotValidYet { path, start } => write!(
                 formatter,
-                "{}: the certificate begins on {}, so clients refuse it until then",
+                "{}: the certificate is not valid before {}, so clients refuse it until then; check the \
+                 system's clock, or replace the file",
                 path.display(),
                 fmt_http_date(*start)
             ),

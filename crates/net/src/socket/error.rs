@@ -48,8 +48,9 @@ pub enum BindError {
         /// The system's error.
         error: io::Error,
     },
-    /// A `tls://` address without [`BindOptions::tls`](super::BindOptions::tls).
-    NoCertificate,
+    /// This `tls://` address has no certificate: neither
+    /// [`BindOptions::tls`](super::BindOptions::tls) nor a self-signed one.
+    NoCertificate(Address),
     /// The certificate or the key cannot be read.
     Unreadable {
         /// The file.
@@ -114,7 +115,9 @@ impl fmt::Display for BindError {
             Self::Owner { address, error } => {
                 write!(formatter, "{address}: the owner of the socket cannot be set: {error}")
             }
-            Self::NoCertificate => formatter.write_str("tls:// needs a certificate and its key"),
+            Self::NoCertificate(address) => {
+                write!(formatter, "{address}: TLS needs a certificate and its key")
+            }
             Self::Unreadable { path, error } => {
                 write!(formatter, "{}: {}", path.display(), unreadable(error))
             }
@@ -122,7 +125,10 @@ impl fmt::Display for BindError {
                 write!(formatter, "{}: cannot be used for TLS: {reason}", path.display())
             }
             Self::Unsupported(address) => {
-                write!(formatter, "{address}: such sockets are not supported here; use tcp://")
+                write!(
+                    formatter,
+                    "{address}: this kind of socket is not supported here; choose another kind of address"
+                )
             }
             Self::Io { address: Address::Unix(path) | Address::UnixDatagram(path), error }
                 if error.kind() == io::ErrorKind::NotFound =>

@@ -113,7 +113,7 @@ impl Listener {
                 (Socket::Tcp(socket), Address::Tcp(host))
             }
             Address::Tls(host) => {
-                tls = Some(tls::acceptors(options)?);
+                tls = Some(tls::acceptors(address, options)?);
                 let (socket, host) = listen_tcp(host).await.map_err(failed)?;
                 (Socket::Tcp(socket), Address::Tls(host))
             }
@@ -132,7 +132,7 @@ impl Listener {
             }
             #[cfg(unix)]
             Address::PassedTls(name) => {
-                let acceptors = tls::acceptors(options)?;
+                let acceptors = tls::acceptors(address, options)?;
                 match adopt(options.passed.take(name)?).map_err(failed)? {
                     Some((socket, Address::Tcp(host))) => {
                         tls = Some(acceptors);
@@ -230,7 +230,7 @@ fn inherit(
     let adopted = adopt(socket).map_err(|error| BindError::new(address, error))?;
     let Some((socket, own)) = adopted else { return Ok(None) };
     let has_tls = matches!(address, Address::Tls(_) | Address::PassedTls(_));
-    let tls = if has_tls { Some(tls::acceptors(options)?) } else { None };
+    let tls = if has_tls { Some(tls::acceptors(address, options)?) } else { None };
     Ok(Some(match (socket, own, address) {
         (socket, Address::Tcp(host), _) if has_tls => (socket, Address::Tls(host), tls),
         // The predecessor removes the file, until this process has taken over.

@@ -1,5 +1,6 @@
 //! The TLS configuration of a listener.
 
+use std::io;
 use std::sync::Arc;
 
 use tokio_rustls::TlsAcceptor;
@@ -8,6 +9,7 @@ use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::server::{ClientHello, ResolvesServerCert};
 use tokio_rustls::rustls::sign::CertifiedKey;
 
+use super::address::Address;
 use super::certificate::ReloadingCertificate;
 use super::error::BindError;
 use super::options::BindOptions;
@@ -28,7 +30,7 @@ pub(crate) struct Acceptors {
 /// Creates the acceptors, with the certificate from the files or the self-signed one. Fails if
 /// there is no certificate, a file is missing or malformed, or the key does not match the
 /// certificate.
-pub(crate) fn acceptors(options: &BindOptions) -> Result<Acceptors, BindError> {
+pub(crate) fn acceptors(address: &Address, options: &BindOptions) -> Result<Acceptors, BindError> {
     let provider = Arc::new(default_provider());
     let certificate: Arc<dyn ResolvesServerCert> = match (&options.tls, &options.self_signed) {
         (Some(files), _) => {
@@ -36,12 +38,15 @@ pub(crate) fn acceptors(options: &BindOptions) -> Result<Acceptors, BindError> {
             Arc::new(ReloadingCertificate::read(files.clone(), provider.clone(), notices)?)
         }
         (None, Some(certificate)) => Arc::new(FixedCertificate(certificate.key.clone())),
-        (None, None) => return Err(BindError::NoCertificate),
+        (None, None) => return Err(BindError::NoCertificate(address.clone())),
     };
     let versions =
         ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    // ring supports the default versions, so this does not fail.
-    let config = versions.map_err(|_| BindError::NoCertificate)?.with_no_client_auth();
+    let config = versions.map_err(|error| BindError::Io {
+        address: address.clone(),
+        error: io::Error::other(error),
+    })?;
+    let config = config.with_no_client_auth();
     let mut config = config.with_cert_resolver(certificate);
     // The server's order counts, because a client may prefer a weak cipher. The first is the best.
     config.ignore_client_order = true;

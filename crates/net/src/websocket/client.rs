@@ -15,7 +15,7 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use super::close::{self, CloseFrame};
 use super::close_code::CloseCode;
 use super::decoder::{Decoder, Frame};
-use super::frame::{Opcode, Sender, put_header};
+use super::frame::{Opcode, Role, put_header};
 use super::handshake::accept_text;
 use super::mask;
 
@@ -85,7 +85,7 @@ pub async fn connect(
     check_head(&head, &accept_text(key.as_bytes()))?;
     let (read_half, write_half) = stream.into_split();
     let sender = ClientSender { half: write_half, frame_bytes: options.frame_bytes.max(1) };
-    let decoder = Decoder::for_sender(Sender::Server, usize::MAX);
+    let decoder = Decoder::for_sender(Role::Server, usize::MAX);
     let message = Vec::new();
     Ok((sender, ClientReceiver { half: read_half, decoder, buffer: rest, consumed: 0, message }))
 }

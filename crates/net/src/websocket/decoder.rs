@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::close::CloseFrame;
-use super::frame::{CONTROL_BYTES_MAX, HEADER_BYTES_MAX, Opcode, Sender, Start};
+use super::frame::{CONTROL_BYTES_MAX, HEADER_BYTES_MAX, Opcode, Role, Start};
 use super::mask;
 use super::partial_text::PartialText;
 use super::violation::Violation;
@@ -48,7 +48,7 @@ pub enum Frame {
 /// ```
 #[derive(Debug)]
 pub struct Decoder {
-    sender: Sender,
+    sender: Role,
     text_bytes_max: usize,
     state: State,
     /// The message whose next fragment is due; `None` between messages.
@@ -105,10 +105,10 @@ impl Decoder {
     /// `text_bytes_max` bytes is a violation. Binary messages have no limit, because they are not
     /// kept.
     pub fn new(text_bytes_max: usize) -> Self {
-        Self::for_sender(Sender::Client, text_bytes_max)
+        Self::for_sender(Role::Client, text_bytes_max)
     }
 
-    pub(crate) fn for_sender(sender: Sender, text_bytes_max: usize) -> Self {
+    pub(crate) fn for_sender(sender: Role, text_bytes_max: usize) -> Self {
         Self {
             sender,
             text_bytes_max,

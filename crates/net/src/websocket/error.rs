@@ -22,7 +22,7 @@ impl fmt::Display for Error {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Violation(violation) => {
-                write!(formatter, "the peer breached the WebSocket protocol: {violation}")
+                write!(formatter, "the peer violated the WebSocket protocol: {violation}")
             }
             Error::Disconnected => {
                 formatter.write_str("the connection ended without a close frame")

@@ -56,9 +56,9 @@ impl Opcode {
     }
 }
 
-/// The side of the connection that sends the frames. Only a client masks them (section 5.1).
+/// The role of the endpoint that sends the frames. Only a client masks them (section 5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sender {
+pub(crate) enum Role {
     Client,
     #[cfg_attr(not(any(test, feature = "client")), expect(dead_code))]
     Server,
@@ -74,7 +74,7 @@ pub(crate) struct Start {
 }
 
 impl Start {
-    pub(crate) fn parse(bytes: [u8; 2], sender: Sender) -> Result<Self, Violation> {
+    pub(crate) fn parse(bytes: [u8; 2], sender: Role) -> Result<Self, Violation> {
         let [first, second] = bytes;
         if first & RESERVED != 0 {
             return Err(Violation::ReservedBits);
@@ -86,9 +86,9 @@ impl Start {
             is_masked: second & MASKED != 0,
         };
         match (sender, start.is_masked) {
-            (Sender::Client, false) => return Err(Violation::Unmasked),
-            (Sender::Server, true) => return Err(Violation::Masked),
-            (Sender::Client, true) | (Sender::Server, false) => {}
+            (Role::Client, false) => return Err(Violation::Unmasked),
+            (Role::Server, true) => return Err(Violation::Masked),
+            (Role::Client, true) | (Role::Server, false) => {}
         }
         if start.opcode.is_control() {
             start.check_control()?;

@@ -15,7 +15,7 @@ use sha1::{Digest, Sha1};
 use super::error::Error;
 use super::options::SocketOptions;
 use super::socket::WebSocket;
-use super::stream::Stream;
+use super::upgraded_stream::UpgradedStream;
 use crate::body::Body;
 use crate::incoming_body::IncomingBody;
 
@@ -51,12 +51,15 @@ impl Upgrade {
     /// Waits until the response is sent and returns the byte stream. Fails if the connection broke
     /// before that, or if the response was not the one that [`accept`] returned. Must not be
     /// awaited in the handler, which has to return the response first.
-    pub async fn stream(self) -> io::Result<Stream> {
-        self.0.await.map(Stream::new).map_err(io::Error::other)
+    pub async fn stream(self) -> io::Result<UpgradedStream> {
+        self.0.await.map(UpgradedStream::new).map_err(io::Error::other)
     }
 
     /// Like [`stream`](Upgrade::stream), but returns the WebSocket.
-    pub async fn websocket(self, options: SocketOptions) -> Result<WebSocket<Stream>, Error> {
+    pub async fn websocket(
+        self,
+        options: SocketOptions,
+    ) -> Result<WebSocket<UpgradedStream>, Error> {
         Ok(WebSocket::new(self.stream().await?, options))
     }
 }

@@ -59,7 +59,7 @@ mod partial_text;
 mod reader;
 mod send_half;
 mod socket;
-mod stream;
+mod upgraded_stream;
 mod violation;
 mod writer;
 
@@ -71,6 +71,6 @@ pub use handshake::{HandshakeError, Upgrade, accept};
 pub use options::SocketOptions;
 pub use reader::{BufferEvent, Event, Reader};
 pub use socket::WebSocket;
-pub use stream::Stream;
+pub use upgraded_stream::UpgradedStream;
 pub use violation::Violation;
 pub use writer::Writer;

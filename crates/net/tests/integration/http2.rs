@@ -295,6 +295,8 @@ async fn large_heads_are_refused() {
         }
         assert_eq!(client.receive_of(HEADERS, stream).await.status(), 431);
     }
+    let text = String::from_utf8(client.read_body(3).await).expect("UTF-8");
+    assert_eq!(text, "the request has 101 header fields; at most 100 are allowed\n");
 }
 
 /// Frames that request nothing, with or without an answer (CVE-2019-9512, CVE-2019-9515).

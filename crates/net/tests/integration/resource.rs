@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use weir_net::{ContentCoding, Resource, ServeOptions};
 
@@ -21,9 +21,12 @@ impl Folder {
 
     /// Writes a file that was last changed at this second.
     fn write(&self, name: &str, bytes: &[u8], second: u64) {
+        self.write_at(name, bytes, UNIX_EPOCH + Duration::from_secs(second));
+    }
+
+    fn write_at(&self, name: &str, bytes: &[u8], modified: SystemTime) {
         let path = self.0.join(name);
         fs::write(&path, bytes).unwrap();
-        let modified = UNIX_EPOCH + Duration::from_secs(second);
         fs::File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
     }
 }
@@ -139,6 +142,18 @@ async fn compressed_files_are_sent_if_they_are_as_new() {
     assert_eq!((field(&head, "content-encoding"), body.as_str()), (None, "plain"));
     assert_eq!(field(&head, "vary"), Some("accept-encoding"));
     assert_ne!(field(&head, "etag"), Some(gzip_tag.as_str()), "a tag is of one form");
+    server.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_file_of_a_time_that_http_cannot_express_has_no_date() {
+    let folder = Arc::new(Folder::new("old-resources"));
+    folder.write_at("old", b"x", UNIX_EPOCH - Duration::from_secs(86_400));
+    let server = serve(folder).await;
+    let (head, body) =
+        ask(&server, "GET /old", &["If-Modified-Since: Sun, 06 Nov 1994 08:49:36 GMT"]).await;
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+    assert_eq!((field(&head, "last-modified"), body.as_str()), (None, "x"));
     server.stop().await.unwrap();
 }
 

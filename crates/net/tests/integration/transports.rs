@@ -414,7 +414,7 @@ async fn unsuitable_addresses_and_certificates_are_errors() {
         assert!(
             matches!(
                 error,
-                BindError::Unsupported(_) | BindError::NoCertificate | BindError::Tls { .. }
+                BindError::Unsupported(_) | BindError::NoCertificate(_) | BindError::Tls { .. }
             ),
             "{text}: {error}"
         );

@@ -7,13 +7,15 @@ use hyper::{Request, Response};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc;
 use weir_net::websocket::client::{ClientOptions, ConnectError, Message, connect, encode_binary};
-use weir_net::websocket::{CloseCode, Error, Event, SocketOptions, Stream, WebSocket, accept};
+use weir_net::websocket::{
+    CloseCode, Error, Event, SocketOptions, UpgradedStream, WebSocket, accept,
+};
 use weir_net::{Body, Client, HostGuard, IncomingBody, ServeOptions};
 
 /// A server that passes every WebSocket it accepts to `run`.
 async fn start<R, F>(run: R) -> Running
 where
-    R: Fn(WebSocket<Stream>) -> F + Clone + Send + Sync + 'static,
+    R: Fn(WebSocket<UpgradedStream>) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Result<(), Error>> + Send + 'static,
 {
     let handler = move |mut request: Request<IncomingBody>, _: Client| {
@@ -36,7 +38,7 @@ where
     Running::start(ServeOptions::default(), handler).await
 }
 
-async fn echo(socket: WebSocket<Stream>) -> Result<(), Error> {
+async fn echo(socket: WebSocket<UpgradedStream>) -> Result<(), Error> {
     let (mut reader, writer) = socket.split();
     let mut message = Vec::new();
     while let Some(event) = reader.next().await? {

@@ -1,7 +1,7 @@
 //! Exports the lines of records, which are read from their files again.
 //!
-//! A data set stores only the offsets of lines. The lines of plain files on the server's disk can be
-//! read again; those of uploads, streams and compressed files cannot.
+//! A data set stores only the offsets of lines. The lines of plain files on the server's disk can
+//! be read again; those of uploads, streams and compressed files cannot.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use weir_ingest::{DataSet, LineFile, PlainFile, SourceProgress, SourceSnapshot};
 use weir_query::{LinePlace, LinePlaces};
 
 use super::sending::PartSource;
-use crate::lines::{may_belong_to, unreadable_reason};
+use crate::read_back::{may_belong_to, unreadable_reason};
 use crate::refusal::Refusal;
 
 /// The size in bytes at which a part is complete.

@@ -19,7 +19,7 @@ use hyper::header::{
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use weir_core::Snapshot;
 use weir_ingest::{DataSet, SourceSnapshot};
-use weir_net::{Body, ByteRange, Requested, set_content_range, set_unsatisfied_range};
+use weir_net::{Body, ByteRange, RequestedContent, set_content_range, set_unsatisfied_range};
 use weir_observe::task::{TaskKind, TaskName};
 use weir_query::{LinePlaces, RowExport, settled};
 use weir_view::{Now, Query};
@@ -73,14 +73,16 @@ async fn respond_in_session<B>(
     let begin = move || Export::begin(owner, data, query, form);
     let export = Arc::new(session.turns().check(effort, begin).await??);
     let requested = match &export.tag {
-        Some(tag) => Requested::of(request, tag, None),
-        None => Requested::Whole,
+        Some(tag) => RequestedContent::of(request, tag, None),
+        None => RequestedContent::of_untagged(request),
     };
     match (requested, turn) {
-        (Requested::Other, _) => Ok(response::empty(StatusCode::PRECONDITION_FAILED)),
-        (Requested::NotModified, _) => Ok(export.not_modified()),
-        (Requested::Range(range), Some(turn)) => export.part(effort, range, turn).await,
-        (Requested::Whole, Some(turn)) => export.whole(effort, turn).await,
+        (RequestedContent::PreconditionFailed, _) => {
+            Ok(response::empty(StatusCode::PRECONDITION_FAILED))
+        }
+        (RequestedContent::NotModified, _) => Ok(export.not_modified()),
+        (RequestedContent::Range(range), Some(turn)) => export.part(effort, range, turn).await,
+        (RequestedContent::Whole, Some(turn)) => export.whole(effort, turn).await,
         (_, None) => export.head(),
     }
 }
@@ -166,7 +168,7 @@ impl Export {
 
     fn not_modified(&self) -> Response<Body> {
         let mut response = response::empty(StatusCode::NOT_MODIFIED);
-        self.set_validators(response.headers_mut());
+        self.set_common_fields(response.headers_mut());
         response
     }
 
@@ -198,7 +200,7 @@ impl Export {
         };
         let Some(range) = range.within(total) else {
             let mut response = response::refusal(&Refusal::RangeNotSatisfiable(total));
-            self.set_validators(response.headers_mut());
+            self.set_common_fields(response.headers_mut());
             set_unsatisfied_range(response.headers_mut(), total);
             return Ok(response);
         };
@@ -239,16 +241,17 @@ impl Export {
         let disposition = format!("attachment; filename=\"{}\"", self.file);
         let disposition = HeaderValue::from_str(&disposition).map_err(Refusal::internal)?;
         fields.insert(CONTENT_DISPOSITION, disposition);
-        // Without `format`, the field chooses the form.
-        fields.insert(VARY, HeaderValue::from_static("accept"));
         if let Some(bytes) = bytes {
             fields.insert(CONTENT_LENGTH, bytes.into());
         }
-        self.set_validators(fields);
+        self.set_common_fields(fields);
         Ok(response)
     }
 
-    fn set_validators(&self, fields: &mut HeaderMap) {
+    /// Sets the fields that a `304` has too (RFC 9110 section 15.4.5).
+    fn set_common_fields(&self, fields: &mut HeaderMap) {
+        // Without `format`, the field chooses the form.
+        fields.insert(VARY, HeaderValue::from_static("accept"));
         let unit = if self.tag.is_some() { "bytes" } else { "none" };
         fields.insert(ACCEPT_RANGES, HeaderValue::from_static(unit));
         if let Some(tag) = &self.tag {

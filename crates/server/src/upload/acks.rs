@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
-use weir_net::websocket::{Stream, Writer};
+use weir_net::websocket::{UpgradedStream, Writer};
 use weir_observe::glass::Followed;
 use weir_observe::task::{TaskKind, TaskName};
 use weir_view::UploadReply;
@@ -65,7 +65,7 @@ impl AckTask {
     pub(crate) fn start(
         file: &str,
         offsets: &Arc<AckOffsets>,
-        writer: &Writer<Stream>,
+        writer: &Writer<UpgradedStream>,
         last_ack: &Arc<LastAck>,
         timeout: Duration,
         observed: &Arc<Followed>,

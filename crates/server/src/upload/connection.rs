@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weir_ingest::{FormatChoice, SourceEnd, SourceError, StopReason};
-use weir_net::websocket::{CloseCode, Event, Reader, Stream, WebSocket, Writer};
+use weir_net::websocket::{CloseCode, Event, Reader, UpgradedStream, WebSocket, Writer};
 use weir_observe::glass::Followed;
 use weir_observe::task::{self, TaskKind, TaskName};
 use weir_view::{UploadReply, UploadRequest};
@@ -41,7 +41,7 @@ static INTERRUPTED: TaskKind = TaskKind::new("interrupted upload");
 /// Serves one connection until it or the session ends.
 pub(crate) async fn run(
     session: Arc<Session>,
-    socket: WebSocket<Stream>,
+    socket: WebSocket<UpgradedStream>,
     options: Options,
     purpose: Purpose,
     captures: Arc<UploadCaptures>,
@@ -79,8 +79,8 @@ pub(super) struct Connection<'a> {
     /// The captures that wait for an upload.
     captures: &'a Arc<UploadCaptures>,
     purpose: Purpose,
-    pub(super) reader: &'a mut Reader<Stream>,
-    writer: &'a Writer<Stream>,
+    pub(super) reader: &'a mut Reader<UpgradedStream>,
+    writer: &'a Writer<UpgradedStream>,
     /// Whether binary messages belong to a file that has ended, and are ignored.
     pub(super) is_discarding: bool,
     /// A request that arrived during the previous file.
@@ -292,7 +292,7 @@ impl Connection<'_> {
                 self.stop(file, guard, &refusal).await;
                 self.refuse(file.id(), &refusal).await
             }
-            Outcome::Breach(refusal) => {
+            Outcome::Violation(refusal) => {
                 self.stop(file, guard, &refusal).await;
                 self.refuse(file.id(), &refusal).await;
                 Some((CloseCode::POLICY, refusal))

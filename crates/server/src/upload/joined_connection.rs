@@ -13,7 +13,7 @@ enum Next {
     /// Leave the file: for this request, or because the file was cancelled (`None`).
     Leave(Option<FileRequest>),
     /// Close the connection, because the page violated the protocol in this way.
-    Breach(String),
+    Violation(String),
 }
 
 impl Connection<'_> {
@@ -56,9 +56,11 @@ impl Connection<'_> {
                             *offset = next;
                             Next::Read
                         }
-                        None => Next::Breach("the offset of a `block` is too large".to_owned()),
+                        None => Next::Violation("the offset of a `block` is too large".to_owned()),
                     },
-                    None => Next::Breach("bytes arrived before a `block` gave their offset".into()),
+                    None => {
+                        Next::Violation("bytes arrived before a `block` gave their offset".into())
+                    }
                 },
                 Ok(Some(Event::Pong(_))) => Next::Read,
                 Ok(None) => Next::Leave(Some(FileRequest::Disconnect)),
@@ -78,7 +80,7 @@ impl Connection<'_> {
                     self.next_request = request;
                     return None;
                 }
-                Next::Breach(why) => return Some((CloseCode::POLICY, Refusal::BadRequest(why))),
+                Next::Violation(why) => return Some((CloseCode::POLICY, Refusal::BadRequest(why))),
             }
         }
     }
@@ -88,7 +90,7 @@ fn read_message(text: &str, id: &str, offset: &mut Option<u64>) -> Next {
     match weir_view::from_json(text) {
         Ok(UploadRequest::Block { file, offset: next }) if file == id => {
             if offset.is_some_and(|offset| next < offset) {
-                return Next::Breach("the offsets of a connection must not decrease".to_owned());
+                return Next::Violation("the offsets of a connection must not decrease".to_owned());
             }
             *offset = Some(next);
             Next::Read
@@ -104,7 +106,7 @@ fn read_message(text: &str, id: &str, offset: &mut Option<u64>) -> Next {
         }
         Ok(UploadRequest::Join { file }) => Next::Leave(Some(FileRequest::Join { file })),
         Ok(UploadRequest::Cancel { file }) if file == id => Next::Leave(None),
-        Ok(_) => Next::Breach(format!("this connection has joined the file `{id}` only")),
-        Err(error) => Next::Breach(format!("the message cannot be read: {error}")),
+        Ok(_) => Next::Violation(format!("this connection has joined the file `{id}` only")),
+        Err(error) => Next::Violation(format!("the message cannot be read: {error}")),
     }
 }

@@ -210,7 +210,7 @@ async fn read_body(
                 if let Some((journal, begun)) = begun {
                     journal.part("read", (begun, read), bytes.len(), "");
                     let times = (read, Instant::now());
-                    journal.step("hand on", times, "to the parsers, with the wait for room");
+                    journal.step("submit", times, "to the parsers, with the wait for room");
                 }
                 if receiver.may_flush_early() {
                     receiver.flush().await.map_err(refusal)?;

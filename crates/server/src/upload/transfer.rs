@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
-use weir_net::websocket::{BufferEvent, Event, Reader, Stream, Writer};
+use weir_net::websocket::{BufferEvent, Event, Reader, UpgradedStream, Writer};
 use weir_observe::glass::{Followed, Journal};
 use weir_view::UploadRequest;
 
@@ -40,7 +40,7 @@ pub(crate) enum Outcome {
     /// The file has failed, but the connection can send another one.
     Failed(Refusal),
     /// The page violated the protocol, so the connection has to be closed.
-    Breach(Refusal),
+    Violation(Refusal),
     /// The pipeline accepts no more data, or the data is damaged.
     Receive(ReceiveError),
 }
@@ -53,7 +53,7 @@ impl From<ReceiveError> for Outcome {
 
 impl From<Overlap> for Outcome {
     fn from(_: Overlap) -> Self {
-        Self::Breach(Refusal::BadRequest("two blocks of the file overlap".to_owned()))
+        Self::Violation(Refusal::BadRequest("two blocks of the file overlap".to_owned()))
     }
 }
 
@@ -64,8 +64,8 @@ pub(crate) struct Transfer<'a> {
     pub(crate) bytes_total: Option<u64>,
     pub(crate) stall: Duration,
     pub(crate) receiver: &'a mut FileReceiver,
-    pub(crate) reader: &'a mut Reader<Stream>,
-    pub(crate) writer: &'a Writer<Stream>,
+    pub(crate) reader: &'a mut Reader<UpgradedStream>,
+    pub(crate) writer: &'a Writer<UpgradedStream>,
     pub(crate) joined: MergeOutput<'a>,
     pub(crate) ahead: AheadAccount,
     /// The record of the transfer for a capture, if one waits.
@@ -252,7 +252,7 @@ impl TransferState<'_> {
         let begun = std::time::Instant::now();
         let processed = self.process(input).await;
         let times = (begun, std::time::Instant::now());
-        journal.step("hand on", times, "to the parsers, with the wait for room");
+        journal.step("submit", times, "to the parsers, with the wait for room");
         processed
     }
 
@@ -333,7 +333,7 @@ impl TransferState<'_> {
     /// Checks bytes of this connection, and moves its offset past them.
     fn advance_own(&mut self, length: usize) -> Result<(), Outcome> {
         if self.has_end {
-            return Err(breach("bytes arrived after the `end` of the file".to_owned()));
+            return Err(violation("bytes arrived after the `end` of the file".to_owned()));
         }
         self.check(self.own_offset, length)?;
         self.own_offset += length as u64;
@@ -347,7 +347,7 @@ impl TransferState<'_> {
             return Err(Outcome::Failed(Refusal::WrongLength { received: end, expected }));
         }
         if end.saturating_sub(self.last_ack.offset()) > WINDOW_BYTES {
-            return Err(Outcome::Breach(Refusal::WindowExceeded));
+            return Err(Outcome::Violation(Refusal::WindowExceeded));
         }
         Ok(())
     }
@@ -355,7 +355,7 @@ impl TransferState<'_> {
     /// Processes a message that arrives during the file.
     fn process_message(&mut self, text: &str) -> Result<(), Outcome> {
         let request = weir_view::from_json::<UploadRequest>(text)
-            .map_err(|error| breach(format!("the message cannot be read: {error}")))?;
+            .map_err(|error| violation(format!("the message cannot be read: {error}")))?;
         let this = self.transfer.file;
         match request {
             UploadRequest::End { file } if file == this => self.has_end = true,
@@ -366,14 +366,14 @@ impl TransferState<'_> {
             UploadRequest::Block { file, offset } if file == this => {
                 if offset < self.own_offset {
                     let why = "the offsets of a connection must not decrease";
-                    return Err(breach(why.to_owned()));
+                    return Err(violation(why.to_owned()));
                 }
                 self.own_offset = offset;
             }
             _ => {
                 let why =
                     format!("end the file `{this}` before you send another on its connection");
-                return Err(breach(why));
+                return Err(violation(why));
             }
         }
         Ok(())
@@ -415,7 +415,7 @@ impl TransferState<'_> {
 }
 
 /// Reads the next bytes, into the space if there is one, or a message.
-async fn read(reader: &mut Reader<Stream>, space: Option<&mut [u8]>) -> Input {
+async fn read(reader: &mut Reader<UpgradedStream>, space: Option<&mut [u8]>) -> Input {
     let Some(space) = space else {
         return match reader.next().await {
             Ok(Some(Event::Binary { bytes: [], end_of_message })) => {
@@ -451,6 +451,6 @@ fn contains_bytes(input: &Input) -> bool {
     )
 }
 
-fn breach(why: String) -> Outcome {
-    Outcome::Breach(Refusal::BadRequest(why))
+fn violation(why: String) -> Outcome {
+    Outcome::Violation(Refusal::BadRequest(why))
 }

@@ -341,15 +341,17 @@ impl Uploader {
 
     /// Waits until the server closes the connection, and returns the code.
     pub(crate) async fn close_code(&mut self) -> u16 {
-        close_code(&mut self.receiver).await
+        close(&mut self.receiver).await.0
     }
 }
 
-/// Skips messages up to the close frame, and returns its code.
-pub(crate) async fn close_code(receiver: &mut ClientReceiver) -> u16 {
+/// Skips messages up to the close frame, and returns its code and its reason.
+pub(crate) async fn close(receiver: &mut ClientReceiver) -> (u16, String) {
     loop {
         match within(receiver.next()).await.expect("a message") {
-            Some(Message::Close(frame)) => return frame.code.expect("a code").get(),
+            Some(Message::Close(frame)) => {
+                return (frame.code.expect("a code").get(), frame.reason);
+            }
             Some(_) => {}
             None => panic!("a close frame was expected"),
         }

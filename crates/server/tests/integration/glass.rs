@@ -46,7 +46,7 @@ async fn messages_and_acknowledgements_of_an_upload_are_steps() {
     assert_eq!(messages.bytes, Some(log.len() as u64));
     assert!(messages.bytes_median.is_some_and(|bytes| (96_000..=100_000).contains(&bytes)));
     assert_eq!(total(&observation, "read").bytes, Some(log.len() as u64));
-    assert!(total(&observation, "hand on").count >= 1);
+    assert!(total(&observation, "submit").count >= 1);
     assert!(total(&observation, "ack").count >= 1);
     // No capture waits for the next one.
     upload.send_file("b", &log, MESSAGE_BYTES).await;
@@ -70,7 +70,7 @@ async fn an_upload_in_a_request_is_seen_too() {
     assert!(request.starts_with("PUT /a") && request.contains("content-length"), "{request}");
     assert!(response.contains("201 Created"), "{response}");
     assert_eq!(total(&observation, "read").bytes, Some(log.len() as u64));
-    assert!(total(&observation, "hand on").count >= 1);
+    assert!(total(&observation, "submit").count >= 1);
     server.stop().await;
 }
 

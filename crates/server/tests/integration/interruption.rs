@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::common::{Live, PATIENCE, TestServer, Uploader, compare, log, skip, within};
+use crate::common::{Live, PATIENCE, TestServer, Uploader, close, compare, log, skip, within};
 use proptest::prelude::{ProptestConfig, prop, proptest};
 use weir_ingest::DataSet;
 use weir_net::websocket::client::{Message, encode_binary};
@@ -273,7 +273,7 @@ async fn delete_frees_a_session_in_use() {
     assert_eq!(server.request("DELETE", &path, &[]).await.status, 204);
     assert_eq!(upload.error().await, "session_ended");
     assert_eq!(upload.close_code().await, 1001);
-    assert_eq!(crate::common::close_code(&mut live.receiver).await, 1001);
+    assert_eq!(close(&mut live.receiver).await.0, 1001);
     wait_until_freed(&data).await;
     assert_eq!(server.request("DELETE", &path, &[]).await.status, 404);
     drop((live, upload));
@@ -287,12 +287,13 @@ async fn a_server_that_ends_closes_its_connections() {
     let mut upload = server.upload(session.id()).await;
     upload.begin("a", 100).await;
     live.view().await;
-    let close_codes = tokio::spawn(async move {
-        let code = upload.close_code().await;
-        (code, crate::common::close_code(&mut live.receiver).await)
+    let closes = tokio::spawn(async move {
+        let of_upload = close(&mut upload.receiver).await;
+        (of_upload, close(&mut live.receiver).await)
     });
     server.stop().await;
-    assert_eq!(within(close_codes).await.expect("both closed"), (1001, 1001));
+    let stopping = || (1001, "stopping".to_owned());
+    assert_eq!(within(closes).await.expect("both closed"), (stopping(), stopping()));
     within(session.ended()).await;
 }
 

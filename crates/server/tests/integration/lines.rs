@@ -245,7 +245,7 @@ async fn panels_of_lines_answer_their_newest_question() {
     assert!(answer["lines"].as_array().expect("lines").len() <= 500);
     for (panel, query, name) in [
         (0, json!({ "conditions": ["status==4"] }), "bad_query"),
-        (0, json!(7), "bad_query"),
+        (0, json!(7), "bad_request"),
         (5, json!({}), "bad_request"),
     ] {
         live.ask_lines(panel, query, 0, 1).await;

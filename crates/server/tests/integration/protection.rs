@@ -65,7 +65,7 @@ async fn without_the_token_nothing_is_answered() {
     let page = server.request("GET", "/", &accepted).await;
     assert_eq!((page.status, page.field("www-authenticate")), (401, Some("Bearer")));
     assert_eq!(page.field("content-type"), Some("text/html; charset=utf-8"));
-    assert!(page.text().contains("<p>this server lets only those in"), "{}", page.text());
+    assert!(page.text().contains("<p>this server requires its access token"), "{}", page.text());
     let link = format!("/s/0?token={TOKEN}");
     let let_in = server.request("GET", &link, &[]).await;
     assert_eq!(let_in.status, 200);

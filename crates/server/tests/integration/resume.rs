@@ -231,6 +231,10 @@ async fn an_export_has_no_ranges_while_data_comes_or_expires() {
     assert_eq!((part.status, part.field("Accept-Ranges")), (200, Some("none")));
     assert_eq!(part.field("ETag"), None);
     assert!(body_of(&part).starts_with(b"file,"), "the whole");
+    for (tags, status) in [("\"a\"", 412), ("*", 200)] {
+        let part = server.get(&path, &[("Range", "bytes=5-"), ("If-Match", tags)]).await;
+        assert_eq!(part.status, status, "If-Match: {tags}");
+    }
     upload.send(&bytes[90_000..], 10_000).await;
     upload.finish("a").await;
     assert!(server.get(&path, &[]).await.field("ETag").is_some());

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 use weir_server::Options;
 
-use crate::common::{Live, TestServer, close_code, log, long_expressions};
+use crate::common::{Live, TestServer, close, log, long_expressions};
 
 const RULE: &str = "limit_req_zone $binary_remote_addr zone=one:10m rate=1r/s;
 limit_req zone=one burst=5;";
@@ -112,7 +112,7 @@ async fn a_mistake_is_answered_with_its_place() {
         (json!({}), json!({ "text": "x".repeat(600_000) }), "bad_request", "512 KiB"),
         (json!({ "conditions": ["status==4"] }), json!({ "text": RULE }), "bad_query", ""),
         (json!({ "conditions": ["x".repeat(70_000)] }), json!({ "text": RULE }), "bad_request", ""),
-        (json!({}), json!(7), "bad_query", "cannot be read"),
+        (json!({}), json!(7), "bad_request", "cannot be read"),
         (
             json!({}),
             json!({ "text": RULE.replace("binary_remote_addr", "http_x_key") }),
@@ -136,7 +136,7 @@ async fn a_mistake_is_answered_with_its_place() {
 async fn a_query_is_not_longer_because_rules_are() {
     let (server, mut live) = start(&requests(&[("192.0.2.1", 2)], 0)).await;
     live.ask(json!({ "conditions": ["x".repeat(70_000)] })).await;
-    assert_eq!(close_code(&mut live.receiver).await, 1009);
+    assert_eq!(close(&mut live.receiver).await.0, 1009);
     server.stop().await;
 }
 

@@ -273,7 +273,7 @@ async fn a_cancel_by_another_connection_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn breaches_by_joined_connections_are_refused() {
+async fn violations_by_joined_connections_are_refused() {
     let server = TestServer::start(Options::default()).await;
     let id = server.create_session().await;
     let log = log(50_000);

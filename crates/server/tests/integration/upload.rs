@@ -249,7 +249,7 @@ async fn a_cancelled_file_keeps_its_parsed_lines() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn breaches_of_the_protocol_close_the_connection() {
+async fn violations_of_the_protocol_close_the_connection() {
     let server = TestServer::start(Options::default()).await;
     let id = server.create_session().await;
     for (message, name) in [

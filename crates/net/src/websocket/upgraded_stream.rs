@@ -16,7 +16,7 @@ use crate::transport::Transport;
 /// If this crate's server accepted it, it is the socket itself, so reading takes one system call
 /// and no copy. With any other server it is hyper's wrapper.
 #[derive(Debug)]
-pub struct Stream {
+pub struct UpgradedStream {
     /// Bytes that HTTP read after the end of the request.
     read_ahead: Bytes,
     inner: Inner,
@@ -28,7 +28,7 @@ enum Inner {
     Wrapped(TokioIo<Upgraded>),
 }
 
-impl Stream {
+impl UpgradedStream {
     pub(crate) fn new(upgraded: Upgraded) -> Self {
         match upgraded.downcast::<TokioIo<Transport>>() {
             Ok(parts) => {
@@ -49,7 +49,7 @@ impl Stream {
     }
 }
 
-impl AsyncRead for Stream {
+impl AsyncRead for UpgradedStream {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -69,7 +69,7 @@ impl AsyncRead for Stream {
     }
 }
 
-impl AsyncWrite for Stream {
+impl AsyncWrite for UpgradedStream {
     fn poll_write(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,

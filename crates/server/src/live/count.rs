@@ -7,12 +7,12 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use weir_ingest::DataSet;
-use weir_net::websocket::{Stream, Writer};
+use weir_net::websocket::{UpgradedStream, Writer};
 use weir_query::{count_selection, settled};
 use weir_view::{LiveReply, LiveRequest, Now, Query, SelectionCount};
 
+use super::{process_newest, send_reply};
 use crate::answer;
-use crate::live::send_reply;
 use crate::refusal::Refusal;
 use crate::session::Session;
 use crate::turns::{CancelOnDrop, Cancellation, Effort};
@@ -26,24 +26,18 @@ const WORK_SHARE: u32 = 4;
 
 /// Answers `count` messages until the connection ends. A newer message cancels the count for the
 /// previous one.
-pub(crate) async fn answer_counts(
+pub(super) async fn answer_counts(
     session: &Arc<Session>,
     data: &Arc<DataSet>,
     mut newest: watch::Receiver<String>,
-    writer: &Writer<Stream>,
+    writer: &Writer<UpgradedStream>,
 ) {
-    while newest.changed().await.is_ok() {
-        let text = newest.borrow_and_update().clone();
+    let answer = |text| async move {
         let started = Instant::now();
         let cancel = CancelOnDrop::default();
-        let cancellation = cancel.cancellation();
-        let reply = tokio::select! {
-            reply = reply(session, data, text, &cancellation) => reply,
-            _ = newest.changed() => {
-                newest.mark_changed();
-                continue;
-            }
-        };
+        (started, reply(session, data, text, &cancel.cancellation()).await)
+    };
+    while let Some((started, reply)) = process_newest(&mut newest, answer).await {
         let Some(reply) = reply else { continue };
         let work_time = started.elapsed();
         send_reply(writer, &reply).await;

@@ -18,27 +18,28 @@ use super::range::{ByteRange, requested_range};
 /// ```
 /// use hyper::Request;
 /// use hyper::header::HeaderValue;
-/// use weir_net::{ByteRange, Requested};
+/// use weir_net::{ByteRange, RequestedContent};
 ///
 /// let tag = HeaderValue::from_static("\"a\"");
 /// let request = Request::get("/").header("range", "bytes=7-").body(()).unwrap();
-/// assert_eq!(Requested::of(&request, &tag, None), Requested::Range(ByteRange::From(7)));
+/// let range = RequestedContent::Range(ByteRange::From(7));
+/// assert_eq!(RequestedContent::of(&request, &tag, None), range);
 /// let request = Request::get("/").header("if-none-match", "\"a\"").body(()).unwrap();
-/// assert_eq!(Requested::of(&request, &tag, None), Requested::NotModified);
+/// assert_eq!(RequestedContent::of(&request, &tag, None), RequestedContent::NotModified);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Requested {
+pub enum RequestedContent {
     /// The whole content (`200`).
     Whole,
     /// A range (`206`, or `416` if the content has no such bytes).
     Range(ByteRange),
     /// Nothing, because the client has the content already (`304`).
     NotModified,
-    /// Different content, so a precondition failed (`412`).
-    Other,
+    /// A precondition failed (`412`).
+    PreconditionFailed,
 }
 
-impl Requested {
+impl RequestedContent {
     /// Evaluates a request for content with this tag, which must be strong, and this time of its
     /// last change, if known.
     ///
@@ -46,12 +47,21 @@ impl Requested {
     pub fn of<B>(request: &Request<B>, tag: &HeaderValue, modified: Option<SystemTime>) -> Self {
         let headers = request.headers();
         match condition::evaluate(headers, tag, modified) {
-            Outcome::Failed => Self::Other,
+            Outcome::PreconditionFailed => Self::PreconditionFailed,
             Outcome::NotModified => Self::NotModified,
             Outcome::Range if *request.method() == Method::GET => {
                 requested_range(headers).map_or(Self::Whole, Self::Range)
             }
             Outcome::Whole | Outcome::Range => Self::Whole,
+        }
+    }
+
+    /// Evaluates a request for content without a tag, whose bytes may differ with each request. It
+    /// has no ranges.
+    pub fn of_untagged<B>(request: &Request<B>) -> Self {
+        match condition::requires_tag(request.headers()) {
+            true => Self::PreconditionFailed,
+            false => Self::Whole,
         }
     }
 }
@@ -61,23 +71,31 @@ mod tests {
     use hyper::Request;
     use hyper::header::HeaderValue;
 
-    use super::{ByteRange, Requested};
+    use super::{ByteRange, RequestedContent};
 
     #[test]
     fn conditions_decide_before_ranges() {
         let tag = HeaderValue::from_static("\"a\"");
-        let last = Requested::Range(ByteRange::Last(5));
+        let last = RequestedContent::Range(ByteRange::Last(5));
         type Fields = &'static [(&'static str, &'static str)];
-        let cases: &[(&str, Fields, Requested)] = &[
-            ("GET", &[], Requested::Whole),
+        let cases: &[(&str, Fields, RequestedContent)] = &[
+            ("GET", &[], RequestedContent::Whole),
             ("GET", &[("range", "bytes=-5")], last),
-            ("HEAD", &[("range", "bytes=-5")], Requested::Whole),
-            ("GET", &[("range", "bytes=0-1,3-4")], Requested::Whole),
+            ("HEAD", &[("range", "bytes=-5")], RequestedContent::Whole),
+            ("GET", &[("range", "bytes=0-1,3-4")], RequestedContent::Whole),
             ("GET", &[("range", "bytes=-5"), ("if-range", "\"a\"")], last),
-            ("GET", &[("range", "bytes=-5"), ("if-range", "\"b\"")], Requested::Whole),
-            ("GET", &[("range", "bytes=-5"), ("if-none-match", "\"a\"")], Requested::NotModified),
-            ("HEAD", &[("if-none-match", "\"a\"")], Requested::NotModified),
-            ("GET", &[("range", "bytes=-5"), ("if-match", "\"b\"")], Requested::Other),
+            ("GET", &[("range", "bytes=-5"), ("if-range", "\"b\"")], RequestedContent::Whole),
+            (
+                "GET",
+                &[("range", "bytes=-5"), ("if-none-match", "\"a\"")],
+                RequestedContent::NotModified,
+            ),
+            ("HEAD", &[("if-none-match", "\"a\"")], RequestedContent::NotModified),
+            (
+                "GET",
+                &[("range", "bytes=-5"), ("if-match", "\"b\"")],
+                RequestedContent::PreconditionFailed,
+            ),
         ];
         for (method, fields, requested) in cases {
             let mut request = Request::builder().method(*method);
@@ -85,7 +103,11 @@ mod tests {
                 request = request.header(*name, *value);
             }
             let request = request.body(()).unwrap();
-            assert_eq!(Requested::of(&request, &tag, None), *requested, "{method} {fields:?}");
+            assert_eq!(
+                RequestedContent::of(&request, &tag, None),
+                *requested,
+                "{method} {fields:?}"
+            );
         }
     }
 }

@@ -3,27 +3,27 @@
 //! A data set stores only the positions of lines. The server reads lines of local files back from
 //! disk. The page reads lines of the files it uploaded.
 
-use std::pin::Pin;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::Poll;
 
 use tokio::sync::watch;
 use weir_ingest::{DataSet, LineFile, PlainFile, ReadBackError, SourceProgress};
-use weir_net::websocket::{Stream, Writer};
+use weir_net::websocket::{UpgradedStream, Writer};
 use weir_query::{LineFinder, settled};
 use weir_view::{
     LineAccess, LineSource, LinesAnswer, LiveReply, LiveRequest, Now, Query, SelectedLine,
 };
 
+use super::panels::serve_panels;
+use super::{process_newest, send_reply};
 use crate::answer;
-use crate::live::send_reply;
+use crate::read_back::{may_belong_to, unreadable_reason};
 use crate::refusal::Refusal;
 use crate::session::Session;
 use crate::turns::{CancelOnDrop, Cancellation, Effort};
 
 /// The number of line panels of a connection. Each keeps one bit per record.
-pub(crate) const LINE_PANELS_MAX: usize = 5;
+const LINE_PANELS_MAX: usize = 5;
 
 /// The maximum number of lines in one answer: several screens.
 const LINES_MAX: usize = 500;
@@ -35,14 +35,14 @@ const LINE_BYTES_MAX: usize = 64 << 10;
 const TEXT_BYTES_MAX: usize = 1 << 20;
 
 /// The newest message of each line panel.
-pub(crate) type LineMessages = [watch::Sender<String>; LINE_PANELS_MAX];
+pub(super) type LineMessages = [watch::Sender<String>; LINE_PANELS_MAX];
 
 /// Answers the newest message of each panel until the connection ends.
-pub(crate) fn answer_lines<'a>(
+pub(super) fn answer_lines<'a>(
     session: &'a Arc<Session>,
     data: &'a Arc<DataSet>,
     newest: &LineMessages,
-    writer: &'a Writer<Stream>,
+    writer: &'a Writer<UpgradedStream>,
 ) -> impl Future<Output = ()> + use<'a> {
     let serve = |(number, newest): (u32, &watch::Sender<String>)| {
         let finder = Arc::default();
@@ -50,15 +50,11 @@ pub(crate) fn answer_lines<'a>(
         let newest = newest.subscribe();
         Box::pin(async move { panel.serve(newest).await })
     };
-    let mut panels: Vec<Pin<Box<_>>> = (0..).zip(newest).map(serve).collect();
-    std::future::poll_fn(move |context| {
-        let is_over = panels.iter_mut().any(|panel| panel.as_mut().poll(context).is_ready());
-        if is_over { Poll::Ready(()) } else { Poll::Pending }
-    })
+    serve_panels((0..).zip(newest).map(serve).collect())
 }
 
 /// Refuses a question for a panel number that does not exist.
-pub(crate) async fn refuse_line_panel(panel: u32, writer: &Writer<Stream>) {
+pub(super) async fn refuse_line_panel(panel: u32, writer: &Writer<UpgradedStream>) {
     let last = LINE_PANELS_MAX - 1;
     let why = format!("panel {panel} is too high: a connection has panels of lines 0 to {last}");
     let error = Some(Refusal::BadRequest(why).failure(None));
@@ -70,7 +66,7 @@ struct LinePanel<'a> {
     number: u32,
     session: &'a Arc<Session>,
     data: &'a Arc<DataSet>,
-    writer: &'a Writer<Stream>,
+    writer: &'a Writer<UpgradedStream>,
     finder: Arc<Mutex<LineFinder>>,
 }
 
@@ -84,17 +80,11 @@ struct Question {
 
 impl LinePanel<'_> {
     async fn serve(&self, mut newest: watch::Receiver<String>) {
-        while newest.changed().await.is_ok() {
-            let text = newest.borrow_and_update().clone();
+        let answer = |text| async move {
             let cancel = CancelOnDrop::default();
-            let cancellation = cancel.cancellation();
-            let reply = tokio::select! {
-                reply = self.reply(text, &cancellation) => reply,
-                _ = newest.changed() => {
-                    newest.mark_changed();
-                    continue;
-                }
-            };
+            self.reply(text, &cancel.cancellation()).await
+        };
+        while let Some(reply) = process_newest(&mut newest, answer).await {
             if let Some(reply) = reply {
                 send_reply(self.writer, &reply).await;
             }
@@ -267,22 +257,4 @@ fn file_of(session: &Session, number: u32) -> String {
     let files = session.files();
     let file = files.iter().find(|file| file.progress().number() == number);
     file.map(|file| file.id().to_owned()).unwrap_or_default()
-}
-
-/// Returns why the lines of a source cannot be read again.
-pub(crate) fn unreadable_reason(source: &SourceProgress) -> String {
-    let name = source.name();
-    match source.is_packed() {
-        true => format!("{name} was unpacked while it was read, and its lines were not kept"),
-        false => format!("{name} was a stream, or was truncated; its lines were not kept"),
-    }
-}
-
-/// Returns whether a line may belong to a client: it must contain the client's address. Host names
-/// can be spelled in several ways, so for them it returns true.
-pub(crate) fn may_belong_to(client: Option<&str>, line: &[u8]) -> bool {
-    let Some(client) = client.filter(|client| client.parse::<std::net::IpAddr>().is_ok()) else {
-        return true;
-    };
-    line.windows(client.len()).any(|part| part == client.as_bytes())
 }

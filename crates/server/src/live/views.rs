@@ -1,4 +1,4 @@
-//! Live views: a WebSocket that sends the page a report whenever the session changes.
+//! Live views: a report is sent whenever the data or the query has changed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,16 +6,13 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use weir_ingest::DataSet;
-use weir_net::websocket::{CloseCode, Event, Reader, Stream, WebSocket, Writer};
-use weir_view::{JsonError, LiveReply, LiveRequest, LiveTopic, NormalFilter, Now, Query};
+use weir_net::websocket::{UpgradedStream, Writer};
+use weir_view::{JsonError, LiveRequest, NormalFilter, Now, Query};
 
+use super::{SEND_TIMEOUT, has_open_source, process_newest, send_failure, wait_for_ends};
 use crate::answer;
-use crate::lines::{LineMessages, answer_lines, refuse_line_panel};
-use crate::message;
 use crate::query_string::TOP_MAX;
 use crate::refusal::Refusal;
-use crate::rules::{PanelMessages, answer_panels, refuse_panel};
-use crate::selection::answer_counts;
 use crate::session::{MadeView, Session, SharedAnswer};
 use crate::turns::{CancelOnDrop, Effort};
 
@@ -42,21 +39,12 @@ const TRICKLE_BYTES: u64 = 256 << 10;
 /// answer reads the values.
 const WORK_SHARE: u32 = 4;
 
-/// The time after which a page that does not receive a view counts as disconnected.
-const SEND_TIMEOUT: Duration = Duration::from_secs(60);
-
-/// The same while unsent views take too much memory.
+/// Like [`SEND_TIMEOUT`], while unsent views take too much memory.
 const CROWDED_SEND_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// How long the server waits for a page to receive the end of the session.
-const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// The maximum length of a query, in bytes of JSON.
-pub(crate) const QUERY_BYTES_MAX: usize = 64 << 10;
 
 /// The query of a connection.
 #[derive(Debug)]
-struct LiveQuery {
+pub(super) struct LiveQuery {
     query: Query,
     /// Whether the query had typed conditions. Its answers contain their normal form.
     is_typed: bool,
@@ -67,104 +55,21 @@ struct LiveQuery {
 }
 
 impl LiveQuery {
-    fn new(query: Query, is_typed: bool, now: Now) -> Self {
+    pub(super) fn new(query: Query, is_typed: bool, now: Now) -> Self {
         Self { query, is_typed, now, cancel: CancelOnDrop::default() }
     }
 }
 
-/// The newest message of each type. Older ones no longer matter.
-#[derive(Debug, Default)]
-struct Messages {
-    query: watch::Sender<String>,
-    count: watch::Sender<String>,
-    panels: PanelMessages,
-    lines: LineMessages,
-}
-
-/// Serves one connection until it or the session ends.
-pub(crate) async fn run(session: Arc<Session>, socket: WebSocket<Stream>) {
-    let (mut reader, writer) = socket.split();
-    let Ok(data) = session.data() else { return };
-    let _connection = session.turns().view_work().connect();
-    let query = Query { zone: session.zone().cloned(), ..Query::default() };
-    let current = watch::Sender::new(Arc::new(LiveQuery::new(query, false, Now::read())));
-    let newest = Messages::default();
-    let checking = check_queries(&session, &data, newest.query.subscribe(), &writer, &current);
-    let counting = answer_counts(&session, &data, newest.count.subscribe(), &writer);
-    let replaying = answer_panels(&session, &data, &newest.panels, &writer);
-    let listing = answer_lines(&session, &data, &newest.lines, &writer);
-    let has_session_ended = tokio::select! {
-        () = read_messages(&mut reader, &newest, &writer) => false,
-        () = checking => false,
-        () = counting => false,
-        () = replaying => false,
-        () = listing => false,
-        () = publish(&session, &data, &writer, current.subscribe()) => false,
-        () = session.ended() => true,
-    };
-    drop((current, data));
-    if has_session_ended {
-        let refusal = Refusal::SessionEnded;
-        let closing = async {
-            send_failure(&writer, None, &refusal).await;
-            // If this fails, the page is gone.
-            let _ = writer.close(CloseCode::GOING_AWAY, refusal.name()).await;
-        };
-        let _ = tokio::time::timeout(CLOSE_TIMEOUT, closing).await;
-        reader.drain().await;
-    }
-}
-
-/// Reads messages until the page disconnects. It also runs while a query is checked, so that a page
-/// that disconnects leaves the queue.
-async fn read_messages(reader: &mut Reader<Stream>, newest: &Messages, writer: &Writer<Stream>) {
-    while let Ok(Some(event)) = reader.next().await {
-        let Event::Text(text) = event else { continue };
-        let of_topic = match LiveRequest::topic(text) {
-            LiveTopic::Panel(panel) => match newest.panels.get(panel as usize) {
-                Some(of_panel) => of_panel,
-                None => {
-                    refuse_panel(panel, writer).await;
-                    continue;
-                }
-            },
-            _ if text.len() > QUERY_BYTES_MAX => {
-                let reason = "a query can have 64 KiB";
-                // If this fails, the page is gone.
-                let _ = writer.close(CloseCode::TOO_BIG, reason).await;
-                return;
-            }
-            LiveTopic::Lines(panel) => match newest.lines.get(panel as usize) {
-                Some(of_panel) => of_panel,
-                None => {
-                    refuse_line_panel(panel, writer).await;
-                    continue;
-                }
-            },
-            LiveTopic::Count => &newest.count,
-            LiveTopic::Query => &newest.query,
-        };
-        of_topic.send_replace(text.to_owned());
-    }
-}
-
 /// Checks queries. A newer message cancels the check of the previous one.
-async fn check_queries(
+pub(super) async fn check_queries(
     session: &Arc<Session>,
     data: &Arc<DataSet>,
     mut newest: watch::Receiver<String>,
-    writer: &Writer<Stream>,
+    writer: &Writer<UpgradedStream>,
     current: &watch::Sender<Arc<LiveQuery>>,
 ) {
-    while newest.changed().await.is_ok() {
-        let text = newest.borrow_and_update().clone();
-        let checked = tokio::select! {
-            checked = read_query(session, data, text) => checked,
-            _ = newest.changed() => {
-                newest.mark_changed();
-                continue;
-            }
-        };
+    let read = |text| read_query(session, data, text);
+    while let Some(checked) = process_newest(&mut newest, read).await {
         match checked {
             Ok(query) => {
                 current.send_replace(Arc::new(query));
@@ -210,42 +115,25 @@ fn check_query(session: &Session, data: &DataSet, mut query: Query) -> Result<Li
     Ok(LiveQuery::new(query, is_typed, now))
 }
 
-/// Sends the reason why the query with this id is refused, or why the connection ends.
-async fn send_failure(writer: &Writer<Stream>, query: Option<u64>, refusal: &Refusal) {
-    send_reply(writer, &LiveReply::Error { query, error: refusal.failure(None) }).await;
-}
-
-/// Sends a short reply, and gives up if the page does not receive it in time.
-pub(crate) async fn send_reply(writer: &Writer<Stream>, reply: &LiveReply) {
-    let sending = message::send(writer, weir_view::to_json(reply));
-    // If this fails, reading from the connection fails too and ends it.
-    let _ = tokio::time::timeout(SEND_TIMEOUT, sending).await;
-}
-
 /// Sends a view at once, and then the newest one whenever the data or the query has changed, until
 /// the page no longer receives them. Changes during the work on a view are merged into the next.
-async fn publish(
+pub(super) async fn publish(
     session: &Arc<Session>,
     data: &Arc<DataSet>,
-    writer: &Writer<Stream>,
+    writer: &Writer<UpgradedStream>,
     mut current: watch::Receiver<Arc<LiveQuery>>,
 ) {
     let mut version = data.version();
     let mut subscription = AnswerSubscription::default();
-    let mut growing_since = Instant::now();
-    let mut bytes_before = 0;
+    let mut pace = Pace::new();
     loop {
         let started = Instant::now();
-        let bytes = bytes_parsed(data);
-        if bytes.saturating_sub(bytes_before) <= TRICKLE_BYTES {
-            growing_since = started;
-        }
-        bytes_before = bytes;
+        pace.start_view(started, bytes_parsed(data));
         let has_open_source = has_open_source(data);
         let made = subscription.next_view(session, data, &mut current).await;
         match made {
             Ok(Some((head, view))) => {
-                let work_time = started.elapsed();
+                let interval = pace.interval(started.elapsed());
                 if !send_view(session, writer, &head, &view).await {
                     return;
                 }
@@ -253,12 +141,6 @@ async fn publish(
                 if session.view_memory().is_crowded() {
                     session.answers().trim(session.view_memory());
                 }
-                // While nothing is parsed, views are cheap, and the first data should appear at
-                // once.
-                let interval = match bytes {
-                    0 => Duration::ZERO,
-                    _ => interval(started - growing_since).max(work_time * WORK_SHARE),
-                };
                 tokio::select! {
                     () = tokio::time::sleep_until(started + interval) => {}
                     urgent = wait_for_urgent(started, data, has_open_source, &mut current) => {
@@ -287,8 +169,51 @@ async fn publish(
             // This cannot fail, because the sender lives as long as the data.
             _ = version.wait_for(|version| subscription.is_outdated(*version)) => {}
         }
-        if quiet_since.elapsed() > QUIET {
-            growing_since = Instant::now();
+        pace.end_quiet(quiet_since.elapsed());
+    }
+}
+
+/// The pace of the views of a connection.
+#[derive(Debug)]
+struct Pace {
+    /// The start of the current view.
+    started: Instant,
+    /// When the data began to grow, in the current period of growth.
+    growing_since: Instant,
+    /// The number of parsed bytes at the start of the current view.
+    bytes: u64,
+}
+
+impl Pace {
+    fn new() -> Self {
+        let now = Instant::now();
+        Self { started: now, growing_since: now, bytes: 0 }
+    }
+
+    /// Records that a view starts, with this number of parsed bytes.
+    fn start_view(&mut self, started: Instant, bytes: u64) {
+        if bytes.saturating_sub(self.bytes) <= TRICKLE_BYTES {
+            self.growing_since = started;
+        }
+        (self.started, self.bytes) = (started, bytes);
+    }
+
+    /// Returns the time between the start of the current view, which took this time to compute, and
+    /// the start of the next one.
+    fn interval(&self, work_time: Duration) -> Duration {
+        // While nothing is parsed, views are cheap, and the first data should appear at once.
+        if self.bytes == 0 {
+            return Duration::ZERO;
+        }
+        let growing = self.started - self.growing_since;
+        let interval = (growing / GROWTH_SHARE).clamp(VIEW_INTERVAL, VIEW_INTERVAL_MAX);
+        interval.max(work_time * WORK_SHARE)
+    }
+
+    /// Records that nothing changed for this long, until now.
+    fn end_quiet(&mut self, quiet: Duration) {
+        if quiet > QUIET {
+            self.growing_since = Instant::now();
         }
     }
 }
@@ -361,7 +286,7 @@ impl AnswerSubscription {
 /// unsent views take too much memory.
 async fn send_view(
     session: &Session,
-    writer: &Writer<Stream>,
+    writer: &Writer<UpgradedStream>,
     head: &str,
     view: &MadeView,
 ) -> bool {
@@ -387,11 +312,6 @@ fn bytes_parsed(data: &DataSet) -> u64 {
     data.sources().iter().map(|source| *source.parsed().borrow()).sum()
 }
 
-/// Returns the time between the starts of two views, given how long the data has been growing.
-fn interval(growing: Duration) -> Duration {
-    (growing / GROWTH_SHARE).clamp(VIEW_INTERVAL, VIEW_INTERVAL_MAX)
-}
-
 /// Waits for a change that is shown after [`VIEW_INTERVAL`], not after the longer interval: a new
 /// query, or the end of the last open source.
 async fn wait_for_urgent(
@@ -409,18 +329,4 @@ async fn wait_for_urgent(
     }
     tokio::time::sleep_until(started + VIEW_INTERVAL).await;
     Ok(())
-}
-
-/// Waits until all sources have ended.
-pub(crate) async fn wait_for_ends(data: &DataSet) {
-    let mut version = data.version();
-    while has_open_source(data) {
-        // This cannot fail, because the sender lives as long as the data.
-        let _ = version.changed().await;
-    }
-}
-
-/// Returns whether any source has not ended.
-pub(crate) fn has_open_source(data: &DataSet) -> bool {
-    data.sources().iter().any(|source| source.end().is_none())
 }

@@ -40,7 +40,8 @@ pub struct ServerCounts {
     pub running_queue_bytes_max: usize,
     /// The number of parser threads of the data sets with an open source.
     pub threads: usize,
-    /// The work on answers and live views: of each data set that has some, and then of all others together.
+    /// The work on answers and live views: of each data set that has some, and then of all others
+    /// together.
     pub views: Vec<SessionViewCounts>,
     /// Up to [`SOURCES_MAX`] sources, those opened by the program itself first.
     pub sources: Vec<SourceCounts>,

@@ -1,0 +1,159 @@
+//! Questions about rules that a user tries.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use weir_core::AddressBlock;
+use weir_ingest::DataSet;
+use weir_query::{RuleOptions, RuleQueryError, compare_rules, replay_rules};
+use weir_rules::{Family, ParseError, Rule, RuleError, RuleFiles, parse_rules_up_to};
+use weir_view::{Query, RuleAnswer, RuleDetails, RuleNote, RulePlace, RuleText, RulesAnswer};
+
+use super::KEYS_MAX;
+use super::question::PanelRefusal;
+use crate::refusal::Refusal;
+
+/// The maximum length of a text of rules, in bytes.
+pub(super) const RULE_BYTES_MAX: usize = 512 << 10;
+
+/// The maximum number of networks of good clients. Each is compared with each key.
+pub(super) const NETWORKS_MAX: usize = 256;
+
+/// The maximum length of a network in a message: 43 characters of an IPv6 prefix, and JSON around
+/// it.
+pub(super) const NETWORK_BYTES_MAX: usize = 64;
+
+/// The maximum number of rules in one text. Each is replayed over all records.
+const RULES_MAX: usize = 32;
+
+/// The name of a rule that has none.
+const UNNAMED: &str = "rule";
+
+/// The rules of a text, in order.
+type Rules = Vec<Box<dyn Rule>>;
+
+/// Validated rules, and the options of their question.
+pub(super) struct RulesQuestion {
+    rules: Rules,
+    /// The rules to compare with; empty if their text was refused.
+    against: Rules,
+    /// The options of the replay.
+    options: RuleOptions,
+    /// The parts of the text that were not understood.
+    notes: Vec<RuleNote>,
+}
+
+/// Parses the rules of a question, and validates its options.
+pub(super) fn parse_rules_question(
+    rule: &RuleText,
+    details: &RuleDetails,
+) -> Result<RulesQuestion, PanelRefusal> {
+    let options = RuleOptions {
+        has_grid: details.grid,
+        has_collateral: true,
+        good_networks: good_networks(&details.good_networks)?,
+        has_caught: details.against.is_some(),
+    };
+    let (rules, notes) = parse(rule)?;
+    // The errors of the other text are reported by the panel that shows it.
+    let against = details.against.as_ref().and_then(|against| parse(against).ok());
+    let against = against.map(|(rules, _)| rules).unwrap_or_default();
+    Ok(RulesQuestion { rules, against, options, notes })
+}
+
+/// Parses the networks of good clients.
+fn good_networks(texts: &[String]) -> Result<Vec<AddressBlock>, Refusal> {
+    if texts.len() > NETWORKS_MAX {
+        let found = texts.len();
+        let why =
+            format!("there are {found} networks of good clients; name at most {NETWORKS_MAX}");
+        return Err(Refusal::BadRequest(why));
+    }
+    let network = |text: &String| {
+        let address = || Some(AddressBlock::of(text.parse().ok()?));
+        AddressBlock::parse(text).or_else(address).ok_or_else(|| {
+            let shown: String = text.chars().take(NETWORK_BYTES_MAX).collect();
+            Refusal::BadRequest(format!(
+                "`{shown}` is not a valid network: write an address, or one with the length of its \
+                 prefix, such as 192.0.2.0/24"
+            ))
+        })
+    };
+    texts.iter().map(network).collect()
+}
+
+/// Parses the rules of a text. Returns them with notes on the parts that were not understood.
+fn parse(rule: &RuleText) -> Result<(Rules, Vec<RuleNote>), PanelRefusal> {
+    let family = rule.family.as_deref().map(family_named).transpose()?;
+    let name = rule.name.as_deref().unwrap_or(UNNAMED);
+    let text = &rule.text;
+    let rules = parse_rules_up_to(RULES_MAX, text, name, family, &RuleFiles::default());
+    let rules = rules.map_err(|error| match error {
+        ParseError::Rule(error) => {
+            let place = Some(Box::new(RulePlace::new(&error, text)));
+            PanelRefusal { place, ..Refusal::BadRule(error.to_string()).into() }
+        }
+        ParseError::TooMany { found, max } => {
+            let why = format!("the text has {found} rules; a panel replays {max} at once");
+            Refusal::BadRule(why).into()
+        }
+    })?;
+    let note = |error: &RuleError| RuleNote {
+        message: error.to_string(),
+        place: RulePlace::new(error, text),
+    };
+    // Several rules of one text may have the same note.
+    let mut places = HashSet::new();
+    let is_new = |note: &&RuleError| places.insert((note.range.start, note.message.clone()));
+    let notes = rules.iter().flat_map(|rule| rule.notes()).filter(is_new);
+    let notes = notes.take(KEYS_MAX).map(note).collect();
+    Ok((rules, notes))
+}
+
+fn family_named(name: &str) -> Result<Family, Refusal> {
+    Family::ALL.into_iter().find(|family| family.name() == name).ok_or_else(|| {
+        let names = Family::ALL.map(Family::name).join(", ");
+        Refusal::BadRule(format!("`{name}` is not a family of rules; use one of {names}"))
+    })
+}
+
+/// Replays rules. Returns `None` if `should_stop` became true.
+pub(super) fn replay(
+    asked: &RulesQuestion,
+    query: &Query,
+    (data, jobs, complete): (&Arc<DataSet>, usize, bool),
+    should_stop: &AtomicBool,
+) -> Result<Option<RulesAnswer>, Refusal> {
+    let RulesQuestion { rules, against, options, notes } = asked;
+    let run = |against: &Rules| {
+        let all: Vec<&dyn Rule> = rules.iter().chain(against).map(|rule| &**rule).collect();
+        replay_rules(data, query, &all, options, jobs, should_stop)
+    };
+    // Both texts together over the same records, so that the comparison matches the answer.
+    let answers = match run(against) {
+        // The rules of the other text may need fields that the data lacks.
+        Err(_) if !against.is_empty() => run(&Rules::new()),
+        answers => answers,
+    };
+    let Some(mut answers) = answers.map_err(refusal_of)? else { return Ok(None) };
+    let others = answers.split_off(rules.len());
+    let comparison = (!others.is_empty()).then(|| compare_rules(&others, &answers));
+    let rules = answers.into_iter().map(page_answer).collect();
+    Ok(Some(RulesAnswer { rules, notes: notes.clone(), comparison, complete }))
+}
+
+/// Returns the part of an answer that a page shows.
+fn page_answer(answered: weir_query::RuleAnswer) -> RuleAnswer {
+    let weir_query::RuleAnswer { rule, curve, grid, collateral, unknown_records, .. } = answered;
+    let mut answer = RuleAnswer { rule, curve, grid, collateral, unknown_records };
+    answer.truncate(KEYS_MAX);
+    answer
+}
+
+fn refusal_of(error: RuleQueryError) -> Refusal {
+    match error {
+        RuleQueryError::Query(error) => error.into(),
+        error => Refusal::BadRule(error.to_string()),
+    }
+}
