@@ -13,6 +13,6 @@ setting: string,
  */
 tripped: number, 
 /**
- * The number of keys whose outcome is unknown.
+ * The number of keys whose outcome is undecided.
  */
 undecided: number, };
