@@ -74,7 +74,7 @@ async fn a_condition_that_is_not_valid_yet_is_answered_with_the_reason() {
     assert!(reply.contains("the log has no field `upstream_time`"), "{reply}");
     live.count(json!(7)).await;
     let reply = live.counted().await;
-    assert_eq!((&reply["query"], &reply["error"]["name"]), (&Value::Null, &json!("bad_query")));
+    assert_eq!((&reply["query"], &reply["error"]["name"]), (&Value::Null, &json!("bad_request")));
     drop(live);
     server.stop().await;
 }
