@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { mayHaveBlocks } from "../src/blocks/control";
-import { NO_BLOCKS, withReply } from "../src/blocks/panel";
 import {
   clockText,
   countsText,
@@ -16,6 +15,7 @@ import { listed } from "../src/format/text";
 import type { BlockedClient } from "../src/generated/BlockedClient";
 import type { BlocksReport } from "../src/generated/BlocksReport";
 import type { RuleAnswer } from "../src/generated/RuleAnswer";
+import { NO_BLOCKS, withReply } from "../src/state/blocks";
 
 const client = (part: Partial<BlockedClient> = {}): BlockedClient => ({
   client: "192.0.2.1",

@@ -3,8 +3,8 @@ import type { ReplayedKey } from "../src/generated/ReplayedKey";
 import type { ReplayedRule } from "../src/generated/ReplayedRule";
 import type { RuleAnswer } from "../src/generated/RuleAnswer";
 import { closestStop, keysOver, stopsOf, verdictAt, withBurst } from "../src/rules/limit";
-import { NO_PANEL, withReply } from "../src/rules/panel";
 import { briefText, exactnessText, isClient, keysText, requestsText } from "../src/rules/words";
+import { NO_RULE, withReply } from "../src/state/rules";
 
 const key = (part: Partial<ReplayedKey> = {}): ReplayedKey => ({
   key: "192.0.2.1",
@@ -164,7 +164,7 @@ describe("the rules panel", () => {
   });
 
   it("shows the reply to its last question", () => {
-    const asked = { ...NO_PANEL, text: "x", asked: 3, isAnswered: false };
+    const asked = { ...NO_RULE, text: "x", asked: 3, isAnswered: false };
     const found = { rules: [], notes: [], complete: true };
     const reply = { type: "rules", panel: 0, query: 3, answer: found } as const;
     expect(withReply(asked, reply)).toMatchObject({ isAnswered: true, answer: found });

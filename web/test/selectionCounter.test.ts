@@ -3,8 +3,8 @@ import { selectionText } from "../src/format/kind";
 import type { Query } from "../src/generated/Query";
 import type { SelectionCount } from "../src/generated/SelectionCount";
 import { PAUSE_MS, SelectionCounter } from "../src/socket/selectionCounter";
+import { reduceSession } from "../src/state/session";
 import { INITIAL } from "../src/state/state";
-import { reduce } from "../src/state/store";
 import { FakeHost } from "./fakes";
 
 const query = (condition: string): Query => ({
@@ -95,8 +95,10 @@ describe("the count of what is typed", () => {
     expect(selectionText({ kind: "firewall_event", matching: 0, records: 1 })).toBe(
       "0 of 1 firewall event",
     );
-    const counted = reduce(INITIAL, { type: "counted", count: request });
+    const counted = reduceSession(INITIAL, { type: "counted", count: request });
     expect(counted.typedCount).toBe(request);
-    expect(reduce(counted, { type: "connection", connection: "lost" }).typedCount).toBe(null);
+    expect(reduceSession(counted, { type: "connection", connection: "lost" }).typedCount).toBe(
+      null,
+    );
   });
 });

@@ -1,9 +1,16 @@
 import { describe, expect, it } from "vitest";
 import type { Source } from "../src/generated/Source";
 import type { View } from "../src/generated/View";
+import { NO_BLOCKS } from "../src/state/blocks";
+import { NO_DRAFT } from "../src/state/draft";
+import { NO_LINES, NO_LISTS } from "../src/state/lines";
 import { phaseOf, rowsOf, shareCounted } from "../src/state/rows";
+import { NO_RULES, OTHER, OWN } from "../src/state/rules";
+import { NOTHING_SAVED } from "../src/state/save";
+import { isAwaiting, reduceSession as reduce } from "../src/state/session";
 import { canAsk, INITIAL, type State, type Upload } from "../src/state/state";
-import { isAwaiting, reduce } from "../src/state/store";
+import { type Page, reduce as reducePage } from "../src/state/store";
+import { NO_STORY } from "../src/state/story";
 
 const source = (over: Partial<Source>): Source => ({
   number: 0,
@@ -175,5 +182,59 @@ describe("rows", () => {
     expect(states("following", "reading")).toBe("reading");
     // A file that was added is in no view yet.
     expect(states("done")).toBe("reading");
+  });
+});
+
+describe("the slices of the state", () => {
+  const page: Page = {
+    session: { ...filtered, view: view(1), asked: 1, shown: filtered.question },
+    draft: NO_DRAFT,
+    rules: NO_RULES,
+    blocks: NO_BLOCKS,
+    lines: NO_LISTS,
+    story: NO_STORY,
+    save: NOTHING_SAVED,
+  };
+
+  it("change apart, so that they are drawn apart", () => {
+    const now = reducePage(page, { type: "rule", slot: OTHER, part: { text: "x" } });
+    expect(now.rules.panels.map(({ text }) => text)).toEqual([null, "x"]);
+    expect(now.rules.panels[OWN]).toBe(page.rules.panels[OWN]);
+    const { rules: _, ...others } = now;
+    for (const [name, slice] of Object.entries(others)) {
+      expect(slice, name).toBe(page[name as keyof Page]);
+    }
+    const lines = { ...NO_LINES, total: 7 };
+    const listed = reducePage(now, { type: "lines", list: "story", lines });
+    expect(listed.lines.lists).toEqual({ filtered: NO_LINES, story: lines });
+  });
+
+  it("stay when another session is shown, for the same text is asked there again", () => {
+    const ruled = reducePage(page, { type: "rule", slot: OWN, part: { text: "x" } });
+    const now = reducePage(ruled, { type: "session", session: "t" });
+    expect(now.session.view).toBeNull();
+    expect(now.rules.panels[OWN].text).toBe("x");
+  });
+
+  it("show a changed question with its answer, or without one that is late", () => {
+    const question = INITIAL.question;
+    let now = reducePage(page, { type: "question", question });
+    now = reducePage(now, { type: "asked", query: 2 });
+    expect(now.session.shown).toBe(filtered.question);
+    expect(reducePage(now, { type: "late" }).session.shown).toBe(question);
+    now = reducePage(now, { type: "view", view: view(2), source_rates: [] });
+    expect(now.session.shown).toBe(question);
+  });
+
+  it("know of a client what was asked last", () => {
+    let now = reducePage(page, { type: "story", client: "::1" });
+    now = reducePage(now, { type: "story_asked", asked: 2 });
+    const error = { name: "bad_rule", message: "no", file: null };
+    const old = { type: "rules", panel: 7, query: 1, error } as const;
+    expect(reducePage(now, { type: "story_rules", reply: old }).story.refusal).toBeNull();
+    now = reducePage(now, { type: "story_rules", reply: { ...old, query: 2 } });
+    expect(now.story).toMatchObject({ client: "::1", refusal: "no", rules: null });
+    now = reducePage(now, { type: "story_blocks", reply: { type: "blocks", panel: 5, query: 2 } });
+    expect(now.story.blocked).toBeNull();
   });
 });

@@ -8,9 +8,10 @@ use std::path::Path;
 use ts_rs::{Config, TS};
 use weir_core::{STATUS_CLASS, STATUS_CLASSES, Schema, Wrapper, format_notes};
 use weir_view::{
-    DURATION_TITLES, EMPTY_VALUE, FADE_PERCENT, FADE_PERCENT_MAX, LIST_TITLES, LiveReply,
-    LiveRequest, NO_VALUE, OTHER_COLOUR, OUTCOMES, REMAINDER_VALUE, RecordKind, SERIES_COLOURS,
-    STATUS_COLOURS, SessionCreated, ThemedColour, UploadReply, UploadRequest,
+    CallProfile, DURATION_TITLES, EMPTY_VALUE, FADE_PERCENT, FADE_PERCENT_MAX, Glass, LIST_TITLES,
+    LiveReply, LiveRequest, LogTail, NO_VALUE, OTHER_COLOUR, OUTCOMES, REMAINDER_VALUE, RecordKind,
+    Route, SERIES_COLOURS, STATUS_COLOURS, SessionCreated, Tasks, ThemedColour, ThreadStacks,
+    UploadReply, UploadRequest,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -23,6 +24,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     LiveReply::export_all(&config)?;
     UploadRequest::export_all(&config)?;
     UploadReply::export_all(&config)?;
+    // The answers of the admin address.
+    Route::export_all(&config)?;
+    Tasks::export_all(&config)?;
+    ThreadStacks::export_all(&config)?;
+    CallProfile::export_all(&config)?;
+    Glass::export_all(&config)?;
+    LogTail::export_all(&config)?;
     std::fs::write(Path::new(&folder).join("words.ts"), words())?;
     std::fs::write(Path::new(&folder).join("kindWords.ts"), kind_words())?;
     std::fs::write(Path::new(&folder).join("palette.ts"), palette())?;

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// A captured request, upload or feed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Glass {
     /// Its name, such as `GET /a`, which may contain any character.
     pub name: String,
@@ -15,6 +16,7 @@ pub struct Glass {
     pub has_ended: bool,
     /// A sentence about its parts, if it has many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub summary: Option<String>,
     /// The steps in the order in which they ended: the first and the last ones.
     pub steps: Vec<GlassStep>,
@@ -30,6 +32,7 @@ pub struct Glass {
 
 /// A step: something that was done or waited for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct GlassStep {
     /// The name of the step.
     pub name: String,
@@ -39,14 +42,17 @@ pub struct GlassStep {
     pub duration: f64,
     /// The number of bytes that the step moved, if it moves bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub bytes: Option<u64>,
     /// Details, which may contain any character.
     #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<String>"))]
     pub detail: String,
 }
 
 /// The totals of all steps with one name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct GlassTotal {
     /// The name of the steps.
     pub name: String,
@@ -56,14 +62,17 @@ pub struct GlassTotal {
     pub duration: f64,
     /// The number of bytes that they moved, if they move bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub bytes: Option<u64>,
     /// The median number of bytes of a step, accurate to about 3 %.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub bytes_median: Option<u64>,
 }
 
 /// The head of a request or a response at one point of its route.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct GlassHead {
     /// The sender and the receiver.
     pub title: String,

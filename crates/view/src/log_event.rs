@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// A log message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct LogEvent {
     /// The time when it was written, in UTC (RFC 3339).
     pub time: String,
@@ -19,19 +20,23 @@ pub struct LogEvent {
     pub message: String,
     /// The fields by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<BTreeMap<String, LogValue>>"))]
     pub fields: BTreeMap<String, LogValue>,
     /// Absent for a new message. Otherwise the message was written before, and this is how many
     /// more times it occurred in the last ten seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub repeated: Option<u64>,
     /// As `repeated`, for different messages from one place in the code. This message is the last
     /// of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub similar: Option<u64>,
 }
 
 /// The level of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum LogLevel {
     /// An operation failed.
@@ -48,6 +53,7 @@ pub enum LogLevel {
 
 /// The value of a field.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(untagged)]
 pub enum LogValue {
     /// A boolean.
@@ -65,6 +71,7 @@ pub enum LogValue {
 /// The log filter of a running program and its last messages: the answer to `GET /log.json` of
 /// `--admin`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct LogTail {
     /// The filter, as `--log` takes it.
     pub filter: String,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The calls of marked functions in a period: the answer to `GET /profile/calls.json`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct CallProfile {
     /// The length of the period in seconds.
     pub seconds: f64,
@@ -13,9 +14,11 @@ pub struct CallProfile {
 
 /// The calls of one function from another. Times are in seconds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct FunctionCalls {
     /// The marked function that called it, directly or through others; absent if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub caller: Option<String>,
     /// The function.
     pub name: String,
@@ -29,6 +32,7 @@ pub struct FunctionCalls {
 
 /// The stacks of all threads: the answer to `GET /threads/stacks.json`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct ThreadStacks {
     /// The threads, in order of their numbers.
     pub threads: Vec<NamedStack>,
@@ -36,6 +40,7 @@ pub struct ThreadStacks {
 
 /// The stack of a thread.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct NamedStack {
     /// The thread id of the system.
     pub id: i32,

@@ -7,9 +7,11 @@ use serde::{Deserialize, Serialize};
 
 /// What flows through a running program in each stage, and how fast.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Route {
     /// The length of the period of the rates, in seconds; absent before there are two measurements.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub span: Option<f64>,
     /// The stages, in the order in which bytes and requests pass them.
     pub stages: Vec<RouteStage>,
@@ -19,9 +21,11 @@ pub struct Route {
 
 /// The stage that limits the rest, and why.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct SlowestStage {
     /// Its index among the stages; absent if no stage limits the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub stage: Option<usize>,
     /// The reason as a sentence.
     pub reason: String,
@@ -29,6 +33,7 @@ pub struct SlowestStage {
 
 /// A stage of the route.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct RouteStage {
     /// The kind of the stage.
     pub stage: RouteStageKind,
@@ -37,67 +42,85 @@ pub struct RouteStage {
     pub name: String,
     /// Distinguishes stages of the same kind and name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub number: Option<String>,
     /// The totals since the start.
     #[serde(flatten)]
     pub passed: Passed,
     /// The rates of the last second or so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub rates: Option<PassedRates>,
     /// Whether the source has ended: all of it is in the data set.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<bool>"))]
     pub has_ended: bool,
     /// The number of threads that work on the stage for data sets with an open source. They also
     /// work on other stages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub threads: Option<u64>,
     /// The number of requests, views or questions that are in the stage at this moment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub in_flight: Option<u64>,
     /// The number of bytes that wait in the stage, or are stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub held_bytes: Option<u64>,
     /// The limit of `held_bytes`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub held_bytes_max: Option<u64>,
 }
 
 /// The totals of a stage. Values that do not apply are absent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Passed {
     /// The number of bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub bytes: Option<u64>,
     /// The number of records; for the gateway, of requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub records: Option<u64>,
     /// The seconds of work of all threads or requests together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub busy: Option<f64>,
     /// The seconds that all threads or requests together waited for the next stage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub waiting: Option<f64>,
 }
 
 /// The rates of a stage. Values that do not apply are absent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct PassedRates {
     /// Bytes per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub bytes: Option<f64>,
     /// Records or requests per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub records: Option<f64>,
     /// Seconds of work per second: the number of busy threads, or of requests being processed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub busy: Option<f64>,
     /// Seconds of waiting per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub waiting: Option<f64>,
 }
 
 /// The kinds of stages, in the order of the route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum RouteStageKind {
     /// A socket that receives lines.

@@ -4,9 +4,11 @@ use serde::{Deserialize, Serialize};
 
 /// The tasks and threads of a program. Times are in seconds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Tasks {
     /// The length of the period of the rates, in seconds; absent before there are two measurements.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub span: Option<f64>,
     /// The kinds of tasks, the busiest first.
     pub kinds: Vec<TaskKindSums>,
@@ -22,6 +24,7 @@ pub struct Tasks {
 
 /// The state of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum TaskState {
     /// A thread is running it.
@@ -34,6 +37,7 @@ pub enum TaskState {
 
 /// A task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Task {
     /// Its number, which no other task has.
     pub id: u64,
@@ -54,11 +58,13 @@ pub struct Task {
     pub work: TaskWork,
     /// The rates of the last seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub rates: Option<TaskRates>,
 }
 
 /// All tasks of a kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct TaskKindSums {
     /// The name of the kind.
     pub kind: String,
@@ -77,11 +83,13 @@ pub struct TaskKindSums {
     pub work: TaskWork,
     /// The rates of the last seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub rates: Option<TaskRates>,
 }
 
 /// The totals of a task, or of all tasks of a kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct TaskWork {
     /// The number of polls: how often it ran until it had to wait.
     pub polls: u64,
@@ -97,6 +105,7 @@ pub struct TaskWork {
 
 /// The rates of a task, or of all tasks of a kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct TaskRates {
     /// Polls per second.
     pub polls: f64,
@@ -112,6 +121,7 @@ pub struct TaskRates {
 
 /// A runtime, which runs tasks on its threads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct TaskRuntime {
     /// Its name.
     pub name: String,
@@ -129,6 +139,7 @@ pub struct TaskRuntime {
 
 /// A thread. Values that the system does not provide are absent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Thread {
     /// The thread id of the system; if unknown, a number that no other thread of the program has.
     pub id: u64,
@@ -137,23 +148,28 @@ pub struct Thread {
     /// Its state in the system as a word, such as `running` (or ready to run), `sleeping`,
     /// `waiting for a disk`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub state: Option<String>,
     /// The processor on which it last ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub processor: Option<u64>,
     /// The origin of the busy time; absent if the time is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub busy_source: Option<BusySource>,
     /// The totals since its start.
     #[serde(flatten)]
     pub work: ThreadWork,
     /// The rates of the last seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub rates: Option<ThreadWork>,
 }
 
 /// The origin of a thread's busy time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum BusySource {
     /// The system's scheduler.
@@ -164,24 +180,31 @@ pub enum BusySource {
 
 /// The work of a thread since its start, or per second. Unknown values are absent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct ThreadWork {
     /// The seconds on a processor, as counted by the system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub running: Option<f64>,
     /// The seconds of these in the kernel, in steps of a hundredth of a second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub system: Option<f64>,
     /// The seconds that it was ready but waited for a processor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub waiting: Option<f64>,
     /// The seconds that it worked: on a processor, or waiting for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub busy: Option<f64>,
     /// The number of voluntary context switches, to wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub switches: Option<f64>,
     /// The number of involuntary context switches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub preemptions: Option<f64>,
 }
 

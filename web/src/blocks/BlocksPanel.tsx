@@ -4,13 +4,12 @@ import { count } from "../format/number";
 import { visible } from "../format/text";
 import type { BlockedClient } from "../generated/BlockedClient";
 import type { BlocksReport } from "../generated/BlocksReport";
-import { panel as rulesPanel } from "../rules/panel";
 import { isIncluded, toggleInclude } from "../state/filter";
-import { question, state } from "../state/store";
+import { OWN } from "../state/rules";
+import { blocks, question, rules, state } from "../state/store";
 import { StoryButton } from "../story/StoryButton";
 import { LogText } from "../views/LogText";
 import { ClockBox } from "./ClockBox";
-import { blocks } from "./panel";
 import { countsText, crossings, crossingText, restOfSentence } from "./words";
 
 /** Addresses that are shown until the person asks for more. */
@@ -74,8 +73,8 @@ function BlockedList({ report }: { report: BlocksReport }) {
 
 function BlockedItem({ of: client, offset_s }: { of: BlockedClient; offset_s: number }) {
   const value = { value: client.client, value_hex: client.client_hex };
-  const rules = rulesPanel.value.answer?.rules ?? [];
-  const crossed = crossings(client, rules, offset_s);
+  const known = rules.value.panels[OWN].answer?.rules ?? [];
+  const crossed = crossings(client, known, offset_s);
   return (
     <li data-testid="blocked" data-client={client.client}>
       <button

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { BlockClock } from "../generated/BlockClock";
+import { blocks } from "../state/store";
 import { setClockOffset } from "./control";
-import { blocks } from "./panel";
 import { clockText, durationText, parseOffset } from "./words";
 
 const MISTAKE = "Write the offset as 2h, -30min or 90s, up to 48h.";

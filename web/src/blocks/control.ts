@@ -4,8 +4,8 @@ import { effect } from "@preact/signals";
 import { askBlocks } from "../control/live";
 import { ask as askAgain } from "../control/questions";
 import type { KindCount } from "../generated/KindCount";
-import { state } from "../state/store";
-import { blocks, NO_BLOCKS, setBlocks } from "./panel";
+import { type BlocksSlice, NO_BLOCKS } from "../state/blocks";
+import { blocks, dispatch, state } from "../state/store";
 
 /** The number of the panel on the connection. */
 const PANEL = 6;
@@ -58,4 +58,8 @@ function ask(): void {
   setBlocks({ asked: asked + 1, isAnswered: false });
   const all = { ...question, clauses: [], conditions: [], kind: null, hasOverlay: false };
   askBlocks(PANEL, asked + 1, all, { window_s: WINDOW_S, clock_offset_s: clockOffset_s });
+}
+
+function setBlocks(part: Partial<BlocksSlice>): void {
+  dispatch({ type: "blocks", part });
 }

@@ -1,6 +1,5 @@
 /** The live connection of the session on the screen. */
 
-import { blocksAhead_s } from "../blocks/panel";
 import { bytes as bytesText } from "../format/bytes";
 import type { BlocksQuestion } from "../generated/BlocksQuestion";
 import type { Query } from "../generated/Query";
@@ -11,7 +10,7 @@ import { browserHost } from "../socket/host";
 import { type LiveEvents, LiveSocket } from "../socket/liveSocket";
 import { SelectionCounter } from "../socket/selectionCounter";
 import { canAsk, type Question } from "../state/state";
-import { dispatch, state } from "../state/store";
+import { blocks, dispatch, state } from "../state/store";
 
 /** Upper limit of histogram buckets: three or four pixels each on a usual screen. */
 const BUCKETS_MAX = 400;
@@ -97,14 +96,19 @@ export function askBlocks(
   panel: number,
   id: number,
   question: Question,
-  blocks: BlocksQuestion | null,
+  asked: BlocksQuestion | null,
 ): void {
-  socket?.askBlocks(panel, queryOf(id, question), blocks);
+  socket?.askBlocks(panel, queryOf(id, question), asked);
 }
 
 /** Handles the answer to a count. */
 export function showCount(count: SelectionCount | null, query: number | null): void {
   counter.answer(count, query);
+}
+
+/** How far the clock of the blocks is ahead of that of the requests, in seconds, as far as known. */
+export function blocksAhead_s(): number {
+  return blocks.peek().report?.clock.offset_s ?? 0;
 }
 
 function queryOf(id: number, question: Question): Query {

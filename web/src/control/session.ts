@@ -1,11 +1,9 @@
 /** The session on the screen: begun by files or by the address, shown as its views arrive. */
 
-import { showBlocks } from "../blocks/panel";
 import type { Failure } from "../generated/Failure";
 import type { View } from "../generated/View";
 import { filteredLines } from "../lines/control";
 import { followSession } from "../rules/control";
-import { showReply } from "../rules/panel";
 import { takeSavedLines } from "../save/control";
 import { RateMeter } from "../socket/rate";
 import { createSession, RefusedError, removeSource, sessionExists } from "../socket/session";
@@ -14,13 +12,7 @@ import { isGrowing } from "../state/rows";
 import { canAsk, hasLines } from "../state/state";
 import { awaiting, dispatch, state } from "../state/store";
 import { sessionOf } from "../state/url";
-import {
-  STORY_BLOCKS_PANEL,
-  STORY_PANEL,
-  showStoryBlocks,
-  showStoryRules,
-  storyLines,
-} from "../story/story";
+import { STORY_BLOCKS_PANEL, STORY_PANEL, storyLines } from "../story/story";
 import type { NamedFile } from "../upload/uploads";
 import { noteDataSet, offerRoom } from "./dataSets";
 import { sorted } from "./duplicates";
@@ -103,13 +95,18 @@ function openSession(session: string | null): void {
     view: (view) => inNextFrame("view", () => show(session, view, meters), isUrgent(view)),
     failed: reject,
     counted: showCount,
-    ruled: (reply) => (reply.panel === STORY_PANEL ? showStoryRules : showReply)(reply),
+    ruled: (reply) =>
+      dispatch({ type: reply.panel === STORY_PANEL ? "story_rules" : "rule_reply", reply }),
     lined: (reply) => {
       filteredLines.take(reply);
       storyLines.take(reply);
       takeSavedLines(reply);
     },
-    blocked: (reply) => (reply.panel === STORY_BLOCKS_PANEL ? showStoryBlocks : showBlocks)(reply),
+    blocked: (reply) =>
+      dispatch({
+        type: reply.panel === STORY_BLOCKS_PANEL ? "story_blocks" : "blocks_reply",
+        reply,
+      }),
   });
   ask();
   followSession();

@@ -4,8 +4,8 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { count } from "../format/number";
 import { useSize } from "../views/useSize";
+import type { LinePanel } from "./control";
 import { LineText } from "./LineText";
-import type { LineList } from "./list";
 import {
   isScaled,
   LINE_HEIGHT,
@@ -18,7 +18,7 @@ import {
 } from "./scroll";
 
 interface Props {
-  list: LineList;
+  of: LinePanel;
   /** The id of the element, which tells its rows from those of other lists. */
   id: string;
   /** The number of the active line. */
@@ -27,8 +27,9 @@ interface Props {
 }
 
 /** Lines of any number, of which only those on the screen are drawn and fetched. */
-export function LineRows({ list, id, active, onActivate }: Props) {
-  const { total, shown, selection } = list.lines.value;
+export function LineRows({ of: panel, id, active, onActivate }: Props) {
+  const { list } = panel;
+  const { total, shown, selection } = panel.lines.value;
   const frame = useRef<HTMLDivElement>(null);
   const size = useSize(frame);
   const [top, setTop] = useState(0);

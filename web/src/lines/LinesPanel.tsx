@@ -1,4 +1,5 @@
-import { filteredLines, linesOpen, toggleLines } from "./control";
+import { lines } from "../state/store";
+import { filteredLines, toggleLines } from "./control";
 import { LinesView } from "./LinesView";
 
 /** The id of the panel. */
@@ -6,12 +7,13 @@ const PANEL_ID = "lines-panel";
 
 /** A button that opens the lines of the filter. */
 export function LinesButton() {
+  const { isOpen } = lines.value;
   return (
     <button
       type="button"
       class="button small"
-      aria-expanded={linesOpen.value}
-      aria-controls={linesOpen.value ? PANEL_ID : undefined}
+      aria-expanded={isOpen}
+      aria-controls={isOpen ? PANEL_ID : undefined}
       data-testid="lines-open"
       onClick={toggleLines}
     >
@@ -22,7 +24,7 @@ export function LinesButton() {
 
 /** The lines of the records that the filter selects. */
 export function LinesPanel() {
-  if (!linesOpen.value) return null;
+  if (!lines.value.isOpen) return null;
   return (
     <section id={PANEL_ID} class="panel lines" aria-label="Lines" data-testid="lines">
       <h2>Lines</h2>

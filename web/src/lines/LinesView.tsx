@@ -25,7 +25,7 @@ interface Props {
 /** The lines of a selection, and the actions on them. */
 export function LinesView({ of: panel, id, hasStories = false }: Props) {
   const [active, setActive] = useState(0);
-  const { total, shown, messages, refusal, isEstimated, selection } = panel.list.lines.value;
+  const { total, shown, messages, refusal, isEstimated, selection } = panel.lines.value;
   // biome-ignore lint/correctness/useExhaustiveDependencies: another selection begins at its first line
   useLayoutEffect(() => setActive(0), [selection]);
   if (refusal !== null) return <p class="bad">{visible(refusal)}</p>;
@@ -43,7 +43,7 @@ export function LinesView({ of: panel, id, hasStories = false }: Props) {
       {isEstimated && (
         <p class="hint">Memory ran out for some values, so lines may be missing here.</p>
       )}
-      {total > 0 && <LineRows list={panel.list} id={id} active={active} onActivate={setActive} />}
+      {total > 0 && <LineRows of={panel} id={id} active={active} onActivate={setActive} />}
       {line && <Whole of={line} hasStory={hasStories} />}
     </>
   );

@@ -1,11 +1,12 @@
 /** The actions of a person in the panel of lines, and what fetches its lines. */
 
-import { effect, signal } from "@preact/signals";
+import { computed, effect, type ReadonlySignal } from "@preact/signals";
 import { askLines } from "../control/live";
 import { fileOf } from "../control/uploads";
 import type { Source } from "../generated/Source";
+import type { Lines, ListName } from "../state/lines";
 import type { Question } from "../state/state";
-import { state, view } from "../state/store";
+import { dispatch, lines as slice, state, view } from "../state/store";
 import { copyText } from "../views/copy";
 import { grepCommand, type Selection } from "./command";
 import { LineList, textsOf } from "./list";
@@ -26,12 +27,15 @@ type QuestionOf = () => Question | null;
 /** A list of lines, and the actions on it. */
 export class LinePanel {
   readonly list: LineList;
+  /** What is known of the lines. */
+  readonly lines: ReadonlySignal<Lines>;
   private readonly reader: LineReader;
   private readonly copier: LineReader;
 
   /** `number` is that of the first of its two panels on the connection. */
   constructor(
     number: number,
+    name: ListName,
     private readonly questionOf: QuestionOf,
   ) {
     const ask = (panel: number, id: number, from: number, count: number) => {
@@ -40,7 +44,11 @@ export class LinePanel {
     };
     this.reader = new LineReader(number, ask);
     this.copier = new LineReader(number + 1, ask);
-    this.list = new LineList(this.reader, fileOf);
+    this.lines = computed(() => slice.value.lists[name]);
+    this.list = new LineList(this.reader, fileOf, {
+      read: () => this.lines.peek(),
+      write: (lines) => dispatch({ type: "lines", list: name, lines }),
+    });
   }
 
   /** Fetches lines whenever the selection changes and, not too often, when the data grows. */
@@ -86,7 +94,7 @@ export class LinePanel {
 
   /** Copies the lines, or the first of them. Returns what happened as a sentence. */
   async copyLines(): Promise<string> {
-    const total = Math.min(this.list.lines.value.total ?? 0, COPIED_MAX);
+    const total = Math.min(this.lines.peek().total ?? 0, COPIED_MAX);
     const texts: string[] = [];
     let isWhole = true;
     while (texts.length < total) {
@@ -109,20 +117,17 @@ export class LinePanel {
   }
 
   private sources(): Source[] {
-    const numbers = new Set(this.list.lines.value.sources);
+    const numbers = new Set(this.lines.value.sources);
     return (state.value.view?.sources ?? []).filter(({ number }) => numbers.has(number));
   }
 }
 
-const isOpen = signal(false);
-
-/** Whether the panel of lines is open. */
-export const linesOpen = isOpen;
-
 /** The panel of the lines of the filter. */
-export const filteredLines = new LinePanel(0, () => (isOpen.value ? state.value.question : null));
+export const filteredLines = new LinePanel(0, "filtered", () =>
+  slice.value.isOpen ? state.value.question : null,
+);
 
 /** Opens or closes the panel of lines. */
 export function toggleLines(): void {
-  isOpen.value = !isOpen.value;
+  dispatch({ type: "lines_open", isOpen: !slice.peek().isOpen });
 }

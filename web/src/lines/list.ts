@@ -1,41 +1,19 @@
 /** The lines of one selection: those that were fetched, and what is known about all of them. */
 
-import { type ReadonlySignal, signal } from "@preact/signals";
 import type { LineSource } from "../generated/LineSource";
 import type { LinesAnswer } from "../generated/LinesAnswer";
 import type { SelectedLine } from "../generated/SelectedLine";
+import { type Lines, NO_LINES } from "../state/lines";
 import type { OpenFile } from "../upload/uploads";
 import { readLines } from "./fileLines";
 import type { LineReader } from "./reader";
 import { keptAround, missingFrom, type ShownLine, WINDOW } from "./shown";
 
-/** What is known of the lines. */
-export interface Lines {
-  /** The number of the selection: another one begins at its first line. */
-  selection: number;
-  /** The number of all lines; `null` before the first answer. */
-  total: number | null;
-  /** Those that were fetched, by their numbers from 0. */
-  shown: ReadonlyMap<number, ShownLine>;
-  /** Why lines of some sources cannot be read. */
-  messages: readonly string[];
-  /** The sources of all lines, by their numbers. */
-  sources: readonly number[];
-  /** Whether memory ran out, so that lines may be missing. */
-  isEstimated: boolean;
-  /** Why there are no lines. */
-  refusal: string | null;
+/** Where a list keeps what is known of its lines. */
+export interface LinesPlace {
+  read(): Lines;
+  write(lines: Lines): void;
 }
-
-const NO_LINES: Lines = {
-  selection: 0,
-  total: null,
-  shown: new Map(),
-  messages: [],
-  sources: [],
-  isEstimated: false,
-  refusal: null,
-};
 
 /** Returns a file of the page by its id; `null` if the page does not have it. */
 export type FileOf = (file: string) => Promise<OpenFile | null>;
@@ -46,7 +24,6 @@ const CHANGED = "has changed since it was read";
 
 /** The lines of the selection that the reader asks about. */
 export class LineList {
-  private readonly current = signal<Lines>(NO_LINES);
   /** The lines that the screen shows. */
   private wanted = { first: 0, end: WINDOW };
   private isReading = false;
@@ -54,17 +31,14 @@ export class LineList {
   constructor(
     private readonly reader: LineReader,
     private readonly fileOf: FileOf,
+    private readonly place: LinesPlace,
   ) {}
-
-  get lines(): ReadonlySignal<Lines> {
-    return this.current;
-  }
 
   /** Begins a new selection. */
   restart(): void {
-    const { total, selection } = this.current.value;
+    const { total, selection } = this.place.read();
     // The old total stays, so that the list does not vanish meanwhile.
-    this.current.value = { ...NO_LINES, total, selection: selection + 1 };
+    this.place.write({ ...NO_LINES, total, selection: selection + 1 });
     this.wanted = { first: 0, end: WINDOW };
     this.refresh();
   }
@@ -79,7 +53,7 @@ export class LineList {
   /** Cancels the current question and forgets all lines. */
   close(): void {
     this.reader.stop();
-    this.current.value = { ...NO_LINES, selection: this.current.value.selection };
+    this.place.write({ ...NO_LINES, selection: this.place.read().selection });
   }
 
   /** Fetches the lines from `first` to `end` if they are not there. */
@@ -89,7 +63,7 @@ export class LineList {
   }
 
   private fetchMissing(): void {
-    const { total, shown, refusal } = this.current.value;
+    const { total, shown, refusal } = this.place.read();
     if (total === null || refusal !== null) return;
     const { first, end } = this.wanted;
     const from = missingFrom(shown, first, Math.min(end, total));
@@ -103,8 +77,8 @@ export class LineList {
     if (read === null) return;
     this.isReading = false;
     if (read.answer === null) {
-      const { selection } = this.current.value;
-      this.current.value = { ...NO_LINES, selection, refusal: read.refusal };
+      const { selection } = this.place.read();
+      this.place.write({ ...NO_LINES, selection, refusal: read.refusal });
       return;
     }
     this.take(read.answer, isNew);
@@ -113,7 +87,7 @@ export class LineList {
   }
 
   private take(answer: LinesAnswer, isNew: boolean): void {
-    const before = this.current.value;
+    const before = this.place.read();
     // Lines that were added to a source move those of the sources after it.
     const isSame = !isNew && before.total === answer.total;
     const shown = isSame ? keptAround(before.shown, answer.from) : new Map<number, ShownLine>();
@@ -122,7 +96,7 @@ export class LineList {
       shown.set(answer.from + at, { line, text, isCut: cut });
     }
     const messages = isSame ? before.messages : [];
-    this.current.value = {
+    this.place.write({
       selection: before.selection,
       total: answer.total,
       shown,
@@ -133,21 +107,21 @@ export class LineList {
       sources: answer.source_numbers,
       isEstimated: answer.estimated ?? false,
       refusal: null,
-    };
+    });
   }
 
   /** Adds the texts of lines whose files are on this page. */
   private async readFiles(answer: LinesAnswer): Promise<void> {
     const { texts, messages } = await textsOf(answer, this.fileOf);
     if (texts.size === 0 && messages.length === 0) return;
-    const before = this.current.value;
+    const before = this.place.read();
     const shown = new Map(before.shown);
     for (const [at, shownLine] of texts) {
       const number = answer.from + at;
       // The selection may have changed meanwhile.
       if (shown.get(number)?.line === shownLine.line) shown.set(number, shownLine);
     }
-    this.current.value = { ...before, shown, messages: joined(before.messages, messages) };
+    this.place.write({ ...before, shown, messages: joined(before.messages, messages) });
   }
 }
 

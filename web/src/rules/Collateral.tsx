@@ -2,10 +2,10 @@ import { useState } from "preact/hooks";
 import { visible } from "../format/text";
 import type { Collateral } from "../generated/Collateral";
 import type { RuleAnswer } from "../generated/RuleAnswer";
+import { rules } from "../state/store";
 import { nameNetworks } from "./control";
 import { collateralText, goodAbove } from "./good";
 import { networksOf } from "./networks";
-import { lab } from "./panel";
 
 interface Props {
   answer: RuleAnswer;
@@ -30,7 +30,7 @@ export function CollateralLine({ answer, collateral, burst }: Props) {
 
 /** The networks whose clients are good. */
 export function NetworksBox() {
-  const { networks } = lab.value;
+  const { networks } = rules.value.lab;
   const [draft, setDraft] = useState(networks);
   const { wrong } = networksOf(draft);
   const submit = () => draft !== networks && nameNetworks(draft);

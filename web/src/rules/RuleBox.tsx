@@ -1,15 +1,16 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { visible } from "../format/text";
 import type { RulePlace } from "../generated/RulePlace";
+import { OTHER, OWN, type Slot } from "../state/rules";
+import { rules } from "../state/store";
 import { compareWith, endComparison, RULE_BYTES_MAX, tryRule } from "./control";
-import { lab, OTHER, OWN, panels, type Slot } from "./panel";
 
 const EXAMPLE = `limit_req_zone $binary_remote_addr zone=perip:10m rate=5r/s;
 limit_req zone=perip burst=20 nodelay;`;
 
 /** The text of the rule, to paste, type or drop. */
 export function RuleBox({ isFresh, slot = OWN }: { isFresh: boolean; slot?: Slot }) {
-  const { text, refusal, place } = panels[slot]!.value;
+  const { text, refusal, place } = rules.value.panels[slot];
   const [draft, setDraft] = useState(text ?? "");
   const [problem, setProblem] = useState<string | null>(null);
   const box = useRef<HTMLTextAreaElement>(null);
@@ -93,7 +94,7 @@ function OwnButtons({ text }: { text: string }) {
       <button type="button" class="link" data-testid="rule-clear" onClick={() => tryRule("")}>
         Clear
       </button>
-      {!lab.value.hasOther && (
+      {!rules.value.lab.hasOther && (
         <>
           <button
             type="button"

@@ -4,6 +4,8 @@ import { visible } from "../format/text";
 import { stampText } from "../format/time";
 import type { ReplayedRule } from "../generated/ReplayedRule";
 import type { RuleAnswer } from "../generated/RuleAnswer";
+import { OWN, type Slot } from "../state/rules";
+import { rules } from "../state/store";
 import { StoryButton } from "../story/StoryButton";
 import { LogText } from "../views/LogText";
 import { CollateralLine } from "./Collateral";
@@ -12,7 +14,6 @@ import { KeyList } from "./KeyList";
 import { LimitChart } from "./LimitChart";
 import { LimitGrid } from "./LimitGrid";
 import { withBurst } from "./limit";
-import { lab, OWN, panels, type Slot } from "./panel";
 import { exactnessText, isClient, keysText, keyWords, requestsText } from "./words";
 
 /** Bans and alerts that are shown. */
@@ -69,7 +70,7 @@ export function RuleResult({ answer, hasName, slot }: Props) {
 
 /** Other rates and bursts, once the person asks for them. */
 function OtherSettings({ answer: { grid, rule } }: { answer: RuleAnswer }) {
-  const { hasGrid } = lab.value;
+  const { hasGrid } = rules.value.lab;
   // The picture is not drawn again while the limit line moves.
   const picture = useMemo(
     () => grid && <LimitGrid grid={grid} noun={keyWords(rule)} />,
@@ -104,7 +105,7 @@ function useLimit({ curve }: RuleAnswer, slot: Slot) {
     burst,
     move: (to: number) => setMoved({ burst: to, from: own }),
     release: (to: number) => {
-      const { text } = panels[slot]!.peek();
+      const { text } = rules.peek().panels[slot];
       if (text !== null && to !== own) tryRule(withBurst(text, to), slot);
     },
   };

@@ -1,4 +1,5 @@
-import { panel } from "./panel";
+import { OWN } from "../state/rules";
+import { rules } from "../state/store";
 import { briefText } from "./words";
 
 /** The id of the panel, to which the line links. */
@@ -9,7 +10,7 @@ const REFUSED = "1 rule, which cannot be replayed";
 
 /** The answer of the panel in a line, on the first screen. */
 export function RulesLine() {
-  const { answer, text, refusal } = panel.value;
+  const { answer, text, refusal } = rules.value.panels[OWN];
   if (text === null) return null;
   const show = (event: MouseEvent) => {
     // Not by the fragment of the address, which holds the rule.

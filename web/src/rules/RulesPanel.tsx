@@ -2,12 +2,12 @@ import { useState } from "preact/hooks";
 import { visible } from "../format/text";
 import type { RuleNote } from "../generated/RuleNote";
 import type { RulesAnswer } from "../generated/RulesAnswer";
+import { OTHER, OWN, type Slot } from "../state/rules";
 import { hasFilter } from "../state/state";
-import { question } from "../state/store";
+import { question, rules } from "../state/store";
 import { NetworksBox } from "./Collateral";
 import { Comparison } from "./Comparison";
 import { filterRules } from "./control";
-import { lab, OTHER, OWN, panel, panels, type Slot } from "./panel";
 import { RuleBox } from "./RuleBox";
 import { RuleResult } from "./RuleResult";
 import { PANEL_ID } from "./RulesLine";
@@ -16,7 +16,7 @@ import { CAVEAT, keyWords } from "./words";
 /** The panel that replays the requests through a rule. */
 export function RulesPanel() {
   const [isOpen, setOpen] = useState(false);
-  const { text, answer, isAnswered } = panel.value;
+  const { text, answer, isAnswered } = rules.value.panels[OWN];
   if (!isOpen && text === null) {
     return (
       <section class="panel rules closed" aria-label="Rules">
@@ -33,8 +33,8 @@ export function RulesPanel() {
       </section>
     );
   }
-  const { hasOther } = lab.value;
-  const comparison = hasOther ? panels[OTHER]!.value.answer?.comparison : undefined;
+  const { hasOther } = rules.value.lab;
+  const comparison = hasOther ? rules.value.panels[OTHER].answer?.comparison : undefined;
   return (
     <section id={PANEL_ID} class="panel rules" aria-label="Rules" tabIndex={-1} data-testid="rules">
       <h2>Rules</h2>
@@ -63,7 +63,7 @@ function nounOf({ rules }: RulesAnswer) {
 
 /** The rule that is compared with that of the panel. */
 function OtherColumn() {
-  const { text, answer, isAnswered } = panels[OTHER]!.value;
+  const { text, answer, isAnswered } = rules.value.panels[OTHER];
   return (
     <div class="rules-column" data-testid="other-rule">
       <h3>Other rule</h3>
@@ -101,7 +101,7 @@ function Answer({ answer, isAnswered, slot }: AnswerProps) {
 
 /** Whether the rule sees all requests or those of the filter. */
 function FilterSwitch() {
-  const { isFiltered } = panel.value;
+  const { isFiltered } = rules.value.panels[OWN];
   if (!isFiltered && !hasFilter(question.value)) return null;
   return (
     <label class="rules-filter">

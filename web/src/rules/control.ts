@@ -4,10 +4,10 @@ import { effect } from "@preact/signals";
 import { noteRules, rulesOfAddress } from "../control/history";
 import { askRules } from "../control/live";
 import type { RuleDetails } from "../generated/RuleDetails";
-import { state } from "../state/store";
+import { type Lab, NO_RULE, OTHER, OWN, type RulePanel, type Slot } from "../state/rules";
+import { dispatch, rules, state } from "../state/store";
 import { withBurst, withRate } from "./limit";
 import { networksOf } from "./networks";
-import { lab, NO_PANEL, OTHER, OWN, panels, type Slot, setLab, setPanel } from "./panel";
 
 /** The longest text of rules, in bytes, which is the limit of the server. */
 export const RULE_BYTES_MAX = 512 << 10;
@@ -21,11 +21,11 @@ export function tryRule(text: string, slot: Slot = OWN): void {
     clear(slot);
   } else if (new TextEncoder().encode(text).length > RULE_BYTES_MAX) {
     const refusal = `The text is too long: a panel takes ${RULE_BYTES_MAX >> 10} KiB.`;
-    setPanel({ ...NO_PANEL, asked: panels[slot]!.value.asked, text, refusal }, slot);
+    set(slot, { ...NO_RULE, asked: panelOf(slot).asked, text, refusal });
     noteTexts();
     return;
   } else {
-    setPanel({ text }, slot);
+    set(slot, { text });
     ask(slot);
   }
   noteTexts();
@@ -35,7 +35,7 @@ export function tryRule(text: string, slot: Slot = OWN): void {
 
 /** Replays all requests, or only those that the filter selects. */
 export function filterRules(isFiltered: boolean): void {
-  setPanel({ isFiltered });
+  set(OWN, { isFiltered });
   askAll();
 }
 
@@ -47,7 +47,7 @@ export function showGrid(hasGrid: boolean): void {
 
 /** Writes a rate and a burst into the rule, and replays it. */
 export function applySetting(rate: string, burst: number): void {
-  const { text } = panels[OWN]!.peek();
+  const { text } = panelOf(OWN);
   if (text !== null) tryRule(withBurst(withRate(text, rate), burst));
 }
 
@@ -66,7 +66,7 @@ export function endComparison(): void {
 
 /** Keeps both texts in the address. */
 function noteTexts(): void {
-  const [rule, other] = [OWN, OTHER].map((slot) => panels[slot]!.peek().text ?? "");
+  const [rule, other] = rules.peek().panels.map(({ text }) => text ?? "");
   noteRules({ rule: rule!, other: other! });
 }
 
@@ -89,15 +89,12 @@ export function followSession(): void {
     // A browser may refuse storage.
   }
   const address = rulesOfAddress();
-  const [text, other] = [
-    panels[OWN]!.value.text ?? address.rule,
-    panels[OTHER]!.value.text ?? address.other,
-  ];
-  for (const slot of [OWN, OTHER] as const) setPanel({ answer: null }, slot);
+  const [text, other] = [panelOf(OWN).text ?? address.rule, panelOf(OTHER).text ?? address.other];
+  for (const slot of [OWN, OTHER] as const) set(slot, { answer: null });
   if (other !== "") {
     // Before the address is written again.
     setLab({ hasOther: true });
-    setPanel({ text: other }, OTHER);
+    set(OTHER, { text: other });
   }
   if (text !== "") tryRule(text);
   else if (other !== "") tryRule(other, OTHER);
@@ -111,7 +108,7 @@ export function followFilter(): void {
     const filter = JSON.stringify([clauses, conditions]);
     if (filter === last) return;
     last = filter;
-    if (panels[OWN]!.peek().isFiltered) askAll();
+    if (panelOf(OWN).isFiltered) askAll();
   });
 }
 
@@ -121,26 +118,38 @@ function askAll(): void {
 }
 
 function ask(slot: Slot): void {
-  const { text, asked } = panels[slot]!.peek();
+  const { text, asked } = panelOf(slot);
   if (text === null) return;
-  const { isFiltered } = panels[OWN]!.peek();
+  const { isFiltered } = panelOf(OWN);
   const { question } = state.peek();
   const { clauses, conditions, zone } = question;
   const filter = isFiltered ? { clauses, conditions } : { clauses: [], conditions: [] };
-  setPanel({ asked: asked + 1, isAnswered: false, refusal: null, place: null }, slot);
+  set(slot, { asked: asked + 1, isAnswered: false, refusal: null, place: null });
   askRules(slot, asked + 1, { ...question, ...filter, zone }, { text }, detailsOf(slot));
 }
 
 function detailsOf(slot: Slot): RuleDetails {
-  const { hasGrid, networks } = lab.peek();
+  const { hasGrid, networks } = rules.peek().lab;
   const good_networks = networksOf(networks).valid;
-  const own = panels[OWN]!.peek().text;
+  const own = panelOf(OWN).text;
   if (slot === OWN) return { grid: hasGrid, good_networks };
   return own === null ? { good_networks } : { good_networks, against: { text: own } };
 }
 
 function clear(slot: Slot): void {
-  const { asked, isFiltered } = panels[slot]!.value;
-  setPanel({ ...NO_PANEL, asked: asked + 1, isFiltered }, slot);
+  const { asked, isFiltered } = panelOf(slot);
+  set(slot, { ...NO_RULE, asked: asked + 1, isFiltered });
   askRules(slot, asked + 1, state.peek().question, null);
+}
+
+function panelOf(slot: Slot): RulePanel {
+  return rules.peek().panels[slot];
+}
+
+function set(slot: Slot, part: Partial<RulePanel>): void {
+  dispatch({ type: "rule", slot, part });
+}
+
+function setLab(part: Partial<Lab>): void {
+  dispatch({ type: "lab", part });
 }

@@ -3,24 +3,23 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { wordsOf } from "../format/kind";
 import { capitalized, visible } from "../format/text";
 import type { Report } from "../generated/Report";
+import type { RowFormat } from "../state/save";
 import { canAsk } from "../state/state";
-import { question, state } from "../state/store";
+import { question, save, state } from "../state/store";
 import { withoutLines } from "../state/withoutLines";
 import {
   COMMANDS,
   type CommandName,
-  chosenFormat,
+  chooseFormat,
   commandOf,
   copyCommand,
-  outcome,
   pictureOf,
-  probe,
   probeLines,
   saveLines,
   savePicture,
   stopReading,
 } from "./control";
-import { type RowFormat, rowsAddress } from "./rows";
+import { rowsAddress } from "./rows";
 import { useMenu } from "./useMenu";
 
 const MENU_ID = "save-menu";
@@ -58,7 +57,7 @@ export function SaveMenu({ report }: { report: Report }) {
 }
 
 function Outcome() {
-  const { text, isReading } = outcome.value;
+  const { text, isReading } = save.value.outcome;
   return (
     <>
       <span role="status" class="hint save-done" data-testid="save-done">
@@ -83,8 +82,9 @@ function Menu({ report, close }: MenuProps) {
   useLayoutEffect(() => keepInside(menu.current), []);
   const { title } = wordsOf(report);
   const chart = pictureOf(report) === null ? "there is no chart" : null;
-  const { problem, sources } = probe.value;
-  const reading = outcome.value.isReading ? "lines are being read" : null;
+  const { outcome, probe } = save.value;
+  const { problem, sources } = probe;
+  const reading = outcome.isReading ? "lines are being read" : null;
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the keys of its items become clicks
     <div
@@ -194,9 +194,7 @@ function Rows({ report, format, label, hint }: RowsProps) {
       href={address}
       download
       data-testid={id}
-      onClick={() => {
-        chosenFormat.value = format;
-      }}
+      onClick={() => chooseFormat(format)}
     >
       <Words label={label} hint={hint} />
     </a>

@@ -1,7 +1,6 @@
 /** The actions of the menu that saves what is on the screen. */
 
-import { batch, effect, type ReadonlySignal, signal } from "@preact/signals";
-import { blocks } from "../blocks/panel";
+import { effect } from "@preact/signals";
 import { errorLogBlocks } from "../blocks/words";
 import { type Drawing, drawingOf } from "../chart/overlay";
 import { askLines } from "../control/live";
@@ -12,36 +11,18 @@ import type { Report } from "../generated/Report";
 import type { Source } from "../generated/Source";
 import { exportCommand, grepCommand, reportCommand } from "../lines/command";
 import { LineReader, type LinesReply } from "../lines/reader";
-import { question, state } from "../state/store";
+import { NOTHING_SAVED, type RowFormat } from "../state/save";
+import { blocks, dispatch, question, save, state } from "../state/store";
 import { copyText } from "../views/copy";
 import { download } from "./download";
 import { fileName } from "./fileName";
-import { LineSaver, type Probe } from "./lines";
+import { LineSaver } from "./lines";
 import { captionOf } from "./picture";
 import { pngOf, svgOf } from "./pictureFile";
-import { curlCommand, ROW_ENDINGS, type RowFormat, rowsAddress } from "./rows";
+import { curlCommand, ROW_ENDINGS, rowsAddress } from "./rows";
 
 /** The number of the panel on the connection that reads the lines. */
 const LINE_PANEL = 4;
-
-/** What has been saved, or is being read. */
-export interface Outcome {
-  text: string;
-  /** Whether lines are being read, which can be stopped. */
-  isReading: boolean;
-}
-
-const NOTHING: Outcome = { text: "", isReading: false };
-const UNKNOWN: Probe = { problem: null, sources: null };
-
-const current = signal<Outcome>(NOTHING);
-const probed = signal<Probe>(UNKNOWN);
-
-/** The outcome of the last choice. */
-export const outcome: ReadonlySignal<Outcome> = current;
-
-/** What is known of the lines of the question on the screen. */
-export const probe: ReadonlySignal<Probe> = probed;
 
 /** The question whose lines are read. */
 let asked = question.peek();
@@ -65,15 +46,13 @@ export function followSaving(): void {
 
 /** Finds out what can be saved of the question on the screen. */
 export async function probeLines(): Promise<void> {
-  if (current.peek().isReading) return;
-  batch(() => {
-    current.value = NOTHING;
-    probed.value = UNKNOWN;
-  });
+  if (save.peek().outcome.isReading) return;
+  const { outcome, probe } = NOTHING_SAVED;
+  dispatch({ type: "save", part: { outcome, probe } });
   if (state.peek().connection !== "open") return;
   asked = question.peek();
   const found = await saver.probe();
-  if (asked === question.peek()) probed.value = found;
+  if (asked === question.peek()) dispatch({ type: "save", part: { probe: found } });
 }
 
 /** Saves the lines of the question on the screen. */
@@ -111,8 +90,10 @@ export async function savePicture(report: Report, format: "png" | "svg"): Promis
   tell(`Saved the chart as ${name}`);
 }
 
-/** The format of rows that was chosen last. */
-export const chosenFormat = signal<RowFormat>("csv");
+/** Chooses the format of rows. */
+export function chooseFormat(format: RowFormat): void {
+  dispatch({ type: "save", part: { format } });
+}
 
 /** The commands that can be copied. */
 export const COMMANDS = ["report", "grep", "export", "curl"] as const;
@@ -129,7 +110,7 @@ export async function copyCommand(command: string): Promise<void> {
  * format; `null` if the filter is too long for the address of the rows.
  */
 export function commandOf(command: CommandName, report: Report): string | null {
-  const format = chosenFormat.value;
+  const { format, probe } = save.value;
   if (command === "report") return reportCommand(question.value, sources());
   if (command === "export") {
     const output = nameOf(ROW_ENDINGS[format]);
@@ -141,7 +122,7 @@ export function commandOf(command: CommandName, report: Report): string | null {
       session === null ? null : rowsAddress(session, question.value, report.kind, format);
     return address === null ? null : curlCommand(location.origin, address);
   }
-  const { sources: numbers } = probed.value;
+  const { sources: numbers } = probe;
   const isNamed = ({ number }: Source) => numbers === null || numbers.includes(number);
   return grepCommand(question.value, sources().filter(isNamed));
 }
@@ -155,5 +136,5 @@ function nameOf(extension: string): string {
 }
 
 function tell(text: string, isReading = false): void {
-  current.value = { text, isReading };
+  dispatch({ type: "save", part: { outcome: { text, isReading } } });
 }

@@ -5,6 +5,7 @@ import { count } from "../format/number";
 import type { LinesAnswer } from "../generated/LinesAnswer";
 import { type FileOf, textsOf } from "../lines/list";
 import type { LineReader } from "../lines/reader";
+import type { Probe } from "../state/save";
 
 /** The most lines that are saved; their text is kept by the browser, which may use its disk. */
 export const LINES_MAX = 1_000_000;
@@ -35,14 +36,6 @@ const CUT = "One of these lines is too long to be shown whole: copy the command 
 const CHANGING = "The lines change while they are read: copy the command instead";
 const STOPPED = "Stopped: nothing was saved";
 const LOST = "The connection was lost: nothing was saved";
-
-/** What is known of all lines once the first one is read. */
-export interface Probe {
-  /** Why the lines cannot be read; `null` if no reason is known. */
-  problem: string | null;
-  /** The numbers of the sources that have lines of the selection; `null` if that is not known. */
-  sources: readonly number[] | null;
-}
 
 /** Reads lines, source by source, those of each source in their own order. */
 export class LineSaver {

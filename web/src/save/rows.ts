@@ -4,10 +4,8 @@ import { ADDRESS_MAX } from "../control/history";
 import type { RecordKind } from "../generated/RecordKind";
 import { shellQuoted } from "../lines/command";
 import { conditionsOf } from "../state/conditionText";
+import type { RowFormat } from "../state/save";
 import type { Question } from "../state/state";
-
-/** The formats of rows. */
-export type RowFormat = "csv" | "jsonl" | "parquet" | "arrow";
 
 /** The ending of a file of each format. */
 export const ROW_ENDINGS: Record<RowFormat, string> = {

@@ -102,10 +102,12 @@ export interface DataSet {
   name: string;
 }
 
-/** Everything that determines what is on the screen. */
+/** The session on the screen: its question, its answer and what is uploaded. */
 export interface State {
   session: string | null;
   question: Question;
+  /** The question on the screen: the same, or the one before until the answer has arrived. */
+  shown: Question;
   /** Id of the last question sent. */
   asked: number;
   /** The question that the view answers; `null` before the first answer. */
@@ -134,6 +136,7 @@ export interface State {
 export const INITIAL: State = {
   session: null,
   question: DEFAULT_QUESTION,
+  shown: DEFAULT_QUESTION,
   asked: 0,
   answered: null,
   view: null,

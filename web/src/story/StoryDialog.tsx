@@ -5,12 +5,12 @@ import { count, share } from "../format/number";
 import { capitalized, visible } from "../format/text";
 import type { Report } from "../generated/Report";
 import { LinesView } from "../lines/LinesView";
-import { panel } from "../rules/panel";
-import { view } from "../state/store";
+import { OWN } from "../state/rules";
+import { rules, story, view } from "../state/store";
 import { withoutLines } from "../state/withoutLines";
 import { LogText } from "../views/LogText";
 import { gapsOf, gapText, refusedText, ruleText, totalsText } from "./facts";
-import { closeStory, filterByClient, story, storyClient, storyLines } from "./story";
+import { closeStory, filterByClient, storyLines } from "./story";
 import { Timeline } from "./Timeline";
 
 /** The lists of a story. */
@@ -18,7 +18,7 @@ const FIELDS = ["status", "path", "user_agent"];
 
 /** The story of one client: its requests over time, what they were, and which rules it crossed. */
 export function StoryDialog() {
-  const client = storyClient.value;
+  const { client } = story.value;
   return client !== null && <Story key={client} client={client} />;
 }
 
@@ -151,8 +151,8 @@ function Blocks() {
 
 /** The rules of the rules panel, and which of them the client crossed. */
 function Rules({ client }: { client: string }) {
-  const { rules } = story.value;
-  const hasRule = panel.value.text !== null;
+  const { rules: answer } = story.value;
+  const hasRule = rules.value.panels[OWN].text !== null;
   return (
     <section class="story-part" aria-label="Rules" data-testid="story-rules">
       <h3>Rules</h3>
@@ -161,9 +161,9 @@ function Rules({ client }: { client: string }) {
           Put a rule into the rules panel to see whether this client would have crossed it.
         </p>
       )}
-      {hasRule && rules === null && <p class="muted">Replaying…</p>}
+      {hasRule && answer === null && <p class="muted">Replaying…</p>}
       <ul>
-        {rules?.rules.map(({ rule }, at) => (
+        {answer?.rules.map(({ rule }, at) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: rules are told apart by their places
           <li key={at} data-tripped={rule.keys.tripped}>
             <span class="muted">

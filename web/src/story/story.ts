@@ -1,19 +1,16 @@
 /** The story of one client: which one is told, and what is known of it. */
 
-import { effect, type ReadonlySignal, signal } from "@preact/signals";
+import { effect } from "@preact/signals";
 import { mayHaveBlocks, WINDOW_S } from "../blocks/control";
-import { type BlocksReply, blocksAhead_s, blocks as blocksPanel } from "../blocks/panel";
 import { leaveStory, pushStory, storyOfAddress } from "../control/history";
-import { askBlocks, askRules } from "../control/live";
+import { askBlocks, askRules, blocksAhead_s } from "../control/live";
 import { filterBy } from "../control/questions";
-import type { BlockedClient } from "../generated/BlockedClient";
 import type { Report } from "../generated/Report";
-import type { RulesAnswer } from "../generated/RulesAnswer";
 import { LinePanel } from "../lines/control";
-import { type RulesReply, panel as rulesPanel } from "../rules/panel";
 import { conditionOf } from "../state/conditionText";
+import { OWN } from "../state/rules";
 import type { Question } from "../state/state";
-import { state, view } from "../state/store";
+import { blocks, dispatch, rules, state, story, view } from "../state/store";
 
 /** The number of the panel of rules on the connection: the last one. */
 export const STORY_PANEL = 7;
@@ -30,69 +27,37 @@ const BUCKETS = 200;
 /** The time between two reports while the data grows. */
 const REFRESH_MS = 2_000;
 
-/** What is known of the client. */
-export interface Story {
-  report: Report | null;
-  /** What the rules of the panel would have done with it; `null` if there are none. */
-  rules: RulesAnswer | null;
-  /** What the logs of blocks state of it; `undefined` until that is known, `null` for nothing. */
-  blocked: BlockedClient | null | undefined;
-  /** Why something is missing. */
-  refusal: string | null;
-}
-
-const NO_STORY: Story = { report: null, rules: null, blocked: undefined, refusal: null };
-
-const client = signal<string | null>(null);
-const current = signal<Story>(NO_STORY);
-let asked = 0;
-
-/** The client whose story is shown; `null` if none is. */
-export const storyClient: ReadonlySignal<string | null> = client;
-
-/** What is known of that client. */
-export const story: ReadonlySignal<Story> = current;
-
 /** The lines of that client. */
-export const storyLines = new LinePanel(LINE_PANEL, () =>
-  client.value === null ? null : questionOf(client.value),
-);
+export const storyLines = new LinePanel(LINE_PANEL, "story", () => {
+  const { client } = story.value;
+  return client === null ? null : questionOf(client);
+});
 
 /** Shows the story of a client, as one step that Back undoes. */
 export function tellStory(of: string): void {
   pushStory(of);
-  client.value = of;
+  show(of);
 }
 
 /** Closes the story. */
 export function closeStory(): void {
   leaveStory();
-  client.value = null;
+  show(null);
 }
 
 /** Closes the story, and filters the page by its client. */
 export function filterByClient(of: string): void {
-  client.value = null;
+  show(null);
   filterBy([{ field: "client", op: "=", values: [of] }], []);
 }
 
 /** Shows the story that the address names. */
 export function followStory(): void {
-  client.value = storyOfAddress();
+  show(storyOfAddress());
 }
 
-/** Handles the answer about the rules. */
-export function showStoryRules({ query, answer, error }: RulesReply): void {
-  if (query !== asked) return;
-  current.value = { ...current.value, rules: answer ?? null };
-  if (error) current.value = { ...current.value, refusal: error.message };
-}
-
-/** Handles the answer about the blocks of the client. */
-export function showStoryBlocks({ query, answer, error }: BlocksReply): void {
-  if (query !== asked) return;
-  if (error) current.value = { ...current.value, refusal: error.message };
-  else current.value = { ...current.value, blocked: answer?.report?.clients[0] ?? null };
+function show(client: string | null): void {
+  dispatch({ type: "story", client });
 }
 
 /** Asks for everything whenever another client is chosen, and again while the data grows. */
@@ -103,8 +68,8 @@ export function followStories(): void {
   let isWaiting = false;
   effect(() => {
     const { session, connection, question } = state.value;
-    const { text } = rulesPanel.value;
-    const of = connection === "open" && session !== null ? client.value : null;
+    const { text } = rules.value.panels[OWN];
+    const of = connection === "open" && session !== null ? story.value.client : null;
     const { zone, kind } = question;
     const context = [text, zone, kind, ...blocksContext()];
     const key = of === null ? "" : JSON.stringify([session, of, ...context]);
@@ -112,7 +77,6 @@ export function followStories(): void {
     if (key !== last) {
       last = key;
       size = records;
-      current.value = NO_STORY;
       tell(session, of, text);
     } else if (of !== null && session !== null && records !== size) {
       size = records;
@@ -129,11 +93,12 @@ export function followStories(): void {
 /** What a question about blocks depends on. */
 function blocksContext(): unknown[] {
   const kinds = view.value?.report.kinds ?? [];
-  return [mayHaveBlocks(kinds), blocksPanel.value.report?.clock.offset_s ?? 0];
+  return [mayHaveBlocks(kinds), blocks.value.report?.clock.offset_s ?? 0];
 }
 
 function tell(session: string | null, of: string | null, text: string | null): void {
-  asked += 1;
+  const asked = story.peek().asked + 1;
+  dispatch({ type: "story_asked", asked });
   if (of === null || session === null) {
     if (asked > 1) {
       askRules(STORY_PANEL, asked, state.peek().question, null);
@@ -160,16 +125,16 @@ async function report(session: string, of: string): Promise<void> {
   try {
     const response = await fetch(`/api/sessions/${session}/report?${parameters}`);
     const body: unknown = await response.json();
-    if (client.peek() !== of) return;
-    if (response.ok) current.value = { ...current.peek(), report: body as Report };
+    if (story.peek().client !== of) return;
+    if (response.ok) dispatch({ type: "story_facts", facts: { report: body as Report } });
     else refuse((body as { message: string }).message);
   } catch {
-    if (client.peek() === of) refuse("Weir does not answer.");
+    if (story.peek().client === of) refuse("Weir does not answer.");
   }
 }
 
 function refuse(refusal: string): void {
-  current.value = { ...current.peek(), refusal };
+  dispatch({ type: "story_facts", facts: { refusal } });
 }
 
 function questionOf(of: string): Question {

@@ -1,5 +1,4 @@
 import { useMemo } from "preact/hooks";
-import { blocks } from "../blocks/panel";
 import { errorLogBlocks } from "../blocks/words";
 import { backdropText, type Drawing, drawingOf, titleOf } from "../chart/overlay";
 import { isStacked, LEGEND_SHOWN, type Series } from "../chart/series";
@@ -19,7 +18,7 @@ import { rangeText } from "../format/time";
 import type { Report } from "../generated/Report";
 import { shareCounted } from "../state/rows";
 import { hasFilter } from "../state/state";
-import { question, state } from "../state/store";
+import { blocks, question, state } from "../state/store";
 import { Chart } from "./Chart";
 import { LogText } from "./LogText";
 import { StackSelect } from "./StackSelect";

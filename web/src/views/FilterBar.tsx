@@ -4,9 +4,9 @@ import type { Report } from "../generated/Report";
 import { LinesButton } from "../lines/LinesPanel";
 import { SaveMenu } from "../save/SaveMenu";
 import { type Chip, chipsOf } from "../state/chips";
-import { question } from "../state/store";
+import { draft, question } from "../state/store";
 import { withoutLines } from "../state/withoutLines";
-import { draft, edit } from "./editing";
+import { edit } from "./editing";
 import { FilterBox } from "./FilterBox";
 import { LogText } from "./LogText";
 

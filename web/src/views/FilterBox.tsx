@@ -5,9 +5,9 @@ import { selectionText } from "../format/kind";
 import { visible } from "../format/text";
 import type { ConditionPlace } from "../generated/ConditionPlace";
 import type { Report } from "../generated/Report";
-import { question, state, typedCount } from "../state/store";
+import { draft, question, state, typedCount } from "../state/store";
 import { completionsOf } from "../state/typed";
-import { clearDraft, draft, refuseDraft, setText } from "./editing";
+import { clearDraft, refuseDraft, setText } from "./editing";
 
 const HELP =
   "Conditions: status=404,403, status=4xx, bytes>1MB, request_time>200ms, " +

@@ -1,14 +1,13 @@
-/** The blocks panel: its question and the answer. */
+/** The slice of the blocks panel: its question and the answer. */
 
-import { type ReadonlySignal, signal } from "@preact/signals";
 import type { BlocksReport } from "../generated/BlocksReport";
 import type { LiveReply } from "../generated/LiveReply";
+import type { Action } from "./action";
 
 /** The reply to a panel. */
 export type BlocksReply = Extract<LiveReply, { type: "blocks" }>;
 
-/** What the panel shows. */
-export interface BlocksPanelState {
+export interface BlocksSlice {
   /** How far the clock of the blocks is ahead, in seconds, if a person has set it. */
   clockOffset_s: number | null;
   /** The id of the last question. */
@@ -23,7 +22,11 @@ export interface BlocksPanelState {
   refusal: string | null;
 }
 
-export const NO_BLOCKS: BlocksPanelState = {
+export type BlocksAction =
+  | { type: "blocks"; part: Partial<BlocksSlice> }
+  | { type: "blocks_reply"; reply: BlocksReply };
+
+export const NO_BLOCKS: BlocksSlice = {
   clockOffset_s: null,
   asked: 0,
   isAnswered: true,
@@ -32,28 +35,20 @@ export const NO_BLOCKS: BlocksPanelState = {
   refusal: null,
 };
 
-const current = signal<BlocksPanelState>(NO_BLOCKS);
-
-/** The panel, read-only. */
-export const blocks: ReadonlySignal<BlocksPanelState> = current;
-
-/** How far the clock of the blocks is ahead of that of the requests, in seconds, as far as known. */
-export function blocksAhead_s(): number {
-  return current.peek().report?.clock.offset_s ?? 0;
+/** Returns the slice after an action. */
+export function reduceBlocks(before: BlocksSlice, action: Action): BlocksSlice {
+  switch (action.type) {
+    case "blocks":
+      return { ...before, ...action.part };
+    case "blocks_reply":
+      return withReply(before, action.reply);
+    default:
+      return before;
+  }
 }
 
-/** Changes a part of the panel. */
-export function setBlocks(part: Partial<BlocksPanelState>): void {
-  current.value = { ...current.value, ...part };
-}
-
-/** Shows a reply, unless it is to an earlier question. */
-export function showBlocks(reply: BlocksReply): void {
-  current.value = withReply(current.value, reply);
-}
-
-/** The panel after a reply. */
-export function withReply(before: BlocksPanelState, reply: BlocksReply): BlocksPanelState {
+/** The slice after a reply, which is ignored if it is to an earlier question. */
+export function withReply(before: BlocksSlice, reply: BlocksReply): BlocksSlice {
   if (reply.query !== null && reply.query !== before.asked) return before;
   if (reply.error) return { ...before, isAnswered: true, refusal: reply.error.message };
   const report = reply.answer?.report ?? null;

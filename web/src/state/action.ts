@@ -1,0 +1,18 @@
+/** Everything that changes the state. */
+
+import type { BlocksAction } from "./blocks";
+import type { DraftAction } from "./draft";
+import type { LinesAction } from "./lines";
+import type { RulesAction } from "./rules";
+import type { SaveAction } from "./save";
+import type { SessionAction } from "./session";
+import type { StoryAction } from "./story";
+
+export type Action =
+  | SessionAction
+  | DraftAction
+  | RulesAction
+  | BlocksAction
+  | LinesAction
+  | StoryAction
+  | SaveAction;

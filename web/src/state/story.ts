@@ -1,0 +1,68 @@
+/** The slice of the story of one client: which one is told, and what is known of it. */
+
+import type { BlockedClient } from "../generated/BlockedClient";
+import type { Report } from "../generated/Report";
+import type { RulesAnswer } from "../generated/RulesAnswer";
+import type { Action } from "./action";
+import type { BlocksReply } from "./blocks";
+import type { RulesReply } from "./rules";
+
+/** What is known of the client. */
+export interface StoryFacts {
+  report: Report | null;
+  /** What the rules of the panel would have done with it; `null` if there are none. */
+  rules: RulesAnswer | null;
+  /** What the logs of blocks state of it; `undefined` until that is known, `null` for nothing. */
+  blocked: BlockedClient | null | undefined;
+  /** Why something is missing. */
+  refusal: string | null;
+}
+
+export interface StorySlice extends StoryFacts {
+  /** The client whose story is shown; `null` if none is. */
+  client: string | null;
+  /** The id of the last questions about it. */
+  asked: number;
+}
+
+export type StoryAction =
+  | { type: "story"; client: string | null }
+  /** Its questions are asked anew, so that nothing is known. */
+  | { type: "story_asked"; asked: number }
+  | { type: "story_facts"; facts: Partial<StoryFacts> }
+  | { type: "story_rules"; reply: RulesReply }
+  | { type: "story_blocks"; reply: BlocksReply };
+
+const NO_FACTS: StoryFacts = { report: null, rules: null, blocked: undefined, refusal: null };
+
+export const NO_STORY: StorySlice = { ...NO_FACTS, client: null, asked: 0 };
+
+/** Returns the slice after an action. */
+export function reduceStory(before: StorySlice, action: Action): StorySlice {
+  switch (action.type) {
+    case "story":
+      return { ...before, client: action.client };
+    case "story_asked":
+      return { ...before, ...NO_FACTS, asked: action.asked };
+    case "story_facts":
+      return { ...before, ...action.facts };
+    case "story_rules":
+      return withRules(before, action.reply);
+    case "story_blocks":
+      return withBlocks(before, action.reply);
+    default:
+      return before;
+  }
+}
+
+function withRules(before: StorySlice, { query, answer, error }: RulesReply): StorySlice {
+  if (query !== before.asked) return before;
+  const refusal = error ? error.message : before.refusal;
+  return { ...before, rules: answer ?? null, refusal };
+}
+
+function withBlocks(before: StorySlice, { query, answer, error }: BlocksReply): StorySlice {
+  if (query !== before.asked) return before;
+  if (error) return { ...before, refusal: error.message };
+  return { ...before, blocked: answer?.report?.clients[0] ?? null };
+}
