@@ -12,9 +12,9 @@ use weir_observe::mark;
 
 use crate::authorize::{authorize, claim_text};
 use crate::backend::Backend;
+use crate::capture;
 use crate::config::Target;
 use crate::forward::{ForwardContext, forward};
-use crate::glass;
 use crate::header_fields::RequestOrigin;
 use crate::identifiers::X_REQUEST_ID;
 use crate::limits::{Admission, Arrival, QuotaSnapshot};
@@ -41,10 +41,10 @@ pub(crate) fn answer(
     let sender = Sender::resolve(client.peer().ip(), request.headers(), &routing.trusted);
     let is_tls = sender.is_tls.unwrap_or(client.scheme() == Scheme::Https);
     let mut record = OpenRecord::new(recorder, &request, sender.address);
-    if let Some(journal) = &record.journal {
-        glass::note_arrival(journal, &request, client);
+    if let Some(capture) = &record.capture {
+        capture::note_arrival(capture, &request, client);
     }
-    let journal = record.journal.clone();
+    let capture = record.capture.clone();
     let (mut parts, body) = request.into_parts();
     let request_id = identify(&routing, client.peer(), is_tls, &mut parts, &mut record);
     async move {
@@ -70,9 +70,9 @@ pub(crate) fn answer(
         if let Some(id) = request_id {
             response.headers_mut().insert(X_REQUEST_ID, id);
         }
-        match journal {
+        match capture {
             None => response,
-            Some(journal) => glass::note_passed_on(&journal, response),
+            Some(capture) => capture::note_passed_on(&capture, response),
         }
     }
 }
@@ -244,7 +244,7 @@ async fn limit(
     Ok(())
 }
 
-/// The decision of the limits, for the request's journal.
+/// The decision of the limits, for the request's capture.
 fn describe_admission(admission: &Admission) -> String {
     match &admission.decision {
         Some(decision) => format!("{}: {}", decision.limit, decision.verdict),
@@ -252,7 +252,7 @@ fn describe_admission(admission: &Admission) -> String {
     }
 }
 
-/// The chosen backend, for the request's journal.
+/// The chosen backend, for the request's capture.
 fn describe_choice(chosen: &BackendChoice) -> String {
     match (&chosen.backend, chosen.is_cached) {
         (Ok(backend), None) => backend.name().to_string(),

@@ -10,17 +10,17 @@ use weir_net::socket::{
     ProxyProtocol, TlsFiles,
 };
 use weir_net::{Client, ServeOptions, Server, Shutdown};
-use weir_observe::glass::Capture;
+use weir_observe::capture::{CaptureError, PendingCapture};
 use weir_observe::task::TaskKind;
 
 use crate::access_log::AccessLog;
 use crate::answer::answer;
 use crate::backend::watch;
+use crate::capture::{RequestCondition, TunnelCaptures};
 use crate::clock_watch::watch_clock;
 use crate::config::{Config, ListenAddress};
 use crate::counts::GatewayCounts;
-use crate::fetch::{CallCondition, capture_call};
-use crate::glass::{CaptureError, RequestCondition, TunnelCaptures};
+use crate::fetch::capture_call;
 use crate::notices::{Notice, Notices};
 use crate::record::Recorder;
 use crate::routing::Routing;
@@ -193,14 +193,11 @@ impl GatewayHandle {
     ///
     /// # Errors
     /// If the condition is not valid, or too many captures are pending.
-    pub fn capture(
-        &self,
-        condition: Option<&str>,
-    ) -> Result<Capture<RequestCondition>, CaptureError> {
+    pub fn capture(&self, condition: Option<&str>) -> Result<PendingCapture, CaptureError> {
         let recorder = &self.shared.recorder;
         let read = |text| RequestCondition::read(text, recorder.layout());
         let condition = condition.map(read).transpose()?;
-        recorder.captures().arm(condition).map_err(CaptureError::TooMany)
+        recorder.captures().arm(condition)
     }
 
     /// Starts a capture of the next request of the gateway itself: for keys, lookups, tokens,
@@ -209,8 +206,8 @@ impl GatewayHandle {
     ///
     /// # Errors
     /// If too many captures are pending.
-    pub fn capture_call(&self, text: Option<&str>) -> Result<Capture<CallCondition>, CaptureError> {
-        capture_call(text).map_err(CaptureError::TooMany)
+    pub fn capture_call(&self, text: Option<&str>) -> Result<PendingCapture, CaptureError> {
+        capture_call(text)
     }
 
     /// The pending captures of tunnels. A capture receives the next tunnel that ends or, when its

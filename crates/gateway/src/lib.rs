@@ -14,6 +14,7 @@ mod address_text;
 mod answer;
 mod authorize;
 mod backend;
+mod capture;
 mod challenge;
 mod choice;
 mod clock_watch;
@@ -22,7 +23,6 @@ mod counts;
 pub mod fetch;
 mod forward;
 mod gateway;
-mod glass;
 mod header_fields;
 mod http_version;
 mod identifiers;
@@ -44,6 +44,7 @@ mod trusted_networks;
 mod upload_body;
 
 pub use access_log::{AccessLog, AccessLogConfig, AccessLogError, AccessLogFormat};
+pub use capture::TunnelCaptures;
 pub use config::{
     BackendConfig, CertificateFiles, Choice, Config, ConfigError, ConfigReading, InvalidOrigin,
     IssuerConfig, ListenAddress, Login, Origin, Problem, ReservedAddress, RouteConfig, Secret,
@@ -51,7 +52,6 @@ pub use config::{
 };
 pub use counts::{BackendCounts, GatewayCounts, ServerCounts};
 pub use gateway::{Gateway, GatewayHandle};
-pub use glass::{CaptureError, RequestCondition, TunnelCaptures};
 pub use identifiers::{IdentifierConfig, TraceMode};
 pub use limits::{LimitConfig, LimitMode};
 pub use meter::{

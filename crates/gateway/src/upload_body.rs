@@ -11,7 +11,7 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 use tokio::time::{Instant, Sleep};
 use weir_net::{BodyRate, IncomingBody};
-use weir_observe::glass::Journal;
+use weir_observe::capture::OpenCapture;
 
 use crate::header_fields::clean_trailers;
 
@@ -38,8 +38,8 @@ struct Upload {
     waited: Duration,
     wait: Option<Wait>,
     progress: UploadProgress,
-    /// The journal of the request, if a capture is pending.
-    journal: Option<Journal>,
+    /// The capture of the request, if a capture is pending.
+    capture: Option<OpenCapture>,
 }
 
 /// A wait for the client.
@@ -72,8 +72,8 @@ impl Upload {
         if self.body.is_end_stream() {
             self.progress.note_end();
         }
-        if let Some(journal) = &self.journal {
-            self.note(journal, &frame);
+        if let Some(capture) = &self.capture {
+            self.note(capture, &frame);
         }
         self.bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
         if let Some(trailers) = frame.trailers_mut() {
@@ -86,17 +86,17 @@ impl Upload {
     fn end_wait(&mut self) {
         if let Some(wait) = self.wait.take() {
             self.waited += wait.started_at.elapsed();
-            if let Some(journal) = &self.journal {
-                let times = (wait.started_at.into_std(), Instant::now().into_std());
-                journal.step("wait for the client", times, "");
+            if let Some(capture) = &self.capture {
+                let times = wait.started_at.into_std()..Instant::now().into_std();
+                capture.step("wait for the client", times, "");
             }
         }
     }
 
-    fn note(&self, journal: &Journal, frame: &Frame<Bytes>) {
+    fn note(&self, capture: &OpenCapture, frame: &Frame<Bytes>) {
         let now = Instant::now().into_std();
         let bytes = frame.data_ref().map_or(0, Bytes::len);
-        journal.part("request body", (now, now), bytes, "");
+        capture.step("request body", now..now, bytes);
     }
 }
 
@@ -198,7 +198,7 @@ impl UploadBody {
     pub(crate) fn new(
         body: IncomingBody,
         idle: Duration,
-        journal: &Option<Journal>,
+        capture: &Option<OpenCapture>,
     ) -> (Self, UploadProgress) {
         if body.is_end_stream() {
             return (Self::empty(), UploadProgress(None));
@@ -206,9 +206,9 @@ impl UploadBody {
         let progress = UploadProgress::started();
         let rate = BodyRate::default();
         let (waited, wait) = (Duration::ZERO, None);
-        let (own_progress, journal) = (progress.clone(), journal.clone());
+        let (own_progress, capture) = (progress.clone(), capture.clone());
         let upload =
-            Upload { body, idle, rate, bytes: 0, waited, wait, progress: own_progress, journal };
+            Upload { body, idle, rate, bytes: 0, waited, wait, progress: own_progress, capture };
         (Self(Kind::Upload(Box::new(upload))), progress)
     }
 }

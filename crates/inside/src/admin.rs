@@ -16,7 +16,7 @@ use weir_view::to_json;
 
 use crate::address::AdminAddress;
 use crate::answers::json;
-use crate::glass::{self, GlassRequest};
+use crate::capture::{self, CaptureRequest};
 use crate::inside::Inside;
 use crate::log::{set_filter, tail};
 use crate::metrics::{TextFormat, negotiate_format};
@@ -144,7 +144,7 @@ impl AdminServer {
                         respond(Ok(shared.profiles.answer(request, &client).await))
                     }
                     Ok(Action::Capture(request)) => {
-                        respond(Ok(glass::answer(&shared.inside, request, &client).await))
+                        respond(Ok(capture::answer(&shared.inside, request, &client).await))
                     }
                     Ok(Action::ListTasks(request)) => respond(shared.tasks(request).await),
                     Ok(Action::SetFilter) => {
@@ -189,7 +189,7 @@ enum Action {
     /// Take a profile, which takes seconds, or return a stored one.
     Profile(Result<ProfileRequest, String>),
     /// Wait for a capture.
-    Capture(Result<GlassRequest, String>),
+    Capture(Result<CaptureRequest, String>),
     /// List tasks on a blocking thread, because they may be many.
     ListTasks(TasksRequest),
     /// Replace the log filter by the request body.
@@ -224,12 +224,12 @@ impl Shared {
             check_site(request.headers())?;
             return Ok(Action::ListTasks(tasks.map_err(Refusal::BadRequest)?));
         }
-        if let Some(glass) = GlassRequest::read(path, request.uri().query()) {
+        if let Some(capture) = CaptureRequest::read(path, request.uri().query()) {
             if request.method() == Method::HEAD {
                 return Err(Refusal::MethodNotAllowed("GET"));
             }
             check_site(request.headers())?;
-            return Ok(Action::Capture(glass));
+            return Ok(Action::Capture(capture));
         }
         let response = match path {
             "/metrics" => Some(self.metrics(request)),

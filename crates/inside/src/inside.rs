@@ -3,9 +3,10 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use weir_observe::capture::{CaptureError, PendingCapture};
 use weir_view::RouteStage;
 
-use crate::capture::{GlassKind, PendingCapture, StartCaptureError};
+use crate::capture::CaptureKind;
 use crate::collect;
 use crate::metrics::Scrape;
 use crate::part::Part;
@@ -55,9 +56,9 @@ impl Inside {
     /// Starts a capture in the first part that supports this kind; `None` if no part does.
     pub(crate) fn start_capture(
         &self,
-        kind: GlassKind,
+        kind: CaptureKind,
         condition: Option<&str>,
-    ) -> Option<Result<PendingCapture, StartCaptureError>> {
+    ) -> Option<Result<PendingCapture, CaptureError>> {
         let parts = self.0.parts.read().unwrap_or_else(PoisonError::into_inner);
         parts.iter().find_map(|part| part.start_capture(kind, condition))
     }

@@ -25,7 +25,6 @@ mod answers;
 mod capture;
 mod client;
 mod collect;
-mod glass;
 mod inside;
 mod log;
 mod metrics;
@@ -43,7 +42,7 @@ mod threads;
 
 pub use address::{AdminAddress, AdminAddressError};
 pub use admin::AdminServer;
-pub use capture::{GlassKind, PendingCapture, StartCaptureError};
+pub use capture::CaptureKind;
 pub use client::AskError;
 pub use collect::{FeedPart, ListenerCounts};
 pub use inside::Inside;

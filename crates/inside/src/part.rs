@@ -1,8 +1,9 @@
 //! The interface of the program's parts.
 
+use weir_observe::capture::{CaptureError, PendingCapture};
 use weir_view::RouteStage;
 
-use crate::capture::{GlassKind, PendingCapture, StartCaptureError};
+use crate::capture::CaptureKind;
 use crate::metrics::Scrape;
 
 /// The most stages of one kind. The server reports at most this many sources.
@@ -23,9 +24,9 @@ pub trait Part: Send + Sync {
     /// If the condition is invalid, or if too many captures wait.
     fn start_capture(
         &self,
-        _kind: GlassKind,
+        _kind: CaptureKind,
         _condition: Option<&str>,
-    ) -> Option<Result<PendingCapture, StartCaptureError>> {
+    ) -> Option<Result<PendingCapture, CaptureError>> {
         None
     }
 }

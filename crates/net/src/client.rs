@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::task::Context;
 
-use weir_observe::glass::Journal;
+use weir_observe::capture::OpenCapture;
 
 use crate::history::{ConnectionHistory, Detail};
 use crate::idle::Activity;
@@ -38,16 +38,16 @@ impl Client {
         self.watch.0.history()
     }
 
-    /// Notes in a journal when the system has accepted the whole response. Over HTTP/2 it notes
+    /// Notes in a capture when the system has accepted the whole response. Over HTTP/2 it notes
     /// nothing: other requests share the connection, which may never be without bytes to write.
-    pub fn observe(&self, journal: Journal) {
-        self.watch.0.observe(journal, Detail::End);
+    pub fn observe(&self, capture: OpenCapture) {
+        self.watch.0.observe(capture, Detail::End);
     }
 
     /// Like [`observe`](Self::observe), and also notes each part of the response that the system
     /// accepts.
-    pub fn observe_writes(&self, journal: Journal) {
-        self.watch.0.observe(journal, Detail::Writes);
+    pub fn observe_writes(&self, capture: OpenCapture) {
+        self.watch.0.observe(capture, Detail::Writes);
     }
 
     /// Waits until the client has closed its sending side.

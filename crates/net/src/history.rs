@@ -1,8 +1,8 @@
-//! The history of a connection, for observations of its requests.
+//! The history of a connection, for captures of its requests.
 
 use std::time::Instant;
 
-use weir_observe::glass::Journal;
+use weir_observe::capture::OpenCapture;
 
 /// The events on a connection before one of its requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,15 +18,15 @@ pub struct ConnectionHistory {
     pub earlier_requests: u64,
 }
 
-/// The history of a connection, and the journal of its request.
+/// The history of a connection, and the capture of its request.
 #[derive(Debug)]
 pub(crate) struct History {
     accepted: Instant,
     opened: Option<Instant>,
     head_begun: Option<Instant>,
     requests: u64,
-    /// The journal of the request in progress, if it is observed.
-    journal: Option<Journal>,
+    /// The capture of the request in progress, if it is observed.
+    capture: Option<OpenCapture>,
 }
 
 /// The level of detail at which a response is observed.
@@ -41,7 +41,7 @@ pub(crate) enum Detail {
 impl Default for History {
     fn default() -> Self {
         let accepted = Instant::now();
-        Self { accepted, opened: None, head_begun: None, requests: 0, journal: None }
+        Self { accepted, opened: None, head_begun: None, requests: 0, capture: None }
     }
 }
 
@@ -62,20 +62,20 @@ impl History {
     /// Records that the system has accepted the whole response.
     pub(crate) fn end_request(&mut self) {
         self.head_begun = None;
-        if let Some(journal) = self.journal.take() {
-            journal.lap("last byte", "the system has taken all of the answer");
+        if let Some(capture) = self.capture.take() {
+            capture.lap("last byte", "the system has taken all of the answer");
         }
     }
 
     /// Records that the system has accepted a part of the response.
     pub(crate) fn note_write(&self, bytes: usize) {
-        if let Some(journal) = &self.journal {
-            journal.lap_part("write", bytes);
+        if let Some(capture) = &self.capture {
+            capture.lap("write", bytes);
         }
     }
 
-    pub(crate) fn observe(&mut self, journal: Journal) {
-        self.journal = Some(journal);
+    pub(crate) fn observe(&mut self, capture: OpenCapture) {
+        self.capture = Some(capture);
     }
 
     /// Returns the history before the latest request.
@@ -91,8 +91,8 @@ impl History {
 
 impl Drop for History {
     fn drop(&mut self) {
-        if let Some(journal) = self.journal.take() {
-            journal.lap("connection ended", "before the system had taken all of the answer");
+        if let Some(capture) = self.capture.take() {
+            capture.lap("connection ended", "before the system had taken all of the answer");
         }
     }
 }

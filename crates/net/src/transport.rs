@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
-use weir_observe::glass::is_any_armed;
+use weir_observe::capture::is_any_armed;
 use weir_observe::task;
 
 use crate::client::ClientWatch;

@@ -5,6 +5,6 @@
 //! records and shows them.
 
 pub mod call;
-pub mod glass;
+pub mod capture;
 pub mod task;
 pub mod thread;

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use weir_observe::glass::Captures;
+use weir_observe::capture::Captures;
 
 /// The titles of the captured heads.
 pub(crate) const FROM_CLIENT: &str = "client to server";

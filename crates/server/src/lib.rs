@@ -23,6 +23,7 @@
 mod accept;
 mod access_token;
 mod answer;
+mod captured_request;
 mod captures;
 mod export;
 mod export_form;
@@ -31,7 +32,6 @@ mod hub;
 mod live;
 mod machine;
 mod message;
-mod observed_request;
 mod options;
 mod page;
 mod query_string;

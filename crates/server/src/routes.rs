@@ -10,9 +10,9 @@ use weir_net::{Body, Client, IncomingBody};
 use weir_observe::task::{TaskKind, TaskName};
 use weir_view::SessionCreated;
 
+use crate::captured_request::CapturedRequest;
 use crate::file::Purpose;
 use crate::hub::Hub;
-use crate::observed_request::ObservedRequest;
 use crate::refusal::Refusal;
 use crate::session::{Access, Lifetime, Session};
 use crate::{accept, answer, export, live, page, query_string, response, upload};
@@ -24,7 +24,7 @@ pub(crate) async fn answer(
     client: Client,
 ) -> Response<Body> {
     let is_for_person = is_for_person(&request);
-    let observed = ObservedRequest::begin(&hub.requests, &request, &client);
+    let capture = CapturedRequest::begin(&hub.requests, &request, &client);
     let result = match admit(&hub, &request) {
         Ok(None) => route(&hub, request, &client).await,
         Ok(Some(response)) => Ok(response),
@@ -35,8 +35,8 @@ pub(crate) async fn answer(
         true => response::refusal_page(&refusal),
         false => response::refusal(&refusal),
     }));
-    if let Some(observed) = observed {
-        observed.answer(&response, reason);
+    if let Some(capture) = capture {
+        capture.answer(&response, reason);
     }
     response
 }

@@ -8,10 +8,10 @@ use std::path::Path;
 use ts_rs::{Config, TS};
 use weir_core::{STATUS_CLASS, STATUS_CLASSES, Schema, Wrapper, format_notes};
 use weir_view::{
-    CallProfile, DURATION_TITLES, EMPTY_VALUE, FADE_PERCENT, FADE_PERCENT_MAX, Glass, LIST_TITLES,
-    LiveReply, LiveRequest, LogTail, NO_VALUE, OTHER_COLOUR, OUTCOMES, REMAINDER_VALUE, RecordKind,
-    Route, SERIES_COLOURS, STATUS_COLOURS, SessionCreated, Tasks, ThemedColour, ThreadStacks,
-    UploadReply, UploadRequest,
+    CallProfile, Capture, DURATION_TITLES, EMPTY_VALUE, FADE_PERCENT, FADE_PERCENT_MAX,
+    LIST_TITLES, LiveReply, LiveRequest, LogTail, NO_VALUE, OTHER_COLOUR, OUTCOMES,
+    REMAINDER_VALUE, RecordKind, Route, SERIES_COLOURS, STATUS_COLOURS, SessionCreated, Tasks,
+    ThemedColour, ThreadStacks, UploadReply, UploadRequest,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Tasks::export_all(&config)?;
     ThreadStacks::export_all(&config)?;
     CallProfile::export_all(&config)?;
-    Glass::export_all(&config)?;
+    Capture::export_all(&config)?;
     LogTail::export_all(&config)?;
     std::fs::write(Path::new(&folder).join("words.ts"), words())?;
     std::fs::write(Path::new(&folder).join("kindWords.ts"), kind_words())?;

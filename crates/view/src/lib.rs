@@ -7,6 +7,7 @@
 mod blocks;
 mod build;
 mod bytes;
+mod capture;
 mod characters;
 mod collateral;
 mod comparison;
@@ -18,7 +19,6 @@ mod field_values;
 mod filter;
 mod format;
 mod format_fit;
-mod glass;
 mod group;
 mod json;
 mod kind;
@@ -53,6 +53,7 @@ pub use blocks::{
     BlocksQuestion, BlocksReport, CauseBlocks, ClockEstimate, ClockEvidence, ValueShare,
 };
 pub use build::{Layer, Timeline};
+pub use capture::{Capture, CaptureHead, CaptureStep, CaptureTotal};
 pub use characters::{is_invisible, push_printable};
 pub use collateral::{Collateral, GoodClient, GoodReason, ReasonCount};
 pub use comparison::{Changes, Compare, Comparison, Period, TotalChange, TotalChanges};
@@ -62,7 +63,6 @@ pub use count::{
 pub use csv::{csv_row, push_csv_value};
 pub use field_values::{FieldValues, csv_fields, line_csv_header, line_csv_row, value_in};
 pub use format_fit::{FormatFit, FormatFits, FormatMismatch, KnownFormat, KnownFormats};
-pub use glass::{Glass, GlassHead, GlassStep, GlassTotal};
 pub use group::{Group, GroupRest, GroupRow, PeriodTally, Tally, difference, percent};
 pub use json::{JsonError, from_json, push_json_string, to_json};
 pub use kind::{KindCount, RecordKind, main_kind};

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use weir_observe::glass::Captures;
+use weir_observe::capture::Captures;
 
 use super::memory::SharedMemory;
 use super::options::ConnectionOptions;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinHandle;
 use weir_ingest::StopReason;
-use weir_observe::glass::Followed;
+use weir_observe::capture::Capturable;
 use weir_observe::task::{TaskKind, TaskName};
 
 use super::context::ConnectionContext;
@@ -21,7 +21,7 @@ use crate::sink::Sink;
 /// The tasks that write the chunks which connections have read ahead.
 static WRITER: TaskKind = TaskKind::new("feed writer");
 
-/// Reads a connection to its end. `sender` describes the sender in an observation. The lines
+/// Reads a connection to its end. `sender` describes the sender in a capture. The lines
 /// read before an error are kept. Returns the reason of the end and the number of bytes received.
 pub(crate) async fn run<S: Sink>(
     context: Arc<ConnectionContext<S>>,
@@ -29,11 +29,11 @@ pub(crate) async fn run<S: Sink>(
     sender: String,
 ) -> (ConnectionEnd, u64) {
     let idle = Arc::new(IdleClock::new());
-    let observed = Arc::new(Followed::new(&context.captures, sender));
-    let shared = (idle.clone(), observed.clone());
-    let worker = Worker::new(context.clone(), shared, socket.is_datagram());
+    let capture = Arc::new(Capturable::new(&context.captures, sender));
+    let is_datagram = socket.is_datagram();
+    let worker = Worker::new(context.clone(), idle.clone(), capture.clone(), is_datagram);
     let mode = context.options.active;
-    let mut reader = Reader::new(context, socket, (idle, observed));
+    let mut reader = Reader::new(context, socket, idle, capture);
     let end = match mode {
         ActiveMode::Passive => read_passive(&mut reader, worker).await,
         ActiveMode::Once => read_ahead(&mut reader, worker, 1).await,

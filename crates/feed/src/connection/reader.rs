@@ -2,11 +2,12 @@
 
 use std::future::poll_fn;
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Instant;
 
-use weir_observe::glass::Followed;
+use weir_observe::capture::{Capturable, StepDetail};
 use weir_observe::mark;
 
 use weir_observe::task;
@@ -32,9 +33,9 @@ pub(crate) struct Reader<S> {
     pub(crate) context: Arc<ConnectionContext<S>>,
     pub(crate) socket: Socket,
     idle: Arc<IdleClock>,
-    observed: Arc<Followed>,
+    capture: Arc<Capturable>,
     /// When the last read began and ended.
-    last_read: (Instant, Instant),
+    last_read: Range<Instant>,
     /// Bytes of all reads so far.
     pub(crate) received_bytes: u64,
 }
@@ -43,10 +44,11 @@ impl<S: Sink> Reader<S> {
     pub(crate) fn new(
         context: Arc<ConnectionContext<S>>,
         socket: Socket,
-        (idle, observed): (Arc<IdleClock>, Arc<Followed>),
+        idle: Arc<IdleClock>,
+        capture: Arc<Capturable>,
     ) -> Self {
         let now = Instant::now();
-        Self { context, socket, idle, observed, last_read: (now, now), received_bytes: 0 }
+        Self { context, socket, idle, capture, last_read: now..now, received_bytes: 0 }
     }
 
     /// Waits for the next bytes and returns them. Holds no buffer while it waits.
@@ -70,7 +72,7 @@ impl<S: Sink> Reader<S> {
                 Some(Err(error)) => return Err(ConnectionEnd::ReadFailed(error)),
                 None => {
                     drop(chunk);
-                    mark!("Reader::wait").poll_with(self.wait_observed()).await?;
+                    mark!("Reader::wait").poll_with(self.wait_captured()).await?;
                 }
             }
         }
@@ -86,17 +88,18 @@ impl<S: Sink> Reader<S> {
             })
         })
         .await;
-        self.last_read = (start, Instant::now());
-        self.context.counters.receiving_ns.add_time(self.last_read.1 - start);
+        let end = Instant::now();
+        self.last_read = start..end;
+        self.context.counters.receiving_ns.add_time(end - start);
         read
     }
 
-    /// Waits like [`Self::wait`], and adds the wait to the observation if there is one.
-    async fn wait_observed(&mut self) -> Result<(), ConnectionEnd> {
-        let started_at = self.observed.begin();
+    /// Waits like [`Self::wait`], and adds the wait to the capture if one is pending.
+    async fn wait_captured(&mut self) -> Result<(), ConnectionEnd> {
+        let started_at = self.capture.begin();
         let woken = self.wait().await;
-        if let Some((journal, started_at)) = started_at {
-            journal.step("wait for the sender", (started_at, Instant::now()), "");
+        if let Some((capture, started_at)) = started_at {
+            capture.step("wait for the sender", started_at..Instant::now(), "");
         }
         woken
     }
@@ -130,12 +133,13 @@ impl<S: Sink> Reader<S> {
         task::add_bytes(chunk.filled);
         counters.datagrams.add(chunk.datagrams);
         counters.datagrams_cut.add(chunk.datagrams_cut);
-        if let Some(journal) = self.observed.journal() {
-            let detail = match chunk.datagrams {
+        if let Some(capture) = self.capture.open() {
+            let text = match chunk.datagrams {
                 0 => String::new(),
                 datagrams => format!("{datagrams} datagrams"),
             };
-            journal.part("read", self.last_read, chunk.filled, detail);
+            let detail = StepDetail { bytes: Some(chunk.filled as u64), text };
+            capture.step("read", self.last_read.clone(), detail);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use tokio::sync::mpsc;
 use weir_ingest::{LineJoiner, StopReason};
-use weir_observe::glass::{Followed, Journal};
+use weir_observe::capture::{Capturable, OpenCapture, StepDetail};
 use weir_observe::mark;
 
 use super::context::ConnectionContext;
@@ -20,7 +20,7 @@ use crate::sink::Sink;
 pub(crate) struct Worker<S> {
     context: Arc<ConnectionContext<S>>,
     idle: Arc<IdleClock>,
-    observed: Arc<Followed>,
+    capture: Arc<Capturable>,
     framer: Framer,
     /// Joins the lines that a container runtime has split. `None` for datagrams: they come from
     /// many senders, whose parts cannot be told apart.
@@ -31,7 +31,8 @@ pub(crate) struct Worker<S> {
 impl<S: Sink> Worker<S> {
     pub(crate) fn new(
         context: Arc<ConnectionContext<S>>,
-        (idle, observed): (Arc<IdleClock>, Arc<Followed>),
+        idle: Arc<IdleClock>,
+        capture: Arc<Capturable>,
         is_datagram: bool,
     ) -> Self {
         let options = &context.options;
@@ -40,7 +41,7 @@ impl<S: Sink> Worker<S> {
         let framer = Framer::new(framing, options.line_bytes_max);
         let joiner = (!is_datagram).then(|| LineJoiner::new(options.line_bytes_max));
         let line_memory = context.memory.lines.share();
-        Self { context, idle, observed, framer, joiner, line_memory }
+        Self { context, idle, capture, framer, joiner, line_memory }
     }
 
     /// Writes the lines that a chunk completes.
@@ -54,12 +55,12 @@ impl<S: Sink> Worker<S> {
             self.idle.hold_back();
             let parts = [lines.first, lines.rest];
             let parts = self.joiner.as_mut().map_or(parts, |joiner| joiner.join(parts));
-            let started_at = self.observed.begin();
+            let started_at = self.capture.begin();
             let writing = write_some(&self.context.sink, parts);
             let written = mark!("Sink::write").poll_with(writing).await;
             self.idle.complete_line();
-            if let Some((journal, started_at)) = started_at {
-                note_lines(&journal, started_at, parts);
+            if let Some((capture, started_at)) = started_at {
+                note_lines(&capture, started_at, parts);
             }
             written.map_err(ConnectionEnd::SinkStopped)?;
         }
@@ -137,13 +138,13 @@ impl<S: Sink> Worker<S> {
     }
 }
 
-/// Adds the write of lines to an observation.
+/// Adds the write of lines to a capture.
 #[cold]
-fn note_lines(journal: &Journal, started_at: Instant, parts: [&[u8]; 2]) {
+fn note_lines(capture: &OpenCapture, started_at: Instant, parts: [&[u8]; 2]) {
     let lines = parts.into_iter().flatten().filter(|byte| **byte == b'\n').count();
-    let bytes = parts.iter().map(|part| part.len()).sum();
-    let times = (started_at, Instant::now());
-    journal.part("submit", times, bytes, format!("{lines} lines, with the wait for room"));
+    let bytes = parts.iter().map(|part| part.len() as u64).sum();
+    let text = format!("{lines} lines, with the wait for room");
+    capture.step("submit", started_at..Instant::now(), StepDetail { bytes: Some(bytes), text });
 }
 
 /// Writes lines, if there are any.

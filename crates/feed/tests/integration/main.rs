@@ -1,8 +1,8 @@
 //! The integration tests of this crate, in one binary: it is linked once.
 
+mod capture;
 mod common;
 mod flooding;
-mod glass;
 mod hostile;
 mod idle;
 mod transports;

@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Waker};
 use hyper::body::Incoming;
 use hyper::client::conn::{TrySendError, http1, http2};
 use hyper::{Request, Response};
-use weir_observe::glass::Journal;
+use weir_observe::capture::OpenCapture;
 use weir_observe::task::TaskKind;
 
 use crate::upload_body::UploadBody;
@@ -130,7 +130,7 @@ impl Connection {
     pub(super) fn send<'a>(
         &'a mut self,
         request: UpstreamRequest,
-        mut journal: Option<&'a Journal>,
+        mut capture: Option<&'a OpenCapture>,
     ) -> impl Future<Output = Result<Response<Incoming>, TrySendError<UpstreamRequest>>> + 'a {
         let Self { sender, driver } = self;
         let sent = match sender {
@@ -146,9 +146,9 @@ impl Connection {
                     let mut sent = pin!(sent);
                     let answered = poll_fn(|context| {
                         drive(driver, context);
-                        if let Some(journal) = journal.take() {
+                        if let Some(capture) = capture.take() {
                             // The first poll has written as much as fits into the socket's buffer.
-                            journal.lap("request sent", "");
+                            capture.lap("request sent", "");
                         }
                         sent.as_mut().poll(context)
                     });

@@ -11,7 +11,7 @@ use hyper::body::Incoming;
 use hyper::client::conn::TrySendError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use weir_net::connection_thread;
-use weir_observe::glass::Journal;
+use weir_observe::capture::OpenCapture;
 use weir_observe::task::TaskKind;
 
 use super::connect::{ConnectError, Connector};
@@ -294,7 +294,7 @@ impl Lease {
     }
 
     /// Sends a request, and waits for the head of the answer. The body arrives while the connection
-    /// is [driven](Self::drive). The journal notes when the head of the request is written.
+    /// is [driven](Self::drive). The capture notes when the head of the request is written.
     ///
     /// # Errors
     /// If the connection breaks before the head arrives. If nothing was sent, the error contains
@@ -302,12 +302,12 @@ impl Lease {
     pub(crate) fn send<'a>(
         &'a mut self,
         request: UpstreamRequest,
-        journal: Option<&'a Journal>,
+        capture: Option<&'a OpenCapture>,
     ) -> impl Future<Output = Result<Response<Incoming>, TrySendError<UpstreamRequest>>> + 'a {
-        self.connection.send(request, journal)
+        self.connection.send(request, capture)
     }
 
-    /// Describes the connection for the request's journal: the server, and whether it is new or
+    /// Describes the connection for the request's capture: the server, and whether it is new or
     /// reused.
     #[cold]
     pub(crate) fn description(&self) -> String {

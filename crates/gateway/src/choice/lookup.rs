@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use hyper::StatusCode;
 use serde_json::Value;
 use tokio::sync::Semaphore;
-use weir_net::glass::shown_target;
+use weir_net::redaction::shown_target;
 
 use crate::fetch::{FetchClient, FetchLimits, FetchUrl};
 use crate::notices::{Notice, Notices};

@@ -9,12 +9,12 @@ use hyper::header::{ACCEPT, CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderVal
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio_rustls::rustls::ClientConfig;
-use weir_net::glass::shown_target;
+use weir_net::redaction::shown_target;
 
+use super::captured_call::CapturedCall;
 use super::connect::connect;
 use super::error::{FetchError, FetchProblem};
 use super::limits::{FetchLimits, HEAD_BYTES_MAX, HEADER_FIELDS_MAX};
-use super::observed::ObservedCall;
 use super::trust::{Authorities, TrustError, client_config};
 use super::url::FetchUrl;
 
@@ -111,15 +111,15 @@ impl FetchClient {
         let fail = |problem| FetchError::new(url, problem);
         let body_bytes = body.len();
         let request = request(url, method, headers, body).map_err(fail)?;
-        let observed = ObservedCall::begin(|| {
+        let call = CapturedCall::begin(|| {
             format!("{}: {} {}", self.purpose, request.method(), shown_target(&url.to_string()))
         });
-        let exchange = self.exchange(url, (request, body_bytes), &observed);
+        let exchange = self.exchange(url, request, body_bytes, &call);
         let outcome = tokio::time::timeout(self.limits.timeout, exchange).await;
         let outcome = outcome.unwrap_or(Err(FetchProblem::Timeout));
         match &outcome {
-            Ok(_) => observed.complete(),
-            Err(problem) => observed.fail(|| problem.to_string()),
+            Ok(_) => call.complete(),
+            Err(problem) => call.fail(|| problem.to_string()),
         }
         outcome.map_err(fail)
     }
@@ -127,13 +127,14 @@ impl FetchClient {
     async fn exchange(
         &self,
         url: &FetchUrl,
-        (request, body_bytes): (Request<Full<Bytes>>, usize),
-        observed: &ObservedCall,
+        request: Request<Full<Bytes>>,
+        body_bytes: usize,
+        call: &CapturedCall,
     ) -> Result<FetchAnswer, FetchProblem> {
         let stream =
             connect(&url.server, self.tls.as_ref()).await.map_err(FetchProblem::Connect)?;
-        observed.note_connection(|| format!("{}: new", url.host));
-        observed.note_request(&request, body_bytes);
+        call.note_connection(|| format!("{}: new", url.host));
+        call.note_request(&request, body_bytes);
         let (mut sender, connection) = hyper::client::conn::http1::Builder::new()
             .max_buf_size(HEAD_BYTES_MAX)
             .max_header_size(HEAD_BYTES_MAX)
@@ -143,8 +144,8 @@ impl FetchClient {
             .map_err(FetchProblem::Protocol)?;
         let answer = async {
             let response = sender.send_request(request).await.map_err(FetchProblem::Protocol)?;
-            observed.note_answer(&response);
-            read_answer(response, self.limits.body_bytes_max, observed).await
+            call.note_answer(&response);
+            read_answer(response, self.limits.body_bytes_max, call).await
         };
         // The connection progresses only while it is polled. If it ends first, the answer returns
         // its error.
@@ -178,7 +179,7 @@ fn request(
 async fn read_answer(
     response: Response<Incoming>,
     bytes_max: usize,
-    observed: &ObservedCall,
+    call: &CapturedCall,
 ) -> Result<FetchAnswer, FetchProblem> {
     let (head, mut incoming) = response.into_parts();
     if head.status.is_redirection() {
@@ -188,7 +189,7 @@ async fn read_answer(
     while let Some(frame) = incoming.frame().await {
         let frame = frame.map_err(FetchProblem::Protocol)?;
         let Ok(data) = frame.into_data() else { continue };
-        observed.note_part(data.len());
+        call.note_part(data.len());
         if body.len() + data.len() > bytes_max {
             return Err(FetchProblem::TooLarge(bytes_max));
         }

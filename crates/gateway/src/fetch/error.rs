@@ -5,7 +5,7 @@ use std::io;
 
 use hyper::StatusCode;
 
-use weir_net::glass::shown_target;
+use weir_net::redaction::shown_target;
 
 use super::url::FetchUrl;
 use crate::tls_error::ConnectionFault;

@@ -6,19 +6,19 @@
 //! Plain http is allowed only for loopback addresses and Unix sockets. Forwarded requests of
 //! clients do not use this client.
 
+mod captured_call;
 mod client;
 mod connect;
 mod error;
 mod limits;
-mod observed;
 mod trust;
 mod url;
 
+pub use self::captured_call::CallCondition;
+pub(crate) use self::captured_call::{CapturedCall, capture_call};
 pub use self::client::{FetchAnswer, FetchClient};
 pub use self::error::{FetchError, FetchProblem};
 pub use self::limits::FetchLimits;
-pub use self::observed::CallCondition;
-pub(crate) use self::observed::{ObservedCall, capture_call};
 pub(crate) use self::trust::client_config;
 pub use self::trust::{Authorities, TrustError};
 pub use self::url::{FetchUrl, InvalidFetchUrl};

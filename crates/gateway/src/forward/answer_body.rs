@@ -128,8 +128,8 @@ impl Body for AnswerBody {
                 if let (Some(end), Some(data)) = (&mut this.end, frame.data_ref()) {
                     end.record.end_body_wait();
                     end.record.add_bytes(data.len());
-                    if let Some(journal) = &end.record.journal {
-                        journal.lap_part("answer body", data.len());
+                    if let Some(capture) = &end.record.capture {
+                        capture.lap("answer body", data.len());
                     }
                 }
                 // Hyper does not poll again after trailer fields.

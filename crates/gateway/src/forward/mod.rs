@@ -3,7 +3,7 @@
 mod answer_body;
 mod error;
 mod tunnel;
-mod tunnel_glass;
+mod tunnel_capture;
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use weir_observe::task::TaskKind;
 use self::answer_body::{AnswerBody, AnswerEnd, AnswerLimits};
 pub(crate) use self::error::ForwardError;
 use crate::backend::{Backend, ConnectError, Instance, InstanceGuard, Lease, UpstreamRequest};
-use crate::glass;
+use crate::capture;
 use crate::header_fields::{self, RequestOrigin};
 use crate::record::OpenRecord;
 use crate::session::Session;
@@ -53,7 +53,7 @@ pub(crate) async fn forward(
     if is_websocket {
         header_fields::add_websocket(&mut parts.headers);
     }
-    let (body, progress) = UploadBody::new(body, backend.timeouts().idle, &record.journal);
+    let (body, progress) = UploadBody::new(body, backend.timeouts().idle, &record.capture);
     let end = backend.timeouts().whole.map(|whole| record.started_at() + whole);
     let has_session = session.is_some();
     let delivered = {
@@ -203,13 +203,13 @@ async fn deliver(
         record.lap("server connection", || lease.description());
         let request =
             build_request(&instance, parts, body.take().unwrap_or(UploadBody::empty()), &lease)?;
-        if let Some(journal) = &record.journal {
-            glass::note_sent(journal, &request);
+        if let Some(capture) = &record.capture {
+            capture::note_sent(capture, &request);
         }
         progress.note_part();
         let sent = tokio::select! {
             biased;
-            sent = lease.send(request, record.journal.as_ref()) => sent,
+            sent = lease.send(request, record.capture.as_ref()) => sent,
             () = progress.wait_stalled(backend.timeouts().first_byte) => {
                 record.lap("answer head", || "none came in time");
                 let timeout = backend.timeouts().first_byte;
@@ -221,8 +221,8 @@ async fn deliver(
         let mut error = match sent {
             Ok(response) => {
                 record.note_head();
-                if let Some(journal) = &record.journal {
-                    glass::note_answer(journal, &response);
+                if let Some(capture) = &record.capture {
+                    capture::note_answer(capture, &response);
                 }
                 if !progress.is_complete() {
                     // The body of the request must be sent even if the client does not read the

@@ -9,12 +9,12 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 
 use super::answer_body::AnswerEnd;
-use super::tunnel_glass::TunnelGlass;
+use super::tunnel_capture::TunnelCapture;
 
 /// The size of the read buffer of one direction.
 const BUFFER_BYTES: usize = 16 << 10;
 
-/// The journal's names for the steps of a direction.
+/// The capture's names for the steps of a direction.
 struct Direction {
     read: &'static str,
     written: &'static str,
@@ -44,13 +44,13 @@ pub(crate) async fn run(
     };
     // A tunnel may be idle for hours, which says nothing about the speed of its client.
     end.record.end_progress();
-    let glass = TunnelGlass::new(&end.record);
+    let capture = TunnelCapture::new(&end.record);
     let counted = CountedEnd { end: Some(end), bytes: AtomicU64::new(0) };
     let (client_read, client_write) = tokio::io::split(TokioIo::new(client));
     let (backend_read, backend_write) = tokio::io::split(TokioIo::new(backend));
     let activity = Activity::default();
-    let up = copy((client_read, backend_write), &UP, &glass, |_| activity.note());
-    let down = copy((backend_read, client_write), &DOWN, &glass, |bytes| {
+    let up = copy((client_read, backend_write), &UP, &capture, |_| activity.note());
+    let down = copy((backend_read, client_write), &DOWN, &capture, |bytes| {
         counted.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
         activity.note();
     });
@@ -63,7 +63,7 @@ pub(crate) async fn run(
     if has_ended {
         return end.record.complete();
     }
-    glass.note_end("end", || format!("nothing has moved for {} s", idle.as_secs_f64()));
+    capture.note_end("end", || format!("nothing has moved for {} s", idle.as_secs_f64()));
     end.record.break_off("tunnel_idle");
 }
 
@@ -114,30 +114,30 @@ impl Activity {
 async fn copy(
     (mut from, mut to): (impl AsyncReadExt + Unpin, impl AsyncWriteExt + Unpin),
     direction: &Direction,
-    glass: &TunnelGlass,
+    capture: &TunnelCapture,
     note: impl Fn(usize),
 ) {
     let mut buffer = vec![0; BUFFER_BYTES];
     loop {
-        let started_at = glass.begin();
+        let started_at = capture.begin();
         let length = match from.read(&mut buffer).await {
             Ok(0) => {
-                glass.note_end(direction.end, || "it sends no more".to_owned());
+                capture.note_end(direction.end, || "it sends no more".to_owned());
                 break;
             }
             Ok(length) => length,
             Err(error) => {
-                glass.note_end(direction.end, || format!("its connection broke: {error}"));
+                capture.note_end(direction.end, || format!("its connection broke: {error}"));
                 break;
             }
         };
-        glass.note(direction.read, started_at, length);
-        let started_at = glass.begin();
+        capture.note(direction.read, started_at, length);
+        let started_at = capture.begin();
         if let Err(error) = to.write_all(&buffer[..length]).await {
-            glass.note_end(direction.end, || format!("the other side takes no more: {error}"));
+            capture.note_end(direction.end, || format!("the other side takes no more: {error}"));
             break;
         }
-        glass.note(direction.written, started_at, length);
+        capture.note(direction.written, started_at, length);
         note(length);
     }
     // An error means that the other side has disconnected.

@@ -13,14 +13,14 @@ use hyper::header::{HOST, HeaderMap, HeaderName, HeaderValue, REFERER, USER_AGEN
 use hyper::{Method, Request, StatusCode, Uri, Version};
 use tokio::time::Instant;
 use weir_core::{Field, Record, Timestamp};
-use weir_net::glass::shown_target;
-use weir_observe::glass::{Followed, Journal};
+use weir_net::redaction::shown_target;
+use weir_observe::capture::{Capturable, OpenCapture, StepDetail};
 
 use self::measure::MeasuredProgress;
 use super::EXTRA_FIELDS;
 use super::recorder::Recorder;
 use crate::address_text::{ADDRESS_BYTES, push_address};
-use crate::glass::RequestCondition;
+use crate::capture::RequestCondition;
 use crate::http_version::version_name;
 use crate::identifiers::RecordedIdentifiers;
 use crate::limits::{Admission, QuotaSnapshot};
@@ -57,8 +57,8 @@ pub(crate) struct OpenRecord {
     head_received_at: Option<Instant>,
     outcome: Outcome,
     progress: MeasuredProgress,
-    /// The journal of the request, if a capture is pending.
-    pub(crate) journal: Option<Journal>,
+    /// The capture of the request, if a capture is pending.
+    pub(crate) capture: Option<OpenCapture>,
 }
 
 /// The recorded parts of a request's head.
@@ -105,7 +105,7 @@ impl OpenRecord {
     ) -> Box<Self> {
         let field = |name: &HeaderName| first(request.headers(), name);
         let name = || format!("{} {}", request.method(), shown_target(request.uri().path()));
-        let journal = recorder.captures().journal(name);
+        let capture = recorder.captures().open(name);
         Box::new(Self {
             recorder: recorder.clone(),
             arrived_at: SystemTime::now(),
@@ -137,7 +137,7 @@ impl OpenRecord {
             head_received_at: None,
             outcome: Outcome::Abandoned,
             progress: MeasuredProgress::default(),
-            journal,
+            capture,
         })
     }
 
@@ -209,18 +209,18 @@ impl OpenRecord {
         self.measure_bytes(bytes);
     }
 
-    /// Notes a step that lasted since the previous one, if the request has a journal.
+    /// Notes a step that lasted since the previous one, if the request is captured.
     #[inline]
-    pub(crate) fn lap<D: Into<String>>(&self, name: &'static str, detail: impl FnOnce() -> D) {
-        if let Some(journal) = &self.journal {
-            journal.lap(name, detail());
+    pub(crate) fn lap<D: Into<StepDetail>>(&self, name: &'static str, detail: impl FnOnce() -> D) {
+        if let Some(capture) = &self.capture {
+            capture.lap(name, detail());
         }
     }
 
     /// Starts following the tunnel that the request has opened, for captures of tunnels.
-    pub(crate) fn follow_tunnel(&self) -> Followed {
+    pub(crate) fn follow_tunnel(&self) -> Capturable {
         let name = format!("{} {}", self.request.method, shown_target(self.request.uri.path()));
-        Followed::new(self.recorder.tunnels(), name)
+        Capturable::new(self.recorder.tunnels(), name)
     }
 
     /// Ends the record after a complete answer.
@@ -302,8 +302,8 @@ impl OpenRecord {
             }
         }
         self.recorder.put(&record);
-        if let Some(journal) = &self.journal {
-            self.end_journal(journal, &record);
+        if let Some(capture) = &self.capture {
+            self.end_capture(capture, &record);
         }
         if self.recorder.meter().is_on() {
             self.measure(self.recorder.meter(), end);
@@ -315,18 +315,18 @@ impl OpenRecord {
 }
 
 impl OpenRecord {
-    /// Ends the journal, and passes it to the captures whose conditions the record meets.
+    /// Ends the capture, and passes it to the first wait whose condition the record meets.
     #[cold]
-    fn end_journal(&self, journal: &Journal, record: &Record<'_>) {
+    fn end_capture(&self, capture: &OpenCapture, record: &Record<'_>) {
         match self.outcome {
             Outcome::Answered => {}
-            Outcome::Refused(reason) => journal.lap("refused", reason),
+            Outcome::Refused(reason) => capture.lap("refused", reason),
             Outcome::Abandoned | Outcome::BrokenOff(_) => {
-                journal.lap("aborted", self.outcome.name());
+                capture.lap("aborted", self.outcome.name());
             }
         }
         let meets = |condition: &RequestCondition| condition.accepts(record);
-        self.recorder.captures().end(journal.clone(), &meets);
+        self.recorder.captures().end(capture.clone(), &meets);
     }
 }
 

@@ -11,7 +11,7 @@ use weir_observe::mark;
 
 use super::{EXTRA_FIELDS, layout};
 use crate::access_log::AccessLog;
-use crate::glass::{RequestCaptures, TunnelCaptures};
+use crate::capture::{RequestCaptures, TunnelCaptures};
 use crate::meter::Meter;
 use crate::notices::Notices;
 

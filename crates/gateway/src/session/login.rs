@@ -10,13 +10,13 @@ use hyper::body::Incoming;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
 use hyper::{Method, Request, Response};
 use serde_json::json;
-use weir_net::glass::shown_target;
+use weir_net::redaction::shown_target;
 
 use super::grant::Grant;
 use super::{SessionSettings, SessionUser};
 use crate::backend::{Backend, InstanceGuard, Lease};
 use crate::config::{Login, Origin};
-use crate::fetch::{FetchClient, FetchUrl, ObservedCall};
+use crate::fetch::{CapturedCall, FetchClient, FetchUrl};
 use crate::notices::{Notice, Notices};
 use crate::percent_encoding::percent_encode;
 use crate::upload_body::UploadBody;
@@ -101,7 +101,7 @@ async fn log_in_at(
     user: &SessionUser,
     path: &str,
 ) -> Result<Grant, String> {
-    let observed = ObservedCall::begin(|| {
+    let call = CapturedCall::begin(|| {
         let server = guard.instance().name();
         format!("log-in: POST {} at {server} of {}", shown_target(path), backend.name())
     });
@@ -110,11 +110,11 @@ async fn log_in_at(
     let mut lease = match Lease::open(guard.instance()).await {
         Ok(lease) => lease,
         Err(error) => {
-            observed.fail(|| error.to_string());
+            call.fail(|| error.to_string());
             return Err(error.to_string());
         }
     };
-    observed.note_connection(|| lease.description());
+    call.note_connection(|| lease.description());
     let origin = guard.instance().origin();
     let target = if lease.is_http2() { format!("{origin}{path}") } else { path.to_owned() };
     let body = json!({ "issuer": &*user.issuer, "subject": &*user.subject }).to_string();
@@ -122,23 +122,23 @@ async fn log_in_at(
     let Some(request) = log_in_request(&target, origin, body, settings.config.credential.bytes())
     else {
         let reason = "the path or the credential is not valid in a request";
-        observed.fail(|| reason.to_owned());
+        call.fail(|| reason.to_owned());
         return Err(reason.to_owned());
     };
-    observed.note_request(&request, body_bytes);
+    call.note_request(&request, body_bytes);
     let exchange = async {
-        let sent = lease.send(request, observed.journal()).await;
+        let sent = lease.send(request, call.capture()).await;
         let response = sent.map_err(|error| format!("there is no answer: {}", error.error()))?;
-        observed.note_answer(&response);
-        read(response, &observed).await
+        call.note_answer(&response);
+        read(response, &call).await
     };
     let timeout = backend.timeouts().first_byte;
     let answer = tokio::time::timeout(timeout, exchange).await;
     let answer =
         answer.unwrap_or_else(|_| Err(format!("there was no complete answer within {timeout:?}")));
     match &answer {
-        Ok(_) => observed.complete(),
-        Err(reason) => observed.fail(|| reason.clone()),
+        Ok(_) => call.complete(),
+        Err(reason) => call.fail(|| reason.clone()),
     }
     let (headers, body) = answer?;
     let grant = Grant::read(&headers, &body, settings.config.lifetime);
@@ -203,14 +203,14 @@ fn credential(scheme: &str, bytes: &[u8]) -> Option<HeaderValue> {
 /// Reads an answer. Returns its header fields and body, or why it is not a success.
 async fn read(
     response: Response<Incoming>,
-    observed: &ObservedCall,
+    call: &CapturedCall,
 ) -> Result<(HeaderMap, Bytes), String> {
     let (head, mut incoming) = response.into_parts();
     let mut body = BytesMut::new();
     while let Some(frame) = incoming.frame().await {
         let frame = frame.map_err(|error| format!("its answer breaks off: {error}"))?;
         if let Ok(data) = frame.into_data() {
-            observed.note_part(data.len());
+            call.note_part(data.len());
             body.extend_from_slice(&data);
         }
         if body.len() > ANSWER_BYTES_MAX {

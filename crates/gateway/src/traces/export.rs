@@ -10,7 +10,7 @@ use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
 use hyper::{Method, StatusCode};
 use serde::Deserialize;
 use serde_json::Value;
-use weir_net::glass::shown_target;
+use weir_net::redaction::shown_target;
 
 use super::config::TraceConfig;
 use super::otlp::Envelope;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weir_feed::{FeedCaptures, FeedCounts};
+use weir_observe::capture::{CaptureError, PendingCapture};
 use weir_view::{Passed, RouteStage, RouteStageKind};
 
-use crate::capture::{GlassKind, PendingCapture, StartCaptureError};
+use crate::capture::CaptureKind;
 use crate::metrics::Scrape;
 use crate::metrics::catalog::{
     FEED_ACCEPTED, FEED_BYTES, FEED_CONNECTIONS, FEED_DATAGRAMS, FEED_ENDED, FEED_LOST_DATAGRAMS,
@@ -55,11 +56,10 @@ impl Part for FeedPart {
 
     fn start_capture(
         &self,
-        kind: GlassKind,
+        kind: CaptureKind,
         condition: Option<&str>,
-    ) -> Option<Result<PendingCapture, StartCaptureError>> {
-        (kind == GlassKind::Feed)
-            .then(|| PendingCapture::without_condition(&self.captures, kind, condition))
+    ) -> Option<Result<PendingCapture, CaptureError>> {
+        (kind == CaptureKind::Feed).then(|| self.captures.arm_any(condition))
     }
 }
 

@@ -4,12 +4,13 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use weir_gateway::token::{TokenCounters, TokenRefusal};
 use weir_gateway::{
-    BUCKET_BOUNDS_S, BackendCounts, CaptureError, DurationCounts, DurationExemplar, GatewayCounts,
-    GatewayHandle, PhaseCount,
+    BUCKET_BOUNDS_S, BackendCounts, DurationCounts, DurationExemplar, GatewayCounts, GatewayHandle,
+    PhaseCount,
 };
+use weir_observe::capture::{CaptureError, PendingCapture};
 use weir_view::{Passed, RouteStage, RouteStageKind};
 
-use crate::capture::{GlassKind, PendingCapture, StartCaptureError};
+use crate::capture::CaptureKind;
 use crate::metrics::catalog::{
     CLOCK_JUMPS, GATEWAY_CACHE, GATEWAY_CONNECTIONS, GATEWAY_CONNECTIONS_MAX, GATEWAY_DECISIONS,
     GATEWAY_DURATION, GATEWAY_ENDED, GATEWAY_PARTS, GATEWAY_UNANSWERED, LIMIT_BYTES,
@@ -32,21 +33,15 @@ impl Part for GatewayHandle {
 
     fn start_capture(
         &self,
-        kind: GlassKind,
+        kind: CaptureKind,
         condition: Option<&str>,
-    ) -> Option<Result<PendingCapture, StartCaptureError>> {
-        let started = match kind {
-            GlassKind::Request => self.capture(condition).map(PendingCapture::new),
-            GlassKind::Call => self.capture_call(condition).map(PendingCapture::new),
-            GlassKind::Tunnel => {
-                return Some(PendingCapture::without_condition(self.tunnels(), kind, condition));
-            }
-            _ => return None,
-        };
-        Some(started.map_err(|error| match error {
-            CaptureError::Condition(why) => StartCaptureError::Condition(why),
-            CaptureError::TooMany(error) => StartCaptureError::TooMany(error),
-        }))
+    ) -> Option<Result<PendingCapture, CaptureError>> {
+        match kind {
+            CaptureKind::Request => Some(self.capture(condition)),
+            CaptureKind::Call => Some(self.capture_call(condition)),
+            CaptureKind::Tunnel => Some(self.tunnels().arm_any(condition)),
+            _ => None,
+        }
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use weir_observe::capture::{CaptureError, PendingCapture};
 use weir_server::{ServerCounts, ServerHandle, SessionViewCounts, SourceCounts, ViewCounts};
 use weir_view::{Passed, RouteStage, RouteStageKind};
 
-use crate::capture::{GlassKind, PendingCapture, StartCaptureError};
+use crate::capture::CaptureKind;
 use crate::metrics::Scrape;
 use crate::metrics::catalog::{
     MEMORY_BYTES, MEMORY_BYTES_MAX, PAGE_CONNECTIONS, PAGE_ENDED, QUEUE_BYTES, QUEUE_BYTES_MAX,
@@ -25,15 +26,15 @@ impl Part for ServerHandle {
 
     fn start_capture(
         &self,
-        kind: GlassKind,
+        kind: CaptureKind,
         condition: Option<&str>,
-    ) -> Option<Result<PendingCapture, StartCaptureError>> {
+    ) -> Option<Result<PendingCapture, CaptureError>> {
         let captures = match kind {
-            GlassKind::Upload => self.uploads(),
-            GlassKind::Page => self.requests(),
+            CaptureKind::Upload => self.uploads(),
+            CaptureKind::Page => self.requests(),
             _ => return None,
         };
-        Some(PendingCapture::without_condition(captures, kind, condition))
+        Some(captures.arm_any(condition))
     }
 }
 

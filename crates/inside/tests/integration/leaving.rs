@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
-use weir_inside::{GlassKind, Inside, Part, PendingCapture, Scrape, StartCaptureError};
-use weir_observe::glass::{Captures, Sight};
+use weir_inside::{CaptureKind, Inside, Part, Scrape};
+use weir_observe::capture::{CaptureError, CaptureOutcome, Captures, PendingCapture};
 use weir_view::RouteStage;
 
 use crate::serving::{ONE_AT_A_TIME, PATIENCE, Running, exchange, start, start_with};
@@ -107,12 +107,10 @@ impl Part for Feeds {
 
     fn start_capture(
         &self,
-        kind: GlassKind,
+        kind: CaptureKind,
         _: Option<&str>,
-    ) -> Option<Result<PendingCapture, StartCaptureError>> {
-        let armed =
-            || self.0.arm(None).map(PendingCapture::new).map_err(StartCaptureError::TooMany);
-        (kind == GlassKind::Feed).then(armed)
+    ) -> Option<Result<PendingCapture, CaptureError>> {
+        (kind == CaptureKind::Feed).then(|| self.0.arm(None))
     }
 }
 
@@ -127,18 +125,20 @@ async fn a_capture_ends_with_its_client() {
         clients.push(ask(&running, &path).await);
     }
     until(&running, "/glass.json?kind=feed&seconds=1", "503").await;
-    let mut journal = None;
-    captures.follow(&mut journal, || "a feed".to_owned());
-    assert!(journal.is_some(), "somebody waits");
+    let mut capture = None;
+    captures.follow(&mut capture, || "a feed".to_owned());
+    assert!(capture.is_some(), "somebody waits");
     drop(clients);
     wait_for("nobody waits", || !captures.is_armed()).await;
-    captures.follow(&mut journal, || "a feed".to_owned());
-    assert!(journal.is_none(), "what was noted is let go");
+    captures.follow(&mut capture, || "a feed".to_owned());
+    assert!(capture.is_none(), "what was noted is let go");
     // The next captures can start at once, and record the feed from then on.
-    let capture = captures.arm(None).expect("a place");
-    captures.follow(&mut journal, || "the same feed".to_owned());
-    let journal = journal.expect("somebody waits");
-    captures.end(journal, &|never| match *never {});
-    let Sight::Found(seen) = capture.wait(PATIENCE).await else { panic!("nothing is seen") };
+    let pending = captures.arm(None).expect("a place");
+    captures.follow(&mut capture, || "the same feed".to_owned());
+    let capture = capture.expect("somebody waits");
+    captures.end(capture, &|never| match *never {});
+    let CaptureOutcome::Found(seen) = pending.wait(PATIENCE).await else {
+        panic!("nothing is seen")
+    };
     assert_eq!(seen.name, "the same feed");
 }

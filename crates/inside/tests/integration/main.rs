@@ -1,8 +1,8 @@
 //! The integration tests of this crate, in one binary: it is linked once.
 
+mod capture;
 mod dashboard;
 mod documentation;
-mod glass;
 mod leaving;
 mod profiles;
 mod serving;

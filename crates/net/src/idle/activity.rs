@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use atomic_waker::AtomicWaker;
 use tokio::sync::watch;
-use weir_observe::glass::Journal;
+use weir_observe::capture::OpenCapture;
 
 use super::IdleConnections;
 use crate::close_reason::CloseReason;
@@ -110,14 +110,14 @@ impl Activity {
         self.state().history.note_head();
     }
 
-    /// Notes the end of the response in progress in `journal`, and its parts if `detail` asks for
+    /// Notes the end of the response in progress in `capture`, and its parts if `detail` asks for
     /// them. Does nothing over HTTP/2.
-    pub(crate) fn observe(&self, journal: Journal, detail: Detail) {
+    pub(crate) fn observe(&self, capture: OpenCapture, detail: Detail) {
         if self.is_http2.load(Ordering::SeqCst) {
             return;
         }
         self.notes_writes.store(detail == Detail::Writes, Ordering::Relaxed);
-        self.state().history.observe(journal);
+        self.state().history.observe(capture);
     }
 
     /// Returns what happened on the connection before its latest request.

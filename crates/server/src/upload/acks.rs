@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use weir_net::websocket::{UpgradedStream, Writer};
-use weir_observe::glass::Followed;
+use weir_observe::capture::Capturable;
 use weir_observe::task::{TaskKind, TaskName};
 use weir_view::UploadReply;
 
@@ -68,9 +68,9 @@ impl AckTask {
         writer: &Writer<UpgradedStream>,
         last_ack: &Arc<LastAck>,
         timeout: Duration,
-        observed: &Arc<Followed>,
+        capture: &Arc<Capturable>,
     ) -> Self {
-        let observed = observed.clone();
+        let capture = capture.clone();
         let (file, offsets) = (file.to_owned(), offsets.clone());
         let (writer, last_ack) = (writer.clone(), last_ack.clone());
         let first = last_ack.offset();
@@ -78,13 +78,13 @@ impl AckTask {
             loop {
                 let offset = offsets.wait_past(last_ack.offset()).await;
                 last_ack.set(offset);
-                let begun = observed.begin();
+                let begun = capture.begin();
                 let reply = UploadReply::Ack { file: file.clone(), offset };
                 let sending = message::send(&writer, weir_view::to_json(&reply));
                 // If the connection is broken, the receiving task notices and ends it.
                 let sent = tokio::time::timeout(timeout, sending).await;
-                if let Some((journal, begun)) = begun {
-                    journal.step("ack", (begun, Instant::now().into_std()), up_to(offset));
+                if let Some((capture, begun)) = begun {
+                    capture.step("ack", begun..Instant::now().into_std(), up_to(offset));
                 }
                 match sent {
                     Ok(Ok(())) => tokio::time::sleep(interval(offset - first)).await,

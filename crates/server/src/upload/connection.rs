@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use weir_ingest::{FormatChoice, SourceEnd, SourceError, StopReason};
 use weir_net::websocket::{CloseCode, Event, Reader, UpgradedStream, WebSocket, Writer};
-use weir_observe::glass::Followed;
+use weir_observe::capture::Capturable;
 use weir_observe::task::{self, TaskKind, TaskName};
 use weir_view::{UploadReply, UploadRequest};
 
@@ -255,7 +255,7 @@ impl Connection<'_> {
             writer: self.writer,
             joined,
             ahead: AheadAccount::new(self.session.ahead(), file.progress().early_bytes()),
-            observed: Arc::new(Followed::new(self.captures, file.progress().name().to_owned())),
+            capture: Arc::new(Capturable::new(self.captures, file.progress().name().to_owned())),
         };
         let outcome = transfer.run().await;
         self.conclude(file, guard, outcome).await

@@ -7,9 +7,9 @@ use hyper::header::{HOST, HeaderValue, LOCATION};
 use hyper::{Request, Response, StatusCode};
 use weir_core::{LogSource, ReadCounts};
 use weir_ingest::{SourceEnd, SourceError};
-use weir_net::glass::{request_head, response_head};
+use weir_net::redaction::{request_head, response_head};
 use weir_net::{Body, IncomingBody, RequestBody, RequestBodyError, Scheme};
-use weir_observe::glass::Followed;
+use weir_observe::capture::Capturable;
 use weir_observe::task::{TaskKind, TaskName};
 
 use super::connection::{refusal_of, shorten};
@@ -40,13 +40,13 @@ pub(crate) async fn receive(
     let NewSession { session, displaced } = hub.create(Lifetime::UntilViewed)?;
     let address = format!("{}/s/{}", origin(hub, &request), session.id());
     let release = ReleaseOnDrop(&session);
-    let observed = Arc::new(Followed::new(&hub.uploads, file_name(&request)));
-    if let Some(journal) = observed.journal() {
+    let capture = Arc::new(Capturable::new(&hub.uploads, file_name(&request)));
+    if let Some(capture) = capture.open() {
         let line = (request.method(), request.uri(), request.version());
-        journal.text(FROM_CLIENT, &request_head(line, request.headers()));
+        capture.text(FROM_CLIENT, &request_head(line, request.headers()));
     }
     // In its own task: the handler is dropped with its connection, but the source must get an end.
-    let read = read(hub.clone(), session.clone(), request, observed.clone());
+    let read = read(hub.clone(), session.clone(), request, capture.clone());
     let reading = tokio::spawn(PUT.observe(TaskName::Unnamed, read));
     let read = reading.await.unwrap_or_else(|_| Err(session.end_refusal()));
     let mut response = match read.and_then(|()| check_whole(&session)) {
@@ -74,9 +74,9 @@ pub(crate) async fn receive(
     if let Ok(location) = location {
         response.headers_mut().insert(LOCATION, location);
     }
-    if let Some(journal) = observed.journal() {
-        journal.lap("answer", response.status().to_string());
-        journal.text(TO_CLIENT, &response_head(&response));
+    if let Some(capture) = capture.open() {
+        capture.lap("answer", response.status().to_string());
+        capture.text(TO_CLIENT, &response_head(&response));
     }
     Ok(response)
 }
@@ -169,7 +169,7 @@ async fn read(
     hub: Arc<Hub>,
     session: Arc<Session>,
     request: Request<IncomingBody>,
-    observed: Arc<Followed>,
+    capture: Arc<Capturable>,
 ) -> Result<(), Refusal> {
     let _user = session.enter(Access::Upload);
     let name = file_name(&request);
@@ -182,7 +182,7 @@ async fn read(
     let mut receiver = FileReceiver::new(source, MemberDestination { pipeline, format, limit });
     let progress = receiver.progress().clone();
     let result = tokio::select! {
-        result = read_body(&hub, &session, &mut receiver, (body, &observed)) => result,
+        result = read_body(&hub, &session, &mut receiver, body, &capture) => result,
         () = session.ended() => Err(session.end_refusal()),
     };
     if let Err(refusal) = &result {
@@ -196,21 +196,22 @@ async fn read_body(
     hub: &Hub,
     session: &Session,
     receiver: &mut FileReceiver,
-    (mut body, observed): (RequestBody, &Followed),
+    mut body: RequestBody,
+    capture: &Capturable,
 ) -> Result<(), Refusal> {
     let refusal = |error: ReceiveError| refusal_of(&error, session);
     let stopped = loop {
         let timeout = if receiver.is_dirty() { PAUSE } else { hub.options.stall };
-        let begun = observed.begin();
+        let begun = capture.begin();
         let next = tokio::time::timeout(timeout, body.next()).await;
         match next {
             Ok(Some(Ok(bytes))) => {
                 let read = Instant::now();
                 receiver.write(&bytes).await.map_err(refusal)?;
-                if let Some((journal, begun)) = begun {
-                    journal.part("read", (begun, read), bytes.len(), "");
-                    let times = (read, Instant::now());
-                    journal.step("submit", times, "to the parsers, with the wait for room");
+                if let Some((capture, begun)) = begun {
+                    capture.step("read", begun..read, bytes.len());
+                    let times = read..Instant::now();
+                    capture.step("submit", times, "to the parsers, with the wait for room");
                 }
                 if receiver.may_flush_early() {
                     receiver.flush().await.map_err(refusal)?;

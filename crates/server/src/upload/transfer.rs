@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
 use weir_net::websocket::{BufferEvent, Event, Reader, UpgradedStream, Writer};
-use weir_observe::glass::{Followed, Journal};
+use weir_observe::capture::{Capturable, OpenCapture};
 use weir_view::UploadRequest;
 
 use super::acks::{AckTask, LastAck};
@@ -69,7 +69,7 @@ pub(crate) struct Transfer<'a> {
     pub(crate) joined: MergeOutput<'a>,
     pub(crate) ahead: AheadAccount,
     /// The record of the transfer for a capture, if one waits.
-    pub(crate) observed: Arc<Followed>,
+    pub(crate) capture: Arc<Capturable>,
 }
 
 impl<'a> Transfer<'a> {
@@ -83,7 +83,7 @@ impl<'a> Transfer<'a> {
             self.writer,
             &last_ack,
             self.stall,
-            &self.observed,
+            &self.capture,
         );
         let mut state = TransferState {
             transfer: self,
@@ -167,9 +167,9 @@ impl TransferState<'_> {
             } else {
                 waiting_since.max(self.last_ack.sent_at()) + self.transfer.stall
             };
-            let begun = self.transfer.observed.begin();
+            let begun = self.transfer.capture.begin();
             let input = self.next(deadline).await;
-            let journal = begun.map(|(journal, begun)| self.note_input(journal, begun, &input));
+            let capture = begun.map(|(capture, begun)| self.note_input(capture, begun, &input));
             if contains_bytes(&input) {
                 waiting_since = Instant::now();
             }
@@ -196,9 +196,9 @@ impl TransferState<'_> {
                     let stall_s = self.transfer.stall.as_secs();
                     return Err(Outcome::Failed(Refusal::Stalled(stall_s)));
                 }
-                input => match journal.flatten() {
+                input => match capture.flatten() {
                     None => self.process(input).await?,
-                    Some(journal) => self.process_observed(input, &journal).await?,
+                    Some(capture) => self.process_captured(input, &capture).await?,
                 },
             }
             if self.may_flush() && self.transfer.receiver.may_flush_early() {
@@ -208,15 +208,15 @@ impl TransferState<'_> {
         self.check_gap()
     }
 
-    /// Records an input in a capture. Returns the journal if the input contains bytes for the
+    /// Records an input in a capture. Returns the capture if the input contains bytes for the
     /// parsers.
     #[cold]
     fn note_input(
         &mut self,
-        journal: Journal,
+        capture: OpenCapture,
         begun: std::time::Instant,
         input: &Input,
-    ) -> Option<Journal> {
+    ) -> Option<OpenCapture> {
         let now = std::time::Instant::now();
         let (bytes, ends_message, name) = match input {
             Input::InPlace { length, ends_message } => (*length, *ends_message, "read"),
@@ -226,33 +226,37 @@ impl TransferState<'_> {
                 (chunk.bytes.len(), false, "read from a joined connection")
             }
             Input::Room(_) => {
-                journal.step("wait for room", (begun, now), "");
-                return Some(journal);
+                capture.step("wait for room", begun..now, "");
+                return Some(capture);
             }
             Input::Message(_) | Input::Joined(_) | Input::Disconnected | Input::Timeout => {
-                journal.step("wait", (begun, now), input.name());
+                capture.step("wait", begun..now, input.name());
                 return None;
             }
         };
         if bytes > 0 {
-            journal.part(name, (begun, now), bytes, "");
+            capture.step(name, begun..now, bytes);
         }
         if name == "read" {
             let (first, before) = self.message.take().unwrap_or((begun, 0));
             match ends_message {
-                true => journal.part("message", (first, now), before + bytes, ""),
+                true => capture.step("message", first..now, before + bytes),
                 false => self.message = Some((first, before + bytes)),
             }
         }
-        Some(journal)
+        Some(capture)
     }
 
     /// Processes bytes as [`Self::process`] does, and records how long that takes.
-    async fn process_observed(&mut self, input: Input, journal: &Journal) -> Result<(), Outcome> {
+    async fn process_captured(
+        &mut self,
+        input: Input,
+        capture: &OpenCapture,
+    ) -> Result<(), Outcome> {
         let begun = std::time::Instant::now();
         let processed = self.process(input).await;
-        let times = (begun, std::time::Instant::now());
-        journal.step("submit", times, "to the parsers, with the wait for room");
+        let times = begun..std::time::Instant::now();
+        capture.step("submit", times, "to the parsers, with the wait for room");
         processed
     }
 

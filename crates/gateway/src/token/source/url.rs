@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
-use weir_net::glass::shown_target;
+use weir_net::redaction::shown_target;
 use weir_observe::task::TaskKind;
 
 use super::file::no_usable_key;

@@ -1,0 +1,33 @@
+//! The heads of requests and responses as text.
+
+use std::fmt::Write;
+
+use hyper::header::HeaderMap;
+use hyper::{Method, Response, Uri, Version};
+
+use super::value::{redact_value, shown_target};
+
+/// Returns the head of a request as text without secrets, one line for each field. Names are in
+/// lower case.
+pub fn request_head(
+    (method, uri, version): (&Method, &Uri, Version),
+    headers: &HeaderMap,
+) -> String {
+    let mut head = format!("{method} {} {version:?}\n", shown_target(&uri.to_string()));
+    push_fields(&mut head, headers);
+    head
+}
+
+/// Returns the head of a response as text without secrets, one line for each field.
+pub fn response_head<B>(response: &Response<B>) -> String {
+    let mut head = format!("{:?} {}\n", response.version(), response.status());
+    push_fields(&mut head, response.headers());
+    head
+}
+
+fn push_fields(head: &mut String, headers: &HeaderMap) {
+    for (name, value) in headers {
+        // Writing to a string cannot fail.
+        let _ = writeln!(head, "{name}: {}", redact_value(name.as_str(), value.as_bytes()));
+    }
+}
