@@ -11,7 +11,7 @@ use weir_demo::{Options, Shape, Traffic};
 use weir_ingest::{FormatChoice, Pipeline, SourceEnd, StopReason};
 
 use crate::display::separated;
-use crate::options::{PageArguments, parse_size};
+use crate::options::{PageArguments, size_bytes};
 use crate::outcome::{Exit, Failure, say};
 use crate::serve::{self, Page};
 use crate::terminal::Progress;
@@ -68,10 +68,7 @@ pub(crate) fn run(arguments: &DemoArguments) -> Result<Exit, Failure> {
 }
 
 fn traffic(arguments: &DemoArguments) -> Result<(Traffic, u64), Failure> {
-    let size = &arguments.size;
-    let bytes = parse_size(size).ok_or_else(|| {
-        Failure::new(format_args!("--size: `{size}` is not a valid size; write it as 512MiB or 2G"))
-    })?;
+    let bytes = size_bytes("--size", &arguments.size)?;
     let shape = Shape::parse(&arguments.shape).ok_or_else(|| {
         let names = Shape::ALL.map(Shape::name).join(", ");
         let shape = &arguments.shape;

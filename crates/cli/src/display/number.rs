@@ -77,7 +77,28 @@ fn three_digits(number: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+    use weir_core::{parse_duration_ns, parse_size};
+
     use super::{at_least, bytes, change, duration, rate, separated, share, signed};
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn a_size_that_is_shown_can_be_typed(shift in 1u32..64, number: u64) {
+            let shown = bytes(number >> shift);
+            prop_assert_eq!(bytes(parse_size(&shown).expect("a size")), shown);
+        }
+
+        #[test]
+        fn a_duration_that_is_shown_can_be_typed(shift in 5u32..64, number: u64) {
+            // Less than a microsecond has fewer than three digits.
+            let shown = duration((number >> shift).max(1_000) as f64 / 1e9);
+            let typed_ns = parse_duration_ns(&shown).expect("a duration");
+            prop_assert_eq!(duration(typed_ns as f64 / 1e9), shown);
+        }
+    }
 
     #[test]
     fn changes_for_people() {

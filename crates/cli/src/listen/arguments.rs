@@ -7,7 +7,7 @@ use clap::Args;
 use weir_feed::SocketOwner;
 use weir_feed::{ActiveMode, Address, BindOptions, FeedAddress, FeedOptions, Framing, SocketMode};
 
-use crate::options::{KeepArguments, PageArguments, first_set, parse_duration, parse_size};
+use crate::options::{KeepArguments, PageArguments, first_set, parse_duration, size_bytes};
 use crate::outcome::Failure;
 
 /// Show on the page what servers send: over TCP, TLS, UDP and Unix sockets
@@ -80,19 +80,15 @@ send lines to it; only tls:// encrypts them.";
 impl ListenArguments {
     /// Returns the options of the feed.
     pub(crate) fn feed_options(&self) -> Result<FeedOptions, Failure> {
-        let cap = parse_size(&self.cap).filter(|bytes| *bytes > 0).ok_or_else(|| {
-            Failure::new(format_args!(
-                "--cap: `{}` is not a valid size; write it as 64MiB",
-                self.cap
-            ))
-        })?;
-        let idle = parse_duration(&self.idle).filter(|idle| *idle > Duration::ZERO);
-        let idle = idle.ok_or_else(|| {
-            Failure::new(format_args!(
-                "--idle: `{}` is not a valid duration; write it as 90s or 1h",
-                self.idle
-            ))
-        })?;
+        let cap = size_bytes("--cap", &self.cap)?;
+        if cap == 0 {
+            return Err(Failure::new("--cap: 0 holds no line; write it as 64MiB"));
+        }
+        let idle = parse_duration(&self.idle)
+            .map_err(|error| Failure::new(format_args!("--idle: {error}")))?;
+        if idle.is_zero() {
+            return Err(Failure::new("--idle: 0 closes every connection; write it as 90s or 1h"));
+        }
         // A longer limit has the same effect and could overflow when added to a time.
         let idle = idle.min(IDLE_MAX);
         if self.connections == 0 {

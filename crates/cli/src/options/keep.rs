@@ -1,19 +1,18 @@
 //! The value of `--keep`: how much of a live feed is kept.
 
-use std::time::Duration;
-
 use clap::Args;
+use weir_core::parse_size;
 use weir_ingest::Retention;
 
-use super::{ReadArguments, parse_size};
+use super::{ReadArguments, parse_duration};
 use crate::outcome::Failure;
 
 /// How much of a live feed is kept.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct KeepArguments {
     /// Keep this much of a live feed: a duration such as 90s, 15m, 1h or 7d, counted back from the
-    /// newest request by the log's own times, or a size of memory such as 512MiB. Older requests
-    /// are dropped [default: as much as --memory holds]
+    /// newest request by the log's own times, or a size of memory such as 512MiB or 2G (but 512m is
+    /// minutes). Older requests are dropped [default: as much as --memory holds]
     #[arg(long, value_name = "DURATION|SIZE")]
     pub(crate) keep: Option<String>,
 }
@@ -41,7 +40,7 @@ impl KeepArguments {
                 memory_bytes_max,
             });
         };
-        if let Some(width) = parse_duration(text) {
+        if let Ok(width) = parse_duration(text) {
             if width.is_zero() {
                 return Err(Failure::new("--keep: a window of 0 keeps nothing; write 1s or more"));
             }
@@ -52,53 +51,19 @@ impl KeepArguments {
         }
         // A number without a unit could be a duration or a size.
         let lacks_unit = text.ends_with(|last: char| last.is_ascii_digit());
-        let bytes = parse_size(text).filter(|_| !lacks_unit).ok_or_else(|| {
+        let bytes = parse_size(text).ok().filter(|_| !lacks_unit).ok_or_else(|| {
             Failure::new(format_args!(
                 "--keep: `{text}` is not a valid duration or size; write it as 90s, 15m, 1h or 7d, \
                  or as 512MiB or 2G"
             ))
         })?;
         if bytes < WINDOW_BYTES_MIN {
-            let message = format_args!("--keep: {text} is too small; write 16MiB or more");
+            let message = format_args!(
+                "--keep: {text} is too small a size; write 16MiB or more, or a duration such as 15m"
+            );
             return Err(Failure::new(message));
         }
         let memory_bytes_max = usize::try_from(bytes).unwrap_or(usize::MAX);
         Ok(FeedWindow { retention: Retention::Window { width: None }, memory_bytes_max })
-    }
-}
-
-/// Parses a duration such as `90s`, `15m`, `1.5h`, `7d` or `2w`.
-pub(crate) fn parse_duration(text: &str) -> Option<Duration> {
-    let text = text.trim();
-    let unit_s = match text.chars().next_back()? {
-        's' => 1.0,
-        'm' => 60.0,
-        'h' => 3_600.0,
-        'd' => 86_400.0,
-        'w' => 7.0 * 86_400.0,
-        _ => return None,
-    };
-    let number = &text[..text.len() - 1];
-    if !number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
-        return None;
-    }
-    Duration::try_from_secs_f64(number.parse::<f64>().ok()? * unit_s).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::parse_duration;
-
-    #[test]
-    fn parses_durations() {
-        for (text, seconds) in [("90s", 90), ("15m", 900), ("1.5h", 5_400), ("7d", 604_800)] {
-            assert_eq!(parse_duration(text), Some(Duration::from_secs(seconds)), "{text}");
-        }
-        for text in ["", "1", "s", "1M", "-1h", "1e9h", "1 h", "2GiB", "9999999999999999999w", "1é"]
-        {
-            assert_eq!(parse_duration(text), None, "{text}");
-        }
     }
 }

@@ -21,8 +21,9 @@ pub(crate) struct ReadArguments {
     #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
     pub(crate) tz: Option<String>,
 
-    /// The most memory the data may take, such as 512MiB or 2G; when it is used up, new
-    /// values are counted together unless they are frequent, and the report says so [default: 4GiB]
+    /// The most memory the data may take, such as 512MiB or 2G (K, M, G and T are powers of 1024,
+    /// kB, MB, GB and TB of 1000); when it is used up, new values are counted together unless they
+    /// are frequent, and the report says so [default: 4GiB]
     #[arg(long, value_name = "SIZE")]
     pub(super) memory: Option<String>,
 

@@ -1,9 +1,7 @@
 //! The arguments of `weir report`.
 
-use std::path::PathBuf;
-use std::time::Duration;
-
 use clap::Args;
+use std::path::PathBuf;
 use weir_view::BlocksQuestion;
 
 use crate::options::{
@@ -86,12 +84,12 @@ fn parse_clock_offset(text: &str) -> Result<i64, String> {
         None => (false, text),
     };
     let max_s = BlocksQuestion::CLOCK_OFFSET_S_MAX;
-    let length = if length == "0" { Some(Duration::ZERO) } else { parse_duration(length) };
-    let seconds = length.and_then(|length| i64::try_from(length.as_secs()).ok());
+    let length = parse_duration(length).map_err(|error| error.to_string())?;
+    let seconds = i64::try_from(length.as_secs()).ok().filter(|_| length.subsec_nanos() == 0);
     match seconds.filter(|seconds| *seconds <= max_s) {
         Some(seconds) if is_behind => Ok(-seconds),
         Some(seconds) => Ok(seconds),
-        None => Err("write it as 90s, 15m or -2h, up to 48h".to_owned()),
+        None => Err("write whole seconds such as 90s, 15m or -2h, up to 48h".to_owned()),
     }
 }
 

@@ -237,7 +237,7 @@ fn invalid_arguments_are_refused() {
     assert_message(
         &report(&["--memory", "much"]),
         2,
-        "--memory: `much` is not a valid size; write it as 512MiB or 2G",
+        "--memory: `much` is not a valid size; write it as 500, 10kB, 512MiB or 2G",
     );
     assert_message(
         &report(&["--since", "2025-12-18", "--until", "2025-12-16"]),
@@ -267,7 +267,7 @@ fn invalid_arguments_are_refused() {
     assert_message(
         &report(&["--where", "bytes>x"]),
         2,
-        "--where: `x` is not a valid number; write it as 500, 10kB or 1MiB\n  bytes>x\n        ^",
+        "--where: `x` is not a valid size; write it as 500, 10kB, 512MiB or 2G\n  bytes>x\n        ^",
     );
     let regex = report(&["--where", "path~("]);
     assert_eq!(regex.code, 2);

@@ -12,7 +12,7 @@
 //! | `1h` | 3,600,000,000,000 |
 //! | `1.5` | refused: no unit |
 
-use super::number::parse_duration_ns;
+use super::number::parse_decimal_ns;
 
 /// Parses a duration such as `1.234ms`, `1m2.5s` or `0s` into nanoseconds.
 ///
@@ -21,7 +21,7 @@ use super::number::parse_duration_ns;
 ///
 /// Returns `None` if the text is empty, if a number or a unit is missing or unknown, or if the sum
 /// does not fit 64 bits. Parts below a nanosecond are dropped.
-pub(crate) fn parse_go_duration_ns(text: &[u8]) -> Option<u64> {
+pub fn parse_go_duration_ns(text: &[u8]) -> Option<u64> {
     if text.is_empty() {
         return None;
     }
@@ -31,7 +31,7 @@ pub(crate) fn parse_go_duration_ns(text: &[u8]) -> Option<u64> {
         let is_number = |byte: &&u8| byte.is_ascii_digit() || **byte == b'.';
         let length = rest.iter().take_while(is_number).count();
         let (unit_length, unit_ns) = unit(&rest[length..])?;
-        sum = sum.checked_add(parse_duration_ns(&rest[..length], unit_ns)?)?;
+        sum = sum.checked_add(parse_decimal_ns(&rest[..length], unit_ns)?)?;
         rest = &rest[length + unit_length..];
     }
     Some(sum)

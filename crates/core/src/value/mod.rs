@@ -10,7 +10,8 @@
 //! | a pattern such as `%d.%m.%y %T` | parts of a time | `strftime` | POSIX.1-2024, `strftime` |
 //! | `1765962181.250` | [`Timestamp`] | `time_parts` | nginx `$msec`, Apache `%{msec}t` |
 //! | `0.123`, `7.5e-05` | nanoseconds | `number` | nginx `$request_time`, RFC 8259 |
-//! | `1m2.5s` | nanoseconds | `duration` | `Duration.String` of Go's package time |
+//! | `1m2.5s` in a log | nanoseconds | `duration` | `Duration.String` of Go's package time |
+//! | `1.5MiB`, `1h30m` of a person | bytes, nanoseconds | `quantity` | GNU coreutils, "Block size" |
 //! | `GET /a?b HTTP/1.1` | method, target, protocol | `request` | RFC 9112, section 3 |
 //! | `404` | class of the status | `status` | RFC 9110, section 15 |
 //! | `192.0.2.7`, `web_1.example:80` | [`Client`] | `host` | RFC 4291, RFC 1123 |
@@ -28,7 +29,7 @@
 //!
 //! # Cost
 //!
-//! No function allocates, except [`format_rfc3339`], and none reads beyond the text that it is
+//! No function for logs allocates, except [`format_rfc3339`], and none reads beyond the text that it is
 //! given. Times of the common log format are parsed from a cache of the last minute, because nearly
 //! every line has one, and lines in succession are close in time.
 //!
@@ -50,6 +51,7 @@ mod decimal;
 mod duration;
 mod host;
 mod number;
+mod quantity;
 mod request;
 mod rfc3339;
 mod status;
@@ -61,6 +63,10 @@ mod zone;
 
 pub use address::AddressBlock;
 pub use decimal::{push_decimal, push_seconds};
+pub use duration::parse_go_duration_ns;
+pub use quantity::{
+    QuantityError, QuantityProblem, format_duration, parse_duration_ns, parse_size,
+};
 pub use rfc3339::{format_rfc3339, parse_rfc3339};
 pub use status::{STATUS_CLASS, STATUS_CLASSES, status_class};
 pub use timestamp::Timestamp;
@@ -68,9 +74,9 @@ pub use zone::Zone;
 
 pub(crate) use calendar::{DAY_S, Date, month_by_name};
 pub(crate) use clf::{CLF_LENGTH, ClfTimeCache, parse_clf};
-pub(crate) use duration::parse_go_duration_ns;
 pub(crate) use host::{Client, is_host, usual_client_length};
-pub(crate) use number::{parse_digits, parse_duration_ns, parse_upstream_time_ns};
+pub(crate) use number::{parse_decimal_ns, parse_digits, parse_upstream_time_ns};
+pub(crate) use quantity::{parse_count, parse_seconds_ns, parse_whole_size};
 pub(crate) use request::{RequestLine, split_port, split_target, split_url};
 pub(crate) use strftime::Strftime;
 pub(crate) use time_parts::{TimeContent, TimeKind, TimeParts};

@@ -3,8 +3,8 @@
 //! | text | function | result |
 //! |---|---|---|
 //! | `512` | [`parse_digits`] | 512 |
-//! | `0.123`, in seconds | [`parse_duration_ns`] | 123,000,000 ns |
-//! | `7.5e-05`, in seconds | [`parse_duration_ns`] | 75,000 ns |
+//! | `0.123`, in seconds | [`parse_decimal_ns`] | 123,000,000 ns |
+//! | `7.5e-05`, in seconds | [`parse_decimal_ns`] | 75,000 ns |
 //! | `0.010, 0.020 : -` | [`parse_upstream_time_ns`] | 30,000,000 ns |
 //! | `-`, `1,5` or nothing | each of them | `None`, except `-` as an upstream time |
 //!
@@ -41,7 +41,7 @@ pub(crate) fn parse_digits(text: &[u8]) -> Option<u64> {
 ///
 /// Returns `None` if the text has no digit, has a byte that does not belong to a number, or if the
 /// result is 2^64 - 1 or more.
-pub(crate) fn parse_duration_ns(text: &[u8], unit_ns: u64) -> Option<u64> {
+pub(crate) fn parse_decimal_ns(text: &[u8], unit_ns: u64) -> Option<u64> {
     let (mantissa, exponent) = match memchr::memchr2(b'e', b'E', text) {
         Some(at) => (&text[..at], parse_exponent(&text[at + 1..])?),
         None => (text, 0),
@@ -104,7 +104,7 @@ pub(crate) fn parse_upstream_time_ns(text: &[u8]) -> Option<Option<u64>> {
         match part.trim_ascii() {
             b"-" | b"" => {}
             number => {
-                let value = parse_duration_ns(number, SECOND_NS)?;
+                let value = parse_decimal_ns(number, SECOND_NS)?;
                 sum = Some(sum.unwrap_or(0u64).checked_add(value)?);
             }
         }
@@ -114,7 +114,7 @@ pub(crate) fn parse_upstream_time_ns(text: &[u8]) -> Option<Option<u64>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{SECOND_NS, parse_digits, parse_duration_ns, parse_upstream_time_ns};
+    use super::{SECOND_NS, parse_decimal_ns, parse_digits, parse_upstream_time_ns};
 
     #[test]
     fn digits() {
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn durations() {
-        let seconds = |text: &str| parse_duration_ns(text.as_bytes(), SECOND_NS);
+        let seconds = |text: &str| parse_decimal_ns(text.as_bytes(), SECOND_NS);
         assert_eq!(seconds("0.001"), Some(1_000_000));
         assert_eq!(seconds("12"), Some(12_000_000_000));
         assert_eq!(seconds("1."), Some(1_000_000_000));
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(seconds("7.5e-05"), Some(75_000));
         assert_eq!(seconds("1e3"), Some(1_000_000_000_000));
         assert_eq!(seconds("0.0175570191234567890123456789"), Some(17_557_019));
-        assert_eq!(parse_duration_ns(b"123", 1_000), Some(123_000));
+        assert_eq!(parse_decimal_ns(b"123", 1_000), Some(123_000));
         for bad in ["", ".", "-", "-1", "1e", "1e999", "1.2.3", "99999999999999999999"] {
             assert_eq!(seconds(bad), None, "{bad}");
         }

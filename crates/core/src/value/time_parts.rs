@@ -10,7 +10,7 @@
 
 use super::calendar::DAY_S;
 use super::clf::{CLF_LENGTH, parse_clf};
-use super::number::{SECOND_NS, parse_digits, parse_duration_ns};
+use super::number::{SECOND_NS, parse_decimal_ns, parse_digits};
 use super::rfc3339::parse_rfc3339;
 use super::time_text::{days_of, parse_day, second_of_day_at};
 use super::timestamp::Timestamp;
@@ -196,7 +196,7 @@ impl TimeParts {
     /// Adds a number of units since 1970, with or without a fraction. It has no zone, so the offset
     /// of another value stays.
     fn add_unix(&mut self, text: &[u8], unit_ns: u64) -> Option<()> {
-        let unix_ns = i64::try_from(parse_duration_ns(text, unit_ns)?).ok()?;
+        let unix_ns = i64::try_from(parse_decimal_ns(text, unit_ns)?).ok()?;
         let fraction = unix_ns % SECOND_NS as i64 != 0 || unit_ns < SECOND_NS;
         self.set_instant(Timestamp { unix_ns, offset_s: 0 }, fraction, false);
         Some(())

@@ -252,8 +252,8 @@ fn row() -> impl Strategy<Value = Row> {
 fn stated() -> impl Strategy<Value = Stated> {
     let field = || prop::sample::select(&TEXT_FIELDS[..]);
     let operator = || prop::sample::select(&OPERATORS[..]);
-    let sizes = [("0", 0), ("1k", 1_000), ("1KiB", 1_024), ("1.5MB", 1_500_000), ("999", 999)];
-    let durations = [("0.2", 200), ("200ms", 200), ("1.5s", 1_500), ("0", 0), ("2min", 120_000)];
+    let sizes = [("0", 0), ("1kB", 1_000), ("1KiB", 1_024), ("1.5MB", 1_500_000), ("999", 999)];
+    let durations = [("0.2", 200), ("200ms", 200), ("1.5s", 1_500), ("0", 0), ("2m", 120_000)];
     let blocks = [
         ("192.0.2.0/24", "192.0.2.0", 120),
         ("192.0.2.99/25", "192.0.2.0", 121),

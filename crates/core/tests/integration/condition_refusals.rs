@@ -39,8 +39,16 @@ fn what_cannot_hold_is_refused_at_its_place() {
         ("path=/ and method=get", "get", "methods are case-sensitive; write method=GET"),
         (
             "bytes>1parsec",
-            "1parsec",
-            "`1parsec` is not a valid number; write it as 500, 10kB or 1MiB",
+            "parsec",
+            "`parsec` is not a unit of a size; write B, kB, KiB, MB, MiB, GB, GiB, TB or TiB",
+        ),
+        ("bytes>1.5", "1.5", "`1.5` is not a whole number of bytes; write 1 or 2"),
+        ("request_time>5M", "M", "`M` is not a unit of a duration; write m"),
+        ("request_time>'5 M'", "'5 M'", "`M` is not a unit of a duration; write m"),
+        (
+            "status>1k",
+            "1k",
+            "`1k` may count in thousands or in steps of 1024; write 1kB, 1KiB or all digits",
         ),
         (
             "bytes~1",

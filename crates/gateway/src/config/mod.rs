@@ -5,7 +5,6 @@
 
 mod access_log;
 mod backend;
-mod duration;
 mod folder;
 mod identifiers;
 mod issuer;

@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-use weir_core::nearest_name;
+use weir_core::{nearest_name, parse_duration_ns};
 
-use super::duration::parse_duration;
 use super::problem::Problems;
+
+/// The longest duration, a hundred years: the end of a longer one may not be a valid time.
+const DURATION_MAX: Duration = Duration::from_secs(100 * 366 * 86_400);
 
 /// A table that is read key by key. Keys that were not read before [`Self::finish`] are mistakes.
 #[derive(Debug)]
@@ -156,9 +158,18 @@ impl<'a> TableReader<'a> {
 
     /// Like [`duration`](Self::duration), with its position.
     pub(super) fn located_duration(&self, name: &'static str) -> Option<LocatedValue<Duration>> {
-        let expected = "a time in quotes, such as \"500ms\", \"60s\", \"10m\" or \"1h\"";
-        let is_kind = |value: &DeValue<'_>| value.is_str();
-        self.valid(name, expected, is_kind, |value| parse_duration(value.as_str()?))
+        let expected = "a duration in quotes, such as \"500ms\", \"60s\", \"10m\" or \"1h\"";
+        let text = self.typed(name, expected, DeValue::as_str)?;
+        let duration = parse_duration_ns(text.value).map(Duration::from_nanos);
+        let message = match duration {
+            Ok(value) if value <= DURATION_MAX => {
+                return Some(LocatedValue { value, span: text.span, key: text.key });
+            }
+            Ok(_) => format!("`{}` is more than a hundred years", text.value),
+            Err(error) => error.to_string(),
+        };
+        self.complain_at(&text, message);
+        None
     }
 
     /// Reads an optional list of strings, or a single string as a list of one.

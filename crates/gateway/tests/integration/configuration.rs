@@ -216,8 +216,12 @@ fn mistakes_that_a_start_would_meet_are_found_before() {
         (
             backend(one, "health_interval = \"5 parsecs\""),
             4,
-            "`5 parsecs` is not valid here; write a time",
+            "`parsecs` is not a unit of a duration; write ns, us, ms, s, min, h, d or w",
         ),
+        (backend(one, "health_interval = \"60\""), 4, "`60` lacks a unit; write 60s or 60min"),
+        (backend(one, "health_interval = 60"), 4, "this is a number; write a duration"),
+        (backend(one, "health_interval = \"37000d\""), 4, "`37000d` is more than a hundred years"),
+        (backend(one, "health_interval = \"1.5min\""), 0, ""),
         (
             backend(one, "connections = 0"),
             4,

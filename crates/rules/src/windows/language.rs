@@ -10,7 +10,7 @@
 //!
 //! A condition ends at a word that begins the next clause; such a word in it needs quotation marks.
 
-use weir_core::nearest_name;
+use weir_core::{nearest_name, parse_duration_ns};
 
 use super::key::{Key, KeyPart};
 use super::limit::{Algorithm, Limit};
@@ -20,16 +20,6 @@ use crate::error::{ParseError, RuleError};
 
 /// The words that begin a clause.
 const CLAUSES: [&str; 5] = ["by", "where", "as", "burst", "named"];
-
-/// Units of durations, in nanoseconds.
-const UNITS: [(&str, u64); 6] = [
-    ("ms", 1_000_000),
-    ("s", 1_000_000_000),
-    ("m", 60_000_000_000),
-    ("min", 60_000_000_000),
-    ("h", 3_600_000_000_000),
-    ("d", 86_400_000_000_000),
-];
 
 const EXAMPLE: &str = "limit 100 requests in 1m by client";
 
@@ -151,13 +141,7 @@ impl<'t> Line<'t> {
         let word = self.expect("`in` and a duration, or `at once`,")?;
         match word.text {
             "at" if self.take(&["once"]) => Ok(0),
-            "in" | "per" => {
-                let word = self.expect("a duration such as 10s or 1m")?;
-                duration_ns(word.text).ok_or_else(|| {
-                    let message = "is not a duration from 1ms to 366d; write 500ms, 10s, 5m or 1h";
-                    word.error(format!("`{}` {message}", word.text))
-                })
-            }
+            "in" | "per" => window_ns(self.expect("a duration such as 10s or 1m")?),
             other => Err(word.error(format!(
                 "`{other}` stands where `in` and a duration should, or `at once`: `{EXAMPLE}`"
             ))),
@@ -259,14 +243,15 @@ fn key_part(word: Word<'_>) -> Result<KeyPart, RuleError> {
     }
 }
 
-/// A duration in nanoseconds, such as `90s` or `1.5m`.
-pub(super) fn duration_ns(text: &str) -> Option<u64> {
-    let digits = text.find(|next: char| !next.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let (_, unit_ns) = UNITS.iter().find(|(name, _)| *name == unit)?;
-    let number: u64 = number.parse().ok()?;
-    let nanoseconds = number.checked_mul(*unit_ns)?;
-    (1_000_000..=Limit::WINDOW_NS_MAX).contains(&nanoseconds).then_some(nanoseconds)
+/// The length of a window in nanoseconds.
+fn window_ns(word: Word<'_>) -> Result<u64, RuleError> {
+    let window_ns = parse_duration_ns(word.text)
+        .map_err(|error| word.part(error.range.clone()).error(error.to_string()))?;
+    if !(1_000_000..=Limit::WINDOW_NS_MAX).contains(&window_ns) {
+        let message = "is not a window from 1ms to 366d; write 500ms, 10s, 5m or 1h";
+        return Err(word.error(format!("`{}` {message}", word.text)));
+    }
+    Ok(window_ns)
 }
 
 fn unquoted(text: &str) -> &str {
@@ -289,6 +274,9 @@ mod tests {
         for (text, expected) in [
             ("limit 5 in 10s", "limit 5 requests in 10s as sliding"),
             ("limit 1 request per 60s by client", "limit 1 request in 1m by client as sliding"),
+            ("limit 5 in 1.5h", "limit 5 requests in 90m as sliding"),
+            ("limit 5 in 1m30s", "limit 5 requests in 90s as sliding"),
+            ("limit 5 in 2w", "limit 5 requests in 14d as sliding"),
             (
                 "limit 100 requests in 1m by client where path^=/login as sliding",
                 "limit 100 requests in 1m by client where path^=/login as sliding",
@@ -320,8 +308,10 @@ mod tests {
             ("limit x in 1m", "x", "`x` is not a number from 1"),
             ("limit 0 in 1m", "0", "`0` is not a number from 1"),
             ("limit 5 requests on 1m", "on", "stands where `in`"),
-            ("limit 5 in 1y", "1y", "`1y` is not a duration"),
-            ("limit 5 in 0s", "0s", "`0s` is not a duration"),
+            ("limit 5 in 1y", "y", "`y` is not a unit of a duration"),
+            ("limit 5 in 10", "10", "`10` lacks a unit; write 10s or 10min"),
+            ("limit 5 in 0s", "0s", "`0s` is not a window from 1ms"),
+            ("limit 5 in 53w", "53w", "`53w` is not a window from 1ms to 366d"),
             ("limit 5 in 1m bye client", "bye", "did you mean `by`?"),
             ("limit 5 in 1m by where a", "where", "stands where a field should"),
             ("limit 5 in 1m by client/129", "client/129", "`129` is not a valid length"),

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use weir_core::format_duration;
+
 use super::key::Key;
 use crate::condition::RuleCondition;
 
@@ -121,7 +123,7 @@ impl Limit {
         match self.algorithm {
             algorithm if algorithm.has_burst() => format!("burst {value}"),
             Algorithm::Concurrency => format!("limit {} at once", requests(value)),
-            _ => format!("limit {} in {}", requests(value), duration(self.window_ns)),
+            _ => format!("limit {} in {}", requests(value), format_duration(self.window_ns)),
         }
     }
 }
@@ -131,7 +133,7 @@ impl fmt::Display for Limit {
         write!(formatter, "limit {}", requests(self.count))?;
         match self.algorithm {
             Algorithm::Concurrency => write!(formatter, " at once")?,
-            _ => write!(formatter, " in {}", duration(self.window_ns))?,
+            _ => write!(formatter, " in {}", format_duration(self.window_ns))?,
         }
         write!(formatter, "{}", self.key)?;
         if let Some(condition) = &self.condition {
@@ -149,22 +151,4 @@ impl fmt::Display for Limit {
 
 fn requests(count: u64) -> String {
     format!("{count} request{}", if count == 1 { "" } else { "s" })
-}
-
-/// A duration with the largest unit of which it is a multiple.
-pub(super) fn duration(nanoseconds: u64) -> String {
-    const UNITS: [(&str, u64); 6] = [
-        ("d", 86_400_000_000_000),
-        ("h", 3_600_000_000_000),
-        ("m", 60_000_000_000),
-        ("s", 1_000_000_000),
-        ("ms", 1_000_000),
-        ("us", 1_000),
-    ];
-    let unit =
-        UNITS.iter().find(|(_, unit)| nanoseconds >= *unit && nanoseconds.is_multiple_of(*unit));
-    match unit {
-        Some((name, unit)) => format!("{}{name}", nanoseconds / unit),
-        None => format!("{nanoseconds}ns"),
-    }
 }

@@ -78,7 +78,7 @@ fn time_clause(op: Operator, value: &str) -> Result<CoreClause, QueryError> {
 fn number_range(field: Field, op: Operator, value: &str) -> Result<(u64, u64), QueryError> {
     let unit = if field == Field::Bytes { Unit::Bytes } else { Unit::Nanoseconds };
     let number = parse_quantity(value, unit);
-    let number = number.ok_or_else(|| QueryError::NotANumber(value.to_owned()))?;
+    let number = number.map_err(|_| QueryError::NotANumber(value.to_owned()))?;
     bounds(op, number).ok_or_else(|| QueryError::Operator {
         field: field.name().to_owned(),
         usable: "=, !=, <, <=, >, >=",
@@ -125,7 +125,7 @@ fn any(
 
 fn comparison(op: Operator, value: &str) -> Result<TextTest, QueryError> {
     let number = parse_quantity(value, Unit::Count);
-    let number = number.ok_or_else(|| QueryError::NotANumber(value.to_owned()))?;
+    let number = number.map_err(|_| QueryError::NotANumber(value.to_owned()))?;
     let (min, max) = bounds(op, number).unwrap_or((1, 0));
     Ok(TextTest::Between(min, max))
 }

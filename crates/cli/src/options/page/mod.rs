@@ -98,7 +98,7 @@ pub(crate) struct PageArguments {
 
     /// Keep a data set for this long after the last page that shows it was closed, such as 90s,
     /// 10m, 1h or 7d; an upload that broke off can be resumed for as long
-    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = parse_keep_session)]
+    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = parse_duration)]
     pub(crate) keep_session: Duration,
 
     /// The most memory that all data sets may take together, such as 512MiB or 2G; when it is used
@@ -203,9 +203,4 @@ impl PageArguments {
     pub(crate) fn token(&self) -> Result<Option<AccessToken>, Failure> {
         self.token_file.as_deref().map(read_token).transpose()
     }
-}
-
-/// Parses the value of `--keep-session`.
-fn parse_keep_session(text: &str) -> Result<Duration, String> {
-    parse_duration(text).ok_or_else(|| "write it as 90s, 10m, 1h or 7d".to_owned())
 }

@@ -6,7 +6,7 @@
 
 use super::equality;
 use super::error::ConditionError;
-use super::quantity;
+use super::parse_quantity;
 use super::tree::{ConditionOperator, ConditionValue, FieldCondition, Node, ValueForm};
 use super::{TimeReader, instants};
 use crate::field::{ColumnKind, Field, Unit};
@@ -128,7 +128,7 @@ fn demand_of_time<'a>(condition: &'a FieldCondition, time: TimeReader<'_>) -> Op
 
 fn ranges(condition: &FieldCondition, unit: Unit) -> Option<Vec<(u64, u64)>> {
     let range = |value: &ConditionValue| {
-        let number = quantity::parse(&value.text(), unit)?;
+        let number = parse_quantity(&value.text(), unit).ok()?;
         Some(super::resolve::range(condition.operator, number))
     };
     condition.values.iter().map(range).collect()
@@ -156,7 +156,7 @@ fn is_possible(field: &str, one: &Demand<'_>, other: &Demand<'_>) -> bool {
         }),
         (Demand::OneOf(values), Demand::Ranges(ranges))
         | (Demand::Ranges(ranges), Demand::OneOf(values)) => values.iter().any(|value| {
-            let number = || quantity::parse(&value.text(), Unit::Count);
+            let number = || parse_quantity(&value.text(), Unit::Count).ok();
             let is_in = |number| ranges.iter().any(|(min, max)| (*min..=*max).contains(&number));
             !is_absent(value)
                 && (!is_text(field) || is_set(field, value) || number().is_some_and(is_in))

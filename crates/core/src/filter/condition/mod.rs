@@ -4,7 +4,7 @@
 //! |---|---|
 //! | a text becomes a tree | `parser`, which reads words and values with `cursor` |
 //! | the tree | `tree`; `normal_form` writes it as text again |
-//! | names and values become a [`Clause`] of a data set | `resolve`, `equality` and `quantity` |
+//! | names and values become a [`Clause`] of a data set | `resolve` and `equality` |
 //! | what no record can meet | `contradiction` |
 //! | what is wrong, and where | `error`; `wildcard` finds what to write instead of a wildcard |
 //!
@@ -17,7 +17,6 @@ mod error;
 mod instants;
 mod normal_form;
 mod parser;
-mod quantity;
 mod resolve;
 mod tree;
 mod wildcard;
@@ -29,7 +28,8 @@ use tree::Node;
 pub use tree::{ConditionOperator, ConditionValue, FieldCondition, ValueForm};
 
 use super::clause::{Clause, TextTest};
-use crate::value::STATUS_CLASS;
+use crate::field::Unit;
+use crate::value::{QuantityError, STATUS_CLASS, parse_count, parse_seconds_ns, parse_whole_size};
 use crate::values::Values;
 
 /// A condition on records, as a person writes it.
@@ -217,10 +217,17 @@ impl TextTest {
     }
 }
 
-/// Returns a number in the unit of a column: bytes with an optional unit such as `kB` or `MiB`,
-/// nanoseconds from a duration such as `0.5` (seconds) or `200ms`. `None` if the text is neither.
-pub fn parse_quantity(text: &str, unit: crate::field::Unit) -> Option<u64> {
-    quantity::parse(text, unit)
+/// Returns a number in the unit of a column: bytes from a size such as `500`, `10kB` or `1MiB`,
+/// nanoseconds from a duration such as `0.5` (seconds) or `200ms`.
+///
+/// # Errors
+/// If the text is not such a number, or not a whole one.
+pub fn parse_quantity(text: &str, unit: Unit) -> Result<u64, QuantityError> {
+    match unit {
+        Unit::Bytes => parse_whole_size(text),
+        Unit::Count => parse_count(text),
+        Unit::Nanoseconds => parse_seconds_ns(text),
+    }
 }
 
 /// The position of something in the text of a condition, in bytes.

@@ -5,7 +5,7 @@ use super::contradiction;
 use super::equality;
 use super::error::ConditionError;
 use super::instants;
-use super::quantity;
+use super::parse_quantity;
 use super::tree::{ConditionOperator, ConditionValue, FieldCondition, Node, ValueForm};
 use crate::field::{ColumnKind, Field, Unit};
 use crate::filter::clause::{Clause, ClauseError, TextTest, known_names};
@@ -247,15 +247,21 @@ fn wrong_operator(condition: &FieldCondition, what: &str, usable: &str) -> Condi
 }
 
 fn read_number(value: &ConditionValue, unit: Unit) -> Result<u64, ConditionError> {
+    if value.form == ValueForm::Empty {
+        let message = "a number is never empty; write (none)";
+        return Err(ConditionError::new(value.position.clone(), message));
+    }
     let text = value.text();
-    let number = quantity::parse(&text, unit).filter(|_| value.form != ValueForm::Empty);
-    number.ok_or_else(|| {
-        let examples = quantity::examples(unit);
-        let message = match value.form {
-            ValueForm::Empty => "a number is never empty; write (none)".to_owned(),
-            _ => format!("`{text}` is not a valid number; write it as {examples}"),
+    parse_quantity(&text, unit).map_err(|error| {
+        // Only a value without quotation marks is the text as it is written.
+        let position = match value.form {
+            ValueForm::Plain if value.position.len() == text.len() => {
+                let start = value.position.start;
+                start + error.range.start..start + error.range.end
+            }
+            _ => value.position.clone(),
         };
-        ConditionError::new(value.position.clone(), message)
+        ConditionError::new(position, error.to_string())
     })
 }
 

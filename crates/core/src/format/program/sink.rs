@@ -20,8 +20,8 @@ use super::span::Span;
 use crate::field::Field;
 use crate::record::Record;
 use crate::value::{
-    ClfTimeCache, Client, Strftime, TimeContent, TimeKind, TimeParts, is_host, parse_digits,
-    parse_duration_ns, parse_go_duration_ns, parse_upstream_time_ns,
+    ClfTimeCache, Client, Strftime, TimeContent, TimeKind, TimeParts, is_host, parse_decimal_ns,
+    parse_digits, parse_go_duration_ns, parse_upstream_time_ns,
 };
 
 /// Where a value is stored and which form it must have.
@@ -168,7 +168,7 @@ impl Sink {
             }
             Self::Extra(index) => record.set_extra(*index, value),
             Self::Number(index) => {
-                optional(value, |text| parse_duration_ns(text, 1))?;
+                optional(value, |text| parse_decimal_ns(text, 1))?;
                 record.set_extra(*index, value);
             }
             Self::ClientAndPort { port } => {
@@ -188,11 +188,11 @@ impl Sink {
                 }
             }
             Self::RequestTimePart { unit_ns } => {
-                let part_ns = optional_duration(value, |text| parse_duration_ns(text, *unit_ns))?;
+                let part_ns = optional_duration(value, |text| parse_decimal_ns(text, *unit_ns))?;
                 add_request_time(record, part_ns);
             }
             Self::UpstreamTimePart { unit_ns } => {
-                let part_ns = optional_duration(value, |text| parse_duration_ns(text, *unit_ns))?;
+                let part_ns = optional_duration(value, |text| parse_decimal_ns(text, *unit_ns))?;
                 record.set_number(Field::UpstreamTime, part_ns);
                 add_request_time(record, part_ns);
             }
@@ -200,7 +200,7 @@ impl Sink {
                 let unit_ns = if value.contains(&b'.') { 1_000_000_000 } else { 1_000_000 };
                 record.set_number(
                     Field::RequestTime,
-                    optional_duration(value, |text| parse_duration_ns(text, unit_ns))?,
+                    optional_duration(value, |text| parse_decimal_ns(text, unit_ns))?,
                 );
             }
             Self::Date => state.time.add_date(value)?,
@@ -214,7 +214,7 @@ impl Sink {
             Self::RequestTime { unit_ns } => {
                 record.set_number(
                     Field::RequestTime,
-                    optional(value, |text| parse_duration_ns(text, *unit_ns))?,
+                    optional(value, |text| parse_decimal_ns(text, *unit_ns))?,
                 );
             }
             Self::UpstreamTimes(field) => {
@@ -395,7 +395,7 @@ fn parse_bytes(text: &[u8]) -> Option<u64> {
 fn duration_ns(text: &[u8], unit_ns: u64) -> Option<u64> {
     match text.last() {
         Some(byte) if byte.is_ascii_alphabetic() => parse_go_duration_ns(text),
-        _ => parse_duration_ns(text, unit_ns),
+        _ => parse_decimal_ns(text, unit_ns),
     }
 }
 

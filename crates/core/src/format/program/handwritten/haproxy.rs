@@ -29,7 +29,7 @@ use crate::format::program::mismatch::Mismatch;
 use crate::format::program::sink::LineState;
 use crate::record::Record;
 use crate::schema::RecordKind;
-use crate::value::{CLF_LENGTH, is_host, parse_digits, parse_duration_ns};
+use crate::value::{CLF_LENGTH, is_host, parse_decimal_ns, parse_digits};
 
 pub(super) const HAPROXY: Definition = Definition {
     name: "HAPROXY",
@@ -185,7 +185,7 @@ fn timer(cursor: &mut Cursor<'_>, end: u8, reason: &'static str) -> Result<Optio
     let at = cursor.at;
     match without_plus(cursor.before(end, reason)?) {
         [b'-', digits @ ..] if parse_digits(digits).is_some() => Ok(None),
-        digits => parse_duration_ns(digits, MILLISECOND_NS).map(Some).ok_or(mismatch(at, reason)),
+        digits => parse_decimal_ns(digits, MILLISECOND_NS).map(Some).ok_or(mismatch(at, reason)),
     }
 }
 
