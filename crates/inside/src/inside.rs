@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use weir_observe::capture::{CaptureError, PendingCapture};
 use weir_view::RouteStage;
 
-use crate::capture::CaptureKind;
+use crate::capture_kind::CaptureKind;
 use crate::collect;
 use crate::metrics::Scrape;
 use crate::part::Part;

@@ -23,6 +23,7 @@ mod address;
 mod admin;
 mod answers;
 mod capture;
+mod capture_kind;
 mod client;
 mod collect;
 mod inside;
@@ -42,7 +43,7 @@ mod threads;
 
 pub use address::{AdminAddress, AdminAddressError};
 pub use admin::AdminServer;
-pub use capture::CaptureKind;
+pub use capture_kind::CaptureKind;
 pub use client::AskError;
 pub use collect::{FeedPart, ListenerCounts};
 pub use inside::Inside;

@@ -3,7 +3,7 @@
 use weir_observe::capture::{CaptureError, PendingCapture};
 use weir_view::RouteStage;
 
-use crate::capture::CaptureKind;
+use crate::capture_kind::CaptureKind;
 use crate::metrics::Scrape;
 
 /// The most stages of one kind. The server reports at most this many sources.

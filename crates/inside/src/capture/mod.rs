@@ -1,6 +1,5 @@
 //! `GET /glass.json`: waits for the next request, upload or feed, and returns it with its steps.
 
-mod kind;
 mod request;
 mod view;
 
@@ -9,9 +8,9 @@ use weir_net::{Body, Client};
 use weir_observe::capture::{CaptureError, CaptureOutcome};
 use weir_view::to_json;
 
-pub use self::kind::CaptureKind;
 pub(crate) use self::request::CaptureRequest;
 use crate::answers::{json, sentence};
+use crate::capture_kind::CaptureKind;
 use crate::inside::Inside;
 
 /// Waits for a capture, and answers with it. If the client disconnects, the wait ends.

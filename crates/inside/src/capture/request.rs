@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use weir_server::query_parameters;
 
-use super::kind::CaptureKind;
+use crate::capture_kind::CaptureKind;
 use crate::seconds::parse_seconds;
 
 /// The default wait, in seconds.

@@ -8,7 +8,7 @@ use weir_feed::{FeedCaptures, FeedCounts};
 use weir_observe::capture::{CaptureError, PendingCapture};
 use weir_view::{Passed, RouteStage, RouteStageKind};
 
-use crate::capture::CaptureKind;
+use crate::capture_kind::CaptureKind;
 use crate::metrics::Scrape;
 use crate::metrics::catalog::{
     FEED_ACCEPTED, FEED_BYTES, FEED_CONNECTIONS, FEED_DATAGRAMS, FEED_ENDED, FEED_LOST_DATAGRAMS,

@@ -10,7 +10,7 @@ use weir_gateway::{
 use weir_observe::capture::{CaptureError, PendingCapture};
 use weir_view::{Passed, RouteStage, RouteStageKind};
 
-use crate::capture::CaptureKind;
+use crate::capture_kind::CaptureKind;
 use crate::metrics::catalog::{
     CLOCK_JUMPS, GATEWAY_CACHE, GATEWAY_CONNECTIONS, GATEWAY_CONNECTIONS_MAX, GATEWAY_DECISIONS,
     GATEWAY_DURATION, GATEWAY_ENDED, GATEWAY_PARTS, GATEWAY_UNANSWERED, LIMIT_BYTES,

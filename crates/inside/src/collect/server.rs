@@ -6,7 +6,7 @@ use weir_observe::capture::{CaptureError, PendingCapture};
 use weir_server::{ServerCounts, ServerHandle, SessionViewCounts, SourceCounts, ViewCounts};
 use weir_view::{Passed, RouteStage, RouteStageKind};
 
-use crate::capture::CaptureKind;
+use crate::capture_kind::CaptureKind;
 use crate::metrics::Scrape;
 use crate::metrics::catalog::{
     MEMORY_BYTES, MEMORY_BYTES_MAX, PAGE_CONNECTIONS, PAGE_ENDED, QUEUE_BYTES, QUEUE_BYTES_MAX,
