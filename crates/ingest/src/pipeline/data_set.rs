@@ -277,18 +277,27 @@ impl DataSet {
         self.values.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Appends the block of a ticket, after those of all tickets before it.
-    pub(super) fn append(&self, ticket: u64, block: ParsedBlock) {
+    /// Notes that the values of another block have ids; see [`RetentionPolicy::note_resolved`].
+    pub(super) fn note_resolved(&self) {
+        self.policy.note_resolved();
+    }
+
+    /// Appends the block of a ticket, after those of all tickets before it. Returns how many were
+    /// appended: none if an earlier one is missing, several if others waited for this one.
+    pub(super) fn append(&self, ticket: u64, block: ParsedBlock) -> u64 {
         let mut reorder = self.reorder.lock().unwrap_or_else(PoisonError::into_inner);
         reorder.insert(ticket, block);
+        let mut appended = 0;
         while let Some(block) = reorder.pop() {
             self.append_next(block);
+            appended += 1;
         }
         self.subscribers.set_reordered(reorder.len());
         // Reported under the lock, so that an older amount never overwrites a newer one.
         self.report_memory();
         drop(reorder);
         self.touch();
+        appended
     }
 
     fn append_next(&self, block: ParsedBlock) {

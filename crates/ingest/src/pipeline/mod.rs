@@ -109,7 +109,7 @@ impl Pipeline {
         data: Arc<DataSet>,
         run: impl Fn(Worker) + Send + Sync + 'static,
     ) -> Self {
-        let queue = Arc::new(BlockQueue::new(options.queue_bytes_max));
+        let queue = Arc::new(BlockQueue::new(options.queue_bytes_max, options.jobs.max(1)));
         let run = Arc::new(run);
         let clock = Arc::<StageClock>::default();
         let workers: Vec<_> = (0..options.jobs.max(1))

@@ -141,7 +141,7 @@ impl Worker {
             self.queue.end_turn();
             let counts = BlockCounts::default();
             let block = ParsedBlock { source, offset_end, counts, is_live, segments: None };
-            self.data.append(ticket, block);
+            self.append(ticket, block);
             return;
         };
         if let Some(block) = self.parser.finish(remaining, &mut parts) {
@@ -149,6 +149,7 @@ impl Worker {
         }
         let counts = BlockParser::counts(&mut parts);
         let resolved = self.parser.resolve(parts);
+        self.data.note_resolved();
         self.queue.end_turn();
 
         let segments = self.parser.seal(resolved);
@@ -157,7 +158,11 @@ impl Worker {
             segments.iter().for_each(|pending| fold.update(pending.segment()));
         }
         let segments = Some(segments);
-        self.data.append(ticket, ParsedBlock { source, offset_end, counts, is_live, segments });
+        self.append(ticket, ParsedBlock { source, offset_end, counts, is_live, segments });
+    }
+
+    fn append(&self, ticket: u64, block: ParsedBlock) {
+        self.queue.note_appended(self.data.append(ticket, block));
     }
 }
 

@@ -19,6 +19,8 @@ pub(crate) struct BlockQueue {
     room: Condvar,
     room_async: Notify,
     queue_bytes_max: usize,
+    /// No worker gets a block to parse while this many wait to be appended.
+    unappended_max: u64,
 }
 
 #[derive(Default)]
@@ -32,6 +34,8 @@ struct State {
     tickets: u64,
     /// The number of the ticket whose turn it is.
     turn: u64,
+    /// The blocks that were appended to the data set: at most those whose turn is over.
+    appended: u64,
     /// Set when no more blocks will be pushed.
     is_closing: bool,
     /// Set when workers and writers have to stop at once.
@@ -40,17 +44,24 @@ struct State {
     spare: Vec<Vec<u8>>,
 }
 
+/// The blocks whose turn may be over before they are appended, for each worker. Nothing else bounds
+/// them: while one worker is kept from appending its block, the others could parse the whole log.
+/// Twice what a worker has parsed when it must append, so that short delays stop nobody.
+const UNAPPENDED_MAX: usize = 8;
+
 /// Buffers kept for reuse: enough for the few sources that a session reads at the same time.
 const SPARE_BUFFERS_MAX: usize = 4;
 
 impl BlockQueue {
-    pub(crate) fn new(queue_bytes_max: usize) -> Self {
+    /// A queue for this number of workers. Its blocks take at most `queue_bytes_max` bytes.
+    pub(crate) fn new(queue_bytes_max: usize, workers: usize) -> Self {
         Self {
             state: Mutex::default(),
             work: Condvar::new(),
             room: Condvar::new(),
             room_async: Notify::new(),
             queue_bytes_max,
+            unappended_max: (workers * UNAPPENDED_MAX) as u64,
         }
     }
 
@@ -154,10 +165,11 @@ impl BlockQueue {
             if oldest == Some(state.turn) {
                 return Task::TakeTurn;
             }
-            if !must_append && let Some(ticket) = state.jobs.pop_front() {
+            let may_parse = !must_append && state.turn - state.appended < self.unappended_max;
+            if may_parse && let Some(ticket) = state.jobs.pop_front() {
                 return Task::Parse(ticket);
             }
-            if !must_append && let Some(source) = state.pull_sources.pop_front() {
+            if may_parse && let Some(source) = state.pull_sources.pop_front() {
                 return Task::Pull(source);
             }
             if state.is_closing && oldest.is_none() {
@@ -184,6 +196,17 @@ impl BlockQueue {
     pub(crate) fn end_turn(&self) {
         self.lock().turn += 1;
         self.work.notify_all();
+    }
+
+    /// Notes that this many blocks were appended.
+    pub(crate) fn note_appended(&self, blocks: u64) {
+        let mut state = self.lock();
+        let were_too_many = state.turn - state.appended >= self.unappended_max;
+        state.appended += blocks;
+        drop(state);
+        if were_too_many {
+            self.work.notify_all();
+        }
     }
 
     /// Ends the workers after everything in the queue is parsed.

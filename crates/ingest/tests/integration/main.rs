@@ -3,6 +3,7 @@
 mod damage;
 mod drip;
 mod encodings;
+mod eviction_model;
 mod finding;
 mod follow;
 mod format_drift;

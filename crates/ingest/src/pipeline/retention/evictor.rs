@@ -30,7 +30,7 @@ struct State {
 const SWEEP_IDS: usize = 2_048;
 
 /// The pause between two checks whether all blocks read before the sweep have been appended, or
-/// whether a consumer has finished segments.
+/// whether another eviction may free more.
 const POLL: Duration = Duration::from_millis(1);
 
 impl Evictor {
@@ -84,17 +84,11 @@ impl Evictor {
         while self.wait_for_request() {
             let Some(window) = window.upgrade() else { return };
             self.make_room(&window);
-            let mut state = self.lock();
-            // The next block repeats a request that came meanwhile.
-            state.is_requested = false;
-            self.must_pause.store(false, Ordering::Relaxed);
-            self.room.notify_all();
         }
     }
 
-    /// Evicts once, and while parsers pause, again each time that a consumer has finished segments,
-    /// until there is room. Released too early, parsers would fill the memory before the next
-    /// pause.
+    /// Evicts once, and while parsers pause, again each time that this may free more, until there
+    /// is room. Released too early, parsers would fill the memory before the next pause.
     fn make_room(&self, window: &KeepWindow) {
         let consumers = window.subscribers();
         loop {
@@ -102,14 +96,39 @@ impl Evictor {
             // pending by then.
             let (finishes, had_pending) = (consumers.finishes(), consumers.have_pending());
             evict(window);
-            // Without such segments, another eviction would free nothing more.
-            if !self.must_pause() || window.has_room() || !had_pending {
+            if self.release(window, had_pending) {
                 return;
             }
-            while self.must_pause() && consumers.finishes() == finishes {
+            while consumers.finishes() == finishes && !self.take_request() {
                 thread::sleep(POLL);
             }
         }
+    }
+
+    /// Lets the parsers continue if there is room, or if another eviction would free nothing.
+    /// Returns whether they may.
+    ///
+    /// The room is looked at under the lock that [`Self::request`] takes. So a block whose values
+    /// fill the memory is either seen here, or pauses the parsers again.
+    fn release(&self, window: &KeepWindow, had_pending: bool) -> bool {
+        let mut state = self.lock();
+        // Blocks whose values were found during the eviction were kept, and can be evicted when
+        // their consumers have finished them.
+        let may_free_more = had_pending || state.is_requested;
+        if self.must_pause() && !state.is_over && may_free_more && !window.has_room() {
+            return false;
+        }
+        // The next block repeats a request that came meanwhile.
+        state.is_requested = false;
+        self.must_pause.store(false, Ordering::Relaxed);
+        self.room.notify_all();
+        true
+    }
+
+    /// Whether an eviction was requested since the last one, or is no longer wanted.
+    fn take_request(&self) -> bool {
+        let mut state = self.lock();
+        std::mem::take(&mut state.is_requested) || state.is_over
     }
 
     /// Waits for a request. Returns false at the end.
@@ -136,7 +155,12 @@ fn evict(window: &KeepWindow) {
             live.mark(segment);
         }
         drop(segments);
-        let Some(mut pending) = window.begin_sweep(live, next) else { return };
+        // Refused for an instant while a parser that begins a block counts it in the wrong
+        // generation.
+        let Some(mut pending) = window.begin_sweep(live, next) else {
+            thread::sleep(POLL);
+            continue;
+        };
         let mut sweep = loop {
             match pending.try_start() {
                 Ok(sweep) => break sweep,

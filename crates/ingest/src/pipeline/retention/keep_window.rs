@@ -152,6 +152,12 @@ impl RetentionPolicy for KeepWindow {
         self.bytes.load(Ordering::Relaxed)
     }
 
+    fn note_resolved(&self) {
+        if !self.has_room() {
+            self.evictor.request(true);
+        }
+    }
+
     fn must_pause(&self) -> bool {
         self.evictor.must_pause()
     }

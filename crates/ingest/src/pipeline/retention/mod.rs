@@ -65,6 +65,13 @@ pub(super) trait RetentionPolicy: Send + Sync {
         false
     }
 
+    /// Notes that the values of another block have ids. Called for each block in order, before the
+    /// values of the next one get theirs.
+    ///
+    /// The block is appended later, and later still if a parser of an earlier block is slow: a
+    /// pause that began only then would come after the values of any number of blocks.
+    fn note_resolved(&self) {}
+
     /// Whether parsers should pause for a moment, so that memory can be freed.
     fn must_pause(&self) -> bool {
         false
