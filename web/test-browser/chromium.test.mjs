@@ -1,3 +1,3 @@
-import { suite } from "./support/suite.mjs";
+import { chromium } from "./support/suite.mjs";
 
-suite("chromium");
+chromium();

@@ -1,3 +1,3 @@
-import { suite } from "./support/suite.mjs";
+import { firefox } from "./support/suite.mjs";
 
-suite("firefox");
+firefox();

@@ -7,6 +7,17 @@ use crate::shell::{Outcome, command, execute, is_installed, root, target_folder}
 /// The program as Go names it.
 const MODULE: &str = "github.com/summerwind/h2spec/cmd/h2spec@v2.2.1+incompatible";
 
+/// Builds the program if it is missing and there is Go. Prints why it could not.
+///
+/// # Errors
+/// None: the tests with it are skipped then.
+pub(crate) fn install() -> Outcome {
+    if let Err(error) = installed() {
+        println!("{error}");
+    }
+    Ok(())
+}
+
 /// The program of this machine, or else one that Go builds into a folder of its own.
 ///
 /// # Errors

@@ -3,24 +3,17 @@
 mod abuse;
 mod bench;
 mod browsers;
-mod clock;
-mod crowdsec;
-mod fail2ban;
+mod debian;
 mod formats;
 mod h2spec;
-mod metrics;
-mod nginx;
+mod outside;
 mod page;
 mod python;
 mod readme;
-mod services;
-mod strace;
 mod summary;
 mod supply_chain;
-mod tables;
 mod test;
 mod tidy;
-mod tokens;
 mod types;
 mod wasm;
 
@@ -31,9 +24,9 @@ use weir_tools::shell;
 use shell::Outcome;
 
 const HELP: &str = "\
-cargo xtask test            everything that has to pass: format, lints, layering, tests, the
-                            page, and browser tests against the real binary
+cargo xtask test            everything that has to pass; docs/testing.md lists the steps
 cargo xtask test --quick    only the steps that need nothing but Rust
+cargo xtask test STEP...    only these steps, and those that have to be before
 cargo xtask tidy            the layering checks alone
 cargo xtask dependencies    licences, versions, sources and known vulnerabilities of dependencies
 cargo xtask wasm            checks that core compiles for WebAssembly
@@ -54,11 +47,12 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match words[..] {
-        ["test"] => test::run(test::Scope::Everything),
-        ["test", "--quick"] => test::run(test::Scope::Quick),
+        ["test", ref rest @ ..] => test::run(rest),
+        // A process that `test` starts for each step.
+        ["step", name] => test::perform(name),
         ["tidy"] => tidy::run(),
-        ["dependencies"] => supply_chain::check().map(|lines| println!("{}", lines.join("\n"))),
-        ["wasm"] => wasm::check(),
+        ["dependencies"] => supply_chain::check(),
+        ["wasm"] => wasm::fetch_compiler().and_then(|()| wasm::check()),
         ["types"] => types::write(),
         ["formats"] => formats::write(),
         ["page"] => page::build(),

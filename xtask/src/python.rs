@@ -1,41 +1,89 @@
-//! Environments of Python with the modules that a test needs.
+//! One environment of Python for all tests that need modules from PyPI.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::shell::{Outcome, command, execute, root, target_folder};
 
-/// The Python of an environment of that name with these modules. Installs them if there is pip and
-/// a network.
-///
-/// # Errors
-/// If a module cannot be installed.
-pub(crate) fn environment(name: &str, modules: &[&str]) -> Outcome<PathBuf> {
-    environment_with(name, modules, modules)
+/// Modules that a test needs, and the packages that have them.
+pub(crate) struct Modules {
+    packages: &'static [&'static str],
+    modules: &'static [&'static str],
 }
 
-/// As [`environment`], for modules whose packages have other names.
-///
-/// # Errors
-/// If a package cannot be installed.
-pub(crate) fn environment_with(
-    name: &str,
-    packages: &[&str],
-    modules: &[&str],
-) -> Outcome<PathBuf> {
-    let folder = root().join(target_folder()).join(name);
-    let python = folder.join("bin/python");
-    if !has_modules(&python, modules) {
-        execute(command("python3", &["-m", "venv"]).arg(&folder))?;
-        let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
-        execute(command(&python.to_string_lossy(), &pip).args(packages))?;
+/// Recomputes reports from exported tables.
+pub(crate) const DUCKDB: Modules = Modules { packages: &["duckdb"], modules: &["duckdb"] };
+/// Programs that read exported tables.
+pub(crate) const TABLE_READERS: Modules = Modules {
+    packages: &["datafusion", "duckdb", "pandas", "polars", "pyarrow"],
+    modules: &["datafusion", "duckdb", "pandas", "polars", "pyarrow"],
+};
+/// Another implementation of tokens.
+pub(crate) const PYJWT: Modules =
+    Modules { packages: &["PyJWT", "cryptography"], modules: &["jwt", "cryptography"] };
+/// Prometheus' own client library, which has a parser.
+pub(crate) const PROMETHEUS: Modules =
+    Modules { packages: &["prometheus-client"], modules: &["prometheus_client"] };
+/// Clients and services of gRPC and of WebSockets.
+pub(crate) const SERVICES: Modules =
+    Modules { packages: &["grpcio", "websockets"], modules: &["grpc", "websockets"] };
+
+const ALL: [&Modules; 5] = [&DUCKDB, &TABLE_READERS, &PYJWT, &PROMETHEUS, &SERVICES];
+
+/// Installs the modules of all tests that are missing. Prints which cannot be installed.
+pub(crate) fn install() -> Outcome {
+    let missing: Vec<&Modules> = ALL.into_iter().filter(|it| !it.are_installed()).collect();
+    let packages: Vec<&str> = missing.iter().flat_map(|it| it.packages).copied().collect();
+    if packages.is_empty() || pip(&[], &packages).is_ok() {
+        return Ok(());
     }
-    Ok(python)
+    // One that cannot be installed should not keep the others away.
+    for modules in missing {
+        if let Err(error) = pip(&[], modules.packages) {
+            println!("{error}");
+        }
+    }
+    Ok(())
 }
 
-fn has_modules(python: &Path, modules: &[&str]) -> bool {
-    let import = format!("import {}", modules.join(", "));
-    python.exists()
-        && command(&python.to_string_lossy(), &["-c", &import])
-            .status()
-            .is_ok_and(|status| status.success())
+/// The Python that has these modules.
+///
+/// # Errors
+/// If [`install`] has not installed them.
+pub(crate) fn with(modules: &Modules) -> Outcome<PathBuf> {
+    if modules.are_installed() {
+        return Ok(python());
+    }
+    Err(format!("pip cannot install {}", modules.packages.join(" and ")).into())
+}
+
+/// Installs packages with these options of pip.
+pub(crate) fn pip(options: &[&str], packages: &[&str]) -> Outcome {
+    if !python().exists() {
+        execute(command("python3", &["-m", "venv"]).arg(folder()))?;
+    }
+    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+    execute(command(&python().to_string_lossy(), &pip).args(options).args(packages))
+}
+
+/// The folder of programs that come with packages.
+pub(crate) fn programs() -> PathBuf {
+    folder().join("bin")
+}
+
+fn python() -> PathBuf {
+    programs().join("python")
+}
+
+fn folder() -> PathBuf {
+    root().join(target_folder()).join("python")
+}
+
+impl Modules {
+    fn are_installed(&self) -> bool {
+        let import = format!("import {}", self.modules.join(", "));
+        python().exists()
+            && command(&python().to_string_lossy(), &["-c", &import])
+                .status()
+                .is_ok_and(|status| status.success())
+    }
 }

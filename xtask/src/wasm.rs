@@ -19,27 +19,50 @@ const COMPILER: &str = "rustc-web";
 /// The sources of the standard library, and the library that build scripts are linked with.
 const LIBRARIES: [&str; 2] = ["rust-web-src", "libstd-rust-web-dev"];
 
-/// Runs the check and prints which compiler ran, or why none did.
+/// Unpacks Debian's compiler if the installed one cannot compile for WebAssembly. Prints why it
+/// could not.
+///
+/// # Errors
+/// If the installed compiler cannot be started.
+pub(crate) fn fetch_compiler() -> Outcome {
+    if !has_target()?
+        && !compiler().exists()
+        && is_installed("apt-get")
+        && is_installed("dpkg")
+        && let Err(error) = unpack_compiler(&debian())
+    {
+        println!("{COMPILER} cannot be unpacked: {error}");
+    }
+    Ok(())
+}
+
+/// Runs the check and prints which compiler ran, or that none did.
+///
+/// # Errors
+/// If core does not compile.
 pub(crate) fn check() -> Outcome {
     if has_target()? {
         println!("with the installed target");
         return execute(&mut cargo_check());
     }
-    if !is_installed("apt-get") || !is_installed("dpkg") {
-        println!("skipped: the target {TARGET} is not installed, and this is not Debian");
+    if !compiler().exists() {
+        println!("skipped: 1 check of core, because there is no target {TARGET} and no {COMPILER}");
         return Ok(());
     }
-    let folder = root().join(target_folder()).join("wasm");
-    let debian = folder.join("debian");
-    if !debian.join("usr/bin/rustc").exists()
-        && let Err(error) = unpack_compiler(&debian)
-    {
-        println!(
-            "skipped: the target {TARGET} is not installed, and {COMPILER} is missing: {error}"
-        );
-        return Ok(());
-    }
-    check_with(&debian, &folder)
+    check_with_debian()
+}
+
+fn folder() -> PathBuf {
+    root().join(target_folder()).join("wasm")
+}
+
+/// The root of the unpacked packages.
+fn debian() -> PathBuf {
+    folder().join("debian")
+}
+
+fn compiler() -> PathBuf {
+    debian().join("usr/bin/rustc")
 }
 
 /// Whether the installed toolchain has the target.
@@ -51,14 +74,17 @@ fn has_target() -> Outcome<bool> {
 
 fn cargo_check() -> Command {
     let arguments = ["check", "--quiet", "--package", "weir-core", "--lib", "--target", TARGET];
-    command("cargo", &arguments)
+    let mut check = command("cargo", &arguments);
+    // Clippy belongs to the other compiler.
+    check.env_remove("RUSTC_WORKSPACE_WRAPPER");
+    check
 }
 
 /// Checks with Debian's compiler, which also compiles the standard library. Nothing is
 /// optimised: the result is never run.
-fn check_with(debian: &Path, folder: &Path) -> Outcome {
-    let compiler = debian.join("usr/bin/rustc");
-    let libraries = debian.join("usr/lib/x86_64-linux-gnu");
+fn check_with_debian() -> Outcome {
+    let compiler = compiler();
+    let libraries = debian().join("usr/lib/x86_64-linux-gnu");
     let version = output_of(
         command(&compiler.to_string_lossy(), &["--version"]).env("LD_LIBRARY_PATH", &libraries),
     )?;
@@ -73,7 +99,7 @@ fn check_with(debian: &Path, folder: &Path) -> Outcome {
         .args(["--config", "profile.dev.package.\"*\".opt-level=0"])
         .args(["--config", "profile.dev.debug=false"])
         .arg("--target-dir")
-        .arg(folder.join("build"));
+        .arg(folder().join("build"));
     execute(&mut check)
 }
 

@@ -101,8 +101,14 @@ mod tests {
     }
 
     #[test]
-    fn a_later_day_changes_the_date() {
-        let mut clock = Clock::new(1_767_225_599);
+    fn a_clock_that_is_set_shows_what_a_new_one_shows() {
+        let mut clock = Clock::new(0);
+        // Forwards and backwards over the ends of days, months and years, and within a day.
+        let instants = [1_767_225_599, 1_767_225_600, 1_767_225_599, 951_782_400, 951_782_401, -1];
+        for second in instants {
+            clock.set(second);
+            assert_eq!(clock.text, Clock::new(second).text, "{second}");
+        }
         clock.set(1_767_225_600);
         assert_eq!(clock.text, *b"[01/Jan/2026:00:00:00 +0000] \"");
     }

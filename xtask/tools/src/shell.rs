@@ -28,20 +28,21 @@ pub fn build_workspace(target: &[&str]) -> Outcome<PathBuf> {
     Ok(root().join(target_folder()).join("debug"))
 }
 
+/// What `cargo run` tells a program about its package. The build script of ring looks at the same
+/// variables, so cargo would compile it, and all that depends on it, once from the shell and once
+/// from here.
+const ABOUT_PACKAGE: [&str; 2] = ["CARGO_PKG_", "CARGO_MANIFEST_"];
+
 /// A command that runs in the root of the repository.
 pub fn command(program: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(root());
+    for (name, _) in std::env::vars_os() {
+        if ABOUT_PACKAGE.iter().any(|start| name.to_string_lossy().starts_with(start)) {
+            command.env_remove(name);
+        }
+    }
     command
-}
-
-/// The command that runs the ignored tests whose names contain `filter`, in all suites of this
-/// name. They are the tests that need another program. For `--workspace` see [`build_workspace`].
-pub fn ignored_tests(suite: &str, filter: &str) -> Command {
-    command(
-        "cargo",
-        &["test", "--quiet", "--workspace", "--test", suite, "--", "--ignored", filter],
-    )
 }
 
 /// Runs a command and shows its output. Fails if the command fails.

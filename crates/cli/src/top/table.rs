@@ -164,6 +164,8 @@ pub(super) fn share(amount: usize, wanted: &[usize]) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
+
     use super::{Column, Content, Table, share};
     use crate::terminal::{Painter, width};
 
@@ -182,6 +184,27 @@ mod tests {
         assert_eq!(share(12, &[3, 10, 20]), [3, 5, 4]);
         assert_eq!(share(2, &[3, 10, 20]), [1, 1, 0]);
         assert_eq!(share(0, &[3, 10, 20]), [0, 0, 0]);
+    }
+
+    proptest! {
+        #[test]
+        fn all_is_shared_and_only_the_satisfied_have_less(
+            amount in 0..200_usize,
+            wanted in proptest::collection::vec(0..40_usize, 0..8),
+        ) {
+            let shares = share(amount, &wanted);
+            prop_assert_eq!(shares.iter().sum::<usize>(), amount.min(wanted.iter().sum()));
+            let most = shares.iter().max().copied().unwrap_or(0);
+            for (share, wanted) in shares.iter().zip(&wanted) {
+                prop_assert!(share == wanted || share < wanted && share + 1 >= most);
+            }
+        }
+
+        #[test]
+        fn what_everyone_wants_may_be_endless(amount in any::<u16>()) {
+            let shares = share(usize::from(amount), &[usize::MAX, usize::MAX]);
+            prop_assert_eq!(shares.iter().sum::<usize>(), usize::from(amount));
+        }
     }
 
     #[test]

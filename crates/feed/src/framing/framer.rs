@@ -446,14 +446,5 @@ mod tests {
             let found = frame(Framing::Octets, stream.chunks(size));
             prop_assert_eq!(found, (expected, None));
         }
-
-        #[test]
-        fn no_input_panics(
-            pieces in vec(vec(any::<u8>(), 0..50), 0..20),
-            counted in any::<bool>(),
-        ) {
-            let framing = if counted { Framing::Octets } else { Framing::Auto };
-            let _ = frame(framing, pieces.iter().map(Vec::as_slice));
-        }
     }
 }

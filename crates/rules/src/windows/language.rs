@@ -336,8 +336,14 @@ mod tests {
 
     #[test]
     fn the_language_is_recognised() {
-        assert!(looks_like("# mine\n limit 5 in 1s"));
-        assert!(!looks_like("limit_req zone=one;") && !looks_like("") && !looks_like("unlimited"));
+        for text in ["limit", "\n\tlimit 5 in 1s\nnot one", "# mine\n limit 5 in 1s # ours"] {
+            assert!(looks_like(text), "{text}");
+        }
+        let of_others =
+            ["limit_req zone=one;", "[sshd]\nlimit 5 in 1s", "unlimited", "Limit 5 in 1s"];
+        for text in of_others.into_iter().chain(["", "# limit 5 in 1s", "'limit 5 in 1s'"]) {
+            assert!(!looks_like(text), "{text}");
+        }
     }
 
     proptest! {
@@ -345,9 +351,12 @@ mod tests {
 
         #[test]
         fn any_text_is_read_or_refused(text in "(limit )?[a-z0-9/'\"#(),é=\n ]{0,40}") {
-            if let Err(error) = parse(&text) {
-                prop_assert!(error.range.start <= text.len());
-                error.excerpt(&text);
+            match parse(&text) {
+                Ok(_) => prop_assert!(looks_like(&text)),
+                Err(error) => {
+                    prop_assert!(error.range.start <= text.len());
+                    error.excerpt(&text);
+                }
             }
         }
     }

@@ -1,0 +1,3 @@
+import { chromiumLarge } from "./support/suite.mjs";
+
+chromiumLarge();

@@ -1,0 +1,82 @@
+//! The programs that tests take from Debian.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use weir_tools::{browsers, packages};
+
+use crate::shell::{Outcome, is_installed, root, target_folder};
+use crate::wasm;
+
+/// Where Debian has the modules of fail2ban.
+const FAIL2BAN: &str = "/usr/lib/python3/dist-packages/fail2ban";
+
+/// The library for programs with threads, in the folders of its Debian package.
+const FAKETIME: &str = "faketime/libfaketimeMT.so.1";
+
+/// Installs the programs that are missing. Prints which cannot be installed.
+pub(crate) fn install() -> Outcome {
+    let mut missing = browsers::missing();
+    let others = [
+        ("nginx-light", nginx().is_ok()),
+        ("strace", strace().is_ok()),
+        ("fail2ban", fail2ban().is_ok()),
+        ("libfaketime", faketime().is_ok()),
+    ];
+    missing.extend(others.iter().filter(|(_, has)| !has).map(|(package, _)| *package));
+    if packages::install(&missing).is_err() {
+        // One that cannot be installed should not keep the others away.
+        for package in missing {
+            if let Err(error) = packages::install(&[package]) {
+                println!("{error}");
+            }
+        }
+    }
+    if crowdsec().is_err()
+        && let Err(error) = packages::unpack("crowdsec", &crowdsec_folder())
+    {
+        println!("{error}");
+    }
+    wasm::fetch_compiler()
+}
+
+/// Whether nginx can be started. Debian installs it outside of the search path of users.
+pub(crate) fn nginx() -> Outcome {
+    found(is_installed("nginx") || Path::new("/usr/sbin/nginx").exists())
+}
+
+/// Whether strace can be started.
+pub(crate) fn strace() -> Outcome {
+    found(is_installed("strace"))
+}
+
+/// Whether fail2ban can be imported.
+pub(crate) fn fail2ban() -> Outcome {
+    found(Path::new(FAIL2BAN).exists())
+}
+
+/// The library of libfaketime for this processor.
+pub(crate) fn faketime() -> Outcome<PathBuf> {
+    let machine = Command::new("gcc").arg("-dumpmachine").output().ok();
+    let machine = machine.and_then(|output| String::from_utf8(output.stdout).ok());
+    let machine = machine.unwrap_or_else(|| format!("{}-linux-gnu", std::env::consts::ARCH));
+    let path = Path::new("/usr/lib").join(machine.trim()).join(FAKETIME);
+    found(path.exists())?;
+    Ok(path)
+}
+
+/// The folder of Debian's package of CrowdSec, which is unpacked and not installed, because its
+/// set-up needs a network.
+pub(crate) fn crowdsec() -> Outcome<PathBuf> {
+    let folder = crowdsec_folder();
+    found(folder.join("usr/bin/crowdsec").exists())?;
+    Ok(folder)
+}
+
+fn crowdsec_folder() -> PathBuf {
+    root().join(target_folder()).join("crowdsec")
+}
+
+fn found(is_found: bool) -> Outcome {
+    if is_found { Ok(()) } else { Err("it is not installed and cannot be".into()) }
+}

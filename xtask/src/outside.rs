@@ -1,0 +1,106 @@
+//! The tests with programs of others. They are ignored by `cargo test`, which does not know where
+//! these programs are.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::shell::{Outcome, output_of};
+use crate::summary;
+use crate::test::Program;
+use crate::{debian, python};
+
+/// Ignored tests that need a program.
+struct Tests {
+    /// The program, in words.
+    with: &'static str,
+    package: &'static str,
+    suite: &'static str,
+    /// What the names of the tests begin with.
+    start: &'static str,
+}
+
+/// A variable that says where a program is.
+type Variable = (&'static str, PathBuf);
+
+/// nginx as a sender and its limits.
+pub(crate) fn nginx() -> Outcome {
+    let found = debian::nginx().map(|()| None);
+    Tests::of("nginx", "weir", "nginx::").run(found)
+}
+
+/// The system calls of an answer.
+pub(crate) fn strace() -> Outcome {
+    let found = debian::strace().map(|()| None);
+    Tests::of("strace", "weir-net", "strace::").run(found)
+}
+
+/// A gateway whose clock is set.
+pub(crate) fn clock() -> Outcome {
+    let found = debian::faketime().map(|path| Some(("FAKETIME_LIBRARY", path)));
+    Tests::of("libfaketime", "weir", "clock::").run(found)
+}
+
+/// Replayed jails.
+pub(crate) fn fail2ban() -> Outcome {
+    let found = debian::fail2ban().map(|()| None);
+    Tests::of("fail2ban", "weir-rules", "fail2ban::itself").run(found)
+}
+
+/// Replayed scenarios.
+pub(crate) fn crowdsec() -> Outcome {
+    let found = debian::crowdsec().map(|path| Some(("CROWDSEC_ROOT", path)));
+    Tests::of("CrowdSec", "weir", "crowdsec::").run(found)
+}
+
+/// Reports that are computed from exported tables.
+pub(crate) fn duckdb() -> Outcome {
+    let found = python::with(&python::DUCKDB).map(|path| Some(("DUCKDB_PYTHON", path)));
+    Tests::of("DuckDB", "weir", "duckdb::").run(found)
+}
+
+/// Exported tables in all programs that read them.
+pub(crate) fn table_readers() -> Outcome {
+    let found = python::with(&python::TABLE_READERS).map(|path| Some(("TABLES_PYTHON", path)));
+    Tests::of("pyarrow, pandas, Polars and DataFusion", "weir", "table_readers::").run(found)
+}
+
+/// Tokens that another implementation has signed.
+pub(crate) fn pyjwt() -> Outcome {
+    let found = python::with(&python::PYJWT).map(|path| Some(("PYJWT_PYTHON", path)));
+    Tests { suite: "token", ..Tests::of("PyJWT", "weir-gateway", "pyjwt::") }.run(found)
+}
+
+/// The metrics of a gateway.
+pub(crate) fn prometheus() -> Outcome {
+    let found = python::with(&python::PROMETHEUS).map(|path| Some(("PROMETHEUS_PYTHON", path)));
+    Tests::of("prometheus-client", "weir", "metrics::").run(found)
+}
+
+/// Clients and services of other implementations, with the gateway between them.
+pub(crate) fn services() -> Outcome {
+    let found = python::with(&python::SERVICES).map(|path| Some(("SERVICES_PYTHON", path)));
+    Tests::of("grpcio and websockets", "weir-gateway", "services::").run(found)
+}
+
+impl Tests {
+    fn of(with: &'static str, package: &'static str, start: &'static str) -> Self {
+        Self { with, package, suite: "integration", start }
+    }
+
+    /// Runs them, or prints how many are skipped.
+    fn run(&self, found: Outcome<Option<Variable>>) -> Outcome {
+        let mut tests = Program::named(self.package, self.suite)?.command();
+        tests.args(["--ignored", self.start]);
+        match found {
+            Ok(variable) => summary::run_tests(tests.arg("--quiet").envs(variable)),
+            Err(why) => self.skip(&mut tests, &why.to_string()),
+        }
+    }
+
+    fn skip(&self, tests: &mut Command, why: &str) -> Outcome {
+        let list = output_of(tests.arg("--list"))?;
+        let count = list.lines().filter(|line| line.ends_with(": test")).count();
+        println!("skipped: {count} with {}: {why}", self.with);
+        Ok(())
+    }
+}
