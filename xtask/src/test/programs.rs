@@ -63,8 +63,12 @@ fn program(message: &str) -> Option<Value> {
     }
     let path = message["executable"].as_str()?;
     let folder = Path::new(message["manifest_path"].as_str()?).parent()?;
-    let package = message["package_id"].as_str()?.rsplit(['#', '/']).next()?;
-    let package = package.split('@').next()?;
+    // `path+file:///FOLDER#NAME@VERSION`, without a name if that is the folder's.
+    let (place, version) = message["package_id"].as_str()?.split_once('#')?;
+    let package = match version.split_once('@') {
+        Some((name, _)) => name,
+        None => place.rsplit('/').next()?,
+    };
     let suite = match message["target"]["kind"][0].as_str()? {
         "lib" => "unit",
         _ => message["target"]["name"].as_str()?,
@@ -151,6 +155,8 @@ mod tests {
         assert_eq!(found["package"], "weir-core");
         assert_eq!(found["suite"], "unit");
         assert_eq!(found["folder"], "/w/crates/core");
+        let xtask = message(true, "bin").replace("crates/core#weir-core@", "xtask#");
+        assert_eq!(super::program(&xtask).unwrap()["package"], "xtask");
         assert_eq!(program(&message(true, "test")).unwrap()["suite"], "integration");
         assert_eq!(program(&message(false, "bin")), None);
         assert_eq!(program("no JSON"), None);
