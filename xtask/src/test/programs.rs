@@ -83,7 +83,13 @@ fn program(message: &str) -> Option<Value> {
 pub(super) fn run(name: &str) -> Outcome {
     let found = all()?.into_iter().find(|program| program.name() == name);
     let program = found.ok_or_else(|| format!("there is no program of tests `{name}`"))?;
-    execute(program.command().arg("--quiet"))
+    execute(program.command().args(["--quiet", "--test-threads", &threads().to_string()]))
+}
+
+/// How many tests of a program run at a time: more than there are cores, because most tests wait for
+/// sockets and for other processes.
+fn threads() -> usize {
+    2 * std::thread::available_parallelism().map_or(1, |cores| cores.get())
 }
 
 /// All programs of tests.
