@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::shell::{Outcome, build_workspace, command, execute, root, target_folder};
+use crate::shell::{Outcome, command, execute, root, target_folder};
 
 fn folder() -> PathBuf {
     root().join("web/src/generated")
@@ -36,9 +36,9 @@ pub(crate) fn check() -> Outcome {
 /// workspace has, so that of our crates only view is compiled again.
 fn generate(into: &Path) -> Outcome {
     fs::create_dir_all(into)?;
-    let folder =
-        build_workspace(&["--features", "weir-view/typescript", "--example", "page_types"])?;
-    let program = folder.join("examples/page_types");
+    let features = ["--features", "weir-view/typescript", "--example", "page_types"];
+    execute(command("cargo", &["build", "--quiet", "--workspace"]).args(features))?;
+    let program = root().join(target_folder()).join("debug/examples/page_types");
     execute(command(&program.to_string_lossy(), &[]).arg(into))
 }
 

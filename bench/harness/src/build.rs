@@ -3,12 +3,12 @@
 //! `--workspace` gives all crates one set of features, so that no dependency is built twice.
 
 use crate::settings::{Settings, text};
-use weir_tools::shell::{Outcome, command, execute, target_folder};
+use weir_tools::shell::{Outcome, build_workspace, command, execute, target_folder};
 
 /// Builds the program `weir`. A smoke run also builds the examples.
 pub(crate) fn weir(settings: &Settings) -> Outcome {
     if settings.is_smoke {
-        return cargo(&["build", "--workspace", "--bins", "--examples"]);
+        return build_workspace(&["--bins", "--examples"]).map(|_| ());
     }
     cargo(&["build", "--release", "--workspace", "--bin", "weir"])
 }
@@ -16,11 +16,11 @@ pub(crate) fn weir(settings: &Settings) -> Outcome {
 /// Builds an example of one of the crates and returns its path. A smoke run builds it by name
 /// too, so that a removed example fails even if an old program of it is still there.
 pub(crate) fn example(settings: &Settings, name: &str) -> Outcome<String> {
-    let mut arguments = vec!["build", "--workspace", "--example", name];
-    if !settings.is_smoke {
-        arguments.push("--release");
+    if settings.is_smoke {
+        build_workspace(&["--example", name])?;
+    } else {
+        cargo(&["build", "--release", "--workspace", "--example", name])?;
     }
-    cargo(&arguments)?;
     Ok(settings.example(name))
 }
 

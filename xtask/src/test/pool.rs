@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use super::steps::{COMPILATION, Chosen, Kind, Step};
 use super::{folder, programs};
-use crate::shell::{Outcome, command};
+use crate::shell::{IS_BUILT, Outcome, command};
 use crate::summary::Counts;
 
 /// What stands before a step's processor time, in seconds, at the end of its output.
@@ -45,6 +45,7 @@ struct Job {
     name: String,
     after: &'static [&'static str],
     takes_place: bool,
+    builds: bool,
 }
 
 struct Pool {
@@ -54,7 +55,9 @@ struct Pool {
     /// Steps that are running and take a place.
     places_taken: usize,
     running: usize,
-    sender: Sender<(Ended, bool)>,
+    /// Whether a step that runs cargo is running.
+    is_building: bool,
+    sender: Sender<(Ended, Job)>,
     /// A copy of this program, because the compilation replaces it.
     xtask: PathBuf,
     variables: [(&'static str, String); 2],
@@ -77,6 +80,7 @@ pub(super) fn run(chosen: &Chosen) -> Outcome<Run> {
         passed: HashSet::new(),
         places_taken: 0,
         running: 0,
+        is_building: false,
         sender,
         xtask,
         variables: programs::compiler()?,
@@ -87,12 +91,13 @@ pub(super) fn run(chosen: &Chosen) -> Outcome<Run> {
 }
 
 impl Pool {
-    fn work(&mut self, receiver: &Receiver<(Ended, bool)>, has_tests: bool) -> Outcome {
+    fn work(&mut self, receiver: &Receiver<(Ended, Job)>, has_tests: bool) -> Outcome {
         self.start_what_can();
         while self.running > 0 {
-            let (ended, took_place) = receiver.recv()?;
+            let (ended, job) = receiver.recv()?;
             self.running -= 1;
-            self.places_taken -= usize::from(took_place);
+            self.places_taken -= usize::from(job.takes_place);
+            self.is_building &= !job.builds;
             if ended.passed {
                 self.passed.insert(ended.name.clone());
                 if ended.name == COMPILATION && has_tests {
@@ -118,6 +123,7 @@ impl Pool {
             name: program.name(),
             after: &[],
             takes_place: true,
+            builds: false,
         }));
         Ok(())
     }
@@ -126,7 +132,8 @@ impl Pool {
         let mut waiting = Vec::new();
         for job in std::mem::take(&mut self.waiting) {
             let is_ready = job.after.iter().all(|name| self.passed.contains(*name));
-            if is_ready && (!job.takes_place || self.places_taken < places()) {
+            let has_place = !job.takes_place || self.places_taken < places();
+            if is_ready && has_place && !(job.builds && self.is_building) {
                 self.start(job);
             } else {
                 waiting.push(job);
@@ -138,14 +145,18 @@ impl Pool {
     fn start(&mut self, job: Job) {
         self.running += 1;
         self.places_taken += usize::from(job.takes_place);
+        self.is_building |= job.builds;
         println!("── {}", job.name);
         let mut step = command(&self.xtask.to_string_lossy(), &["step", &job.name]);
         step.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        if self.passed.contains(COMPILATION) {
+            step.env(IS_BUILT, "yes");
+        }
         let (sender, run_start) = (self.sender.clone(), self.run.start);
         thread::spawn(move || {
             let ended = job.end(step, run_start);
             // The receiver lives until all have ended.
-            let _ = sender.send((ended, job.takes_place));
+            let _ = sender.send((ended, job));
         });
     }
 
@@ -175,7 +186,7 @@ impl Pool {
 impl Job {
     fn of(step: &Step) -> Self {
         let takes_place = step.kind != Kind::Download;
-        Self { name: step.name.to_owned(), after: step.after, takes_place }
+        Self { name: step.name.to_owned(), after: step.after, takes_place, builds: step.builds }
     }
 
     /// Runs the process of a step until it ends.
@@ -218,11 +229,10 @@ fn log_path(name: &str) -> PathBuf {
     folder().join(name.replace('/', " ")).with_extension("txt")
 }
 
-/// How many steps run at a time beside the downloads. Most of them wait half of their time, for
-/// sockets and for other processes.
+/// How many steps run at a time beside the downloads: more than there are cores, because most of
+/// them wait half of their time, for sockets and for other processes.
 fn places() -> usize {
-    let cores = thread::available_parallelism().map_or(2, |cores| cores.get());
-    (cores + cores.div_ceil(2)).max(2)
+    2 * thread::available_parallelism().map_or(1, |cores| cores.get())
 }
 
 /// The processor time of this process and of those that it has waited for, in seconds.

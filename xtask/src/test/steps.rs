@@ -14,6 +14,8 @@ pub(super) struct Step {
     /// The steps that have to end before it starts.
     pub(super) after: &'static [&'static str],
     pub(super) kind: Kind,
+    /// Whether it runs cargo, which lets only one process build at a time.
+    pub(super) builds: bool,
     pub(super) work: fn() -> Outcome,
 }
 
@@ -46,7 +48,11 @@ const fn step(
     kind: Kind,
     work: fn() -> Outcome,
 ) -> Step {
-    Step { name, after, kind, work }
+    Step { name, after, kind, builds: false, work }
+}
+
+const fn build(name: &'static str, work: fn() -> Outcome) -> Step {
+    Step { name, after: &[COMPILATION], kind: Quick, builds: true, work }
 }
 
 /// All steps but the programs of the tests. Those that take long come first.
@@ -77,10 +83,10 @@ const STEPS: [Step; 33] = [
     step("clock", &[COMPILATION, DEBIAN], Full, outside::clock),
     step("dependencies", &[PYTHON], Full, supply_chain::check),
     step("core for WebAssembly", &[DEBIAN], Full, wasm::check),
-    step("documentation", &[COMPILATION], Quick, documentation),
-    step("examples in the documentation", &[COMPILATION], Quick, examples),
-    step("lints of the crates' benchmarks", &[COMPILATION], Quick, benchmarks_of_crates),
-    step("types of the page", &[COMPILATION], Quick, types::check),
+    build("documentation", documentation),
+    build("examples in the documentation", examples),
+    build("lints of the crates' benchmarks", benchmarks_of_crates),
+    build("types of the page", types::check),
     step("README", &[COMPILATION], Quick, readme::check),
     step("docs/formats.md", &[COMPILATION], Quick, formats::check),
     step("tables of the benchmarks", &[COMPILATION], Quick, bench::check_documents),

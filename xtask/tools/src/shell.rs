@@ -19,12 +19,24 @@ pub fn target_folder() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
+/// The variable that is set below the test command after it has built all programs and examples in
+/// debug mode. Cargo would find that nothing has changed, but it lets only one process look at a
+/// time.
+pub const IS_BUILT: &str = "WEIR_IS_BUILT";
+
+/// Whether all programs and examples have been built in debug mode.
+pub fn is_built() -> bool {
+    std::env::var_os(IS_BUILT).is_some()
+}
+
 /// Builds a target of the workspace in debug mode and returns the folder of the programs.
 ///
 /// `--workspace` gives all crates one set of features, so that nothing is built again that the
 /// tests have built.
 pub fn build_workspace(target: &[&str]) -> Outcome<PathBuf> {
-    execute(command("cargo", &["build", "--quiet", "--workspace"]).args(target))?;
+    if !is_built() {
+        execute(command("cargo", &["build", "--quiet", "--workspace"]).args(target))?;
+    }
     Ok(root().join(target_folder()).join("debug"))
 }
 
