@@ -52,7 +52,9 @@ pub(super) fn compile() -> Outcome {
     let messages = String::from_utf8(output.stdout)?;
     let programs: Vec<Value> = messages.lines().filter_map(program).collect();
     fs::write(list_path(), serde_json::to_vec(&programs)?)?;
-    Ok(())
+    // The tests of a package have its binaries only if some of them are in files of their own.
+    let rest = ["build", "--workspace", "--bins", "--examples", "--quiet"];
+    execute(&mut command("cargo", &rest))
 }
 
 /// What a message of cargo says about a program of tests.
