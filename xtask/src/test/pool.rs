@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::Write;
-use std::path::PathBuf;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Instant;
@@ -147,7 +147,7 @@ impl Pool {
         self.places_taken += usize::from(job.takes_place);
         self.is_building |= job.builds;
         println!("── {}", job.name);
-        let mut step = command(&self.xtask.to_string_lossy(), &["step", &job.name]);
+        let mut step = with_default_signals(&self.xtask, &["step", &job.name]);
         step.envs(self.variables.iter().map(|(name, value)| (name, value)));
         if self.passed.contains(COMPILATION) {
             step.env(IS_BUILT, "yes");
@@ -192,9 +192,9 @@ impl Job {
     /// Runs the process of a step until it ends.
     fn end(&self, mut step: Command, run_start: Instant) -> Ended {
         let (start, path) = (Instant::now(), log_path(&self.name));
-        let status = File::create(&path).and_then(|log| Ok((log.try_clone()?, log))).and_then(
-            |(copy, log)| step.stdin(std::process::Stdio::null()).stdout(copy).stderr(log).status(),
-        );
+        let status = File::create(&path)
+            .and_then(|log| Ok((log.try_clone()?, log)))
+            .and_then(|(copy, log)| step.stdin(Stdio::null()).stdout(copy).stderr(log).status());
         let output = fs::read(&path).unwrap_or_default();
         let mut ended = Ended {
             passed: status.is_ok_and(|status| status.success()),
@@ -222,6 +222,19 @@ impl Ended {
             self.notes.push(line.to_owned());
         }
     }
+}
+
+/// A command for which no signal is ignored. A shell lets what it starts in the background ignore
+/// SIGINT, and then a test that interrupts a program would wait for ever.
+fn with_default_signals(program: &Path, arguments: &[&str]) -> Command {
+    let program = program.to_string_lossy();
+    let resets = command("env", &["--default-signal", "true"]).stderr(Stdio::null()).status();
+    if !resets.is_ok_and(|status| status.success()) {
+        return command(&program, arguments);
+    }
+    let mut env = command("env", &["--default-signal", &program]);
+    env.args(arguments);
+    env
 }
 
 /// The file of what a step prints.
