@@ -10,6 +10,7 @@ import { keepFocus } from "./views/focus";
 import { followTheme } from "./views/theme";
 import { followTitle } from "./views/title";
 import "./styles/base.css";
+import "./styles/frame.css";
 import "./styles/page.css";
 import "./styles/drop.css";
 import "./styles/filters.css";

@@ -11,7 +11,7 @@ use weir_log::Log;
 use weir_net::socket::{Address, BindError, BindOptions, Listener, reserve_connections};
 use weir_net::{Body, Client, GuardError, HostGuard, IncomingBody, ServeOptions, Server};
 use weir_observe::task::TaskName;
-use weir_server::{AccessToken, Refusal, asset, respond};
+use weir_server::{AccessToken, Refusal, respond};
 use weir_view::to_json;
 
 use crate::address::AdminAddress;
@@ -44,6 +44,8 @@ pub struct AdminServer {
     address: Address,
     token: Option<AccessToken>,
     log: Option<Log>,
+    /// The address of the page of the traffic.
+    traffic: Option<String>,
 }
 
 /// The state that all requests share.
@@ -53,6 +55,7 @@ struct Shared {
     guard: HostGuard,
     token: Option<AccessToken>,
     log: Option<Log>,
+    traffic: Option<String>,
     metrics: Mutex<MetricsCache>,
     profiles: Profiles,
     route: Mutex<RouteCache>,
@@ -99,6 +102,7 @@ impl AdminServer {
             address,
             token,
             log: None,
+            traffic: None,
         })
     }
 
@@ -106,6 +110,12 @@ impl AdminServer {
     #[must_use]
     pub fn with_log(self, log: Log) -> Self {
         Self { log: Some(log), ..self }
+    }
+
+    /// Makes the pages link to the page of the traffic at this address.
+    #[must_use]
+    pub fn with_traffic(self, address: String) -> Self {
+        Self { traffic: Some(address), ..self }
     }
 
     /// Returns the bound address, with the port that the system chose.
@@ -124,12 +134,12 @@ impl AdminServer {
         inside: Inside,
         shutdown: Pin<&'a mut (dyn Future<Output = ()> + Send)>,
     ) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
-        let (guard, token, log) = (HostGuard::loopback(), self.token, self.log);
         let shared = Arc::new(Shared {
             inside,
-            guard,
-            token,
-            log,
+            guard: HostGuard::loopback(),
+            token: self.token,
+            log: self.log,
+            traffic: self.traffic,
             metrics: Mutex::default(),
             profiles: Profiles::default(),
             route: Mutex::default(),
@@ -236,9 +246,7 @@ impl Shared {
             "/route.json" => Some(self.route()?),
             "/log.json" => Some(tail(self.log.as_ref(), request.uri().query())),
             "/log/filter" => return Err(Refusal::MethodNotAllowed(methods_of(path))),
-            // The script that leads from a link with a token to the page without it, and the icon.
-            "/assets/enter.js" | "/favicon.svg" => asset(path, request),
-            path => page_file(path),
+            path => page_file(path, request, self.traffic.as_deref()),
         };
         response.map(Action::Respond).ok_or(Refusal::NotFound)
     }

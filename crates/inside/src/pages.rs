@@ -1,65 +1,71 @@
-//! The embedded files of the admin pages.
+//! The pages, embedded from the committed `web/dist`. All have the same document, whose script draws
+//! the page of the address.
 
-use hyper::Response;
-use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::{Request, Response, StatusCode};
 use weir_net::Body;
+use weir_server::{Asset, Assets, asset, html_page};
 
-/// A file of a page: its URL path, its content type and its text.
-struct PageFile(&'static str, &'static str, &'static str);
+static INDEX: &str = include_str!("../../../web/dist/admin/index.html");
 
-const HTML: &str = "text/html; charset=utf-8";
-const SCRIPT: &str = "text/javascript; charset=utf-8";
-const STYLE: &str = "text/css; charset=utf-8";
+static ASSETS: Assets = Assets::new(&[
+    Asset::script("/admin/admin.js", include_bytes!("../../../web/dist/admin/admin.js")),
+    Asset::style("/admin/admin.css", include_bytes!("../../../web/dist/admin/admin.css")),
+]);
 
-/// Builds a page from the common head, with its title, style sheet and script, and from the body in
-/// its file.
-macro_rules! page {
-    ($name:literal, $title:literal) => {
-        concat!(
-            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n",
-            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
-            "<meta name=\"referrer\" content=\"no-referrer\">\n",
-            concat!("<title>", $title, "</title>\n"),
-            "<link rel=\"icon\" href=\"/favicon.svg\">\n",
-            "<link rel=\"stylesheet\" href=\"/inside.css\">\n",
-            concat!("<link rel=\"stylesheet\" href=\"/", $name, ".css\">\n"),
-            "<script type=\"module\" src=\"/navigation.js\"></script>\n",
-            concat!("<script type=\"module\" src=\"/", $name, ".js\"></script>\n</head>\n"),
-            include_str!(concat!("../pages/", $name, ".html")),
-            "</html>\n",
-        )
-    };
+/// The addresses of the pages.
+const PAGES: [&str; 6] = ["/", "/tasks", "/profile", "/calls", "/glass", "/log"];
+
+/// The files of the page of the traffic that these pages share, and the script that leads from a
+/// link with a token to the page without it.
+const SHARED: [&str; 4] =
+    ["/assets/enter.js", "/assets/frame.js", "/assets/frame.css", "/favicon.svg"];
+
+/// Returns the page or the file at a path. The pages link to the page of the traffic at `traffic`.
+pub(crate) fn page_file<B>(
+    path: &str,
+    request: &Request<B>,
+    traffic: Option<&str>,
+) -> Option<Response<Body>> {
+    if PAGES.contains(&path) {
+        let neighbour = traffic.map(|address| ("weir-page", address));
+        return Some(html_page(StatusCode::OK, INDEX, neighbour));
+    }
+    match SHARED.contains(&path) {
+        true => asset(path, request),
+        false => ASSETS.response(path, request),
+    }
 }
 
-const FILES: &[PageFile] = &[
-    PageFile("/", HTML, page!("route", "Inside Weir")),
-    PageFile("/route.js", SCRIPT, include_str!("../pages/route.js")),
-    PageFile("/route.css", STYLE, include_str!("../pages/route.css")),
-    PageFile("/tasks", HTML, page!("tasks", "Tasks · Weir")),
-    PageFile("/tasks.js", SCRIPT, include_str!("../pages/tasks.js")),
-    PageFile("/tasks.css", STYLE, include_str!("../pages/tasks.css")),
-    PageFile("/profile", HTML, page!("profile", "Profile · Weir")),
-    PageFile("/profile.js", SCRIPT, include_str!("../pages/profile.js")),
-    PageFile("/profile.css", STYLE, include_str!("../pages/profile.css")),
-    PageFile("/calls", HTML, page!("calls", "Calls · Weir")),
-    PageFile("/calls.js", SCRIPT, include_str!("../pages/calls.js")),
-    PageFile("/calls.css", STYLE, include_str!("../pages/calls.css")),
-    PageFile("/glass", HTML, page!("glass", "One request · Weir")),
-    PageFile("/glass.js", SCRIPT, include_str!("../pages/glass.js")),
-    PageFile("/glass.css", STYLE, include_str!("../pages/glass.css")),
-    PageFile("/log", HTML, page!("log", "Log · Weir")),
-    PageFile("/log.js", SCRIPT, include_str!("../pages/log.js")),
-    PageFile("/log.css", STYLE, include_str!("../pages/log.css")),
-    PageFile("/navigation.js", SCRIPT, include_str!("../pages/navigation.js")),
-    PageFile("/numbers.js", SCRIPT, include_str!("../pages/numbers.js")),
-    PageFile("/asking.js", SCRIPT, include_str!("../pages/asking.js")),
-    PageFile("/inside.css", STYLE, include_str!("../pages/inside.css")),
-];
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
 
-/// Returns the file at a path.
-pub(crate) fn page_file(path: &str) -> Option<Response<Body>> {
-    let PageFile(_, content_type, text) = FILES.iter().find(|file| file.0 == path)?;
-    let mut response = Response::new(Body::from(*text));
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-    Some(response)
+    use super::{ASSETS, INDEX};
+
+    #[test]
+    fn every_file_of_the_pages_is_embedded() {
+        let dist = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/dist/admin");
+        let files = std::fs::read_dir(dist).expect("web/dist is committed");
+        let name = |file: std::io::Result<std::fs::DirEntry>| {
+            format!("/admin/{}", file.expect("an entry").file_name().to_string_lossy())
+        };
+        let mut names: Vec<String> = files.map(name).collect();
+        names.sort();
+        let mut embedded: Vec<&str> = ASSETS.paths().collect();
+        embedded.push("/admin/index.html");
+        embedded.sort_unstable();
+        assert_eq!(names, embedded, "the table in pages.rs lists the files of web/dist/admin");
+    }
+
+    #[test]
+    fn the_files_that_the_document_names_are_served() {
+        let request = hyper::Request::new(());
+        let mut parts = INDEX.split(['"', '\'']);
+        let named = parts.by_ref().filter(|part| part.starts_with('/')).collect::<Vec<_>>();
+        assert!(named.len() >= 5, "{named:?}");
+        for path in named {
+            assert!(super::page_file(path, &request, None).is_some(), "{path}");
+        }
+        assert!(super::page_file("/assets/app.js", &request, None).is_none());
+    }
 }

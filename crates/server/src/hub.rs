@@ -1,7 +1,7 @@
 //! All sessions of a server.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use weir_ingest::{Pipeline, ReadTotals, TotalMemory};
 use weir_net::HostGuard;
@@ -25,6 +25,8 @@ pub(crate) struct Hub {
     pub(crate) turns: ServerTurns,
     pub(crate) memory: TotalMemory,
     pub(crate) reads: ReadTotals,
+    /// The address of the pages of `--admin`, if this page links to them.
+    pub(crate) admin: OnceLock<String>,
     /// The captures that wait for an upload.
     pub(crate) uploads: Arc<UploadCaptures>,
     /// The captures that wait for a request.
@@ -89,6 +91,7 @@ impl Hub {
             turns: ServerTurns::default(),
             memory,
             reads: ReadTotals::default(),
+            admin: OnceLock::new(),
             uploads: Arc::default(),
             requests: Arc::default(),
             sessions: Mutex::default(),

@@ -23,6 +23,7 @@
 mod accept;
 mod access_token;
 mod answer;
+mod assets;
 mod captured_request;
 mod captures;
 mod export;
@@ -50,10 +51,11 @@ mod view;
 mod view_work;
 
 pub use access_token::{AccessToken, InvalidToken};
+pub use assets::{Asset, Assets};
 pub use captures::{PageCaptures, UploadCaptures};
 pub use hub::SessionHandle;
 pub use options::{Options, Remedies, StartError};
-pub use page::asset;
+pub use page::{asset, html_page};
 pub use query_string::parameters as query_parameters;
 pub use refusal::Refusal;
 pub use response::respond;

@@ -1,94 +1,62 @@
-//! The page, embedded from the committed `web/dist`.
+//! The page, embedded from the committed `web/dist`. The pages of `--admin` are a second entry there,
+//! in `admin`; they share the files of the frame.
 
-use std::io::{self, Write};
-use std::sync::LazyLock;
-
-use flate2::Compression;
-use flate2::write::GzEncoder;
-use hyper::header::{CACHE_CONTROL, HeaderValue};
 use hyper::{Request, Response, StatusCode};
-use weir_net::{Body, ContentCoding, Resource};
+use weir_net::Body;
 
+use crate::assets::{Asset, Assets};
 use crate::response;
 
-/// A file of the page.
-struct Asset {
-    /// The path of its address.
-    path: &'static str,
-    content_type: &'static str,
-    bytes: &'static [u8],
-}
-
 /// The page itself. It is not an asset, because each session has its own address for it.
-static INDEX: &[u8] = include_bytes!("../../../web/dist/index.html");
+static INDEX: &str = include_str!("../../../web/dist/index.html");
 
 /// The script that opens the page from the login link.
 pub(crate) const ENTER: &str = "/assets/enter.js";
 
-static ASSETS: [Asset; 5] = [
-    Asset {
-        path: "/assets/app.js",
-        content_type: "text/javascript; charset=utf-8",
-        bytes: include_bytes!("../../../web/dist/assets/app.js"),
-    },
-    Asset {
-        path: "/assets/bench.js",
-        content_type: "text/javascript; charset=utf-8",
-        bytes: include_bytes!("../../../web/dist/assets/bench.js"),
-    },
-    Asset {
-        path: ENTER,
-        content_type: "text/javascript; charset=utf-8",
-        bytes: include_bytes!("../../../web/dist/assets/enter.js"),
-    },
-    Asset {
-        path: "/assets/app.css",
-        content_type: "text/css; charset=utf-8",
-        bytes: include_bytes!("../../../web/dist/assets/app.css"),
-    },
+static ASSETS: Assets = Assets::new(&[
+    Asset::script("/assets/app.js", include_bytes!("../../../web/dist/assets/app.js")),
+    Asset::script("/assets/frame.js", include_bytes!("../../../web/dist/assets/frame.js")),
+    Asset::script("/assets/bench.js", include_bytes!("../../../web/dist/assets/bench.js")),
+    Asset::script(ENTER, include_bytes!("../../../web/dist/assets/enter.js")),
+    Asset::style("/assets/app.css", include_bytes!("../../../web/dist/assets/app.css")),
+    Asset::style("/assets/frame.css", include_bytes!("../../../web/dist/assets/frame.css")),
     Asset {
         path: "/favicon.svg",
         content_type: "image/svg+xml",
         bytes: include_bytes!("../../../web/dist/favicon.svg"),
     },
-];
+]);
 
-/// Returns the page. It is not cached: it is small, and names the files to load.
-pub(crate) fn index(status: StatusCode) -> Response<Body> {
-    response::content(status, "text/html; charset=utf-8", INDEX)
+/// Returns the page, with the address of the pages of `--admin` if there is one.
+pub(crate) fn index(status: StatusCode, admin: Option<&str>) -> Response<Body> {
+    html_page(status, INDEX, admin.map(|address| ("weir-admin", address)))
 }
 
-/// Returns the file at this path. File names are the same in every version of the page, so a
-/// browser must revalidate its copy each time.
+/// Returns an HTML page, with the name and the address of a neighbour in its head, for a link. It is
+/// not cached: it is small, and names the files to load.
+pub fn html_page(
+    status: StatusCode,
+    html: &'static str,
+    neighbour: Option<(&str, &str)>,
+) -> Response<Body> {
+    const TYPE: &str = "text/html; charset=utf-8";
+    let Some((name, address)) = neighbour else { return response::content(status, TYPE, html) };
+    let address = address.replace('&', "&amp;").replace('"', "&quot;");
+    let meta = format!("  <meta name=\"{name}\" content=\"{address}\" />\n  </head>");
+    response::content(status, TYPE, html.replacen("</head>", &meta, 1))
+}
+
+/// Returns the file of the page at this path.
 pub fn asset<B>(path: &str, request: &Request<B>) -> Option<Response<Body>> {
-    let (_, resource) = ASSETS.iter().zip(RESOURCES.iter()).find(|(one, _)| one.path == path)?;
-    let mut response = resource.respond(request);
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    Some(response)
-}
-
-/// The assets, plain and compressed. Compressing them once takes some milliseconds.
-static RESOURCES: LazyLock<[Resource; 5]> = LazyLock::new(|| ASSETS.each_ref().map(resource));
-
-fn resource(asset: &Asset) -> Resource {
-    let resource = Resource::from_bytes(asset.content_type, asset.bytes);
-    match gzip(asset.bytes) {
-        Ok(compressed) if compressed.len() < asset.bytes.len() => {
-            resource.with_compressed(ContentCoding::Gzip, compressed)
-        }
-        _ => resource,
-    }
-}
-
-fn gzip(bytes: &[u8]) -> io::Result<Vec<u8>> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(bytes)?;
-    encoder.finish()
+    ASSETS.response(path, request)
 }
 
 #[cfg(test)]
 mod tests {
     use std::path::Path;
+
+    use http_body_util::BodyExt;
+    use hyper::StatusCode;
 
     use super::ASSETS;
 
@@ -96,7 +64,10 @@ mod tests {
         for entry in std::fs::read_dir(folder).expect("web/dist is committed") {
             let path = entry.expect("an entry").path();
             if path.is_dir() {
-                files(&path, base, names);
+                // The crate `inside` embeds the pages of `--admin`.
+                if !path.ends_with("admin") {
+                    files(&path, base, names);
+                }
             } else {
                 let name = path.strip_prefix(base).expect("inside").to_string_lossy();
                 names.push(format!("/{name}"));
@@ -110,7 +81,7 @@ mod tests {
         let mut names = Vec::new();
         files(&dist, &dist, &mut names);
         names.sort();
-        let mut embedded: Vec<&str> = ASSETS.iter().map(|asset| asset.path).collect();
+        let mut embedded: Vec<&str> = ASSETS.paths().collect();
         embedded.push("/index.html");
         embedded.sort_unstable();
         assert_eq!(names, embedded, "the table in page.rs lists the files of web/dist");
@@ -118,12 +89,23 @@ mod tests {
 
     #[test]
     fn the_page_has_no_inline_script() {
-        let index = std::str::from_utf8(super::INDEX).expect("text");
+        let index = super::INDEX;
         for script in index.split("<script").skip(1) {
             let (head, rest) = script.split_once('>').expect("a tag");
             assert!(head.contains("src=\"/assets/"), "{head}");
             assert!(rest.starts_with("</script>"), "{rest}");
         }
         assert!(!index.contains("style=") && !index.contains("<style"));
+    }
+
+    #[tokio::test]
+    async fn the_address_of_a_neighbour_is_in_the_head() {
+        let address = "http://127.0.0.1:1/?a=\"&b";
+        let page = super::index(StatusCode::OK, Some(address)).into_body();
+        let page = page.collect().await.expect("a body").to_bytes();
+        let (head, _) =
+            std::str::from_utf8(&page).expect("text").split_once("<body>").expect("a body");
+        let meta = "<meta name=\"weir-admin\" content=\"http://127.0.0.1:1/?a=&quot;&amp;b\" />";
+        assert!(head.contains(meta), "{head}");
     }
 }

@@ -93,13 +93,13 @@ async fn route(
         }
         ["bench", "upload"] if hub.options.bench => {
             allow(&request, "GET, HEAD")?;
-            Ok(page::index(StatusCode::OK))
+            Ok(index(hub, StatusCode::OK))
         }
         ["api", ..] => Err(Refusal::NotFound),
         ["s", id] => session_page(hub, &request, id),
         _ => match *request.method() {
             Method::PUT | Method::POST => upload::receive(hub, request).await,
-            Method::GET | Method::HEAD if path == "/" => Ok(page::index(StatusCode::OK)),
+            Method::GET | Method::HEAD if path == "/" => Ok(index(hub, StatusCode::OK)),
             Method::GET | Method::HEAD => page::asset(&path, &request).ok_or(Refusal::NotFound),
             _ => Err(Refusal::MethodNotAllowed("GET, HEAD, PUT, POST")),
         },
@@ -150,7 +150,11 @@ fn session_page(
 ) -> Result<Response<Body>, Refusal> {
     allow(request, "GET, HEAD")?;
     let status = hub.find(id).map_or(StatusCode::NOT_FOUND, |_| StatusCode::OK);
-    Ok(page::index(status))
+    Ok(index(hub, status))
+}
+
+fn index(hub: &Hub, status: StatusCode) -> Response<Body> {
+    page::index(status, hub.admin.get().map(String::as_str))
 }
 
 async fn report(

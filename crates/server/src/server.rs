@@ -41,6 +41,12 @@ impl ServerHandle {
         ServerCounts::read(&self.hub, &self.connections)
     }
 
+    /// Makes the page link to the pages of `--admin` at this address. Only the first call counts.
+    pub fn link_admin(&self, address: String) {
+        // An address that is set already stays.
+        let _ = self.hub.admin.set(address);
+    }
+
     /// Returns the captures of uploads. A capture ends with the next finished upload, or with the
     /// longest observed one when its time is over.
     pub fn uploads(&self) -> &Arc<UploadCaptures> {

@@ -2,8 +2,10 @@ import { computed } from "@preact/signals";
 import { bytes } from "../format/bytes";
 import { isOver, phaseOf, rowsOf } from "../state/rows";
 import { state } from "../state/store";
+import { Brand } from "./Brand";
 import { FilePicker } from "./FilePicker";
-import { theme, toggleTheme } from "./theme";
+import { neighbour } from "./neighbour";
+import { ThemeToggle } from "./ThemeToggle";
 
 const hasData = computed(() => state.value.session !== null);
 const isComplete = computed(() => {
@@ -27,13 +29,11 @@ const PHASES = {
 export function Header() {
   return (
     <header class="header">
-      <a class="brand" href="/" aria-label="Weir, start page">
-        <Logo />
-        <span>Weir</span>
-      </a>
+      <Brand href="/" label="Weir, start page" name="Weir" />
       <Reading />
       <span class="grow" />
       {hasData.value && <FilePicker>Add files…</FilePicker>}
+      <AdminLink />
       <ThemeToggle />
     </header>
   );
@@ -62,30 +62,18 @@ function Reading() {
   );
 }
 
-function ThemeToggle() {
-  const dark = theme.value === "dark";
+/** The way to the pages of `--admin`, if the program has them. */
+function AdminLink() {
+  const admin = neighbour("weir-admin");
+  if (admin === null) return null;
   return (
-    <button
-      type="button"
-      class="button icon"
-      data-testid="theme-toggle"
-      aria-label={dark ? "Use the light theme" : "Use the dark theme"}
-      title={dark ? "Light theme" : "Dark theme"}
-      onClick={toggleTheme}
+    <a
+      class="header-link"
+      href={admin}
+      data-testid="admin-link"
+      title="How the data flows through Weir"
     >
-      <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
-        <circle cx="8" cy="8" r="6" fill="none" stroke="currentColor" stroke-width="1.5" />
-        <path d="M8 2a6 6 0 0 1 0 12z" fill="currentColor" />
-      </svg>
-    </button>
-  );
-}
-
-function Logo() {
-  return (
-    <svg viewBox="0 0 24 24" width="22" height="22" aria-hidden="true">
-      <path class="water" d="M1 9h9c4 0 3 10 7 10h6" />
-      <path class="wall" d="M8 21v-8l5 8z" />
-    </svg>
+      Inside
+    </a>
   );
 }

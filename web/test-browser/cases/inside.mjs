@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { copyFile } from "node:fs/promises";
 import { answer, fits, look, readable } from "../support/admin.mjs";
-import { until } from "../support/page.mjs";
+import { byId, until } from "../support/page.mjs";
 import { fixture } from "../support/weir.mjs";
 
 const LOG = fixture("apache-combined/elastic-first-2000.log");
@@ -47,7 +47,7 @@ export function inside(define) {
     ]);
     assert.deepEqual(await texts(page, ".stage.is-slowest .name"), [HOSTILE]);
     const slowest = await texts(page, ".stage.is-slowest dl > div");
-    for (const fact of ["per request80 ms", "at a time96", "in flight97"]) {
+    for (const fact of ["per request80.0 ms", "at a time96", "in flight97"]) {
       assert.ok(slowest.includes(fact), `${fact} in ${slowest}`);
     }
     const idle = await texts(page, ".kind.is-idle");
@@ -91,6 +91,85 @@ export function inside(define) {
     },
   );
 
+  define("the arrows of the route have the minute that the page has seen", async (world) => {
+    const { page } = world;
+    await look(world, LOG);
+    await answer(page, "/route.json", ROUTE);
+    await page.goto(world.server.url);
+    await until(page, pointsOf, ".edge .forth polyline", 3);
+    const titles = await texts(page, ".minute-title");
+    assert.deepEqual(titles.slice(0, 3), [
+      "Requests of clients",
+      "Responses to clients",
+      "Requests to backends",
+    ]);
+    const [first] = await texts(page, ".minute-chart figcaption");
+    assert.equal(first, "Requests of clients1,500 requests/sat most 1,500 requests/s");
+    // Another page keeps what this one has collected.
+    await page.click("#pages a[href='/tasks']");
+    await until(page, showsText, "#tasks tbody", "connection");
+    assert.equal(await page.title(), "Tasks · Weir");
+    await page.goBack();
+    await until(page, pointsOf, ".edge .forth polyline", 4);
+    assert.equal(await page.title(), "Inside Weir");
+    await readable(page);
+    await fits(page);
+  });
+
+  define(
+    "the page of the traffic and the route lead to each other",
+    async (world) => {
+      const { page } = world;
+      await look(world, LOG);
+      await page.goto(world.server.url);
+      await page.click(byId("traffic-link"));
+      await until(page, () => document.documentElement.dataset.complete === "true");
+      await page.click(byId("admin-link"));
+      await until(page, showsText, "#route", "2,000");
+    },
+    { allowed: [/^request: http:\/\/127\.0\.0\.1:\d+\//] },
+  );
+
+  define("the theme is that of the person, on every page", async (world) => {
+    const { page } = world;
+    await look(world, LOG);
+    await page.goto(world.server.url);
+    await page.click(byId("theme-toggle"));
+    const theme = () => document.documentElement.dataset.theme ?? "";
+    const chosen = await page.evaluate(theme);
+    assert.notEqual(chosen, "");
+    await page.goto(new URL("/log", world.server.url));
+    await page.waitForSelector("#filter");
+    assert.equal(await page.evaluate(theme), chosen);
+  });
+
+  define("the flame graph is walked and zoomed by keys", async (world) => {
+    const { page } = world;
+    await look(world, LOG);
+    await answer(page, "/profile/folded", FOLDED, PROFILE);
+    await page.goto(new URL("/profile", world.server.url));
+    await page.click("#start");
+    await page.waitForSelector("#flame [data-node]");
+    await page.focus("#flame [tabindex='0']");
+    for (const [key, told] of [
+      ["ArrowDown", /^b: 62\.5% \(50\.0 ms\), own 0\.00%/],
+      ["ArrowRight", /^a: 37\.5%/],
+      ["Enter", /^a: 37\.5%/],
+      ["Escape", /^all threads: 100\.0%/],
+    ]) {
+      await page.keyboard.press(key);
+      await until(
+        page,
+        (pattern) => new RegExp(pattern).test(document.querySelector("#detail").textContent),
+        told.source,
+      );
+    }
+    await page.type("#find", "split");
+    await until(page, () => document.querySelectorAll("#flame .found").length === 1);
+    assert.deepEqual(await rows(page), ["50.0%split"]);
+    await readable(page);
+  });
+
   define("a program without a route says so", async (world) => {
     const { page } = world;
     await look(world, LOG);
@@ -117,7 +196,7 @@ export function inside(define) {
     await readable(page);
     await page.focus("#threads tbody button");
     await page.keyboard.press("Enter");
-    await page.waitForSelector("#detail[open] .chart");
+    await page.waitForSelector("#detail[open] .minute-chart");
     await page.focus("#stack");
     // A thread of a busy machine may be late with its stack, and then a person asks again.
     do {
@@ -127,7 +206,7 @@ export function inside(define) {
     } while (!(await page.evaluate(hasStack)));
     await readable(page);
     await page.keyboard.press("Escape");
-    await page.waitForSelector("#detail:not([open])");
+    await page.waitForSelector("#detail", { hidden: true });
     await page.type("#find", "no task has this name");
     await until(page, showsText, "#tasks tbody", "None.");
   });
@@ -176,17 +255,17 @@ export function inside(define) {
     await answer(page, "/profile/folded", FOLDED, PROFILE);
     await page.goto(new URL("/profile", world.server.url));
     await page.click("#start");
-    await page.waitForSelector("#found:not([hidden])");
-    assert.deepEqual(await texts(page, "#stage option"), ["all 2", "parse (75 %)", "read (25 %)"]);
-    assert.deepEqual(await texts(page, "#thread option"), ["all 2", "b (63 %)", "a (38 %)"]);
-    assert.deepEqual(await rows(page), ["50.0 %split", "25.0 %copy", "25.0 %scan"]);
+    await page.waitForSelector("#found");
+    assert.deepEqual(await texts(page, "#stage option"), ["all 2", "parse (75%)", "read (25%)"]);
+    assert.deepEqual(await texts(page, "#thread option"), ["all 2", "b (63%)", "a (38%)"]);
+    assert.deepEqual(await rows(page), ["50.0%split", "25.0%copy", "25.0%scan"]);
     await page.select("#stage", "parse");
-    assert.deepEqual(await rows(page), ["66.7 %split", "33.3 %scan"]);
+    assert.deepEqual(await rows(page), ["66.7%split", "33.3%scan"]);
     await page.select("#thread", "a");
-    assert.deepEqual(await rows(page), ["100.0 %scan"]);
+    assert.deepEqual(await rows(page), ["100.0%scan"]);
     assert.match(await page.$eval("#flame", (flame) => flame.textContent), /^amain/);
     await page.select("#stage", "");
-    assert.deepEqual(await rows(page), ["66.7 %scan", "33.3 %copy"]);
+    assert.deepEqual(await rows(page), ["66.7%scan", "33.3%copy"]);
     await readable(page);
     await fits(page);
   });
@@ -201,12 +280,12 @@ export function inside(define) {
     await answer(page, "/profile/folded", functions.join("\n"), PROFILE);
     await page.goto(new URL("/profile", world.server.url));
     await page.click("#start");
-    await page.waitForSelector("#found:not([hidden])");
+    await page.waitForSelector("#found");
     assert.equal((await rows(page)).length, 50);
     assert.deepEqual(await texts(page, "#more"), ["31 more functions are not listed."]);
     await page.click("#all");
     assert.equal((await rows(page)).length, 80);
-    await page.waitForSelector("#all[hidden]");
+    assert.equal(await page.$("#all"), null);
   });
 }
 
@@ -266,7 +345,7 @@ function texts(within, selector) {
 
 /** The own shares and the names of the listed functions. */
 function rows(page) {
-  return page.$$eval("#rows tr", (found) =>
+  return page.$$eval("#functions tbody tr", (found) =>
     found
       .map((row) => row.cells[0].textContent + row.cells[2].textContent)
       .filter((it) => !it.startsWith("0.00")),
@@ -280,6 +359,12 @@ async function lookAtFile(world) {
   await look(world, log);
 }
 
+/** Whether a line of a chart has at least this many points. */
+function pointsOf(selector, count) {
+  const line = document.querySelector(selector)?.getAttribute("points") ?? "";
+  return line.split(" ").length >= count;
+}
+
 function showsText(selector, text) {
   return document.querySelector(selector)?.textContent?.includes(text) ?? false;
 }
@@ -289,7 +374,7 @@ function hasAnswer() {
 }
 
 function hasStack() {
-  const text = document.getElementById("stack-text").textContent;
+  const text = document.getElementById("stack-text")?.textContent ?? "";
   return text.includes("::") && !text.startsWith("There is no stack");
 }
 
@@ -298,8 +383,9 @@ function isSorted(key, order) {
   const head = document.querySelector(`#tasks th[data-key='${key}']`);
   if (head.getAttribute("aria-sort") !== order) return false;
   const seconds = (text) => {
-    const [value, unit] = text.split(" ");
-    return Number(value) * { ms: 0.001, s: 1, min: 60, h: 3600 }[unit];
+    const units = { µs: 1e-6, ms: 0.001, s: 1, min: 60, h: 3600 };
+    const parts = [...text.matchAll(/([\d.]+) (\S+)/g)];
+    return parts.reduce((sum, [, value, unit]) => sum + Number(value) * units[unit], 0);
   };
   const rows = [...document.querySelectorAll("#tasks tbody tr")];
   const ages = rows.map((row) => seconds(row.cells[head.cellIndex].textContent));

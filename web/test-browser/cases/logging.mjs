@@ -23,7 +23,7 @@ export function logging(define) {
       await filter(page, "debug");
       await until(page, says, "The filter is now debug");
       await until(page, has, "now=debug");
-      assert.ok(await page.$eval("#none", (none) => none.hidden));
+      assert.equal(await page.$("#none"), null);
       await readable(page);
       await fits(page);
     },
@@ -50,7 +50,7 @@ export function logging(define) {
     assert.equal(shown, EVENTS_MAX, "the newest ones");
     assert.equal(await page.$("#events img"), null);
     const first = await text(page, "#events > li:first-child");
-    assert.match(first, /<img src=x onerror=alert\(1\)>\\u\{202e\}\\u\{1b\}\[31m/);
+    assert.match(first, /<img src=x onerror=alert\(1\)>\\u202e\\x1b\[31m/);
     await fits(page);
   });
 
@@ -60,7 +60,7 @@ export function logging(define) {
     const log = { filter: "off", level_max: "debug", next: 0, events: [] };
     await answer(page, "/log.json", log);
     await page.goto(new URL("/log", world.server.url));
-    await until(page, () => document.querySelector("#level").textContent !== "");
+    await until(page, () => document.querySelector("#level")?.textContent);
     assert.equal(await text(page, "#none"), "No message so far.");
     assert.match(await text(page, "#level"), /no messages below debug/);
     await readable(page);
@@ -76,8 +76,8 @@ async function filter(page, wanted) {
   await page.keyboard.press("Enter");
 }
 
-const hasFilter = () => document.querySelector("#filter").value !== "";
+const hasFilter = () => (document.querySelector("#filter")?.value ?? "") !== "";
 const isBad = () => document.querySelector("#message").classList.contains("bad");
 const says = (part) => document.querySelector("#message").textContent.includes(part);
-const has = (part) => document.querySelector("#events").textContent.includes(part);
+const has = (part) => document.querySelector("#events")?.textContent.includes(part) ?? false;
 const text = (page, selector) => page.$eval(selector, (element) => element.textContent);

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use tokio::sync::oneshot;
 use weir_inside::{AdminServer, Inside};
 use weir_log::Log;
-use weir_server::{BindOptions, ServerHandle};
+use weir_server::{Address, BindOptions, ServerHandle};
 
 use super::origin;
 use crate::display::safe;
@@ -40,6 +40,14 @@ impl Admin {
         let inside = Inside::default();
         inside.add(page);
         Ok(Some(Self { server: server.with_log(log), inside }))
+    }
+
+    /// Makes the pages and the page of the traffic link to each other.
+    pub(super) fn link(self, page: &ServerHandle, traffic: String) -> Self {
+        if let Address::Tcp(_) = self.server.address() {
+            page.link_admin(origin(self.server.address()));
+        }
+        Self { server: self.server.with_traffic(traffic), ..self }
     }
 
     /// Prints the address. The returned future answers until the other half is dropped.

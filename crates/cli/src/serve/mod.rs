@@ -128,6 +128,9 @@ pub(crate) struct Page {
     end: Arc<Notify>,
     /// The server of `--admin`, if that is given.
     admin: Option<Admin>,
+    /// Whether the page and that of `--admin` may link to each other: browsers are on this machine,
+    /// need no token, and use the addresses that this process listens on.
+    links_admin: bool,
     /// The call to make once the addresses of the page are printed, if the page belongs to a
     /// service.
     service_notice: Option<ServiceNotice>,
@@ -206,6 +209,10 @@ impl Page {
             Some(url) => vec![url.to_string()],
             None => server.addresses().map(origin).collect(),
         };
+        let is_of_this_machine =
+            server.local_addr().is_ok_and(|address| address.ip().is_loopback());
+        let links_admin =
+            is_of_this_machine && arguments.public_url.is_none() && server.token().is_none();
         // Every user of the machine can read the arguments of the browser's program, so they must
         // not contain a token.
         let opens_browser = !arguments.no_open && new_token.is_none();
@@ -222,6 +229,7 @@ impl Page {
             end_wait: SHUTDOWN_WAIT,
             end: Arc::default(),
             admin,
+            links_admin,
             service_notice: None,
             #[cfg(unix)]
             passed: arguments.passed_sockets(),
@@ -277,7 +285,7 @@ impl Page {
     /// Serves an empty page at `path` until a signal ends it.
     pub(crate) fn serve_at(mut self, path: &str) -> Result<Exit, Failure> {
         let shutdown = self.shutdown_signal();
-        let _admin = self.begin_admin();
+        let _admin = self.begin_admin(path);
         self.announce(path)?;
         self.runtime.block_on(self.server.serve(shutdown));
         Ok(Exit::Done)
@@ -311,7 +319,7 @@ impl Page {
         let session = session
             .map_err(|refusal| Failure::new(format_args!("no session can be made: {refusal}")))?;
         let shutdown = self.shutdown_signal();
-        let admin = self.begin_admin();
+        let admin = self.begin_admin(&session.path());
         let printed = self.announce(&session.path());
         match self.service_notice.take() {
             Some(service_notice) => service_notice()?,
@@ -329,8 +337,14 @@ impl Page {
     }
 
     /// Answers at the address of `--admin`, if there is one, until the returned value is dropped.
-    fn begin_admin(&mut self) -> Option<AdminEnd> {
-        let (serving, end) = self.admin.take()?.serve();
+    /// Its pages and the page at `path` link to each other, unless a token or a proxy is in between.
+    fn begin_admin(&mut self, path: &str) -> Option<AdminEnd> {
+        let mut admin = self.admin.take()?;
+        let origin = self.origins.iter().find(|origin| origin.starts_with("http"));
+        if let Some(origin) = origin.filter(|_| self.links_admin) {
+            admin = admin.link(&self.server.handle(), format!("{origin}{path}"));
+        }
+        let (serving, end) = admin.serve();
         self.runtime.spawn(serving);
         Some(end)
     }

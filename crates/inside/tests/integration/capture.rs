@@ -26,12 +26,3 @@ async fn what_cannot_be_is_refused_with_a_sentence() {
     let answer = exchange(running.address, "HEAD /glass.json", "Host: localhost\r\n").await;
     assert!(answer.starts_with("HTTP/1.1 405"), "{answer}");
 }
-
-#[tokio::test]
-async fn the_page_is_there() {
-    let running = start(None).await;
-    for path in ["/glass", "/glass.js", "/glass.css"] {
-        let answer = exchange(running.address, &format!("GET {path}"), "Host: localhost\r\n").await;
-        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-    }
-}

@@ -183,10 +183,10 @@ async fn the_page_is_there_with_its_files() {
     assert_eq!(status(&head), "200");
     assert!(head.contains("content-security-policy: default-src 'none'"), "{head}");
     for (file, content_type) in [
-        ("/navigation.js", "text/javascript"),
-        ("/profile.js", "text/javascript"),
-        ("/profile.css", "text/css"),
-        ("/inside.css", "text/css"),
+        ("/admin/admin.js", "text/javascript"),
+        ("/assets/frame.js", "text/javascript"),
+        ("/admin/admin.css", "text/css"),
+        ("/assets/frame.css", "text/css"),
     ] {
         assert!(page.contains(&format!("\"{file}\"")), "{page}");
         let (head, body) = get(&running, file).await;

@@ -98,7 +98,7 @@ async fn the_page_is_there_with_its_files() {
     let running = start(None).await;
     let (head, page) = get(&running, "/tasks", "").await;
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
-    for file in ["/tasks.js", "/tasks.css", "/inside.css"] {
+    for file in ["/admin/admin.js", "/admin/admin.css", "/assets/frame.css"] {
         assert!(page.contains(&format!("\"{file}\"")), "{page}");
         let (head, body) = get(&running, file, "").await;
         assert!(head.starts_with("HTTP/1.1 200") && !body.is_empty(), "{head}");
