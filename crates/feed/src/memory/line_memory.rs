@@ -37,8 +37,10 @@ impl LineMemoryShare {
         if bytes == self.bytes {
             return true;
         }
-        let before = self.memory.used_bytes.fetch_add(bytes, Ordering::Relaxed);
-        self.memory.used_bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+        // One step: a line that counted twice for a moment would refuse the lines of others. A
+        // negative difference wraps around, and so does the sum.
+        let difference = bytes.wrapping_sub(self.bytes);
+        let before = self.memory.used_bytes.fetch_add(difference, Ordering::Relaxed);
         let others = before.saturating_sub(self.bytes);
         self.bytes = bytes;
         bytes == 0 || others + bytes <= self.memory.bytes_max
@@ -66,5 +68,23 @@ mod tests {
         assert!(other.resize(FREE + 40));
         drop(one);
         assert!(other.resize(FREE + 100));
+    }
+
+    #[test]
+    fn a_line_that_grows_never_counts_twice() {
+        const FREE: usize = FeedOptions::LINE_FREE_BYTES;
+        let memory = LineMemory::new(130);
+        let mut growing = memory.share();
+        let mut other = memory.share();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                for step in 0..200_000 {
+                    assert!(growing.resize(FREE + 60 + step % 2), "the other has 60 at most");
+                }
+            });
+            for step in 0..200_000 {
+                assert!(other.resize(FREE + 59 + step % 2), "the growing one has 61 at most");
+            }
+        });
     }
 }
