@@ -50,9 +50,8 @@ pub use scan::{
     is_retryable, run_in_order,
 };
 pub use source::{
-    Compression, Follower, Head, Input, LayeredDecoder, LineJoiner, MemberLimit, PushDecoder,
-    ReadArchive, Text, can_follow, find_inputs, first_time, is_archive, read_archive, read_inputs,
-    read_stream, with_year,
+    Follower, Head, Input, LineJoiner, MemberLimit, ReadUpload, Text, can_follow, find_inputs,
+    first_time, is_identified, is_packed, read_inputs, read_stream, read_upload, with_year,
 };
 pub use weir_core::FormatChoice;
 pub use writer::{RecordWriter, SourceOptions, SourceWriter};

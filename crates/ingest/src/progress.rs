@@ -28,6 +28,8 @@ pub struct SourceProgress {
     /// The lines before this offset, in bytes, are all parsed, skipped, or dropped because the
     /// source was cancelled.
     parsed: watch::Sender<u64>,
+    /// The bytes of the text of a packed upload that its writer has.
+    written: AtomicU64,
     /// The end of the last block that was cut, in bytes. Blocks before it wait, are being parsed,
     /// or are parsed.
     cut: AtomicU64,
@@ -228,6 +230,7 @@ impl SourceProgress {
             bytes_total,
             bytes_taken: AtomicU64::new(0),
             parsed: watch::Sender::new(0),
+            written: AtomicU64::new(0),
             cut: AtomicU64::new(0),
             early: EarlyBytes::default(),
             waits: RoomWaits::default(),
@@ -332,6 +335,20 @@ impl SourceProgress {
         self.cut.store(offset, Ordering::Relaxed);
     }
 
+    /// The number of bytes that are in blocks: whole lines, and skipped bytes.
+    pub fn submitted(&self) -> u64 {
+        self.cut.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn note_written(&self, bytes: u64) {
+        self.written.store(bytes, Ordering::Relaxed);
+    }
+
+    /// The number of bytes of a packed upload's text that its writer has.
+    pub fn written(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
+    }
+
     /// The count of its bytes that wait before its writer.
     pub fn early_bytes(&self) -> &EarlyBytes {
         &self.early
@@ -345,13 +362,19 @@ impl SourceProgress {
             // The blocks of a cancelled source are dropped.
             return 0;
         }
-        let cut = self.cut.load(Ordering::Relaxed);
-        cut.saturating_sub(*self.parsed.borrow()) + self.early.bytes()
+        self.submitted().saturating_sub(*self.parsed.borrow()) + self.early.bytes()
     }
 
     /// A receiver for the number of bytes of parsed lines, which can wait for more.
     pub fn parsed(&self) -> watch::Receiver<u64> {
         self.parsed.subscribe()
+    }
+
+    /// Waits until the source is parsed up to `offset`, or cancelled.
+    pub async fn wait_until_parsed(&self, offset: u64) {
+        let is_done = |parsed: &u64| *parsed >= offset || self.is_cancelled();
+        // The sender lives in `self`, so this cannot fail.
+        let _ = self.parsed().wait_for(is_done).await;
     }
 
     /// How the source ended; `None` while it is being read.

@@ -91,6 +91,9 @@ pub enum Refusal {
     TotalMemoryFull(usize),
     /// The compressed data is damaged or cut short, or needs too much memory to unpack.
     Damaged(StreamError),
+    /// The file is packed in a way that is not read. The text is a clause that says how, and what to
+    /// do.
+    UnsupportedPacking(String),
     /// Parts of an upload were not read completely. The text says which, and why.
     Incomplete(String),
     /// The session was ended.
@@ -192,6 +195,9 @@ impl Refusal {
                 ("needs_memory", StatusCode::UNPROCESSABLE_ENTITY)
             }
             Self::Damaged(_) => ("damaged", StatusCode::UNPROCESSABLE_ENTITY),
+            Self::UnsupportedPacking(_) => {
+                ("unsupported_packing", StatusCode::UNSUPPORTED_MEDIA_TYPE)
+            }
             Self::Incomplete(_) => ("incomplete", StatusCode::UNPROCESSABLE_ENTITY),
             Self::SessionEnded => ("session_ended", StatusCode::GONE),
             Self::Stopping => ("stopping", StatusCode::SERVICE_UNAVAILABLE),
@@ -330,6 +336,7 @@ impl fmt::Display for Refusal {
                 bytes >> 20
             ),
             Self::Damaged(damage) => damage.fmt(formatter),
+            Self::UnsupportedPacking(why) => write!(formatter, "the file {why}"),
             Self::Incomplete(what) => write!(formatter, "not everything was read: {what}"),
             Self::SessionEnded => formatter.write_str("the session has ended"),
             Self::Stopping => formatter.write_str(
@@ -450,7 +457,8 @@ mod tests {
                 let defect = StreamDefect::NeedsMemory(String::new());
                 Refusal::Damaged(StreamError { defect, ..error.clone() })
             }
-            Refusal::Damaged(_) => Refusal::Incomplete(String::new()),
+            Refusal::Damaged(_) => Refusal::UnsupportedPacking(String::new()),
+            Refusal::UnsupportedPacking(_) => Refusal::Incomplete(String::new()),
             Refusal::Incomplete(_) => Refusal::SessionEnded,
             Refusal::SessionEnded => Refusal::Stopping,
             Refusal::Stopping => Refusal::Internal(String::new()),

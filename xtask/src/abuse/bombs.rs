@@ -9,14 +9,13 @@ use super::{Setting, Verdict};
 use crate::shell::{Outcome, execute, is_installed, output_of, root, target_folder};
 
 /// The bombs: a name, the programs that make them, and the command. Each unpacks to 2 GB of zeros.
-const BOMBS: [(&str, &[&str], &str); 14] = [
+const BOMBS: [(&str, &[&str], &str); 13] = [
     ("gzip", &["gzip"], "head -c 2G /dev/zero | gzip -1"),
     ("zstd", &["zstd"], "head -c 2G /dev/zero | zstd -q"),
     ("zstd, window of 128 MiB", &["zstd"], "head -c 2G /dev/zero | zstd -q --long=27"),
     ("xz", &["xz"], "head -c 2G /dev/zero | xz -0"),
     ("bzip2", &["bzip2"], "head -c 2G /dev/zero | bzip2 -1"),
     ("lz4", &["lz4"], "head -c 2G /dev/zero | lz4 -q"),
-    ("compress", &["compress"], "head -c 2G /dev/zero | compress -c"),
     ("gzip in gzip", &["gzip"], "head -c 2G /dev/zero | gzip -1 | gzip"),
     ("zip", &["zip"], "head -c 2G /dev/zero | zip -q -1 - -"),
     ("zip by bzip2", &["7z"], ZIP_BY_BZIP2),

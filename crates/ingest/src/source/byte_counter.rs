@@ -57,8 +57,13 @@ impl ByteCounter {
         self.0.used.load(Ordering::Relaxed)
     }
 
-    /// Allows reads to fail with `WouldBlock` after a while without bytes. Only plain text allows
-    /// it, because the readers of archives cannot continue after such an error.
+    /// The source that the stream is read for, if there is one.
+    pub(super) fn source(&self) -> Option<&SourceProgress> {
+        self.0.source.as_deref()
+    }
+
+    /// Allows reads to fail with `WouldBlock` after a while without bytes. Archives do not allow it,
+    /// because their readers cannot continue after such an error.
     pub(super) fn allow_timeout(&self) {
         self.0.may_time_out.store(true, Ordering::Relaxed);
     }

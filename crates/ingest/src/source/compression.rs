@@ -1,10 +1,8 @@
 //! Compressions, recognised by the first bytes.
 
-use super::lzw::is_lzw;
-
 /// How a source is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Compression {
+pub(super) enum Compression {
     /// gzip (RFC 1952), of one member or several.
     Gzip,
     /// Zstandard (RFC 8878), of one frame or several.
@@ -15,8 +13,6 @@ pub enum Compression {
     Xz,
     /// LZ4 frames (lz4_Frame_format.md 1.6), one or several.
     Lz4,
-    /// LZW as compress(1) writes it (`.Z`).
-    Lzw,
 }
 
 /// The number of bytes that identify a compression.
@@ -27,14 +23,13 @@ pub(crate) const ZSTD_WINDOW_LOG_MAX: u32 = 27;
 
 impl Compression {
     /// The name, for messages.
-    pub fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Gzip => "gzip",
             Self::Zstd => "zstd",
             Self::Bzip2 => "bzip2",
             Self::Xz => "xz",
             Self::Lz4 => "lz4",
-            Self::Lzw => "compress",
         }
     }
 }
@@ -50,7 +45,25 @@ pub(super) fn compression_of(first_bytes: &[u8]) -> Option<Compression> {
         [b'B', b'Z', b'h', b'1'..=b'9', ..] => Some(Compression::Bzip2),
         [0xFD, b'7', b'z', b'X', ..] => Some(Compression::Xz),
         [0x04, 0x22, 0x4D, 0x18, ..] => Some(Compression::Lz4),
-        _ if is_lzw(first_bytes) => Some(Compression::Lzw),
         _ => None,
+    }
+}
+
+/// Whether a stream with these first bytes was written by compress(1) (`.Z`), which is not read.
+pub(super) fn is_compress(first_bytes: &[u8]) -> bool {
+    // The third byte has the greatest width of a code, 9 to 16 bits. Two of its bits are unused.
+    matches!(first_bytes, [0x1F, 0x9D, flags, ..] if matches!(flags & 0x7F, 9..=16))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_compress;
+
+    #[test]
+    fn only_valid_headers_are_those_of_compress() {
+        assert!(is_compress(b"\x1f\x9d\x90\x31") && is_compress(b"\x1f\x9d\x09"));
+        for other in [&b"\x1f\x9d"[..], b"\x1f\x9d\x88", b"\x1f\x9d\xf0", b"\x1f\x8b\x08\0"] {
+            assert!(!is_compress(other), "{other:?}");
+        }
     }
 }

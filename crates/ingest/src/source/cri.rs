@@ -178,8 +178,8 @@ impl CriDecoder {
 }
 
 impl Decode for CriDecoder {
-    fn step(&mut self, bytes: &[u8], output: &mut Vec<u8>) -> io::Result<usize> {
-        let mut rest = bytes;
+    fn push(&mut self, input: &[u8], output: &mut Vec<u8>) -> io::Result<usize> {
+        let mut rest = input;
         if self.is_inside_long_line || !self.line.is_empty() {
             let end = memchr(b'\n', rest).map_or(rest.len(), |at| at + 1);
             let (first, after) = rest.split_at(end);
@@ -201,7 +201,7 @@ impl Decode for CriDecoder {
         if lines < rest.len() {
             self.keep(&rest[lines..], output);
         }
-        Ok(bytes.len())
+        Ok(input.len())
     }
 
     fn finish(&mut self, output: &mut Vec<u8>) -> io::Result<()> {
@@ -234,7 +234,7 @@ mod tests {
     fn join(log: &[u8], piece: usize) -> Vec<u8> {
         let (mut decoder, mut output) = (CriDecoder::default(), Vec::new());
         for piece in log.chunks(piece) {
-            assert_eq!(decoder.push(piece, &mut output, usize::MAX).expect("a text"), piece.len());
+            assert_eq!(decoder.push(piece, &mut output).expect("a text"), piece.len());
         }
         decoder.finish(&mut output).expect("a text");
         output

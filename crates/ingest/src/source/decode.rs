@@ -1,49 +1,18 @@
-//! The interface of decoders, and the loop that runs them.
+//! The interfaces of decoders; `decompress` reads streams through them.
 
 use std::io;
 
-/// A decoder that receives packed bytes. Each codec defines one step; [`Self::push`] repeats it.
-pub(super) trait Decode {
-    /// Takes the beginning of `bytes`, appends its decoded form to `output`, and returns its
-    /// length. Called without bytes if earlier bytes have more output.
-    ///
-    /// # Errors
-    /// If the data is damaged. The output from before the damage has been appended.
-    fn step(&mut self, bytes: &[u8], output: &mut Vec<u8>) -> io::Result<usize>;
+/// A decoder of compressed data, which writes into the buffer of its reader.
+///
+/// The readers of the decompression libraries are not used: if a call fails, they lose the output
+/// that it has made, and with it the lines before the damage.
+pub(super) trait Decompress {
+    /// Decompresses the beginning of `input` to the beginning of `output`, which is not empty.
+    /// `input` is empty if the last step has filled its output, so that there may be more.
+    fn step(&mut self, input: &[u8], output: &mut [u8]) -> Step;
 
-    /// Takes the beginning of `piece` and returns its length. Appends to `output` until that holds
-    /// `output_bytes`, which one step may exceed.
-    ///
-    /// # Errors
-    /// If the data is damaged. The output from before the damage has been appended.
-    fn push(
-        &mut self,
-        piece: &[u8],
-        output: &mut Vec<u8>,
-        output_bytes: usize,
-    ) -> io::Result<usize> {
-        let mut taken = 0;
-        while output.len() < output_bytes && (taken < piece.len() || self.has_more()) {
-            taken += self.step(&piece[taken..], output)?;
-        }
-        Ok(taken)
-    }
-
-    /// Whether the bytes taken so far have more output.
-    fn has_more(&self) -> bool {
-        false
-    }
-
-    /// Ends the input, and appends the output that was waiting for more of it. Fails if the input
-    /// is truncated.
-    fn finish(&mut self, output: &mut Vec<u8>) -> io::Result<()>;
-}
-
-/// A decoder that can also write into a slice, which saves a copy of all output. It holds back no
-/// output until the end.
-pub(super) trait DecodeInto: Decode {
-    /// Runs one step that writes to the start of `buffer`, which is not empty.
-    fn step_into(&mut self, bytes: &[u8], buffer: &mut [u8]) -> Step;
+    /// Ends the input. Fails if it is truncated.
+    fn end(&mut self) -> io::Result<()>;
 
     /// Whether the data has marked its end, so that the following bytes are not part of it.
     fn is_finished(&self) -> bool {
@@ -60,8 +29,25 @@ pub(super) struct Step {
     pub(super) result: io::Result<()>,
 }
 
-/// Room for the output of one step, in bytes.
-pub(super) const ROOM_BYTES: usize = 128 << 10;
+/// A decoder whose output does not depend on the room for it, and is less than a few MiB for each
+/// piece of input.
+pub(super) trait Decode {
+    /// Takes the beginning of `input`, appends its decoded form to `output`, and returns its
+    /// length.
+    ///
+    /// # Errors
+    /// If the data is damaged. The output from before the damage has been appended.
+    fn push(&mut self, input: &[u8], output: &mut Vec<u8>) -> io::Result<usize>;
+
+    /// Ends the input, and appends the output that was waiting for more of it. Fails if the input
+    /// is truncated.
+    fn finish(&mut self, output: &mut Vec<u8>) -> io::Result<()>;
+}
+
+/// Returns an error unless the input may end where it ends.
+pub(super) fn check_end(may_end: bool) -> io::Result<()> {
+    if may_end { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+}
 
 /// Creates the error for valid data that needs more memory than is allowed.
 pub(super) fn too_much_memory(bytes_max: u64) -> io::Error {

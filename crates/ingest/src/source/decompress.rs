@@ -1,15 +1,20 @@
-//! Decompresses a stream while it is read.
+//! Decodes a stream while it is read.
 
 use std::io::{self, BufRead, Read};
 
+use super::bzip2::Bzip2Decoder;
 use super::compression::Compression;
-use super::decode::DecodeInto;
+use super::cri::CriDecoder;
+use super::decode::{Decode, Decompress};
 use super::flate::FlateDecoder;
+use super::lz4::Lz4Decoder;
 use super::packing::Packing;
-use super::push::PushDecoder;
+use super::utf16::Utf16Decoder;
+use super::xz::XzDecoder;
 use super::zstd::ZstdDecoder;
 
-/// Returns a reader that removes the outermost layer of a stream.
+/// Returns a reader that removes the outermost layer of a stream. It returns all output from before
+/// an error.
 ///
 /// # Errors
 /// If the decompression library cannot be set up.
@@ -19,52 +24,61 @@ pub(super) fn open_layer<'a>(
 ) -> io::Result<Box<dyn Read + 'a>> {
     Ok(match packing {
         Packing::Compression(Compression::Gzip) => {
-            Box::new(DirectReader::new(stream, FlateDecoder::gzip()))
+            Box::new(Decompressor::new(stream, FlateDecoder::gzip()))
         }
         Packing::Compression(Compression::Zstd) => {
-            Box::new(DirectReader::new(stream, ZstdDecoder::new()?))
+            Box::new(Decompressor::new(stream, ZstdDecoder::new()?))
         }
-        other => {
-            let decoder = PushDecoder::of(other)?;
-            Box::new(DecoderReader { stream, decoder, returned: 0, is_finished: false })
+        Packing::Compression(Compression::Bzip2) => {
+            Box::new(Decompressor::new(stream, Bzip2Decoder::new()))
         }
+        Packing::Compression(Compression::Xz) => {
+            Box::new(Decompressor::new(stream, XzDecoder::new()?))
+        }
+        Packing::Compression(Compression::Lz4) => {
+            Box::new(DecoderReader::new(stream, Lz4Decoder::new()))
+        }
+        Packing::Utf16(order) => Box::new(DecoderReader::new(stream, Utf16Decoder::new(order))),
+        Packing::Cri => Box::new(DecoderReader::new(stream, CriDecoder::default())),
     })
 }
 
 /// Returns a reader of deflate data without headers, up to its end. The bytes after it stay in the
 /// stream.
 pub(super) fn inflate(stream: impl BufRead) -> impl Read {
-    DirectReader::new(stream, FlateDecoder::bare())
+    Decompressor::new(stream, FlateDecoder::bare())
 }
 
-/// Decodes a stream into the buffer of each read.
-struct DirectReader<R, D> {
+/// Decompresses a stream into the buffer of each read.
+struct Decompressor<R, D> {
     stream: R,
     decoder: D,
+    /// Whether the last step has filled its output.
+    may_have_more: bool,
     /// The error of the last step, if output from before it was returned first.
     damage: Option<io::Error>,
 }
 
-impl<R, D> DirectReader<R, D> {
+impl<R, D> Decompressor<R, D> {
     fn new(stream: R, decoder: D) -> Self {
-        Self { stream, decoder, damage: None }
+        Self { stream, decoder, may_have_more: false, damage: None }
     }
 }
 
-impl<R: BufRead, D: DecodeInto> Read for DirectReader<R, D> {
+impl<R: BufRead, D: Decompress> Read for Decompressor<R, D> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if let Some(damage) = self.damage.take() {
             return Err(damage);
         }
         while !buffer.is_empty() && !self.decoder.is_finished() {
             // Pending output is returned before the stream is read, because that may block.
-            let has_more = self.decoder.has_more();
-            let bytes = if has_more { &[][..] } else { self.stream.fill_buf()? };
-            if bytes.is_empty() && !has_more {
-                return self.decoder.finish(&mut Vec::new()).map(|()| 0);
+            let input = if self.may_have_more { &[][..] } else { self.stream.fill_buf()? };
+            if input.is_empty() && !self.may_have_more {
+                return self.decoder.end().map(|()| 0);
             }
-            let step = self.decoder.step_into(bytes, buffer);
+            let step = self.decoder.step(input, buffer);
             self.stream.consume(step.taken);
+            self.may_have_more = step.written == buffer.len();
             if step.written > 0 {
                 self.damage = step.result.err();
                 return Ok(step.written);
@@ -75,61 +89,56 @@ impl<R: BufRead, D: DecodeInto> Read for DirectReader<R, D> {
     }
 }
 
-/// Reads the output of a push decoder whose input is a stream.
-struct DecoderReader<R> {
+/// Reads the output of a decoder whose input is a stream.
+struct DecoderReader<R, D> {
     stream: R,
-    decoder: PushDecoder,
+    decoder: D,
+    output: Vec<u8>,
     /// The number of output bytes that were already returned.
     returned: usize,
-    is_finished: bool,
+    /// Whether the stream has ended, or its data is damaged.
+    has_ended: bool,
+    /// The error that follows the output.
+    damage: Option<io::Error>,
 }
 
-impl<R: BufRead> DecoderReader<R> {
-    /// Pushes until there is output. Returns false at the end.
-    fn fill(&mut self) -> io::Result<bool> {
-        self.decoder.output().clear();
+impl<R: BufRead, D: Decode> DecoderReader<R, D> {
+    fn new(stream: R, decoder: D) -> Self {
+        let output = Vec::new();
+        Self { stream, decoder, output, returned: 0, has_ended: false, damage: None }
+    }
+
+    /// Decodes the next piece of the stream, or its end.
+    fn fill(&mut self) -> io::Result<()> {
+        let input = self.stream.fill_buf()?;
+        self.output.clear();
         self.returned = 0;
-        while self.decoder.output().is_empty() {
-            if self.is_finished {
-                return Ok(false);
-            }
-            let piece = self.stream.fill_buf()?;
-            if piece.is_empty() && !self.decoder.has_more() {
-                self.is_finished = true;
-                // Output from before the error is returned first.
-                if let Err(error) = self.decoder.finish() {
-                    self.is_finished = false;
-                    return Err(error);
-                }
-                continue;
-            }
-            let length = self.decoder.push_some(piece)?;
-            self.stream.consume(length);
+        self.has_ended = input.is_empty();
+        let decoded = match self.has_ended {
+            true => self.decoder.finish(&mut self.output).map(|()| 0),
+            false => self.decoder.push(input, &mut self.output),
+        };
+        match decoded {
+            Ok(taken) => self.stream.consume(taken),
+            Err(damage) => (self.has_ended, self.damage) = (true, Some(damage)),
         }
-        Ok(true)
+        Ok(())
     }
 }
 
-impl<R: BufRead> Read for DecoderReader<R> {
+impl<R: BufRead, D: Decode> Read for DecoderReader<R, D> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.returned == self.decoder.output().len() && !self.fill_or_keep()? {
-            return Ok(0);
+        while self.returned == self.output.len() {
+            if let Some(damage) = self.damage.take() {
+                return Err(damage);
+            }
+            if self.has_ended {
+                return Ok(0);
+            }
+            self.fill()?;
         }
-        let output = &self.decoder.output()[self.returned..];
-        let length = output.len().min(buffer.len());
-        buffer[..length].copy_from_slice(&output[..length]);
+        let length = (&self.output[self.returned..]).read(buffer)?;
         self.returned += length;
         Ok(length)
-    }
-}
-
-impl<R: BufRead> DecoderReader<R> {
-    /// [`Self::fill`], but returns output from before an error first. The next read returns the
-    /// error again, because a damaged decoder stays damaged.
-    fn fill_or_keep(&mut self) -> io::Result<bool> {
-        match self.fill() {
-            Err(_) if !self.decoder.output().is_empty() => Ok(true),
-            result => result,
-        }
     }
 }

@@ -52,8 +52,8 @@ impl Head {
     ) -> Result<Self, ReadError> {
         let mut head = Self::default();
         let mut visit = |text: &mut Text<'_>| head.read(text, &is_enough);
-        let faults = unpack("", stream, &ByteCounter::default(), &mut visit);
-        head.or_error(faults)
+        let unpacked = unpack("", stream, &ByteCounter::default(), &mut visit);
+        head.or_error(unpacked.faults)
     }
 
     /// The whole lines of the text.

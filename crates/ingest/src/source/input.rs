@@ -90,7 +90,7 @@ impl Input {
         let counter = ByteCounter::of_file(self.written());
         let name = self.name();
         match self.open(&counter) {
-            Ok(stream) => unpack(&name, stream, &counter, visit),
+            Ok(stream) => unpack(&name, stream, &counter, visit).faults,
             Err(error) => vec![Fault::new(&name, ReadError::Open(error))],
         }
     }

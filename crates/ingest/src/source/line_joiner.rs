@@ -46,7 +46,7 @@ impl LineJoiner {
         self.joined = Vec::new();
         for part in parts {
             // It takes every piece whole and never fails.
-            let _ = decoder.push(part, &mut self.joined, usize::MAX);
+            let _ = decoder.push(part, &mut self.joined);
         }
         [&self.joined, &[]]
     }

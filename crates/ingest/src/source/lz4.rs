@@ -1,8 +1,7 @@
-//! LZ4 frames, decompressed from pushed bytes.
+//! LZ4 frames.
 //!
-//! Follows lz4_Frame_format.md 1.6.4. lz4_flex decompresses the blocks. The frames are parsed
-//! here, because bytes cannot be pushed to the frame reader of lz4_flex, and because it accepts a
-//! frame that is truncated between two blocks.
+//! Follows lz4_Frame_format.md 1.6.4. lz4_flex decompresses the blocks. The frames are parsed here,
+//! because its frame reader accepts a frame that is truncated between two blocks.
 
 use std::hash::Hasher;
 use std::io;
@@ -10,7 +9,7 @@ use std::io;
 use lz4_flex::block::decompress_into_with_dict;
 use twox_hash::XxHash32;
 
-use super::decode::{Decode, damaged};
+use super::decode::{Decode, check_end, damaged};
 
 /// The longest distance, in bytes, that a block may refer back to.
 const WINDOW_BYTES: usize = 64 << 10;
@@ -170,16 +169,16 @@ impl Lz4Decoder {
 }
 
 impl Decode for Lz4Decoder {
-    fn step(&mut self, bytes: &[u8], output: &mut Vec<u8>) -> io::Result<usize> {
+    fn push(&mut self, input: &[u8], output: &mut Vec<u8>) -> io::Result<usize> {
         if let State::Skip(left) = self.state {
-            let length = (left as usize).min(bytes.len());
+            let length = (left as usize).min(input.len());
             let left = left - length as u32;
             self.state = if left == 0 { State::Magic } else { State::Skip(left) };
             return Ok(length);
         }
         let wanted = self.wanted_bytes() - self.part.len();
-        let length = wanted.min(bytes.len());
-        self.part.extend_from_slice(&bytes[..length]);
+        let length = wanted.min(input.len());
+        self.part.extend_from_slice(&input[..length]);
         if length == wanted {
             self.state = self.take_part(output)?;
             if !matches!(self.state, State::Header(_)) {
@@ -190,10 +189,7 @@ impl Decode for Lz4Decoder {
     }
 
     fn finish(&mut self, _: &mut Vec<u8>) -> io::Result<()> {
-        match self.state == State::Magic && self.part.is_empty() {
-            true => Ok(()),
-            false => Err(io::ErrorKind::UnexpectedEof.into()),
-        }
+        check_end(self.state == State::Magic && self.part.is_empty())
     }
 }
 

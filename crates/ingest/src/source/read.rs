@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use super::byte_counter::ByteCounter;
 use super::input::{Input, PlainInput};
-use super::unpack::{Text, unpack};
+use super::unpack::{Text, Unpacked, unpack};
+use super::upload::MemberLimit;
 use crate::clock::{Clock, SystemClock};
 use crate::error::{Fault, FaultKind, ReadError};
 use crate::pipeline::Pipeline;
@@ -35,71 +36,13 @@ pub fn read_stream(
     format: FormatChoice,
 ) -> Result<(), ReadError> {
     let counter = ByteCounter::default();
-    let mut reader = Reader::new(pipeline, &format, bytes_total, None);
-    let faults = unpack(name, stream, &counter, &mut |text| reader.read(text));
+    let mut reader = TextReader::new(pipeline, &format, bytes_total, None);
+    let Unpacked { faults, .. } = unpack(name, stream, &counter, &mut |text| reader.read(text));
     let errors = reader.end(name, faults).into_iter().filter_map(|fault| match fault.kind {
         FaultKind::Error(error) => Some(error),
         FaultKind::Note(_) => None,
     });
     errors.into_iter().next().map_or(Ok(()), Err)
-}
-
-/// A limit on the files in archives that become sources, shared by several archives.
-#[derive(Debug)]
-pub struct MemberLimit {
-    members_max: usize,
-    left: AtomicUsize,
-}
-
-impl MemberLimit {
-    /// A limit of `members_max` files.
-    pub fn new(members_max: usize) -> Self {
-        Self { members_max, left: AtomicUsize::new(members_max) }
-    }
-
-    /// The number of files allowed in total.
-    pub fn members_max(&self) -> usize {
-        self.members_max
-    }
-
-    /// Counts one more file. Returns false if the limit is reached.
-    fn take(&self) -> bool {
-        let less = |left: usize| left.checked_sub(1);
-        self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
-    }
-}
-
-/// The result of reading an archive.
-#[derive(Debug)]
-pub struct ReadArchive {
-    /// Errors and notes about the archive and its files.
-    pub faults: Vec<Fault>,
-    /// The sources of the files. All of their lines are submitted, but perhaps not parsed yet.
-    pub sources: Vec<Arc<SourceProgress>>,
-    /// The number of files that did not become sources because the limit was reached, whether or
-    /// not they could be read.
-    pub left_out: u64,
-}
-
-/// Reads an archive to its end, or until its own source has ended. Each file in it becomes a
-/// source, up to the limit. Faults of the archive itself are only returned, for the caller to
-/// report.
-pub fn read_archive(
-    pipeline: &Pipeline,
-    archive: &Arc<SourceProgress>,
-    stream: impl Read,
-    format: &FormatChoice,
-    limit: &MemberLimit,
-) -> ReadArchive {
-    let (name, counter) = (archive.name(), ByteCounter::of_source(archive));
-    let mut reader = Reader::new(pipeline, format, None, None);
-    reader.limit = Some(limit);
-    let faults = unpack(name, stream, &counter, &mut |text| reader.read(text));
-    let (own, members) = faults.into_iter().partition::<Vec<_>, _>(|fault| fault.name == name);
-    reader.note(members);
-    reader.faults.extend(own);
-    let Reader { faults, sources, left_out, .. } = reader;
-    ReadArchive { faults, sources, left_out }
 }
 
 /// Reads inputs to their ends. Returns the errors and notes about them, in the order of the
@@ -164,7 +107,7 @@ impl InputOrder {
             self.begin(index);
         }
         let position = InputPosition { order: self, index, is_live };
-        let mut reader = Reader::new(pipeline, format, input.bytes_total(), Some(position));
+        let mut reader = TextReader::new(pipeline, format, input.bytes_total(), Some(position));
         let faults = match input.open_plain() {
             Ok(Some(plain)) => {
                 reader.pull(input, plain);
@@ -199,7 +142,7 @@ struct InputPosition<'a> {
 }
 
 /// Reads the texts of one input.
-struct Reader<'a> {
+pub(super) struct TextReader<'a> {
     pipeline: &'a Pipeline,
     format: &'a FormatChoice,
     bytes_total: Option<u64>,
@@ -207,16 +150,25 @@ struct Reader<'a> {
     /// The number of input bytes that are already counted for a source.
     counted: u64,
     /// All sources that were opened.
-    sources: Vec<Arc<SourceProgress>>,
+    pub(super) sources: Vec<Arc<SourceProgress>>,
     /// The limit on sources; `None` if there is none.
     limit: Option<&'a MemberLimit>,
     /// The number of texts and faults for which the limit allowed no source.
-    left_out: u64,
-    faults: Vec<Fault>,
+    pub(super) left_out: u64,
+    pub(super) faults: Vec<Fault>,
     clock: Arc<dyn Clock>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> TextReader<'a> {
+    /// A reader of the files in an archive.
+    pub(super) fn of_members(
+        pipeline: &'a Pipeline,
+        format: &'a FormatChoice,
+        limit: &'a MemberLimit,
+    ) -> Self {
+        Self { limit: Some(limit), ..Self::new(pipeline, format, None, None) }
+    }
+
     fn new(
         pipeline: &'a Pipeline,
         format: &'a FormatChoice,
@@ -237,7 +189,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn read(&mut self, text: &mut Text<'_>) -> ControlFlow<()> {
+    pub(super) fn read(&mut self, text: &mut Text<'_>) -> ControlFlow<()> {
         if self.exceeds_limit() {
             return ControlFlow::Continue(());
         }
@@ -381,7 +333,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Adds faults, and opens a failed source for each error that no source reports yet.
-    fn note(&mut self, faults: Vec<Fault>) {
+    pub(super) fn note(&mut self, faults: Vec<Fault>) {
         let is_open = |fault: &Fault| matches!(fault.error(), Some(ReadError::Open(_)));
         for fault in &faults {
             if let Some(error) = fault.error().filter(|_| !is_open(fault) && !self.exceeds_limit())
@@ -405,7 +357,7 @@ mod tests {
     use weir_core::FormatChoice;
     use weir_demo::{Options, Traffic};
 
-    use super::{ByteCounter, DETECTION_PATIENCE, Reader, unpack};
+    use super::{ByteCounter, DETECTION_PATIENCE, TextReader, unpack};
     use crate::clock::{Clock, ManualClock};
     use crate::pipeline::{DataSet, Pipeline, PipelineOptions, Retention};
     use crate::progress::SourceSnapshot;
@@ -446,11 +398,12 @@ mod tests {
         let clock = Arc::new(ManualClock::default());
         let data = DataSet::new(Retention::Segments, 1 << 30, &[]);
         let pipeline = Pipeline::start(&PipelineOptions::new(1, Retention::Segments), data.clone());
-        let mut reader = Reader::new(&pipeline, &FormatChoice::Detect, None, None);
+        let mut reader = TextReader::new(&pipeline, &FormatChoice::Detect, None, None);
         reader.clock = clock.clone();
         let stream = SlowStream { clock, data };
-        let faults = unpack("pipe", stream, &ByteCounter::default(), &mut |text| reader.read(text));
-        assert!(reader.end("pipe", faults).is_empty());
+        let unpacked =
+            unpack("pipe", stream, &ByteCounter::default(), &mut |text| reader.read(text));
+        assert!(reader.end("pipe", unpacked.faults).is_empty());
     }
 
     /// Returns one line per read, as a pipe may.
@@ -469,10 +422,11 @@ mod tests {
         let data = DataSet::new(Retention::ValuesOnly, 1 << 30, &[]);
         let options = PipelineOptions::new(2, Retention::ValuesOnly);
         let pipeline = Pipeline::start(&options, data.clone());
-        let mut reader = Reader::new(&pipeline, &FormatChoice::Detect, None, None);
+        let mut reader = TextReader::new(&pipeline, &FormatChoice::Detect, None, None);
         reader.clock = Arc::new(ManualClock::default());
-        let faults = unpack("pipe", stream, &ByteCounter::default(), &mut |text| reader.read(text));
-        let faults = reader.end("pipe", faults);
+        let unpacked =
+            unpack("pipe", stream, &ByteCounter::default(), &mut |text| reader.read(text));
+        let faults = reader.end("pipe", unpacked.faults);
         assert!(faults.iter().all(|fault| fault.error().is_none()), "{faults:?}");
         pipeline.finish();
         data.sources()[0].snapshot()

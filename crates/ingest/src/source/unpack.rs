@@ -6,20 +6,23 @@ use std::time::SystemTime;
 
 use super::archive::{Tar, Zip, is_tar, is_zip};
 use super::byte_counter::{ByteCounter, CountingReader, Layer};
-use super::compression::MAGIC_BYTES;
+use super::compression::{MAGIC_BYTES, is_compress};
 use super::decompress::open_layer;
 use super::packing::Packing;
 use crate::error::StreamError;
 use crate::error::{Fault, ReadError};
 
 /// The greatest depth of nested archives, so that recursion is bounded.
-pub(super) const DEPTH_MAX: usize = 8;
+const DEPTH_MAX: usize = 8;
 
 /// The most members of one source: an archive of a few megabytes can hold billions of empty ones.
 const MEMBERS_MAX: usize = 10_000;
 
 /// The number of bytes that identify how a source is packed: the length of a tar header.
 pub(super) const HEAD_BYTES: usize = 512;
+
+/// The note on the source of an uploaded archive.
+const ARCHIVE_NOTE: &str = "an archive: each of its files is a source of its own";
 
 /// The size of the buffer between two layers of packing.
 const LAYER_BYTES: usize = 64 << 10;
@@ -79,29 +82,42 @@ impl Read for Text<'_> {
     }
 }
 
+/// The result of unpacking a stream.
+pub(super) struct Unpacked {
+    /// Notes, and the errors that the visitor has not received from a read.
+    pub(super) faults: Vec<Fault>,
+    /// The error of a layer around an archive, because of which it was not read to its end.
+    pub(super) damage: Option<StreamError>,
+}
+
 /// Calls `visit` with each text in a stream, in order, until it breaks. Skips the rest of a text
-/// that `visit` did not read to its end. Returns the errors that `visit` has not received from a
-/// read.
+/// that `visit` did not read to its end.
 pub(super) fn unpack(
     name: &str,
     stream: impl Read,
     counter: &ByteCounter,
     visit: &mut dyn FnMut(&mut Text<'_>) -> ControlFlow<()>,
-) -> Vec<Fault> {
-    let mut unpacker =
-        Unpacker { counter, visit, faults: Vec::new(), last_error: None, members: 0, left_out: 0 };
+) -> Unpacked {
+    let mut unpacker = Unpacker {
+        counter,
+        visit,
+        unpacked: Unpacked { faults: Vec::new(), damage: None },
+        last_error: None,
+        members: 0,
+        left_out: 0,
+    };
     let mut stream = CountingReader::new(stream, counter.clone());
     let location =
         Location { name, depth: 0, is_packed: false, is_member: false, may_time_out: true };
     // A visitor that breaks reports the reason itself.
     let _ = unpacker.unpack_stream(&mut stream, location);
-    unpacker.faults
+    unpacker.unpacked
 }
 
 struct Unpacker<'a> {
     counter: &'a ByteCounter,
     visit: &'a mut dyn FnMut(&mut Text<'_>) -> ControlFlow<()>,
-    faults: Vec<Fault>,
+    unpacked: Unpacked,
     /// The last error that the visitor received, which is not reported again.
     last_error: Option<StreamError>,
     members: usize,
@@ -115,7 +131,7 @@ struct Location<'a> {
     depth: usize,
     is_packed: bool,
     is_member: bool,
-    /// Whether reads may time out, because all layers so far are lines of text.
+    /// Whether reads may time out, because no layer so far is an archive.
     may_time_out: bool,
 }
 
@@ -134,9 +150,14 @@ impl Unpacker<'_> {
         if location.depth == DEPTH_MAX && (packing.is_some() || is_tar || is_zip) {
             return self.refuse(location.name, "is packed in too many layers; unpack it first");
         }
+        if is_compress(&head) {
+            let why = "is packed by compress (.Z), which Weir does not read; unpack it first with \
+                       `uncompress` or `gzip -d`";
+            return self.refuse(location.name, why);
+        }
         let is_text = is_text(&head);
         let mut stream = StreamWithHead { head, returned: 0, stream };
-        let may_time_out = location.may_time_out && packing.is_some_and(Packing::is_text);
+        let may_time_out = location.may_time_out && packing.is_some();
         let inner =
             Location { depth: location.depth + 1, is_packed: true, may_time_out, ..location };
         if let Some(packing) = packing {
@@ -177,6 +198,7 @@ impl Unpacker<'_> {
     }
 
     fn unpack_tar(&mut self, stream: &mut dyn BufRead, location: Location<'_>) -> ControlFlow<()> {
+        self.note_archive(location, None);
         let mut tar = Tar::new(stream);
         loop {
             let member = match tar.next_file() {
@@ -189,6 +211,7 @@ impl Unpacker<'_> {
     }
 
     fn unpack_zip(&mut self, stream: &mut dyn BufRead, location: Location<'_>) -> ControlFlow<()> {
+        self.note_archive(location, None);
         let mut zip = Zip::new(stream, self.counter);
         loop {
             let member = match zip.next_member() {
@@ -252,13 +275,22 @@ impl Unpacker<'_> {
             let count = std::mem::take(&mut self.left_out);
             let files = if count == 1 { "file that is" } else { "files that are" };
             let note = format!("skipped {count} {files} not text");
-            self.faults.push(Fault::note(location.name, note));
+            self.note_archive(location, Some(&note));
+            self.unpacked.faults.push(Fault::note(location.name, note));
         }
         ControlFlow::Continue(())
     }
 
+    /// Notes on the source of an upload that it is an archive.
+    fn note_archive(&self, location: Location<'_>, note: Option<&str>) {
+        if let Some(source) = self.counter.source().filter(|_| !location.is_member) {
+            let more = note.map(|note| format!("; {note}")).unwrap_or_default();
+            source.set_note(Some(format!("{ARCHIVE_NOTE}{more}")));
+        }
+    }
+
     fn refuse(&mut self, name: &str, why: &str) -> ControlFlow<()> {
-        self.faults.push(Fault::new(name, ReadError::Refused(why.to_owned())));
+        self.unpacked.faults.push(Fault::new(name, ReadError::Refused(why.to_owned())));
         ControlFlow::Continue(())
     }
 
@@ -270,8 +302,13 @@ impl Unpacker<'_> {
         error: &io::Error,
     ) -> ControlFlow<()> {
         let last_error = self.counter.error(error, Some(packing));
+        if !location.is_member && StreamError::wrapped_in(error).is_some() {
+            self.unpacked.damage = Some(last_error.clone());
+        }
         if self.last_error.as_ref() != Some(&last_error) {
-            self.faults.push(Fault::new(location.name, ReadError::Stream(last_error.clone())));
+            self.unpacked
+                .faults
+                .push(Fault::new(location.name, ReadError::Stream(last_error.clone())));
             self.last_error = Some(last_error);
         }
         ControlFlow::Continue(())
@@ -279,9 +316,16 @@ impl Unpacker<'_> {
 }
 
 /// Whether the first bytes of a file are those of a compressed file, UTF-16, an archive, or lines
-/// of a container runtime.
-pub(super) fn is_packed(head: &[u8]) -> bool {
-    Packing::of(head).is_some() || is_tar(head) || is_zip(head)
+/// of a container runtime. More bytes may change the answer until [`is_identified`].
+pub fn is_packed(head: &[u8]) -> bool {
+    Packing::of(head).is_some() || is_tar(head) || is_zip(head) || is_compress(head)
+}
+
+/// Whether these first bytes of a file are enough to tell whether it is packed. A whole line is
+/// enough, because no header of an archive contains a line feed.
+pub fn is_identified(head: &[u8]) -> bool {
+    let is_enough = head.contains(&b'\n') || is_packed(head);
+    head.len() >= HEAD_BYTES || (head.len() >= MAGIC_BYTES && is_enough)
 }
 
 /// Reads as many of the first bytes of a stream as are needed to identify its packing. Does not
@@ -296,9 +340,7 @@ fn read_head(stream: &mut dyn BufRead) -> io::Result<Vec<u8>> {
         let length = piece.len().min(HEAD_BYTES - head.len());
         head.extend_from_slice(&piece[..length]);
         stream.consume(length);
-        let is_identified = head.len() >= MAGIC_BYTES
-            && (head.contains(&b'\n') || Packing::of(&head).is_some() || is_zip(&head));
-        if length == 0 || is_identified || head.len() == HEAD_BYTES {
+        if length == 0 || is_identified(&head) {
             return Ok(head);
         }
     }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::decode::Decode;
+use super::decode::{Decode, check_end};
 
 /// The order of the two bytes of a code unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,8 +72,8 @@ impl Utf16Decoder {
 }
 
 impl Decode for Utf16Decoder {
-    fn step(&mut self, bytes: &[u8], output: &mut Vec<u8>) -> io::Result<usize> {
-        let mut rest = bytes;
+    fn push(&mut self, input: &[u8], output: &mut Vec<u8>) -> io::Result<usize> {
+        let mut rest = input;
         if let (Some(first), Some((second, after))) = (self.half, rest.split_first()) {
             self.half = None;
             self.take_unit(self.order.unit([first, *second]), output);
@@ -84,17 +84,14 @@ impl Decode for Utf16Decoder {
             self.take_unit(self.order.unit(*unit), output);
         }
         self.half = half.first().copied().or(self.half);
-        Ok(bytes.len())
+        Ok(input.len())
     }
 
     fn finish(&mut self, output: &mut Vec<u8>) -> io::Result<()> {
         if self.high.take().is_some() {
             push_char(char::REPLACEMENT_CHARACTER, output);
         }
-        match self.half {
-            None => Ok(()),
-            Some(_) => Err(io::ErrorKind::UnexpectedEof.into()),
-        }
+        check_end(self.half.is_none())
     }
 }
 
@@ -112,7 +109,7 @@ mod tests {
     fn decode(order: ByteOrder, bytes: &[u8], piece: usize) -> std::io::Result<Vec<u8>> {
         let (mut decoder, mut output) = (Utf16Decoder::new(order), Vec::new());
         for piece in bytes.chunks(piece) {
-            assert_eq!(decoder.push(piece, &mut output, usize::MAX)?, piece.len());
+            assert_eq!(decoder.push(piece, &mut output)?, piece.len());
         }
         decoder.finish(&mut output)?;
         Ok(output)

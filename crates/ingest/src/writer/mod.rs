@@ -196,7 +196,7 @@ impl SourceWriter {
 
     /// Waits until every submitted byte is parsed, or the source is cancelled.
     pub async fn wait_until_parsed(&self) {
-        self.submitter.wait_until_parsed(self.submitted()).await;
+        self.progress().wait_until_parsed(self.submitted()).await;
     }
 
     /// Submits all whole lines, waits until they are parsed, and drops the incomplete line after

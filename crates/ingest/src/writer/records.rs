@@ -59,6 +59,6 @@ impl RecordWriter {
 
     /// Waits until every submitted record is in the data set, or the source is cancelled.
     pub async fn wait_until_read(&self) {
-        self.submitter.wait_until_parsed(self.end).await;
+        self.progress().wait_until_parsed(self.end).await;
     }
 }

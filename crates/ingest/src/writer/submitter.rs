@@ -112,12 +112,4 @@ impl Submitter {
         }
         self.destination.notify();
     }
-
-    /// Waits until the source is parsed up to `offset`, or cancelled.
-    pub(super) async fn wait_until_parsed(&self, offset: u64) {
-        let is_done = |parsed: &u64| *parsed >= offset || self.progress.is_cancelled();
-        let mut parsed = self.progress.parsed();
-        // The sender lives in `self.progress`, so this cannot fail.
-        let _ = parsed.wait_for(is_done).await;
-    }
 }

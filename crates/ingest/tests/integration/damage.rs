@@ -3,22 +3,21 @@
 use std::io::{self, Read, Write};
 
 use weir_ingest::{
-    DataSet, FormatChoice, LayeredDecoder, Pipeline, PipelineOptions, Retention, SourceSnapshot,
-    read_stream,
+    DataSet, FormatChoice, Head, Pipeline, PipelineOptions, Retention, SourceSnapshot, read_stream,
 };
 use weir_testkit::archive::tar;
 
 use crate::packed::zip;
 
-/// A log of 20,000 lines whose paths do not compress well.
-fn log() -> Vec<u8> {
+/// A log of n lines whose paths do not compress well.
+fn log(lines: u64) -> Vec<u8> {
     let mut state = 1_u64;
-    let line = |n| {
+    let line = |n: u64| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let path = state >> 20;
         format!("192.0.2.{} - - [17/Dec/2025:09:00:10 +0000] \"GET /{path:x}\" 200 {n}\n", n % 251)
     };
-    (0..20_000).map(line).collect::<String>().into_bytes()
+    (0..lines).map(line).collect::<String>().into_bytes()
 }
 
 /// The log in every compression, with checksums.
@@ -62,23 +61,20 @@ fn damaged(packed: &[u8]) -> Vec<(String, Vec<u8>)> {
     all
 }
 
-/// The output before the damage, for pieces of this size.
-fn push(packed: &[u8], piece: usize) -> Vec<u8> {
-    let mut whole = Vec::new();
-    let mut decode = || -> io::Result<()> {
-        let mut decoder = LayeredDecoder::of(packed)?.expect("it is packed");
-        for mut piece in packed.chunks(piece) {
-            while !piece.is_empty() || decoder.has_more() {
-                let pushed = decoder.push_some(piece);
-                whole.append(decoder.output());
-                piece = &piece[pushed?..];
-            }
-        }
-        let finished = decoder.finish();
-        whole.append(decoder.output());
-        finished
+/// The output of the library's own reader before the damage, perhaps without its last byte: such a
+/// reader loses the output of the call that fails, so each call reads a byte.
+fn output_before_damage(name: &str, packed: &[u8]) -> Vec<u8> {
+    let mut reader: Box<dyn Read + '_> = match name {
+        "gzip" => Box::new(flate2::bufread::MultiGzDecoder::new(packed)),
+        "zstd" => Box::new(zstd::Decoder::new(packed).expect("a decoder")),
+        "bzip2" => Box::new(bzip2::bufread::MultiBzDecoder::new(packed)),
+        "xz" => Box::new(liblzma::bufread::XzDecoder::new_multi_decoder(packed)),
+        _ => Box::new(lz4_flex::frame::FrameDecoder::new(packed)),
     };
-    assert!(decode().is_err(), "it is damaged");
+    let (mut whole, mut byte) = (Vec::new(), [0]);
+    while let Ok(1) = reader.read(&mut byte) {
+        whole.extend(byte);
+    }
     whole
 }
 
@@ -112,24 +108,29 @@ impl Read for Pieces<'_> {
 
 #[test]
 fn what_comes_before_damage_does_not_depend_on_the_pieces() {
-    for (name, packed) in packed(&log()) {
+    for (name, packed) in packed(&log(3_000)) {
         for (damage, damaged) in damaged(&packed) {
-            let whole = push(&damaged, damaged.len());
-            for piece in [97, 5_000] {
-                assert!(push(&damaged, piece) == whole, "{name}, {damage}, by {piece}");
-            }
-            let lines = whole.split_inclusive(|byte| *byte == b'\n').count() as u64;
-            for piece in [977, damaged.len()] {
+            let expected = output_before_damage(name, &damaged);
+            let mut texts = Vec::new();
+            for piece in [97, 977, damaged.len()] {
+                let head = Head::of_stream(Pieces { rest: &damaged, piece }, |_| false);
+                let text = head.expect("a stream").text;
+                let lines = text.split_inclusive(|byte| *byte == b'\n').count() as u64;
                 let sources = read(&damaged, piece);
                 assert_eq!(sources[0].lines, lines, "{name}, {damage}, by {piece}");
+                texts.push(text);
             }
+            let (text, others) = texts.split_first().expect("three texts");
+            assert!(others.iter().all(|other| other == text), "{name}, {damage}");
+            assert!(text.starts_with(&expected), "{name}, {damage}");
+            assert!(text.len() - expected.len() <= 1, "{name}, {damage}");
         }
     }
 }
 
 #[test]
 fn a_member_of_a_damaged_archive_keeps_its_lines() {
-    let log = log();
+    let log = log(20_000);
     for (name, mut packed) in packed(&tar(&[("a.log", &log)])) {
         let length = packed.len();
         packed[length - 4..].fill(0);
@@ -142,13 +143,13 @@ fn a_member_of_a_damaged_archive_keeps_its_lines() {
 
 #[test]
 fn layers_inside_a_damaged_layer_are_decompressed_up_to_the_damage() {
-    let log = log();
+    let log = log(20_000);
     let inner = packed(&log).swap_remove(0).1;
     for (name, mut outer) in packed(&inner) {
         let length = outer.len();
         outer[length - 4..].fill(0);
         for piece in [97, length] {
-            assert!(push(&outer, piece) == log, "{name}, by {piece}");
+            assert_eq!(read(&outer, piece)[0].records, 20_000, "{name}, by {piece}");
         }
     }
 }
@@ -173,7 +174,7 @@ fn inflate_bytewise(deflated: &[u8]) -> Vec<u8> {
 
 #[test]
 fn a_zip_member_keeps_its_lines_before_damage() {
-    let log = log();
+    let log = log(20_000);
     for lengths_after in [false, true] {
         let archive = zip(&[("a.log", &log)], lengths_after);
         // The local header and the name.

@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 
 use proptest::prelude::*;
 use weir_ingest::{
-    Compression, DataSet, FaultKind, FormatChoice, Pipeline, PipelineOptions, PushDecoder,
-    Retention, SourceEnd, SourceSnapshot, read_stream,
+    DataSet, FaultKind, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd,
+    SourceSnapshot, read_stream,
 };
 use weir_testkit::archive::tar;
 
@@ -52,13 +52,13 @@ fn lz4_linked(bytes: &[u8]) -> Vec<u8> {
     lz4_with(bytes, info.block_checksums(true).content_checksum(true))
 }
 
-const COMPRESSIONS: [(Compression, Pack); 6] = [
-    (Compression::Gzip, gzip),
-    (Compression::Zstd, zstd),
-    (Compression::Bzip2, bzip2),
-    (Compression::Xz, xz),
-    (Compression::Lz4, lz4),
-    (Compression::Lz4, lz4_linked),
+const COMPRESSIONS: [(&str, Pack); 6] = [
+    ("gzip", gzip),
+    ("zstd", zstd),
+    ("bzip2", bzip2),
+    ("xz", xz),
+    ("lz4", lz4),
+    ("lz4", lz4_linked),
 ];
 
 /// A zip archive of these files, without its directory: deflated, with lengths before or after the
@@ -120,8 +120,8 @@ fn every_compression_is_detected_from_its_first_bytes() {
     for (compression, pack) in COMPRESSIONS {
         for stream in [pack(&log), [pack(first), pack(second)].concat()] {
             let (result, sources) = read(&stream[..]);
-            assert_eq!(result, Ok(()), "{compression:?}");
-            assert_eq!(sources[0].lines, 5_000, "{compression:?}");
+            assert_eq!(result, Ok(()), "{compression}");
+            assert_eq!(sources[0].lines, 5_000, "{compression}");
             assert_eq!(sources[0].bytes_done, stream.len() as u64, "bytes of the medium");
         }
     }
@@ -184,7 +184,7 @@ proptest! {
     #[test]
     fn the_size_of_reads_does_not_matter(compression_index in 0..COMPRESSIONS.len(), piece in 1..5_000_usize) {
         let log = log(300);
-        let (compression, pack) = COMPRESSIONS[compression_index];
+        let (_, pack) = COMPRESSIONS[compression_index];
         let stream = tar(&[("a.log", &log), ("b.log.x", &pack(&log))]);
         let stream = pack(&stream);
         let (result, sources) = read(Slow(&stream, piece));
@@ -192,17 +192,6 @@ proptest! {
         let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
         prop_assert_eq!(names, ["test/a.log", "test/b.log.x"]);
         prop_assert!(sources.iter().all(|source| source.lines == 300));
-
-        let mut decoder = PushDecoder::new(compression).expect("a decoder");
-        let packed = pack(&log);
-        let mut output = Vec::new();
-        for piece in packed.chunks(piece) {
-            decoder.push(piece).expect("the stream is whole");
-            output.append(decoder.output());
-        }
-        decoder.finish().expect("the stream is whole");
-        output.append(decoder.output());
-        prop_assert!(output == log);
     }
 }
 
@@ -217,18 +206,17 @@ fn is_prefix(source: &SourceSnapshot, log: &[u8]) -> bool {
 #[test]
 fn lines_before_a_truncation_at_any_byte_are_kept() {
     let log = log(12);
-    for (compression, pack) in COMPRESSIONS {
+    for (name, pack) in COMPRESSIONS {
         let stream = pack(&log);
         // The first three bytes do not identify a compression.
         for cut in 4..stream.len() {
             let (result, sources) = read(&stream[..cut]);
             let message = result.expect_err("the stream is cut");
-            let name = compression.name();
             let expected =
                 format!("the {name} data is cut short at byte {cut}; the lines before it are kept");
-            assert_eq!(message, expected, "{compression:?} cut at {cut}");
+            assert_eq!(message, expected, "{name} cut at {cut}");
             let source = &sources[0];
-            assert!(is_prefix(source, &log), "{compression:?} cut at {cut}: {source:?}");
+            assert!(is_prefix(source, &log), "{name} cut at {cut}: {source:?}");
             let Some(SourceEnd::Failed(error)) = &source.end else { panic!("{:?}", source.end) };
             assert_eq!(error.to_string(), message);
         }

@@ -10,8 +10,8 @@ use flate2::write::GzEncoder;
 use weir_core::SnapshotSegment;
 use weir_demo::{Options, Traffic};
 use weir_ingest::{
-    Compression, DataSet, FormatChoice, Input, Pipeline, PipelineOptions, PushDecoder, ReadError,
-    Retention, SourceEnd, SourceError, SourceSnapshot, StopReason, read_inputs, read_stream,
+    DataSet, FormatChoice, Input, Pipeline, PipelineOptions, ReadError, Retention, SourceEnd,
+    SourceError, SourceSnapshot, StopReason, read_inputs, read_stream,
 };
 
 fn generated(bytes: u64) -> Vec<u8> {
@@ -374,29 +374,6 @@ fn a_small_file_that_becomes_gigabytes_takes_little_memory() {
     let (result, source) = read(&bomb[..]);
     assert!(result.is_ok());
     assert_eq!(source.records, lines as u64);
-}
-
-#[test]
-fn a_decoder_returns_the_same_bytes_for_any_pieces() {
-    let log = generated(300_000);
-    for (compression, stream) in [(Compression::Gzip, gzip(&log)), (Compression::Zstd, zstd(&log))]
-    {
-        for size in [1, 7, 4_096] {
-            let mut decoder = PushDecoder::new(compression).expect("a decoder");
-            let mut output = Vec::new();
-            for piece in stream.chunks(size) {
-                decoder.push(piece).expect("the stream is whole");
-                output.append(decoder.output());
-            }
-            decoder.finish().expect("the stream is whole");
-            output.append(decoder.output());
-            assert!(output == log, "{compression:?} in pieces of {size}");
-
-            let mut cut = PushDecoder::new(compression).expect("a decoder");
-            cut.push(&stream[..stream.len() / 2]).expect("so far it is whole");
-            assert!(cut.finish().is_err(), "{compression:?} cut short");
-        }
-    }
 }
 
 #[test]

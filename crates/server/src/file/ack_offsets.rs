@@ -7,8 +7,8 @@ use tokio::sync::{Notify, watch};
 
 /// Maps the parsed bytes of a source to the sent bytes that may be acknowledged.
 ///
-/// The two are equal for a plain file. The sender of a compressed file counts compressed bytes,
-/// so each compressed piece adds a pair of offsets: its own end, and the end of its lines.
+/// The two are equal for a plain file. The sender of a packed file counts packed bytes, so each
+/// piece adds a pair of offsets: its own end, and the end of its lines.
 #[derive(Debug)]
 pub(crate) struct AckOffsets {
     parsed: watch::Receiver<u64>,
@@ -18,7 +18,7 @@ pub(crate) struct AckOffsets {
 
 #[derive(Debug, Default)]
 struct OffsetMap {
-    is_compressed: bool,
+    is_packed: bool,
     /// The pairs that are not parsed yet. Both offsets never decrease.
     pairs: VecDeque<OffsetPair>,
     /// The `piece_end` of the last pair that was parsed.
@@ -27,9 +27,9 @@ struct OffsetMap {
 
 #[derive(Debug)]
 struct OffsetPair {
-    /// In decompressed bytes.
+    /// In unpacked bytes.
     lines_end: u64,
-    /// In compressed bytes.
+    /// In packed bytes.
     piece_end: u64,
 }
 
@@ -39,18 +39,21 @@ impl AckOffsets {
         Self { parsed, state: Mutex::default(), changed: Notify::new() }
     }
 
-    /// Switches to compressed bytes, which [`Self::record`] maps.
-    pub(crate) fn set_compressed(&self) {
-        self.lock().is_compressed = true;
+    /// Switches to packed bytes, which [`Self::record`] maps.
+    pub(crate) fn set_packed(&self) {
+        self.lock().is_packed = true;
     }
 
-    /// Records that the compressed bytes before `piece_end` contain the lines before `lines_end`.
+    /// Records that the packed bytes before `piece_end` contain the lines before `lines_end`.
     pub(crate) fn record(&self, lines_end: u64, piece_end: u64) {
         let mut state = self.lock();
         match state.pairs.back_mut() {
             Some(last) if last.lines_end == lines_end => last.piece_end = piece_end,
             _ => state.pairs.push_back(OffsetPair { lines_end, piece_end }),
         }
+        drop(state);
+        // The parsed bytes may not change: those of an archive itself never do.
+        self.changed.notify_waiters();
     }
 
     /// Records that all whole lines were submitted to the parsers: the bytes before `submitted`.
@@ -71,17 +74,11 @@ impl AckOffsets {
         self.changed.notify_waiters();
     }
 
-    /// Wakes the task that waits for a greater offset. An archive needs this, because its own bytes
-    /// are never parsed.
-    pub(crate) fn notify(&self) {
-        self.changed.notify_waiters();
-    }
-
     /// Returns the offset before which everything is parsed, in the sender's bytes.
     pub(crate) fn offset(&self) -> u64 {
         let parsed = *self.parsed.borrow();
         let mut state = self.lock();
-        if !state.is_compressed {
+        if !state.is_packed {
             return parsed;
         }
         while let Some(pair) = state.pairs.pop_front_if(|pair| pair.lines_end <= parsed) {

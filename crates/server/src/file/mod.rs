@@ -2,8 +2,8 @@
 //!
 //! `uploaded_file` is one file of a session. It outlives its connections; the connection that locks
 //! its receiver owns it. If several connections send the file, `merger` puts their blocks in order.
-//! `receiver` detects the file's type, decompresses it and cuts it into lines. `unpacker` passes
-//! the members of an archive to a thread. `ack_offsets` counts the parsed bytes.
+//! `receiver` detects whether the file is packed, and writes it to the pipeline. `unpacker` unpacks it
+//! on a thread. `ack_offsets` counts the parsed bytes.
 
 mod ack_offsets;
 mod merger;
@@ -17,5 +17,5 @@ pub(crate) use merger::{
     MergeInput, MergeOutput, Overlap, ReorderBuffer,
 };
 pub(crate) use receiver::{FileReceiver, Purpose, ReceiveError};
-pub(crate) use unpacker::MemberDestination;
+pub(crate) use unpacker::{UnpackDestination, UnpackLimits};
 pub(crate) use uploaded_file::{ReceiverGuard, UploadedFile};

@@ -9,7 +9,7 @@ use weir_ingest::{SourceEnd, SourceProgress, SourceWriter};
 
 use super::merger::BlockMerger;
 use super::receiver::{FileReceiver, Purpose};
-use super::unpacker::MemberDestination;
+use super::unpacker::UnpackDestination;
 
 /// How long a connection that resumes a file waits until the previous owner has noticed its loss.
 const TAKE_OVER_WAIT: Duration = Duration::from_secs(2);
@@ -38,14 +38,11 @@ impl UploadedFile {
         id: &str,
         (bytes_total, fingerprint): (Option<u64>, Option<&str>),
         writer: SourceWriter,
-        destination: MemberDestination,
+        destination: UnpackDestination,
         purpose: Purpose,
     ) -> Self {
         let progress = writer.progress().clone();
-        let receiver = match purpose {
-            Purpose::Parse => FileReceiver::new(writer, destination),
-            Purpose::Discard => FileReceiver::discarding(writer, destination),
-        };
+        let receiver = FileReceiver::new(writer, destination, purpose);
         Self {
             id: id.to_owned(),
             bytes_total,

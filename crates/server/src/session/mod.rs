@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
-use weir_ingest::{DataSet, FormatChoice, MemberLimit, Pipeline, ReadTotals, TotalMemory};
+use weir_ingest::{DataSet, FormatChoice, Pipeline, ReadTotals, TotalMemory};
 
-use crate::file::{AheadPool, MemberDestination, Purpose, UploadedFile};
+use crate::file::{AheadPool, Purpose, UnpackDestination, UnpackLimits, UploadedFile};
 use crate::options::{Options, Remedies};
 use crate::refusal::Refusal;
 use crate::turns::{ServerTurns, SessionTurns};
@@ -65,7 +65,7 @@ pub(crate) struct Session {
     /// `None` after the session has ended.
     pipeline: Mutex<Option<Arc<Pipeline>>>,
     files: Mutex<Vec<Arc<UploadedFile>>>,
-    member_limit: Arc<MemberLimit>,
+    unpack_limits: Arc<UnpackLimits>,
     ahead: AheadPool,
     turns: SessionTurns,
     answers: SharedAnswers,
@@ -110,7 +110,7 @@ impl Session {
             memory: memory.clone(),
             pipeline: Mutex::new(Some(pipeline)),
             files: Mutex::default(),
-            member_limit: Arc::new(MemberLimit::new(MEMBERS_MAX)),
+            unpack_limits: Arc::new(UnpackLimits::new(MEMBERS_MAX)),
             ahead: AheadPool::new(settings.memory_bytes_max, memory.bytes_max()),
             turns: SessionTurns::new(turns, number, options.answer_time_max),
             answers: SharedAnswers::default(),
@@ -285,8 +285,8 @@ impl Session {
         }
         let pipeline = self.pipeline().ok_or(Refusal::SessionEnded)?;
         let source = pipeline.source(name, bytes_total, format.clone());
-        let limit = self.member_limit.clone();
-        let destination = MemberDestination { pipeline, format: format.clone(), limit };
+        let limits = self.unpack_limits.clone();
+        let destination = UnpackDestination { pipeline, format: format.clone(), limits };
         let file = Arc::new(UploadedFile::new(
             id,
             (bytes_total, fingerprint),
@@ -317,9 +317,9 @@ impl Session {
         self.lock_files().clone()
     }
 
-    /// Returns the limit on files in archives.
-    pub(crate) fn member_limit(&self) -> &Arc<MemberLimit> {
-        &self.member_limit
+    /// Returns the limits on packed files.
+    pub(crate) fn unpack_limits(&self) -> &Arc<UnpackLimits> {
+        &self.unpack_limits
     }
 
     /// Returns why the session ended, for its remaining users.

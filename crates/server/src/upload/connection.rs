@@ -350,7 +350,7 @@ impl Connection<'_> {
     async fn stop(&mut self, file: &UploadedFile, mut guard: ReceiverGuard, refusal: &Refusal) {
         if let Some(receiver) = guard.as_mut() {
             // If the pipeline accepts no more data, the end is set below.
-            let _ = receiver.rewind().await;
+            let _ = receiver.settle().await;
         }
         self.end(file, guard, SourceEnd::Failed(SourceError::Transfer(refusal.to_string())));
     }
@@ -426,6 +426,7 @@ pub(crate) fn refusal_of(error: &ReceiveError, session: &Session) -> Refusal {
         ReceiveError::Stopped(StopReason::Cancelled) => session.end_refusal(),
         ReceiveError::Stopped(StopReason::MemoryFull) => session.memory_refusal(),
         ReceiveError::Damaged(damage) => Refusal::Damaged(damage.clone()),
+        ReceiveError::Refused(why) => Refusal::UnsupportedPacking(why.clone()),
     }
 }
 

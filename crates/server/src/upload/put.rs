@@ -15,7 +15,7 @@ use weir_observe::task::{TaskKind, TaskName};
 use super::connection::{refusal_of, shorten};
 use super::transfer::PAUSE;
 use crate::captures::{FROM_CLIENT, TO_CLIENT};
-use crate::file::{FileReceiver, MemberDestination, ReceiveError};
+use crate::file::{FileReceiver, Purpose, ReceiveError, UnpackDestination};
 use crate::hub::{DisplacedSession, Hub, NewSession};
 use crate::query_string::decode;
 use crate::refusal::Refusal;
@@ -177,9 +177,10 @@ async fn read(
     let bytes_total = body.bytes_left();
     let pipeline = session.pipeline().ok_or(Refusal::SessionEnded)?;
     let source = pipeline.source(&name, bytes_total, hub.options.format.clone());
-    let limit = session.member_limit().clone();
+    let limits = session.unpack_limits().clone();
     let format = hub.options.format.clone();
-    let mut receiver = FileReceiver::new(source, MemberDestination { pipeline, format, limit });
+    let destination = UnpackDestination { pipeline, format, limits };
+    let mut receiver = FileReceiver::new(source, destination, Purpose::Parse);
     let progress = receiver.progress().clone();
     let result = tokio::select! {
         result = read_body(&hub, &session, &mut receiver, body, &capture) => result,
@@ -227,6 +228,6 @@ async fn read_body(
         }
     };
     // Whole lines are kept; a partial line at the end does not count.
-    receiver.rewind().await.map_err(refusal)?;
+    receiver.settle().await.map_err(refusal)?;
     Err(stopped)
 }

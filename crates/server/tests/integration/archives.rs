@@ -166,6 +166,9 @@ async fn the_members_of_all_archives_of_a_session_are_limited() {
     server.stop().await;
 }
 
+/// Held by a test that counts the threads of the process, or that has many.
+static MANY_THREADS: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
 /// A tar archive with a file of 128 GiB that is not a log, compressed twice: a few hundred
 /// kilobytes that take minutes to unpack.
 #[cfg(target_os = "linux")]
@@ -200,7 +203,7 @@ fn zip_bomb() -> Vec<u8> {
     [gzip(&start), gzip(&block.repeat(1024)).repeat(128)].concat()
 }
 
-/// The number of threads of this process that unpack archives.
+/// The number of threads of this process that unpack files.
 #[cfg(target_os = "linux")]
 fn unpacking_threads() -> usize {
     let tasks = std::fs::read_dir("/proc/self/task").expect("a thread");
@@ -211,6 +214,7 @@ fn unpacking_threads() -> usize {
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread")]
 async fn unpacking_stops_when_its_upload_ends() {
+    let _alone = MANY_THREADS.lock().await;
     let bomb = tar(&[("disk.tar.gz.gz", &bomb())]);
     let zip_bomb = tar(&[("disk.zip.gz", &zip_bomb())]);
     let cases = [
@@ -251,4 +255,34 @@ async fn unpacking_stops_when_its_upload_ends() {
         .await;
         server.stop().await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn interrupted_packed_files_have_few_threads() {
+    let _alone = MANY_THREADS.lock().await;
+    const THREADS_MAX: usize = 64;
+    let server = TestServer::start(Options::default()).await;
+    let id = server.create_session().await;
+    let log = log(100_000);
+    let packed = gzip(&log);
+    for number in 0..THREADS_MAX {
+        let mut upload = server.upload(&id).await;
+        upload.begin(&number.to_string(), packed.len()).await;
+        upload.send(&packed[..100], 100).await;
+        upload.wait_for_ack(100).await;
+    }
+    // One more waits until another one has ended.
+    let mut next = server.upload(&id).await;
+    next.begin("next", packed.len()).await;
+    next.send(&packed[..100], 100).await;
+    let ack = tokio::time::timeout(std::time::Duration::from_millis(100), next.reply()).await;
+    assert!(ack.is_err(), "{ack:?}");
+    let mut resumed = server.upload(&id).await;
+    let offset = resumed.begin("0", packed.len()).await;
+    resumed.send(&packed[offset..], MIB).await;
+    resumed.finish("0").await;
+    next.send(&packed[100..], MIB).await;
+    next.finish("next").await;
+    drop((next, resumed));
+    server.stop().await;
 }

@@ -114,6 +114,44 @@ async fn compressed_files_are_read_and_acknowledged_in_their_own_bytes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_packed_file_is_parsed_and_acknowledged_while_its_sender_pauses() {
+    let server = TestServer::start(Options::default()).await;
+    let log = log(2 * MIB as u64);
+    // A frame of 128 KiB blocks, whose beginning can be unpacked.
+    let packed = zstd::encode_all(&log[..], 1).expect("memory");
+    let id = server.create_session().await;
+    let mut upload = server.upload(&id).await;
+    upload.begin("a", packed.len()).await;
+    let half = packed.len() / 2;
+    upload.send(&packed[..half], 10_000).await;
+    upload.wait_for_ack(half).await;
+    let lines = server.report(&id).await["lines"].as_u64();
+    assert!(lines > Some(1_000), "{lines:?}");
+    upload.send(&packed[half..], 10_000).await;
+    upload.finish("a").await;
+    compare(&log, &server.report(&id).await);
+    drop(upload);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_packing_that_is_not_read_is_refused_at_once() {
+    let server = TestServer::start(Options::default()).await;
+    let id = server.create_session().await;
+    let mut upload = server.upload(&id).await;
+    upload.begin("a", 100 * MIB).await;
+    // The refusal does not wait for the end, but for more bytes.
+    upload.send(&[&b"\x1f\x9d\x90"[..], &[b'x'; 9 * MIB]].concat(), 100_000).await;
+    assert_eq!(upload.error().await, "unsupported_packing");
+    // The connection can send another file.
+    let log = log(100_000);
+    upload.send_file("b", &log, MIB).await;
+    compare(&log, &server.report(&id).await);
+    drop(upload);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn every_layer_of_packing_is_removed() {
     use std::io::Write;
     let gzip = |bytes: &[u8]| {

@@ -8,12 +8,6 @@ pub(super) use zip::{Zip, is_zip};
 
 use std::io::{self, BufRead, Read};
 
-/// Whether a stream with these first bytes is an archive of files. Pass 512 bytes, the length of a
-/// tar header, unless the stream is shorter.
-pub fn is_archive(first_bytes: &[u8]) -> bool {
-    is_zip(first_bytes) || is_tar(first_bytes)
-}
-
 /// The most bytes of a member's name that are kept; file systems allow 4,096.
 const NAME_BYTES_MAX: usize = 4096;
 

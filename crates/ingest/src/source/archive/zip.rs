@@ -52,6 +52,8 @@ impl<'a> Zip<'a> {
     pub(in crate::source) fn next_member(&mut self) -> io::Result<Option<ZipMember>> {
         let signature = u32_at(&read_bytes(self.stream, 4)?, 0);
         if AFTER_MEMBERS.contains(&signature) {
+            // The checksum of an outer compression comes after the end of the archive.
+            io::copy(self.stream, &mut io::sink())?;
             return Ok(None);
         }
         if signature != LOCAL_HEADER {
