@@ -22,7 +22,8 @@ const BLOCK_PATIENCE: Duration = Duration::from_millis(100);
 /// submitted.
 #[derive(Debug)]
 pub(super) struct BlockAssembler {
-    cutter: BlockCutter,
+    /// Takes the bytes. Its blocks are cut by this assembler only.
+    pub(super) cutter: BlockCutter,
     clock: Arc<dyn Clock>,
     /// The end of the last block that was cut.
     end: u64,
@@ -36,39 +37,9 @@ impl BlockAssembler {
         Self { cutter: BlockCutter::new(limits), clock, end: 0, cut_at }
     }
 
-    /// Bytes written so far.
-    pub(super) fn offset(&self) -> u64 {
-        self.cutter.offset()
-    }
-
     /// The end of the last block that was cut, skipped bytes included.
     pub(super) fn end(&self) -> u64 {
         self.end
-    }
-
-    /// The number of bytes that are in no block yet.
-    pub(super) fn pending_bytes(&self) -> usize {
-        self.cutter.pending_bytes()
-    }
-
-    /// Whether a block has to be cut before more is written.
-    pub(super) fn is_full(&self) -> bool {
-        self.cutter.is_full()
-    }
-
-    /// Room for more bytes, never empty; see [`BlockCutter::space`].
-    pub(super) fn space(&mut self) -> &mut [u8] {
-        self.cutter.space()
-    }
-
-    /// Takes the first `length` bytes of [`Self::space`].
-    pub(super) fn advance(&mut self, length: usize) {
-        self.cutter.advance(length);
-    }
-
-    /// Copies as much of `piece` as fits, and returns its length.
-    pub(super) fn push(&mut self, piece: &[u8]) -> usize {
-        self.cutter.push(piece)
     }
 
     /// Whether a partly filled block may be submitted to idle parsers.
@@ -91,16 +62,6 @@ impl BlockAssembler {
     pub(super) fn finish(&mut self) -> Option<Block> {
         let block = self.cutter.finish();
         self.with_skipped(block)
-    }
-
-    /// Drops the incomplete line at the end.
-    pub(super) fn forget_tail(&mut self) {
-        self.cutter.forget_tail();
-    }
-
-    /// Continues in another buffer; see [`BlockCutter::move_to`].
-    pub(super) fn move_to(&mut self, buffer: Vec<u8>) {
-        self.cutter.move_to(buffer);
     }
 
     /// Returns the block, or an empty one that stands for skipped bytes. So progress also covers
@@ -137,9 +98,9 @@ mod tests {
         let line = [b'a'; 1_000];
         while assembler.end() < EARLY_BYTES_MAX {
             assert!(assembler.may_flush_early());
-            while !assembler.is_full() {
-                assembler.push(&line);
-                assembler.push(b"\n");
+            while !assembler.cutter.is_full() {
+                assembler.cutter.push(&line);
+                assembler.cutter.push(b"\n");
             }
             assembler.cut(None);
         }
@@ -158,7 +119,7 @@ mod tests {
         let mut assembler = BlockAssembler::new(BlockLimits::default(), clock);
         let mut written = 0;
         let block = loop {
-            written += assembler.push(&[0; 4_096]) as u64;
+            written += assembler.cutter.push(&[0; 4_096]) as u64;
             if let Some(block) = assembler.cut(None) {
                 break block;
             }

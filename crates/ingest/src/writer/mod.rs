@@ -66,7 +66,7 @@ impl SourceWriter {
 
     /// Bytes written so far.
     pub fn offset(&self) -> u64 {
-        self.assembler.offset()
+        self.assembler.cutter.offset()
     }
 
     /// Bytes submitted so far: whole lines, and skipped bytes.
@@ -77,27 +77,27 @@ impl SourceWriter {
     /// Room for more bytes, never empty.
     pub fn space(&mut self) -> &mut [u8] {
         let detection_room = self.detection_room();
-        let space = self.assembler.space();
+        let space = self.assembler.cutter.space();
         let room = space.len().min(detection_room);
         &mut space[..room]
     }
 
     /// Takes the first `length` bytes of [`Self::space`].
     pub fn advance(&mut self, length: usize) {
-        self.assembler.advance(length);
+        self.assembler.cutter.advance(length);
     }
 
     /// Copies as much of `piece` as fits, and returns its length.
     pub fn push(&mut self, piece: &[u8]) -> usize {
         let room = piece.len().min(self.detection_room());
-        self.assembler.push(&piece[..room])
+        self.assembler.cutter.push(&piece[..room])
     }
 
     /// Whether [`Self::flush`] has to be called before more is written.
     pub fn is_full(&self) -> bool {
         let is_sample = !self.is_format_decided()
-            && self.assembler.pending_bytes() >= FormatTracker::DETECTION_BYTES;
-        is_sample || self.assembler.is_full()
+            && self.assembler.cutter.pending_bytes() >= FormatTracker::DETECTION_BYTES;
+        is_sample || self.assembler.cutter.is_full()
     }
 
     /// Whether the format is decided; see [`FormatTracker::is_decided`].
@@ -111,7 +111,7 @@ impl SourceWriter {
         if self.is_format_decided() {
             return usize::MAX;
         }
-        FormatTracker::detection_room(self.assembler.pending_bytes())
+        FormatTracker::detection_room(self.assembler.cutter.pending_bytes())
     }
 
     /// Whether a partly filled block should be flushed without waiting for more bytes: if the
@@ -207,8 +207,8 @@ impl SourceWriter {
     pub async fn rewind(&mut self) -> Result<u64, StopReason> {
         self.flush_async().await?;
         self.wait_until_parsed().await;
-        self.assembler.forget_tail();
-        Ok(self.assembler.offset())
+        self.assembler.cutter.forget_tail();
+        Ok(self.assembler.cutter.offset())
     }
 
     /// Cuts all whole lines into jobs.

@@ -43,7 +43,7 @@ impl PullSource for PulledStream {
     fn pull(&mut self, buffer: Option<Vec<u8>>) -> Vec<Job> {
         let Some(writer) = &mut self.writer else { return Vec::new() };
         if let Some(buffer) = buffer {
-            writer.assembler.move_to(buffer);
+            writer.assembler.cutter.move_to(buffer);
         }
         let result = match next_block(writer, &mut self.stream) {
             Ok(jobs) if !jobs.is_empty() => return jobs,
