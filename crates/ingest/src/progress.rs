@@ -5,15 +5,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
-use weir_core::{Format, LogSource, ReadCounts, UnparsedLine};
+use weir_core::{Format, ReadCounts, UnparsedLine};
 
 mod early_bytes;
 mod room_waits;
 mod source_end;
+mod source_snapshot;
 
 pub use self::early_bytes::{EarlyBytes, HeldBytes};
 use self::room_waits::RoomWaits;
 pub use self::source_end::SourceEnd;
+use self::source_snapshot::local_times_note;
+pub use self::source_snapshot::{SourceSample, SourceSnapshot};
 use crate::plain_file::{FileParts, PlainFile};
 
 /// The state of one source, shared by its writer, the parsers and all observers.
@@ -45,7 +48,8 @@ pub struct SourceProgress {
 
 #[derive(Debug, Default)]
 struct State {
-    counts: Counts,
+    /// Of the blocks that were counted; `bytes_read` is the end of the last one.
+    counts: ReadCounts,
     /// A block was dropped, so the blocks after it do not count.
     has_gap: bool,
     format: Option<(Arc<Format>, Option<f64>)>,
@@ -87,28 +91,6 @@ pub enum Phase {
     Listening,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
-struct Counts {
-    /// The end of the last block that was counted.
-    bytes: u64,
-    lines: u64,
-    records: u64,
-    unparsed_lines: u64,
-    too_long_lines: u64,
-}
-
-impl Counts {
-    fn read_counts(&self) -> ReadCounts {
-        ReadCounts {
-            lines: self.lines,
-            records: self.records,
-            unparsed_lines: self.unparsed_lines,
-            too_long_lines: self.too_long_lines,
-            bytes_read: self.bytes,
-        }
-    }
-}
-
 /// The counts that one block adds to its source.
 #[derive(Debug, Default)]
 pub(crate) struct BlockCounts {
@@ -119,104 +101,6 @@ pub(crate) struct BlockCounts {
     pub(crate) samples: Vec<UnparsedLine>,
     /// The records of each format.
     pub(crate) by_format: Vec<(Arc<Format>, u64)>,
-}
-
-/// A line that could not be parsed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SourceSample {
-    /// The line's number in the source, from 1.
-    pub line: u64,
-    /// The column of the parse failure, in bytes from 1.
-    pub column: u64,
-    /// The text that the parser expected there.
-    pub reason: String,
-    /// The line, truncated.
-    pub text: Vec<u8>,
-}
-
-/// The state of a source at one moment.
-#[derive(Debug, Clone)]
-pub struct SourceSnapshot {
-    /// Its number in the data set, which is never reused.
-    pub number: u32,
-    /// Its name.
-    pub name: String,
-    /// Its size in bytes, if known; the compressed size if it is compressed.
-    pub bytes_total: Option<u64>,
-    /// Bytes of that size that are done: parsed or, for a compressed source, read.
-    pub bytes_done: u64,
-    /// Bytes of the lines that are parsed.
-    pub bytes_parsed: u64,
-    /// Lines read.
-    pub lines: u64,
-    /// Lines that were parsed into records.
-    pub records: u64,
-    /// Lines that could not be parsed.
-    pub unparsed_lines: u64,
-    /// Lines over the length limit.
-    pub too_long_lines: u64,
-    /// The format, once it is known.
-    pub format: Option<Arc<Format>>,
-    /// The records of each format, in the order in which the formats appeared. Usually there is
-    /// one.
-    pub by_format: Vec<(Arc<Format>, u64)>,
-    /// The share of the first lines that the format can parse, 0 to 1; `None` if it was forced.
-    pub parsed_share: Option<f64>,
-    /// The first few lines that could not be parsed.
-    pub samples: Vec<SourceSample>,
-    /// How it ended; `None` while it is being read.
-    pub end: Option<SourceEnd>,
-    /// A note on anything unusual about it.
-    pub note: Option<String>,
-    /// Its phase, unless it has ended.
-    pub phase: Phase,
-}
-
-impl SourceSnapshot {
-    /// Returns the note that times are in a zone that the log does not name. It is part of `note`.
-    pub fn local_times_note(&self) -> Option<&'static str> {
-        local_times_note(&self.by_format)
-    }
-}
-
-fn local_times_note(by_format: &[(Arc<Format>, u64)]) -> Option<&'static str> {
-    let are_local = by_format.iter().any(|(format, _)| format.has_local_times());
-    are_local.then_some(
-        "its times are local to the machine that wrote them, in a zone that the log does not name; \
-         they are taken as UTC",
-    )
-}
-
-impl LogSource for SourceSnapshot {
-    fn read_counts(&self) -> ReadCounts {
-        ReadCounts {
-            lines: self.lines,
-            records: self.records,
-            unparsed_lines: self.unparsed_lines,
-            too_long_lines: self.too_long_lines,
-            bytes_read: self.bytes_parsed,
-        }
-    }
-
-    fn format(&self) -> Option<&Arc<Format>> {
-        self.format.as_ref()
-    }
-
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn defect(&self) -> Option<String> {
-        match self.end.as_ref()? {
-            SourceEnd::Done => None,
-            SourceEnd::Failed(error) => Some(error.to_string()),
-            SourceEnd::Cancelled => Some("it was cancelled before its end".to_owned()),
-        }
-    }
-
-    fn records_by_format(&self) -> &[(Arc<Format>, u64)] {
-        &self.by_format
-    }
 }
 
 /// The most samples that are kept of a source: as many as a person would read.
@@ -285,11 +169,18 @@ impl SourceProgress {
     /// A snapshot of the source.
     pub fn snapshot(&self) -> SourceSnapshot {
         let state = self.lock();
-        let bytes_parsed = state.counts.bytes;
-        let bytes_done = match (state.compressed, &state.end) {
-            (true, _) => self.bytes_taken.load(Ordering::Relaxed),
-            (false, _) => bytes_parsed,
+        let bytes_parsed = state.counts.bytes_read;
+        let bytes_done = match state.compressed {
+            true => self.bytes_taken.load(Ordering::Relaxed),
+            false => bytes_parsed,
         };
+        let notes = [
+            state.note.clone(),
+            state.format_note.clone(),
+            state.truncation_note(),
+            local_times_note(&state.by_format).map(str::to_owned),
+        ];
+        let notes: Vec<String> = notes.into_iter().flatten().collect();
         SourceSnapshot {
             number: self.number(),
             name: self.name.clone(),
@@ -305,17 +196,14 @@ impl SourceProgress {
             parsed_share: state.format.as_ref().and_then(|(_, parsed_share)| *parsed_share),
             samples: state.samples.clone(),
             end: state.end.clone(),
-            note: joined(
-                &joined(&joined(&state.note, &state.format_note), &state.truncation_note()),
-                &local_times_note(&state.by_format).map(str::to_owned),
-            ),
+            note: (!notes.is_empty()).then(|| notes.join("; ")),
             phase: state.phase,
         }
     }
 
     /// Returns the counts of everything read so far.
     pub fn read_counts(&self) -> ReadCounts {
-        self.lock().counts.read_counts()
+        self.lock().counts
     }
 
     /// Returns how long the source has waited for room in the queue so far. A wait counts from its
@@ -529,8 +417,8 @@ impl SourceProgress {
     /// line numbers are right. Returns the bytes that the block adds.
     pub(crate) fn count(&self, read: &BlockCounts, offset_end: u64) -> u64 {
         let mut state = self.lock();
-        let bytes = offset_end.saturating_sub(state.counts.bytes);
-        state.counts.bytes = offset_end;
+        let bytes = offset_end.saturating_sub(state.counts.bytes_read);
+        state.counts.bytes_read = offset_end;
         let lines_before = state.counts.lines;
         for sample in &read.samples {
             if state.samples.len() == SAMPLES_MAX {
@@ -591,13 +479,5 @@ impl State {
         Some(format!(
             "it was truncated {times}; lines that were written in the {ms} ms before may be missing"
         ))
-    }
-}
-
-/// Joins two optional notes.
-fn joined(one: &Option<String>, other: &Option<String>) -> Option<String> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(format!("{one}; {other}")),
-        (one, other) => one.clone().or_else(|| other.clone()),
     }
 }

@@ -1,0 +1,106 @@
+//! The state of a source at one moment.
+
+use std::sync::Arc;
+
+use weir_core::{Format, LogSource, ReadCounts};
+
+use super::{Phase, SourceEnd};
+
+/// A line that could not be parsed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceSample {
+    /// The line's number in the source, from 1.
+    pub line: u64,
+    /// The column of the parse failure, in bytes from 1.
+    pub column: u64,
+    /// The text that the parser expected there.
+    pub reason: String,
+    /// The line, truncated.
+    pub text: Vec<u8>,
+}
+
+/// The state of a source at one moment.
+#[derive(Debug, Clone)]
+pub struct SourceSnapshot {
+    /// Its number in the data set, which is never reused.
+    pub number: u32,
+    /// Its name.
+    pub name: String,
+    /// Its size in bytes, if known; the compressed size if it is compressed.
+    pub bytes_total: Option<u64>,
+    /// Bytes of that size that are done: parsed or, for a compressed source, read.
+    pub bytes_done: u64,
+    /// Bytes of the lines that are parsed.
+    pub bytes_parsed: u64,
+    /// Lines read.
+    pub lines: u64,
+    /// Lines that were parsed into records.
+    pub records: u64,
+    /// Lines that could not be parsed.
+    pub unparsed_lines: u64,
+    /// Lines over the length limit.
+    pub too_long_lines: u64,
+    /// The format, once it is known.
+    pub format: Option<Arc<Format>>,
+    /// The records of each format, in the order in which the formats appeared. Usually there is
+    /// one.
+    pub by_format: Vec<(Arc<Format>, u64)>,
+    /// The share of the first lines that the format can parse, 0 to 1; `None` if it was forced.
+    pub parsed_share: Option<f64>,
+    /// The first few lines that could not be parsed.
+    pub samples: Vec<SourceSample>,
+    /// How it ended; `None` while it is being read.
+    pub end: Option<SourceEnd>,
+    /// A note on anything unusual about it.
+    pub note: Option<String>,
+    /// Its phase, unless it has ended.
+    pub phase: Phase,
+}
+
+impl SourceSnapshot {
+    /// Returns the note that times are in a zone that the log does not name. It is part of `note`.
+    pub fn local_times_note(&self) -> Option<&'static str> {
+        local_times_note(&self.by_format)
+    }
+}
+
+/// Returns the note on formats whose times have no zone.
+pub(super) fn local_times_note(by_format: &[(Arc<Format>, u64)]) -> Option<&'static str> {
+    let are_local = by_format.iter().any(|(format, _)| format.has_local_times());
+    are_local.then_some(
+        "its times are local to the machine that wrote them, in a zone that the log does not name; \
+         they are taken as UTC",
+    )
+}
+
+impl LogSource for SourceSnapshot {
+    fn read_counts(&self) -> ReadCounts {
+        ReadCounts {
+            lines: self.lines,
+            records: self.records,
+            unparsed_lines: self.unparsed_lines,
+            too_long_lines: self.too_long_lines,
+            bytes_read: self.bytes_parsed,
+        }
+    }
+
+    fn format(&self) -> Option<&Arc<Format>> {
+        self.format.as_ref()
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn defect(&self) -> Option<String> {
+        match self.end.as_ref()? {
+            SourceEnd::Done => None,
+            SourceEnd::Failed(error) => Some(error.to_string()),
+            SourceEnd::Cancelled => Some("it was cancelled before its end".to_owned()),
+        }
+    }
+
+    fn records_by_format(&self) -> &[(Arc<Format>, u64)] {
+        &self.by_format
+    }
+}
