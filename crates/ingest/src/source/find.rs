@@ -9,15 +9,12 @@ use std::path::{Path, PathBuf};
 
 use super::head::Head;
 use super::input::Input;
-use super::unpack::{is_packed, is_text};
+use super::stream_head::{HEAD_BYTES, is_packed, is_text};
 use crate::error::{Fault, ReadError};
 use weir_core::FormatChoice;
 
 /// The greatest depth of nested directories, so that recursion is bounded.
 const DEPTH_MAX: usize = 64;
-
-/// The number of bytes that show whether a file is text, the same as for a file in an archive.
-const HEAD_BYTES: usize = 512;
 
 /// The number of bytes in which the first time of a log is searched for.
 const TIME_BYTES: usize = 64 << 10;

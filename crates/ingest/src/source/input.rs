@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use super::byte_counter::ByteCounter;
+use super::stream_head::{HEAD_BYTES, is_packed};
 use super::timeout_reader::TimeoutReader;
-use super::unpack::{HEAD_BYTES, Text, is_packed, unpack};
+use super::unpack::{Text, unpack};
 use super::whole_file::{FirstLength, WholeFile};
 use crate::error::{Fault, ReadError};
 use crate::plain_file::PlainFile;

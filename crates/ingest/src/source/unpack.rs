@@ -6,9 +6,10 @@ use std::time::SystemTime;
 
 use super::archive::{Tar, Zip, is_tar, is_zip};
 use super::byte_counter::{ByteCounter, CountingReader, Layer};
-use super::compression::{MAGIC_BYTES, is_compress};
+use super::compression::is_compress;
 use super::decompress::open_layer;
 use super::packing::Packing;
+use super::stream_head::{StreamWithHead, is_text, read_head};
 use crate::error::StreamError;
 use crate::error::{Fault, ReadError};
 
@@ -17,9 +18,6 @@ const DEPTH_MAX: usize = 8;
 
 /// The most members of one source: an archive of a few megabytes can hold billions of empty ones.
 const MEMBERS_MAX: usize = 10_000;
-
-/// The number of bytes that identify how a source is packed: the length of a tar header.
-pub(super) const HEAD_BYTES: usize = 512;
 
 /// The note on the source of an uploaded archive.
 const ARCHIVE_NOTE: &str = "an archive: each of its files is a source of its own";
@@ -156,7 +154,7 @@ impl Unpacker<'_> {
             return self.refuse(location.name, why);
         }
         let is_text = is_text(&head);
-        let mut stream = StreamWithHead { head, returned: 0, stream };
+        let mut stream = StreamWithHead::new(head, stream);
         let may_time_out = location.may_time_out && packing.is_some();
         let inner =
             Location { depth: location.depth + 1, is_packed: true, may_time_out, ..location };
@@ -312,88 +310,5 @@ impl Unpacker<'_> {
             self.last_error = Some(last_error);
         }
         ControlFlow::Continue(())
-    }
-}
-
-/// Whether the first bytes of a file are those of a compressed file, UTF-16, an archive, or lines
-/// of a container runtime. More bytes may change the answer until [`is_identified`].
-pub fn is_packed(head: &[u8]) -> bool {
-    Packing::of(head).is_some() || is_tar(head) || is_zip(head) || is_compress(head)
-}
-
-/// Whether these first bytes of a file are enough to tell whether it is packed. A whole line is
-/// enough, because no header of an archive contains a line feed.
-pub fn is_identified(head: &[u8]) -> bool {
-    let is_enough = head.contains(&b'\n') || is_packed(head);
-    head.len() >= HEAD_BYTES || (head.len() >= MAGIC_BYTES && is_enough)
-}
-
-/// Reads as many of the first bytes of a stream as are needed to identify its packing. Does not
-/// wait for more bytes of a pipe that has delivered a line.
-fn read_head(stream: &mut dyn BufRead) -> io::Result<Vec<u8>> {
-    let mut head = Vec::new();
-    loop {
-        let piece = match stream.fill_buf() {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            result => result?,
-        };
-        let length = piece.len().min(HEAD_BYTES - head.len());
-        head.extend_from_slice(&piece[..length]);
-        stream.consume(length);
-        if length == 0 || is_identified(&head) {
-            return Ok(head);
-        }
-    }
-}
-
-/// Whether a file with these first bytes may be a log: it has hardly any control characters. NULs
-/// before a line are allowed, because rotation by truncation leaves them.
-pub(super) fn is_text(head: &[u8]) -> bool {
-    let mut is_line_start = true;
-    let is_odd = |byte: &&u8| match **byte {
-        0 => !is_line_start,
-        b'\n' => {
-            is_line_start = true;
-            false
-        }
-        byte => {
-            is_line_start = false;
-            byte < b' ' && !matches!(byte, b'\t' | b'\r' | 0x1B | 0x0C)
-        }
-    };
-    head.iter().filter(is_odd).count() * 20 <= head.len()
-}
-
-/// A stream whose first bytes were already read and are returned again.
-struct StreamWithHead<'a> {
-    head: Vec<u8>,
-    returned: usize,
-    stream: &'a mut dyn BufRead,
-}
-
-impl Read for StreamWithHead<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.returned == self.head.len() {
-            return self.stream.read(buffer);
-        }
-        let length = (&self.head[self.returned..]).read(buffer)?;
-        self.returned += length;
-        Ok(length)
-    }
-}
-
-impl BufRead for StreamWithHead<'_> {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        match self.returned < self.head.len() {
-            true => Ok(&self.head[self.returned..]),
-            false => self.stream.fill_buf(),
-        }
-    }
-
-    fn consume(&mut self, length: usize) {
-        match self.returned < self.head.len() {
-            true => self.returned += length,
-            false => self.stream.consume(length),
-        }
     }
 }

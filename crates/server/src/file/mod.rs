@@ -18,4 +18,4 @@ pub(crate) use merger::{
 };
 pub(crate) use receiver::{FileReceiver, Purpose, ReceiveError};
 pub(crate) use unpacker::{UnpackDestination, UnpackLimits};
-pub(crate) use uploaded_file::{ReceiverGuard, UploadedFile};
+pub(crate) use uploaded_file::{FileBegin, ReceiverGuard, UploadedFile};

@@ -14,6 +14,20 @@ use super::unpacker::UnpackDestination;
 /// How long a connection that resumes a file waits until the previous owner has noticed its loss.
 const TAKE_OVER_WAIT: Duration = Duration::from_secs(2);
 
+/// The beginning of a file, as the page states it.
+#[derive(Debug)]
+pub(crate) struct FileBegin {
+    /// The page's id of the file.
+    pub(crate) id: String,
+    pub(crate) name: String,
+    /// The size in bytes; `None` if the file is growing.
+    pub(crate) bytes_total: Option<u64>,
+    /// The id of the file whose format it has.
+    pub(crate) continues: Option<String>,
+    /// The text by which the page recognises the file.
+    pub(crate) fingerprint: Option<String>,
+}
+
 /// A file of a session. The connection that locks its receiver owns it.
 #[derive(Debug)]
 pub(crate) struct UploadedFile {
@@ -35,8 +49,7 @@ pub(crate) type ReceiverGuard = OwnedMutexGuard<Option<FileReceiver>>;
 
 impl UploadedFile {
     pub(crate) fn new(
-        id: &str,
-        (bytes_total, fingerprint): (Option<u64>, Option<&str>),
+        begin: &FileBegin,
         writer: SourceWriter,
         destination: UnpackDestination,
         purpose: Purpose,
@@ -44,9 +57,9 @@ impl UploadedFile {
         let progress = writer.progress().clone();
         let receiver = FileReceiver::new(writer, destination, purpose);
         Self {
-            id: id.to_owned(),
-            bytes_total,
-            fingerprint: fingerprint.map(str::to_owned),
+            id: begin.id.clone(),
+            bytes_total: begin.bytes_total,
+            fingerprint: begin.fingerprint.clone(),
             length: AtomicU64::new(0),
             progress,
             is_interrupted: AtomicBool::new(false),
@@ -59,6 +72,12 @@ impl UploadedFile {
     /// Returns the page's id of the file.
     pub(crate) fn id(&self) -> &str {
         &self.id
+    }
+
+    /// Returns whether the page may mean this file, of which it repeats the id.
+    pub(crate) fn is_same(&self, begin: &FileBegin) -> bool {
+        let fingerprints = self.fingerprint.as_ref().zip(begin.fingerprint.as_ref());
+        self.bytes_total == begin.bytes_total && fingerprints.is_none_or(|(own, now)| own == now)
     }
 
     /// Returns the file's size in bytes according to the page; `None` if the file is growing.

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use weir_ingest::{DataSet, FormatChoice, Pipeline, ReadTotals, TotalMemory};
 
-use crate::file::{AheadPool, Purpose, UnpackDestination, UnpackLimits, UploadedFile};
+use crate::file::{AheadPool, FileBegin, Purpose, UnpackDestination, UnpackLimits, UploadedFile};
 use crate::options::{Options, Remedies};
 use crate::refusal::Refusal;
 use crate::turns::{ServerTurns, SessionTurns};
@@ -265,35 +265,25 @@ impl Session {
         let _ = self.end_cause.subscribe().wait_for(Option::is_some).await;
     }
 
-    /// Returns the file with this id, or creates it.
+    /// Returns the file that the page begins or resumes.
     pub(crate) fn open_file(
         &self,
-        id: &str,
-        (bytes_total, fingerprint): (Option<u64>, Option<&str>),
+        begin: &FileBegin,
         purpose: Purpose,
         format: &FormatChoice,
-        name: &str,
     ) -> Result<Arc<UploadedFile>, Refusal> {
         let mut files = self.lock_files();
-        if let Some(file) = files.iter().find(|file| file.id() == id) {
-            let differs = file.fingerprint().zip(fingerprint).is_some_and(|(own, now)| own != now);
-            let is_same = file.bytes_total() == bytes_total && !differs;
-            return if is_same { Ok(file.clone()) } else { Err(Refusal::FileChanged) };
+        if let Some(file) = files.iter().find(|file| file.id() == begin.id) {
+            return if file.is_same(begin) { Ok(file.clone()) } else { Err(Refusal::FileChanged) };
         }
         if files.len() >= FILES_MAX {
             return Err(Refusal::TooManyFiles(FILES_MAX));
         }
         let pipeline = self.pipeline().ok_or(Refusal::SessionEnded)?;
-        let source = pipeline.source(name, bytes_total, format.clone());
+        let source = pipeline.source(&begin.name, begin.bytes_total, format.clone());
         let limits = self.unpack_limits.clone();
         let destination = UnpackDestination { pipeline, format: format.clone(), limits };
-        let file = Arc::new(UploadedFile::new(
-            id,
-            (bytes_total, fingerprint),
-            source,
-            destination,
-            purpose,
-        ));
+        let file = Arc::new(UploadedFile::new(begin, source, destination, purpose));
         files.push(file.clone());
         Ok(file)
     }

@@ -9,9 +9,10 @@ use weir_observe::capture::Capturable;
 use weir_observe::task::{self, TaskKind, TaskName};
 use weir_view::{UploadReply, UploadRequest};
 
+use super::file_request::FileRequest;
 use super::transfer::{Outcome, Transfer, WINDOW_BYTES};
 use crate::captures::UploadCaptures;
-use crate::file::{AheadAccount, Purpose, ReceiveError, ReceiverGuard, UploadedFile};
+use crate::file::{AheadAccount, FileBegin, Purpose, ReceiveError, ReceiverGuard, UploadedFile};
 use crate::message;
 use crate::options::Options;
 use crate::refusal::Refusal;
@@ -90,32 +91,13 @@ pub(super) struct Connection<'a> {
 /// Why the server closes the connection.
 pub(super) type CloseReason = (CloseCode, Refusal);
 
-/// A request between two files.
-pub(super) enum FileRequest {
-    Begin {
-        file: String,
-        name: String,
-        bytes_total: Option<u64>,
-        continues: Option<String>,
-        fingerprint: Option<String>,
-    },
-    Join {
-        file: String,
-    },
-    /// The connection has ended.
-    Disconnect,
-}
-
 impl Connection<'_> {
     /// Serves files until the page disconnects (`None`), or the server has to close.
     async fn serve(&mut self) -> Option<CloseReason> {
         loop {
             let close_reason = match self.next_file().await {
-                Ok(FileRequest::Begin { file, name, bytes_total, continues, fingerprint }) => {
-                    let known = (continues.as_deref(), fingerprint.as_deref());
-                    self.begin(&file, &name, bytes_total, known).await
-                }
-                Ok(FileRequest::Join { file }) => self.join(&file).await,
+                Ok(FileRequest::Begin(begin)) => self.begin(begin).await,
+                Ok(FileRequest::Join(id)) => self.join(&id).await,
                 Ok(FileRequest::Disconnect) => return None,
                 Err(close_reason) => Some(close_reason),
             };
@@ -137,26 +119,13 @@ impl Connection<'_> {
             };
             match event {
                 Ok(Some(Event::Text(text))) => match weir_view::from_json(text) {
-                    Ok(UploadRequest::Begin {
-                        file,
-                        name,
-                        bytes_total,
-                        continues,
-                        fingerprint,
-                    }) => {
-                        return Ok(FileRequest::Begin {
-                            file,
-                            name,
-                            bytes_total,
-                            continues,
-                            fingerprint,
-                        });
-                    }
-                    Ok(UploadRequest::Join { file }) => return Ok(FileRequest::Join { file }),
-                    // They belong to a file that has ended, about which the page is or will be
-                    // notified.
-                    Ok(UploadRequest::End { .. } | UploadRequest::Block { .. }) => {}
-                    Ok(UploadRequest::Cancel { file }) => cancel(self.session, &file),
+                    Ok(message) => match FileRequest::of(message) {
+                        Ok(request) => return Ok(request),
+                        Err(UploadRequest::Cancel { file }) => cancel(self.session, &file),
+                        // The others belong to a file that has ended, about which the page is or
+                        // will be notified.
+                        Err(_) => {}
+                    },
                     Err(error) => {
                         let why = format!("the message cannot be read: {error}");
                         return Err((CloseCode::POLICY, Refusal::BadRequest(why)));
@@ -170,35 +139,26 @@ impl Connection<'_> {
         }
     }
 
-    /// Receives one file, from `begin` to its end. `continues` is the id of the file whose format
-    /// it has. `fingerprint` is the text by which the page recognises it.
-    async fn begin(
-        &mut self,
-        file: &str,
-        name: &str,
-        bytes_total: Option<u64>,
-        (continues, fingerprint): (Option<&str>, Option<&str>),
-    ) -> Option<CloseReason> {
-        if file.is_empty() || file.len() > FILE_ID_BYTES_MAX {
+    /// Receives one file, from `begin` to its end.
+    async fn begin(&mut self, mut begin: FileBegin) -> Option<CloseReason> {
+        if begin.id.is_empty() || begin.id.len() > FILE_ID_BYTES_MAX {
             let why = format!("the id of a file must have 1 to {FILE_ID_BYTES_MAX} bytes");
             return Some((CloseCode::POLICY, Refusal::BadRequest(why)));
         }
-        if fingerprint.is_some_and(|text| text.len() > FINGERPRINT_BYTES_MAX) {
+        if begin.fingerprint.as_ref().is_some_and(|text| text.len() > FINGERPRINT_BYTES_MAX) {
             let why = format!("a fingerprint must have at most {FINGERPRINT_BYTES_MAX} bytes");
             return Some((CloseCode::POLICY, Refusal::BadRequest(why)));
         }
-        let name = shorten(name);
-        task::set_name(name);
-        let format = continues.and_then(|before| self.format_of(before));
+        begin.name.truncate(shorten(&begin.name).len());
+        task::set_name(begin.name.as_str());
+        let format = begin.continues.as_ref().and_then(|before| self.format_of(before));
         let format = format.unwrap_or_else(|| self.options.format.clone());
-        let opened =
-            self.session.open_file(file, (bytes_total, fingerprint), self.purpose, &format, name);
-        let opened = match opened {
+        let opened = match self.session.open_file(&begin, self.purpose, &format) {
             Ok(opened) => opened,
-            Err(refusal) => return self.refuse(file, &refusal).await,
+            Err(refusal) => return self.refuse(&begin.id, &refusal).await,
         };
         match opened.lock_receiver().await {
-            None => self.refuse(file, &Refusal::FileBusy).await,
+            None => self.refuse(&begin.id, &Refusal::FileBusy).await,
             Some(guard) if guard.is_none() => self.repeat_end(&opened).await,
             Some(guard) => self.receive(&opened, guard).await,
         }
@@ -273,13 +233,8 @@ impl Connection<'_> {
                 self.interrupt(file, guard).await;
                 self.refuse(file.id(), &Refusal::Interrupted).await
             }
-            Outcome::BegunAgain(name, bytes_total) => {
-                let id = file.id().to_owned();
-                // The file keeps its format and its fingerprint.
-                let (continues, fingerprint) = (None, None);
-                let request =
-                    FileRequest::Begin { file: id, name, bytes_total, continues, fingerprint };
-                self.next_request = Some(request);
+            Outcome::BegunAgain(begin) => {
+                self.next_request = Some(FileRequest::Begin(begin));
                 self.interrupt(file, guard).await
             }
             Outcome::AllReceived => self.finish(file, guard).await,

@@ -3,7 +3,8 @@
 use weir_net::websocket::{CloseCode, Event};
 use weir_view::{UploadReply, UploadRequest};
 
-use super::connection::{CloseReason, Connection, FileRequest, cancel};
+use super::connection::{CloseReason, Connection, cancel};
+use super::file_request::FileRequest;
 use crate::file::{CONNECTIONS_MAX, JoinError, MergeInput};
 use crate::refusal::Refusal;
 
@@ -95,18 +96,11 @@ fn read_message(text: &str, id: &str, offset: &mut Option<u64>) -> Next {
             *offset = Some(next);
             Next::Read
         }
-        Ok(UploadRequest::Begin { file, name, bytes_total, continues, fingerprint }) => {
-            Next::Leave(Some(FileRequest::Begin {
-                file,
-                name,
-                bytes_total,
-                continues,
-                fingerprint,
-            }))
-        }
-        Ok(UploadRequest::Join { file }) => Next::Leave(Some(FileRequest::Join { file })),
         Ok(UploadRequest::Cancel { file }) if file == id => Next::Leave(None),
-        Ok(_) => Next::Violation(format!("this connection has joined the file `{id}` only")),
+        Ok(message) => match FileRequest::of(message) {
+            Ok(request) => Next::Leave(Some(request)),
+            Err(_) => Next::Violation(format!("this connection has joined the file `{id}` only")),
+        },
         Err(error) => Next::Violation(format!("the message cannot be read: {error}")),
     }
 }

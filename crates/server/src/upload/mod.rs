@@ -2,7 +2,8 @@
 //!
 //! The path of a byte over WebSockets:
 //!
-//! 1. `connection` serves one WebSocket, which sends files one after another.
+//! 1. `connection` serves one WebSocket, which sends files one after another. `file_request` is what
+//!    a page requests between them.
 //! 2. `transfer` runs one file over the connection that owns it. `joined_connection` reads the
 //!    blocks of other connections that join it.
 //! 3. The [`file`](crate::file) takes the bytes.
@@ -13,6 +14,7 @@
 mod acks;
 mod bench;
 mod connection;
+mod file_request;
 mod joined_connection;
 mod put;
 mod transfer;

@@ -11,8 +11,8 @@ use weir_view::UploadRequest;
 
 use super::acks::{AckTask, LastAck};
 use crate::file::{
-    AheadAccount, AheadPermit, Chunk, FileReceiver, MergeEvent, MergeOutput, Overlap, ReceiveError,
-    ReorderBuffer,
+    AheadAccount, AheadPermit, Chunk, FileBegin, FileReceiver, MergeEvent, MergeOutput, Overlap,
+    ReceiveError, ReorderBuffer,
 };
 use crate::refusal::Refusal;
 
@@ -35,8 +35,8 @@ pub(crate) enum Outcome {
     Lost,
     /// A joined connection was lost. The file can be begun again on this connection.
     JoinedLost,
-    /// The page sent `begin` for the same file again, with this name and size.
-    BegunAgain(String, Option<u64>),
+    /// The page sent `begin` for the same file again.
+    BegunAgain(FileBegin),
     /// The file has failed, but the connection can send another one.
     Failed(Refusal),
     /// The page violated the protocol, so the connection has to be closed.
@@ -364,8 +364,11 @@ impl TransferState<'_> {
         match request {
             UploadRequest::End { file } if file == this => self.has_end = true,
             UploadRequest::Cancel { file } if file == this => return Err(Outcome::Cancelled),
-            UploadRequest::Begin { file, name, bytes_total, .. } if file == this => {
-                return Err(Outcome::BegunAgain(name, bytes_total));
+            UploadRequest::Begin { file: id, name, bytes_total, .. } if id == this => {
+                // The file keeps its format and its fingerprint.
+                let (continues, fingerprint) = (None, None);
+                let begin = FileBegin { id, name, bytes_total, continues, fingerprint };
+                return Err(Outcome::BegunAgain(begin));
             }
             UploadRequest::Block { file, offset } if file == this => {
                 if offset < self.own_offset {

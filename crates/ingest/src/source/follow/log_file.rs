@@ -11,7 +11,7 @@ use crate::error::StopReason;
 use crate::plain_file::PlainFile;
 use crate::source::cri::is_cri;
 use crate::source::line_joiner::LineJoiner;
-use crate::source::unpack::is_packed;
+use crate::source::stream_head::{HEAD_BYTES, is_packed};
 use crate::writer::SourceWriter;
 
 use super::change_watcher::{ChangeWatcher, FileWatch};
@@ -30,9 +30,6 @@ const FINGERPRINT_BYTES: usize = 64;
 
 /// A longer line is over the length limit anyway, so it need not be kept whole.
 const LINE_BYTES_MAX: usize = (1 << 20) + 2;
-
-/// The number of bytes that show whether a file is packed.
-const HEAD_BYTES: u64 = 512;
 
 /// A log file, open at the position up to which it was read.
 pub(super) struct LogFile {
@@ -225,6 +222,6 @@ pub(super) fn can_follow(path: &Path) -> bool {
     }
     let mut head = Vec::new();
     let file = File::open(path);
-    let read = file.and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
+    let read = file.and_then(|file| file.take(HEAD_BYTES as u64).read_to_end(&mut head));
     read.is_ok() && (is_cri(&head) || !is_packed(&head))
 }

@@ -1,0 +1,27 @@
+//! What a page requests between two files.
+
+use weir_view::UploadRequest;
+
+use crate::file::FileBegin;
+
+/// A request between two files.
+pub(super) enum FileRequest {
+    Begin(FileBegin),
+    /// Join the file with this id.
+    Join(String),
+    /// The connection has ended.
+    Disconnect,
+}
+
+impl FileRequest {
+    /// Returns the request of a message, or the message if it belongs to a file that was begun.
+    pub(super) fn of(message: UploadRequest) -> Result<Self, UploadRequest> {
+        match message {
+            UploadRequest::Begin { file: id, name, bytes_total, continues, fingerprint } => {
+                Ok(Self::Begin(FileBegin { id, name, bytes_total, continues, fingerprint }))
+            }
+            UploadRequest::Join { file } => Ok(Self::Join(file)),
+            other => Err(other),
+        }
+    }
+}
