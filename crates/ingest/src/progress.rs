@@ -8,16 +8,15 @@ use tokio::sync::watch;
 use weir_core::{Format, ReadCounts, UnparsedLine};
 
 mod early_bytes;
-mod room_waits;
 mod source_end;
 mod source_snapshot;
 
 pub use self::early_bytes::{EarlyBytes, HeldBytes};
-use self::room_waits::RoomWaits;
 pub use self::source_end::SourceEnd;
 use self::source_snapshot::local_times_note;
 pub use self::source_snapshot::{SourceSample, SourceSnapshot};
 use crate::plain_file::{FileParts, PlainFile};
+use weir_observe::WaitClock;
 
 /// The state of one source, shared by its writer, the parsers and all observers.
 #[derive(Debug)]
@@ -38,7 +37,7 @@ pub struct SourceProgress {
     cut: AtomicU64,
     early: EarlyBytes,
     /// The waits for room in the queue.
-    waits: RoomWaits,
+    waits: WaitClock,
     cancelled: AtomicBool,
     removed: AtomicBool,
     /// The plain files that contain its lines and can be read again.
@@ -117,7 +116,7 @@ impl SourceProgress {
             written: AtomicU64::new(0),
             cut: AtomicU64::new(0),
             early: EarlyBytes::default(),
-            waits: RoomWaits::default(),
+            waits: WaitClock::default(),
             cancelled: AtomicBool::new(false),
             removed: AtomicBool::new(false),
             parts: Mutex::default(),
@@ -212,10 +211,9 @@ impl SourceProgress {
         self.waits.total()
     }
 
-    /// Begins to count a wait for room, until the returned value is dropped. A source waits in one
-    /// place.
+    /// Begins to count a wait for room, until the returned value is dropped.
     pub(crate) fn begin_wait(&self) -> impl Drop {
-        self.waits.begin()
+        WaitClock::time(&self.waits)
     }
 
     /// Notes that all bytes before `offset` are in blocks.

@@ -1,9 +1,11 @@
 //! The work on answers and live views of a data set.
 
 use std::ops::Add;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use weir_observe::WaitClock;
 
 /// Counts the live connections, the views sent to them, and the time of this.
 #[derive(Debug, Default)]
@@ -11,8 +13,8 @@ pub(crate) struct ViewWork {
     connections: AtomicUsize,
     views: AtomicU64,
     bytes: AtomicU64,
-    evaluating: Arc<WorkTime>,
-    sending: Arc<WorkTime>,
+    evaluating: Arc<WaitClock>,
+    sending: Arc<WaitClock>,
 }
 
 /// The work on answers and live views since the start.
@@ -44,22 +46,6 @@ impl Add for ViewCounts {
     }
 }
 
-/// The time of concurrent work. Work in progress counts too.
-#[derive(Debug)]
-struct WorkTime {
-    origin: Instant,
-    state: Mutex<WorkState>,
-}
-
-#[derive(Debug, Default)]
-struct WorkState {
-    ended: Duration,
-    /// The number of pieces of work in progress.
-    open: u32,
-    /// The sum of the times at which these began, since the origin.
-    begun: Duration,
-}
-
 impl ViewWork {
     /// Counts a live connection until the returned value is dropped.
     pub(crate) fn connect(self: &Arc<Self>) -> LiveConnection {
@@ -68,13 +54,13 @@ impl ViewWork {
     }
 
     /// Counts time as evaluation until the returned value is dropped.
-    pub(crate) fn evaluate(&self) -> TimedWork {
-        self.evaluating.begin()
+    pub(crate) fn evaluate(&self) -> impl Drop + use<> {
+        WaitClock::time(self.evaluating.clone())
     }
 
     /// Counts time as sending until the returned value is dropped.
-    pub(crate) fn send(&self) -> TimedWork {
-        self.sending.begin()
+    pub(crate) fn send(&self) -> impl Drop + use<> {
+        WaitClock::time(self.sending.clone())
     }
 
     /// Adds a view that a reader has taken.
@@ -102,49 +88,6 @@ pub(crate) struct LiveConnection(Arc<ViewWork>);
 impl Drop for LiveConnection {
     fn drop(&mut self) {
         self.0.connections.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// Work in progress, which ends when this is dropped.
-#[derive(Debug)]
-pub(crate) struct TimedWork {
-    time: Arc<WorkTime>,
-    begun: Duration,
-}
-
-impl Default for WorkTime {
-    fn default() -> Self {
-        Self { origin: Instant::now(), state: Mutex::default() }
-    }
-}
-
-impl WorkTime {
-    fn begin(self: &Arc<Self>) -> TimedWork {
-        let begun = self.origin.elapsed();
-        let mut state = self.lock();
-        state.open += 1;
-        state.begun += begun;
-        drop(state);
-        TimedWork { time: self.clone(), begun }
-    }
-
-    fn total(&self) -> Duration {
-        let state = self.lock();
-        // Taken while the lock is held, so that no work began later.
-        state.ended + (self.origin.elapsed() * state.open).saturating_sub(state.begun)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, WorkState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for TimedWork {
-    fn drop(&mut self) {
-        let mut state = self.time.lock();
-        state.open = state.open.saturating_sub(1);
-        state.begun = state.begun.saturating_sub(self.begun);
-        state.ended += self.time.origin.elapsed().saturating_sub(self.begun);
     }
 }
 
