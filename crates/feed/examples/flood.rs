@@ -11,7 +11,6 @@
 use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -119,7 +118,6 @@ fn take(
     let feed = runtime.block_on(Feed::bind(options, &[address]))?;
     let name = feed.names()[0].clone();
     let host = name.trim_start_matches("tcp://").to_owned();
-    let report: weir_feed::Report = Arc::new(|notice| eprintln!("{notice}"));
     let per_connection = bytes / connections;
     let total = (per_connection * connections) as u64;
     let senders = || match is_alone {
@@ -130,7 +128,7 @@ fn take(
         }
     };
     if !to_pipeline {
-        let running = feed.start(|_| Nothing::default(), report);
+        let running = feed.start(|_| Nothing::default());
         // A last line that is cut gets its line end.
         let had = |running: &RunningFeed<Nothing>| {
             running.sinks().next().is_some_and(|sink| sink.0.load(Ordering::Relaxed) >= total)
@@ -142,7 +140,7 @@ fn take(
     let data = DataSet::new(options.retention, options.memory_bytes_max, &[]);
     let pipeline = Pipeline::start(&options, data);
     let sink = |name: &str| PipelineSink::new(&pipeline, name, FormatChoice::Detect);
-    let running = feed.start(sink, report);
+    let running = feed.start(sink);
     let had = |_: &RunningFeed<PipelineSink>| {
         pipeline.data().sources()[0].snapshot().bytes_parsed >= total
     };

@@ -14,9 +14,7 @@ use crate::connection::{ConnectionContext, ConnectionOptions, FeedCaptures, Shar
 use crate::counts::FeedCounts;
 use crate::listener::{Admission, BoundSocket, Listener};
 use crate::memory::LineMemory;
-use crate::notice::{Event, LimitOrigin, Report};
 use crate::options::FeedOptions;
-use crate::rate_limited_log::RateLimitedLog;
 use crate::sink::Sink;
 
 /// The bound sockets of a feed, which are not read yet.
@@ -55,11 +53,10 @@ impl Feed {
     }
 
     /// Starts to accept and read, on the tokio runtime of the caller. `sink` creates the sink of
-    /// a listener from its name. `report` receives the notices.
-    pub fn start<S: Sink>(self, sink: impl Fn(&str) -> S, report: Report) -> RunningFeed<S> {
-        let log = Arc::new(RateLimitedLog::new(report));
+    /// a listener from its name.
+    pub fn start<S: Sink>(self, sink: impl Fn(&str) -> S) -> RunningFeed<S> {
         let has_streams = self.bound.iter().any(|(_, socket)| !socket.address().is_datagram());
-        let admission = admission(&self.options, has_streams, &log);
+        let admission = admission(&self.options, has_streams);
         let lines = LineMemory::new(self.options.partial_lines_bytes_max);
         let (mut listeners, mut tasks) = (Vec::new(), JoinSet::new());
         let captures = Arc::<FeedCaptures>::default();
@@ -77,7 +74,7 @@ impl Feed {
                 address,
                 context: Arc::new(context),
                 admission: admission.clone(),
-                log: log.clone(),
+                remedies: self.options.remedies,
                 drop_counter: socket.drop_counter(),
                 stopped: watch::Sender::new(None),
             });
@@ -90,18 +87,22 @@ impl Feed {
 }
 
 /// Returns the limit of connections, reduced to the number of files that the process may open.
-fn admission(options: &FeedOptions, has_streams: bool, log: &RateLimitedLog) -> Admission {
+fn admission(options: &FeedOptions, has_streams: bool) -> Admission {
     let (wanted, handshake) = (options.connections_max, options.handshake);
     let budget = reserve_connections(wanted);
     let limit = ConnectionLimit::new(budget.connections_max);
     let Some(open_files_max) = budget.open_files_max else {
-        return Admission { handshake, limit, origin: LimitOrigin::Options };
+        return Admission { handshake, limit, is_limited_by_files: false };
     };
     if has_streams {
         let connections_max = budget.connections_max;
-        log.report(None, Event::ConnectionsReduced { wanted, connections_max, open_files_max });
+        tracing::warn!(
+            target: "weir_feed",
+            "at most {connections_max} connections are possible, not {wanted}: the limit of open \
+             files is {open_files_max}; `ulimit -n` raises it"
+        );
     }
-    Admission { handshake, limit, origin: LimitOrigin::OpenFiles }
+    Admission { handshake, limit, is_limited_by_files: true }
 }
 
 impl fmt::Debug for Feed {
@@ -126,8 +127,8 @@ impl<S: Sink> RunningFeed<S> {
         }
     }
 
-    /// Returns the captures that wait to observe a connection. A capture receives the next
-    /// connection that ends. If none ends in time, it receives the one observed for the longest.
+    /// Returns the pending captures of connections. A capture receives the next
+    /// connection that ends. If none ends in time, it receives the one that it has followed for the longest time.
     pub fn captures(&self) -> &Arc<FeedCaptures> {
         &self.captures
     }

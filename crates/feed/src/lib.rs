@@ -5,12 +5,13 @@
 //! listener, which receives its complete lines. [`PipelineSink`] makes a listener a source of a
 //! pipeline.
 //!
+//! What an operator should know is an event of `tracing`: refused connections, faults of senders.
+//!
 //! An [`ActiveMode`] limits how far reading may run ahead of the sink. The modes are named after
 //! those of Erlang's sockets. In every mode except the unlimited one, a full sink slows the sender
 //! down by the flow control of its transport. `docs/flow-control.md` compares the modes.
 //!
 //! ```
-//! # use std::sync::Arc;
 //! use weir_feed::{Feed, FeedOptions, PipelineSink};
 //! use weir_ingest::{DataSet, FormatChoice, Retention, Pipeline, PipelineOptions};
 //!
@@ -22,7 +23,7 @@
 //! let feed = Feed::bind(FeedOptions::default(), &["tcp://127.0.0.1:0".parse()?]).await?;
 //! println!("listening at {}", feed.names()[0]);
 //! let sink = |name: &str| PipelineSink::new(&pipeline, name, FormatChoice::Detect);
-//! let running = feed.start(sink, Arc::new(|notice| eprintln!("{notice}")));
+//! let running = feed.start(sink);
 //! assert_eq!(running.counts()[0].connections_open, 0);
 //! # Ok(())
 //! # }
@@ -35,10 +36,8 @@ mod feed;
 mod framing;
 mod listener;
 mod memory;
-mod notice;
 mod option_error;
 mod options;
-mod rate_limited_log;
 mod sink;
 
 pub use address::{FeedAddress, FeedAddressError};
@@ -46,9 +45,8 @@ pub use connection::FeedCaptures;
 pub use counts::FeedCounts;
 pub use feed::{Feed, RunningFeed};
 pub use framing::{FrameError, Framer, Framing, Lines};
-pub use notice::{Event, LimitOrigin, Notice, Report};
 pub use option_error::OptionError;
-pub use options::{ActiveMode, FeedOptions};
+pub use options::{ActiveMode, FeedOptions, Remedies};
 pub use sink::{PipelineSink, Sink};
 #[cfg(unix)]
 pub use weir_net::socket::SocketOwner;

@@ -72,6 +72,20 @@ pub struct FeedOptions {
     pub partial_lines_bytes_max: usize,
     /// The permissions of Unix sockets, and the files of TLS.
     pub bind: BindOptions,
+    /// How to raise the limits.
+    pub remedies: Remedies,
+}
+
+/// The ends of warnings about limits, which follow a semicolon. Only the program that runs the feed
+/// knows the names of its options; by default they name none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Remedies {
+    /// For [`FeedOptions::connections_max`].
+    pub connections: &'static str,
+    /// For [`FeedOptions::idle`].
+    pub idle: &'static str,
+    /// For [`FeedOptions::cap_bytes`].
+    pub cap: &'static str,
 }
 
 impl FeedOptions {
@@ -98,6 +112,7 @@ impl Default for FeedOptions {
             line_bytes_max: 1 << 20,
             partial_lines_bytes_max: 64 << 20,
             bind: BindOptions::default(),
+            remedies: Remedies::default(),
         }
     }
 }

@@ -162,7 +162,7 @@ async fn choose(
         _ => None,
     };
     record.claim = claim.as_deref().map(Arc::from);
-    let choosing = routing.backend(route, claim.as_deref(), record.notices());
+    let choosing = routing.backend(route, claim.as_deref());
     let chosen = mark!("Routing::backend").poll_with(choosing).await;
     record.lap("backend", || describe_choice(&chosen));
     // A lookup that found no backend used the cache too.
@@ -184,7 +184,7 @@ async fn begin_session(
     let subject = subject.ok_or(Refusal::NO_SUBJECT)?;
     let bearer = bearer_token(&request.headers, request.uri.query())?;
     let user = SessionUser { issuer: token.issuer().into(), subject };
-    let getting = sessions.get(backend, user, bearer, record.notices());
+    let getting = sessions.get(backend, user, bearer);
     let session = mark!("Sessions::get").poll_with(getting).await;
     record.session_cache = Some(hit_or_miss(session.as_ref().is_some_and(|it| it.is_reused)));
     record.lap("session", || match &session {

@@ -6,7 +6,6 @@
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::meter::Events;
-use crate::notices::{Notice, Notices};
 
 /// How often the clocks are compared.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -33,7 +32,7 @@ enum Jump {
 }
 
 /// Compares the clocks for as long as it is polled. Counts and reports each jump.
-pub(crate) async fn watch_clock(events: &Events, notices: &Notices) {
+pub(crate) async fn watch_clock(events: &Events) {
     let mut last: Option<ClockReadings> = None;
     loop {
         // The readings before a pause of the process are kept, so that a jump during it is not
@@ -42,10 +41,8 @@ pub(crate) async fn watch_clock(events: &Events, notices: &Notices) {
             && let Some(jump) = last.replace(now).and_then(|before| before.jump_to(now))
         {
             events.count_clock_jump(jump.direction());
-            notices.report("clock", || Notice {
-                clock_change_s: Some(jump.seconds()),
-                ..Notice::new(jump.sentence())
-            });
+            let clock_change_s = jump.seconds();
+            tracing::warn!(target: "weir_gateway", clock_change_s, "{}", jump.sentence());
         }
         tokio::time::sleep(INTERVAL).await;
     }

@@ -21,7 +21,6 @@ use crate::clock_watch::watch_clock;
 use crate::config::{Config, ListenAddress};
 use crate::counts::GatewayCounts;
 use crate::fetch::capture_call;
-use crate::notices::{Notice, Notices};
 use crate::record::Recorder;
 use crate::routing::Routing;
 
@@ -59,11 +58,10 @@ impl Gateway {
     /// # Errors
     /// If an address is in use, or its certificate cannot be used.
     pub async fn bind(config: &Config, options: ServeOptions) -> Result<Self, BindError> {
-        Self::bind_with(config, options, BindOptions::default(), Notices::default()).await
+        Self::bind_with(config, options, BindOptions::default()).await
     }
 
-    /// Like [`bind`](Self::bind), but can use sockets that were passed to the program, and reports
-    /// to `notices`.
+    /// Like [`bind`](Self::bind), but can use sockets that were passed to the program.
     ///
     /// # Errors
     /// If an address is in use, its certificate cannot be used, or its socket was not passed.
@@ -71,9 +69,8 @@ impl Gateway {
         config: &Config,
         options: ServeOptions,
         bind: BindOptions,
-        notices: Notices,
     ) -> Result<Self, BindError> {
-        let recorder = Recorder::new(notices);
+        let recorder = Recorder::new();
         let shared = Arc::new(SharedState { routing: RwLock::default(), recorder });
         let proxies = shared.clone();
         let proxies = PeerFilter::new(move |peer| proxies.routing().trusted.trusts(peer.ip()));
@@ -82,7 +79,7 @@ impl Gateway {
         let mut bind = BindOptions { tls, ..bind };
         let mut listeners = Vec::new();
         for ListenAddress { address, is_proxied } in &config.listen {
-            let protocol = || shared.proxy_protocol(proxies.clone());
+            let protocol = || SharedState::proxy_protocol(proxies.clone());
             bind.proxy_protocol = is_proxied.then(protocol);
             listeners.push(Listener::bind(address, &bind).await?);
         }
@@ -154,10 +151,10 @@ impl Gateway {
         let handler = move |request, client: Client| {
             answer(shared.routing(), &shared.recorder, request, &client)
         };
-        let (events, notices) = (&recorder.meter().events, recorder.notices());
+        let events = &recorder.meter().events;
         tokio::select! {
             () = self.server.serve_until(handler, shutdown, stop) => {}
-            () = watch_clock(events, notices) => {}
+            () = watch_clock(events) => {}
         }
         if let Some(traces) = ending.routing().traces.clone() {
             traces.flush().await;
@@ -225,8 +222,7 @@ impl GatewayHandle {
             let is_new = !before.backends().any(|kept| Arc::ptr_eq(kept, backend));
             if is_new && backend.config().health.is_some() {
                 for instance in backend.instances() {
-                    let notices = self.shared.recorder.notices().clone();
-                    let watch = watch(Arc::downgrade(backend), instance.clone(), notices);
+                    let watch = watch(Arc::downgrade(backend), instance.clone());
                     tokio::spawn(HEALTH_CHECK.observe(instance.name().clone(), watch));
                 }
             }
@@ -234,25 +230,23 @@ impl GatewayHandle {
         if let Some(traces) = &routing.traces
             && !before.traces.as_ref().is_some_and(|kept| Arc::ptr_eq(kept, traces))
         {
-            tokio::spawn(traces.export(self.shared.recorder.notices().clone()));
+            tokio::spawn(traces.export());
         }
         *self.shared.routing.write().unwrap_or_else(PoisonError::into_inner) = routing;
     }
 }
 
 impl SharedState {
-    /// Configures the PROXY protocol, with a notice for each invalid header.
-    fn proxy_protocol(&self, proxies: PeerFilter) -> ProxyProtocol {
-        let notices = self.recorder.notices().clone();
+    /// Configures the PROXY protocol, with a warning for each invalid header.
+    fn proxy_protocol(proxies: PeerFilter) -> ProxyProtocol {
         ProxyProtocol::new(proxies, move |peer, error| {
             // An empty connection is a port check, not an error.
             if !matches!(error, ProxyHeaderError::Closed { is_empty: true }) {
-                notices.report("PROXY", || Notice {
-                    peer: Some(peer.to_string()),
-                    ..Notice::new(format!(
-                        "{peer}: closed without a valid header of the PROXY protocol: {error}"
-                    ))
-                });
+                tracing::warn!(
+                    target: "weir_gateway",
+                    %peer,
+                    "{peer}: closed without a valid header of the PROXY protocol: {error}"
+                );
             }
         })
     }

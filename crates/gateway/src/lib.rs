@@ -28,10 +28,9 @@ mod http_version;
 mod identifiers;
 mod limits;
 mod meter;
-mod notices;
-mod percent_encoding;
 mod record;
 mod refusal;
+mod request_head;
 mod request_target;
 mod routing;
 mod sender;
@@ -55,10 +54,9 @@ pub use gateway::{Gateway, GatewayHandle};
 pub use identifiers::{IdentifierConfig, TraceMode};
 pub use limits::{LimitConfig, LimitMode};
 pub use meter::{
-    BUCKET_BOUNDS_S, DurationCounts, DurationExemplar, EventCounts, InProgressCounts, PhaseCount,
+    BUCKET_BOUNDS_S, DurationCounts, DurationExemplar, EventCounts, InProgressCounts,
     STATUS_CLASSES,
 };
-pub use notices::{Notice, Notices};
 pub use record::Recorder;
 pub use traces::{SpanCounts, TraceConfig};
 pub use trusted_networks::{InvalidNetwork, TrustedNetwork, TrustedNetworks};

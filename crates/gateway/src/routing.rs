@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use crate::backend::Backend;
 use crate::challenge::Challenges;
-use crate::choice::{Lookup, LookupReports, Template};
+use crate::choice::{Lookup, Template};
 use crate::config::{Choice, Config, IssuerConfig, RouteConfig, Target};
 use crate::identifiers::IdentifierConfig;
 use crate::limits::Limits;
-use crate::notices::Notices;
 use crate::refusal::Refusal;
 use crate::request_target::RequestTarget;
 use crate::session::Sessions;
@@ -147,13 +146,7 @@ impl Routing {
     }
 
     /// Chooses the backend of a route, by the value of the claim if the route uses one.
-    /// Failures of a lookup are reported to `notices`.
-    pub(crate) async fn backend(
-        &self,
-        route: &Route,
-        claim: Option<&str>,
-        notices: &Notices,
-    ) -> BackendChoice {
+    pub(crate) async fn backend(&self, route: &Route, claim: Option<&str>) -> BackendChoice {
         let named = |name: &str| self.backends.get(name).cloned();
         let backend = match (&route.config.target, &route.choice, claim) {
             (Target::Backend(name), ..) => named(name),
@@ -162,8 +155,7 @@ impl Routing {
             }
             (_, RouteChoice::Template(template), Some(claim)) => template.backend(claim),
             (_, RouteChoice::Lookup(lookup), Some(claim)) => {
-                let reports = LookupReports { route: &route.name, notices };
-                return self.look_up(lookup, claim, &reports).await;
+                return self.look_up(lookup, claim, &route.name).await;
             }
             _ => None,
         };
@@ -172,20 +164,15 @@ impl Routing {
 
     /// Chooses the backend that a service names. A name that no backend has is a fault of the
     /// service or of the configuration, and not of the client.
-    async fn look_up(
-        &self,
-        lookup: &Lookup,
-        claim: &str,
-        reports: &LookupReports<'_>,
-    ) -> BackendChoice {
-        let found = Box::pin(lookup.backend(claim, reports)).await;
+    async fn look_up(&self, lookup: &Lookup, claim: &str, route: &str) -> BackendChoice {
+        let found = Box::pin(lookup.backend(claim, route)).await;
         let is_cached = Some(found.as_ref().is_some_and(|found| found.is_cached));
         let name = found.as_ref().map(|found| found.value.backend.as_deref());
         let backend = match name {
             None => Err(Refusal::NO_LOOKUP),
             Some(None) => Err(Refusal::NO_BACKEND),
             Some(Some(name)) => self.backends.get(name).cloned().ok_or_else(|| {
-                lookup.report_unknown(name, reports);
+                lookup.report_unknown(name, route);
                 Refusal::NO_LOOKUP
             }),
         };

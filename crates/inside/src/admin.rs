@@ -22,6 +22,7 @@ use crate::log::{set_filter, tail};
 use crate::metrics::{TextFormat, negotiate_format};
 use crate::own_tasks;
 use crate::pages::page_file;
+use crate::parameters::ParameterError;
 use crate::profiles::{ProfileRequest, Profiles};
 use crate::route::History;
 use crate::tasks::{TaskMonitor, TasksRequest};
@@ -197,9 +198,9 @@ enum Action {
     /// Send a response that is ready.
     Respond(Response<Body>),
     /// Take a profile, which takes seconds, or return a stored one.
-    Profile(Result<ProfileRequest, String>),
+    Profile(Result<ProfileRequest, ParameterError>),
     /// Wait for a capture.
-    Capture(Result<CaptureRequest, String>),
+    Capture(Result<CaptureRequest, ParameterError>),
     /// List tasks on a blocking thread, because they may be many.
     ListTasks(TasksRequest),
     /// Replace the log filter by the request body.
@@ -232,7 +233,9 @@ impl Shared {
         }
         if let Some(tasks) = TasksRequest::read(path, request.uri().query()) {
             check_site(request.headers())?;
-            return Ok(Action::ListTasks(tasks.map_err(Refusal::BadRequest)?));
+            return Ok(Action::ListTasks(
+                tasks.map_err(|error| Refusal::BadRequest(error.to_string()))?,
+            ));
         }
         if let Some(capture) = CaptureRequest::read(path, request.uri().query()) {
             if request.method() == Method::HEAD {

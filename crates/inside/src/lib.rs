@@ -31,13 +31,13 @@ mod log;
 mod metrics;
 mod own_tasks;
 mod pages;
+mod parameters;
 mod part;
 mod proc_stat;
 mod profile_stages;
 mod profile_store;
 mod profiles;
 mod route;
-mod seconds;
 mod tasks;
 mod threads;
 

@@ -17,9 +17,9 @@ use weir_view::{CallProfile, FunctionCalls, NamedStack, ThreadStacks, to_json};
 
 use crate::answers::{json, sentence};
 use crate::own_tasks;
+use crate::parameters::{ParameterError, parse_seconds};
 use crate::profile_stages::stage_of;
 use crate::profile_store::{KEPT_MAX, ProfileStore};
-use crate::seconds::parse_seconds;
 
 /// The default duration of a profile, in seconds.
 const PROFILE_SECONDS: u64 = 10;
@@ -76,8 +76,8 @@ impl ProfileRequest {
     /// Parses a path with its query; `None` if the path is not one of a profile.
     ///
     /// # Errors
-    /// If a parameter is invalid: a message for the client.
-    pub(crate) fn read(path: &str, query: Option<&str>) -> Option<Result<Self, String>> {
+    /// If a parameter is invalid.
+    pub(crate) fn read(path: &str, query: Option<&str>) -> Option<Result<Self, ParameterError>> {
         let format = match path {
             "/profile/calls.json" => return Some(Self::calls(query)),
             "/threads/stacks.json" => return Some(Ok(Self::Stacks)),
@@ -89,7 +89,7 @@ impl ProfileRequest {
         Some(Self::samples(format, query))
     }
 
-    fn samples(format: ProfileFormat, query: Option<&str>) -> Result<Self, String> {
+    fn samples(format: ProfileFormat, query: Option<&str>) -> Result<Self, ParameterError> {
         let mut new = NewProfileRequest {
             format,
             kind: ProfileKind::Processor,
@@ -102,9 +102,8 @@ impl ProfileRequest {
             match name.as_str() {
                 "last" => wants_last = true,
                 "id" => {
-                    let number = value.parse();
-                    let wrong = |_| format!("id={value}: write the number of a profile");
-                    id = Some(number.map_err(wrong)?);
+                    let wrong = |_| ParameterError::value("id", &value, "the number of a profile");
+                    id = Some(value.parse().map_err(wrong)?);
                 }
                 "seconds" => new.duration = parse_seconds(&value)?,
                 "by" => match value.as_str() {
@@ -114,19 +113,19 @@ impl ProfileRequest {
                     }
                     // The label is always there.
                     "stage" => {}
-                    other => return Err(format!("by={other}: write thread or stage")),
+                    other => return Err(ParameterError::value("by", other, "thread or stage")),
                 },
                 "kind" => new.kind = kind(&value)?,
                 "hz" => {
                     let valid = value.parse().ok().and_then(SampleRate::new);
                     new.sample_rate = valid.ok_or_else(|| {
-                        format!("hz={value}: write a number from 1 to {}", SampleRate::HZ_MAX)
+                        let expected = format!("a number from 1 to {}", SampleRate::HZ_MAX);
+                        ParameterError::value("hz", &value, expected)
                     })?;
                 }
                 other => {
-                    return Err(format!(
-                        "unknown parameter `{other}`; use seconds, hz, kind, by, last or id"
-                    ));
+                    let known = "seconds, hz, kind, by, last or id";
+                    return Err(ParameterError::unknown(other, known));
                 }
             }
         }
@@ -135,25 +134,28 @@ impl ProfileRequest {
         Ok(if wants_stored { Self::Stored(format, id) } else { Self::New(new) })
     }
 
-    fn calls(query: Option<&str>) -> Result<Self, String> {
+    fn calls(query: Option<&str>) -> Result<Self, ParameterError> {
         let mut duration = Duration::from_secs(PROFILE_SECONDS);
         for (name, value) in query_parameters(query) {
             match name.as_str() {
                 "seconds" => duration = parse_seconds(&value)?,
-                other => return Err(format!("unknown parameter `{other}`; use seconds")),
+                other => return Err(ParameterError::unknown(other, "seconds")),
             }
         }
         Ok(Self::Calls(duration))
     }
 }
 
-fn kind(value: &str) -> Result<ProfileKind, String> {
+fn kind(value: &str) -> Result<ProfileKind, ParameterError> {
     match value {
         "processor" => Ok(ProfileKind::Processor),
         "waiting" => Ok(ProfileKind::Waiting),
         "allocated" => Ok(ProfileKind::Allocated),
         "held" => Ok(ProfileKind::Held),
-        other => Err(format!("kind={other}: write processor, waiting, allocated or held")),
+        other => {
+            let expected = "processor, waiting, allocated or held";
+            Err(ParameterError::value("kind", other, expected))
+        }
     }
 }
 
@@ -161,7 +163,7 @@ impl Profiles {
     /// Answers a request. If the client disconnects, the profile ends.
     pub(crate) async fn answer(
         &self,
-        request: Result<ProfileRequest, String>,
+        request: Result<ProfileRequest, ParameterError>,
         client: &Client,
     ) -> Response<Body> {
         tokio::select! {
@@ -173,9 +175,12 @@ impl Profiles {
         }
     }
 
-    async fn answer_connected(&self, request: Result<ProfileRequest, String>) -> Response<Body> {
+    async fn answer_connected(
+        &self,
+        request: Result<ProfileRequest, ParameterError>,
+    ) -> Response<Body> {
         match request {
-            Err(message) => sentence(StatusCode::BAD_REQUEST, &message),
+            Err(error) => sentence(StatusCode::BAD_REQUEST, &error.to_string()),
             Ok(ProfileRequest::Calls(duration)) => record_calls(duration).await,
             Ok(ProfileRequest::Stacks) => collect_stacks().await,
             Ok(ProfileRequest::Stored(format, id)) => match self.store.find(id) {

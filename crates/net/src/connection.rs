@@ -106,7 +106,7 @@ impl HttpConnection {
     ) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         match connection.into_plain() {
             Ok((stream, peer)) => {
-                let opened = self.prepare(stream, (peer, Scheme::Http), permit, &entry);
+                let opened = self.prepare(stream, peer, Scheme::Http, permit, &entry);
                 Box::pin(self.serve_http1(opened, entry))
             }
             Err(connection) => Box::pin(async move {
@@ -161,14 +161,15 @@ impl HttpConnection {
             }
         };
         entry.activity().note_open();
-        Ok(self.prepare(stream, (peer, scheme), permit, entry))
+        Ok(self.prepare(stream, peer, scheme, permit, entry))
     }
 
     /// Applies the limits to a stream that is ready for requests.
     fn prepare(
         &self,
         stream: SocketStream,
-        (peer, scheme): (Peer, Scheme),
+        peer: Peer,
+        scheme: Scheme,
         permit: ConnectionPermit,
         entry: &IdleEntry,
     ) -> Box<ReadyConnection> {

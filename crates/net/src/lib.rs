@@ -84,7 +84,7 @@ pub use guard::{GuardError, HostGuard, InvalidAuthority};
 pub use history::ConnectionHistory;
 pub use incoming_body::IncomingBody;
 pub use options::{BodyRate, Http2Options, ServeOptions};
-pub use percent_encoding::{hex_digit, percent_decode};
+pub use percent_encoding::{hex_digit, percent_decode, percent_encode};
 pub use request_body::{RequestBody, RequestBodyError};
 pub use resource::{
     ByteRange, ContentCoding, RequestedContent, Resource, entity_tag, set_content_range,

@@ -61,7 +61,7 @@ impl Linger {
             };
         }
         if let Self::Begun { end, bytes } = self {
-            ready!(poll_discard(context, stream, activity, (end, bytes)));
+            ready!(poll_discard(context, stream, activity, end, bytes));
             *self = Self::Over;
         }
         Poll::Ready(Ok(()))
@@ -73,7 +73,8 @@ fn poll_discard(
     context: &mut Context<'_>,
     stream: &mut SocketStream,
     activity: &Activity,
-    (end, bytes): (&mut Option<Pin<Box<Sleep>>>, &mut usize),
+    end: &mut Option<Pin<Box<Sleep>>>,
+    bytes: &mut usize,
 ) -> Poll<()> {
     let mut buffer = [0; READ_BYTES];
     while *bytes < BYTES_MAX && !activity.makes_room() {

@@ -2,6 +2,26 @@
 
 use std::borrow::Cow;
 
+/// Encodes a text for a form or a part of a URL.
+///
+/// ```
+/// use weir_net::percent_encode;
+///
+/// assert_eq!(percent_encode("a b/é"), "a%20b%2F%C3%A9");
+/// ```
+pub fn percent_encode(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => {
+                encoded.push(char::from(byte));
+            }
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}
+
 /// Decodes percent encoding: `%41` becomes `A`. An invalid sequence stays as it is. The result is
 /// not necessarily UTF-8.
 ///

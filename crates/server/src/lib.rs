@@ -64,9 +64,8 @@ pub use server_views::SessionViewCounts;
 pub use statistics::{SOURCES_MAX, ServerCounts, SourceCounts};
 pub use view_work::ViewCounts;
 pub use weir_net::socket::{
-    Address, AddressError, BindError, BindOptions, CertificateNotice, CertificateNotices,
-    ConnectionBudget, SelfSignedCertificate, SelfSignedError, SocketMode, TlsFiles,
-    outward_address, reserve_connections,
+    Address, AddressError, BindError, BindOptions, ConnectionBudget, SelfSignedCertificate,
+    SelfSignedError, SocketMode, TlsFiles, outward_address, reserve_connections,
 };
 #[cfg(target_os = "linux")]
 pub use weir_net::socket::{Handover, ListeningSockets, report_ready, take_over};

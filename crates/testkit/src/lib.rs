@@ -8,6 +8,7 @@
 //! - [`lines`]: single lines of a few formats.
 //! - [`fixtures`]: paths of real logs.
 //! - [`json_schema`]: a naive validator of JSON schemas.
+//! - [`messages`]: the messages to the operator of the code under test.
 //! - [`numbers`]: pseudo-random numbers.
 //! - `tables`, a feature: the rows of exported tables.
 //!
@@ -26,6 +27,7 @@ pub mod chunking;
 pub mod fixtures;
 pub mod json_schema;
 pub mod lines;
+pub mod messages;
 pub mod numbers;
 pub mod oracle;
 #[cfg(feature = "tables")]

@@ -12,10 +12,10 @@ use std::num::NonZero;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-use weir_gateway::{Config, ConfigReading, Gateway, Notices, ReservedAddress, Shutdown};
+use weir_gateway::{Config, ConfigReading, Gateway, ReservedAddress, Shutdown};
 use weir_ingest::Pipeline;
 use weir_observe::task::{TaskKind, TaskName};
-use weir_server::{BindOptions, CertificateNotices, ServeOptions};
+use weir_server::{BindOptions, ServeOptions};
 #[cfg(target_os = "linux")]
 use weir_server::{ListeningSockets, PassedSockets};
 
@@ -25,7 +25,6 @@ use config_files::ConfigFiles;
 use upgrade::Upgrade;
 
 use crate::display::safe;
-use crate::logging::{report_certificate, report_gateway};
 use crate::options::{PageArguments, default_address};
 use crate::outcome::{Exit, Failure, say};
 use crate::serve::{Page, path_name, shutdown_signal};
@@ -95,11 +94,9 @@ pub(crate) fn run(arguments: &GatewayArguments) -> Result<Exit, Failure> {
         inherited: arguments.page.inherited.clone(),
         #[cfg(target_os = "linux")]
         listening: arguments.page.listening.clone(),
-        certificate_notices: CertificateNotices::new(report_certificate),
         ..BindOptions::default()
     };
-    let notices = Notices::new(report_gateway);
-    let gateway = Gateway::bind_with(&config, options, bind, notices);
+    let gateway = Gateway::bind_with(&config, options, bind);
     let gateway = runtime.block_on(gateway).map_err(Failure::new)?;
     gateway.recorder().access_log().set(config.access_log.as_ref()).map_err(Failure::new)?;
     if let Some(inside) = page.inside() {

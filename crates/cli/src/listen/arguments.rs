@@ -5,7 +5,9 @@ use std::time::Duration;
 use clap::Args;
 #[cfg(unix)]
 use weir_feed::SocketOwner;
-use weir_feed::{ActiveMode, Address, BindOptions, FeedAddress, FeedOptions, Framing, SocketMode};
+use weir_feed::{
+    ActiveMode, Address, BindOptions, FeedAddress, FeedOptions, Framing, Remedies, SocketMode,
+};
 
 use crate::options::{KeepArguments, PageArguments, first_set, parse_duration, size_bytes};
 use crate::outcome::Failure;
@@ -108,6 +110,11 @@ impl ListenArguments {
                 #[cfg(unix)]
                 socket_owner: self.socket_owner,
                 ..self.page.bind_options()?
+            },
+            remedies: Remedies {
+                connections: "--connections raises the limit",
+                idle: "--idle sets the limit",
+                cap: "--cap sets the limit",
             },
             ..FeedOptions::default()
         })

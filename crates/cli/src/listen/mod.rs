@@ -1,11 +1,8 @@
 //! `weir listen ADDRESS...`: the page with the lines that servers send.
 
 mod arguments;
-mod notices;
 
-use std::sync::Arc;
-
-use weir_feed::{Feed, PipelineSink};
+use weir_feed::{BindError, Feed, PipelineSink};
 use weir_ingest::{Pipeline, StopReason};
 use weir_inside::FeedPart;
 
@@ -28,7 +25,7 @@ pub(crate) fn run(arguments: &ListenArguments) -> Result<Exit, Failure> {
     weir_server::reserve_connections(of_page.saturating_add(options.connections_max));
     let runtime = page.runtime();
     let feed = runtime.block_on(Feed::bind(options, &arguments.addresses));
-    let feed = feed.map_err(|error| notices::bind_failure(&error))?;
+    let feed = feed.map_err(|error| bind_failure(&error))?;
     for name in feed.names() {
         say(format_args!("listening at {}", safe(&name)));
     }
@@ -36,7 +33,7 @@ pub(crate) fn run(arguments: &ListenArguments) -> Result<Exit, Failure> {
     page.serve_feed(window, move |pipeline: &Pipeline| {
         let _guard = runtime.enter();
         let sink = |name: &str| PipelineSink::new(pipeline, name, format.clone());
-        let running = feed.start(sink, Arc::new(notices::report));
+        let running = feed.start(sink);
         if let Some(inside) = inside {
             let captures = running.captures().clone();
             inside.add(FeedPart::new(running.counts_reader(), captures));
@@ -53,4 +50,14 @@ pub(crate) fn run(arguments: &ListenArguments) -> Result<Exit, Failure> {
         }
         exit
     })
+}
+
+/// Returns the failure of a feed that cannot listen.
+fn bind_failure(error: &BindError) -> Failure {
+    match error {
+        BindError::NoCertificate(_) => {
+            Failure::new(format_args!("{error}; name them with --tls-cert and --tls-key"))
+        }
+        _ => Failure::new(error),
+    }
 }

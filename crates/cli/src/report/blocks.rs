@@ -11,7 +11,7 @@ use weir_query::{
 };
 use weir_view::{BlocksQuestion, BlocksReport};
 
-use super::request::Request;
+use super::request::ReportRequest;
 use super::{ReportArguments, query_failure};
 use crate::outcome::Failure;
 use crate::sources;
@@ -51,7 +51,7 @@ impl Fold for ReportFold {
 /// Returns a census, unless the report is about one kind or compares two periods.
 pub(super) fn census(
     arguments: &ReportArguments,
-    request: &Request,
+    request: &ReportRequest,
     values: &Values,
 ) -> Result<Option<BlockCensus>, Failure> {
     if request.query.kind.is_some() || arguments.compare {
@@ -72,7 +72,7 @@ pub(super) enum Blocks {
 pub(super) fn read(
     census: &BlockCensus,
     values: &Values,
-    (arguments, inputs, request): (&ReportArguments, &[Input], &Request),
+    (arguments, inputs, request): (&ReportArguments, &[Input], &ReportRequest),
 ) -> Result<Option<Blocks>, Failure> {
     let max = (arguments.top as usize).min(BLOCKED_ADDRESSES_MAX);
     let Some(addresses) = census.addresses(values, max) else { return Ok(None) };
@@ -104,7 +104,7 @@ fn is_plain(input: &Input) -> bool {
 struct SecondPass<'a> {
     arguments: &'a ReportArguments,
     inputs: &'a [Input],
-    request: &'a Request,
+    request: &'a ReportRequest,
     addresses: BlockedAddresses,
     zone: Zone,
 }

@@ -25,7 +25,7 @@ use crate::sources::{self, Complaint};
 use crate::terminal::{self, Progress, Screen};
 use crate::withheld::Withheld;
 use blocks::{Blocks, ReportFold};
-use request::Request;
+use request::ReportRequest;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
     let screen = Screen::of_stdout(arguments.wide);
     let format = arguments.read.format_choice()?;
     let (mut inputs, complaints) = sources::find(&inputs, &format);
-    let request = Request::new(arguments, &mut inputs, &screen)?;
+    let request = ReportRequest::new(arguments, &mut inputs, &screen)?;
     let output = arguments.output.kind();
     if let Some(file) = &arguments.html {
         if file.as_os_str() == "-" && output != OutputKind::Text {
@@ -123,7 +123,7 @@ impl Reading {
 fn read(
     arguments: &ReportArguments,
     inputs: &[Input],
-    request: &Request,
+    request: &ReportRequest,
 ) -> Result<Reading, Failure> {
     // The periods are known only after all records are read, so the records have to be kept.
     let retention = if arguments.compare { Retention::Segments } else { Retention::ValuesOnly };
@@ -164,7 +164,7 @@ fn read(
 /// `None` if no record has a time.
 fn compared(
     data: &Arc<DataSet>,
-    request: &Request,
+    request: &ReportRequest,
     jobs: usize,
 ) -> Result<Option<Report>, Failure> {
     let answer = |query: Query| {

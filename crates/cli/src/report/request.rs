@@ -14,12 +14,12 @@ use crate::zone;
 
 /// The arguments as a query, known before the logs are read.
 #[derive(Debug)]
-pub(crate) struct Request {
+pub(crate) struct ReportRequest {
     pub(crate) query: Query,
     pub(crate) format: FormatChoice,
 }
 
-impl Request {
+impl ReportRequest {
     /// The request of these arguments.
     ///
     /// # Errors

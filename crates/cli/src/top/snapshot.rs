@@ -35,8 +35,8 @@ impl Program {
     ) -> Result<Snapshot, AskError> {
         let token = self.token.as_deref();
         let route = self.admin.route(token).await?;
-        let order = (order.key, order.is_ascending());
-        let tasks = self.admin.tasks(token, order, tasks_max).await?;
+        let is_ascending = order.is_ascending();
+        let tasks = self.admin.tasks(token, order.key, is_ascending, tasks_max).await?;
         Ok(Snapshot { route, tasks })
     }
 

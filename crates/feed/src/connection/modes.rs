@@ -12,7 +12,7 @@ use super::context::ConnectionContext;
 use super::end::ConnectionEnd;
 use super::idle::IdleClock;
 use super::queue::QueuedChunk;
-use super::reader::{ChunkSource, Reader};
+use super::reader::{ChunkSource, SocketReader};
 use super::socket::Socket;
 use super::worker::Worker;
 use crate::options::ActiveMode;
@@ -33,7 +33,7 @@ pub(crate) async fn run<S: Sink>(
     let is_datagram = socket.is_datagram();
     let worker = Worker::new(context.clone(), idle.clone(), capture.clone(), is_datagram);
     let mode = context.options.active;
-    let mut reader = Reader::new(context, socket, idle, capture);
+    let mut reader = SocketReader::new(context, socket, idle, capture);
     let end = match mode {
         ActiveMode::Passive => read_passive(&mut reader, worker).await,
         ActiveMode::Once => read_ahead(&mut reader, worker, 1).await,
@@ -44,7 +44,10 @@ pub(crate) async fn run<S: Sink>(
 }
 
 /// Reads again after the sink has accepted the lines of the last read.
-async fn read_passive<S: Sink>(reader: &mut Reader<S>, mut worker: Worker<S>) -> ConnectionEnd {
+async fn read_passive<S: Sink>(
+    reader: &mut SocketReader<S>,
+    mut worker: Worker<S>,
+) -> ConnectionEnd {
     loop {
         let written = match reader.read(ChunkSource::Pool).await {
             Ok(chunk) => worker.write(chunk).await,
@@ -58,7 +61,7 @@ async fn read_passive<S: Sink>(reader: &mut Reader<S>, mut worker: Worker<S>) ->
 
 /// Keeps up to `reads` reads ahead of the sink.
 async fn read_ahead<S: Sink>(
-    reader: &mut Reader<S>,
+    reader: &mut SocketReader<S>,
     worker: Worker<S>,
     reads: usize,
 ) -> ConnectionEnd {
@@ -88,7 +91,7 @@ async fn read_ahead<S: Sink>(
 }
 
 /// Reads everything as it arrives, while the waiting chunks are below the cap.
-async fn read_unlimited<S: Sink>(reader: &mut Reader<S>, worker: Worker<S>) -> ConnectionEnd {
+async fn read_unlimited<S: Sink>(reader: &mut SocketReader<S>, worker: Worker<S>) -> ConnectionEnd {
     let (sender, queue) = mpsc::unbounded_channel();
     let writing = tokio::spawn(WRITER.observe(TaskName::Unnamed, worker.write_queued(queue)));
     let is_datagram = reader.socket.is_datagram();

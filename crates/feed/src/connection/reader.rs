@@ -29,7 +29,7 @@ pub(crate) enum ChunkSource {
 }
 
 /// Reads a socket into chunks.
-pub(crate) struct Reader<S> {
+pub(crate) struct SocketReader<S> {
     pub(crate) context: Arc<ConnectionContext<S>>,
     pub(crate) socket: Socket,
     idle: Arc<IdleClock>,
@@ -40,7 +40,7 @@ pub(crate) struct Reader<S> {
     pub(crate) received_bytes: u64,
 }
 
-impl<S: Sink> Reader<S> {
+impl<S: Sink> SocketReader<S> {
     pub(crate) fn new(
         context: Arc<ConnectionContext<S>>,
         socket: Socket,
@@ -59,7 +59,7 @@ impl<S: Sink> Reader<S> {
                 ChunkSource::Pool => pool.take().await,
                 ChunkSource::Unbounded => pool.take_unbounded(),
             };
-            match mark!("Reader::try_read").poll_with(self.try_read(&mut chunk)).await {
+            match mark!("SocketReader::try_read").poll_with(self.try_read(&mut chunk)).await {
                 Some(Ok(())) if chunk.filled > 0 || chunk.datagrams > 0 => {
                     self.count(&chunk);
                     return Ok(chunk);
@@ -72,7 +72,7 @@ impl<S: Sink> Reader<S> {
                 Some(Err(error)) => return Err(ConnectionEnd::ReadFailed(error)),
                 None => {
                     drop(chunk);
-                    mark!("Reader::wait").poll_with(self.wait_captured()).await?;
+                    mark!("SocketReader::wait").poll_with(self.wait_captured()).await?;
                 }
             }
         }

@@ -10,7 +10,6 @@ use weir_observe::task::TaskKind;
 
 use super::Listener;
 use crate::connection::{self, ConnectionEnd, Socket};
-use crate::notice::Event;
 use crate::sink::Sink;
 
 /// The tasks that serve the connection of a sender.
@@ -31,7 +30,9 @@ impl<S: Sink> Listener<S> {
             while connections.try_join_next().is_some() {}
             match accepted {
                 Ok(connection) => self.admit(connection, connections),
-                Err(error) => self.report(Event::AcceptFailed(error)),
+                Err(error) => {
+                    self.warn(None, None, &format_args!("connections cannot be accepted: {error}"));
+                }
             }
         }
     }
@@ -45,11 +46,16 @@ impl<S: Sink> Listener<S> {
             return;
         }
         self.context.counters.connections_refused.add(1);
-        self.report(Event::ConnectionRefused {
-            peer: connection.peer(),
-            connections_max: self.admission.limit.connections_max(),
-            origin: self.admission.origin,
-        });
+        let (peer, connections_max) = (connection.peer(), self.admission.limit.connections_max());
+        let (origin, remedy) = match self.admission.is_limited_by_files {
+            true => ("the limit of open files", "`ulimit -n` raises it"),
+            false => ("this feed", self.remedies.connections),
+        };
+        let refused = format!(
+            "{peer} is refused: {connections_max} connections are open, the maximum that {origin} \
+             allows"
+        );
+        self.warn(Some(peer), None, &with_remedy(refused, remedy));
         connection.refuse(REFUSAL);
     }
 
@@ -72,7 +78,7 @@ impl<S: Sink> Listener<S> {
                     TlsHandshakeError::Failed(_) => &counters.connections_dropped,
                 };
                 counter.add(1);
-                self.report(Event::HandshakeFailed(peer, error));
+                self.warn(Some(peer), None, &format_args!("{peer} is dropped: {error}"));
             }
         }
         self.context.counters.connections_open.subtract(1);
@@ -85,29 +91,42 @@ impl<S: Sink> Listener<S> {
 
     /// Counts and reports how a connection ended.
     fn close(&self, peer: Peer, end: ConnectionEnd, received_bytes: u64) {
-        let counters = &self.context.counters;
-        let (counter, event) = match end {
+        let (counters, options) = (&self.context.counters, &self.context.options);
+        let (counter, what) = match end {
             ConnectionEnd::Closed | ConnectionEnd::NoCloseNotify => return,
             ConnectionEnd::SinkStopped(why) => return self.stop(why),
-            ConnectionEnd::ReadFailed(error) => {
-                return self.report_end(Event::ReadFailed(Some(peer), error), received_bytes);
+            ConnectionEnd::ReadFailed(error) => (None, format!("{peer}: reading failed: {error}")),
+            ConnectionEnd::IdleTimeout => {
+                let idle_s = options.idle.as_secs();
+                let what = format!("{peer} is closed: it has completed no line for {idle_s} s");
+                (Some(&counters.connections_timed_out), with_remedy(what, self.remedies.idle))
             }
-            ConnectionEnd::IdleTimeout => (
-                &counters.connections_timed_out,
-                Event::IdleTimeout(peer, self.context.options.idle),
-            ),
             ConnectionEnd::MalformedFrame(error) => {
-                (&counters.connections_dropped, Event::MalformedFrame(peer, error))
+                (Some(&counters.connections_dropped), format!("{peer} is dropped: {error}"))
             }
-            ConnectionEnd::LineMemoryFull => {
-                (&counters.connections_dropped, Event::LineMemoryFull(peer))
-            }
-            ConnectionEnd::CapReached => (
-                &counters.connections_dropped,
-                Event::CapReached(peer, self.context.options.cap_bytes),
+            ConnectionEnd::LineMemoryFull => (
+                Some(&counters.connections_dropped),
+                format!(
+                    "{peer} is dropped: the unfinished lines of all senders take too much memory"
+                ),
             ),
+            ConnectionEnd::CapReached => {
+                let what = format!(
+                    "{peer} is dropped: {} MiB wait to be parsed, which is the cap; the lines read \
+                     before are kept",
+                    options.cap_bytes >> 20
+                );
+                (Some(&counters.connections_dropped), with_remedy(what, self.remedies.cap))
+            }
         };
-        counter.add(1);
-        self.report_end(event, received_bytes);
+        if let Some(counter) = counter {
+            counter.add(1);
+        }
+        self.warn(Some(peer), Some(received_bytes), &what);
     }
+}
+
+/// Appends how to raise a limit, if that is known.
+fn with_remedy(sentence: String, remedy: &str) -> String {
+    if remedy.is_empty() { sentence } else { format!("{sentence}; {remedy}") }
 }

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use crate::notice::Event;
 use crate::sink::Sink;
 
 use super::Listener;
@@ -25,7 +24,7 @@ impl<S: Sink> Listener<S> {
                 return;
             }
             if let Some(message) = self.context.sink.take_message() {
-                self.report(Event::SinkMessage(message));
+                self.warn(None, None, &message);
             }
             if flush.is_multiple_of(FLUSHES_PER_NOTE) {
                 self.note_counts(&mut last_note);

@@ -3,19 +3,20 @@
 mod accept;
 mod flush;
 
+use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tracing::field::display;
 use weir_ingest::StopReason;
 use weir_net::socket::{
-    Address, BindError, BindOptions, ConnectionLimit, DatagramSocket, DropCounter,
+    Address, BindError, BindOptions, ConnectionLimit, DatagramSocket, DropCounter, Peer,
 };
 
 use crate::connection::{self, ConnectionContext, ConnectionEnd, Socket};
-use crate::notice::{Event, LimitOrigin};
-use crate::rate_limited_log::RateLimitedLog;
+use crate::options::Remedies;
 use crate::sink::Sink;
 
 /// A listener. Its connections share its context.
@@ -24,7 +25,7 @@ pub(crate) struct Listener<S> {
     pub(crate) address: Address,
     pub(crate) context: Arc<ConnectionContext<S>>,
     pub(crate) admission: Admission,
-    pub(crate) log: Arc<RateLimitedLog>,
+    pub(crate) remedies: Remedies,
     /// `None` for streams, and if the system does not count dropped datagrams.
     pub(crate) drop_counter: Option<DropCounter>,
     /// Set after the sink has stopped.
@@ -37,7 +38,8 @@ pub(crate) struct Admission {
     /// The time limit of a TLS handshake.
     pub(crate) handshake: Duration,
     pub(crate) limit: ConnectionLimit,
-    pub(crate) origin: LimitOrigin,
+    /// Whether the process may open fewer files than the options allow connections.
+    pub(crate) is_limited_by_files: bool,
 }
 
 /// A bound socket of a feed.
@@ -91,7 +93,9 @@ impl<S: Sink> Listener<S> {
                 let sender = format!("all datagrams at {}", self.name());
                 let socket = Socket::Datagrams(socket);
                 match connection::run(self.context.clone(), socket, sender).await.0 {
-                    ConnectionEnd::ReadFailed(error) => self.report(Event::ReadFailed(None, error)),
+                    ConnectionEnd::ReadFailed(error) => {
+                        self.warn(None, None, &format_args!("reading datagrams failed: {error}"));
+                    }
                     ConnectionEnd::SinkStopped(why) => self.stop(why),
                     // A datagram socket has no end, frames, partial lines or idle limit.
                     _ => {}
@@ -123,12 +127,17 @@ impl<S: Sink> Listener<S> {
         self.address.to_string()
     }
 
-    pub(crate) fn report(&self, event: Event) {
-        self.log.report(Some(&self.name()), event);
-    }
-
-    /// Reports the end of a connection, with the number of bytes that it has received.
-    pub(crate) fn report_end(&self, event: Event, received_bytes: u64) {
-        self.log.report_with_bytes(Some(&self.name()), event, Some(received_bytes));
+    /// Warns the operator, with the sender and the bytes that its connection has received, if there
+    /// is a single one.
+    pub(crate) fn warn(&self, peer: Option<Peer>, received_bytes: Option<u64>, what: &dyn Display) {
+        let listener = &*self.name();
+        let peer = peer.map(display);
+        tracing::warn!(
+            target: "weir_feed",
+            listener,
+            peer,
+            received_bytes,
+            "{listener}: {what}"
+        );
     }
 }

@@ -11,10 +11,11 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use weir_feed::{
-    BindOptions, Feed, FeedAddress, FeedCaptures, FeedCounts, FeedOptions, Notice, RunningFeed,
-    Sink, TlsFiles,
+    BindOptions, Feed, FeedAddress, FeedCaptures, FeedCounts, FeedOptions, RunningFeed, Sink,
+    TlsFiles,
 };
 use weir_ingest::StopReason;
+use weir_testkit::messages::Message;
 
 /// The time limit of every wait, for the slowest machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -51,7 +52,6 @@ impl Sink for MemorySink {
 pub(crate) struct TestFeed {
     pub(crate) name: String,
     pub(crate) sink: MemorySink,
-    pub(crate) notices: Arc<Mutex<Vec<String>>>,
     running: Option<RunningFeed<MemorySink>>,
     _runtime: tokio::runtime::Runtime,
 }
@@ -71,17 +71,11 @@ impl TestFeed {
         let feed = runtime.block_on(Feed::bind(options, &addresses)).expect("a free address");
         let name = feed.names()[0].clone();
         let sink = MemorySink::new();
-        let notices: Arc<Mutex<Vec<String>>> = Arc::default();
-        let report = {
-            let notices = notices.clone();
-            Arc::new(move |notice: &Notice| {
-                notices.lock().expect("no thread panicked").push(notice.to_string());
-            })
-        };
+        weir_testkit::messages::listen();
         let inside = runtime.enter();
-        let running = feed.start(|_| sink.clone(), report);
+        let running = feed.start(|_| sink.clone());
         drop(inside);
-        Self { name, sink, notices, running: Some(running), _runtime: runtime }
+        Self { name, sink, running: Some(running), _runtime: runtime }
     }
 
     pub(crate) fn counts(&self) -> FeedCounts {
@@ -115,18 +109,19 @@ impl TestFeed {
     pub(crate) fn wait(&self, what: &str, is_met: impl Fn(&Self) -> bool) {
         let start = Instant::now();
         while !is_met(self) {
-            let notices = self.notices.lock().expect("no thread panicked");
-            assert!(start.elapsed() < PATIENCE, "{what}: {:?} {notices:?}", self.counts());
-            drop(notices);
+            let heard = self.heard();
+            assert!(start.elapsed() < PATIENCE, "{what}: {:?} {heard:?}", self.counts());
             std::thread::sleep(Duration::from_millis(5));
         }
     }
 
-    pub(crate) fn wait_for_notice(&self, what: &str) {
-        self.wait(what, |feed| {
-            let notices = feed.notices.lock().expect("no thread panicked");
-            notices.iter().any(|sentence| sentence.contains(what))
-        });
+    /// The messages to its operator so far.
+    pub(crate) fn heard(&self) -> Vec<Message> {
+        weir_testkit::messages::heard(&format!("{}: ", self.name))
+    }
+
+    pub(crate) fn wait_for_message(&self, what: &str) {
+        self.wait(what, |feed| feed.heard().iter().any(|it| it.sentence.contains(what)));
     }
 
     /// A stream to the listener.

@@ -72,7 +72,7 @@ fn a_connection_over_the_cap_is_dropped_and_its_lines_are_kept() {
     let read = feed.counts().bytes as usize;
     feed.pause(false);
     sender.join().expect("it ends").expect_err("it is dropped");
-    feed.wait_for_notice("1 MiB wait to be parsed, which is the cap");
+    feed.wait_for_message("1 MiB wait to be parsed, which is the cap");
     feed.wait("only it was dropped", |feed| feed.counts().connections_open == 1);
     other.write_all(b"still here\n").expect("it is read");
     feed.wait("the other", |feed| feed.lines().ends_with(b"still here\n"));

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use crate::common::TestFeed;
-use weir_feed::FeedOptions;
+use weir_feed::{FeedOptions, Remedies};
 
 fn tcp(options: FeedOptions) -> TestFeed {
     TestFeed::new("tcp://127.0.0.1:0", options)
@@ -31,7 +31,7 @@ fn wrong_counts_end_the_connection_and_earlier_lines_are_kept() {
         let mut stream = TcpStream::connect(feed.host()).expect("it listens");
         stream.write_all(sent.as_bytes()).expect("it is read");
         wait_for_end(&mut stream);
-        feed.wait_for_notice(why);
+        feed.wait_for_message(why);
         assert_eq!(String::from_utf8(feed.lines()).expect("UTF-8"), had);
         feed.wait("counted", |feed| feed.counts().connections_dropped == 1);
     }
@@ -62,7 +62,7 @@ fn partial_lines_are_bounded_together() {
         let _ = stream.write_all(&[b'x'; 300_000]);
         streams.push(stream);
     }
-    feed.wait_for_notice("take too much memory");
+    feed.wait_for_message("take too much memory");
     // Three lines of 300 kB fit into the limit. The others are dropped one after the other.
     feed.wait("seven are dropped", |feed| feed.counts().connections_dropped >= 7);
     feed.wait("some are left", |feed| (1..=3).contains(&feed.counts().connections_open));
@@ -78,7 +78,7 @@ fn connections_without_tls_are_dropped() {
         wait_for_end(&mut stream);
     }
     feed.wait("all are dropped", |feed| feed.counts().connections_dropped == 3);
-    feed.wait_for_notice("the TLS handshake failed");
+    feed.wait_for_message("the TLS handshake failed");
     let mut stream = feed.connect();
     stream.write_all(b"a line\n").expect("it is read");
     stream.flush().expect("it is read");
@@ -92,13 +92,15 @@ fn a_handshake_that_stalls_ends() {
     let mut stream = TcpStream::connect(feed.host()).expect("it listens");
     stream.write_all(b"\x16\x03\x01").expect("it is read");
     wait_for_end(&mut stream);
-    feed.wait_for_notice("the TLS handshake timed out");
+    feed.wait_for_message("the TLS handshake timed out");
 }
 
 #[test]
 fn thousands_of_idle_connections_only_count_against_the_limit() {
     const CONNECTIONS_MAX: usize = 1_500;
-    let feed = tcp(FeedOptions { connections_max: CONNECTIONS_MAX, ..Default::default() });
+    let remedies = Remedies { connections: "a flag raises it", ..Default::default() };
+    let connections_max = CONNECTIONS_MAX;
+    let feed = tcp(FeedOptions { connections_max, remedies, ..Default::default() });
     let connect = |_| TcpStream::connect(feed.host()).expect("it listens");
     let mut idle: Vec<TcpStream> = (0..CONNECTIONS_MAX).map(connect).collect();
     let all = CONNECTIONS_MAX as u64;
@@ -107,7 +109,9 @@ fn thousands_of_idle_connections_only_count_against_the_limit() {
     let mut sentence = String::new();
     refused.read_to_string(&mut sentence).expect("it is told");
     assert_eq!(sentence, "weir: too many connections; try again later\n");
-    feed.wait_for_notice("is refused: 1500 connections are open");
+    feed.wait_for_message(
+        "is refused: 1500 connections are open, the maximum that this feed allows; a flag raises it",
+    );
     idle[700].write_all(b"a line\n").expect("it is open");
     feed.wait("the line", |feed| feed.line_count() == 1);
     idle.pop();
@@ -164,8 +168,8 @@ fn the_last_line_of_tls_without_close_notify_is_torn() {
     });
     assert_eq!(feed.lines(), b"a line\n");
     assert_eq!(feed.counts().lines_torn, 1);
-    let notices = feed.notices.lock().expect("no thread panicked");
-    assert!(notices.is_empty(), "many senders end so: {notices:?}");
+    let heard = feed.heard();
+    assert!(heard.is_empty(), "many senders end so: {heard:?}");
 }
 
 /// The two parts of a line that a container runtime has split.

@@ -1,6 +1,5 @@
 //! The idle limit, by a paused clock: time advances only while every task waits.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -26,7 +25,7 @@ impl PausedFeed {
         let feed = Feed::bind(options, &addresses).await.expect("a free port");
         let host = feed.names()[0].trim_start_matches("tcp://").to_owned();
         let sink = MemorySink::new();
-        let running = feed.start(|_| sink.clone(), Arc::new(|_| {}));
+        let running = feed.start(|_| sink.clone());
         Self { host, sink, running }
     }
 

@@ -27,7 +27,6 @@ use weir_observe::mark;
 use self::queue::Queue;
 pub use self::settings::{AccessLogConfig, AccessLogFormat};
 use self::writer::{LogFile, Writer};
-use crate::notices::Notices;
 
 /// How long [`AccessLog::flush`] waits for the disk.
 const FLUSH_TIME_MAX: Duration = Duration::from_secs(5);
@@ -53,8 +52,8 @@ pub struct AccessLogError(String);
 impl AccessLog {
     /// Creates a log that is off. `extra_fields` names the records' extra fields, which the JSON
     /// format includes.
-    pub(crate) fn new(extra_fields: &'static [&'static str], notices: Notices) -> Self {
-        Self { queue: Arc::new(Queue::new(extra_fields, notices)), state: Mutex::default() }
+    pub(crate) fn new(extra_fields: &'static [&'static str]) -> Self {
+        Self { queue: Arc::new(Queue::new(extra_fields)), state: Mutex::default() }
     }
 
     /// Adds the line of a request. Does nothing if the log is off.

@@ -10,7 +10,6 @@ use super::clock::Clock;
 use super::line::{push_combined, push_object};
 use super::settings::AccessLogFormat;
 use super::writer::LogFile;
-use crate::notices::{Notice, Notices};
 
 /// The longest time that a line waits before it is written.
 const INTERVAL: Duration = Duration::from_millis(500);
@@ -22,13 +21,17 @@ const BLOCK_BYTES: usize = 256 << 10;
 /// disk.
 const WAITING_BYTES_MAX: usize = 16 << 20;
 
+/// The least time between two reports of lost lines, each with the number so far.
+const REPORT_INTERVAL: Duration = Duration::from_secs(10);
+
 /// The state that requests and the writer thread share.
 #[derive(Debug)]
 pub(super) struct Queue {
     /// Whether there is a file. It is read for each request, so that a disabled log costs no lock.
     is_on: AtomicBool,
     lost: AtomicU64,
-    notices: Notices,
+    /// When lost lines were last reported.
+    reported: Mutex<Option<Instant>>,
     extra_fields: &'static [&'static str],
     waiting: Mutex<Waiting>,
     /// Signalled when the thread has work.
@@ -67,11 +70,11 @@ pub(super) enum Task {
 }
 
 impl Queue {
-    pub(super) fn new(extra_fields: &'static [&'static str], notices: Notices) -> Self {
+    pub(super) fn new(extra_fields: &'static [&'static str]) -> Self {
         Self {
             is_on: AtomicBool::new(false),
             lost: AtomicU64::new(0),
-            notices,
+            reported: Mutex::default(),
             extra_fields,
             waiting: Mutex::default(),
             work: Condvar::new(),
@@ -129,10 +132,16 @@ impl Queue {
     /// Counts lines that were not written, and reports them.
     pub(super) fn note_lost(&self, lines: u64, reason: &str) {
         let lost = self.lost.fetch_add(lines, Ordering::Relaxed) + lines;
-        self.notices.report("access log", || Notice {
-            lines_lost: Some(lost),
-            ..Notice::new(format!("{lost} lines are missing in the access log so far: {reason}"))
-        });
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        if reported.is_none_or(|reported| reported.elapsed() >= REPORT_INTERVAL) {
+            *reported = Some(Instant::now());
+            drop(reported);
+            tracing::warn!(
+                target: "weir_gateway",
+                lines_lost = lost,
+                "{lost} lines are missing in the access log so far: {reason}"
+            );
+        }
     }
 
     /// Waits for tasks. Returns `None` after the queue has ended and is empty.

@@ -14,7 +14,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::config::{BackendConfig, Timeouts};
 use crate::meter::{BackendMeter, Durations};
-use crate::notices::{Notice, Notices};
 
 pub(crate) use self::connect::{ConnectError, TlsClient};
 pub(crate) use self::connection::UpstreamRequest;
@@ -113,35 +112,35 @@ impl Backend {
         self.instances.iter().any(|instance| instance.is_available())
     }
 
+    /// Reports why no connection to a server could be opened.
+    pub(crate) fn report_unreachable(&self, instance: &Instance, error: &ConnectError) {
+        let (backend, server) = (&**self.name(), &**instance.name());
+        tracing::warn!(
+            target: "weir_gateway",
+            backend,
+            server,
+            "{server} of the backend {backend}: {error}"
+        );
+    }
+
     /// Notes that a server refused or broke a connection, or did not answer in time. If the server
     /// is ejected therefore, reports it.
-    pub(crate) fn note_failure(
-        &self,
-        instance: &Instance,
-        reason: &dyn Display,
-        notices: &Notices,
-    ) {
+    pub(crate) fn note_failure(&self, instance: &Instance, reason: &dyn Display) {
         if !instance.note_failure() {
             return;
         }
-        let (backend, server) = (self.name(), instance.name());
-        let subject = format!("{server} of the backend {backend}");
-        notices.report(&format!("ejected {subject}"), || {
-            let failed = format!("failed {FAILURES_MAX} times in a row: {reason}");
-            let sentence = match self.has_available() {
-                true => {
-                    format!(
-                        "{subject}: it gets no requests for {EJECTION_TIME:?}, because it {failed}"
-                    )
-                }
-                false => format!("{subject}: it {failed}; {NONE_AVAILABLE}"),
-            };
-            Notice {
-                backend: Some(backend.to_string()),
-                server: Some(server.to_string()),
-                ..Notice::new(sentence)
-            }
-        });
+        let (backend, server) = (&**self.name(), &**instance.name());
+        let failed = format!("failed {FAILURES_MAX} times in a row: {reason}");
+        let effect = match self.has_available() {
+            true => format!("it gets no requests for {EJECTION_TIME:?}, because it {failed}"),
+            false => format!("it {failed}; {NONE_AVAILABLE}"),
+        };
+        tracing::warn!(
+            target: "weir_gateway",
+            backend,
+            server,
+            "{server} of the backend {backend}: {effect}"
+        );
     }
 
     /// Chooses a server for a request, if possible other than `tried`.

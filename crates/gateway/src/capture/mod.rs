@@ -35,8 +35,7 @@ pub(crate) fn note_arrival<B>(capture: &OpenCapture, request: &Request<B>, clien
 
 /// Notes the head of a request as the server receives it.
 pub(crate) fn note_sent(capture: &OpenCapture, request: &UpstreamRequest) {
-    let line = (request.method(), request.uri(), request.version());
-    capture.text(TO_SERVER, &request_head(line, request.headers()));
+    capture.text(TO_SERVER, &request_head(request));
 }
 
 /// Notes the head of an answer as the server sent it.

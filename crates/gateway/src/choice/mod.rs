@@ -3,5 +3,5 @@
 mod lookup;
 mod template;
 
-pub(crate) use self::lookup::{Lookup, LookupReports};
+pub(crate) use self::lookup::Lookup;
 pub(crate) use self::template::Template;

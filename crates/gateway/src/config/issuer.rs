@@ -1,12 +1,12 @@
 //! `[issuers.NAME]`: issuers of tokens and their keys.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::file::read_file;
 use super::folder::ConfigFolder;
 use super::read_authorities;
-use super::secret::Secret;
+use super::secret::{Secret, SecretError};
 use super::table::{LocatedValue, TableReader};
 use crate::fetch::Authorities;
 use crate::token::{
@@ -152,8 +152,8 @@ fn read_keys(table: &TableReader<'_>, folder: &ConfigFolder) -> Option<KeySource
         let names = KEY_SOURCES.join(", ");
         table.complain(format!("an issuer needs exactly one of {names}; {set_count} are set"));
     }
-    let secret = |located: &LocatedValue<&str>, read: Result<Secret, String>| {
-        let read = read.map_err(|message| table.complain_at(located, message)).ok();
+    let secret = |located: &LocatedValue<&str>, read: Result<Secret, SecretError>| {
+        let read = read.map_err(|error| table.complain_at(located, error)).ok();
         read.map(|secret| KeySource::Secret(secret.bytes().to_vec()))
     };
     if let Some(file) = table.string("secret_file") {
@@ -163,23 +163,12 @@ fn read_keys(table: &TableReader<'_>, folder: &ConfigFolder) -> Option<KeySource
         return secret(&variable, Secret::from_environment(variable.value));
     }
     if let Some(file) = table.string("public_key_file") {
-        let read = read_public_key(&folder.source(file.value));
-        return read.map_err(|message| table.complain_at(&file, message)).ok();
+        let pem = read_file(&folder.source(file.value), KEY_BYTES_MAX, "a public key");
+        let pem = pem.map_err(|error| table.complain_at(&file, error)).ok();
+        return pem.map(KeySource::PublicKeyPem);
     }
     if let Some(file) = table.string("jwks_file") {
         return Some(KeySource::KeySetFile(folder.source(file.value)));
     }
     table.string("jwks_url").map(|url| KeySource::KeySetUrl(url.value.to_owned()))
-}
-
-fn read_public_key(path: &Path) -> Result<KeySource, String> {
-    let size = std::fs::metadata(path).map(|metadata| metadata.len());
-    match size {
-        Ok(size) if size > KEY_BYTES_MAX => {
-            Err(format!("{} is larger than 64 KiB, too large for a public key", path.display()))
-        }
-        _ => std::fs::read(path)
-            .map(KeySource::PublicKeyPem)
-            .map_err(|error| format!("{} cannot be read: {error}", path.display())),
-    }
 }

@@ -1,9 +1,6 @@
 //! `[[limits]]`: rate limit rules.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
-
+use super::file::read_text_file;
 use super::folder::ConfigFolder;
 use super::table::{LocatedValue, TableReader};
 use crate::limits::{Limit, LimitConfig, LimitMode};
@@ -20,8 +17,8 @@ pub(super) fn read(table: TableReader<'_>, folder: &ConfigFolder) -> Option<Limi
     };
     let config = file.as_ref().and_then(|file| {
         let rule_file = folder.source(file.value);
-        let text = read_text(&rule_file);
-        let text = text.map_err(|message| table.complain_at(file, message)).ok()?;
+        let text = read_text_file(&rule_file, BYTES_MAX, "rules");
+        let text = text.map_err(|error| table.complain_at(file, error)).ok()?;
         Some(LimitConfig { rule_file, text, mode: mode? })
     });
     if let (Some(config), Some(file)) = (&config, &file) {
@@ -42,17 +39,5 @@ fn read_mode(table: &TableReader<'_>, mode: &LocatedValue<&str>) -> Option<Limit
             table.complain_at(mode, message);
             None
         }
-    }
-}
-
-fn read_text(path: &Path) -> Result<String, String> {
-    let mut text = String::new();
-    let read = File::open(path).and_then(|file| file.take(BYTES_MAX + 1).read_to_string(&mut text));
-    match read {
-        Err(error) => Err(format!("{} cannot be read: {error}", path.display())),
-        Ok(bytes) if bytes as u64 > BYTES_MAX => {
-            Err(format!("{} is larger than 16 MiB, too large for rules", path.display()))
-        }
-        Ok(_) => Ok(text),
     }
 }

@@ -5,6 +5,7 @@
 
 mod access_log;
 mod backend;
+mod file;
 mod folder;
 mod identifiers;
 mod issuer;
@@ -201,11 +202,11 @@ fn read_document(
     let backend_tables = root.named_tables("backends");
     let issuer_names: Vec<&str> = issuer_tables.iter().map(|(name, _)| name.value).collect();
     let backend_names: Vec<&str> = backend_tables.iter().map(|(name, _)| name.value).collect();
-    let names = (&issuer_names[..], &backend_names[..]);
     let routes = root.tables("routes").into_iter();
     let mut paths = RoutePaths::default();
-    let routes: Vec<_> =
-        routes.map(|table| route::read(table, names, folder, &mut paths)).collect();
+    let routes: Vec<_> = routes
+        .map(|table| route::read(table, &issuer_names, &backend_names, folder, &mut paths))
+        .collect();
     warn_unused(&backend_tables, &routes);
     let routes = routes.into_iter().flatten().collect();
     if !root.has("routes") {
@@ -296,7 +297,7 @@ fn read_tls(table: TableReader<'_>, folder: &ConfigFolder) -> Option<Certificate
     let key = table.required_string("key");
     let files = certificate.zip(key).map(|(certificate, key)| {
         let paths = [&certificate, &key].map(|located| folder.path(located.value));
-        check_tls(&table, (&certificate, &key), &paths);
+        check_tls(&table, &certificate, &key, &paths);
         let [certificate, key] = paths;
         CertificateFiles { certificate, key }
     });
@@ -307,7 +308,8 @@ fn read_tls(table: TableReader<'_>, folder: &ConfigFolder) -> Option<Certificate
 /// Checks that the files of a certificate and its key can be used.
 fn check_tls(
     table: &TableReader<'_>,
-    (certificate, key): (&table::LocatedValue<&str>, &table::LocatedValue<&str>),
+    certificate: &table::LocatedValue<&str>,
+    key: &table::LocatedValue<&str>,
     paths: &[PathBuf; 2],
 ) {
     let [certificate_path, key_path] = paths.clone();

@@ -39,14 +39,14 @@ impl<'a> Problems<'a> {
     }
 
     /// Adds a problem at a byte range of the text.
-    pub(super) fn add(&self, span: &Range<usize>, key: &str, message: impl Into<String>) {
-        let problem = self.locate(span, key, message.into());
+    pub(super) fn add(&self, span: &Range<usize>, key: &str, message: impl fmt::Display) {
+        let problem = self.locate(span, key, message.to_string());
         self.problems.borrow_mut().push(problem);
     }
 
     /// Adds a warning at a byte range of the text. The configuration can be used all the same.
-    pub(super) fn warn(&self, span: &Range<usize>, key: &str, message: impl Into<String>) {
-        let warning = self.locate(span, key, message.into());
+    pub(super) fn warn(&self, span: &Range<usize>, key: &str, message: impl fmt::Display) {
+        let warning = self.locate(span, key, message.to_string());
         self.warnings.borrow_mut().push(warning);
     }
 

@@ -80,7 +80,8 @@ pub enum Login {
 /// are the names that exist.
 pub(super) fn read(
     table: TableReader<'_>,
-    (issuers, backends): (&[&str], &[&str]),
+    issuers: &[&str],
+    backends: &[&str],
     folder: &ConfigFolder,
     paths: &mut RoutePaths,
 ) -> Option<RouteConfig> {

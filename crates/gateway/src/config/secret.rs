@@ -1,9 +1,9 @@
 //! Secrets, which are read from a file or an environment variable and never shown.
 
 use std::fmt;
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use super::file::{FileError, read_file};
 
 /// Larger secret files are refused.
 const BYTES_MAX: u64 = 64 << 10;
@@ -24,25 +24,16 @@ impl Secret {
     }
 
     /// Reads a file without one trailing line break, because editors add one.
-    pub(super) fn read(path: &Path) -> Result<Self, String> {
-        let mut bytes = Vec::new();
-        let mut read = || File::open(path)?.take(BYTES_MAX + 1).read_to_end(&mut bytes);
-        read().map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
-        if bytes.len() as u64 > BYTES_MAX {
-            return Err(format!(
-                "{} is larger than 64 KiB, too large for a secret",
-                path.display()
-            ));
-        }
-        Self::from_text(bytes).ok_or_else(|| format!("{} is empty", path.display()))
+    pub(super) fn read(path: &Path) -> Result<Self, SecretError> {
+        let bytes = read_file(path, BYTES_MAX, "a secret").map_err(SecretError::File)?;
+        Self::from_text(bytes).ok_or_else(|| SecretError::EmptyFile(path.to_owned()))
     }
 
     /// Reads an environment variable, without one trailing line break.
-    pub(super) fn from_environment(name: &str) -> Result<Self, String> {
-        let value = std::env::var_os(name)
-            .ok_or_else(|| format!("the environment variable `{name}` is not set"))?;
+    pub(super) fn from_environment(name: &str) -> Result<Self, SecretError> {
+        let value = std::env::var_os(name).ok_or_else(|| SecretError::NotSet(name.to_owned()))?;
         Self::from_text(value.into_encoded_bytes())
-            .ok_or_else(|| format!("the environment variable `{name}` is empty"))
+            .ok_or_else(|| SecretError::EmptyVariable(name.to_owned()))
     }
 
     fn from_text(mut bytes: Vec<u8>) -> Option<Self> {
@@ -52,6 +43,31 @@ impl Secret {
             }
         }
         (!bytes.is_empty()).then_some(Self(bytes))
+    }
+}
+
+/// Why a secret cannot be used.
+#[derive(Debug)]
+pub(super) enum SecretError {
+    File(FileError),
+    EmptyFile(PathBuf),
+    /// The environment variable of this name is not set.
+    NotSet(String),
+    EmptyVariable(String),
+}
+
+impl fmt::Display for SecretError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(error) => error.fmt(formatter),
+            Self::EmptyFile(path) => write!(formatter, "{} is empty", path.display()),
+            Self::NotSet(name) => {
+                write!(formatter, "the environment variable `{name}` is not set")
+            }
+            Self::EmptyVariable(name) => {
+                write!(formatter, "the environment variable `{name}` is empty")
+            }
+        }
     }
 }
 

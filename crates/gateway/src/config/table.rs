@@ -1,6 +1,7 @@
 //! Reads the keys of a TOML table, and reports unknown keys.
 
 use std::cell::RefCell;
+use std::fmt::Display;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -49,17 +50,17 @@ impl<'a> TableReader<'a> {
     }
 
     /// Notes a problem of the table as a whole.
-    pub(super) fn complain(&self, message: impl Into<String>) {
+    pub(super) fn complain(&self, message: impl Display) {
         self.problems.add(&self.span, self.path(), message);
     }
 
     /// Notes something about the table as a whole that is not a mistake.
-    pub(super) fn warn(&self, message: impl Into<String>) {
+    pub(super) fn warn(&self, message: impl Display) {
         self.problems.warn(&self.span, self.path(), message);
     }
 
     /// Notes a problem of one value.
-    pub(super) fn complain_at<T>(&self, located: &LocatedValue<T>, message: impl Into<String>) {
+    pub(super) fn complain_at<T>(&self, located: &LocatedValue<T>, message: impl Display) {
         self.problems.add(&located.span, &located.key, message);
     }
 

@@ -1,11 +1,13 @@
 //! `[traces]`: the export of spans.
 
+use std::fmt;
+
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 
 use super::folder::ConfigFolder;
 use super::read_authorities;
-use super::secret::Secret;
-use super::table::{LocatedValue, TableReader};
+use super::secret::{Secret, SecretError};
+use super::table::TableReader;
 use crate::fetch::FetchUrl;
 use crate::traces::TraceConfig;
 
@@ -17,7 +19,7 @@ const SERVICE_NAME: &str = "weir-gateway";
 
 /// Reads the value of a header field from its text in the configuration: a literal, a path or a
 /// variable name.
-type ReadValue<'a> = &'a dyn Fn(&str) -> Result<Secret, String>;
+type ReadValue<'a> = &'a dyn Fn(&str) -> Result<Secret, SecretError>;
 
 /// Reads the table. Notes mistakes, and may return `None` then.
 pub(super) fn read(table: TableReader<'_>, folder: &ConfigFolder) -> Option<TraceConfig> {
@@ -66,9 +68,9 @@ fn read_headers(table: &TableReader<'_>, folder: &ConfigFolder) -> HeaderMap {
     for (key, value_of) in sources {
         let Some(fields) = table.table(key) else { continue };
         for (name, text) in fields.entries() {
-            match read_header(name, &text, value_of) {
+            match read_header(name, text.value, value_of) {
                 Ok((name, value)) => _ = headers.insert(name, value),
-                Err(message) => table.complain_at(&text, message),
+                Err(error) => table.complain_at(&text, error),
             }
         }
     }
@@ -77,14 +79,32 @@ fn read_headers(table: &TableReader<'_>, folder: &ConfigFolder) -> HeaderMap {
 
 fn read_header(
     name: &str,
-    text: &LocatedValue<&str>,
+    text: &str,
     value_of: ReadValue<'_>,
-) -> Result<(HeaderName, HeaderValue), String> {
-    let name: HeaderName =
-        name.parse().map_err(|_| format!("`{name}` is not the name of a header field"))?;
-    let secret = value_of(text.value)?;
-    let mut value = HeaderValue::from_bytes(secret.bytes())
-        .map_err(|_| "the value has characters that a header field cannot have".to_owned())?;
+) -> Result<(HeaderName, HeaderValue), HeaderError> {
+    let name: HeaderName = name.parse().map_err(|_| HeaderError::Name(name.to_owned()))?;
+    let secret = value_of(text).map_err(HeaderError::Secret)?;
+    let mut value = HeaderValue::from_bytes(secret.bytes()).map_err(|_| HeaderError::Value)?;
     value.set_sensitive(true);
     Ok((name, value))
+}
+
+/// Why a header field cannot be sent.
+#[derive(Debug)]
+enum HeaderError {
+    Name(String),
+    Value,
+    Secret(SecretError),
+}
+
+impl fmt::Display for HeaderError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name) => write!(formatter, "`{name}` is not the name of a header field"),
+            Self::Value => {
+                formatter.write_str("the value has characters that a header field cannot have")
+            }
+            Self::Secret(error) => error.fmt(formatter),
+        }
+    }
 }

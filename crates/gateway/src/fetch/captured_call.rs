@@ -16,7 +16,7 @@ static CALLS: LazyLock<Arc<Captures<CallCondition>>> = LazyLock::new(Arc::defaul
 
 /// A text that the name of one of the gateway's own requests must contain.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CallCondition(String);
+struct CallCondition(String);
 
 /// Starts a capture of the next request of the gateway itself whose name contains `text`, such as
 /// `key set`. Without a text, any request matches.
@@ -64,8 +64,7 @@ impl CapturedCall {
     /// Notes the request as sent, with the size of its body.
     pub(crate) fn note_request<B>(&self, request: &Request<B>, body_bytes: usize) {
         let Some(capture) = self.capture() else { return };
-        let line = (request.method(), request.uri(), request.version());
-        capture.text(TO_SERVER, &request_head(line, request.headers()));
+        capture.text(TO_SERVER, &request_head(request));
         if body_bytes > 0 {
             capture.lap("request body", body_bytes);
         }

@@ -14,7 +14,6 @@ mod limits;
 mod trust;
 mod url;
 
-pub use self::captured_call::CallCondition;
 pub(crate) use self::captured_call::{CapturedCall, capture_call};
 pub use self::client::{FetchAnswer, FetchClient};
 pub use self::error::{FetchError, FetchProblem};

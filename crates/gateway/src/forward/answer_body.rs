@@ -77,8 +77,7 @@ impl AnswerBody {
     /// Ends the answer after a failure of the backend.
     fn break_off(&mut self, reason: &'static str) {
         if let Some(end) = &self.end {
-            let notices = end.record.notices();
-            end.backend.note_failure(end.instance.instance(), &FailedAnswer(reason), notices);
+            end.backend.note_failure(end.instance.instance(), &FailedAnswer(reason));
         }
         self.end_early(reason);
     }
@@ -126,11 +125,7 @@ impl Body for AnswerBody {
             Poll::Ready(Some(Ok(frame))) => {
                 this.deadline = None;
                 if let (Some(end), Some(data)) = (&mut this.end, frame.data_ref()) {
-                    end.record.end_body_wait();
-                    end.record.add_bytes(data.len());
-                    if let Some(capture) = &end.record.capture {
-                        capture.lap("answer body", data.len());
-                    }
+                    end.record.note_body(data.len());
                 }
                 // Hyper does not poll again after trailer fields.
                 if frame.is_trailers() || this.body.is_end_stream() {
@@ -151,7 +146,7 @@ impl Body for AnswerBody {
             }
             Poll::Pending => {
                 if let Some(end) = &mut this.end {
-                    end.record.begin_body_wait();
+                    end.record.note_body_wait();
                 }
                 let AnswerLimits { idle, end } = this.limits;
                 let sleep = || {

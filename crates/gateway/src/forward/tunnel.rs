@@ -34,23 +34,18 @@ const DOWN: Direction = Direction {
 };
 
 /// Copies bytes in both directions until both sides have ended, or no bytes have moved for `idle`.
-pub(crate) async fn run(
-    (client, backend): (OnUpgrade, OnUpgrade),
-    idle: Duration,
-    mut end: AnswerEnd,
-) {
+pub(crate) async fn run(client: OnUpgrade, backend: OnUpgrade, idle: Duration, mut end: AnswerEnd) {
     let (Ok(client), Ok(backend)) = (client.await, backend.await) else {
         return end.record.break_off("tunnel_failed");
     };
-    // A tunnel may be idle for hours, which says nothing about the speed of its client.
-    end.record.end_progress();
+    end.record.note_tunnel();
     let capture = TunnelCapture::new(&end.record);
     let counted = CountedEnd { end: Some(end), bytes: AtomicU64::new(0) };
     let (client_read, client_write) = tokio::io::split(TokioIo::new(client));
     let (backend_read, backend_write) = tokio::io::split(TokioIo::new(backend));
     let activity = Activity::default();
-    let up = copy((client_read, backend_write), &UP, &capture, |_| activity.note());
-    let down = copy((backend_read, client_write), &DOWN, &capture, |bytes| {
+    let up = copy(client_read, backend_write, &UP, &capture, |_| activity.note());
+    let down = copy(backend_read, client_write, &DOWN, &capture, |bytes| {
         counted.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
         activity.note();
     });
@@ -112,7 +107,8 @@ impl Activity {
 /// Copies until the reading side ends, then shuts down the writing side. `note` gets the number of
 /// bytes of each transfer.
 async fn copy(
-    (mut from, mut to): (impl AsyncReadExt + Unpin, impl AsyncWriteExt + Unpin),
+    mut from: impl AsyncReadExt + Unpin,
+    mut to: impl AsyncWriteExt + Unpin,
     direction: &Direction,
     capture: &TunnelCapture,
     note: impl Fn(usize),

@@ -4,7 +4,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use weir_core::Record;
-use weir_rules::{Gate, GateDecision, GateOptions, GateUsage, Place, Rule, RuleFiles, parse_rules};
+use weir_rules::{
+    CannotEnforce, Gate, GateDecision, GateOptions, GateUsage, Place, Rule, RuleError, RuleFiles,
+    parse_rules,
+};
 
 use super::arrival::{Arrival, ExtraField, fields};
 use super::settings::LimitConfig;
@@ -28,6 +31,29 @@ struct RuleGate {
 /// the load of one machine.
 struct SharedGate(Mutex<Box<dyn Gate>>);
 
+/// Why a rule of a file cannot be enforced.
+#[derive(Debug)]
+pub(crate) enum LimitProblem {
+    /// The file cannot be read as rules.
+    Parse(RuleError),
+    /// The rule of this name needs a header field or a cookie whose name is not valid.
+    FieldName(String),
+    /// The rule of this name has no gate.
+    Gate(String, CannotEnforce),
+}
+
+impl fmt::Display for LimitProblem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Parse(error) => error.fmt(formatter),
+            Self::FieldName(rule) => {
+                write!(formatter, "{rule}: the name of a header field or a cookie is not valid")
+            }
+            Self::Gate(rule, error) => write!(formatter, "{rule}: {error}"),
+        }
+    }
+}
+
 /// A slot of a concurrency limit, released on drop.
 #[derive(Debug)]
 pub(crate) struct SlotGuard {
@@ -42,8 +68,8 @@ impl Limit {
         Self { config: config.clone(), gates }
     }
 
-    /// Returns a sentence for each rule of a file that cannot be enforced.
-    pub(crate) fn problems(config: &LimitConfig) -> Vec<String> {
+    /// Returns the reason for each rule of a file that cannot be enforced.
+    pub(crate) fn problems(config: &LimitConfig) -> Vec<LimitProblem> {
         gates(config).into_iter().filter_map(Result::err).collect()
     }
 
@@ -64,7 +90,8 @@ impl Limit {
     /// serves the rules that need none.
     pub(super) fn decide(
         &self,
-        (arrival, record): (&Arrival<'_>, &Record<'_>),
+        arrival: &Arrival<'_>,
+        record: &Record<'_>,
         now_ns: i64,
         take: &mut dyn FnMut(&GateDecision<'_>, Option<SlotGuard>) -> bool,
     ) {
@@ -81,25 +108,23 @@ impl Limit {
     }
 }
 
-fn gates(config: &LimitConfig) -> Vec<Result<RuleGate, String>> {
+fn gates(config: &LimitConfig) -> Vec<Result<RuleGate, LimitProblem>> {
     let name = config.rule_file.file_stem().unwrap_or_default().to_string_lossy();
     match parse_rules(&config.text, &name, None, &RuleFiles::default()) {
         Ok(rules) => rules.iter().map(|rule| RuleGate::new(&**rule)).collect(),
-        Err(error) => vec![Err(error.to_string())],
+        Err(error) => vec![Err(LimitProblem::Parse(error))],
     }
 }
 
 impl RuleGate {
-    fn new(rule: &dyn Rule) -> Result<Self, String> {
+    fn new(rule: &dyn Rule) -> Result<Self, LimitProblem> {
         let mut names = rule.named_fields();
         names.retain(|name| ExtraField::is_name(name));
         let extra: Option<Vec<ExtraField>> =
             names.iter().map(|name| ExtraField::new(name)).collect();
-        let extra = extra.ok_or_else(|| {
-            format!("{}: the name of a header field or a cookie is not valid", rule.name())
-        })?;
+        let extra = extra.ok_or_else(|| LimitProblem::FieldName(rule.name().to_owned()))?;
         let gate = rule.gate(&fields(&names), GateOptions::default());
-        let gate = gate.map_err(|error| format!("{}: {error}", rule.name()))?;
+        let gate = gate.map_err(|error| LimitProblem::Gate(rule.name().to_owned(), error))?;
         Ok(Self { extra, gate: Arc::new(SharedGate(Mutex::new(gate))) })
     }
 }
@@ -141,7 +166,8 @@ mod tests {
             };
             let problems = Limit::problems(&config);
             let expected: Vec<&str> = problem.into_iter().collect();
-            let starts = problems.iter().zip(&expected).all(|(it, start)| it.starts_with(start));
+            let starts =
+                problems.iter().zip(&expected).all(|(it, start)| it.to_string().starts_with(start));
             assert!(starts && problems.len() == expected.len(), "{text}: {problems:?}");
         }
     }

@@ -92,7 +92,7 @@ impl Limits {
         let mut admission = Admission::default();
         for limit in &self.0 {
             let mode = limit.config().mode;
-            limit.decide((arrival, &record), now_ns, &mut |decision, slot| {
+            limit.decide(arrival, &record, now_ns, &mut |decision, slot| {
                 // Slots are dropped only after the lock of the gate is released, because dropping
                 // one locks its gate.
                 admission.slots.extend(slot);

@@ -4,6 +4,7 @@
 mod durations;
 mod events;
 mod in_progress;
+mod timeline;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,8 +13,9 @@ pub use self::durations::{BUCKET_BOUNDS_S, DurationCounts, DurationExemplar, STA
 pub(crate) use self::durations::{Durations, RequestTimes};
 pub use self::events::EventCounts;
 pub(crate) use self::events::Events;
-pub(crate) use self::in_progress::{BegunPhase, Phase};
-pub use self::in_progress::{InProgressCounts, PhaseCount};
+pub use self::in_progress::InProgressCounts;
+use self::in_progress::{InProgress, Phase};
+pub(crate) use self::timeline::Timeline;
 
 /// The counts of all requests together, and whether counting is on.
 #[derive(Debug, Default)]

@@ -1,22 +1,21 @@
 //! The record of a request in progress.
 
 mod measure;
+mod phases;
 mod trace;
 
 use std::borrow::Cow;
-use std::fmt::Display;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use hyper::header::{HOST, HeaderMap, HeaderName, HeaderValue, REFERER, USER_AGENT};
-use hyper::{Method, Request, StatusCode, Uri, Version};
+use hyper::header::HeaderValue;
+use hyper::{Request, StatusCode};
 use tokio::time::Instant;
 use weir_core::{Field, Record, Timestamp};
 use weir_net::redaction::shown_target;
 use weir_observe::capture::{Capturable, OpenCapture, StepDetail};
 
-use self::measure::MeasuredProgress;
 use super::EXTRA_FIELDS;
 use super::recorder::Recorder;
 use crate::address_text::{ADDRESS_BYTES, push_address};
@@ -24,16 +23,15 @@ use crate::capture::RequestCondition;
 use crate::http_version::version_name;
 use crate::identifiers::RecordedIdentifiers;
 use crate::limits::{Admission, QuotaSnapshot};
-use crate::meter::{BackendMeter, Phase};
-use crate::notices::{Notice, Notices};
+use crate::meter::{BackendMeter, Timeline};
+use crate::request_head::RequestHead;
 use crate::traces::RequestTrace;
 
 /// The record of a request in progress. It is written on drop, so that no request is lost.
 #[derive(Debug)]
 pub(crate) struct OpenRecord {
     recorder: Arc<Recorder>,
-    arrived_at: SystemTime,
-    started_at: Instant,
+    timeline: Timeline,
     request: RequestHead,
     pub(crate) subject: Option<Arc<str>>,
     pub(crate) route: Option<Arc<str>>,
@@ -52,25 +50,9 @@ pub(crate) struct OpenRecord {
     admission: Admission,
     status: Option<StatusCode>,
     bytes: u64,
-    upstream_started_at: Option<Instant>,
-    connect_time: Option<Duration>,
-    head_received_at: Option<Instant>,
     outcome: Outcome,
-    progress: MeasuredProgress,
     /// The capture of the request, if a capture is pending.
     pub(crate) capture: Option<OpenCapture>,
-}
-
-/// The recorded parts of a request's head.
-#[derive(Debug)]
-struct RequestHead {
-    client: Option<IpAddr>,
-    method: Method,
-    uri: Uri,
-    version: Version,
-    host: Option<HeaderValue>,
-    referer: Option<HeaderValue>,
-    user_agent: Option<HeaderValue>,
 }
 
 /// How a request ended.
@@ -103,22 +85,12 @@ impl OpenRecord {
         request: &Request<B>,
         client: Option<IpAddr>,
     ) -> Box<Self> {
-        let field = |name: &HeaderName| first(request.headers(), name);
         let name = || format!("{} {}", request.method(), shown_target(request.uri().path()));
         let capture = recorder.captures().open(name);
         Box::new(Self {
             recorder: recorder.clone(),
-            arrived_at: SystemTime::now(),
-            started_at: Instant::now(),
-            request: RequestHead {
-                client,
-                method: request.method().clone(),
-                uri: request.uri().clone(),
-                version: request.version(),
-                host: field(&HOST),
-                referer: field(&REFERER),
-                user_agent: field(&USER_AGENT),
-            },
+            timeline: Timeline::begin(),
+            request: RequestHead::new(request, client),
             subject: None,
             route: None,
             backend: None,
@@ -132,11 +104,7 @@ impl OpenRecord {
             admission: Admission::default(),
             status: None,
             bytes: 0,
-            upstream_started_at: None,
-            connect_time: None,
-            head_received_at: None,
             outcome: Outcome::Abandoned,
-            progress: MeasuredProgress::default(),
             capture,
         })
     }
@@ -157,56 +125,11 @@ impl OpenRecord {
 
     /// When the request arrived.
     pub(crate) fn started_at(&self) -> Instant {
-        self.started_at
+        self.timeline.started_at
     }
 
     pub(crate) fn set_backend_address(&mut self, address: &Arc<str>) {
         self.backend_address = Some(address.clone());
-    }
-
-    /// Notes when a server was contacted. Only the first call counts: the time before it is the
-    /// waiting time.
-    pub(crate) fn note_upstream_start(&mut self, started_at: Instant) {
-        if self.upstream_started_at.is_none() {
-            self.upstream_started_at = Some(started_at);
-            self.begin_phase(Phase::Header, started_at);
-        }
-    }
-
-    /// Notes how long connecting took; `None` if the connection was reused.
-    pub(crate) fn set_connect_time(&mut self, connect_time: Option<Duration>) {
-        self.connect_time = connect_time.or(self.connect_time);
-    }
-
-    /// Notes the arrival of the answer's head. The last call counts, because the last answer is
-    /// forwarded.
-    pub(crate) fn note_head(&mut self) {
-        let now = Instant::now();
-        self.head_received_at = Some(now);
-        self.begin_phase(Phase::Body, now);
-    }
-
-    /// Reports why no connection to a server could be opened.
-    pub(crate) fn report_unreachable(&self, server: &str, reason: &dyn Display) {
-        let backend = self.backend.as_ref().map(|backend| &backend.name);
-        self.recorder.notices().report(server, || Notice {
-            backend: backend.map(ToString::to_string),
-            server: Some(server.to_owned()),
-            ..Notice::new(match backend {
-                Some(backend) => format!("{server} of the backend {backend}: {reason}"),
-                None => format!("{server}: {reason}"),
-            })
-        });
-    }
-
-    /// Where the operator is told about failures.
-    pub(crate) fn notices(&self) -> &Notices {
-        self.recorder.notices()
-    }
-
-    pub(crate) fn add_bytes(&mut self, bytes: usize) {
-        self.bytes += bytes as u64;
-        self.measure_bytes(bytes);
     }
 
     /// Notes a step that lasted since the previous one, if the request is captured.
@@ -243,7 +166,7 @@ impl OpenRecord {
     }
 
     fn write(&mut self) {
-        self.end_progress();
+        self.timeline.end_count();
         let end = Instant::now();
         let ns = |duration: Duration| u64::try_from(duration.as_nanos()).ok();
         let took_ns = |started_at: Instant| ns(end - started_at);
@@ -252,31 +175,29 @@ impl OpenRecord {
             push_address(&mut client, address.to_canonical());
         }
         let mut record = Record::with_extra_fields(EXTRA_FIELDS.len());
+        let (head, timeline) = (&self.request, &self.timeline);
         let arrival = self.admission.arrival_ns;
-        record.time = arrival.map(at).or_else(|| timestamp(self.arrived_at));
-        record.put_text(Field::Client, self.request.client.map(|_| &client[..]));
+        record.time = arrival.map(at).or_else(|| timestamp(timeline.arrived_at));
+        record.put_text(Field::Client, head.client.map(|_| &client[..]));
         record.put_text(Field::User, self.subject.as_ref().map(|subject| subject.as_bytes()));
-        record.put_text(Field::Host, bytes(&self.request.host));
-        record.put_text(Field::Method, Some(self.request.method.as_str().as_bytes()));
-        record.put_text(Field::Path, Some(self.request.uri.path().as_bytes()));
-        let query = self.request.uri.query().map(without_token);
+        record.put_text(Field::Host, bytes(&head.host));
+        record.put_text(Field::Method, Some(head.method.as_str().as_bytes()));
+        record.put_text(Field::Path, Some(head.uri.path().as_bytes()));
+        let query = head.uri.query().map(without_token);
         record.put_text(Field::Query, query.as_ref().map(|query| query.as_bytes()));
-        record.put_text(Field::Protocol, Some(version_name(self.request.version)));
+        record.put_text(Field::Protocol, Some(version_name(head.version)));
         record.put_text(Field::Status, self.status.as_ref().map(|it| it.as_str().as_bytes()));
-        record.put_text(Field::Referer, bytes(&self.request.referer));
-        record.put_text(Field::UserAgent, bytes(&self.request.user_agent));
+        record.put_text(Field::Referer, bytes(&head.referer));
+        record.put_text(Field::UserAgent, bytes(&head.user_agent));
         record.set_number(Field::Bytes, Some(self.bytes));
-        record.set_number(Field::RequestTime, took_ns(self.started_at));
-        record.set_number(Field::UpstreamTime, self.upstream_started_at.and_then(took_ns));
-        record.set_number(Field::UpstreamConnectTime, self.connect_time.and_then(ns));
-        let header_time = self
-            .head_received_at
-            .zip(self.upstream_started_at)
-            .map(|(head, started_at)| head - started_at);
-        record.set_number(Field::UpstreamHeaderTime, header_time.and_then(ns));
-        let waited = self.upstream_started_at.unwrap_or(end) - self.started_at;
-        record.set_number(Field::WaitTime, ns(waited));
-        record.set_number(Field::BodyTime, self.head_received_at.and_then(took_ns));
+        record.set_number(Field::RequestTime, took_ns(timeline.started_at));
+        record.set_number(Field::UpstreamTime, timeline.upstream_started_at.and_then(took_ns));
+        record.set_number(Field::UpstreamConnectTime, timeline.connect_time.and_then(ns));
+        let times = timeline.times(end);
+        let has_head = timeline.head_received_at.is_some();
+        record.set_number(Field::UpstreamHeaderTime, ns(times.header).filter(|_| has_head));
+        record.set_number(Field::WaitTime, ns(times.wait));
+        record.set_number(Field::BodyTime, ns(times.body).filter(|_| has_head));
         let decision = self.admission.decision.as_ref();
         let extra = [
             self.route.as_deref(),
@@ -352,10 +273,6 @@ fn without_token(query: &str) -> Cow<'_, str> {
 
 fn bytes(value: &Option<HeaderValue>) -> Option<&[u8]> {
     value.as_ref().map(HeaderValue::as_bytes)
-}
-
-fn first(headers: &HeaderMap, name: &HeaderName) -> Option<HeaderValue> {
-    headers.get(name).cloned()
 }
 
 fn timestamp(time: SystemTime) -> Option<Timestamp> {

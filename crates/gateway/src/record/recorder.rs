@@ -13,7 +13,6 @@ use super::{EXTRA_FIELDS, layout};
 use crate::access_log::AccessLog;
 use crate::capture::{RequestCaptures, TunnelCaptures};
 use crate::meter::Meter;
-use crate::notices::Notices;
 
 /// The longest time that a record waits before it is passed on.
 const INTERVAL: Duration = Duration::from_millis(50);
@@ -33,7 +32,6 @@ pub struct Recorder {
     /// Signalled when a block of records is full.
     is_full: Notify,
     dropped: AtomicU64,
-    notices: Notices,
     access_log: AccessLog,
     meter: Meter,
     captures: Arc<RequestCaptures>,
@@ -42,23 +40,17 @@ pub struct Recorder {
 
 impl Recorder {
     /// Creates an empty recorder.
-    pub(crate) fn new(notices: Notices) -> Arc<Self> {
+    pub(crate) fn new() -> Arc<Self> {
         Arc::new(Self {
             layout: layout(),
             waiting: Mutex::default(),
             is_full: Notify::new(),
             dropped: AtomicU64::new(0),
-            access_log: AccessLog::new(&EXTRA_FIELDS, notices.clone()),
-            notices,
+            access_log: AccessLog::new(&EXTRA_FIELDS),
             meter: Meter::default(),
             captures: Arc::default(),
             tunnels: Arc::default(),
         })
-    }
-
-    /// The notices for the operator.
-    pub(crate) fn notices(&self) -> &Notices {
-        &self.notices
     }
 
     /// The layout of the records.

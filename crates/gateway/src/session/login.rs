@@ -10,33 +10,30 @@ use hyper::body::Incoming;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
 use hyper::{Method, Request, Response};
 use serde_json::json;
+use weir_net::percent_encode;
 use weir_net::redaction::shown_target;
 
+use super::fault::{ANSWER_BYTES_MAX, LoginFault};
 use super::grant::Grant;
 use super::{SessionSettings, SessionUser};
 use crate::backend::{Backend, InstanceGuard, Lease};
 use crate::config::{Login, Origin};
 use crate::fetch::{CapturedCall, FetchClient, FetchUrl};
-use crate::notices::{Notice, Notices};
-use crate::percent_encoding::percent_encode;
 use crate::upload_body::UploadBody;
-
-/// Larger answers to a log-in are refused.
-const ANSWER_BYTES_MAX: usize = 64 << 10;
 
 /// Logs in. If the log-in fails or is refused, reports the reason, and returns `None`.
 pub(super) async fn begin(
     settings: &SessionSettings,
     backend: &Arc<Backend>,
-    (user, token): (&SessionUser, &str),
+    user: &SessionUser,
+    token: &str,
     is_renewal: bool,
-    notices: &Notices,
 ) -> Option<Grant> {
     let grant = match &settings.config.login {
         Login::Path(path) => log_in(settings, backend, user, path).await,
         Login::Exchange(url) => {
             let grant = exchange(settings, backend, token).await;
-            grant.map_err(|reason| LoginError::at(url, reason))
+            grant.map_err(|fault| LoginError::at(url, fault))
         }
     };
     match grant {
@@ -45,7 +42,7 @@ pub(super) async fn begin(
             Some(grant)
         }
         Err(error) => {
-            error.report(backend.name(), notices);
+            error.report(backend.name());
             None
         }
     }
@@ -57,22 +54,23 @@ struct LoginError {
     server: Option<Arc<str>>,
     /// The kind of the log-in, and its address.
     place: String,
-    reason: String,
+    fault: LoginFault,
 }
 
 impl LoginError {
-    fn at(url: &FetchUrl, reason: String) -> Self {
+    fn at(url: &FetchUrl, fault: LoginFault) -> Self {
         let place = format!("the token exchange at {}", shown_target(&url.to_string()));
-        Self { server: None, place, reason }
+        Self { server: None, place, fault }
     }
 
-    fn report(&self, backend: &str, notices: &Notices) {
-        let Self { server, place, reason } = self;
-        notices.report(&format!("{place} for {backend}"), || Notice {
-            backend: Some(backend.to_owned()),
-            server: server.as_deref().map(str::to_owned),
-            ..Notice::new(format!("{place} for the backend {backend} fails: {reason}"))
-        });
+    fn report(&self, backend: &str) {
+        let Self { server, place, fault } = self;
+        tracing::warn!(
+            target: "weir_gateway",
+            backend,
+            server = server.as_deref(),
+            "{place} for the backend {backend} fails: {fault}"
+        );
     }
 }
 
@@ -85,64 +83,66 @@ async fn log_in(
 ) -> Result<Grant, LoginError> {
     let place = |server: &str| format!("the log-in at {server}{}", shown_target(path));
     let Some(guard) = backend.choose(None) else {
-        let reason = "the backend has no server".to_owned();
-        return Err(LoginError { server: None, place: place(""), reason });
+        let fault = LoginFault::NoServer;
+        return Err(LoginError { server: None, place: place(""), fault });
     };
     let server = guard.instance().name().clone();
     let logged_in = log_in_at(&guard, settings, backend, user, path).await;
-    logged_in.map_err(|reason| LoginError { place: place(&server), server: Some(server), reason })
+    logged_in.map_err(|fault| LoginError { place: place(&server), server: Some(server), fault })
 }
 
-/// Posts the credential to one server of the backend. On failure, returns the reason.
+/// Posts the credential to one server of the backend.
 async fn log_in_at(
     guard: &InstanceGuard,
     settings: &SessionSettings,
     backend: &Arc<Backend>,
     user: &SessionUser,
     path: &str,
-) -> Result<Grant, String> {
+) -> Result<Grant, LoginFault> {
     let call = CapturedCall::begin(|| {
         let server = guard.instance().name();
         format!("log-in: POST {} at {server} of {}", shown_target(path), backend.name())
     });
+    let logged_in = request_grant(guard, settings, backend, user, path, &call).await;
+    match &logged_in {
+        // The answer was complete.
+        Ok(_) | Err(LoginFault::NoGrant) => call.complete(),
+        Err(fault) => call.fail(|| fault.to_string()),
+    }
+    logged_in
+}
+
+async fn request_grant(
+    guard: &InstanceGuard,
+    settings: &SessionSettings,
+    backend: &Backend,
+    user: &SessionUser,
+    path: &str,
+    call: &CapturedCall,
+) -> Result<Grant, LoginFault> {
     // A new connection, because on an idle one the server may already have closed it, and the
     // log-in would fail for no reason of its own.
-    let mut lease = match Lease::open(guard.instance()).await {
-        Ok(lease) => lease,
-        Err(error) => {
-            call.fail(|| error.to_string());
-            return Err(error.to_string());
-        }
-    };
+    let mut lease = Lease::open(guard.instance()).await.map_err(LoginFault::Connect)?;
     call.note_connection(|| lease.description());
     let origin = guard.instance().origin();
     let target = if lease.is_http2() { format!("{origin}{path}") } else { path.to_owned() };
     let body = json!({ "issuer": &*user.issuer, "subject": &*user.subject }).to_string();
     let body_bytes = body.len();
-    let Some(request) = log_in_request(&target, origin, body, settings.config.credential.bytes())
-    else {
-        let reason = "the path or the credential is not valid in a request";
-        call.fail(|| reason.to_owned());
-        return Err(reason.to_owned());
-    };
+    let credential = settings.config.credential.bytes();
+    let request = log_in_request(&target, origin, body, credential);
+    let request = request.ok_or(LoginFault::InvalidRequest)?;
     call.note_request(&request, body_bytes);
     let exchange = async {
         let sent = lease.send(request, call.capture()).await;
-        let response = sent.map_err(|error| format!("there is no answer: {}", error.error()))?;
+        let response = sent.map_err(|error| LoginFault::NoAnswer(error.into_error()))?;
         call.note_answer(&response);
-        read(response, &call).await
+        read(response, call).await
     };
     let timeout = backend.timeouts().first_byte;
     let answer = tokio::time::timeout(timeout, exchange).await;
-    let answer =
-        answer.unwrap_or_else(|_| Err(format!("there was no complete answer within {timeout:?}")));
-    match &answer {
-        Ok(_) => call.complete(),
-        Err(reason) => call.fail(|| reason.clone()),
-    }
-    let (headers, body) = answer?;
+    let (headers, body) = answer.unwrap_or(Err(LoginFault::Timeout(timeout)))?;
     let grant = Grant::read(&headers, &body, settings.config.lifetime);
-    grant.ok_or_else(|| "its answer has neither `access_token` in JSON nor a cookie".to_owned())
+    grant.ok_or(LoginFault::NoGrant)
 }
 
 /// Builds the request of a log-in. Returns `None` if its target or a field is not valid.
@@ -168,9 +168,9 @@ async fn exchange(
     settings: &SessionSettings,
     backend: &Arc<Backend>,
     token: &str,
-) -> Result<Grant, String> {
+) -> Result<Grant, LoginFault> {
     let exchange = settings.exchange.as_ref();
-    let (client, url) = exchange.ok_or("the certificate authorities cannot be read")?;
+    let (client, url) = exchange.ok_or(LoginFault::NoAuthorities)?;
     let form = format!(
         "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Atoken-exchange&subject_token={token}\
          &subject_token_type=urn%3Aietf%3Aparams%3Aoauth%3Atoken-type%3Ajwt&audience={}",
@@ -181,14 +181,14 @@ async fn exchange(
     headers.insert(CONTENT_TYPE, form_type);
     let basic = STANDARD.encode(settings.config.credential.bytes());
     let basic = credential("Basic ", basic.as_bytes());
-    headers.insert(AUTHORIZATION, basic.ok_or("the credential is not valid in a request")?);
+    headers.insert(AUTHORIZATION, basic.ok_or(LoginFault::InvalidCredential)?);
     let answer = client.send(url, Method::POST, headers, form.into()).await;
-    let answer = answer.map_err(|error| error.problem().to_string())?;
+    let answer = answer.map_err(LoginFault::Fetch)?;
     if !answer.status.is_success() {
-        return Err(format!("its status is {}", answer.status));
+        return Err(LoginFault::Status(answer.status));
     }
     let grant = Grant::read(&HeaderMap::new(), &answer.body, settings.config.lifetime);
-    grant.ok_or_else(|| "its answer has no `access_token` in JSON".to_owned())
+    grant.ok_or(LoginFault::NoToken)
 }
 
 /// A client for a token service, with the service's URL.
@@ -204,21 +204,21 @@ fn credential(scheme: &str, bytes: &[u8]) -> Option<HeaderValue> {
 async fn read(
     response: Response<Incoming>,
     call: &CapturedCall,
-) -> Result<(HeaderMap, Bytes), String> {
+) -> Result<(HeaderMap, Bytes), LoginFault> {
     let (head, mut incoming) = response.into_parts();
     let mut body = BytesMut::new();
     while let Some(frame) = incoming.frame().await {
-        let frame = frame.map_err(|error| format!("its answer breaks off: {error}"))?;
+        let frame = frame.map_err(LoginFault::BrokenOff)?;
         if let Ok(data) = frame.into_data() {
             call.note_part(data.len());
             body.extend_from_slice(&data);
         }
         if body.len() > ANSWER_BYTES_MAX {
-            return Err(format!("its answer is larger than {ANSWER_BYTES_MAX} bytes"));
+            return Err(LoginFault::AnswerTooLarge);
         }
     }
     match head.status.is_success() {
         true => Ok((head.headers, body.freeze())),
-        false => Err(format!("its status is {}", head.status)),
+        false => Err(LoginFault::Status(head.status)),
     }
 }

@@ -1,6 +1,7 @@
 //! Sessions with backends: the gateway logs in once for each user and backend, and caches the
 //! grant.
 
+mod fault;
 mod grant;
 mod login;
 
@@ -15,7 +16,6 @@ use self::login::Exchange;
 use crate::backend::{Backend, BackendId};
 use crate::config::{Login, Secret, SessionConfig};
 use crate::fetch::{FetchClient, FetchLimits};
-use crate::notices::Notices;
 use crate::shared_cache::{CacheKey, CacheResult, SharedCache};
 
 /// The user of a session.
@@ -98,24 +98,22 @@ impl Sessions {
         backend: &Arc<Backend>,
         user: SessionUser,
         token: &str,
-        notices: &Notices,
     ) -> Option<Session> {
-        self.get_other_than(None, backend, (user, token), notices).await
+        self.get_other_than(None, backend, user, token).await
     }
 
     async fn get_other_than(
         self: &Arc<Self>,
         stale: Option<&Arc<Grant>>,
         backend: &Arc<Backend>,
-        (user, token): (SessionUser, &str),
-        notices: &Notices,
+        user: SessionUser,
+        token: &str,
     ) -> Option<Session> {
         let is_exchanged = self.settings.exchange.is_some();
         let key =
             SessionKey { user, backend: backend.id(), token: is_exchanged.then(|| sha256(token)) };
         let is_renewal = stale.is_some();
-        let begin =
-            || login::begin(&self.settings, backend, (&key.user, token), is_renewal, notices);
+        let begin = || login::begin(&self.settings, backend, &key.user, token, is_renewal);
         let CacheResult { value, is_cached } = self.grants.get(&key, stale, begin).await?;
         Some(Session {
             sessions: self.clone(),
@@ -147,9 +145,9 @@ impl Session {
     }
 
     /// Logs in again, and returns the new session.
-    pub(crate) async fn renew(self, notices: &Notices) -> Option<Self> {
+    pub(crate) async fn renew(self) -> Option<Self> {
         let Self { sessions, backend, user, token, grant, .. } = self;
         let token = std::str::from_utf8(token.bytes()).ok()?;
-        sessions.get_other_than(Some(&grant), &backend, (user, token), notices).await
+        sessions.get_other_than(Some(&grant), &backend, user, token).await
     }
 }

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use super::algorithm::{Algorithm, KeyType};
-use super::key::KeyProblem;
+use super::key::{KeyProblem, PemFault};
+use super::source::KeySourceError;
 use crate::fetch::{InvalidFetchUrl, TrustError};
 
 /// A mistake in the settings of an issuer.
@@ -41,10 +42,10 @@ pub enum SettingsProblem {
     NoTokenType,
     /// The secret cannot be used.
     Secret(KeyProblem),
-    /// The public key cannot be read, for this reason.
-    PublicKey(String),
-    /// The key set file cannot be used: the path and the reason.
-    KeySetFile(String),
+    /// The public key cannot be read.
+    PublicKey(PemFault),
+    /// The key set file cannot be used.
+    KeySetFile(KeySourceError),
     /// The URL of the keys is not valid.
     KeySetUrl(InvalidFetchUrl),
     /// The certificate authorities for the key server cannot be used.
@@ -90,8 +91,8 @@ impl fmt::Display for SettingsProblem {
                 formatter.write_str("name at least one type of token, such as JWT")
             }
             Self::Secret(problem) => problem.fmt(formatter),
-            Self::PublicKey(reason) => write!(formatter, "the public key cannot be used: {reason}"),
-            Self::KeySetFile(reason) => formatter.write_str(reason),
+            Self::PublicKey(fault) => write!(formatter, "the public key cannot be used: {fault}"),
+            Self::KeySetFile(error) => error.fmt(formatter),
             Self::KeySetUrl(error) => error.fmt(formatter),
             Self::Trust(error) => error.fmt(formatter),
         }

@@ -268,12 +268,8 @@ fn key_store(settings: &IssuerSettings) -> Result<KeyStore, SettingsProblem> {
             let client = FetchClient::for_url(&url, settings.authorities.as_ref(), settings.fetch)
                 .map_err(SettingsProblem::Trust)?
                 .for_purpose("key set");
-            let keys = FetchedKeySet::new(
-                &settings.name,
-                (client, url),
-                algorithms.clone(),
-                settings.refresh,
-            );
+            let (algorithms, refresh) = (algorithms.clone(), settings.refresh);
+            let keys = FetchedKeySet::new(&settings.name, client, url, algorithms, refresh);
             Ok(KeyStore::Url(Arc::new(keys)))
         }
     }

@@ -16,7 +16,6 @@ use super::config::TraceConfig;
 use super::otlp::Envelope;
 use super::queue::{Batch, SpanQueue};
 use crate::fetch::{FetchAnswer, FetchProblem};
-use crate::notices::{Notice, Notices};
 
 /// How often a batch is sent before it is discarded.
 const ATTEMPTS_MAX: u32 = 5;
@@ -30,15 +29,15 @@ const PAUSE_MAX: Duration = Duration::from_secs(60);
 /// How often the number of dropped spans is compared.
 const WATCH_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The least time between two reports of dropped spans, that of all notices of a subject.
+/// The least time between two reports of dropped spans.
 const REPORT_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Sends batches until the queue ends.
-pub(super) async fn run(queue: Arc<SpanQueue>, config: TraceConfig, notices: Notices) {
+pub(super) async fn run(queue: Arc<SpanQueue>, config: TraceConfig) {
     let envelope = Envelope::new(&config.service_name);
     let mut headers = config.headers.clone();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    let exporter = Exporter::new(queue, config, headers, notices);
+    let exporter = Exporter::new(queue, config, headers);
     let sending = async {
         while let Some(Batch { spans, count }) = exporter.queue.next_batch().await {
             exporter.send(envelope.wrap(&spans).into(), count).await;
@@ -57,7 +56,6 @@ struct Exporter {
     queue: Arc<SpanQueue>,
     config: TraceConfig,
     headers: HeaderMap,
-    notices: Notices,
     /// How many dropped spans have been reported.
     dropped_reported: AtomicU64,
 }
@@ -73,13 +71,8 @@ enum ExportOutcome {
 }
 
 impl Exporter {
-    fn new(
-        queue: Arc<SpanQueue>,
-        config: TraceConfig,
-        headers: HeaderMap,
-        notices: Notices,
-    ) -> Self {
-        Self { queue, config, headers, notices, dropped_reported: AtomicU64::new(0) }
+    fn new(queue: Arc<SpanQueue>, config: TraceConfig, headers: HeaderMap) -> Self {
+        Self { queue, config, headers, dropped_reported: AtomicU64::new(0) }
     }
 
     /// Sends a batch, with retries.
@@ -139,25 +132,25 @@ impl Exporter {
             return false;
         }
         let endpoint = shown_target(&self.config.endpoint.to_string());
-        self.notices.report("traces, full", || Notice {
-            endpoint: Some(endpoint.clone()),
-            spans_lost: Some(dropped),
-            ..Notice::new(format!(
-                "traces: {endpoint}: {dropped} spans are lost so far, because they came faster than the collector \
-                 takes them; trace a smaller share of the requests"
-            ))
-        });
+        tracing::warn!(
+            target: "weir_gateway",
+            endpoint = &*endpoint,
+            spans_lost = dropped,
+            "traces: {endpoint}: {dropped} spans are lost so far, because they came faster than the \
+             collector takes them; trace a smaller share of the requests"
+        );
         true
     }
 
     fn count_lost(&self, counter: &AtomicU64, spans: u64, reason: &str) {
         counter.fetch_add(spans, Ordering::Relaxed);
         let endpoint = shown_target(&self.config.endpoint.to_string());
-        self.notices.report("traces", || Notice {
-            endpoint: Some(endpoint.clone()),
-            spans_lost: Some(spans),
-            ..Notice::new(format!("traces: {endpoint}: {spans} spans are lost: {reason}"))
-        });
+        tracing::warn!(
+            target: "weir_gateway",
+            endpoint = &*endpoint,
+            spans_lost = spans,
+            "traces: {endpoint}: {spans} spans are lost: {reason}"
+        );
     }
 }
 
@@ -211,31 +204,33 @@ fn read_success(body: &[u8]) -> ExportOutcome {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Mutex};
+    use std::sync::Arc;
+    use std::sync::atomic::Ordering;
     use std::time::Duration;
 
     use hyper::header::HeaderMap;
 
-    use super::{Exporter, SpanQueue, TraceConfig};
-    use crate::notices::Notices;
+    use super::{Exporter, REPORT_INTERVAL, SpanQueue, TraceConfig, WATCH_INTERVAL};
 
     #[tokio::test(start_paused = true)]
     async fn dropped_spans_are_reported_while_the_collector_is_slow() {
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let hears = heard.clone();
-        let notices = Notices::new(move |it| hears.lock().expect("no panic").push(it.to_string()));
         let endpoint = "http://127.0.0.1:9/v1/traces".parse().expect("an address");
         let config = TraceConfig::new(endpoint, None, HeaderMap::new()).expect("a configuration");
         let queue = Arc::<SpanQueue>::default();
-        let exporter = Exporter::new(queue.clone(), config, HeaderMap::new(), notices);
+        let exporter = Exporter::new(queue.clone(), config, HeaderMap::new());
+        let reported = || exporter.dropped_reported.load(Ordering::Relaxed);
         let span = vec![b' '; 3 << 20];
+        let watch_for = async |time| {
+            tokio::select! {
+                never = exporter.watch_dropped() => match never {},
+                () = tokio::time::sleep(time) => {}
+            }
+        };
+        watch_for(10 * REPORT_INTERVAL).await;
+        assert_eq!(reported(), 0, "none was dropped");
         (0..5).for_each(|_| queue.put(&span, 2));
-        tokio::select! {
-            never = exporter.watch_dropped() => match never {},
-            () = tokio::time::sleep(Duration::from_secs(60)) => {}
-        }
-        let heard = heard.lock().expect("no panic").clone();
-        assert_eq!(heard.len(), 1, "none was dropped after the first report: {heard:?}");
-        assert!(heard[0].contains("8 spans are lost so far"), "{heard:?}");
+        watch_for(WATCH_INTERVAL + Duration::from_millis(1)).await;
+        assert_eq!(reported(), 8);
+        assert!(!exporter.report_dropped(), "none was dropped after the report");
     }
 }

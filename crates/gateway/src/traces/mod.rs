@@ -25,10 +25,9 @@ use hyper::header::HeaderValue;
 
 pub use self::config::TraceConfig;
 use self::queue::SpanQueue;
-pub(crate) use self::request::{BackendCall, FinishedRequest, RequestTrace};
+pub(crate) use self::request::{FinishedRequest, RequestTrace};
 use self::sampler::Sampler;
 use crate::identifiers::{ParentSpan, SpanId, TRACEPARENT, Trace, TraceId};
-use crate::notices::Notices;
 
 /// How long a gateway that is shutting down waits for the collector.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
@@ -110,8 +109,8 @@ impl Traces {
     }
 
     /// Sends spans until `self` is dropped, then the remaining ones.
-    pub(crate) fn export(&self, notices: Notices) -> impl Future<Output = ()> + Send + use<> {
-        export::run(self.queue.clone(), self.config.clone(), notices)
+    pub(crate) fn export(&self) -> impl Future<Output = ()> + Send + use<> {
+        export::run(self.queue.clone(), self.config.clone())
     }
 
     /// Waits until all spans are sent, for at most two seconds.

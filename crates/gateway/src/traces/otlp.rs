@@ -25,7 +25,7 @@ pub(super) struct Span<'a> {
     pub(super) end_time_unix_nano: Nanoseconds,
     pub(super) attributes: Vec<Attribute<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) events: Vec<Event>,
+    pub(super) events: Vec<SpanEvent>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) status: Option<Status>,
 }
@@ -51,7 +51,7 @@ impl Serialize for SpanKind {
 /// An event at a point in time within a span.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Event {
+pub(super) struct SpanEvent {
     pub(super) time_unix_nano: Nanoseconds,
     pub(super) name: &'static str,
 }

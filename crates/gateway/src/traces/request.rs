@@ -4,16 +4,17 @@
 //! `User-Agent`.
 
 use std::borrow::Cow;
-use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
 
+use hyper::header::HeaderValue;
 use hyper::{Method, Version};
 use tokio::time::Instant;
 
-use super::otlp::{Attribute, Event, Nanoseconds, Span, SpanKind, Status};
+use super::otlp::{Attribute, Nanoseconds, Span, SpanEvent, SpanKind, Status};
 use super::queue::SpanQueue;
 use crate::identifiers::{SpanId, TraceId};
+use crate::meter::Timeline;
+use crate::request_head::RequestHead;
 
 /// The ids of the spans of a traced request.
 #[derive(Debug)]
@@ -33,54 +34,37 @@ pub(crate) struct RequestTrace {
 /// The data of a finished request.
 #[derive(Debug)]
 pub(crate) struct FinishedRequest<'a> {
-    pub(crate) arrived_at: SystemTime,
-    /// The same time as `arrived_at`.
-    pub(crate) started_at: Instant,
+    pub(crate) head: &'a RequestHead,
+    pub(crate) timeline: &'a Timeline,
     pub(crate) end: Instant,
-    pub(crate) method: &'a Method,
-    /// The path without the query.
-    pub(crate) path: &'a str,
-    pub(crate) version: Version,
-    pub(crate) host: Option<&'a [u8]>,
-    pub(crate) user_agent: Option<&'a [u8]>,
-    pub(crate) client: Option<IpAddr>,
     pub(crate) route: Option<&'a str>,
     pub(crate) backend: Option<&'a str>,
+    /// The host and port of the backend's server.
+    pub(crate) backend_address: Option<&'a str>,
     /// The status that the client received.
     pub(crate) status: Option<u16>,
+    /// The status of the backend's answer, if it was forwarded.
+    pub(crate) backend_status: Option<u16>,
     /// The size of the answer's body in bytes.
     pub(crate) response_bytes: u64,
     /// The outcome, as in records.
     pub(crate) outcome: &'static str,
     /// Whether the answer ended early for a reason other than a disconnect of the client.
     pub(crate) is_broken_off: bool,
-    /// The limit that decided, and its verdict.
-    pub(crate) limit: Option<(&'a str, &'static str)>,
-    /// The call of a backend, if there was one.
-    pub(crate) call: Option<BackendCall<'a>>,
-}
-
-/// The data of a call of a backend.
-#[derive(Debug)]
-pub(crate) struct BackendCall<'a> {
-    /// The host and port.
-    pub(crate) address: Option<&'a str>,
-    pub(crate) started_at: Instant,
-    /// How long connecting took; `None` if the connection was reused.
-    pub(crate) connect_time: Option<Duration>,
-    pub(crate) head_received_at: Option<Instant>,
-    /// The status of the backend's answer, if it was forwarded.
-    pub(crate) status: Option<u16>,
     /// Whether the backend completed its answer, unless the client disconnected.
     pub(crate) is_complete: bool,
+    /// The limit that decided, and its verdict.
+    pub(crate) limit: Option<(&'a str, &'static str)>,
 }
 
 impl RequestTrace {
     /// Adds the spans of a finished request to the queue.
     pub(crate) fn finish(&self, request: &FinishedRequest<'_>) {
-        let call = request.call.as_ref();
-        let spans =
-            [Some(self.server_span(request)), call.map(|call| self.call_span(request, call))];
+        let called_at = request.timeline.upstream_started_at;
+        let spans = [
+            Some(self.server_span(request)),
+            called_at.map(|called_at| self.call_span(request, called_at)),
+        ];
         let (mut json, mut count) = (Vec::with_capacity(2 << 10), 0);
         for span in spans.iter().flatten() {
             if count > 0 {
@@ -97,7 +81,7 @@ impl RequestTrace {
 
     fn server_span<'a>(&'a self, request: &'a FinishedRequest<'a>) -> Span<'a> {
         let is_error = request.status.is_some_and(|status| status >= 500) || request.is_broken_off;
-        let method = method_name(request.method);
+        let method = method_name(&request.head.method);
         Span {
             trace_id: self.trace_id.as_str(),
             span_id: self.span.as_str(),
@@ -107,7 +91,7 @@ impl RequestTrace {
                 None => Cow::Borrowed(span_method(method)),
             },
             kind: SpanKind::Server,
-            start_time_unix_nano: request.time(request.started_at),
+            start_time_unix_nano: request.time(request.timeline.started_at),
             end_time_unix_nano: request.time(request.end),
             attributes: self.server_attributes(request, is_error),
             events: Vec::new(),
@@ -121,14 +105,16 @@ impl RequestTrace {
         is_error: bool,
     ) -> Vec<Attribute<'a>> {
         let mut attributes = vec![
-            Attribute::text("http.request.method", method_name(request.method)),
-            Attribute::client_text("url.path", request.path.as_bytes()),
+            Attribute::text("http.request.method", method_name(&request.head.method)),
+            Attribute::client_text("url.path", request.head.uri.path().as_bytes()),
             Attribute::text("url.scheme", if self.is_tls { "https" } else { "http" }),
-            Attribute::text("network.protocol.version", version(request.version)),
+            Attribute::text("network.protocol.version", version(request.head.version)),
             Attribute::number("http.response.body.size", request.response_bytes),
             Attribute::text("weir.outcome", request.outcome),
         ];
-        let (host, port) = request.host.map_or((None, None), |host| host_and_port(host));
+        let head = request.head;
+        let host = head.host.as_ref().map(HeaderValue::as_bytes);
+        let (host, port) = host.map_or((None, None), host_and_port);
         let limit = request.limit;
         let texts = [
             ("http.route", request.route),
@@ -138,12 +124,13 @@ impl RequestTrace {
         ];
         attributes
             .extend(texts.into_iter().filter_map(|(key, it)| Some(Attribute::text(key, it?))));
-        let client_texts = [("server.address", host), ("user_agent.original", request.user_agent)];
+        let user_agent = head.user_agent.as_ref().map(HeaderValue::as_bytes);
+        let client_texts = [("server.address", host), ("user_agent.original", user_agent)];
         attributes.extend(
             client_texts.into_iter().filter_map(|(key, it)| Some(Attribute::client_text(key, it?))),
         );
         attributes.extend(port.map(|port| Attribute::number("server.port", port)));
-        let client = request.client.map(|client| client.to_canonical().to_string());
+        let client = head.client.map(|client| client.to_canonical().to_string());
         attributes.extend(client.map(|client| Attribute::text("client.address", client)));
         add_status(&mut attributes, request.status);
         if is_error {
@@ -152,21 +139,18 @@ impl RequestTrace {
         attributes
     }
 
-    fn call_span<'a>(
-        &'a self,
-        request: &'a FinishedRequest<'a>,
-        call: &BackendCall<'a>,
-    ) -> Span<'a> {
-        let failure = call.status.filter(|status| *status >= 400);
-        let is_error = failure.is_some() || !call.is_complete;
-        let method = method_name(request.method);
+    /// Returns the span of the backend's call, which began at this time.
+    fn call_span<'a>(&'a self, request: &'a FinishedRequest<'a>, called_at: Instant) -> Span<'a> {
+        let failure = request.backend_status.filter(|status| *status >= 400);
+        let is_error = failure.is_some() || !request.is_complete;
+        let method = method_name(&request.head.method);
         let mut attributes = vec![Attribute::text("http.request.method", method)];
-        if let Some(address) = call.address {
+        if let Some(address) = request.backend_address {
             let (host, port) = host_and_port(address.as_bytes());
             attributes.extend(host.map(|host| Attribute::client_text("server.address", host)));
             attributes.extend(port.map(|port| Attribute::number("server.port", port)));
         }
-        add_status(&mut attributes, call.status);
+        add_status(&mut attributes, request.backend_status);
         if is_error {
             attributes.push(error_type(failure, request.outcome));
         }
@@ -176,10 +160,10 @@ impl RequestTrace {
             parent_span_id: Some(self.span.as_str()),
             name: Cow::Borrowed(span_method(method)),
             kind: SpanKind::Client,
-            start_time_unix_nano: request.time(call.started_at),
+            start_time_unix_nano: request.time(called_at),
             end_time_unix_nano: request.time(request.end),
             attributes,
-            events: events(request, call),
+            events: events(request, called_at),
             status: is_error.then_some(Status::ERROR),
         }
     }
@@ -188,17 +172,18 @@ impl RequestTrace {
 impl FinishedRequest<'_> {
     /// Converts an instant to nanoseconds since 1970.
     fn time(&self, moment: Instant) -> Nanoseconds {
-        let since = moment.saturating_duration_since(self.started_at);
-        Nanoseconds::of(self.arrived_at).after(since)
+        let since = moment.saturating_duration_since(self.timeline.started_at);
+        Nanoseconds::of(self.timeline.arrived_at).after(since)
     }
 }
 
 /// Returns the events of a call: connected, and head received. Records have the same times.
-fn events(request: &FinishedRequest<'_>, call: &BackendCall<'_>) -> Vec<Event> {
-    let connected = call.connect_time.map(|took| (call.started_at + took, "connected"));
-    let head = call.head_received_at.map(|came| (came, "response head received"));
+fn events(request: &FinishedRequest<'_>, called_at: Instant) -> Vec<SpanEvent> {
+    let timeline = request.timeline;
+    let connected = timeline.connect_time.map(|took| (called_at + took, "connected"));
+    let head = timeline.head_received_at.map(|came| (came, "response head received"));
     let steps = [connected, head].into_iter().flatten();
-    steps.map(|(at, name)| Event { time_unix_nano: request.time(at), name }).collect()
+    steps.map(|(at, name)| SpanEvent { time_unix_nano: request.time(at), name }).collect()
 }
 
 fn add_status(attributes: &mut Vec<Attribute<'_>>, status: Option<u16>) {

@@ -11,6 +11,7 @@ use weir_core::{
     Block, BlockLimits, BlockReader, Format, Record, RecordKind, RowReader, Values, detect,
 };
 use weir_gateway::{AccessLogConfig, AccessLogFormat};
+use weir_testkit::messages::heard;
 
 use crate::backends::{Backend, answer_with, config};
 use crate::gate::{Gate, PATIENCE, Row, status};
@@ -282,8 +283,7 @@ async fn lines_that_the_disk_refuses_are_counted() {
     let log = gate.handle.access_log();
     log.flush();
     assert_eq!(log.lost(), 3);
-    let heard = gate.heard.lock().expect("no panic").clone();
-    let lost = heard.iter().find(|it| it.lines_lost.is_some()).expect("the notice");
-    let reason = " missing in the access log so far: No space left";
-    assert!(lost.sentence.contains(reason), "{lost:?}");
+    let heard = heard(" missing in the access log so far: No space left");
+    assert_eq!(heard.len(), 1, "once in ten seconds: {heard:?}");
+    assert!(heard[0].fields.contains_key("lines_lost"), "{heard:?}");
 }

@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use weir_testkit::messages::heard;
+
 use crate::backends::{Backend, answer_with, config, nobody};
 use crate::gate::{Gate, PATIENCE, Row, body, status};
 
@@ -89,13 +91,9 @@ async fn proxies_name_their_clients_by_the_proxy_protocol() {
     for _ in 0..3 {
         assert_eq!(gate.exchange(&request).await, "");
     }
-    let heard = gate.heard.lock().expect("no panic").clone();
-    assert_eq!(heard.len(), 1, "{heard:?}");
-    assert!(
-        heard[0].sentence.contains("without a valid header of the PROXY protocol: there is none"),
-        "{heard:?}"
-    );
-    assert!(heard[0].peer.as_ref().is_some_and(|it| it.starts_with("127.0.0.1:")), "{heard:?}");
+    let heard = heard(": closed without a valid header of the PROXY protocol: there is none");
+    assert_eq!(heard.len(), 3, "{heard:?}");
+    assert!(heard.iter().all(|it| it.fields["peer"].starts_with("127.0.0.1:")), "{heard:?}");
     gate.reload(&backend.config());
     assert_eq!(
         gate.exchange(&format!("{from_proxy}{request}")).await,
@@ -105,18 +103,18 @@ async fn proxies_name_their_clients_by_the_proxy_protocol() {
 }
 
 #[tokio::test]
-async fn a_server_that_cannot_be_reached_is_named_once() {
+async fn a_server_that_cannot_be_reached_is_named() {
     let address = nobody();
     let gate = Gate::start(&config(&[address], "")).await;
     for _ in 0..5 {
         assert_eq!(status(&gate.exchange(&request("")).await), "502");
     }
-    let heard = gate.heard.lock().expect("no panic").clone();
-    assert_eq!(heard.len(), 2, "once, and once that it has failed in a row: {heard:?}");
-    let expected = format!("{address} of the backend one: it cannot be reached: ");
-    assert!(heard[0].sentence.starts_with(&expected), "{heard:?}");
-    let names = (heard[0].backend.as_deref(), heard[0].server.clone());
-    assert_eq!(names, (Some("one"), Some(address.to_string())));
+    let unreachable = heard(&format!("{address} of the backend one: it cannot be reached: "));
+    assert_eq!(unreachable.len(), 5, "{unreachable:?}");
+    let fields = &unreachable[0].fields;
+    assert_eq!((&*fields["backend"], &fields["server"]), ("one", &address.to_string()));
+    let ejected = heard(&format!("{address} of the backend one: it failed 3 times in a row: "));
+    assert_eq!(ejected.len(), 1, "{ejected:?}");
 }
 
 #[tokio::test]
@@ -130,21 +128,21 @@ async fn a_server_that_is_not_well_is_named_with_the_reason() {
     // The interval is also the timeout of a check, so it is long enough for an answer on a busy
     // machine.
     let health = "health = \"/health\"\nhealth_interval = \"1s\"";
-    let gate = Gate::start(&config(&[backend.address], health)).await;
-    let heard = async |part: &str| {
+    let _gate = Gate::start(&config(&[backend.address], health)).await;
+    let said = || heard(&backend.address.to_string());
+    let wait_for = async |part: &str| {
         let said = async {
-            while !gate.heard.lock().expect("no panic").iter().any(|it| it.sentence.contains(part))
-            {
+            while !said().iter().any(|it| it.sentence.contains(part)) {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
         tokio::time::timeout(PATIENCE, said).await.expect(part);
     };
-    heard("its health check failed: its status is 500").await;
+    wait_for("its health check failed: its status is 500").await;
     IS_WELL.store(true, Ordering::SeqCst);
-    heard("it is healthy again").await;
-    let heard = gate.heard.lock().expect("no panic").clone();
+    wait_for("it is healthy again").await;
+    let heard = said();
     assert_eq!(heard.len(), 2, "each change is said once");
-    assert!(heard.iter().all(|it| it.backend.as_deref() == Some("one")), "{heard:?}");
-    assert!(heard.iter().all(|it| it.server.is_some()), "{heard:?}");
+    assert!(heard.iter().all(|it| it.fields["backend"] == "one"), "{heard:?}");
+    assert!(heard.iter().all(|it| it.fields.contains_key("server")), "{heard:?}");
 }

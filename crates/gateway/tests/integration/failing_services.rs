@@ -1,9 +1,11 @@
 //! Failures of lookups, log-ins and servers, of which the operator is told.
 
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use weir_testkit::messages::Message;
 
 use crate::backends::{Backend, answer_with, config, nobody, read_request};
 use crate::gate::{Gate, PATIENCE, status};
@@ -28,9 +30,10 @@ fn with_session(backend: &Backend, more: &str) -> String {
     )
 }
 
-/// The sentences of the notices so far.
-fn heard(gate: &Gate) -> Vec<String> {
-    gate.heard.lock().expect("no panic").iter().map(ToString::to_string).collect()
+/// The sentences of the warnings so far about a server.
+fn heard(server: SocketAddr) -> Vec<String> {
+    let heard = weir_testkit::messages::heard(&server.to_string());
+    heard.into_iter().map(|warning| warning.sentence).collect()
 }
 
 #[tokio::test]
@@ -65,23 +68,24 @@ async fn a_look_up_that_fails_is_reported_with_its_reason() {
             assert_eq!(status(&gate.get_as(&token, "/api").await), expected_status, "{answer}");
         }
         assert!(gate.rows(2).await.iter().all(|row| row["outcome"] == outcome), "{answer}");
-        let heard = heard(&gate);
+        let heard = heard(service.address);
         if reason.is_empty() {
             assert!(heard.is_empty(), "{heard:?}");
             continue;
         }
         let place = format!("the lookup http://{}/of", service.address);
-        assert_eq!(heard.len(), 1, "once in a while: {heard:?}");
+        assert_eq!(heard.len(), 2, "{heard:?}");
         assert!(
             heard[0].starts_with(&place) && heard[0].contains("of the route /api"),
             "{heard:?}"
         );
         assert!(heard[0].contains(reason) && !heard[0].contains("hidden"), "{reason}: {heard:?}");
     }
-    let url = format!("http://{}/{{claim}}", nobody());
+    let service = nobody();
+    let url = format!("http://{service}/{{claim}}");
     let gate = Gate::start(&with_lookup(&backend, &url)).await;
     assert_eq!(status(&gate.get_as(&token(r#""tenant":"a""#), "/api").await), "502");
-    assert!(heard(&gate)[0].contains("no connection: "), "{:?}", heard(&gate));
+    assert!(heard(service)[0].contains("no connection: "), "{:?}", heard(service));
 }
 
 #[tokio::test]
@@ -112,8 +116,8 @@ async fn a_log_in_that_fails_is_reported_with_its_reason() {
             let token = token(&format!(r#""sub":"{subject}""#));
             assert_eq!(status(&gate.get_as(&token, "/").await), "502", "{answer:?}");
         }
-        let heard = heard(&gate);
-        assert_eq!(heard.len(), 1, "once in a while: {heard:?}");
+        let heard = heard(backend.address);
+        assert_eq!(heard.len(), 2, "{heard:?}");
         let place = format!("the log-in at {}/session", backend.address);
         assert!(heard[0].starts_with(&place), "{heard:?}");
         assert!(heard[0].contains("for the backend one fails: "), "{heard:?}");
@@ -157,7 +161,7 @@ async fn a_server_that_hangs_delays_no_check_of_the_others() {
     let gate = Gate::start(&config(&servers, more)).await;
     let is_reported = |server: &Backend| {
         let expected = format!("{} of the backend one: it gets no requests", server.address);
-        heard(&gate).iter().any(|it| it.starts_with(&expected))
+        heard(server.address).iter().any(|it| it.starts_with(&expected))
     };
     let is_done = || {
         let servers = gate.handle.counts().backends.remove(0).servers;
@@ -167,7 +171,7 @@ async fn a_server_that_hangs_delays_no_check_of_the_others() {
     };
     let start = Instant::now();
     while !is_done() {
-        assert!(start.elapsed() < PATIENCE, "{times:?}: {:?}", heard(&gate));
+        assert!(start.elapsed() < PATIENCE, "{times:?}");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     // One after the other, each round took 1,200 ms. A busy machine may delay some checks, but not
@@ -181,23 +185,24 @@ async fn a_server_that_hangs_delays_no_check_of_the_others() {
 async fn servers_that_are_tried_all_the_same_are_not_said_to_be_left_out() {
     let (one, two) = (hanging().await, hanging().await);
     let more = "health = \"/health\"\nhealth_interval = \"100ms\"\n";
-    let gate = Gate::start(&config(&[one.address, two.address], more)).await;
+    let _gate = Gate::start(&config(&[one.address, two.address], more)).await;
     let start = tokio::time::Instant::now();
-    while heard(&gate).len() < 2 {
-        assert!(start.elapsed() < PATIENCE, "{:?}", heard(&gate));
+    let both = || [heard(one.address), heard(two.address)].concat();
+    while both().len() < 2 {
+        assert!(start.elapsed() < PATIENCE, "{:?}", both());
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    let heard = heard(&gate);
-    assert!(heard[0].contains("it gets no requests, because its health check failed"), "{heard:?}");
-    assert!(
-        heard[1].contains("no server of the backend is well, so each of them is tried"),
-        "{heard:?}"
-    );
-    assert!(!heard[1].contains("it gets no requests"), "{heard:?}");
+    let heard = both();
+    let without = "it gets no requests, because its health check failed";
+    let tried = "no server of the backend is well, so each of them is tried";
+    for part in [without, tried] {
+        assert_eq!(heard.iter().filter(|it| it.contains(part)).count(), 1, "{heard:?}");
+    }
+    assert!(!heard.iter().any(|it| it.contains(without) && it.contains(tried)), "{heard:?}");
 }
 
 #[tokio::test]
-async fn an_ejection_is_reported_once_in_a_while_with_its_reason() {
+async fn an_ejection_is_reported_with_its_reason() {
     let breaking = Backend::start(|mut stream, _| async move {
         // Every fourth request is answered, which ends the series of failures.
         if read_request(&mut stream).await.is_some_and(|request| request.contains(" /good ")) {
@@ -213,13 +218,15 @@ async fn an_ejection_is_reported_once_in_a_while_with_its_reason() {
         }
         assert_eq!(status(&gate.get("/good").await), "200");
     }
-    let notices = gate.heard.lock().expect("no panic").clone();
-    assert_eq!(notices.len(), 1, "{notices:?}");
-    let (notice, server) = (&notices[0], breaking.address.to_string());
-    assert_eq!((notice.backend.as_deref(), notice.server.as_ref()), (Some("one"), Some(&server)));
+    let server = breaking.address.to_string();
+    let warnings = weir_testkit::messages::heard(&server);
     let expected = format!("{server} of the backend one: it failed 3 times in a row: no answer: ");
-    assert!(notice.sentence.starts_with(&expected), "{notice:?}");
-    assert!(notice.sentence.ends_with("so each of them is tried"), "{notice:?}");
+    for Message { sentence, fields } in &warnings {
+        assert_eq!((&*fields["backend"], &fields["server"]), ("one", &server));
+        assert!(sentence.starts_with(&expected), "{sentence}");
+        assert!(sentence.ends_with("so each of them is tried"), "{sentence}");
+    }
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
 }
 
 #[tokio::test]

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -11,7 +10,7 @@ use tokio::net::TcpStream;
 use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinHandle;
 use weir_core::{Record, RecordKind, RowReader};
-use weir_gateway::{Config, Gateway, GatewayHandle, Notice, Notices};
+use weir_gateway::{Config, Gateway, GatewayHandle};
 use weir_ingest::{DataSet, Pipeline, PipelineOptions, Retention};
 use weir_net::ServeOptions;
 use weir_net::socket::BindOptions;
@@ -22,8 +21,6 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) struct Gate {
     pub(crate) address: SocketAddr,
     pub(crate) handle: GatewayHandle,
-    /// The notices of the gateway.
-    pub(crate) heard: Arc<Mutex<Vec<Notice>>>,
     pipeline: Pipeline,
     stop: oneshot::Sender<()>,
     serving: JoinHandle<()>,
@@ -46,12 +43,10 @@ impl Gate {
     /// Like [`Self::start_at`], but with this number of threads for connections.
     pub(crate) async fn start_on(threads: usize, listen: &str, config: &str) -> Self {
         let config = parse_at(listen, config);
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let hears = heard.clone();
-        let notices = Notices::new(move |it| hears.lock().expect("no panic").push(it.clone()));
+        weir_testkit::messages::listen();
         let options = ServeOptions { connection_threads: threads, ..ServeOptions::default() };
         let bind = BindOptions::default();
-        let gateway = Gateway::bind_with(&config, options, bind, notices).await;
+        let gateway = Gateway::bind_with(&config, options, bind).await;
         let gateway = gateway.expect("a free port");
         let address = gateway.addresses().next().expect("an address").to_string();
         let address = address.rsplit("://").next().expect("an address").parse();
@@ -69,7 +64,7 @@ impl Gate {
             // A dropped sender stops it too.
             let _ = stopped.await;
         }));
-        Self { address, handle, heard, pipeline, stop, serving }
+        Self { address, handle, pipeline, stop, serving }
     }
 
     /// Replaces its configuration.

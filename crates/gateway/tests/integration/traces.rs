@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tokio::io::AsyncWriteExt;
+use weir_testkit::messages::{Message, heard};
 
 use crate::backends::{Backend, answer_with, nobody, read_request};
 use crate::gate::{Gate, PATIENCE, body};
@@ -44,9 +45,13 @@ impl Collector {
         Self { server: server.await, requests }
     }
 
+    fn endpoint(&self) -> String {
+        format!("http://{}/v1/traces", self.server.address)
+    }
+
     /// The table of a configuration, with more keys.
     fn config(&self, more: &str) -> String {
-        format!("[traces]\nendpoint = \"http://{}/v1/traces\"\n{more}\n", self.server.address)
+        format!("[traces]\nendpoint = \"{}\"\n{more}\n", self.endpoint())
     }
 
     /// Waits for this many requests, and returns them.
@@ -212,11 +217,10 @@ async fn a_batch_is_sent_again_after_the_time_that_the_collector_names() {
     let requests = collector.requests(3).await;
     assert!(body(&requests[0]) == body(&requests[1]) && body(&requests[1]) == body(&requests[2]));
     let handle = gate.handle.clone();
-    let heard = gate.heard.clone();
     gate.stop().await;
     let counts = handle.counts().spans.expect("traces are on");
     assert_eq!((counts.sent, counts.refused, counts.unanswered), (1, 1, 0));
-    assert!(heard.lock().expect("no panic").iter().any(|it| it.sentence.contains("a reason")));
+    assert_eq!(heard("a reason").len(), 1);
 }
 
 #[tokio::test]
@@ -228,15 +232,15 @@ async fn what_the_collector_refuses_is_lost_and_counted() {
     let gate = Gate::start(&config).await;
     gate.get("/").await;
     collector.requests(1).await;
-    let (handle, heard) = (gate.handle.clone(), gate.heard.clone());
+    let handle = gate.handle.clone();
     gate.reload(&config.replace("share = 1", "share = 1.0"));
     gate.stop().await;
     let counts = handle.counts().spans.expect("traces are on");
     assert_eq!((counts.sent, counts.refused), (0, 2), "a reload of the same keeps the counts");
-    let heard = heard.lock().expect("no panic").clone();
-    let lost = heard.iter().find(|it| it.spans_lost == Some(2)).expect("the notice");
-    assert!(lost.sentence.contains("2 spans are lost"), "{lost:?}");
-    assert!(lost.endpoint.as_ref().is_some_and(|it| it.starts_with("http://")), "{lost:?}");
+    let endpoint = collector.endpoint();
+    let lost = heard(&format!("traces: {endpoint}: 2 spans are lost: "));
+    let [Message { fields, .. }] = &lost[..] else { panic!("{lost:?}") };
+    assert_eq!((&*fields["spans_lost"], &fields["endpoint"]), ("2", &endpoint));
 }
 
 #[tokio::test]

@@ -12,16 +12,17 @@ pub(crate) use self::request::CaptureRequest;
 use crate::answers::{json, sentence};
 use crate::capture_kind::CaptureKind;
 use crate::inside::Inside;
+use crate::parameters::ParameterError;
 
 /// Waits for a capture, and answers with it. If the client disconnects, the wait ends.
 pub(crate) async fn answer(
     inside: &Inside,
-    request: Result<CaptureRequest, String>,
+    request: Result<CaptureRequest, ParameterError>,
     client: &Client,
 ) -> Response<Body> {
     let request = match request {
         Ok(request) => request,
-        Err(message) => return sentence(StatusCode::BAD_REQUEST, &message),
+        Err(error) => return sentence(StatusCode::BAD_REQUEST, &error.to_string()),
     };
     let capture = match inside.start_capture(request.kind, request.condition.as_deref()) {
         Some(Ok(capture)) => capture,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use weir_server::query_parameters;
 
 use crate::capture_kind::CaptureKind;
-use crate::seconds::parse_seconds;
+use crate::parameters::{ParameterError, parse_seconds};
 
 /// The default wait, in seconds.
 const CAPTURE_SECONDS: u64 = 30;
@@ -22,12 +22,12 @@ impl CaptureRequest {
     /// Parses a path with its query; `None` if the path is not `/glass.json`.
     ///
     /// # Errors
-    /// If a parameter is invalid: a message for the client.
-    pub(crate) fn read(path: &str, query: Option<&str>) -> Option<Result<Self, String>> {
+    /// If a parameter is invalid.
+    pub(crate) fn read(path: &str, query: Option<&str>) -> Option<Result<Self, ParameterError>> {
         (path == "/glass.json").then(|| Self::with_parameters(query))
     }
 
-    fn with_parameters(query: Option<&str>) -> Result<Self, String> {
+    fn with_parameters(query: Option<&str>) -> Result<Self, ParameterError> {
         let (mut kind, mut condition) = (CaptureKind::Request, None);
         let mut patience = Duration::from_secs(CAPTURE_SECONDS);
         for (name, value) in query_parameters(query) {
@@ -36,15 +36,13 @@ impl CaptureRequest {
                     let named = CaptureKind::ALL.into_iter().find(|kind| kind.name() == value);
                     kind = named.ok_or_else(|| {
                         let names = CaptureKind::ALL.map(CaptureKind::name).join(", ");
-                        format!("kind={value}: write one of {names}")
+                        ParameterError::value("kind", &value, format!("one of {names}"))
                     })?;
                 }
                 "condition" => condition = Some(value).filter(|text| !text.trim().is_empty()),
                 "seconds" => patience = parse_seconds(&value)?,
                 other => {
-                    return Err(format!(
-                        "unknown parameter `{other}`; use kind, condition or seconds"
-                    ));
+                    return Err(ParameterError::unknown(other, "kind, condition or seconds"));
                 }
             }
         }

@@ -5,8 +5,8 @@ use std::time::{Duration, UNIX_EPOCH};
 use weir_gateway::token::{TokenCounters, TokenRefusal};
 use weir_gateway::{
     BUCKET_BOUNDS_S, BackendCounts, DurationCounts, DurationExemplar, GatewayCounts, GatewayHandle,
-    PhaseCount,
 };
+use weir_observe::WaitTimes;
 use weir_observe::capture::{CaptureError, PendingCapture};
 use weir_view::{Passed, RouteStage, RouteStageKind};
 
@@ -152,13 +152,13 @@ fn stages(backend: &BackendCounts) -> [RouteStage; 3] {
         let ended = backend.durations.iter().filter(|it| it.status_class != TUNNELS);
         ended.map(part).sum()
     };
-    let stage = |kind, ended: Duration, open: PhaseCount| RouteStage {
+    let stage = |kind, ended: Duration, open: WaitTimes| RouteStage {
         passed: Passed {
             records: Some(requests),
-            busy: Some((ended + open.time).as_secs_f64()),
+            busy: Some((ended + open.open_time).as_secs_f64()),
             ..Passed::default()
         },
-        in_flight: Some(open.requests),
+        in_flight: Some(open.open),
         number: (backend.number > 0).then(|| backend.number.to_string()),
         ..RouteStage::new(kind, &backend.name)
     };
@@ -236,7 +236,7 @@ mod tests {
             body,
             exemplars: Vec::new(),
         };
-        let body = PhaseCount { requests: 1, time: seconds(5) };
+        let body = WaitTimes { open: 1, open_time: seconds(5), ..WaitTimes::default() };
         let backend = BackendCounts {
             name: "one".to_owned(),
             number: 0,

@@ -2,6 +2,8 @@
 
 use weir_server::query_parameters;
 
+use crate::parameters::ParameterError;
+
 /// The default limit of listed tasks.
 const TASKS: usize = 200;
 
@@ -75,12 +77,12 @@ impl TasksRequest {
     /// Parses a path with its query; `None` if the path is not `/tasks.json`.
     ///
     /// # Errors
-    /// If a parameter is invalid: a message for the client.
-    pub(crate) fn read(path: &str, query: Option<&str>) -> Option<Result<Self, String>> {
+    /// If a parameter is invalid.
+    pub(crate) fn read(path: &str, query: Option<&str>) -> Option<Result<Self, ParameterError>> {
         (path == "/tasks.json").then(|| Self::with_parameters(query))
     }
 
-    fn with_parameters(query: Option<&str>) -> Result<Self, String> {
+    fn with_parameters(query: Option<&str>) -> Result<Self, ParameterError> {
         let mut request = Self::default();
         for (name, value) in query_parameters(query) {
             match name.as_str() {
@@ -89,20 +91,22 @@ impl TasksRequest {
                     request.is_ascending = match value.as_str() {
                         "ascending" => true,
                         "descending" => false,
-                        _ => return Err(format!("order={value}: write ascending or descending")),
+                        other => {
+                            let expected = "ascending or descending";
+                            return Err(ParameterError::value("order", other, expected));
+                        }
                     };
                 }
                 "find" => request.find = value.to_lowercase(),
                 "limit" => {
                     let valid = value.parse().ok().filter(|limit| *limit <= TASKS_MAX);
                     request.tasks_max = valid.ok_or_else(|| {
-                        format!("limit={value}: write a number from 0 to {TASKS_MAX}")
+                        let expected = format!("a number from 0 to {TASKS_MAX}");
+                        ParameterError::value("limit", &value, expected)
                     })?;
                 }
-                _ => {
-                    return Err(format!(
-                        "unknown parameter `{name}`; use sort, order, find or limit"
-                    ));
+                other => {
+                    return Err(ParameterError::unknown(other, "sort, order, find or limit"));
                 }
             }
         }
@@ -110,11 +114,11 @@ impl TasksRequest {
     }
 }
 
-fn sort_key(name: &str) -> Result<TaskSortKey, String> {
+fn sort_key(name: &str) -> Result<TaskSortKey, ParameterError> {
     let known = SORT_KEYS.iter().find(|(known, _)| *known == name);
     known.map(|(_, key)| *key).ok_or_else(|| {
         let names: Vec<&str> = SORT_KEYS.iter().map(|(known, _)| *known).collect();
-        format!("sort={name}: write one of {}", names.join(", "))
+        ParameterError::value("sort", name, format!("one of {}", names.join(", ")))
     })
 }
 
@@ -136,7 +140,7 @@ mod tests {
             ("limit=-1", "limit=-1: write"),
             ("top=3", "unknown parameter `top`"),
         ] {
-            let refused = read(Some(query)).expect_err(query);
+            let refused = read(Some(query)).expect_err(query).to_string();
             assert!(refused.starts_with(reason), "{refused}");
         }
         assert_eq!(TasksRequest::read("/tasks", None), None);

@@ -18,8 +18,7 @@ pub fn note_arrival<B>(
     client: &Client,
 ) {
     note_connection(capture, client);
-    let line = (request.method(), request.uri(), request.version());
-    capture.text(title, &request_head(line, request.headers()));
+    capture.text(title, &request_head(request));
 }
 
 fn note_connection(capture: &OpenCapture, client: &Client) {

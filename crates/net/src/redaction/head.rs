@@ -3,18 +3,16 @@
 use std::fmt::Write;
 
 use hyper::header::HeaderMap;
-use hyper::{Method, Response, Uri, Version};
+use hyper::{Request, Response};
 
 use super::value::{redact_value, shown_target};
 
 /// Returns the head of a request as text without secrets, one line for each field. Names are in
 /// lower case.
-pub fn request_head(
-    (method, uri, version): (&Method, &Uri, Version),
-    headers: &HeaderMap,
-) -> String {
-    let mut head = format!("{method} {} {version:?}\n", shown_target(&uri.to_string()));
-    push_fields(&mut head, headers);
+pub fn request_head<B>(request: &Request<B>) -> String {
+    let target = shown_target(&request.uri().to_string());
+    let mut head = format!("{} {target} {:?}\n", request.method(), request.version());
+    push_fields(&mut head, request.headers());
     head
 }
 

@@ -10,7 +10,7 @@ use hyper::header::{
 
 /// The outcome of the conditions of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum ConditionOutcome {
     /// Send the whole, even if a range is requested.
     Whole,
     /// Send the range, if one is requested.
@@ -27,25 +27,25 @@ pub(super) fn evaluate(
     headers: &HeaderMap,
     tag: &HeaderValue,
     modified: Option<SystemTime>,
-) -> Outcome {
+) -> ConditionOutcome {
     if let Some(tags) = Tags::read(headers, IF_MATCH) {
         if !tags.has_strong(tag) {
-            return Outcome::PreconditionFailed;
+            return ConditionOutcome::PreconditionFailed;
         }
     } else if is_later(modified, date(headers, IF_UNMODIFIED_SINCE)) == Some(true) {
-        return Outcome::PreconditionFailed;
+        return ConditionOutcome::PreconditionFailed;
     }
     if let Some(tags) = Tags::read(headers, IF_NONE_MATCH) {
         if tags.has_weak(tag) {
-            return Outcome::NotModified;
+            return ConditionOutcome::NotModified;
         }
     } else if is_later(modified, date(headers, IF_MODIFIED_SINCE)) == Some(false) {
-        return Outcome::NotModified;
+        return ConditionOutcome::NotModified;
     }
     match headers.get(IF_RANGE) {
         // A date is not a strong validator, because content may change twice within a second.
-        Some(validator) if validator != tag => Outcome::Whole,
-        _ => Outcome::Range,
+        Some(validator) if validator != tag => ConditionOutcome::Whole,
+        _ => ConditionOutcome::Range,
     }
 }
 
@@ -102,7 +102,7 @@ mod tests {
     use hyper::HeaderMap;
     use hyper::header::{HeaderName, HeaderValue};
 
-    use super::Outcome::{self, NotModified, PreconditionFailed, Range, Whole};
+    use super::ConditionOutcome::{self, NotModified, PreconditionFailed, Range, Whole};
     use super::evaluate;
 
     const BEFORE: &str = "Sun, 06 Nov 1994 08:49:36 GMT";
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn conditions_are_evaluated_in_order() {
-        let cases: &[(&[(&str, &str)], Outcome)] = &[
+        let cases: &[(&[(&str, &str)], ConditionOutcome)] = &[
             (&[], Range),
             (&[("if-match", "\"a\"")], Range),
             (&[("if-match", "*")], Range),

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use hyper::header::HeaderValue;
 use hyper::{Method, Request};
 
-use super::condition::{self, Outcome};
+use super::condition::{self, ConditionOutcome};
 use super::range::{ByteRange, requested_range};
 
 /// The part of content with a strong tag that a GET or HEAD request asks for (RFC 9110 sections 13
@@ -47,12 +47,12 @@ impl RequestedContent {
     pub fn of<B>(request: &Request<B>, tag: &HeaderValue, modified: Option<SystemTime>) -> Self {
         let headers = request.headers();
         match condition::evaluate(headers, tag, modified) {
-            Outcome::PreconditionFailed => Self::PreconditionFailed,
-            Outcome::NotModified => Self::NotModified,
-            Outcome::Range if *request.method() == Method::GET => {
+            ConditionOutcome::PreconditionFailed => Self::PreconditionFailed,
+            ConditionOutcome::NotModified => Self::NotModified,
+            ConditionOutcome::Range if *request.method() == Method::GET => {
                 requested_range(headers).map_or(Self::Whole, Self::Range)
             }
-            Outcome::Whole | Outcome::Range => Self::Whole,
+            ConditionOutcome::Whole | ConditionOutcome::Range => Self::Whole,
         }
     }
 

@@ -1,10 +1,11 @@
 //! A certificate that is reloaded when its files change.
 
-use std::fs::Metadata;
+use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use httpdate::fmt_http_date;
 use tokio_rustls::rustls::crypto::CryptoProvider;
 use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::pki_types::pem::{self, PemObject};
@@ -13,8 +14,8 @@ use tokio_rustls::rustls::server::{ClientHello, ResolvesServerCert};
 use tokio_rustls::rustls::sign::CertifiedKey;
 use tokio_rustls::rustls::{CertificateError, Error};
 
-use super::certificate_notice::{CertificateNotice, CertificateNotices};
 use super::error::BindError;
+use super::file_state::FileState;
 use super::options::TlsFiles;
 use super::validity::{self, Validity};
 
@@ -27,7 +28,6 @@ use super::validity::{self, Validity};
 pub(crate) struct ReloadingCertificate {
     files: TlsFiles,
     provider: Arc<CryptoProvider>,
-    notices: CertificateNotices,
     last: Mutex<Certificate>,
 }
 
@@ -43,8 +43,8 @@ const SOON: Duration = Duration::from_secs(7 * 86_400);
 struct Certificate {
     key: Arc<CertifiedKey>,
     validity: Option<Validity>,
-    /// The last notice about its validity.
-    last_notice: Option<CertificateNotice>,
+    /// The last fault of its validity that was reported.
+    reported: Option<ValidityFault>,
     /// The states of both files when they were read.
     states: [Option<FileState>; 2],
     /// The states of files that could not be used, and when they were read.
@@ -54,7 +54,7 @@ struct Certificate {
 impl Certificate {
     fn new(key: Arc<CertifiedKey>, states: [Option<FileState>; 2]) -> Self {
         let validity = key.end_entity_cert().ok().and_then(validity::read);
-        Self { key, validity, last_notice: None, states, failed: None }
+        Self { key, validity, reported: None, states, failed: None }
     }
 
     /// Whether the files should be read, given their current states.
@@ -65,64 +65,70 @@ impl Certificate {
         *states != self.states && !has_failed
     }
 
-    /// Returns a notice about the validity at this time, if one is due and was not returned before.
-    fn next_notice(&mut self, path: &Path, now: SystemTime) -> Option<CertificateNotice> {
+    /// Returns the fault of the validity at this time, if there is one and it was not returned
+    /// before.
+    fn next_fault(&mut self, now: SystemTime) -> Option<ValidityFault> {
         let Validity { start, end } = self.validity?;
-        let path = || path.to_owned();
-        let notice = if now > end {
-            CertificateNotice::Expired { path: path(), end }
+        let fault = if now > end {
+            ValidityFault::Expired(end)
         } else if now < start {
-            CertificateNotice::NotValidYet { path: path(), start }
+            ValidityFault::NotValidYet(start)
         } else if now + SOON > end {
-            CertificateNotice::ExpiresSoon { path: path(), end }
+            ValidityFault::ExpiresSoon(end)
         } else {
             return None;
         };
-        if self.last_notice.as_ref() == Some(&notice) {
-            return None;
+        (self.reported.replace(fault) != Some(fault)).then_some(fault)
+    }
+
+    /// Reports the fault of the validity, if there is one and it was not reported before.
+    fn report_validity(&mut self, path: &Path) {
+        if let Some(fault) = self.next_fault(SystemTime::now()) {
+            let file = &*path.to_string_lossy();
+            tracing::warn!(target: "weir_net", file, "{file}: {fault}");
         }
-        self.last_notice = Some(notice.clone());
-        Some(notice)
     }
 }
 
-/// The metadata of a file that changes if the file is replaced or written to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct FileState {
-    modified: SystemTime,
-    bytes: u64,
-    /// The inode number, and the time of the last status change in seconds and nanoseconds.
-    #[cfg(unix)]
-    identity: (u64, i64, i64),
+/// Why clients refuse a certificate, or soon will.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ValidityFault {
+    ExpiresSoon(SystemTime),
+    Expired(SystemTime),
+    NotValidYet(SystemTime),
 }
 
-impl FileState {
-    fn of(metadata: &Metadata) -> Option<Self> {
-        #[cfg(unix)]
-        use std::os::unix::fs::MetadataExt;
-        Some(Self {
-            modified: metadata.modified().ok()?,
-            bytes: metadata.len(),
-            #[cfg(unix)]
-            identity: (metadata.ino(), metadata.ctime(), metadata.ctime_nsec()),
-        })
+impl fmt::Display for ValidityFault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ExpiresSoon(end) => write!(
+                formatter,
+                "the certificate expires soon, on {}; replace the file before then",
+                fmt_http_date(*end)
+            ),
+            Self::Expired(end) => write!(
+                formatter,
+                "the certificate expired on {}, so clients refuse it; replace the file",
+                fmt_http_date(*end)
+            ),
+            Self::NotValidYet(start) => write!(
+                formatter,
+                "the certificate is not valid before {}, so clients refuse it until then; check the \
+                 system's clock, or replace the file",
+                fmt_http_date(*start)
+            ),
+        }
     }
 }
 
 impl ReloadingCertificate {
     /// Reads the files. Fails if one is missing or malformed, or if the key does not match the
     /// certificate.
-    pub(crate) fn read(
-        files: TlsFiles,
-        provider: Arc<CryptoProvider>,
-        notices: CertificateNotices,
-    ) -> Result<Self, BindError> {
+    pub(crate) fn read(files: TlsFiles, provider: Arc<CryptoProvider>) -> Result<Self, BindError> {
         let states = states(&files);
         let mut certificate = Certificate::new(read(&files, &provider)?, states);
-        if let Some(notice) = certificate.next_notice(&files.certificate, SystemTime::now()) {
-            notices.send(notice);
-        }
-        Ok(Self { files, provider, notices, last: Mutex::new(certificate) })
+        certificate.report_validity(&files.certificate);
+        Ok(Self { files, provider, last: Mutex::new(certificate) })
     }
 
     /// Returns the certificate in the files, or the last one that could be used.
@@ -130,30 +136,29 @@ impl ReloadingCertificate {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let (states, now) = (states(&self.files), Instant::now());
         let path = &self.files.certificate;
-        let mut notices = Vec::new();
         if last.is_outdated(&states, now) {
+            let file = &*path.to_string_lossy();
             match read(&self.files, &self.provider) {
                 Ok(key) => {
                     *last = Certificate::new(key, states);
-                    notices.push(CertificateNotice::Replaced { path: path.clone() });
+                    tracing::info!(target: "weir_net", file, "{file}: the certificate was read again");
                 }
                 Err(error) => {
                     // Files in the same state are reported once, however often they are read.
                     if last.failed.as_ref().is_none_or(|(failed, _)| *failed != states) {
-                        let reason = error.to_string();
-                        notices.push(CertificateNotice::Kept { path: path.clone(), reason });
+                        tracing::warn!(
+                            target: "weir_net",
+                            file,
+                            "{file}: the certificate has changed and cannot be used, so the last \
+                             one stays: {error}"
+                        );
                     }
                     last.failed = Some((states, now));
                 }
             }
         }
-        notices.extend(last.next_notice(path, SystemTime::now()));
-        let key = last.key.clone();
-        drop(last);
-        for notice in notices {
-            self.notices.send(notice);
-        }
-        key
+        last.report_validity(path);
+        last.key.clone()
     }
 }
 
@@ -174,7 +179,7 @@ impl TlsFiles {
 }
 
 fn states(files: &TlsFiles) -> [Option<FileState>; 2] {
-    [&files.certificate, &files.key].map(|path| FileState::of(&std::fs::metadata(path).ok()?))
+    [&files.certificate, &files.key].map(|path| FileState::read(path))
 }
 
 fn read(files: &TlsFiles, provider: &CryptoProvider) -> Result<Arc<CertifiedKey>, BindError> {
@@ -236,12 +241,11 @@ fn bad_certificate(error: &CertificateError) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
     use std::sync::Arc;
     use std::time::{Duration, Instant, SystemTime};
 
-    use super::{Certificate, FileState, RETRY_PAUSE, Validity};
-    use crate::socket::{CertificateNotice, SelfSignedCertificate};
+    use super::{Certificate, FileState, RETRY_PAUSE, Validity, ValidityFault};
+    use crate::socket::SelfSignedCertificate;
 
     fn certificate(states: [Option<FileState>; 2]) -> Certificate {
         let made = SelfSignedCertificate::new(["a.example".to_owned()]).unwrap();
@@ -250,8 +254,7 @@ mod tests {
 
     #[test]
     fn files_that_cannot_be_used_are_read_now_and_then() {
-        let modified = SystemTime::UNIX_EPOCH;
-        let states = |bytes| [Some(FileState { modified, bytes, identity: (1, 2, 3) }), None];
+        let states = |bytes| [Some(FileState::of_length(bytes)), None];
         let now = Instant::now();
         let read = certificate(states(1));
         assert!(!read.is_outdated(&states(1), now));
@@ -268,14 +271,12 @@ mod tests {
         let days = |count: u64| SystemTime::UNIX_EPOCH + Duration::from_secs(count * 86_400);
         let validity = Some(Validity { start: days(100), end: days(190) });
         let mut certificate = Certificate { validity, ..certificate([None, None]) };
-        let path = Path::new("cert.pem");
         let mut heard = Vec::new();
         for day in [99, 99, 100, 182, 184, 185, 190, 191, 300] {
-            heard.push(certificate.next_notice(path, days(day)).map(|notice| match notice {
-                CertificateNotice::ExpiresSoon { .. } => "soon",
-                CertificateNotice::Expired { .. } => "expired",
-                CertificateNotice::NotValidYet { .. } => "not yet",
-                other => panic!("{other}"),
+            heard.push(certificate.next_fault(days(day)).map(|fault| match fault {
+                ValidityFault::ExpiresSoon(_) => "soon",
+                ValidityFault::Expired(_) => "expired",
+                ValidityFault::NotValidYet(_) => "not yet",
             }));
         }
         let expected = [Some("not yet"), None, None, None, Some("soon"), None, None];

@@ -39,12 +39,12 @@
 mod address;
 mod backoff;
 mod certificate;
-mod certificate_notice;
 mod connection;
 mod datagram;
 mod drops;
 mod ends;
 mod error;
+mod file_state;
 #[cfg(target_os = "linux")]
 mod handover;
 mod handshake_error;
@@ -70,7 +70,6 @@ mod unix;
 mod validity;
 
 pub use address::{Address, AddressError, PassedName};
-pub use certificate_notice::{CertificateNotice, CertificateNotices};
 pub use connection::Connection;
 pub(crate) use connection::OpenHttpError;
 pub use datagram::DatagramSocket;
@@ -78,6 +77,7 @@ pub use drops::DropCounter;
 pub(crate) use ends::ConnectionEnds;
 pub use ends::{ConnectionEnd, ConnectionEndCounts};
 pub use error::BindError;
+pub use file_state::FileState;
 #[cfg(target_os = "linux")]
 pub use handover::{Handover, ListeningSockets, OpenSockets, report_ready, take_over};
 pub use handshake_error::TlsHandshakeError;

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use super::address::Address;
-use super::certificate_notice::CertificateNotices;
 #[cfg(target_os = "linux")]
 use super::handover::ListeningSockets;
 #[cfg(unix)]
@@ -42,8 +41,6 @@ pub struct BindOptions {
     pub self_signed: Option<SelfSignedCertificate>,
     /// The PROXY protocol, if connections begin with its header.
     pub proxy_protocol: Option<ProxyProtocol>,
-    /// The receiver of notices about certificates that are replaced, expire or become unusable.
-    pub certificate_notices: CertificateNotices,
 }
 
 impl BindOptions {

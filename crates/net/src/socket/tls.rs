@@ -33,10 +33,7 @@ pub(crate) struct Acceptors {
 pub(crate) fn acceptors(address: &Address, options: &BindOptions) -> Result<Acceptors, BindError> {
     let provider = Arc::new(default_provider());
     let certificate: Arc<dyn ResolvesServerCert> = match (&options.tls, &options.self_signed) {
-        (Some(files), _) => {
-            let notices = options.certificate_notices.clone();
-            Arc::new(ReloadingCertificate::read(files.clone(), provider.clone(), notices)?)
-        }
+        (Some(files), _) => Arc::new(ReloadingCertificate::read(files.clone(), provider.clone())?),
         (None, Some(certificate)) => Arc::new(FixedCertificate(certificate.key.clone())),
         (None, None) => return Err(BindError::NoCertificate(address.clone())),
     };

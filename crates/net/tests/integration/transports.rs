@@ -17,8 +17,8 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 use weir_net::socket::{
-    Address, BindError, BindOptions, CertificateNotice, CertificateNotices, Listener,
-    SelfSignedCertificate, SocketStream, TlsFiles, TlsHandshakeError,
+    Address, BindError, BindOptions, Listener, SelfSignedCertificate, SocketStream, TlsFiles,
+    TlsHandshakeError,
 };
 use weir_net::{Body, Client, ServeOptions, Server};
 
@@ -161,9 +161,8 @@ async fn a_renewed_certificate_is_used() {
     files.replace("cert.pem", "cert.pem");
     files.replace("key.pem", "key.pem");
     let tls = TlsFiles { certificate: files.path("cert.pem"), key: files.path("key.pem") };
-    let (sender, heard) = std::sync::mpsc::channel();
-    let certificate_notices = CertificateNotices::new(move |notice| sender.send(notice).unwrap());
-    let options = BindOptions { tls: Some(tls), certificate_notices, ..BindOptions::default() };
+    weir_testkit::messages::listen();
+    let options = BindOptions { tls: Some(tls), ..BindOptions::default() };
     let address: Address = "tls://127.0.0.1:0".parse().unwrap();
     let listener = Listener::bind(&address, &options).await.unwrap();
     let host = listener.local_addr().unwrap().to_string();
@@ -183,29 +182,19 @@ async fn a_renewed_certificate_is_used() {
     connect_trusting("renewed-cert.pem", &host).await.unwrap();
     open.write_all(GET.as_bytes()).await.unwrap();
     assert!(read_all(&mut open).await.starts_with("HTTP/1.1 200 "));
-    let heard: Vec<_> = heard.try_iter().collect();
-    let [
-        CertificateNotice::Kept { reason: mismatch, .. },
-        CertificateNotice::Replaced { path },
-        CertificateNotice::Kept { reason: missing, .. },
-        CertificateNotice::Kept { reason: damaged, .. },
-    ] = &heard[..]
-    else {
-        panic!("{heard:?}")
-    };
-    assert_eq!(*path, files.path("cert.pem"));
     let certificate = files.path("cert.pem").display().to_string();
-    for (reason, sentence) in [
-        (
-            mismatch,
-            format!(
-                "cannot be used for TLS: it is not the key of the certificate in {certificate}"
-            ),
-        ),
-        (missing, "the file does not exist; check the name".to_owned()),
-        (damaged, "cannot be used for TLS: it holds no private key in PEM".to_owned()),
-    ] {
-        assert!(reason.ends_with(&format!("key.pem: {sentence}")), "{reason}");
+    let heard = weir_testkit::messages::heard(&format!("{certificate}: the certificate "));
+    assert!(heard.iter().all(|it| it.fields["file"] == certificate), "{heard:?}");
+    let other = format!("it is not the key of the certificate in {certificate}");
+    let expected = [
+        &*format!("key.pem: cannot be used for TLS: {other}"),
+        "the certificate was read again",
+        "key.pem: the file does not exist; check the name",
+        "key.pem: cannot be used for TLS: it holds no private key in PEM",
+    ];
+    assert_eq!(heard.len(), expected.len(), "{heard:?}");
+    for (message, end) in heard.iter().zip(expected) {
+        assert!(message.sentence.ends_with(end), "{message:?}");
     }
     std::fs::remove_dir_all(files.folder).unwrap();
 }

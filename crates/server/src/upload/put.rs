@@ -42,8 +42,7 @@ pub(crate) async fn receive(
     let release = ReleaseOnDrop(&session);
     let capture = Arc::new(Capturable::new(&hub.uploads, file_name(&request)));
     if let Some(capture) = capture.open() {
-        let line = (request.method(), request.uri(), request.version());
-        capture.text(FROM_CLIENT, &request_head(line, request.headers()));
+        capture.text(FROM_CLIENT, &request_head(&request));
     }
     // In its own task: the handler is dropped with its connection, but the source must get an end.
     let read = read(hub.clone(), session.clone(), request, capture.clone());

@@ -11,8 +11,7 @@ use clap::Args;
 #[cfg(target_os = "linux")]
 use weir_server::ListeningSockets;
 use weir_server::{
-    AccessToken, BindOptions, CertificateNotices, PublicUrl, SelfSignedCertificate, ServeOptions,
-    SocketMode, TlsFiles,
+    AccessToken, BindOptions, PublicUrl, SelfSignedCertificate, ServeOptions, SocketMode, TlsFiles,
 };
 #[cfg(unix)]
 use weir_server::{PassedSockets, SocketOwner};
@@ -23,7 +22,6 @@ use super::{
     AdminArguments, ListenAddress, LogArguments, ReadArguments, memory_bytes_max, parse_duration,
     read_token,
 };
-use crate::logging::report_certificate;
 use crate::outcome::Failure;
 
 /// How the page is served.
@@ -148,7 +146,6 @@ impl PageArguments {
             inherited: self.inherited.clone(),
             #[cfg(target_os = "linux")]
             listening: self.listening.clone(),
-            certificate_notices: CertificateNotices::new(report_certificate),
         })
     }
 

@@ -1,5 +1,7 @@
 //! JSON Web Key sets (RFC 7517), with the key types of RFC 7518 section 6 and RFC 8037 section 2.
 
+use std::fmt;
+
 use serde_json::{Map, Value};
 
 use super::problem::KeyProblem;
@@ -26,22 +28,46 @@ pub(in crate::token) enum KeySetOrigin {
     FetchedSet,
 }
 
+/// Why a text is not a key set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeySetFault {
+    /// It is not JSON.
+    NotJson,
+    /// An object has a name twice.
+    DuplicateName,
+    /// It is not an object.
+    NotObject,
+    /// It has no list `keys`.
+    NoKeys,
+}
+
+impl fmt::Display for KeySetFault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::NotJson => "the key set is not JSON",
+            Self::DuplicateName => "the key set has a duplicate name in an object",
+            Self::NotObject => "the key set is not a JSON object",
+            Self::NoKeys => "the key set has no list `keys`",
+        })
+    }
+}
+
 /// Reads a key set. Unusable keys are skipped and listed.
 ///
 /// # Errors
-/// A sentence, if the text is not a key set.
+/// If the text is not a key set.
 pub(in crate::token) fn parse_key_set(
     text: &[u8],
     algorithms: &[Algorithm],
     origin: KeySetOrigin,
-) -> Result<KeySet, String> {
+) -> Result<KeySet, KeySetFault> {
     let mut members = parse_object(text).map_err(|fault| match fault {
-        JsonFault::Malformed => "the key set is not JSON".to_owned(),
-        JsonFault::DuplicateName => "the key set has a duplicate name in an object".to_owned(),
-        JsonFault::NotObject => "the key set is not a JSON object".to_owned(),
+        JsonFault::Malformed => KeySetFault::NotJson,
+        JsonFault::DuplicateName => KeySetFault::DuplicateName,
+        JsonFault::NotObject => KeySetFault::NotObject,
     })?;
     let Some(Value::Array(items)) = members.remove("keys") else {
-        return Err("the key set has no list `keys`".to_owned());
+        return Err(KeySetFault::NoKeys);
     };
     let mut set = KeySet { keys: Vec::new(), skipped: Vec::new(), has_ids: true };
     for (index, item) in items.into_iter().enumerate() {

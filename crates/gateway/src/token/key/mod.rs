@@ -9,7 +9,9 @@ mod secret;
 mod set;
 mod small_order;
 
+pub use self::jwk::KeySetFault;
 pub(super) use self::jwk::{KeySetOrigin, parse_key_set};
+pub use self::pem::PemFault;
 pub(super) use self::pem::parse_public_key;
 pub use self::problem::KeyProblem;
 pub(super) use self::secret::SecretKey;

@@ -1,5 +1,7 @@
 //! Public keys as PEM (RFC 7468 section 13).
 
+use std::fmt;
+
 use tokio_rustls::rustls::pki_types::pem::{PemObject, SectionKind};
 
 use super::der::{BIT_STRING, DerReader, OBJECT_IDENTIFIER, SEQUENCE};
@@ -14,37 +16,67 @@ const P256: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07];
 const P384: &[u8] = &[0x2b, 0x81, 0x04, 0x00, 0x22];
 const ED25519: &[u8] = &[0x2b, 0x65, 0x70];
 
+/// Why a PEM text is not a public key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PemFault {
+    /// It is not PEM, for this reason.
+    NotPem(String),
+    /// It is a certificate.
+    Certificate,
+    /// It is a private key.
+    PrivateKey,
+    /// It has no public key.
+    NoKey,
+    /// It has several public keys.
+    SeveralKeys,
+    /// Its key cannot be used.
+    Key(KeyProblem),
+}
+
+impl fmt::Display for PemFault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::NotPem(reason) => return write!(formatter, "it is not PEM: {reason}"),
+            Self::Certificate => {
+                "it is a certificate; `openssl x509 -pubkey -noout` prints the public key of one"
+            }
+            Self::PrivateKey => {
+                "it is a private key, which only the issuer may have; `openssl pkey -pubout` \
+                 prints its public key"
+            }
+            Self::NoKey => {
+                "it has no section `BEGIN PUBLIC KEY`; `openssl rsa -pubin -RSAPublicKey_in \
+                 -pubout` makes one from `BEGIN RSA PUBLIC KEY`"
+            }
+            Self::SeveralKeys => "it has several public keys; use a key set (jwks_file)",
+            Self::Key(problem) => return problem.fmt(formatter),
+        })
+    }
+}
+
 /// Reads the only public key in a PEM text.
 ///
 /// # Errors
-/// A sentence that states what the text contains instead.
-pub(in crate::token) fn parse_public_key(text: &[u8]) -> Result<PublicKey, String> {
+/// What the text contains instead.
+pub(in crate::token) fn parse_public_key(text: &[u8]) -> Result<PublicKey, PemFault> {
     let mut keys = Vec::new();
     for section in <(SectionKind, Vec<u8>)>::pem_slice_iter(text) {
-        let (kind, content) = section.map_err(|error| format!("it is not PEM: {error}"))?;
+        let (kind, content) = section.map_err(|error| PemFault::NotPem(error.to_string()))?;
         match kind {
             SectionKind::PublicKey => keys.push(content),
-            SectionKind::Certificate => return Err(CERTIFICATE.to_owned()),
+            SectionKind::Certificate => return Err(PemFault::Certificate),
             SectionKind::PrivateKey | SectionKind::RsaPrivateKey | SectionKind::EcPrivateKey => {
-                return Err(PRIVATE.to_owned());
+                return Err(PemFault::PrivateKey);
             }
             _ => {}
         }
     }
     match keys.as_slice() {
-        [] => Err("it has no section `BEGIN PUBLIC KEY`; `openssl rsa -pubin -RSAPublicKey_in \
-                   -pubout` makes one from `BEGIN RSA PUBLIC KEY`"
-            .to_owned()),
-        [key] => parse_subject_public_key_info(key).map_err(|problem| problem.to_string()),
-        _ => Err("it has several public keys; use a key set (jwks_file)".to_owned()),
+        [] => Err(PemFault::NoKey),
+        [key] => parse_subject_public_key_info(key).map_err(PemFault::Key),
+        _ => Err(PemFault::SeveralKeys),
     }
 }
-
-const CERTIFICATE: &str =
-    "it is a certificate; `openssl x509 -pubkey -noout` prints the public key of one";
-
-const PRIVATE: &str = "it is a private key, which only the issuer may have; `openssl pkey -pubout` \
-                       prints its public key";
 
 /// Reads `SubjectPublicKeyInfo` (RFC 5280 section 4.1.2.7).
 fn parse_subject_public_key_info(der: &[u8]) -> Result<PublicKey, KeyProblem> {

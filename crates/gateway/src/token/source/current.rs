@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ring::digest::{Digest, SHA256, digest};
 
 use super::KeyStatus;
+use super::error::KeySourceError;
 use crate::token::key::KeySet;
 
 /// A key set with its generation.
@@ -18,14 +19,14 @@ pub(in crate::token) struct Keys {
 /// The present keys of a source that may change.
 #[derive(Debug, Default)]
 pub(super) struct CurrentKeys {
-    /// The generation of `State::keys`, readable without the lock. Cached tokens of other
+    /// The generation of `CurrentState::keys`, readable without the lock. Cached tokens of other
     /// generations are not accepted.
     generation: AtomicU64,
-    state: Mutex<State>,
+    state: Mutex<CurrentState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct CurrentState {
     keys: Option<Arc<Keys>>,
     /// The digest of the text that the keys were read from.
     digest: Option<Digest>,
@@ -52,12 +53,16 @@ impl CurrentKeys {
 
     /// Notes the outcome of an attempt: a text and its keys, or an error. The generation changes
     /// only if the text did.
-    pub(super) fn note(&self, outcome: Result<(&[u8], KeySet), String>, now_unix_s: Option<i64>) {
+    pub(super) fn note<T: AsRef<[u8]>>(
+        &self,
+        outcome: Result<(T, KeySet), KeySourceError>,
+        now_unix_s: Option<i64>,
+    ) {
         let mut state = self.state();
         state.attempts += 1;
         match outcome {
             Ok((text, set)) => {
-                let digest = digest(&SHA256, text);
+                let digest = digest(&SHA256, text.as_ref());
                 if state.digest.as_ref().is_none_or(|known| known.as_ref() != digest.as_ref()) {
                     let generation = self.generation() + 1;
                     state.keys = Some(Arc::new(Keys { set, generation }));
@@ -69,7 +74,7 @@ impl CurrentKeys {
             }
             Err(error) => {
                 state.failures += 1;
-                state.last_error = Some(error);
+                state.last_error = Some(error.to_string());
             }
         }
     }
@@ -87,7 +92,7 @@ impl CurrentKeys {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, CurrentState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

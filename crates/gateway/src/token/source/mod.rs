@@ -1,6 +1,7 @@
 //! Sources of an issuer's keys, and the schedule of their refresh.
 
 mod current;
+mod error;
 mod file;
 mod schedule;
 mod url;
@@ -9,6 +10,7 @@ use std::sync::Arc;
 
 use self::current::CurrentKeys;
 pub(super) use self::current::Keys;
+pub use self::error::{KeySourceError, KeySourceFault};
 pub(super) use self::file::KeySetFile;
 pub use self::schedule::RefreshRules;
 pub(super) use self::url::FetchedKeySet;

@@ -2,11 +2,12 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use hyper::StatusCode;
 use tokio::sync::watch;
 use weir_net::redaction::shown_target;
 use weir_observe::task::TaskKind;
 
-use super::file::no_usable_key;
+use super::error::{KeySourceError, KeySourceFault, check_usable};
 use super::{CurrentKeys, KeyStatus, Keys, RefreshRules};
 use crate::fetch::{FetchClient, FetchUrl};
 use crate::token::algorithm::Algorithm;
@@ -41,7 +42,8 @@ struct Attempt {
 impl FetchedKeySet {
     pub(in crate::token) fn new(
         issuer: &str,
-        (client, url): (FetchClient, FetchUrl),
+        client: FetchClient,
+        url: FetchUrl,
         algorithms: Vec<Algorithm>,
         rules: RefreshRules,
     ) -> Self {
@@ -127,33 +129,31 @@ impl FetchedKeySet {
         tokio::spawn(KEY_SET.observe(&*url, async move {
             let outcome = running.0.fetch_once().await;
             if let Err(error) = &outcome {
-                let url = shown_target(&running.0.url.to_string());
                 let issuer = &*running.0.issuer;
                 tracing::warn!(
-                    target: "weir_gateway", url, error,
+                    target: "weir_gateway", url = &*error.place, error = %error,
                     "the keys of the issuer `{issuer}` cannot be fetched"
                 );
             }
-            let outcome = outcome.as_ref().map(|(text, set)| (&text[..], set.clone()));
-            running.0.current.note(outcome.map_err(Clone::clone), Some(now_unix_s));
+            running.0.current.note(outcome, Some(now_unix_s));
         }));
         Some(ended)
     }
 
-    async fn fetch_once(&self) -> Result<(bytes::Bytes, KeySet), String> {
-        let sentence = |problem: &dyn std::fmt::Display| {
-            format!("{}: {problem}", shown_target(&self.url.to_string()))
+    async fn fetch_once(&self) -> Result<(bytes::Bytes, KeySet), KeySourceError> {
+        let fetched = async {
+            let answer = self.client.get(&self.url).await;
+            let answer =
+                answer.map_err(|error| KeySourceFault::Fetch(error.problem().to_string()))?;
+            if answer.status != StatusCode::OK {
+                return Err(KeySourceFault::Status(answer.status));
+            }
+            let set = parse_key_set(&answer.body, &self.algorithms, KeySetOrigin::FetchedSet);
+            let set = check_usable(set.map_err(KeySourceFault::Set)?)?;
+            Ok((answer.body, set))
         };
-        let answer = self.client.get(&self.url).await.map_err(|error| error.to_string())?;
-        if answer.status != hyper::StatusCode::OK {
-            return Err(sentence(&format_args!("the status is {} instead of 200", answer.status)));
-        }
-        let set = parse_key_set(&answer.body, &self.algorithms, KeySetOrigin::FetchedSet)
-            .map_err(|problem| sentence(&problem))?;
-        if set.len() == 0 {
-            return Err(sentence(&no_usable_key(&set)));
-        }
-        Ok((answer.body, set))
+        let place = || shown_target(&self.url.to_string());
+        fetched.await.map_err(|fault| KeySourceError { place: place(), fault })
     }
 
     fn attempt(&self) -> MutexGuard<'_, Attempt> {
