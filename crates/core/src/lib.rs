@@ -94,7 +94,7 @@ pub use aggregate::{
     Aggregates, Bucket, CountedRows, Evaluation, EvaluationByKind, Fold, Histogram, ListedColumns,
     PartialAggregates, Quantiles, Question, Recount, Stack, StatusClasses, Tally, TopList, Totals,
 };
-pub use block::{Block, BlockCutter, BlockLimits};
+pub use block::{Block, BlockCutter, BlockLimits, leading_nuls};
 pub use column::{
     ABSENT, Codes, ColumnRef, Numbers, REMAINDER, RowBits, Segment, Selection, Times,
 };

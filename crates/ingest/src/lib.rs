@@ -5,7 +5,8 @@
 //! that is faster than the parsers waits, in a thread or in a task. The progress of a source
 //! counts parsed bytes, not received ones.
 //!
-//! A [`TextScan`] reads the lines of a text once and stores nothing.
+//! [`Records`] reads the lines of such sources once and keeps nothing; [`scan_text`] searches whole
+//! lines, which need no format.
 //!
 //! ```
 //! use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd};
@@ -37,21 +38,21 @@ mod writer;
 pub use clock::{Clock, SystemClock};
 pub use error::{Fault, FaultKind, ReadError, SourceError, StopReason, StreamDefect, StreamError};
 pub use pipeline::{
-    DataSet, MachineClock, OrderedSegments, Pipeline, PipelineFold, PipelineOptions, ReadTotals,
-    Retention, StageTimes, TotalMemory,
+    BlockStart, DataSet, FormatMap, FoundRecord, LineSink, LogLine, MachineClock, OrderedSegments,
+    Pipeline, PipelineFold, PipelineOptions, ReadTotals, Records, Retention, StageTimes,
+    TotalMemory, VisitedBlock,
 };
 pub use plain_file::{FoundLine, LineFile, PlainFile, ReadBackError};
 pub use progress::{
     EarlyBytes, HeldBytes, Phase, SourceEnd, SourceProgress, SourceSample, SourceSnapshot,
 };
 pub use scan::{
-    FileRanges, FormatBinding, LineBlocks, MemoryBudget, OrderedMerge, OrderedOutput, Part,
-    RangeLines, RecordReader, ScannedText, TallyChunk, TallyEntry, TextPart, TextScan, ValueTally,
-    is_retryable, run_in_order,
+    FileRanges, LineBlocks, MemoryBudget, OrderedMerge, OrderedOutput, Part, RangeLines,
+    TallyChunk, TallyEntry, ValueTally, is_retryable, run_in_order, scan_text,
 };
 pub use source::{
     Follower, Head, Input, LineJoiner, MemberLimit, ReadUpload, Text, can_follow, find_inputs,
     first_time, is_identified, is_packed, read_inputs, read_stream, read_upload, with_year,
 };
 pub use weir_core::FormatChoice;
-pub use writer::{RecordWriter, SourceOptions, SourceWriter};
+pub use writer::{Intake, RecordWriter, SourceOptions, SourceWriter};

@@ -39,6 +39,8 @@ pub struct SourceProgress {
     /// The waits for room in the queue.
     waits: WaitClock,
     cancelled: AtomicBool,
+    /// Whether its consumer needs no more of it.
+    satisfied: AtomicBool,
     removed: AtomicBool,
     /// The plain files that contain its lines and can be read again.
     parts: Mutex<FileParts>,
@@ -118,6 +120,7 @@ impl SourceProgress {
             early: EarlyBytes::default(),
             waits: WaitClock::default(),
             cancelled: AtomicBool::new(false),
+            satisfied: AtomicBool::new(false),
             removed: AtomicBool::new(false),
             parts: Mutex::default(),
             state: Mutex::default(),
@@ -280,6 +283,18 @@ impl SourceProgress {
     /// Whether the source was cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// Cancels the source because its consumer needs no more of it. That is not an error, and the
+    /// sources after it are read.
+    pub fn satisfy(&self) {
+        self.satisfied.store(true, Ordering::Relaxed);
+        self.cancel();
+    }
+
+    /// Whether [`Self::satisfy`] was called.
+    pub(crate) fn is_satisfied(&self) -> bool {
+        self.satisfied.load(Ordering::Relaxed)
     }
 
     /// Cancels the source and marks it as removed from the data set.

@@ -56,11 +56,6 @@ impl KindChunks {
         self.kinds[RecordKind::Request as usize].records > 0
     }
 
-    /// Whether no record was counted.
-    pub(super) fn is_empty(&self) -> bool {
-        self.kinds.iter().all(|kind| kind.records == 0)
-    }
-
     /// The memory taken, in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
         self.kinds.iter().map(|kind| kind.tally.memory_bytes()).sum()

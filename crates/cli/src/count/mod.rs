@@ -26,8 +26,8 @@ use records::{Merge, RecordCounter};
 /// The divisor of the memory for counts that wait to be merged: an eighth.
 const WAITING_SHARE: usize = 8;
 
-/// The divisor of the memory for the counts of each thread that are not merged yet.
-const CHUNK_SHARE: usize = 64;
+/// The divisor of the memory for the counts of a text that may have none of the fields.
+const UNDECIDED_SHARE: usize = 64;
 
 /// The largest number of fields: those of a table.
 const FIELDS_MAX: usize = 2;
@@ -66,10 +66,10 @@ pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
     say_all(&complaints);
     let mut has_failed = !complaints.is_empty();
     let threads = arguments.logs.threads();
-    let threads_per_text = if inputs.len() == 1 { threads } else { 1 };
+    let threads_per_input = if inputs.len() == 1 { threads } else { 1 };
     if arguments.by.is_empty() && conditions.is_empty() && arguments.kind.is_none() {
         let counted =
-            count_each(threads, &inputs, |_, input| lines::count(input, threads_per_text));
+            count_each(threads, &inputs, |_, input| lines::count(input, threads_per_input));
         if counted.iter().any(InputCount::has_result) {
             let incomplete = output::sources(&inputs, &counted, &complaints).incomplete;
             print_as(output, &output::lines(output, &inputs, &counted, incomplete)?)?;
@@ -91,13 +91,10 @@ pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
         kind: arguments.kind.map(|kind| RecordKind::from(kind).into()),
         format: &format,
         merge: &merge,
-        chunk_bytes_max: memory_bytes_max / CHUNK_SHARE,
-        threads_per_text,
+        undecided_bytes_max: memory_bytes_max / UNDECIDED_SHARE,
+        threads: threads_per_input,
     };
-    let counted = match &inputs[..] {
-        [input] => vec![counter.count_alone(input)],
-        inputs => count_each(threads, inputs, |index, input| counter.count(index, input)),
-    };
+    let counted = count_each(threads, &inputs, |index, input| counter.count(index, input));
     let mut tallies = merge.into_total();
     let kind = arguments.kind.map_or_else(|| tallies.main_kind(), RecordKind::from);
     let others = tallies.counts().into_iter().filter(|count| count.kind != kind);

@@ -1,19 +1,20 @@
-//! Counts the records of an input by the values of their fields.
+//! Counts records by the values of their fields.
 
 use std::borrow::Cow;
-use std::io::{self, Read};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::ops::ControlFlow;
+use std::sync::Arc;
 
-use weir_core::{FieldAccessor, Format, Lines, Record, RecordKind, RecordPredicate, Zone};
+use weir_core::{FieldAccessor, Format, Record, RecordKind, RecordPredicate, Zone};
 use weir_ingest::{
-    FormatBinding, FormatChoice, Input, OrderedMerge, OrderedOutput, Part, RecordReader, Text,
-    TextPart, TextScan,
+    BlockStart, FormatChoice, FormatMap, FoundRecord, Input, LineSink, LogLine, OrderedMerge, Part,
+    Records, SourceProgress, VisitedBlock,
 };
 use weir_view::value_in;
 
 use super::InputCount;
 use super::kinds::{KindChunk, KindChunks, KindTallies};
-use crate::scan::{Conditions, LogFields, ScanError, UnparsedLines, check_field, for_each_text};
+use crate::scan::{Conditions, FieldCheck, LogFields, UnparsedLines, check_field, read_lines};
+use crate::sources::Complaint;
 
 /// The key of a tally for records without the field.
 const ABSENT_KEY: &[u8] = b"";
@@ -58,298 +59,107 @@ pub(super) struct RecordCounter<'a> {
     pub(super) kind: Option<RecordKind>,
     pub(super) format: &'a FormatChoice,
     pub(super) merge: &'a Merge,
-    /// The most bytes that the counts of one chunk take.
-    pub(super) chunk_bytes_max: usize,
-    /// The number of threads that one file may have.
-    pub(super) threads_per_text: usize,
+    /// The most bytes that the counts of one text take while it is unknown whether it has the
+    /// fields.
+    pub(super) undecided_bytes_max: usize,
+    /// The number of threads that one input may have.
+    pub(super) threads: usize,
+}
+
+/// Counts the records of blocks on one thread.
+struct CountSink<'a> {
+    counter: &'a RecordCounter<'a>,
+    formats: FormatMap<BoundCount<'a>>,
 }
 
 /// The fields and conditions, resolved for the records of one format.
-struct RecordKey<'a> {
+struct BoundCount<'a> {
     kind: RecordKind,
     /// `None` for a field that the format lacks.
     fields: Vec<Option<FieldAccessor>>,
     zone: Option<&'a Zone>,
-    /// `None` if records of the kind are not counted.
+    /// `None` if records of the kind are not counted by value.
     predicate: Option<RecordPredicate<'a>>,
     /// See [`RecordCounter::tracks_period`].
     tracks_period: bool,
+    /// Whether records of the format are of the requested kind.
+    is_requested: bool,
+    /// Whether the format has the fields. The error is a sentence.
+    has_fields: Result<(), String>,
 }
 
-/// Whether a text whose format may change lacks a field.
-enum MissingField {
-    /// No format has been bound yet.
-    None,
-    /// All formats so far lack a field. The error is a sentence.
-    MissingSoFar(String),
-    /// Some format has all of the fields.
-    Found,
+/// The counts of a block.
+#[derive(Default)]
+struct BlockCounts {
+    /// The source of the block.
+    source: Option<Arc<SourceProgress>>,
+    kinds: KindChunks,
+    fields: FieldCheck,
+    /// Whether no record can be counted, because the only format of the text lacks a field.
+    is_hopeless: bool,
 }
 
-/// How a text maps to the parts of the merge.
-enum Parts<'a, 'm> {
-    /// Each part of the text is a part of the merge. They are numbered from `first` on.
-    Many { first: u64 },
-    /// The whole input is one part of the merge, which the threads lock in turn.
-    One(&'a Mutex<PartCounts<'m>>),
+/// A text of which not all counts are merged.
+#[derive(Default)]
+struct TextCounts {
+    fields: FieldCheck,
+    /// The counts so far, while it is unknown whether any of the records has the fields.
+    undecided: Vec<KindChunks>,
 }
 
-/// A part of the merge, whose counts are added in chunks of a limited size.
-struct PartCounts<'a> {
-    part: Part<'a, KindTallies, KindChunks>,
-    chunk: KindChunks,
-    /// The counts of a text so far, while it is unknown whether any of its records has the fields.
-    undecided: KindChunks,
-    missing: MissingField,
-}
-
-impl<'a> PartCounts<'a> {
-    fn new(part: Part<'a, KindTallies, KindChunks>) -> Self {
-        let (chunk, undecided) = Default::default();
-        Self { part, chunk, undecided, missing: MissingField::None }
-    }
-
-    fn put(&mut self) {
-        self.put_undecided();
-        let chunk = std::mem::take(&mut self.chunk);
-        let bytes = chunk.memory_bytes();
-        self.part.put(chunk, bytes);
-    }
-
-    fn put_undecided(&mut self) {
-        if !self.undecided.is_empty() {
-            let chunk = std::mem::take(&mut self.undecided);
-            let bytes = chunk.memory_bytes();
-            self.part.put(chunk, bytes);
+impl TextCounts {
+    /// Adds the counts of the next block.
+    fn add(
+        &mut self,
+        block: BlockCounts,
+        part: &Part<'_, KindTallies, KindChunks>,
+        bytes_max: usize,
+    ) {
+        self.fields.merge(block.fields);
+        self.undecided.push(block.kinds);
+        let bytes: usize = self.undecided.iter().map(KindChunks::memory_bytes).sum();
+        if self.fields.failure().is_none() || bytes > bytes_max {
+            for kinds in self.undecided.drain(..) {
+                let bytes = kinds.memory_bytes();
+                part.put(kinds, bytes);
+            }
         }
-    }
-
-    fn memory_bytes(&self) -> usize {
-        self.chunk.memory_bytes() + self.undecided.memory_bytes()
-    }
-
-    fn of_mut(&mut self, kind: RecordKind) -> &mut KindChunk {
-        match self.missing {
-            MissingField::MissingSoFar(_) => self.undecided.of_mut(kind),
-            MissingField::None | MissingField::Found => self.chunk.of_mut(kind),
-        }
-    }
-
-    /// Whether a request was counted.
-    fn has_requests(&self) -> bool {
-        self.chunk.has_requests() || self.undecided.has_requests()
     }
 }
 
 impl RecordCounter<'_> {
-    /// Counts the records of the only input. Records that were counted before an error stay
-    /// counted.
-    pub(super) fn count_alone(&self, input: &Input) -> InputCount<()> {
-        let mut first = 0;
-        self.count_texts(input, |text, result| {
-            let (parts, counted) = self.count_text(input, text, &Parts::Many { first }, result);
-            first += parts;
-            counted
-        })
-    }
-
-    /// Counts the records of one of several inputs, which are merged in the order of `index`.
+    /// Counts the records of an input. Inputs are merged in the order of `index`. Records that were
+    /// counted before an error stay counted.
     pub(super) fn count(&self, index: usize, input: &Input) -> InputCount<()> {
         let part = self.merge.part(index as u64);
-        let counts = Mutex::new(PartCounts::new(part));
-        let result = self.count_texts(input, |text, result| {
-            self.count_text(input, text, &Parts::One(&counts), result).1
-        });
-        counts.into_inner().unwrap_or_else(PoisonError::into_inner).put();
-        result
-    }
-
-    fn count_texts(
-        &self,
-        input: &Input,
-        mut count: impl FnMut(&mut Text<'_>, &mut InputCount<()>) -> Result<(), ScanError>,
-    ) -> InputCount<()> {
+        let mut texts: Vec<TextCounts> = Vec::new();
+        let consume =
+            |VisitedBlock { source, output: counts, .. }: VisitedBlock<'_, BlockCounts>| {
+                let number = source.number() as usize;
+                texts.resize_with(texts.len().max(number + 1), TextCounts::default);
+                if counts.is_hopeless {
+                    source.satisfy();
+                }
+                texts[number].add(counts, &part, self.undecided_bytes_max);
+                ControlFlow::Continue(())
+            };
+        let sink = || CountSink { counter: self, formats: FormatMap::default() };
+        let records = Records::new(self.threads);
+        let read = read_lines(&records, (input, self.format), sink, consume);
         let mut result = InputCount::default();
-        let complaints = for_each_text(input, |text| count(text, &mut result));
-        // Nothing is written, so only reading can fail; those errors are in the list.
-        result.complaints = complaints.unwrap_or_default();
+        for text in &read.texts {
+            let counts = texts.get(text.number as usize);
+            let Some(sentence) = counts.and_then(|counts| counts.fields.failure()) else {
+                result.was_read = true;
+                result.unparsed.extend(UnparsedLines::of_source(text));
+                continue;
+            };
+            // A text without the fields has no count, not even 0.
+            let (name, sentence) = (text.name.clone(), sentence.clone());
+            result.complaints.push(Complaint { name, sentence });
+        }
+        result.complaints.extend(read.complaints);
         result
-    }
-
-    /// Counts the records of a text. Also returns the number of its parts.
-    fn count_text(
-        &self,
-        input: &Input,
-        text: &mut Text<'_>,
-        parts: &Parts<'_, '_>,
-        result: &mut InputCount<()>,
-    ) -> (u64, Result<(), ScanError>) {
-        let name = text.name().to_owned();
-        let scan = TextScan {
-            threads: self.threads_per_text,
-            is_divisible: true,
-            reads_records: true,
-            format: self.format,
-            has_fields: &|format| self.is_requested(format) && self.check_fields(format).is_ok(),
-        };
-        let mut sink = io::sink();
-        let scanned = scan.run(input, text, &mut OrderedOutput::direct(&mut sink), |part, _| {
-            Ok(match parts {
-                Parts::Many { first } => {
-                    let number = first + part.index() as u64;
-                    let mut counts = PartCounts::new(self.merge.part(number));
-                    let counted = self.count_part(part, &name, &mut counts);
-                    counts.put();
-                    counted
-                }
-                Parts::One(counts) => {
-                    let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
-                    self.count_part(part, &name, &mut counts)
-                }
-            })
-        });
-        let scanned = match scanned {
-            Ok(scanned) => scanned,
-            Err(error) => return (0, Err(ScanError::Output(error))),
-        };
-        let parts = scanned.parts.len() as u64;
-        let unparsed = UnparsedLines::of_records(&name, &scanned);
-        let counted: Result<(), ScanError> = scanned.parts.into_iter().collect();
-        // A text without the fields has no count, not even 0.
-        let was_read = !matches!(counted, Err(ScanError::Field(_)));
-        if was_read || !scanned.is_format_known {
-            result.unparsed.extend(unparsed);
-        }
-        result.was_read |= was_read;
-        (parts, counted)
-    }
-
-    fn count_part(
-        &self,
-        part: &mut TextPart<impl Read>,
-        name: &str,
-        counts: &mut PartCounts<'_>,
-    ) -> Result<(), ScanError> {
-        let counted = self.count_lines(part, name, counts);
-        match (counted, std::mem::replace(&mut counts.missing, MissingField::None)) {
-            (Ok(()), MissingField::MissingSoFar(error)) => {
-                counts.undecided = KindChunks::default();
-                Err(ScanError::Field(error))
-            }
-            (counted, _) => {
-                counts.put_undecided();
-                counted
-            }
-        }
-    }
-
-    fn count_lines(
-        &self,
-        part: &mut TextPart<impl Read>,
-        name: &str,
-        counts: &mut PartCounts<'_>,
-    ) -> Result<(), ScanError> {
-        let mut binding = FormatBinding::new();
-        while let Some((block, records)) = part.next_records().map_err(ScanError::Input)? {
-            for line in Lines::new(block).filter(|line| !line.bytes.is_empty()) {
-                self.bind_next(&mut binding, records, name, counts)?;
-                let unbound = records.read(line.bytes, |found| {
-                    let (format, record) = found?;
-                    if let Some(key) = binding.value_of(format) {
-                        key.count(record, counts.of_mut(key.kind));
-                    }
-                    (!binding.is_bound(format)).then(|| format.clone())
-                });
-                if let Some(format) = unbound {
-                    let bind = |format: &Format| self.bind(format, false, name, counts);
-                    binding.bind_companion(&format, bind);
-                    records.read(line.bytes, |found| {
-                        let (Some(key), Some((_, record))) = (binding.value_of(&format), found)
-                        else {
-                            return;
-                        };
-                        key.count(record, counts.of_mut(key.kind));
-                    });
-                }
-            }
-            // A list of fields may be the last line.
-            self.bind_next(&mut binding, records, name, counts)?;
-            if counts.memory_bytes() > self.chunk_bytes_max {
-                counts.put();
-            }
-        }
-        Ok(())
-    }
-
-    /// Resolves the fields in the format of the next line, if the format has changed. A format that
-    /// is not known has no fields that could be missing.
-    fn bind_next<'a>(
-        &'a self,
-        binding: &mut FormatBinding<RecordKey<'a>>,
-        records: &RecordReader,
-        name: &str,
-        counts: &mut PartCounts<'_>,
-    ) -> Result<(), ScanError> {
-        let has_fields =
-            |format: &Arc<Format>| self.is_requested(format) && self.check_fields(format).is_ok();
-        let bound = binding.update(records, |format, is_only| {
-            if !records.is_format_known() {
-                return Ok(self.key(format));
-            }
-            let is_only = is_only && !records.companions().iter().any(has_fields);
-            self.bind(format, is_only, name, counts)
-        });
-        bound.map_err(ScanError::Field)
-    }
-
-    /// Resolves the fields in a format. The error is a sentence. Records of another kind than the
-    /// requested one may lack fields; the counts of their kind note that. If a log has several
-    /// formats, a field that one lacks may occur in another.
-    fn bind(
-        &self,
-        format: &Format,
-        is_only_format: bool,
-        name: &str,
-        counts: &mut PartCounts<'_>,
-    ) -> Result<RecordKey<'_>, String> {
-        let kind = format.kind();
-        let not_counted = RecordKey {
-            kind,
-            fields: Vec::new(),
-            zone: None,
-            predicate: None,
-            tracks_period: false,
-        };
-        // Requests take precedence: once there is a request, records of other kinds are left out.
-        let is_left_out = match self.kind {
-            Some(requested) => kind != requested,
-            None => kind != RecordKind::Request && counts.has_requests(),
-        };
-        if is_left_out {
-            return Ok(not_counted);
-        }
-        let error = match self.check_fields(format) {
-            Ok(()) => {
-                // Records of another kind do not decide whether those of the requested kind have
-                // the fields.
-                if self.is_requested(format) {
-                    counts.missing = MissingField::Found;
-                }
-                return Ok(self.key(format));
-            }
-            Err(error) => error,
-        };
-        if !self.is_requested(format) {
-            counts.chunk.of_mut(kind).error = Some(format!("{name}: {error}"));
-            return Ok(not_counted);
-        }
-        if is_only_format {
-            return Err(error);
-        }
-        if matches!(counts.missing, MissingField::None) {
-            counts.missing = MissingField::MissingSoFar(error);
-        }
-        Ok(self.key(format))
     }
 
     /// Whether the records of a format are of the requested kind; requests if none is named.
@@ -365,19 +175,76 @@ impl RecordCounter<'_> {
         self.conditions.check_fields(format, self.logs)
     }
 
-    /// Resolves the fields and conditions in a format, which may lack some of them.
-    fn key(&self, format: &Format) -> RecordKey<'_> {
-        RecordKey {
+    /// Resolves the fields and conditions in a format, which may lack some of them. Records of
+    /// another kind are counted by value only if the arguments name no kind, and only if they have
+    /// the fields.
+    fn bind(&self, format: &Format) -> BoundCount<'_> {
+        let (is_requested, has_fields) = (self.is_requested(format), self.check_fields(format));
+        let is_counted = is_requested || (self.kind.is_none() && has_fields.is_ok());
+        BoundCount {
             kind: format.kind(),
             fields: self.by.iter().map(|name| format.accessor(name).ok()).collect(),
             zone: self.zone,
-            predicate: Some(self.conditions.predicate(format)),
-            tracks_period: self.tracks_period,
+            predicate: is_counted.then(|| self.conditions.predicate(format)),
+            tracks_period: self.tracks_period && is_counted,
+            is_requested,
+            has_fields,
         }
     }
 }
 
-impl RecordKey<'_> {
+impl LineSink for CountSink<'_> {
+    type Output = BlockCounts;
+
+    fn output(&mut self) -> BlockCounts {
+        BlockCounts::default()
+    }
+
+    fn begin(&mut self, block: &BlockStart<'_>, counts: &mut BlockCounts) {
+        counts.source = Some(block.source.clone());
+        let format = block.format;
+        // A log that lists its fields has none before the first list. A format that is not known
+        // has none that could be missing.
+        let has_list = !format.fields().is_empty() || !format.extra_fields().is_empty();
+        if has_list && block.is_format_known {
+            let bound = self.formats.get(format, || self.counter.bind(format));
+            counts.check(bound, self.counter);
+            counts.is_hopeless = block.is_only_format && counts.fields.failure().is_some();
+        }
+    }
+
+    fn wants(&mut self, _: &LogLine<'_>, counts: &BlockCounts) -> bool {
+        !counts.is_hopeless
+    }
+
+    fn take(&mut self, _: &LogLine<'_>, found: Option<FoundRecord<'_>>, counts: &mut BlockCounts) {
+        let Some(FoundRecord { format, record }) = found else { return };
+        let bound = self.formats.get(format, || self.counter.bind(format));
+        counts.check(bound, self.counter);
+        bound.count(record, counts.kinds.of_mut(bound.kind));
+    }
+}
+
+impl BlockCounts {
+    /// Notes whether a format has the fields. Only records of the requested kind decide whether a
+    /// text has them.
+    fn check(&mut self, bound: &BoundCount<'_>, counter: &RecordCounter<'_>) {
+        if counter.kind.is_some_and(|kind| kind != bound.kind) {
+            return;
+        }
+        match &bound.has_fields {
+            checked if bound.is_requested => self.fields.add(checked.as_ref().copied()),
+            Ok(()) => {}
+            Err(sentence) => {
+                let name = self.source.as_ref().map_or("", |source| source.name());
+                let error = || format!("{name}: {sentence}");
+                self.kinds.of_mut(bound.kind).error.get_or_insert_with(error);
+            }
+        }
+    }
+}
+
+impl BoundCount<'_> {
     fn count(&self, record: &Record<'_>, kind: &mut KindChunk) {
         kind.records += 1;
         if self.tracks_period

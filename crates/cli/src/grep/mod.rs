@@ -11,23 +11,18 @@ mod records;
 use std::io::{self, IsTerminal, Write};
 
 use weir_core::{Format, Zone};
-use weir_ingest::{FormatChoice, Input, OrderedOutput, Text, TextScan, run_in_order};
+use weir_ingest::{FormatChoice, Input, OrderedOutput, run_in_order};
 use weir_view::{RecordKind, line_csv_header, period_text};
 
 pub(crate) use arguments::GrepArguments;
 use pattern::Pattern;
 use printer::{Layout, Printer};
 pub(crate) use record_lines::{RecordLines, write_record_lines};
-use records::PartRecords;
 
-use crate::display::separated;
 use crate::messages::say_all;
 use crate::options::OutputKind;
 use crate::outcome::{Exit, Failure, say};
-use crate::scan::{
-    Conditions, LogFields, RecordPeriod, ScanError, UnparsedLines, for_each_text, inputs_of,
-    report_unparsed,
-};
+use crate::scan::{Conditions, LogFields, RecordPeriod, UnparsedLines, inputs_of, report_unparsed};
 use crate::sources::{self, Complaint};
 use crate::terminal::Screen;
 
@@ -50,8 +45,8 @@ struct Search {
     /// The zone of times.
     zone: Option<Zone>,
     format: FormatChoice,
-    /// The number of threads that one file may have.
-    threads_per_text: usize,
+    /// The number of threads that one input may have.
+    threads_per_input: usize,
 }
 
 /// The lines that are searched, whether they match or not.
@@ -94,7 +89,7 @@ pub(crate) fn run(arguments: &GrepArguments) -> Result<Exit, Failure> {
     let threads = arguments.logs.threads();
     let mut search =
         Search::new((arguments, pattern.as_deref()), &mut inputs, format, has_several)?;
-    search.threads_per_text = if inputs.len() == 1 { threads } else { 1 };
+    search.threads_per_input = if inputs.len() == 1 { threads } else { 1 };
     let mut output = io::BufWriter::with_capacity(OUTPUT_BYTES, io::stdout());
     let results = search
         .write_header(&mut output)
@@ -145,7 +140,7 @@ impl Search {
             logs: LogFields::new(inputs, &format),
             zone,
             format,
-            threads_per_text: 1,
+            threads_per_input: 1,
         })
     }
 
@@ -175,75 +170,31 @@ impl Search {
             || self.layout.output != OutputKind::Text
     }
 
-    /// Whether the parts of a text can be searched at the same time, because the output for a line
-    /// does not depend on earlier lines.
-    fn is_divisible(&self) -> bool {
-        !self.layout.has_numbers && !self.layout.is_list && self.layout.output == OutputKind::Text
-    }
-
     /// Searches one input. An error is one of the output; errors of the input are in the result.
     fn search_input(
         &self,
         input: &Input,
         output: &mut OrderedOutput<'_>,
     ) -> io::Result<InputResult> {
-        let mut result = InputResult::default();
-        let search = |text: &mut Text<'_>| self.search_text(input, text, output, &mut result);
-        let complaints = for_each_text(input, search)?;
-        result.complaints.extend(complaints);
-        Ok(result)
+        match self.reads_records() {
+            true => self.search_records(input, output),
+            false => self.search_lines(input, output),
+        }
     }
 
-    /// Searches one text of an input. Lines that were printed before an error count.
-    fn search_text(
-        &self,
-        input: &Input,
-        text: &mut Text<'_>,
-        output: &mut OrderedOutput<'_>,
-        result: &mut InputResult,
-    ) -> Result<(), ScanError> {
-        let (name, is_member) = (text.name().to_owned(), text.is_member());
-        let scan = TextScan {
-            threads: self.threads_per_text,
-            is_divisible: self.is_divisible(),
-            reads_records: self.reads_records(),
-            format: &self.format,
-            has_fields: &|format| self.check_fields(format).is_ok(),
-        };
-        let scanned = scan.run(input, text, output, |part, output| {
-            let mut printer = Printer::new(&self.layout, &self.pattern, &name, is_member, output);
-            let mut seen = PartRecords::default();
-            let searched = match self.reads_records() {
-                true => self.search_records(part, &mut seen, &mut printer),
-                false => self.search_lines(part, &mut printer),
-            };
-            match searched {
-                Err(ScanError::Output(error)) => Err(error),
-                searched => Ok((printer.lines(), seen, searched)),
-            }
-        });
-        let scanned = scanned.map_err(ScanError::Output)?;
-        let lines = scanned.parts.iter().map(|(lines, ..)| lines).sum();
-        for (_, seen, _) in &scanned.parts {
-            result.period.merge(seen.period);
-            result.has_records |= seen.has_records;
-        }
-        let unparsed = UnparsedLines::of_records(&name, &scanned);
-        let searched = scanned.parts.into_iter().try_for_each(|(.., searched)| searched);
-        let lacks_field = matches!(searched, Err(ScanError::Field(_)));
-        if !self.reads_records() {
-            result.add_too_long(&name, scanned.too_long_lines);
-        } else if !(lacks_field && scanned.is_format_known) {
-            result.unparsed.extend(unparsed);
-        }
-        if let Err(ScanError::Field(sentence)) = &searched {
-            result.missing = Some(sentence.clone());
-            return searched;
-        }
-        result.lines += lines;
-        let printer = Printer::new(&self.layout, &self.pattern, &name, is_member, output);
-        printer.end_text(lines).map_err(ScanError::Output)?;
-        searched
+    /// Whether the name of a text of an input is printed before its lines. An archive has texts with
+    /// names of their own.
+    fn has_names(&self, input: &Input, text: &str) -> bool {
+        self.layout.has_names || (self.layout.has_member_names && text != input.name())
+    }
+
+    fn printer<'a, W: Write>(
+        &'a self,
+        name: &'a str,
+        has_names: bool,
+        output: &'a mut W,
+    ) -> Printer<'a, W> {
+        Printer::new(&self.layout, &self.pattern, name, has_names, output)
     }
 }
 
@@ -253,17 +204,6 @@ impl Scope {
         match self {
             Self::Records(Some(kind)) => format.kind() == kind.into(),
             Self::Records(None) | Self::Lines => true,
-        }
-    }
-}
-
-impl InputResult {
-    /// Adds a complaint about the lines of a text that were too long to be searched.
-    fn add_too_long(&mut self, name: &str, too_long_lines: u64) {
-        if too_long_lines > 0 {
-            let lines = separated(too_long_lines);
-            let sentence = format!("{lines} lines are longer than 256 MiB and were not searched");
-            self.complaints.push(Complaint { name: name.to_owned(), sentence });
         }
     }
 }

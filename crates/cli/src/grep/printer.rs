@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-use weir_ingest::OrderedOutput;
 use weir_view::{FieldValues, LineText, LogLine, line_csv_row};
 
 use super::pattern::Pattern;
@@ -41,26 +40,26 @@ const SEPARATOR: &str = "36";
 const MATCH: &str = "1;31";
 
 /// Prints the lines of one part of a text.
-pub(super) struct Printer<'a, 'b> {
+pub(super) struct Printer<'a, W> {
     layout: &'a Layout,
     pattern: &'a Pattern,
     name: &'a str,
     /// Whether the name is printed before each line.
     has_names: bool,
-    output: &'a mut OrderedOutput<'b>,
+    output: &'a mut W,
     lines: u64,
 }
 
-impl<'a, 'b> Printer<'a, 'b> {
-    /// Creates a printer for the text of that name. A member is a file in an archive.
+impl<'a, W: Write> Printer<'a, W> {
+    /// Creates a printer for the text of that name, which is printed before each line if it
+    /// `has_names`.
     pub(super) fn new(
         layout: &'a Layout,
         pattern: &'a Pattern,
         name: &'a str,
-        is_member: bool,
-        output: &'a mut OrderedOutput<'b>,
+        has_names: bool,
+        output: &'a mut W,
     ) -> Self {
-        let has_names = layout.has_names || (is_member && layout.has_member_names);
         Self { layout, pattern, name, has_names, output, lines: 0 }
     }
 

@@ -38,7 +38,7 @@ pub(crate) fn write_record_lines(
 ) -> Result<WrittenLines, Failure> {
     let threads = records.logs.threads();
     let search = Search {
-        threads_per_text: if inputs.len() == 1 { threads } else { 1 },
+        threads_per_input: if inputs.len() == 1 { threads } else { 1 },
         ..Search::of_records(records, inputs)?
     };
     let results = run_in_order(threads, inputs.len(), output, |index, output| {
@@ -79,7 +79,7 @@ impl Search {
             logs: LogFields::new(inputs, &format),
             zone,
             format,
-            threads_per_text: 1,
+            threads_per_input: 1,
         })
     }
 }

@@ -1,116 +1,130 @@
 //! Searches records: in one field, by conditions, or for lines that are printed with their fields.
 
 use std::borrow::Cow;
-use std::io::{self, Read};
+use std::io::{self, Write};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use weir_core::{FieldAccessor, Format, Record, RecordPredicate};
-use weir_ingest::{FormatBinding, RecordReader, TextPart};
+use weir_core::{FieldAccessor, Format, RecordPredicate};
+use weir_ingest::{
+    BlockStart, FormatMap, FoundRecord, Input, LineSink, LogLine, OrderedOutput, Records,
+    SourceProgress, VisitedBlock,
+};
 use weir_view::{FieldValues, LineText, value_in};
 
-use super::printer::Printer;
-use super::{Scope, Search};
+use super::{InputResult, Scope, Search};
 use crate::options::OutputKind;
-use crate::scan::{RecordPeriod, ScanError, check_field, whole_lines};
+use crate::scan::{FieldCheck, RecordPeriod, UnparsedLines, check_field, read_lines};
+use crate::sources::Complaint;
+
+/// Searches the lines of blocks on one thread.
+struct RecordSink<'s> {
+    search: &'s Search,
+    input: &'s Input,
+    formats: FormatMap<BoundSearch<'s>>,
+}
 
 /// The search, resolved for the records of one format.
-struct RecordSearch<'a> {
+struct BoundSearch<'s> {
     /// The field to search in, if one was named. The inner `None` means that the format lacks the
     /// field.
     field: Option<Option<FieldAccessor>>,
     /// Whether records of this format are in the scope.
     is_in_scope: bool,
-    predicate: RecordPredicate<'a>,
+    predicate: RecordPredicate<'s>,
     columns: Vec<(String, FieldAccessor)>,
+    /// Whether the format has the fields of the search. The error is a sentence.
+    fields: Result<(), String>,
 }
 
-/// The records of a part so far.
+/// The matches of a block, or of a text.
 #[derive(Default)]
-pub(super) struct PartRecords {
-    /// A sentence about the first format that lacks a field of the search.
-    missing: Option<String>,
-    /// Whether a format has all fields of the search.
-    has_fields: bool,
+struct Matches {
+    /// The source of the block.
+    source: Option<Arc<SourceProgress>>,
+    /// Whether its name is printed before each line.
+    has_names: bool,
+    /// The printed lines of the block.
+    printed: Vec<u8>,
+    /// The number of lines that matched.
+    lines: u64,
+    fields: FieldCheck,
     /// Whether there was a record.
-    pub(super) has_records: bool,
+    has_records: bool,
     /// The period of the records that were read, if the search records it.
-    pub(super) period: RecordPeriod,
+    period: RecordPeriod,
+    /// Whether no line can match, because the only format of the text lacks a field.
+    is_hopeless: bool,
 }
 
-/// A line with its number, and with its line feed if it has one.
-#[derive(Clone, Copy)]
-struct NumberedLine<'a> {
-    number: u64,
-    bytes: &'a [u8],
+impl Matches {
+    /// Adds the matches of the next block, which are printed.
+    fn add(&mut self, block: Self) {
+        self.lines += block.lines;
+        self.fields.merge(block.fields);
+        self.has_records |= block.has_records;
+        self.period.merge(block.period);
+        self.is_hopeless |= block.is_hopeless;
+    }
+
+    /// Whether more lines cannot change the output.
+    fn is_done(&self, search: &Search) -> bool {
+        self.is_hopeless || search.layout.is_list && self.lines > 0
+    }
 }
 
 impl Search {
-    /// Prints the lines of a part whose records match.
+    /// Searches the records of an input. An error is one of the output.
     pub(super) fn search_records(
         &self,
-        part: &mut TextPart<impl Read>,
-        seen: &mut PartRecords,
-        printer: &mut Printer<'_, '_>,
-    ) -> Result<(), ScanError> {
-        let mut binding = FormatBinding::new();
-        let (mut number, mut skipped) = (0, 0);
-        while let Some((block, records)) = part.next_records().map_err(ScanError::Input)? {
-            number += records.skipped_lines() - skipped;
-            skipped = records.skipped_lines();
-            for bytes in whole_lines(block) {
-                number += 1;
-                self.bind_next(&mut binding, records, seen)?;
-                let line = NumberedLine { number, bytes };
-                let searched = self.search_line(line, records, &binding, (seen, printer));
-                if let Some(format) = searched.map_err(ScanError::Output)? {
-                    seen.has_fields |= self.check_fields(&format).is_ok();
-                    binding.bind_companion(&format, |format| Ok::<_, String>(self.bind(format)));
-                    let searched = self.search_line(line, records, &binding, (seen, printer));
-                    searched.map_err(ScanError::Output)?;
-                }
-                if printer.is_done() {
-                    return Ok(());
-                }
-            }
-            // A list of fields may be the last line.
-            self.bind_next(&mut binding, records, seen)?;
-            printer.end_block().map_err(ScanError::Output)?;
+        input: &Input,
+        output: &mut OrderedOutput<'_>,
+    ) -> io::Result<InputResult> {
+        let mut records = Records::new(self.threads_per_input);
+        if self.layout.has_numbers || self.layout.output != OutputKind::Text {
+            records = records.numbering_lines();
         }
-        match seen.missing.take() {
-            Some(error) if !seen.has_fields => Err(ScanError::Field(error)),
-            _ => Ok(()),
-        }
-    }
-
-    /// Resolves the search in the format of the next line, if the format has changed. A format that
-    /// is not known has no fields that could be missing.
-    fn bind_next<'a>(
-        &'a self,
-        binding: &mut FormatBinding<RecordSearch<'a>>,
-        records: &RecordReader,
-        seen: &mut PartRecords,
-    ) -> Result<(), ScanError> {
-        let bound = binding.update(records, |format, is_only| {
-            match self.check_fields(format) {
-                Ok(()) => seen.has_fields = true,
-                Err(_) if !records.is_format_known() => {}
-                Err(error) if is_only && !self.is_in_any(records.companions()) => {
-                    return Err(error);
-                }
-                Err(error) => seen.missing = seen.missing.take().or(Some(error)),
+        let (mut texts, mut written) = (Vec::<Matches>::new(), Ok(()));
+        let consume = |VisitedBlock { source, output: matches, .. }: VisitedBlock<'_, Matches>| {
+            written = output.write_all(&matches.printed);
+            if written.is_ok() && self.layout.is_terminal {
+                written = output.flush();
             }
-            Ok(self.bind(format))
-        });
-        bound.map_err(ScanError::Field)
-    }
-
-    /// Whether one of these formats has the fields of the search.
-    fn is_in_any(&self, formats: &[Arc<Format>]) -> bool {
-        formats.iter().any(|format| self.check_fields(format).is_ok())
+            let number = source.number() as usize;
+            texts.resize_with(texts.len().max(number + 1), Matches::default);
+            texts[number].add(matches);
+            if texts[number].is_done(self) {
+                source.satisfy();
+            }
+            if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        let sink = || RecordSink { search: self, input, formats: FormatMap::default() };
+        let read = read_lines(&records, (input, &self.format), sink, consume);
+        written?;
+        let mut result = InputResult::default();
+        for text in &read.texts {
+            let matches = texts.get_mut(text.number as usize).map(std::mem::take);
+            let matches = matches.unwrap_or_default();
+            result.has_records |= matches.has_records;
+            result.period.merge(matches.period);
+            let is_listed = self.layout.is_list && matches.lines > 0;
+            if let Some(sentence) = matches.fields.failure().filter(|_| !is_listed) {
+                let (name, sentence) = (text.name.clone(), sentence.clone());
+                result.missing = Some(sentence.clone());
+                result.complaints.push(Complaint { name, sentence });
+                continue;
+            }
+            result.unparsed.extend(UnparsedLines::of_source(text));
+            result.lines += matches.lines;
+            let has_names = self.has_names(input, &text.name);
+            self.printer(&text.name, has_names, output).end_text(matches.lines)?;
+        }
+        result.complaints.extend(read.complaints);
+        Ok(result)
     }
 
     /// Checks that a format has the fields of the search. The error is a sentence.
-    pub(super) fn check_fields(&self, format: &Format) -> Result<(), String> {
+    fn check_fields(&self, format: &Format) -> Result<(), String> {
         if let Some(name) = &self.field {
             check_field("--field", name, format, &self.logs)?;
         }
@@ -118,98 +132,102 @@ impl Search {
     }
 
     /// Resolves the fields of the search in a format, which may lack some of them.
-    fn bind(&self, format: &Format) -> RecordSearch<'_> {
-        RecordSearch {
+    fn bind(&self, format: &Format) -> BoundSearch<'_> {
+        BoundSearch {
             field: self.field.as_ref().map(|name| format.accessor(name).ok()),
             is_in_scope: self.scope.includes(format),
             predicate: self.conditions.predicate(format),
             columns: format.accessors(),
+            fields: self.check_fields(format),
         }
     }
 
-    /// Prints the line if its record matches. If the search is not resolved yet in the format of
-    /// the record, returns that format instead.
-    fn search_line(
+    /// Prints a line of a block.
+    fn print(
         &self,
-        line: NumberedLine<'_>,
-        records: &mut RecordReader,
-        binding: &FormatBinding<RecordSearch<'_>>,
-        (seen, printer): (&mut PartRecords, &mut Printer<'_, '_>),
-    ) -> io::Result<Option<Arc<Format>>> {
-        let bare = line.bytes.strip_suffix(b"\n").unwrap_or(line.bytes);
-        // The pattern alone rules out most lines, and testing it is faster than parsing. A
-        // directive has to be parsed in any case.
-        let may_match =
-            self.field.is_some() || self.pattern.is_match(bare) != self.layout.is_inverted;
-        if !may_match && !bare.starts_with(b"#") {
-            return Ok(None);
+        line: &LogLine<'_>,
+        (value, fields): (Option<&[u8]>, Option<FieldValues<'_>>),
+        Matches { source, has_names, printed, lines, .. }: &mut Matches,
+    ) {
+        let name = source.as_ref().map_or("", |source| source.name());
+        let mut printer = self.printer(name, *has_names, printed);
+        let text = LineText { number: line.number + 1, bytes: line.bytes };
+        // Writing to memory cannot fail.
+        let _ = match self.layout.output {
+            OutputKind::Text => printer.raw(text.number, text.bytes, value),
+            OutputKind::Json => printer.json(text, fields),
+            OutputKind::Csv => printer.csv(text, fields),
+        };
+        *lines += printer.lines();
+    }
+}
+
+impl LineSink for RecordSink<'_> {
+    type Output = Matches;
+
+    fn output(&mut self) -> Matches {
+        Matches::default()
+    }
+
+    fn begin(&mut self, block: &BlockStart<'_>, matches: &mut Matches) {
+        matches.has_names = self.search.has_names(self.input, block.source.name());
+        matches.source = Some(block.source.clone());
+        let format = block.format;
+        // A log that lists its fields has none before the first list. A format that is not known
+        // has none that could be missing.
+        if format.fields().is_empty() && format.extra_fields().is_empty() {
+            return;
         }
-        records.read(bare, |found| {
-            if !may_match {
-                return Ok(None);
-            }
-            if let Some((format, record)) = found {
-                seen.has_records = true;
-                if let Some(search) = binding.value_of(format) {
-                    if self.tracks_period
-                        && let Some(time) = record.time
-                    {
-                        seen.period.add(time);
-                    }
-                    return self.print_record(line, search, record, printer).map(|()| None);
-                }
-                if !binding.is_bound(format) {
-                    return Ok(Some(format.clone()));
-                }
-            }
+        let bound = self.formats.get(format, || self.search.bind(format));
+        if bound.fields.is_ok() || block.is_format_known {
+            matches.fields.add(bound.fields.as_ref().copied());
+        }
+        matches.is_hopeless = block.is_only_format && bound.fields.is_err();
+    }
+
+    /// The pattern alone rules out most lines, and testing it is faster than parsing.
+    fn wants(&mut self, line: &LogLine<'_>, matches: &Matches) -> bool {
+        let search = self.search;
+        let may_match = || search.pattern.is_match(line.bytes) != search.layout.is_inverted;
+        !matches.is_done(search) && (search.field.is_some() || may_match())
+    }
+
+    fn take(&mut self, line: &LogLine<'_>, found: Option<FoundRecord<'_>>, matches: &mut Matches) {
+        let search = self.search;
+        let Some(FoundRecord { format, record }) = found else {
             // Without its fields a line cannot meet conditions on them.
-            let needs_fields = self.field.is_some() || !self.conditions.is_empty();
-            if self.scope == Scope::Lines && !needs_fields {
-                self.print(line, None, None, printer)?;
+            let needs_fields = search.field.is_some() || !search.conditions.is_empty();
+            if search.scope == Scope::Lines && !needs_fields {
+                search.print(line, (None, None), matches);
             }
-            Ok(None)
-        })
-    }
-
-    /// Prints a line if its record meets the conditions and its field matches.
-    fn print_record(
-        &self,
-        line: NumberedLine<'_>,
-        search: &RecordSearch<'_>,
-        record: &Record<'_>,
-        printer: &mut Printer<'_, '_>,
-    ) -> io::Result<()> {
-        let is_selected = || search.predicate.accepts(record) != self.negates_conditions;
-        if !search.is_in_scope || !is_selected() {
-            return Ok(());
+            return;
+        };
+        matches.has_records = true;
+        let bound = self.formats.get(format, || search.bind(format));
+        if bound.fields.is_ok() {
+            matches.fields.add(Ok(()));
+        }
+        if search.tracks_period
+            && let Some(time) = record.time
+        {
+            matches.period.add(time);
+        }
+        let is_selected = || bound.predicate.accepts(record) != search.negates_conditions;
+        if !bound.is_in_scope || !is_selected() {
+            return;
         }
         let mut value = None;
-        if let Some(field) = search.field {
-            let found = field.and_then(|field| value_in(self.zone.as_ref(), field, record));
+        if let Some(field) = bound.field {
+            let found = field.and_then(|field| value_in(search.zone.as_ref(), field, record));
             // An absent value matches nothing.
-            let is_match = found.as_ref().is_some_and(|value| self.pattern.is_match(value));
-            if is_match == self.layout.is_inverted {
-                return Ok(());
+            let is_match = found.as_ref().is_some_and(|value| search.pattern.is_match(value));
+            if is_match == search.layout.is_inverted {
+                return;
             }
             value = Some(found.unwrap_or(Cow::Borrowed(b"")));
         }
-        let fields = FieldValues { columns: &search.columns, record, zone: self.zone.as_ref() };
-        self.print(line, value.as_deref(), Some(fields), printer)
-    }
-
-    fn print(
-        &self,
-        line: NumberedLine<'_>,
-        value: Option<&[u8]>,
-        fields: Option<FieldValues<'_>>,
-        printer: &mut Printer<'_, '_>,
-    ) -> io::Result<()> {
-        let bare = line.bytes.strip_suffix(b"\n").unwrap_or(line.bytes);
-        let text = LineText { number: line.number, bytes: bare };
-        match self.layout.output {
-            OutputKind::Text => printer.raw(line.number, line.bytes, value),
-            OutputKind::Json => printer.json(text, fields),
-            OutputKind::Csv => printer.csv(text, fields),
-        }
+        let columns = &bound.columns;
+        let fields = FieldValues { columns, record, zone: search.zone.as_ref() };
+        search.print(line, (value.as_deref(), Some(fields)), matches);
     }
 }

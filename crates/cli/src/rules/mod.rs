@@ -17,11 +17,11 @@ pub(crate) use arguments::RulesArguments;
 
 use self::load::LoadedRules;
 use self::replays::Replays;
-use self::scan::{Merge, RuleScan, ScannedInput};
+use self::scan::{Merge, RuleScan};
 use crate::messages::say_all;
 use crate::options::memory_bytes_max;
 use crate::outcome::{Exit, Failure, print, say};
-use crate::scan::{Conditions, LogFields, inputs_of, report_unparsed};
+use crate::scan::{Conditions, ReadInput, inputs_of, report_unparsed};
 use crate::sources::{self, Complaint};
 use crate::zone;
 
@@ -47,25 +47,22 @@ pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
     let waiting_bytes_max = memory_bytes_max / WAITING_SHARE;
     let replays = Replays::new(&rules, memory_bytes_max - waiting_bytes_max);
     let merge = Merge::new(replays, waiting_bytes_max, Replays::take);
-    let logs = LogFields::new(&inputs, &format);
     let scan = RuleScan {
         rules: &rules,
         conditions: &conditions,
-        logs: &logs,
         format: &format,
         merge: &merge,
-        threads_per_text: if inputs.len() == 1 { threads } else { 1 },
+        threads: if inputs.len() == 1 { threads } else { 1 },
     };
-    let scanned = match &inputs[..] {
-        [input] => vec![scan.scan_alone(input)],
-        inputs => run_in_order(threads, inputs.len(), &mut io::sink(), |index, _| {
-            Ok(scan.scan(index, &inputs[index]))
-        })
-        .unwrap_or_default(),
-    };
-    report_unparsed(scanned.iter().flat_map(|input| &input.unparsed));
+    let read = run_in_order(threads, inputs.len(), &mut io::sink(), |index, _| {
+        Ok(scan.read(index, &inputs[index]))
+    });
+    // Nothing is written meanwhile, so nothing can fail.
+    let read_inputs = read.unwrap_or_default();
+    let unparsed: Vec<_> = read_inputs.iter().flat_map(ReadInput::unparsed).collect();
+    report_unparsed(&unparsed);
     let read_complaints: Vec<&Complaint> =
-        scanned.iter().flat_map(|input| &input.complaints).collect();
+        read_inputs.iter().flat_map(|input| &input.complaints).collect();
     let mut has_failed = is_incomplete || !complaints.is_empty() || !read_complaints.is_empty();
     say_all(read_complaints.iter().copied());
     let replays = merge.into_total();
@@ -80,7 +77,7 @@ pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
         return Err(Failure::new(missing));
     }
     let all = complaints.iter().chain(read_complaints);
-    let read = counted_sources(&inputs, &scanned, all);
+    let read = counted_sources(&inputs, &read_inputs, all);
     let sweeps = match arguments.sweep || arguments.suggest {
         true => replays.sweeps(),
         false => Vec::new(),
@@ -147,21 +144,20 @@ fn print_decisions(
 
 fn counted_sources<'a>(
     inputs: &[Input],
-    scanned: &[ScannedInput],
+    read_inputs: &[ReadInput],
     complaints: impl Iterator<Item = &'a Complaint>,
 ) -> CountedSources {
-    let source = |(input, scanned): (&Input, &ScannedInput)| CountedSource {
+    let source = |(input, read): (&Input, &ReadInput)| CountedSource {
         name: input.name(),
-        is_complete: scanned.complaints.is_empty(),
+        is_complete: read.complaints.is_empty(),
     };
     let incomplete = |Complaint { name, sentence }: &Complaint| IncompleteSource {
         source: name.clone(),
         reason: sentence.clone(),
     };
-    let was_read =
-        |(_, scanned): &(&Input, &ScannedInput)| scanned.was_read || scanned.complaints.is_empty();
+    let was_read = |(_, read): &(&Input, &ReadInput)| read.was_read() || read.complaints.is_empty();
     CountedSources {
-        sources: inputs.iter().zip(scanned).filter(was_read).map(source).collect(),
+        sources: inputs.iter().zip(read_inputs).filter(was_read).map(source).collect(),
         incomplete: complaints.map(incomplete).collect(),
     }
 }

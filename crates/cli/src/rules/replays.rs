@@ -2,28 +2,29 @@
 
 use weir_rules::{Decision, Events, LimitSweep, Replay, Rule, RuleReport};
 
-/// The events of some lines of a text.
+/// The events of a block of a text.
 #[derive(Debug, Default)]
-pub(super) struct Chunk {
-    /// The name of the text, if these are its first lines.
+pub(super) struct BlockEvents {
+    /// The name of the text, if this is its first block.
     pub(super) begins: Option<String>,
+    /// The number of lines of the text before the block. The line numbers of the events count from
+    /// there.
+    pub(super) lines_before: u64,
     /// The events, by rule.
     pub(super) events: Vec<Events>,
-    /// The number of lines. The line numbers of the events count from the first of them.
-    pub(super) lines: u64,
     /// By rule: why the records of a format cannot be observed, if they cannot.
     pub(super) missing: Vec<Option<String>>,
     /// By rule: whether the records of a format can be observed.
     pub(super) is_bound: Vec<bool>,
 }
 
-impl Chunk {
-    /// A chunk without lines.
+impl BlockEvents {
+    /// A block without lines.
     pub(super) fn new(rules: usize) -> Self {
         Self {
             begins: None,
+            lines_before: 0,
             events: vec![Events::default(); rules],
-            lines: 0,
             missing: vec![None; rules],
             is_bound: vec![false; rules],
         }
@@ -43,8 +44,6 @@ pub(super) type Decide<'a> = dyn FnMut(usize, &[String], &Decision<'_>) + 'a;
 pub(super) struct Replays<'r> {
     replays: Vec<Box<dyn Replay + 'r>>,
     sources: Vec<String>,
-    /// The lines of the last source so far.
-    lines: u64,
     memory_bytes_max: usize,
     /// The number of events that came after the memory was used up.
     pub(super) dropped: u64,
@@ -58,7 +57,6 @@ impl<'r> Replays<'r> {
         Self {
             replays: rules.iter().map(|rule| rule.replay()).collect(),
             sources: Vec::new(),
-            lines: 0,
             memory_bytes_max,
             dropped: 0,
             missing: vec![None; rules.len()],
@@ -66,29 +64,25 @@ impl<'r> Replays<'r> {
         }
     }
 
-    /// Replays the events of the next lines.
-    pub(super) fn take(&mut self, chunk: Chunk) {
-        if let Some(name) = chunk.begins {
-            self.sources.push(name);
-            self.lines = 0;
-        }
+    /// Replays the events of the next block.
+    pub(super) fn take(&mut self, block: BlockEvents) {
+        self.sources.extend(block.begins);
         let source = (self.sources.len() as u32).saturating_sub(1);
         let memory_bytes: usize = self.replays.iter().map(|replay| replay.memory_bytes()).sum();
         let is_full = memory_bytes > self.memory_bytes_max;
-        for (number, events) in chunk.events.iter().enumerate() {
-            self.is_bound[number] |= chunk.is_bound[number];
+        for (number, events) in block.events.iter().enumerate() {
+            self.is_bound[number] |= block.is_bound[number];
             let missing = &mut self.missing[number];
-            *missing = missing.take().or_else(|| chunk.missing[number].clone());
+            *missing = missing.take().or_else(|| block.missing[number].clone());
             missing.take_if(|_| self.is_bound[number]);
             if is_full {
                 self.dropped += events.len() as u64;
                 continue;
             }
             for event in events.iter() {
-                self.replays[number].take(source, self.lines + event.line + 1, &event);
+                self.replays[number].take(source, block.lines_before + event.line + 1, &event);
             }
         }
-        self.lines += chunk.lines;
     }
 
     /// Returns, by rule, the sweep over other settings, for rules that support it.

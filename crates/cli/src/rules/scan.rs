@@ -1,283 +1,188 @@
 //! Observes the lines of the inputs, and puts the events in the order of the log.
 
-use std::io::{self, Read};
-use std::sync::{Mutex, PoisonError};
+use std::ops::ControlFlow;
 
 use weir_core::{Format, RecordPredicate};
 use weir_ingest::{
-    FormatBinding, FormatChoice, Input, OrderedMerge, OrderedOutput, Part, Text, TextPart, TextScan,
+    BlockStart, FormatChoice, FormatMap, FoundRecord, Input, LineSink, LogLine, OrderedMerge,
+    Records, VisitedBlock,
 };
 use weir_rules::{Line, Observer, Rule};
 
-use super::replays::{Chunk, Replays};
-use crate::display::separated;
-use crate::scan::{Conditions, LogFields, ScanError, UnparsedLines, for_each_text, whole_lines};
-use crate::sources::Complaint;
+use super::replays::{BlockEvents, Replays};
+use crate::scan::{Conditions, ReadInput, read_lines};
 
 /// The merge of the events in the order of the log.
-pub(super) type Merge<'r> = OrderedMerge<Replays<'r>, Chunk>;
-
-/// The approximate size of the chunks of events.
-const CHUNK_BYTES: usize = 4 << 20;
+pub(super) type Merge<'r> = OrderedMerge<Replays<'r>, BlockEvents>;
 
 /// Observes the lines of inputs.
 pub(super) struct RuleScan<'a, 'r> {
     pub(super) rules: &'r [Box<dyn Rule>],
     pub(super) conditions: &'a Conditions,
-    pub(super) logs: &'a LogFields,
     pub(super) format: &'a FormatChoice,
     pub(super) merge: &'a Merge<'r>,
-    /// The number of threads that one text may have.
-    pub(super) threads_per_text: usize,
+    /// The number of threads of each input.
+    pub(super) threads: usize,
 }
 
-/// The result of scanning an input.
-#[derive(Debug, Default)]
-pub(super) struct ScannedInput {
-    pub(super) was_read: bool,
-    pub(super) unparsed: Vec<UnparsedLines>,
-    pub(super) complaints: Vec<Complaint>,
-}
+/// Observers by rule; `None` if the rule does not observe these lines.
+type Observers<'r> = Vec<Option<Box<dyn Observer + 'r>>>;
 
-/// The observers of all lines, by rule; `None` if the rule observes records.
-type LineObservers<'r> = Vec<Option<Box<dyn Observer + 'r>>>;
+/// Observes lines on one thread.
+struct RuleSink<'a, 'r> {
+    rules: &'r [Box<dyn Rule>],
+    conditions: &'a Conditions,
+    /// The observers of rules that look at all lines, whether or not they are records.
+    of_lines: Observers<'r>,
+    formats: FormatMap<BoundRules<'a, 'r>>,
+    /// The number of blocks so far.
+    blocks: u64,
+}
 
 /// The rules, resolved for the records of one format.
 struct BoundRules<'a, 'r> {
     predicate: RecordPredicate<'a>,
-    /// By rule; `None` if the rule does not observe records.
-    observers: Vec<Option<Box<dyn Observer + 'r>>>,
+    observers: Observers<'r>,
+    /// By rule: why records cannot be observed, if they cannot.
+    missing: Vec<Option<String>>,
+    is_bound: Vec<bool>,
+    /// The number of the last block that these were noted in.
+    noted_in: u64,
 }
 
-/// How a text maps to the parts of the merge.
-enum Parts<'p, 'a, 'r> {
-    /// Each part of the text is a part of the merge. They are numbered from `first` on.
-    Many { first: u64 },
-    /// The whole input is one part of the merge, which its texts lock in turn.
-    One(&'p Mutex<Part<'a, Replays<'r>, Chunk>>),
+impl RuleScan<'_, '_> {
+    /// Observes the lines of an input. Inputs are merged in the order of `index`.
+    pub(super) fn read(&self, index: usize, input: &Input) -> ReadInput {
+        let reads_records = self.sink().reads_records();
+        let format = if reads_records { self.format } else { &FormatChoice::Unread };
+        let merged = self.merge.part(index as u64);
+        let mut last_source = None;
+        let consume = |block: VisitedBlock<'_, BlockEvents>| {
+            let VisitedBlock { source, lines_before, output: mut events, .. } = block;
+            if last_source.replace(source.number()) != Some(source.number()) {
+                events.begins = Some(source.name().to_owned());
+            }
+            events.lines_before = lines_before;
+            let bytes = events.memory_bytes();
+            merged.put(events, bytes);
+            ControlFlow::Continue(())
+        };
+        read_lines(&Records::new(self.threads), (input, format), || self.sink(), consume)
+    }
+
+    fn sink(&self) -> RuleSink<'_, '_> {
+        RuleSink {
+            rules: self.rules,
+            conditions: self.conditions,
+            of_lines: self.rules.iter().map(|rule| rule.observe_lines()).collect(),
+            formats: FormatMap::default(),
+            blocks: 0,
+        }
+    }
 }
 
-impl<'a, 'r> RuleScan<'a, 'r> {
-    /// Observes the only input.
-    pub(super) fn scan_alone(&self, input: &Input) -> ScannedInput {
-        let mut first = 0;
-        self.scan_texts(input, |text, result| {
-            let (parts, scanned) = self.scan_text(input, text, &Parts::Many { first }, result);
-            first += parts;
-            scanned
-        })
+impl LineSink for RuleSink<'_, '_> {
+    type Output = BlockEvents;
+
+    fn output(&mut self) -> BlockEvents {
+        self.blocks += 1;
+        BlockEvents::new(self.rules.len())
     }
 
-    /// Observes one of several inputs, which are merged in the order of `index`.
-    pub(super) fn scan(&self, index: usize, input: &Input) -> ScannedInput {
-        let part = Mutex::new(self.merge.part(index as u64));
-        self.scan_texts(input, |text, result| {
-            self.scan_text(input, text, &Parts::One(&part), result).1
-        })
+    fn begin(&mut self, block: &BlockStart<'_>, events: &mut BlockEvents) {
+        let format = block.format;
+        // A log that lists its fields has none before the first list.
+        if !format.fields().is_empty() || !format.extra_fields().is_empty() {
+            self.formats
+                .get(format, || BoundRules::new(self.rules, self.conditions, format))
+                .note(self.blocks, events);
+        }
     }
 
-    /// Whether lines have to be read as records.
+    fn take(
+        &mut self,
+        line: &LogLine<'_>,
+        found: Option<FoundRecord<'_>>,
+        events: &mut BlockEvents,
+    ) {
+        let LogLine { number, bytes, .. } = *line;
+        let Some(FoundRecord { format, record }) = found else {
+            if self.conditions.is_empty() {
+                observe(&mut self.of_lines, &Line { number, bytes, record: None }, events);
+            }
+            return;
+        };
+        let new = || BoundRules::new(self.rules, self.conditions, format);
+        let bound = self.formats.get(format, new);
+        bound.note(self.blocks, events);
+        if bound.predicate.accepts(record) {
+            let line = Line { number, bytes, record: Some(record) };
+            observe(&mut bound.observers, &line, events);
+            observe(&mut self.of_lines, &line, events);
+        }
+    }
+
+    /// Without conditions, rules that look at all lines need no records.
     fn reads_records(&self) -> bool {
-        !self.conditions.is_empty() || self.line_observers().iter().any(Option::is_none)
+        !self.conditions.is_empty() || self.of_lines.iter().any(Option::is_none)
     }
 
-    fn line_observers(&self) -> LineObservers<'r> {
-        self.rules.iter().map(|rule| rule.observe_lines()).collect()
-    }
-
-    fn scan_texts(
-        &self,
-        input: &Input,
-        mut scan: impl FnMut(&mut Text<'_>, &mut ScannedInput) -> Result<(), ScanError>,
-    ) -> ScannedInput {
-        let mut result = ScannedInput::default();
-        let complaints = for_each_text(input, |text| scan(text, &mut result));
-        // Nothing is written, so only reading can fail; those errors are in the list.
-        result.complaints = complaints.unwrap_or_default();
-        result
-    }
-
-    /// Observes a text. Also returns the number of its parts.
-    fn scan_text(
-        &self,
-        input: &Input,
-        text: &mut Text<'_>,
-        parts: &Parts<'_, '_, 'r>,
-        result: &mut ScannedInput,
-    ) -> (u64, Result<(), ScanError>) {
-        let name = text.name().to_owned();
-        let scan = TextScan {
-            threads: self.threads_per_text,
-            is_divisible: true,
-            reads_records: self.reads_records(),
-            format: self.format,
-            has_fields: &|format| self.conditions.check_fields(format, self.logs).is_ok(),
-        };
-        let mut sink = io::sink();
-        let scanned = scan.run(input, text, &mut OrderedOutput::direct(&mut sink), |part, _| {
-            let begins = (part.index() == 0).then(|| name.clone());
-            Ok(match parts {
-                Parts::Many { first } => {
-                    let number = first + part.index() as u64;
-                    self.scan_part(part, begins, &self.merge.part(number))
-                }
-                Parts::One(merged) => {
-                    let merged = merged.lock().unwrap_or_else(PoisonError::into_inner);
-                    self.scan_part(part, begins, &merged)
-                }
-            })
-        });
-        let scanned = match scanned {
-            Ok(scanned) => scanned,
-            Err(error) => return (0, Err(ScanError::Output(error))),
-        };
-        if self.reads_records() {
-            result.unparsed.extend(UnparsedLines::of_records(&name, &scanned));
-        } else if scanned.too_long_lines > 0 {
-            let lines = separated(scanned.too_long_lines);
-            let sentence = format!("{lines} lines are longer than 256 MiB and were not replayed");
-            result.complaints.push(Complaint { name, sentence });
+    fn take_lines(&mut self, lines: &[u8], first: u64, events: &mut BlockEvents) -> u64 {
+        events.is_bound.fill(true);
+        let mut count = 0;
+        for (observer, events) in self.of_lines.iter_mut().flatten().zip(&mut events.events) {
+            count = observer.observe_block(lines, first, events);
         }
-        result.was_read = true;
-        let parts = scanned.parts.len() as u64;
-        (parts, scanned.parts.into_iter().collect())
-    }
-
-    fn scan_part(
-        &self,
-        part: &mut TextPart<impl Read>,
-        begins: Option<String>,
-        merged: &Part<'_, Replays<'r>, Chunk>,
-    ) -> Result<(), ScanError> {
-        let mut chunk = Chunk::new(self.rules.len());
-        chunk.begins = begins;
-        let read = match self.reads_records() {
-            true => self.scan_records(part, &mut chunk, merged),
-            false => self.scan_lines(part, &mut chunk, merged),
-        };
-        put(&mut chunk, merged);
-        read
-    }
-
-    /// Observes lines that need not be parsed.
-    fn scan_lines(
-        &self,
-        part: &mut TextPart<impl Read>,
-        chunk: &mut Chunk,
-        merged: &Part<'_, Replays<'r>, Chunk>,
-    ) -> Result<(), ScanError> {
-        let mut observers = self.line_observers();
-        while let Some(block) = part.next_block().map_err(ScanError::Input)? {
-            chunk.is_bound.fill(true);
-            let mut lines = 0;
-            for (observer, events) in observers.iter_mut().flatten().zip(&mut chunk.events) {
-                lines = observer.observe_block(block, chunk.lines, events);
-            }
-            chunk.lines += lines;
-            if chunk.memory_bytes() > CHUNK_BYTES {
-                put(chunk, merged);
-            }
-        }
-        Ok(())
-    }
-
-    fn scan_records(
-        &self,
-        part: &mut TextPart<impl Read>,
-        chunk: &mut Chunk,
-        merged: &Part<'_, Replays<'r>, Chunk>,
-    ) -> Result<(), ScanError> {
-        let mut lines = self.line_observers();
-        let has_conditions = !self.conditions.is_empty();
-        let mut binding: FormatBinding<BoundRules<'_, '_>> = FormatBinding::new();
-        let mut skipped = 0;
-        while let Some((block, records)) = part.next_records().map_err(ScanError::Input)? {
-            chunk.lines += records.skipped_lines() - skipped;
-            skipped = records.skipped_lines();
-            for line in whole_lines(block) {
-                let bytes = line.strip_suffix(b"\n").unwrap_or(line);
-                let number = chunk.lines;
-                chunk.lines += 1;
-                let bound = binding.update(records, |format, _| Ok(self.bind(format, chunk)));
-                bound.map_err(ScanError::Field)?;
-                let unbound = records.read(bytes, |found| {
-                    let Some((format, record)) = found else {
-                        if !has_conditions {
-                            observe(&mut lines, &Line { number, bytes, record: None }, chunk);
-                        }
-                        return None;
-                    };
-                    if let Some(rules) = binding.value_of_mut(format) {
-                        let line = Line { number, bytes, record: Some(record) };
-                        rules.observe(&line, &mut lines, chunk);
-                    }
-                    (!binding.is_bound(format)).then(|| format.clone())
-                });
-                if let Some(format) = unbound {
-                    let bind = |format: &Format| Ok::<_, ()>(self.bind(format, chunk));
-                    binding.bind_companion(&format, bind);
-                    records.read(bytes, |found| {
-                        let rules = binding.value_of_mut(&format);
-                        let (Some(rules), Some((_, record))) = (rules, found) else { return };
-                        let line = Line { number, bytes, record: Some(record) };
-                        rules.observe(&line, &mut lines, chunk);
-                    });
-                }
-            }
-            if chunk.memory_bytes() > CHUNK_BYTES {
-                put(chunk, merged);
-            }
-        }
-        Ok(())
-    }
-
-    fn bind(&self, format: &Format, chunk: &mut Chunk) -> BoundRules<'a, 'r> {
-        let mut observers = Vec::new();
-        for (number, rule) in self.rules.iter().enumerate() {
-            let reads_lines = rule.observe_lines().is_some();
-            chunk.is_bound[number] |= reads_lines;
-            if reads_lines || !rule.sees(format.kind()) {
-                observers.push(None);
-                continue;
-            }
-            match rule.bind(&format.record_fields()) {
-                Ok(observer) => {
-                    chunk.is_bound[number] = true;
-                    observers.push(Some(observer));
-                }
-                Err(error) => {
-                    let message = format!("{}: {error}", rule.name());
-                    chunk.missing[number].get_or_insert(message);
-                    observers.push(None);
-                }
-            }
-        }
-        BoundRules { predicate: self.conditions.predicate(format), observers }
+        count
     }
 }
 
-impl BoundRules<'_, '_> {
-    fn observe(&mut self, line: &Line<'_>, lines: &mut LineObservers<'_>, chunk: &mut Chunk) {
-        if line.record.is_some_and(|record| self.predicate.accepts(record)) {
-            observe(&mut self.observers, line, chunk);
-            observe(lines, line, chunk);
+impl<'a, 'r> BoundRules<'a, 'r> {
+    fn new(rules: &'r [Box<dyn Rule>], conditions: &'a Conditions, format: &Format) -> Self {
+        let mut bound = Self {
+            predicate: conditions.predicate(format),
+            observers: Vec::new(),
+            missing: Vec::new(),
+            is_bound: Vec::new(),
+            noted_in: 0,
+        };
+        for rule in rules {
+            let reads_lines = rule.observe_lines().is_some();
+            let observer = match reads_lines || !rule.sees(format.kind()) {
+                true => None,
+                false => Some(rule.bind(&format.record_fields())),
+            };
+            let (observer, missing) = match observer {
+                Some(Ok(observer)) => (Some(observer), None),
+                Some(Err(error)) => (None, Some(format!("{}: {error}", rule.name()))),
+                None => (None, None),
+            };
+            bound.is_bound.push(reads_lines || observer.is_some());
+            bound.observers.push(observer);
+            bound.missing.push(missing);
+        }
+        bound
+    }
+
+    /// Notes in the events of block number `block` which rules observe records of the format.
+    fn note(&mut self, block: u64, events: &mut BlockEvents) {
+        if std::mem::replace(&mut self.noted_in, block) == block {
+            return;
+        }
+        for (noted, is_bound) in events.is_bound.iter_mut().zip(&self.is_bound) {
+            *noted |= is_bound;
+        }
+        for (noted, missing) in events.missing.iter_mut().zip(&self.missing) {
+            *noted = noted.take().or_else(|| missing.clone());
         }
     }
 }
 
 /// Passes a line to each observer.
-fn observe(observers: &mut [Option<Box<dyn Observer + '_>>], line: &Line<'_>, chunk: &mut Chunk) {
-    for (observer, events) in observers.iter_mut().zip(&mut chunk.events) {
+fn observe(observers: &mut Observers<'_>, line: &Line<'_>, events: &mut BlockEvents) {
+    for (observer, events) in observers.iter_mut().zip(&mut events.events) {
         if let Some(observer) = observer {
             observer.observe(line, events);
         }
     }
-}
-
-/// Adds the chunk to the merge, and replaces it by an empty one for the following lines.
-fn put(chunk: &mut Chunk, merged: &Part<'_, Replays<'_>, Chunk>) {
-    let rules = chunk.events.len();
-    let full = std::mem::replace(chunk, Chunk::new(rules));
-    let bytes = full.memory_bytes();
-    merged.put(full, bytes);
 }

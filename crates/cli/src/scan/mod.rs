@@ -3,14 +3,16 @@
 
 mod arguments;
 mod conditions;
+mod field_check;
 mod log_fields;
 mod record_period;
+mod records;
 mod texts;
-mod whole_lines;
 
 pub(crate) use arguments::{LogArguments, inputs_of};
 pub(crate) use conditions::{Conditions, check_field, parse_filter, where_failure};
+pub(crate) use field_check::FieldCheck;
 pub(crate) use log_fields::LogFields;
 pub(crate) use record_period::RecordPeriod;
+pub(crate) use records::{ReadInput, read_lines};
 pub(crate) use texts::{ScanError, UnparsedLines, for_each_text, report_unparsed};
-pub(crate) use whole_lines::whole_lines;

@@ -3,7 +3,7 @@
 use std::io;
 use std::ops::ControlFlow;
 
-use weir_ingest::{Input, ScannedText, SourceSnapshot, Text};
+use weir_ingest::{Input, SourceSnapshot, Text};
 
 use crate::display::{safe, separated};
 use crate::messages::{MESSAGES_MAX, files, no_known_format};
@@ -15,8 +15,6 @@ use crate::sources::{Complaint, complaints};
 pub(crate) enum ScanError {
     /// The text could not be read further.
     Input(io::Error),
-    /// The text lacks a requested field; a sentence.
-    Field(String),
     /// The output could not be written.
     Output(io::Error),
 }
@@ -34,17 +32,6 @@ pub(crate) struct UnparsedLines {
 }
 
 impl UnparsedLines {
-    /// Returns those of a text that was read as records; `None` if there are none.
-    pub(crate) fn of_records<T>(text: &str, scanned: &ScannedText<T>) -> Option<Self> {
-        let lines = Self {
-            text: text.to_owned(),
-            unparsed: scanned.unparsed_lines,
-            too_long: scanned.too_long_lines,
-            is_format_known: scanned.is_format_known,
-        };
-        lines.if_any()
-    }
-
     /// Returns those of a source; `None` if there are none.
     pub(crate) fn of_source(source: &SourceSnapshot) -> Option<Self> {
         let lines = Self {
@@ -90,7 +77,6 @@ pub(crate) fn for_each_text(
         let sentence = match visit(text) {
             Ok(()) => return ControlFlow::Continue(()),
             Err(ScanError::Input(error)) => text.error(&error).to_string(),
-            Err(ScanError::Field(sentence)) => sentence,
             Err(ScanError::Output(error)) => {
                 output = Err(error);
                 return ControlFlow::Break(());

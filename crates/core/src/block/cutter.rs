@@ -432,8 +432,12 @@ impl BlockCutter {
     }
 }
 
-/// The number of NUL bytes at the start.
-pub(crate) fn leading_nuls(bytes: &[u8]) -> usize {
+/// The number of NUL bytes at the start. They are counted a vector at a time.
+///
+/// ```
+/// assert_eq!(weir_core::leading_nuls(b"\0\0a\0"), 2);
+/// ```
+pub fn leading_nuls(bytes: &[u8]) -> usize {
     // Whole chunks first: a run can be hundreds of megabytes.
     let mut nuls = 0;
     for chunk in bytes.chunks_exact(64) {

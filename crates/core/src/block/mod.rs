@@ -30,9 +30,7 @@
 
 mod cutter;
 
-pub use cutter::{BlockCutter, BlockLimits};
-
-pub(crate) use cutter::leading_nuls;
+pub use cutter::{BlockCutter, BlockLimits, leading_nuls};
 
 /// Consecutive bytes of one source that are whole lines: the last byte is a line feed, unless
 /// the source ended without one.

@@ -1,8 +1,11 @@
 //! The pipeline: a queue that is bounded in bytes, one parser per core, and ordered appends.
 
 mod block_parser;
+mod columns;
 mod data_set;
+mod product;
 mod read_totals;
+mod records;
 mod reorder;
 mod retention;
 mod stage_times;
@@ -12,6 +15,7 @@ mod worker;
 
 pub use data_set::DataSet;
 pub use read_totals::ReadTotals;
+pub use records::{BlockStart, FormatMap, FoundRecord, LineSink, LogLine, Records, VisitedBlock};
 pub use retention::{MachineClock, Retention};
 pub use stage_times::StageTimes;
 pub use subscribers::OrderedSegments;
@@ -25,7 +29,8 @@ use weir_core::{BlockLimits, Fold, Format, FormatChoice, RecordLayout};
 use crate::clock::SystemClock;
 use crate::progress::SourceProgress;
 use crate::queue::{BlockQueue, LateCompanions};
-use crate::writer::{Destination, RecordWriter, SourceOptions, SourceWriter, Submitter};
+use crate::writer::{Destination, Intake, RecordWriter, SourceOptions, SourceWriter, Submitter};
+use columns::Columns;
 use stage_times::StageClock;
 use worker::Worker;
 
@@ -52,14 +57,17 @@ impl PipelineOptions {
     pub fn new(jobs: usize, retention: Retention) -> Self {
         let jobs = jobs.max(1);
         let limits = BlockLimits::default();
-        let block_memory = limits.block_bytes + limits.line_bytes_max;
         Self {
             jobs,
-            queue_bytes_max: jobs * Self::BLOCKS_PER_JOB * block_memory,
+            queue_bytes_max: Self::queue_bytes_max(jobs, limits),
             memory_bytes_max: 4 << 30,
             limits,
             retention,
         }
+    }
+
+    fn queue_bytes_max(jobs: usize, limits: BlockLimits) -> usize {
+        jobs * Self::BLOCKS_PER_JOB * (limits.block_bytes + limits.line_bytes_max)
     }
 }
 
@@ -81,7 +89,7 @@ pub struct Pipeline {
 impl Pipeline {
     /// Starts the threads.
     pub fn start(options: &PipelineOptions, data: Arc<DataSet>) -> Self {
-        Self::spawn(options, data, |worker| worker.run::<()>(None))
+        Self::spawn(options, data, |start| start.run::<()>(None))
     }
 
     /// Starts the threads, each with a copy of `fold`, which has seen no segment. The data set
@@ -95,9 +103,9 @@ impl Pipeline {
     ) -> (Self, PipelineFold<F>) {
         let parts = Arc::<Mutex<Vec<F>>>::default();
         let collected = parts.clone();
-        let pipeline = Self::spawn(options, data, move |worker| {
+        let pipeline = Self::spawn(options, data, move |start| {
             let mut part = fold.clone();
-            worker.run(Some(&mut part));
+            start.run(Some(&mut part));
             collected.lock().unwrap_or_else(PoisonError::into_inner).push(part);
         });
         let workers = pipeline.workers.len();
@@ -107,18 +115,19 @@ impl Pipeline {
     fn spawn(
         options: &PipelineOptions,
         data: Arc<DataSet>,
-        run: impl Fn(Worker) + Send + Sync + 'static,
+        run: impl Fn(WorkerStart) + Send + Sync + 'static,
     ) -> Self {
         let queue = Arc::new(BlockQueue::new(options.queue_bytes_max, options.jobs.max(1)));
         let run = Arc::new(run);
         let clock = Arc::<StageClock>::default();
         let workers: Vec<_> = (0..options.jobs.max(1))
             .map(|index| {
-                let worker = Worker::new(&queue, &data, options.limits, &clock);
+                let (queue, data, clock) = (queue.clone(), data.clone(), clock.clone());
+                let start = WorkerStart { queue, data, clock, limits: options.limits };
                 let run = run.clone();
                 std::thread::Builder::new()
                     .name(format!("weir-parse-{index}"))
-                    .spawn(move || run(worker))
+                    .spawn(move || run(start))
             })
             .filter_map(Result::ok)
             .collect();
@@ -172,24 +181,16 @@ impl Pipeline {
     /// Opens a source. Sources are independent of one another and may be written to at the same
     /// time.
     pub fn open(&self, options: SourceOptions) -> SourceWriter {
-        let progress = Arc::new(SourceProgress::new(&options.name, options.bytes_total));
-        let index = self.data.add_source(&progress);
-        let (queue, data) = (self.queue.clone(), self.data.clone());
-        SourceWriter::new(options, (progress, index), queue, data, self.limits)
+        Intake::open(self, options)
     }
 
     /// Opens a source of packed records with this name.
     pub fn open_records(&self, name: &str, layout: &RecordLayout) -> RecordWriter {
         let progress = Arc::new(SourceProgress::new(name, None));
         let index = self.data.add_source(&progress);
-        let submitter = Submitter {
-            queue: self.queue.clone(),
-            destination: self.data.clone(),
-            progress,
-            index,
-            late_companions: Arc::new(LateCompanions::new(None, Arc::new(SystemClock::default()))),
-        };
-        RecordWriter::new(layout, submitter)
+        let late = Arc::new(LateCompanions::new(None, Arc::new(SystemClock::default())));
+        let (queue, data) = (self.queue.clone(), self.data.clone());
+        RecordWriter::new(layout, Submitter::new(queue, data, (progress, index), late))
     }
 
     /// Stops everything at once, even if the pipeline is shared: its sources must stop, and blocks
@@ -197,6 +198,19 @@ impl Pipeline {
     pub fn cancel(&self) {
         self.queue.abort();
         self.data.cancel_sources();
+    }
+}
+
+impl Intake for Pipeline {
+    fn open(&self, options: SourceOptions) -> SourceWriter {
+        let progress = Arc::new(SourceProgress::new(&options.name, options.bytes_total));
+        let index = self.data.add_source(&progress);
+        let (queue, data) = (self.queue.clone(), self.data.clone());
+        SourceWriter::new(options, (progress, index), queue, data, self.limits)
+    }
+
+    fn is_watched(&self) -> bool {
+        true
     }
 }
 
@@ -221,6 +235,22 @@ impl Drop for Pipeline {
             self.cancel();
         }
         self.data.finish_subscribers();
+    }
+}
+
+/// What a worker thread needs to start.
+struct WorkerStart {
+    queue: Arc<BlockQueue>,
+    data: Arc<DataSet>,
+    clock: Arc<StageClock>,
+    limits: BlockLimits,
+}
+
+impl WorkerStart {
+    /// Works until the queue ends, and adds the segments of this worker to the fold.
+    fn run<F: Fold>(self, fold: Option<&mut F>) {
+        let columns = Columns::new(&self.data, self.limits, fold);
+        Worker::new(&self.queue, &self.clock, columns).run();
     }
 }
 

@@ -4,26 +4,21 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
-use weir_core::{Block, BlockLimits, BlockReader, Fold};
+use weir_core::Block;
 use weir_observe::mark;
 
-use super::block_parser::{BlockParser, PartRead, RemainingWork};
-use super::data_set::DataSet;
-use super::reorder::ParsedBlock;
+use super::product::{BlockPlace, Product, Turn};
 use super::stage_times::{Stage, StageClock};
-use crate::error::SourceError;
-use crate::progress::{BlockCounts, SourceEnd, SourceProgress};
 use crate::queue::{BlockQueue, PullSource, Task, Ticket};
 
 /// Parses blocks as they arrive and appends them in order. While it waits to append one, it parses
 /// more.
 #[derive(Debug)]
-pub(super) struct Worker {
+pub(super) struct Worker<P: Product> {
     queue: Arc<BlockQueue>,
-    data: Arc<DataSet>,
-    parser: BlockParser,
+    product: P,
     /// Parsed blocks that wait to be appended, oldest first.
-    parsed: VecDeque<PendingBlock>,
+    parsed: VecDeque<PendingBlock<P::Parsed>>,
     /// The buffer that it pulls blocks into.
     buffer: Option<Vec<u8>>,
     clock: Arc<StageClock>,
@@ -34,43 +29,28 @@ pub(super) struct Worker {
 const PARSED_MAX: usize = 4;
 
 #[derive(Debug)]
-struct PendingBlock {
-    ticket: u64,
-    source: Arc<SourceProgress>,
-    offset_end: u64,
-    is_live: bool,
-    /// A part for each format of its lines, and the remaining work; `None` if the source was
-    /// cancelled before its block was parsed.
-    parts: Option<(Vec<PartRead>, RemainingWork)>,
+struct PendingBlock<T> {
+    place: BlockPlace,
+    /// `None` if the source was cancelled before its block was parsed.
+    parsed: Option<T>,
 }
 
-impl Worker {
-    pub(super) fn new(
-        queue: &Arc<BlockQueue>,
-        data: &Arc<DataSet>,
-        limits: BlockLimits,
-        clock: &Arc<StageClock>,
-    ) -> Self {
-        Self {
-            queue: queue.clone(),
-            data: data.clone(),
-            parser: BlockParser::new(data, limits),
-            parsed: VecDeque::new(),
-            buffer: None,
-            clock: clock.clone(),
-        }
+impl<P: Product> Worker<P> {
+    pub(super) fn new(queue: &Arc<BlockQueue>, clock: &Arc<StageClock>, product: P) -> Self {
+        let (queue, clock) = (queue.clone(), clock.clone());
+        Self { queue, product, parsed: VecDeque::new(), buffer: None, clock }
     }
 
-    /// Works until the queue ends, and adds the segments that it produced to the fold.
-    pub(super) fn run<F: Fold>(mut self, mut fold: Option<&mut F>) {
+    /// Works until the queue ends.
+    pub(super) fn run(mut self) {
         let mut now = Instant::now();
         loop {
             if self.parsed.is_empty() {
                 self.clock.begin_wait(Stage::WaitToAppend, now);
-                self.data.wait_for_room();
+                self.product.wait_for_room();
                 now = self.clock.add(Stage::WaitToAppend, now);
             }
-            let oldest = self.parsed.front().map(|parsed| parsed.ticket);
+            let oldest = self.parsed.front().map(|pending| pending.place.ticket);
             let waited = if oldest.is_none() { Stage::WaitForBlocks } else { Stage::WaitToAppend };
             self.clock.begin_wait(waited, now);
             let task = self.queue.next_task(oldest, self.must_append());
@@ -84,7 +64,7 @@ impl Worker {
                 }
                 Task::Pull(source) => self.pull(source, now),
                 Task::TakeTurn => {
-                    self.take_turn(fold.as_deref_mut());
+                    self.take_turn();
                     self.clock.add(Stage::Append, now)
                 }
                 Task::End => return,
@@ -92,12 +72,9 @@ impl Worker {
         }
     }
 
-    /// Whether the worker must append a block before it parses another. A large reader can shrink
-    /// only while none of its blocks wait, and otherwise that might never happen.
+    /// Whether the worker must append a block before it parses another.
     fn must_append(&self) -> bool {
-        let is_large = || self.parser.readers().any(BlockReader::is_large);
-        self.parsed.len() >= PARSED_MAX
-            || (!self.parsed.is_empty() && (is_large() || self.data.must_pause()))
+        self.parsed.len() >= PARSED_MAX || (!self.parsed.is_empty() && self.product.must_append())
     }
 
     /// Pulls a block from a source and parses it, always in the same buffer. The work began at
@@ -119,63 +96,43 @@ impl Worker {
     /// Parses a block. Returns it, unless it is kept until its turn.
     fn parse(&mut self, Ticket { number, job }: Ticket) -> Option<Block> {
         let _call = mark!("Worker::parse").enter();
-        let (source, offset_end) = (job.source.clone(), job.block.offset_end);
-        let is_live = job.is_live;
-        let (parts, block) = match source.is_cancelled() {
+        let place = BlockPlace {
+            ticket: number,
+            source: job.source.clone(),
+            offset_end: job.block.offset_end,
+            is_live: job.is_live,
+        };
+        let (parsed, block) = match place.source.is_cancelled() {
             true => (None, Some(job.block)),
             false => {
-                let (parts, remaining, block) = self.parser.parse(job);
-                (Some((parts, remaining)), block)
+                let (parsed, block) = self.product.parse(job);
+                (Some(parsed), block)
             }
         };
-        self.parsed.push_back(PendingBlock { ticket: number, source, offset_end, is_live, parts });
+        self.parsed.push_back(PendingBlock { place, parsed });
         block
     }
 
-    /// Resolves the oldest parsed block while it is this worker's turn, then packs and appends it.
-    fn take_turn<F: Fold>(&mut self, fold: Option<&mut F>) {
+    /// Appends the oldest parsed block while it is this worker's turn.
+    fn take_turn(&mut self) {
         let _call = mark!("Worker::take_turn").enter();
-        let Some(parsed) = self.parsed.pop_front() else { return };
-        let PendingBlock { ticket, source, offset_end, is_live, parts } = parsed;
-        let Some((mut parts, remaining)) = parts else {
-            self.queue.end_turn();
-            let counts = BlockCounts::default();
-            let block = ParsedBlock { source, offset_end, counts, is_live, segments: None };
-            self.append(ticket, block);
-            return;
+        let Some(PendingBlock { place, parsed }) = self.parsed.pop_front() else { return };
+        let turn = Turn::new(&self.queue);
+        let appended = match parsed {
+            Some(parsed) => self.product.append(place, parsed, turn),
+            None => self.product.append_dropped(place, turn),
         };
-        if let Some(block) = self.parser.finish(remaining, &mut parts) {
-            self.queue.release(block.memory_bytes(), Some(block.into_buffer()));
-        }
-        let counts = BlockParser::counts(&mut parts);
-        let resolved = self.parser.resolve(parts);
-        self.data.note_resolved();
-        self.queue.end_turn();
-
-        let segments = self.parser.seal(resolved);
-        if let Some(fold) = fold {
-            fold.refresh(&self.data.values());
-            segments.iter().for_each(|pending| fold.update(pending.segment()));
-        }
-        let segments = Some(segments);
-        self.append(ticket, ParsedBlock { source, offset_end, counts, is_live, segments });
-    }
-
-    fn append(&self, ticket: u64, block: ParsedBlock) {
-        self.queue.note_appended(self.data.append(ticket, block));
+        self.queue.note_appended(appended);
     }
 }
 
-impl Drop for Worker {
+impl<P: Product> Drop for Worker<P> {
     /// Stops everything after a panic. Otherwise the other workers would wait for this one's turn,
     /// and its sources for blocks that are never parsed.
     fn drop(&mut self) {
         if std::thread::panicking() {
-            for source in self.data.sources() {
-                source.set_end(SourceEnd::Failed(SourceError::ParserFailed));
-            }
+            self.product.fail_sources();
             self.queue.abort();
-            self.data.cancel_sources();
         }
     }
 }

@@ -15,11 +15,15 @@ pub(crate) struct Job {
     pub(crate) format: Arc<Format>,
     /// The index of the format among those of the data set.
     pub(crate) format_index: usize,
+    /// Whether the format is known. If not, `format` is a placeholder.
+    pub(crate) is_format_known: bool,
     /// Further formats to try, in this order, on lines that do not match `format`.
     pub(crate) companions: Arc<[Arc<Format>]>,
     /// The companions that joined later; `None` if the format is forced or not known.
     pub(crate) late_companions: Option<Arc<LateCompanions>>,
     pub(crate) block: Block,
+    /// The number of lines of the source before the block, if they are counted.
+    pub(crate) lines_before: u64,
     /// Whether its lines were written just before they were read.
     pub(crate) is_live: bool,
 }

@@ -4,15 +4,13 @@
 //! search uses each block once and immediately, and reads faster into a buffer that stays in the
 //! second-level cache. The lines are the same however the stream is cut; property tests check that.
 //! Only the limit on the length of a line differs: a search in whole lines has no reason to skip a
-//! line that a report could not store. Lines that are read as records have the limit of a report.
+//! line that a report could not store.
 
 use std::io::{self, Read};
 
 use memchr::{memchr, memmem, memrchr};
 
-use weir_core::BlockLimits;
-
-use super::record_reader::RecordReader;
+use weir_core::leading_nuls;
 
 /// The size of a read: small enough that the bytes are still in the second-level cache when they
 /// are searched, large enough that the system call costs nothing beside it.
@@ -21,23 +19,17 @@ const READ_BYTES: usize = 128 << 10;
 /// A longer line is skipped and counted.
 const LINE_BYTES_MAX: usize = 256 << 20;
 
-/// The length of the longest line end, CR and LF.
-const LINE_END_BYTES: usize = 2;
-
 /// The whole lines of a stream, block by block.
 ///
 /// Lines are those of [`weir_core::Lines`], with their line ends. NUL bytes before a line do not
 /// belong to it and are dropped, as are those at the end of the stream. A run of them takes
-/// constant memory. Otherwise the memory is that of the longest line, 256 MiB at most, or 1 MiB for
-/// records.
+/// constant memory. Otherwise the memory is that of the longest line, 256 MiB at most.
 #[derive(Debug)]
 pub struct LineBlocks<R> {
     stream: R,
     buffer: Vec<u8>,
     /// `buffer[..released]` holds the last block.
     released: usize,
-    /// The length of that block, without the NULs before its lines.
-    block_length: usize,
     /// `buffer[released..filled]` was read and not returned yet.
     filled: usize,
     /// `buffer[..line_feed_free]` holds no line feed.
@@ -46,8 +38,6 @@ pub struct LineBlocks<R> {
     /// Whether the stream is inside a line over the limit.
     is_skipping: bool,
     too_long_lines: u64,
-    /// Whether the last read returned less than there was room for.
-    has_paused: bool,
     has_ended: bool,
     error: Option<io::Error>,
 }
@@ -58,24 +48,16 @@ impl<R: Read> LineBlocks<R> {
         Self::with_sizes(stream, READ_BYTES, LINE_BYTES_MAX)
     }
 
-    /// Creates the blocks of a stream of records, with the line limit of a report.
-    pub(super) fn of_records(stream: R) -> Self {
-        // The limit does not include the line end.
-        Self::with_sizes(stream, READ_BYTES, BlockLimits::LINE_BYTES_MAX + LINE_END_BYTES)
-    }
-
     fn with_sizes(stream: R, read_bytes: usize, line_bytes_max: usize) -> Self {
         Self {
             stream,
             buffer: vec![0; read_bytes],
             released: 0,
-            block_length: 0,
             filled: 0,
             line_feed_free: 0,
             line_bytes_max,
             is_skipping: false,
             too_long_lines: 0,
-            has_paused: false,
             has_ended: false,
             error: None,
         }
@@ -92,40 +74,18 @@ impl<R: Read> LineBlocks<R> {
     /// # Errors
     /// If the stream cannot be read further. All lines before the error were returned.
     pub fn next_block(&mut self) -> io::Result<Option<&[u8]>> {
-        let length = self.fill(None)?;
-        Ok(self.release(length))
-    }
-
-    /// [`Self::next_block`] for lines that `records` will read. While it searches for their format,
-    /// a block is returned only after the search has examined its lines.
-    pub(super) fn next_block_for(
-        &mut self,
-        records: &mut RecordReader,
-    ) -> io::Result<Option<&[u8]>> {
-        let length = self.fill(Some(records))?;
-        Ok(self.release(length))
-    }
-
-    fn release(&mut self, length: Option<usize>) -> Option<&[u8]> {
-        self.released = length?;
-        self.block_length = drop_nuls(&mut self.buffer[..self.released]);
-        Some(self.block())
-    }
-
-    /// The last block that was returned; empty before the first and after the end.
-    pub(super) fn block(&self) -> &[u8] {
-        &self.buffer[..self.block_length]
+        let Some(released) = self.fill()? else { return Ok(None) };
+        self.released = released;
+        let length = drop_nuls(&mut self.buffer[..released]);
+        Ok(Some(&self.buffer[..length]))
     }
 
     /// Reads until the buffer begins with whole lines and returns their length.
-    fn fill(&mut self, mut records: Option<&mut RecordReader>) -> io::Result<Option<usize>> {
-        self.drop_front(self.released);
-        (self.released, self.block_length) = (0, 0);
+    fn fill(&mut self) -> io::Result<Option<usize>> {
+        let released = std::mem::take(&mut self.released);
+        self.drop_front(released);
         loop {
-            let is_examined = records
-                .as_deref_mut()
-                .is_none_or(|records| records.examine_window(self.has_paused, self.has_ended));
-            if is_examined && !self.is_skipping {
+            if !self.is_skipping {
                 self.drop_front_nuls();
                 let start = self.line_feed_free;
                 if let Some(last) = memrchr(b'\n', &self.buffer[start..self.filled]) {
@@ -136,7 +96,7 @@ impl<R: Read> LineBlocks<R> {
             if self.has_ended {
                 return self.rest();
             }
-            self.read(records.as_deref_mut());
+            self.read();
         }
     }
 
@@ -148,29 +108,11 @@ impl<R: Read> LineBlocks<R> {
         self.error.take().map_or(Ok(None), Err)
     }
 
-    /// Reads once, and shows the bytes to a search for their format.
-    fn read(&mut self, mut records: Option<&mut RecordReader>) {
-        if self.make_room()
-            && let Some(records) = &mut records
-        {
-            records.skip_line();
-        }
-        let mut room = self.buffer.len() - self.filled;
-        let search = records.and_then(RecordReader::search);
-        if let Some(search) = &search {
-            // The result of the search depends on the sizes of reads that find no line end, so only
-            // its own room may limit them.
-            room = search.room();
-            self.buffer.resize(self.buffer.len().max(self.filled + room), 0);
-        }
-        let result = self.stream.read(&mut self.buffer[self.filled..self.filled + room]);
-        self.has_paused = !matches!(result, Ok(length) if length == room);
-        match result {
+    fn read(&mut self) {
+        self.make_room();
+        match self.stream.read(&mut self.buffer[self.filled..]) {
             Ok(0) => self.has_ended = true,
             Ok(length) => {
-                if let Some(search) = search {
-                    search.push(&self.buffer[self.filled..self.filled + length]);
-                }
                 self.filled += length;
                 self.skip();
             }
@@ -183,11 +125,10 @@ impl<R: Read> LineBlocks<R> {
         }
     }
 
-    /// Makes room in a full buffer. If the buffer holds a line over the limit, drops it and returns
-    /// true.
-    fn make_room(&mut self) -> bool {
+    /// Makes room in a full buffer. If the buffer holds a line over the limit, drops it.
+    fn make_room(&mut self) {
         if self.filled < self.buffer.len() {
-            return false;
+            return;
         }
         let is_one_line =
             || memchr(b'\n', &self.buffer[self.line_feed_free..self.filled]).is_none();
@@ -195,11 +136,10 @@ impl<R: Read> LineBlocks<R> {
             self.too_long_lines += 1;
             self.is_skipping = true;
             self.drop_front(self.filled);
-            return true;
+            return;
         }
         let length = (self.buffer.len() * 2).min(self.line_bytes_max);
         self.buffer.resize(length.max(self.filled + 1), 0);
-        false
     }
 
     /// Drops the rest of a line over the limit.
@@ -232,14 +172,6 @@ impl<R: Read> LineBlocks<R> {
 /// Whether an error means that the read should be tried again.
 pub fn is_retryable(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock)
-}
-
-/// Returns the number of NUL bytes at the start. They are counted a vector at a time, because a run
-/// can be hundreds of megabytes.
-fn leading_nuls(bytes: &[u8]) -> usize {
-    let is_zero = |chunk: &&[u8]| chunk.iter().fold(0, |any, byte| any | byte) == 0;
-    let nuls = bytes.chunks_exact(64).take_while(is_zero).count() * 64;
-    nuls + bytes[nuls..].iter().take_while(|byte| **byte == 0).count()
 }
 
 /// Drops the NULs before every line but the first, which has none. Returns the length that is

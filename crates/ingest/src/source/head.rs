@@ -116,6 +116,7 @@ fn first_time_in(
     let format = match format {
         FormatChoice::Forced(format) | FormatChoice::Known { format, .. } => format.clone(),
         FormatChoice::Detect => detect(lines).best()?.format.clone(),
+        FormatChoice::Unread => return None,
     };
     let mut reader = LogReader::new(with_year(format, written));
     Lines::new(lines).find_map(|line| {

@@ -13,15 +13,14 @@ use super::unpack::{Text, Unpacked, unpack};
 use super::upload::MemberLimit;
 use crate::clock::{Clock, SystemClock};
 use crate::error::{Fault, FaultKind, ReadError};
-use crate::pipeline::Pipeline;
 use crate::progress::{SourceEnd, SourceProgress};
 use weir_core::FormatChoice;
 
-use crate::writer::{SourceOptions, SourceWriter};
+use crate::writer::{Intake, SourceOptions, SourceWriter};
 
 /// The time after which the format of a live stream is detected even from fewer lines than
 /// detection usually examines, because a person is waiting to see them.
-pub(crate) const DETECTION_PATIENCE: Duration = Duration::from_millis(500);
+const DETECTION_PATIENCE: Duration = Duration::from_millis(500);
 
 /// Reads a stream to its end and unpacks it if it is packed. Each file of an archive becomes a
 /// source.
@@ -29,14 +28,14 @@ pub(crate) const DETECTION_PATIENCE: Duration = Duration::from_millis(500);
 /// # Errors
 /// The first error, if a part cannot be read. The states of the sources have the other errors too.
 pub fn read_stream(
-    pipeline: &Pipeline,
+    intake: &dyn Intake,
     name: &str,
     bytes_total: Option<u64>,
     stream: impl Read,
     format: FormatChoice,
 ) -> Result<(), ReadError> {
     let counter = ByteCounter::default();
-    let mut reader = TextReader::new(pipeline, &format, bytes_total, None);
+    let mut reader = TextReader::new(intake, &format, bytes_total, None);
     let Unpacked { faults, .. } = unpack(name, stream, &counter, &mut |text| reader.read(text));
     let errors = reader.end(name, faults).into_iter().filter_map(|fault| match fault.kind {
         FaultKind::Error(error) => Some(error),
@@ -51,7 +50,7 @@ pub fn read_stream(
 /// Up to `parallel_max` packed inputs are read at the same time, because decompression takes a core
 /// each. Plain files are read one after the other, because parallel reads of a disk are not faster.
 pub fn read_inputs(
-    pipeline: &Pipeline,
+    intake: &dyn Intake,
     inputs: &[Input],
     format: &FormatChoice,
     parallel_max: usize,
@@ -61,7 +60,7 @@ pub fn read_inputs(
     let faults = Mutex::new(Vec::new());
     let work = || {
         while let Some((index, input)) = take(inputs, &next) {
-            let found = order.read(pipeline, index, input, format);
+            let found = order.read(intake, index, input, format);
             let mut faults = faults.lock().unwrap_or_else(PoisonError::into_inner);
             faults.extend(found.into_iter().map(|fault| (index, fault)));
         }
@@ -96,7 +95,7 @@ struct InputOrder {
 impl InputOrder {
     fn read(
         &self,
-        pipeline: &Pipeline,
+        intake: &dyn Intake,
         index: usize,
         input: &Input,
         format: &FormatChoice,
@@ -107,7 +106,7 @@ impl InputOrder {
             self.begin(index);
         }
         let position = InputPosition { order: self, index, is_live };
-        let mut reader = TextReader::new(pipeline, format, input.bytes_total(), Some(position));
+        let mut reader = TextReader::new(intake, format, input.bytes_total(), Some(position));
         let faults = match input.open_plain() {
             Ok(Some(plain)) => {
                 reader.pull(input, plain);
@@ -143,7 +142,7 @@ struct InputPosition<'a> {
 
 /// Reads the texts of one input.
 pub(super) struct TextReader<'a> {
-    pipeline: &'a Pipeline,
+    intake: &'a dyn Intake,
     format: &'a FormatChoice,
     bytes_total: Option<u64>,
     position: Option<InputPosition<'a>>,
@@ -162,21 +161,21 @@ pub(super) struct TextReader<'a> {
 impl<'a> TextReader<'a> {
     /// A reader of the files in an archive.
     pub(super) fn of_members(
-        pipeline: &'a Pipeline,
+        intake: &'a dyn Intake,
         format: &'a FormatChoice,
         limit: &'a MemberLimit,
     ) -> Self {
-        Self { limit: Some(limit), ..Self::new(pipeline, format, None, None) }
+        Self { limit: Some(limit), ..Self::new(intake, format, None, None) }
     }
 
     fn new(
-        pipeline: &'a Pipeline,
+        intake: &'a dyn Intake,
         format: &'a FormatChoice,
         bytes_total: Option<u64>,
         position: Option<InputPosition<'a>>,
     ) -> Self {
         Self {
-            pipeline,
+            intake,
             format,
             bytes_total,
             position,
@@ -240,6 +239,7 @@ impl<'a> TextReader<'a> {
         let finished = writer.finish(end);
         self.faults.extend(progress.take_news().map(|news| Fault::note(name, news)));
         match result.and(finished.map_err(ReadError::Stopped)) {
+            _ if progress.is_satisfied() => ControlFlow::Continue(()),
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
                 let may_continue = !matches!(error, ReadError::Stopped(_));
@@ -269,7 +269,7 @@ impl<'a> TextReader<'a> {
         if let Some(position) = position {
             position.order.wait(position.index);
         }
-        let writer = self.pipeline.open(options);
+        let writer = self.intake.open(options);
         if let Some(position) = position {
             position.order.begin(position.index);
         }
@@ -282,6 +282,7 @@ impl<'a> TextReader<'a> {
         let start = self.clock.elapsed();
         // The format of a file must not depend on how fast it is read.
         let may_pause = self.position.as_ref().is_none_or(|position| position.is_live);
+        let flushes_early = may_pause || self.intake.is_watched();
         loop {
             let space = writer.space();
             let room = space.len();
@@ -301,7 +302,7 @@ impl<'a> TextReader<'a> {
             // If the parsers are idle, submits the lines read so far at once, otherwise after a
             // pause of the stream.
             let may_submit = match writer.is_format_decided() {
-                true => is_waiting || writer.may_flush_early(),
+                true => is_waiting || (flushes_early && writer.may_flush_early()),
                 false => is_slow,
             };
             if writer.is_full() || (length < room && may_submit) {

@@ -11,9 +11,8 @@ use super::byte_counter::ByteCounter;
 use super::read::TextReader;
 use super::unpack::{Text, Unpacked, unpack};
 use crate::error::{Fault, FaultKind, ReadError, StopReason};
-use crate::pipeline::Pipeline;
 use crate::progress::SourceProgress;
-use crate::writer::SourceWriter;
+use crate::writer::{Intake, SourceWriter};
 
 /// A limit on the files in archives that become sources, shared by several archives.
 #[derive(Debug)]
@@ -63,7 +62,7 @@ pub struct ReadUpload {
 /// A read of the stream may fail with [`io::ErrorKind::WouldBlock`] if the sender pauses. All whole
 /// lines are then submitted before the next read.
 pub fn read_upload(
-    pipeline: &Pipeline,
+    intake: &dyn Intake,
     mut writer: SourceWriter,
     stream: impl Read,
     format: &FormatChoice,
@@ -71,7 +70,7 @@ pub fn read_upload(
 ) -> ReadUpload {
     let progress = writer.progress().clone();
     let counter = ByteCounter::of_source(&progress);
-    let mut reader = TextReader::of_members(pipeline, format, limit);
+    let mut reader = TextReader::of_members(intake, format, limit);
     let mut copied = Ok(());
     let stream = PausingReader { stream, counter: counter.clone() };
     let Unpacked { faults, damage } = unpack(progress.name(), stream, &counter, &mut |text| {

@@ -1,18 +1,20 @@
 //! The writing end of a source: bytes become blocks, get their formats, and go to the parsers.
 
 mod assembler;
+mod intake;
 mod options;
 mod pull;
 mod records;
 mod submitter;
 
+pub use self::intake::Intake;
 pub use self::options::SourceOptions;
 pub use self::records::RecordWriter;
 pub(crate) use self::submitter::{Destination, Submitter};
 
 use std::sync::Arc;
 
-use weir_core::{BlockLimits, FormatChoice, FormatTracker, TrackerOptions};
+use weir_core::{BlockLimits, FormatTracker, TrackerOptions};
 
 use self::assembler::BlockAssembler;
 use crate::clock::{Clock, seconds_since_1970};
@@ -44,17 +46,16 @@ impl SourceWriter {
     ) -> Self {
         let SourceOptions { format, written, watches_drift, clock, .. } = options;
         let written_s = written.map(seconds_since_1970);
-        let is_known = !matches!(format, FormatChoice::Detect);
         let tracker_options = TrackerOptions { written_s, watches_drift };
         let tracker = FormatTracker::new(format, tracker_options, clock.unix_s());
-        if is_known {
+        if tracker.is_known() {
             progress.set_format(tracker.format().clone(), None);
         }
         let late_companions = Arc::new(LateCompanions::new(written_s, clock.clone()));
         Self {
             assembler: BlockAssembler::new(limits, clock.clone()),
             tracker,
-            submitter: Submitter { queue, destination, progress, index, late_companions },
+            submitter: Submitter::new(queue, destination, (progress, index), late_companions),
             clock,
         }
     }
@@ -228,6 +229,7 @@ impl SourceWriter {
     fn jobs(&mut self, block: Option<weir_core::Block>) -> Vec<Job> {
         let Some(block) = block else { return Vec::new() };
         let formats = self.tracker.track(block.bytes(), self.clock.unix_s());
-        self.submitter.jobs(block, formats, self.tracker.may_be_mixed())
+        let (is_known, may_be_mixed) = (self.tracker.is_known(), self.tracker.may_be_mixed());
+        self.submitter.jobs(block, formats, is_known, may_be_mixed)
     }
 }

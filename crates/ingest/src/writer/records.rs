@@ -46,7 +46,7 @@ impl RecordWriter {
         self.end = block.offset_end;
         let span = FormatSpan { start: 0, format: self.format.clone(), companions: Arc::default() };
         let formats = BlockFormats { spans: vec![span], findings: Vec::new() };
-        let jobs = self.submitter.jobs(block, formats, false);
+        let jobs = self.submitter.jobs(block, formats, true, false);
         self.submitter.push_async(jobs).await
     }
 

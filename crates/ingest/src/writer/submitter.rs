@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use memchr::memchr_iter;
 use weir_core::{Block, BlockFormats, FormatFinding, FormatSpan};
 
 use crate::error::StopReason;
@@ -19,6 +20,11 @@ pub(crate) trait Destination: Debug + Send + Sync {
 
     /// Notifies observers that the state of a source has changed.
     fn notify(&self);
+
+    /// Whether the lines before each block are counted.
+    fn numbers_lines(&self) -> bool {
+        false
+    }
 }
 
 /// Submits the blocks of one source, and ends it.
@@ -30,9 +36,21 @@ pub(crate) struct Submitter {
     /// The index of the source in the data set.
     pub(crate) index: u32,
     pub(crate) late_companions: Arc<LateCompanions>,
+    /// The number of lines in the blocks so far, if they are counted.
+    lines: u64,
 }
 
 impl Submitter {
+    /// A submitter of source number `index`.
+    pub(crate) fn new(
+        queue: Arc<BlockQueue>,
+        destination: Arc<dyn Destination>,
+        (progress, index): (Arc<SourceProgress>, u32),
+        late_companions: Arc<LateCompanions>,
+    ) -> Self {
+        Self { queue, destination, progress, index, late_companions, lines: 0 }
+    }
+
     /// Fails if the source has to stop.
     pub(super) fn check(&self) -> Result<(), StopReason> {
         if self.progress.is_cancelled() {
@@ -56,24 +74,44 @@ impl Submitter {
 
     /// Returns the jobs of a block, one for each format of its lines, because jobs are parsed in
     /// parallel. If the source `may_be_mixed`, other formats may appear among its lines.
-    pub(super) fn jobs(&self, block: Block, formats: BlockFormats, may_be_mixed: bool) -> Vec<Job> {
+    pub(super) fn jobs(
+        &mut self,
+        block: Block,
+        formats: BlockFormats,
+        is_format_known: bool,
+        may_be_mixed: bool,
+    ) -> Vec<Job> {
         for finding in formats.findings {
             self.report(finding, block.offset);
         }
         self.progress.note_cut(block.offset_end);
         let starts: Vec<usize> = formats.spans.iter().skip(1).map(|span| span.start).collect();
         let blocks = block.split(starts).into_iter();
+        let is_live = self.progress.phase() != Phase::Reading;
         let job = |(block, FormatSpan { format, companions, .. })| Job {
             source: self.progress.clone(),
             source_index: self.index,
             format_index: self.destination.format_index(&format),
             format,
+            is_format_known,
             companions,
             late_companions: may_be_mixed.then(|| self.late_companions.clone()),
+            lines_before: self.count_lines(&block),
             block,
-            is_live: self.progress.phase() != Phase::Reading,
+            is_live,
         };
         blocks.zip(formats.spans).map(job).collect()
+    }
+
+    /// Counts the lines of the next block, if they are counted. Returns the number before it.
+    fn count_lines(&mut self, block: &Block) -> u64 {
+        let before = self.lines;
+        if self.destination.numbers_lines() {
+            // A line without a line feed is the last one of its source.
+            let line_feeds = memchr_iter(b'\n', block.bytes()).count() as u64;
+            self.lines += block.too_long_lines + line_feeds;
+        }
+        before
     }
 
     /// Reports a format that was detected in the block at `offset`.

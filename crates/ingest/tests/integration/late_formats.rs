@@ -10,8 +10,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use weir_core::{BlockLimits, FollowedFormat, Format, LineParser, Record, detect, format_by_name};
 use weir_ingest::{
-    DataSet, FormatChoice, Input, OrderedOutput, Pipeline, PipelineOptions, Retention, SourceEnd,
-    SourceSnapshot, TextScan,
+    DataSet, FormatChoice, FoundRecord, Input, Intake, LineSink, LogLine, Pipeline,
+    PipelineOptions, Records, Retention, SourceEnd, SourceOptions, SourceSnapshot, read_inputs,
 };
 use weir_testkit::lines::{caddy, combined, many, noise};
 
@@ -85,8 +85,10 @@ fn report(
     log: &str,
     (block_bytes, jobs, piece): (usize, usize, usize),
 ) -> SourceSnapshot {
-    let limits = BlockLimits { block_bytes, line_bytes_max: 1 << 12 };
-    let options = PipelineOptions { limits, ..PipelineOptions::new(jobs, Retention::Segments) };
+    let options = PipelineOptions {
+        limits: limits(block_bytes),
+        ..PipelineOptions::new(jobs, Retention::Segments)
+    };
     let data = DataSet::new(options.retention, options.memory_bytes_max, &[]);
     let pipeline = Pipeline::start(&options, data.clone());
     let mut writer = pipeline.source("log", None, choice);
@@ -137,38 +139,46 @@ impl Drop for LogFile {
     }
 }
 
-/// The format of each line, as `weir grep` and `weir count` read them, in the order of the log.
-fn scan(choice: &FormatChoice, file: &LogFile, threads: usize) -> (Vec<Option<String>>, u64) {
-    let scan = TextScan {
-        threads,
-        is_divisible: true,
-        reads_records: true,
-        format: choice,
-        has_fields: &|_| true,
-    };
-    let input = Input::File(file.0.clone());
-    let mut names = (Vec::new(), 0);
-    let faults = input.read(&mut |text| {
-        let mut sink = std::io::sink();
-        let scanned = scan.run(&input, text, &mut OrderedOutput::direct(&mut sink), |part, _| {
-            let mut names = Vec::new();
-            while let Some((block, records)) = part.next_records()? {
-                for line in block.split_inclusive(|byte| *byte == b'\n') {
-                    let line = line.strip_suffix(b"\n").unwrap_or(line);
-                    names.push(
-                        records
-                            .read(line, |found| found.map(|(format, _)| format.name().to_owned())),
-                    );
-                }
-            }
-            Ok(names)
-        });
-        let scanned = scanned.expect("nothing is written");
-        names = (scanned.parts.concat(), scanned.unparsed_lines);
+/// The sizes of blocks and lines.
+fn limits(block_bytes: usize) -> BlockLimits {
+    BlockLimits { block_bytes, line_bytes_max: 1 << 12 }
+}
+
+/// Names the format of each line.
+struct Names;
+
+impl LineSink for Names {
+    type Output = Vec<Option<String>>;
+
+    fn output(&mut self) -> Self::Output {
+        Vec::new()
+    }
+
+    fn take(
+        &mut self,
+        line: &LogLine<'_>,
+        found: Option<FoundRecord<'_>>,
+        names: &mut Self::Output,
+    ) {
+        assert_eq!(line.number, names.len() as u64, "lines come in their order");
+        names.push(found.map(|found| found.format.name().to_owned()));
+    }
+}
+
+/// The format of each line of the sources that `read` writes, in the order of the log, and the number
+/// of unparsed lines.
+fn visit(records: &Records, read: impl FnOnce()) -> (Vec<Option<String>>, u64) {
+    let mut names = Vec::new();
+    let consume = |mut block: weir_ingest::VisitedBlock<'_, Vec<Option<String>>>| {
+        assert_eq!(block.lines_before, names.len() as u64);
+        names.append(&mut block.output);
         ControlFlow::Continue(())
-    });
-    assert!(faults.is_empty());
-    names
+    };
+    records.run(|| Names, consume, read);
+    let source = records.sources()[0].snapshot();
+    assert_eq!(source.lines, names.len() as u64);
+    assert_eq!(source.records, names.iter().flatten().count() as u64);
+    (names, source.unparsed_lines)
 }
 
 proptest! {
@@ -193,8 +203,14 @@ proptest! {
         prop_assert_eq!(source.unparsed_lines, unparsed.len() as u64);
         let samples: Vec<u64> = source.samples.iter().map(|sample| sample.line).collect();
         prop_assert!(samples.iter().all(|line| unparsed.contains(line)));
-        let file = LogFile::new(&format!("{block_bytes}-{piece}-{}", log.len()), &log);
-        let (names, in_vain) = scan(&known(own), &file, jobs);
+        let records = Records::with_limits(jobs, limits(block_bytes));
+        let (names, in_vain) = visit(&records, || {
+            let mut writer = records.open(SourceOptions::new("log", known(own)));
+            for piece in log.as_bytes().chunks(piece) {
+                writer.write_all(piece).expect("there is room");
+            }
+            writer.finish(SourceEnd::Done).expect("there is room");
+        });
         prop_assert_eq!(names, expected);
         let empty = log.split('\n').count() - 1 - log.split_terminator('\n').filter(|line| !line.is_empty()).count();
         prop_assert_eq!(in_vain + empty as u64, source.unparsed_lines);
@@ -216,7 +232,6 @@ fn late_log(lines: usize) -> String {
 
 #[test]
 fn every_way_to_read_a_file_finds_the_formats_that_come_late() {
-    // Large enough for a scan in ranges.
     let log = late_log(230_000);
     assert!(log.len() > 17 << 20);
     let expected = naive("COMBINED", &log);
@@ -225,7 +240,11 @@ fn every_way_to_read_a_file_finds_the_formats_that_come_late() {
     assert_eq!(names, ["COMBINED", "COMMON", "SQUID", "VCOMMON"]);
     let file = LogFile::new("large", &log);
     for threads in [1, 3] {
-        let (names, unparsed) = scan(&FormatChoice::Detect, &file, threads);
+        let records = Records::new(threads);
+        let inputs = [Input::File(file.0.clone())];
+        let (names, unparsed) = visit(&records, || {
+            assert!(read_inputs(&records, &inputs, &FormatChoice::Detect, 1).is_empty());
+        });
         assert!(names == expected, "{threads} threads");
         assert_eq!(unparsed, expected.iter().filter(|name| name.is_none()).count() as u64);
         let source = report(FormatChoice::Detect, &log, (1 << 20, threads, 1 << 16));

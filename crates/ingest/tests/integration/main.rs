@@ -12,5 +12,6 @@ mod late_formats;
 mod oracle;
 mod ordered;
 mod packed;
+mod records;
 mod sources;
 mod w3c;

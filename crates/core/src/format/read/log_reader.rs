@@ -36,7 +36,8 @@ use crate::record::Record;
 /// ([`FollowedFormat`]).
 #[derive(Debug, Clone)]
 pub struct LogReader {
-    followed: FollowedFormat,
+    /// `None` in a span, where the format does not change.
+    followed: Option<FollowedFormat>,
     parser: LineParser,
     /// The last unwrapped line.
     text: Vec<u8>,
@@ -87,9 +88,20 @@ impl LogReader {
     /// ```
     pub fn with_companions(format: Arc<Format>, companions: &[Arc<Format>]) -> Self {
         let followed = FollowedFormat::new(format.clone());
+        Self { followed: Some(followed), ..Self::of_span(format, companions) }
+    }
+
+    /// A reader of the lines of one [`crate::FormatSpan`]. A [`crate::FormatTracker`] has followed
+    /// the directives, so this reader only skips them.
+    pub fn of_span(format: Arc<Format>, companions: &[Arc<Format>]) -> Self {
         let companions = companions.iter().map(|format| LineParser::new(format.clone())).collect();
         let parser = LineParser::new(format);
-        Self { followed, parser, text: Vec::new(), decoded: Vec::new(), companions }
+        Self { followed: None, parser, text: Vec::new(), decoded: Vec::new(), companions }
+    }
+
+    /// Begins another span in the same formats.
+    pub fn begin_span(&mut self) {
+        self.parser.begin_block();
     }
 
     /// Adds a format in which lines are tried after all others, from the next line on.
@@ -130,8 +142,10 @@ impl LogReader {
         line: &[u8],
         then: impl FnOnce(&LineParser, LineOutcome<'_, '_>) -> T,
     ) -> T {
-        if self.followed.follow(line) {
-            self.parser = LineParser::new(self.followed.format().clone());
+        if let Some(followed) = &mut self.followed
+            && followed.follow(line)
+        {
+            self.parser = LineParser::new(followed.format().clone());
         }
         if self.parser.read_directive(line) {
             return then(&self.parser, LineOutcome::Directive);
@@ -177,6 +191,6 @@ impl LogReader {
 
     /// Whether `line`, the last one read, is a `#Fields:` directive that was followed.
     pub(in crate::format) fn is_field_list(&self, line: &[u8]) -> bool {
-        self.followed.is_field_list(line)
+        self.followed.as_ref().is_some_and(|followed| followed.is_field_list(line))
     }
 }

@@ -75,6 +75,8 @@ pub enum FormatChoice {
         /// Formats of other lines that are known already; those after the seventh are ignored.
         companions: Vec<Arc<Format>>,
     },
+    /// None, because the lines are not read as records. No time is spent on a search.
+    Unread,
 }
 
 /// The knowledge that a [`FormatTracker`] has of its source beforehand.
@@ -253,9 +255,12 @@ impl FormatTracker {
     pub fn new(choice: FormatChoice, options: TrackerOptions, now_s: i64) -> Self {
         let with_year = |format| with_log_year(format, options.written_s, now_s);
         let known = |format| State::Known(FollowedFormat::new(with_year(format)));
-        let is_forced = matches!(choice, FormatChoice::Forced(_));
+        let is_forced = matches!(choice, FormatChoice::Forced(_) | FormatChoice::Unread);
         let (state, companions) = match choice {
             FormatChoice::Detect => (State::Unknown(placeholder(), 0), Vec::new()),
+            FormatChoice::Unread => {
+                (State::Unknown(placeholder(), DETECTION_BYTES_MAX), Vec::new())
+            }
             FormatChoice::Forced(format) => (known(format), Vec::new()),
             FormatChoice::Known { format, companions } => {
                 let companions = known_companions(&format, companions);
@@ -270,7 +275,12 @@ impl FormatTracker {
 
     /// Whether lines that are not in the format may be in others: it is known and not forced.
     pub fn may_be_mixed(&self) -> bool {
-        !self.is_forced && matches!(self.state, State::Known(_))
+        !self.is_forced && self.is_known()
+    }
+
+    /// Whether a format is known: forced or detected.
+    pub fn is_known(&self) -> bool {
+        matches!(self.state, State::Known(_))
     }
 
     /// Whether the format is decided: forced, detected, or not found in 16 MiB.

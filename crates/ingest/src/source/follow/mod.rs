@@ -24,13 +24,12 @@ use std::time::Duration;
 use crate::clock::{Clock, SystemClock};
 use crate::error::StopReason;
 use crate::error::{Fault, ReadError};
-use crate::pipeline::Pipeline;
 use crate::progress::{Phase, SourceEnd};
 use weir_core::FormatChoice;
 
 use self::change_watcher::ChangeWatcher;
 use self::log_file::{FileId, LogFile};
-use crate::writer::{SourceOptions, SourceWriter};
+use crate::writer::{Intake, SourceOptions, SourceWriter};
 
 /// How long a file that has left its path is still read after it last grew.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -75,7 +74,7 @@ impl Follower {
     pub const INTERVAL: Duration = Duration::from_millis(50);
 
     /// Opens a source for each path, whether there is a file yet or not.
-    pub fn new(pipeline: &Pipeline, paths: &[PathBuf], format: &FormatChoice) -> Self {
+    pub fn new(intake: &dyn Intake, paths: &[PathBuf], format: &FormatChoice) -> Self {
         let clock = Arc::new(SystemClock::default());
         let watcher = ChangeWatcher::new();
         for path in paths {
@@ -84,22 +83,22 @@ impl Follower {
                 watcher.watch_directory(if is_here { Path::new(".") } else { directory });
             }
         }
-        Self::with(pipeline, paths, format, clock, watcher)
+        Self::with(intake, paths, format, clock, watcher)
     }
 
     /// [`Self::new`] with a clock, which decides when files are polled and closed. Notifications of
     /// the system are not used.
     pub fn with_clock(
-        pipeline: &Pipeline,
+        intake: &dyn Intake,
         paths: &[PathBuf],
         format: &FormatChoice,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self::with(pipeline, paths, format, clock, None)
+        Self::with(intake, paths, format, clock, None)
     }
 
     fn with(
-        pipeline: &Pipeline,
+        intake: &dyn Intake,
         paths: &[PathBuf],
         format: &FormatChoice,
         clock: Arc<dyn Clock>,
@@ -109,7 +108,7 @@ impl Follower {
             let options = SourceOptions::new(&path.to_string_lossy(), format.clone());
             FollowedPath {
                 path: path.clone(),
-                writer: pipeline.open(options.watch_drift()),
+                writer: intake.open(options.watch_drift()),
                 current: None,
                 retired: Vec::new(),
                 clock: clock.clone(),

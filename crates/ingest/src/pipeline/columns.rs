@@ -1,0 +1,84 @@
+//! Blocks become segments of a data set.
+
+use std::sync::Arc;
+
+use weir_core::{Block, BlockLimits, BlockReader, Fold};
+
+use super::block_parser::{BlockParser, PartRead, RemainingWork};
+use super::data_set::DataSet;
+use super::product::{BlockPlace, Product, Turn, fail};
+use super::reorder::ParsedBlock;
+use crate::progress::BlockCounts;
+use crate::queue::Job;
+
+/// Appends the segments of blocks to a data set, and adds them to a fold if there is one.
+#[derive(Debug)]
+pub(super) struct Columns<'f, F> {
+    data: Arc<DataSet>,
+    parser: BlockParser,
+    fold: Option<&'f mut F>,
+}
+
+impl<'f, F> Columns<'f, F> {
+    pub(super) fn new(data: &Arc<DataSet>, limits: BlockLimits, fold: Option<&'f mut F>) -> Self {
+        Self { data: data.clone(), parser: BlockParser::new(data, limits), fold }
+    }
+}
+
+impl<F: Fold> Product for Columns<'_, F> {
+    /// A part for each format of the lines, and the remaining work.
+    type Parsed = (Vec<PartRead>, RemainingWork);
+
+    fn parse(&mut self, job: Job) -> (Self::Parsed, Option<Block>) {
+        let (parts, remaining, block) = self.parser.parse(job);
+        ((parts, remaining), block)
+    }
+
+    /// Resolves the values in turn; packs the columns after it.
+    fn append(
+        &mut self,
+        place: BlockPlace,
+        (mut parts, remaining): Self::Parsed,
+        turn: Turn<'_>,
+    ) -> u64 {
+        if let Some(block) = self.parser.finish(remaining, &mut parts) {
+            turn.release(block);
+        }
+        let counts = BlockParser::counts(&mut parts);
+        let resolved = self.parser.resolve(parts);
+        self.data.note_resolved();
+        drop(turn);
+
+        let segments = self.parser.seal(resolved);
+        if let Some(fold) = &mut self.fold {
+            fold.refresh(&self.data.values());
+            segments.iter().for_each(|pending| fold.update(pending.segment()));
+        }
+        let BlockPlace { ticket, source, offset_end, is_live } = place;
+        let segments = Some(segments);
+        self.data.append(ticket, ParsedBlock { source, offset_end, counts, is_live, segments })
+    }
+
+    fn append_dropped(&mut self, place: BlockPlace, turn: Turn<'_>) -> u64 {
+        drop(turn);
+        let BlockPlace { ticket, source, offset_end, is_live } = place;
+        let counts = BlockCounts::default();
+        let block = ParsedBlock { source, offset_end, counts, is_live, segments: None };
+        self.data.append(ticket, block)
+    }
+
+    fn wait_for_room(&self) {
+        self.data.wait_for_room();
+    }
+
+    /// A large reader can shrink only while none of its blocks wait, and otherwise that might never
+    /// happen.
+    fn must_append(&self) -> bool {
+        self.parser.readers().any(BlockReader::is_large) || self.data.must_pause()
+    }
+
+    fn fail_sources(&self) {
+        fail(&self.data.sources());
+        self.data.cancel_sources();
+    }
+}

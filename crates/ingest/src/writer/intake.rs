@@ -1,0 +1,26 @@
+//! What sources are opened in.
+
+use std::sync::Arc;
+
+use super::{SourceOptions, SourceWriter};
+
+/// Takes the bytes of sources: a [`Pipeline`](crate::Pipeline), or [`Records`](crate::Records).
+pub trait Intake: Sync {
+    /// Opens a source. Sources are independent of one another and may be written to at the same
+    /// time.
+    fn open(&self, options: SourceOptions) -> SourceWriter;
+
+    /// Whether somebody looks at the first lines of a source while the others are read. If not,
+    /// files are cut into full blocks only, which do not depend on the speed of the reader.
+    fn is_watched(&self) -> bool;
+}
+
+impl<I: Intake + Send> Intake for Arc<I> {
+    fn open(&self, options: SourceOptions) -> SourceWriter {
+        (**self).open(options)
+    }
+
+    fn is_watched(&self) -> bool {
+        (**self).is_watched()
+    }
+}
