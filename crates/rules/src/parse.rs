@@ -1,5 +1,7 @@
 //! Recognises the family of a text, and parses its rules.
 
+use std::sync::Arc;
+
 use crate::crowdsec::CrowdSec;
 use crate::error::{ParseError, RuleError};
 use crate::fail2ban;
@@ -61,6 +63,19 @@ pub fn parse_rules_up_to(
     };
     ParseError::check_count(rules.len(), rules_max)?;
     Ok(rules)
+}
+
+/// Looks up the files that a text of rules refers to. Returns the names of those that are missing.
+pub(crate) fn missing_files(
+    text: &str,
+    name: &str,
+    family: Option<Family>,
+    find: &mut dyn FnMut(&str) -> Option<Arc<str>>,
+) -> Vec<String> {
+    match family.map_or_else(|| recognise(text), Ok) {
+        Ok(Family::Fail2ban) => fail2ban::missing_files(text, name, find),
+        _ => Vec::new(),
+    }
 }
 
 /// The rules of a configuration of nginx: its limits of requests, of connections, or both.

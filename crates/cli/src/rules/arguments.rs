@@ -24,8 +24,9 @@ pub(crate) struct RulesArguments {
     #[arg(long, value_enum, value_name = "FAMILY")]
     pub(super) family: Option<FamilyArgument>,
 
-    /// A folder with the files that rules name: the filters of fail2ban's jails, such as
-    /// /etc/fail2ban/filter.d, or the lists of words of ModSecurity
+    /// A folder with the files that rules name: the filters of fail2ban's jails, or the lists of
+    /// words of ModSecurity [default for jails: the folder of the jail, then
+    /// /etc/fail2ban/filter.d]
     #[arg(long = "filter-dir", value_name = "DIR")]
     pub(super) filter_dirs: Vec<PathBuf>,
 

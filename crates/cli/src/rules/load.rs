@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use weir_rules::{Family, Rule, RuleError, RuleFiles, parse_rules};
 
 use super::arguments::RulesArguments;
+use super::filter_folders::FilterFolders;
 use crate::outcome::{Failure, say};
 use crate::sources::cannot_read;
 
@@ -43,7 +44,6 @@ pub(super) struct LoadedRules {
 /// If there is no rule, or a file cannot be read or is not a rule; the message names the place. A
 /// file of a folder that is not a rule is only reported.
 pub(super) fn load(arguments: &RulesArguments) -> Result<LoadedRules, Failure> {
-    let family = arguments.family.map(Family::from);
     let mut files = RuleFiles::default();
     for folder in &arguments.filter_dirs {
         let is_filter = |path: &Path| {
@@ -55,54 +55,104 @@ pub(super) fn load(arguments: &RulesArguments) -> Result<LoadedRules, Failure> {
     for folder in &arguments.data_dirs {
         add_files(&mut files, ("--data-dir", folder), is_text)?;
     }
-    let mut loaded = LoadedRules { rules: Vec::new(), is_incomplete: false };
+    let mut loader = RuleLoader {
+        family: arguments.family.map(Family::from),
+        files,
+        finds_filters: arguments.filter_dirs.is_empty(),
+        rules: Vec::new(),
+        is_incomplete: false,
+    };
     for file in &arguments.rule_files {
         if file.is_dir() {
-            add_folder(&mut loaded, file, (family, &files))?;
+            loader.add_folder(file)?;
         } else {
-            add_file(&mut loaded.rules, file, (family, &files))?;
+            loader.add_file(file)?;
         }
     }
     for text in &arguments.rule_texts {
-        add(&mut loaded.rules, text, ("--rule-text", UNNAMED), (family, &files))?;
+        loader.add(text, Origin { shown: "--rule-text", name: UNNAMED, file: None })?;
     }
-    match loaded.rules.is_empty() {
-        true => Err(Failure::new("name a rule with --rule FILE or --rule-text TEXT")),
-        false => Ok(loaded),
+    let RuleLoader { rules, is_incomplete, .. } = loader;
+    if rules.is_empty() {
+        return Err(Failure::new("name a rule with --rule FILE or --rule-text TEXT"));
     }
+    Ok(LoadedRules { rules, is_incomplete })
 }
 
-/// Adds the rules of a folder and its subfolders, in the order of their names. Files that are not
-/// rules are reported and skipped.
-fn add_folder(
-    loaded: &mut LoadedRules,
-    folder: &Path,
-    context: (Option<Family>, &RuleFiles),
-) -> Result<(), Failure> {
-    let mut paths = Vec::new();
-    list(folder, &mut paths, 0)?;
-    let (mut failed, before) = (0, loaded.rules.len());
-    for path in &paths {
-        match add_file(&mut loaded.rules, path, context) {
-            Ok(()) => {}
-            Err(Failure::Message(message)) => {
-                say(message);
-                failed += 1;
+/// Where a text of rules comes from.
+#[derive(Clone, Copy)]
+struct Origin<'o> {
+    /// As a message shows it.
+    shown: &'o str,
+    /// The name of a rule that has none of its own.
+    name: &'o str,
+    file: Option<&'o Path>,
+}
+
+/// Reads texts of rules.
+struct RuleLoader {
+    family: Option<Family>,
+    /// The files of `--filter-dir` and `--data-dir`.
+    files: RuleFiles,
+    /// Whether to search for the filters of jails, because no folder is given for them.
+    finds_filters: bool,
+    rules: Vec<Box<dyn Rule>>,
+    is_incomplete: bool,
+}
+
+impl RuleLoader {
+    /// Adds the rules of a folder and its subfolders, in the order of their names. Files that are
+    /// not rules are reported and skipped.
+    fn add_folder(&mut self, folder: &Path) -> Result<(), Failure> {
+        let mut paths = Vec::new();
+        list(folder, &mut paths, 0)?;
+        let (mut failed, before) = (0, self.rules.len());
+        for path in &paths {
+            match self.add_file(path) {
+                Ok(()) => {}
+                Err(Failure::Message(message)) => {
+                    say(message);
+                    failed += 1;
+                }
+                Err(failure) => return Err(failure),
             }
-            Err(failure) => return Err(failure),
         }
+        let shown = folder.display();
+        if self.rules.len() == before {
+            let message =
+                format_args!("--rule: {shown}: the folder has no rule that can be replayed");
+            return Err(Failure::new(message));
+        }
+        if failed > 0 {
+            self.is_incomplete = true;
+            let files = paths.len();
+            say(format_args!("--rule: {shown}: {failed} of {files} files are not replayed"));
+        }
+        Ok(())
     }
-    let shown = folder.display();
-    if loaded.rules.len() == before {
-        let message = format_args!("--rule: {shown}: the folder has no rule that can be replayed");
-        return Err(Failure::new(message));
+
+    fn add_file(&mut self, file: &Path) -> Result<(), Failure> {
+        let shown = file.display().to_string();
+        let text =
+            read(file).map_err(|reason| Failure::new(format_args!("--rule: {shown}: {reason}")))?;
+        let name = file.file_stem().unwrap_or_default().to_string_lossy();
+        self.add(&text, Origin { shown: &shown, name: &name, file: Some(file) })
     }
-    if failed > 0 {
-        loaded.is_incomplete = true;
-        let files = paths.len();
-        say(format_args!("--rule: {shown}: {failed} of {files} files are not replayed"));
+
+    fn add(&mut self, text: &str, origin: Origin<'_>) -> Result<(), Failure> {
+        let mut files = self.files.clone();
+        if self.finds_filters {
+            let folders = FilterFolders::of(origin.file);
+            // The error about the text names what is missing.
+            let _missing =
+                files.complete(text, origin.name, self.family, |name| folders.find(name))?;
+        }
+        let parsed = parse_rules(text, origin.name, self.family, &files)
+            .map_err(|error| Failure::new(locate_error(origin.shown, text, &error)))?;
+        say_notes(&parsed, (origin.shown, text));
+        self.rules.extend(parsed);
+        Ok(())
     }
-    Ok(())
 }
 
 /// Lists the rule files of a folder and its subfolders.
@@ -168,19 +218,11 @@ fn is_text(path: &Path) -> bool {
     path.extension().is_none_or(|end| end != "mmdb" && end != "db")
 }
 
-fn add_file(
-    rules: &mut Vec<Box<dyn Rule>>,
-    file: &Path,
-    context: (Option<Family>, &RuleFiles),
-) -> Result<(), Failure> {
-    let shown = file.display().to_string();
-    let text =
-        read(file).map_err(|reason| Failure::new(format_args!("--rule: {shown}: {reason}")))?;
-    let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    add(rules, &text, (&shown, &name), context)
-}
-
-fn read(file: &Path) -> Result<String, String> {
+/// Reads a rule file, or a file that a rule names.
+///
+/// # Errors
+/// A sentence, if the file cannot be read, is too large or is not a text.
+pub(super) fn read(file: &Path) -> Result<String, String> {
     let too_large = || format!("larger than {} MiB, which no rule is", FILE_BYTES_MAX >> 20);
     let metadata = fs::metadata(file).map_err(|error| cannot_read(&error))?;
     if metadata.len() > FILE_BYTES_MAX {
@@ -188,19 +230,6 @@ fn read(file: &Path) -> Result<String, String> {
     }
     let bytes = fs::read(file).map_err(|error| cannot_read(&error))?;
     String::from_utf8(bytes).map_err(|_| "is not a text in UTF-8".to_owned())
-}
-
-fn add(
-    rules: &mut Vec<Box<dyn Rule>>,
-    text: &str,
-    (origin, name): (&str, &str),
-    (family, files): (Option<Family>, &RuleFiles),
-) -> Result<(), Failure> {
-    let parsed = parse_rules(text, name, family, files)
-        .map_err(|error| Failure::new(locate_error(origin, text, &error)))?;
-    say_notes(&parsed, (origin, text));
-    rules.extend(parsed);
-    Ok(())
 }
 
 /// Prints which parts of a text are not followed. Several rules of it may have the same notes.

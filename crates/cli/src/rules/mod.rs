@@ -1,6 +1,7 @@
 //! `weir rules`: what firewall rules would have done with the traffic of logs.
 
 mod arguments;
+mod filter_folders;
 mod load;
 mod replays;
 mod scan;

@@ -28,7 +28,7 @@ use crate::error::{ParseError, RuleError};
 use crate::files::RuleFiles;
 use crate::rule::{Family, MissingField, Observer, Replay, Rule};
 
-pub(crate) use configuration::looks_like;
+pub(crate) use configuration::{looks_like, missing_files};
 
 /// Reads the jails of a text. The notes of the first jail name those that cannot be replayed.
 ///

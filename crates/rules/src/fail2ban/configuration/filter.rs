@@ -4,11 +4,11 @@
 //! fail2ban 1.0.2.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::ini::{Ini, Section, Value};
 use super::interpolation::{Budget, interpolate, replace_tags};
 use crate::error::RuleError;
-use crate::files::RuleFiles;
 
 /// The options of a filter.
 const OPTIONS: [&str; 6] =
@@ -17,79 +17,161 @@ const OPTIONS: [&str; 6] =
 /// The most files that a filter may include, counting repeated ones each time.
 const INCLUDES_MAX: usize = 200;
 
+/// The most bytes of the files that a filter includes, counted in the same way.
+const INCLUDED_BYTES_MAX: usize = 16 << 20;
+
 /// The folder of fail2ban's configuration, `%(fail2ban_confpath)s`, unless it is started with
 /// another one.
 const CONFIGURATION_FOLDER: &str = "/etc/fail2ban";
 
-/// Reads a file and the files that it includes, in order of precedence.
-///
-/// # Errors
-/// If a file is not valid, or there are too many.
-pub(super) fn with_includes(
-    ini: Ini,
-    name: &str,
-    files: &RuleFiles,
-) -> Result<(Ini, Vec<String>), String> {
-    let mut includes = Includes { files, merged: Ini::default(), missing: Vec::new(), count: 0 };
-    includes.add(ini, &mut vec![name.to_owned()])?;
-    Ok((includes.merged, includes.missing))
+/// Returns the text of a file by its name.
+pub(super) type FindFile<'f> = dyn FnMut(&str) -> Option<Arc<str>> + 'f;
+
+/// A file of the configuration.
+#[derive(Clone, Copy)]
+pub(super) struct ConfigurationFile<'t> {
+    pub(super) name: &'t str,
+    pub(super) text: &'t str,
+    /// Whether it is the text of the rule itself, so that places in it can be shown.
+    pub(super) is_rule: bool,
 }
 
-struct Includes<'f> {
-    files: &'f RuleFiles,
-    merged: Ini,
-    missing: Vec<String>,
-    count: usize,
-}
-
-impl Includes<'_> {
-    /// Adds a file and its includes. `open` are the files whose includes are being read, the
-    /// innermost last.
-    fn add(&mut self, ini: Ini, open: &mut Vec<String>) -> Result<(), String> {
-        self.count += 1;
-        if self.count > INCLUDES_MAX {
-            return Err(format!("more than {INCLUDES_MAX} files are included"));
-        }
-        let names = |option| {
-            let value = ini.section("INCLUDES").and_then(|section| section.get(option));
-            value.map(|value| value.text.clone()).unwrap_or_default()
-        };
-        let (before, after) = (names("before"), names("after"));
-        self.add_named(&before, open)?;
-        self.merged.merge(ini);
-        self.add_named(&after, open)
+impl ConfigurationFile<'_> {
+    fn ini(&self) -> Result<Ini, RuleError> {
+        Ini::parse(self.text).map_err(|error| self.error(error))
     }
 
-    fn add_named(&mut self, names: &str, open: &mut Vec<String>) -> Result<(), String> {
-        for name in names.lines().map(str::trim).filter(|name| !name.is_empty()) {
+    /// Makes an error about this file. The place in a file that is not the text of the rule is in
+    /// the message.
+    fn error(&self, error: RuleError) -> RuleError {
+        if self.is_rule {
+            return error;
+        }
+        RuleError::new(0..0, format_args!("{}:{}: {error}", self.name, error.line(self.text)))
+    }
+}
+
+/// Files merged in the order of precedence.
+#[derive(Default)]
+pub(super) struct MergedFiles {
+    pub(super) ini: Ini,
+    /// The names of the included files that are missing.
+    pub(super) missing: Vec<String>,
+}
+
+/// Reads a file and the files that it includes.
+///
+/// # Errors
+/// If a file is not valid or includes itself, or there are too many. The range is empty if the
+/// mistake is in another file than the text of the rule.
+pub(super) fn with_includes(
+    file: ConfigurationFile<'_>,
+    find: &mut FindFile<'_>,
+) -> Result<MergedFiles, RuleError> {
+    let mut includes = Includes { find, merged: MergedFiles::default(), count: 0, bytes: 0 };
+    includes.add(file, &mut Vec::new())?;
+    Ok(includes.merged)
+}
+
+/// The merged files of a filter; `None` if no file has that name.
+///
+/// # Errors
+/// As [`with_includes`].
+pub(super) fn with_local_file(
+    name: &str,
+    find: &mut FindFile<'_>,
+) -> Result<Option<MergedFiles>, RuleError> {
+    let mut merged: Option<MergedFiles> = None;
+    for ending in ["conf", "local"] {
+        let name = format!("{name}.{ending}");
+        let Some(text) = find(&name) else { continue };
+        let file = ConfigurationFile { name: &name, text: &text, is_rule: false };
+        let later = with_includes(file, find)?;
+        match &mut merged {
+            Some(merged) => {
+                merged.ini.merge(later.ini);
+                merged.missing.extend(later.missing);
+            }
+            None => merged = Some(later),
+        }
+    }
+    Ok(merged)
+}
+
+struct Includes<'f, 'g> {
+    find: &'f mut FindFile<'g>,
+    merged: MergedFiles,
+    count: usize,
+    bytes: usize,
+}
+
+impl Includes<'_, '_> {
+    /// Adds a file and its includes. `open` are the names of the files whose includes are being
+    /// read, the innermost last.
+    fn add(
+        &mut self,
+        file: ConfigurationFile<'_>,
+        open: &mut Vec<String>,
+    ) -> Result<(), RuleError> {
+        let ini = file.ini()?;
+        self.count += 1;
+        self.bytes += file.text.len();
+        if self.count > INCLUDES_MAX || self.bytes > INCLUDED_BYTES_MAX && !file.is_rule {
+            let message = format_args!(
+                "more than {INCLUDES_MAX} files or {} MiB are included",
+                INCLUDED_BYTES_MAX >> 20
+            );
+            return Err(RuleError::new(0..0, message));
+        }
+        let names = |option| {
+            let section = ini.section("INCLUDES");
+            section.and_then(|section| section.get(option)).cloned().unwrap_or_default()
+        };
+        let (before, after) = (names("before"), names("after"));
+        open.push(file.name.to_owned());
+        self.add_named(file, &before, open)?;
+        self.merged.ini.merge(if file.is_rule { ini } else { ini.without_places() });
+        self.add_named(file, &after, open)?;
+        open.pop();
+        Ok(())
+    }
+
+    /// Adds the files that an option of `file` names.
+    fn add_named(
+        &mut self,
+        file: ConfigurationFile<'_>,
+        names: &Value,
+        open: &mut Vec<String>,
+    ) -> Result<(), RuleError> {
+        for name in names.text.lines().map(str::trim).filter(|name| !name.is_empty()) {
             let name = name.rsplit('/').next().unwrap_or(name);
+            if let Some(start) = open.iter().position(|open| open == name) {
+                let path = [&open[start..], &[name.to_owned()]].concat().join(" -> ");
+                let message = format_args!("{name} includes itself ({path}); leave one name out");
+                return Err(file.error(RuleError::new(names.range.clone(), message)));
+            }
             let local = name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_owned() + ".local";
             let mut found = false;
             for name in [name, &local] {
-                // A file that includes itself is read once, as in fail2ban.
+                // A `.local` file that includes its `.conf` file is not read within itself.
                 if open.iter().any(|open| open == name) {
                     found = true;
                     continue;
                 }
-                let Some(text) = self.files.text(name) else { continue };
+                let Some(text) = (self.find)(name) else { continue };
                 found = true;
-                let ini = Ini::parse(text, false).map_err(|error| in_file(name, text, &error))?;
-                open.push(name.to_owned());
-                self.add(ini, open)?;
-                open.pop();
+                self.add(ConfigurationFile { name, text: &text, is_rule: false }, open)?;
+                if name == local {
+                    break;
+                }
             }
             // The .local files are for the administrator's changes, and may be missing.
             if !found && !name.ends_with(".local") {
-                self.missing.push(name.to_owned());
+                self.merged.missing.push(name.to_owned());
             }
         }
         Ok(())
     }
-}
-
-/// A message about a mistake in another file.
-pub(super) fn in_file(name: &str, text: &str, error: &RuleError) -> String {
-    format!("{name}:{}: {error}", error.line(text))
 }
 
 /// Reads the options of a filter from its merged files. `options` are those of the jail and those

@@ -15,7 +15,7 @@ pub(super) type Section = BTreeMap<String, Value>;
 pub(super) struct Value {
     /// Its lines, without indentation and comments.
     pub(super) text: String,
-    /// The range of the option in the rule's text, in bytes; empty if it is in another file.
+    /// The range of the option in its file, in bytes; empty after [`Ini::without_places`].
     pub(super) range: Range<usize>,
 }
 
@@ -31,26 +31,33 @@ pub(super) struct Ini {
 }
 
 impl Ini {
-    /// Parses a file. Ranges are kept only if it is the text of the rule itself.
+    /// Parses a file.
     ///
     /// # Errors
     /// If a line is neither a section nor an option.
-    pub(super) fn parse(text: &str, is_rule: bool) -> Result<Self, RuleError> {
-        let mut reader = Reader::default();
+    pub(super) fn parse(text: &str) -> Result<Self, RuleError> {
+        let mut parser = IniParser::default();
         let mut start = 0;
         for line in text.split_inclusive('\n') {
-            reader.line(line, start)?;
+            parser.line(line, start)?;
             start += line.len();
         }
-        let mut ini = reader.ini;
-        let sections = ini.sections.iter_mut().map(|(_, section)| section);
-        for value in sections.chain([&mut ini.defaults]).flat_map(BTreeMap::values_mut) {
+        let mut ini = parser.ini;
+        for value in ini.values_mut() {
             value.text.truncate(value.text.trim_end().len());
-            if !is_rule {
-                value.range = 0..0;
-            }
         }
         Ok(ini)
+    }
+
+    /// Forgets the ranges of the options, if the file is not the text of the rule itself.
+    pub(super) fn without_places(mut self) -> Self {
+        self.values_mut().for_each(|value| value.range = 0..0);
+        self
+    }
+
+    fn values_mut(&mut self) -> impl Iterator<Item = &mut Value> {
+        let sections = self.sections.iter_mut().map(|(_, section)| section);
+        sections.chain([&mut self.defaults]).flat_map(BTreeMap::values_mut)
     }
 
     pub(super) fn section(&self, name: &str) -> Option<&Section> {
@@ -96,7 +103,7 @@ impl Ini {
 }
 
 #[derive(Default)]
-struct Reader {
+struct IniParser {
     ini: Ini,
     /// The section and the option that the next line may continue.
     section: Option<String>,
@@ -104,7 +111,7 @@ struct Reader {
     indentation: usize,
 }
 
-impl Reader {
+impl IniParser {
     fn line(&mut self, line: &str, start: usize) -> Result<(), RuleError> {
         let (text, has_comment) = without_comment(line);
         let text = text.trim();
@@ -200,7 +207,7 @@ mod tests {
     #[test]
     fn options_are_read_as_by_python() {
         let text = "# a comment\n[DEFAULT]\nBanTime = 1h ; an hour\n[a b]\nx : 1;2\n  # no\n   3\n\n  4 = 5\ny=\n[b]\n";
-        let ini = Ini::parse(text, true).expect("it is valid");
+        let ini = Ini::parse(text).expect("it is valid");
         let value = |section: &str, option: &str| ini.value(section, option).expect("it is there");
         assert_eq!(value("a b", "x").text, "1;2\n3\n\n4 = 5");
         assert_eq!(value("a b", "y").text, "");
@@ -211,8 +218,8 @@ mod tests {
 
     #[test]
     fn sections_are_found_by_name_after_a_merge() {
-        let mut first = Ini::parse("[a]\nx = 1\n[b]\nx = 2\n", false).expect("it is valid");
-        first.merge(Ini::parse("[b]\nx = 3\n[c]\nx = 4\n", false).expect("it is valid"));
+        let mut first = Ini::parse("[a]\nx = 1\n[b]\nx = 2\n").expect("it is valid");
+        first.merge(Ini::parse("[b]\nx = 3\n[c]\nx = 4\n").expect("it is valid"));
         for (position, (name, _)) in first.sections.iter().enumerate() {
             assert_eq!(first.positions.get(name), Some(&position), "{name}");
         }
@@ -229,7 +236,7 @@ mod tests {
             ("[a]\n[b]\n[a]\n", "[a]"),
             ("[a]\nx = 1\nX = 2\n", "X "),
         ] {
-            let error = Ini::parse(text, true).expect_err(text);
+            let error = Ini::parse(text).expect_err(text);
             assert_eq!(&text[error.range.clone()], place, "{error}");
         }
     }

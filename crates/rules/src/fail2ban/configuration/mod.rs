@@ -6,9 +6,10 @@ mod ini;
 mod interpolation;
 mod options;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
+use self::filter::{ConfigurationFile, FindFile, MergedFiles};
 use self::ini::Ini;
 use self::interpolation::Budget;
 use crate::error::{ParseError, RuleError};
@@ -20,7 +21,18 @@ pub(super) use self::duration::seconds;
 const OTHERS: [&str; 3] = ["Definition", "Init", "INCLUDES"];
 
 /// The options by which a jail or a filter is recognised.
-const TELLING: [&str; 6] = ["failregex", "maxretry", "findtime", "bantime", "filter", "prefregex"];
+const TELLING: [&str; 10] = [
+    "failregex",
+    "maxretry",
+    "findtime",
+    "bantime",
+    "filter",
+    "prefregex",
+    "enabled",
+    "logpath",
+    "ignoreip",
+    "banaction",
+];
 
 /// A jail as written, with the options of its filter.
 #[derive(Debug)]
@@ -98,40 +110,70 @@ pub(super) fn read<'t>(
     files: &RuleFiles,
     rules_max: usize,
 ) -> Result<Vec<Definition<'t>>, ParseError> {
-    let ini = Ini::parse(text, true)?;
-    let whole = || RuleError::new(0..text.lines().next().map_or(0, str::len), "");
-    let (ini, missing) = filter::with_includes(ini, name, files)
-        .map_err(|message| RuleError { message, ..whole() })?;
+    let first_line = 0..text.lines().next().map_or(0, str::len);
+    let mut find = |name: &str| files.shared_text(name);
+    let file = ConfigurationFile { name, text, is_rule: true };
+    let MergedFiles { ini, missing } =
+        filter::with_includes(file, &mut find).map_err(|error| match error.range.is_empty() {
+            true => RuleError::new(first_line.clone(), error),
+            false => error,
+        })?;
     let has_filter = ini.section("Definition").is_some();
-    let names: Vec<&String> = ini
-        .sections
-        .iter()
-        .map(|(section, _)| section)
-        .filter(|section| !OTHERS.contains(&&***section) && !section.starts_with("KNOWN/"))
-        .filter(|section| !section.starts_with("lt_"))
-        .collect();
-    let budget = Budget::default();
-    let enabled = names.iter().filter(|jail| is_enabled(&ini, jail, &budget));
-    let enabled: Vec<&String> = enabled.copied().collect();
+    let names = jail_names(&ini);
+    let enabled = enabled_jails(&ini, &names, &Budget::default());
     ParseError::check_count(enabled.len(), rules_max)?;
     let mut jails = Vec::new();
     for jail in enabled {
-        jails.push(options::of_jail(text, &ini, jail, has_filter, files)?);
+        jails.push(options::of_jail(text, &ini, jail, has_filter, &mut find)?);
     }
     if names.is_empty() && has_filter {
         jails.push(options::of_filter(text, &ini, name)?);
     }
     if jails.is_empty() {
-        let message = match names.is_empty() {
-            true => "there is no jail and no [Definition] of a filter in the text",
-            false => "no jail is enabled; write `enabled = true` into those to replay",
+        let message = if names.is_empty() {
+            "there is no jail and no [Definition] of a filter in the text"
+        } else {
+            "no jail is enabled; write `enabled = true` into those to replay"
         };
-        return Err(RuleError { message: message.to_owned(), ..whole() }.into());
+        return Err(RuleError::new(first_line, message).into());
     }
     for jail in &mut jails {
         jail.missing.extend(missing.iter().cloned());
     }
     Ok(jails)
+}
+
+/// Looks up the files that the jails of a text need. Returns the names of those that are missing,
+/// as far as the text is valid.
+pub(crate) fn missing_files(text: &str, name: &str, find: &mut FindFile<'_>) -> Vec<String> {
+    let file = ConfigurationFile { name, text, is_rule: true };
+    let Ok(MergedFiles { ini, mut missing }) = filter::with_includes(file, find) else {
+        return Vec::new();
+    };
+    if ini.section("Definition").is_none() {
+        let (names, budget) = (jail_names(&ini), Budget::default());
+        let mut seen = HashSet::new();
+        for jail in enabled_jails(&ini, &names, &budget) {
+            missing.extend(options::missing_files(&ini, jail, &budget, find, &mut seen));
+        }
+    }
+    let mut seen = HashSet::new();
+    missing.retain(|name| seen.insert(name.clone()));
+    missing
+}
+
+/// The sections that are jails.
+fn jail_names(ini: &Ini) -> Vec<&str> {
+    ini.sections
+        .iter()
+        .map(|(section, _)| &**section)
+        .filter(|section| !OTHERS.contains(section) && !section.starts_with("KNOWN/"))
+        .filter(|section| !section.starts_with("lt_"))
+        .collect()
+}
+
+fn enabled_jails<'i>(ini: &Ini, names: &[&'i str], budget: &Budget) -> Vec<&'i str> {
+    names.iter().copied().filter(|jail| is_enabled(ini, jail, budget)).collect()
 }
 
 fn is_enabled(ini: &Ini, jail: &str, budget: &Budget) -> bool {

@@ -2,15 +2,14 @@
 //!
 //! Source: `client/jailreader.py` of fail2ban 1.0.2.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
 use super::Definition;
-use super::filter;
+use super::filter::{self, FindFile};
 use super::ini::{Ini, Section};
 use super::interpolation::Budget;
 use crate::error::RuleError;
-use crate::files::RuleFiles;
 
 /// Options of a jail that the values of its filter may refer to.
 type Options = BTreeMap<String, String>;
@@ -33,30 +32,33 @@ pub(super) fn of_jail<'t>(
     ini: &Ini,
     jail: &str,
     has_filter: bool,
-    files: &RuleFiles,
+    find: &mut FindFile<'_>,
 ) -> Result<Definition<'t>, RuleError> {
     let places = places(ini, &["Definition", "Init", jail], text);
     let wrong = |(option, message): (String, String)| wrong(&places, &option, &message);
     let (none, budget) = (Options::new(), Budget::default());
-    let named = filter::get(ini, jail, "filter", &none, &budget).map_err(wrong)?;
-    let named = named.filter(|named| !named.trim().is_empty());
-    let (filter_name, given) = split_filter(named.as_deref().unwrap_or(jail))
-        .map_err(|message| wrong(("filter".to_owned(), message)))?;
+    let NamedFilter { name: filter_name, given, is_named } =
+        named_filter(ini, jail, &budget).map_err(wrong)?;
     let mut missing = Vec::new();
-    let filter_ini = match has_filter {
-        true => Some(ini.clone()),
-        false => filter_file(&filter_name, files, &mut missing)
-            .map_err(|message| wrong(("filter".to_owned(), message)))?,
+    let filter_ini = if has_filter {
+        Some(ini.clone())
+    } else {
+        let merged = filter::with_local_file(&filter_name, find)
+            .map_err(|error| wrong(("filter".to_owned(), error.message)))?;
+        merged.map(|merged| {
+            missing.extend(merged.missing);
+            merged.ini
+        })
     };
     let has_own = ini.value(jail, "failregex").is_some();
     if filter_ini.is_none() && !has_own {
         let message = format!(
-            "the filter `{filter_name}` is missing: give the folder that has {filter_name}.conf, \
-             such as /etc/fail2ban/filter.d, or the failregex itself"
+            "the filter `{filter_name}` is missing: add the file {filter_name}.conf, or write the \
+             failregex into the jail"
         );
         return Err(wrong(("filter".to_owned(), message)));
     }
-    if filter_ini.is_none() && named.is_some() {
+    if filter_ini.is_none() && is_named {
         missing.push(format!("{filter_name}.conf"));
     }
     // Values of the jail and of the filter may refer to each other.
@@ -128,25 +130,45 @@ fn own_options(
     Ok(options)
 }
 
-/// The merged files of a filter; `None` if no file has that name.
-fn filter_file(
-    name: &str,
-    files: &RuleFiles,
-    missing: &mut Vec<String>,
-) -> Result<Option<Ini>, String> {
-    let mut merged: Option<Ini> = None;
-    for ending in ["conf", "local"] {
-        let file = format!("{name}.{ending}");
-        let Some(text) = files.text(&file) else { continue };
-        let ini = Ini::parse(text, false).map_err(|error| filter::in_file(&file, text, &error))?;
-        let (ini, not_there) = filter::with_includes(ini, &file, files)?;
-        missing.extend(not_there);
-        match &mut merged {
-            Some(merged) => merged.merge(ini),
-            None => merged = Some(ini),
-        }
+/// The name of a jail's filter, and the options in brackets after it.
+struct NamedFilter {
+    name: String,
+    given: Options,
+    /// Whether the jail names it; otherwise it has the name of the jail.
+    is_named: bool,
+}
+
+/// Reads which filter a jail has.
+///
+/// # Errors
+/// The option and a sentence, if the option is not valid.
+fn named_filter(ini: &Ini, jail: &str, budget: &Budget) -> Result<NamedFilter, (String, String)> {
+    let named = filter::get(ini, jail, "filter", &Options::new(), budget)?;
+    let named = named.filter(|named| !named.trim().is_empty());
+    let (name, given) = split_filter(named.as_deref().unwrap_or(jail))
+        .map_err(|message| ("filter".to_owned(), message))?;
+    Ok(NamedFilter { name, given, is_named: named.is_some() })
+}
+
+/// Returns the names of the files that a jail needs and that are missing. `seen` are the filters of
+/// earlier jails.
+pub(super) fn missing_files(
+    ini: &Ini,
+    jail: &str,
+    budget: &Budget,
+    find: &mut FindFile<'_>,
+    seen: &mut HashSet<String>,
+) -> Vec<String> {
+    let Ok(filter) = named_filter(ini, jail, budget) else { return Vec::new() };
+    let is_needed = filter.is_named || ini.value(jail, "failregex").is_none();
+    if !seen.insert(filter.name.clone()) {
+        return Vec::new();
     }
-    Ok(merged)
+    match filter::with_local_file(&filter.name, find) {
+        Ok(Some(merged)) => merged.missing,
+        Ok(None) if is_needed => vec![format!("{}.conf", filter.name)],
+        Ok(None) | Err(_) => Vec::new(),
+    }
 }
 
 /// The ranges of the options of some sections, and that of the last section under the empty name.

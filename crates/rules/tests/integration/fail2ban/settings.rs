@@ -1,7 +1,9 @@
 //! Jails that are read, mistakes in them, and small logs.
 
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
-use weir_rules::{Exactness, RuleFiles, Verdict, parse_rules};
+use weir_rules::{Exactness, Family, RuleFiles, Verdict, parse_rules};
 
 use super::{log, mistake, replay, replay_parts, rule, rules, short};
 
@@ -139,7 +141,7 @@ fn filters_are_put_together() {
     let mut add = |name: &str, text: &str| files.add(name.to_owned(), text.to_owned());
     add(
         "web.conf",
-        "[INCLUDES]\nbefore = common.conf\n         web.conf\n[Definition]\nfailregex = ^ %(client)s (?:<bad-<mode>>)$\nmode = few\nbad-few = four\nbad-all = four|<more>\n[Init]\nmore = five\n",
+        "[INCLUDES]\nbefore = common.conf\n[Definition]\nfailregex = ^ %(client)s (?:<bad-<mode>>)$\nmode = few\nbad-few = four\nbad-all = four|<more>\n[Init]\nmore = five\n",
     );
     add("web.local", "[Definition]\nbad-few = %(known/bad-few)s|4\n");
     add("common.conf", "[DEFAULT]\nclient = <HOST>\n");
@@ -155,6 +157,78 @@ fn filters_are_put_together() {
     assert_eq!(of("[a]\nfilter = web[mode=all, more=\"six\"]\n", log), "192.0.2.1 192.0.2.4");
     let more = "[a]\nfilter = web\nfailregex = %(known/failregex)s\n  ^ <HOST> six\n";
     assert_eq!(of(more, log), "192.0.2.1 192.0.2.2 192.0.2.4");
+}
+
+#[test]
+fn a_file_that_includes_itself_is_a_mistake_at_its_place() {
+    let jail = "[web]\nmaxretry = 1\n";
+    let mut files = RuleFiles::default();
+    let mut add = |name: &str, text: &str| files.add(name.to_owned(), text);
+    add("web.conf", "[Definition]\nfailregex = ^<HOST> x\n[INCLUDES]\nafter = common.conf\n");
+    add("common.conf", "[INCLUDES]\nbefore = sub/web.conf\n");
+    add("common.local", "[INCLUDES]\nbefore = common.conf\n");
+    let error = parse_rules(jail, "jail", Some(Family::Fail2ban), &files).expect_err(jail);
+    let path = "web.conf -> common.conf -> web.conf";
+    let why =
+        format!("filter: common.conf:2: web.conf includes itself ({path}); leave one name out");
+    assert_eq!((&*error.message, &jail[error.range]), (&*why, "[web]"));
+
+    let text = "[web]\nfailregex = ^<HOST> x\n[INCLUDES]\nbefore = own.conf\n";
+    let error = parse_rules(text, "own.conf", None, &files).expect_err(text);
+    assert_eq!(&text[error.range], "before = own.conf");
+
+    // The `.local` file of a file may include that file.
+    files.add("common.conf".to_owned(), "[DEFAULT]\nmaxretry = 7\n");
+    let rule = rules("[web]\n", &files).remove(0);
+    assert!(rule.description().starts_with("maxretry=5"), "{}", rule.description());
+}
+
+#[test]
+fn many_files_that_include_each_other_are_a_mistake() {
+    let mut files = RuleFiles::default();
+    for number in 0..300 {
+        let next = format!("[INCLUDES]\nbefore = f{}.conf\n", number + 1);
+        files.add(format!("f{number}.conf"), next);
+    }
+    let text = "[INCLUDES]\nbefore = f0.conf\n[web]\nfailregex = ^<HOST> x\n";
+    let error = parse_rules(text, "jail", None, &files).expect_err(text);
+    assert_eq!(error.message, "more than 200 files or 16 MiB are included");
+    assert_eq!(&text[error.range], "[INCLUDES]");
+}
+
+#[test]
+fn the_files_of_a_jail_are_looked_up_by_their_names() {
+    let folder = BTreeMap::from([
+        ("web.conf", "[INCLUDES]\nbefore = common.conf\n         gone.conf\n[Definition]\n"),
+        ("web.local", "[Definition]\nfailregex = ^<HOST> x\n"),
+        ("common.local", "[INCLUDES]\nafter = ../../etc/deep.conf\n"),
+        ("deep.conf", "[DEFAULT]\nx = 1\n"),
+    ]);
+    let text = "[DEFAULT]\nfilter = %(__name__)s\n[web]\nfilter = web[a=1]\n[web2]\nfilter = web\n\
+                [off]\nenabled = false\n[other]\n[own]\nfilter =\nfailregex = ^<HOST> x\n\
+                [up]\nfilter = ../secret\n[INCLUDES]\nbefore = paths.conf\n";
+    let mut files = RuleFiles::default();
+    let mut asked = Vec::new();
+    let missing = files.complete(text, "jail", None, |name| {
+        asked.push(name.to_owned());
+        Ok::<_, ()>(folder.get(name).copied())
+    });
+    let expected = ["paths.conf", "gone.conf", "other.conf", "../secret.conf"].map(str::to_owned);
+    assert_eq!(missing, Ok(expected.to_vec()));
+    let expected = "paths.conf paths.local web.conf common.conf common.local deep.conf deep.local \
+                    gone.conf gone.local web.local other.conf other.local own.conf own.local";
+    assert_eq!(asked.join(" "), expected);
+    assert_eq!(files.text("deep.conf"), Some("[DEFAULT]\nx = 1\n"));
+
+    let rule = rules("[web]\n", &files).remove(0);
+    let notes: Vec<String> = rule.notes().iter().map(ToString::to_string).collect();
+    assert!(notes.iter().any(|note| note == "the file gone.conf is missing and is left out"));
+    let again =
+        files.complete("[web]\n", "jail", Some(Family::Fail2ban), |_| Err::<Option<&str>, _>("no"));
+    assert_eq!(again, Err("no"), "the first error is returned");
+    let complete =
+        files.complete("limit 5 requests in 1m", "a", None, |_| Err::<Option<&str>, _>(1));
+    assert_eq!(complete, Ok(Vec::new()), "other families name no files");
 }
 
 #[test]
