@@ -55,7 +55,6 @@ pub fn parse_rules_up_to(
             boxed(presets::parse(text, name, family)?)
         }
         Family::ModEvasive => vec![Box::new(presets::evasive::parse(text, name)?)],
-        Family::ModQos => boxed(presets::qos::parse(text, name)?),
         Family::Lists => vec![Box::new(ListRule::parse(text, name)?)],
         Family::ModSecurity => vec![Box::new(ModSecurity::parse(text, name, files)?)],
         Family::Fail2ban => fail2ban::parse(text, name, files, rules_max)?,
@@ -97,7 +96,7 @@ fn nginx_rules(text: &str, name: &str) -> Result<Vec<Box<dyn Rule>>, RuleError> 
 /// The family that a text looks like.
 ///
 /// # Errors
-/// If the text is a log.
+/// If the text is a log, or in a language that is not read.
 fn recognise(text: &str) -> Result<Family, RuleError> {
     if CrowdSec::looks_like(text) {
         return Ok(Family::CrowdSec);
@@ -114,6 +113,9 @@ fn recognise(text: &str) -> Result<Family, RuleError> {
     if !text.contains("limit_req") && !text.contains("limit_conn") {
         if let Some(family) = presets::recognise(text) {
             return Ok(family);
+        }
+        if let Some(error) = presets::unread_language(text) {
+            return Err(error);
         }
         if lists::looks_like(text) {
             return Ok(Family::Lists);
@@ -155,7 +157,6 @@ mod tests {
             ("# mine\nlimit 5 requests in 1m", Family::Windows),
             ("rate_limit {\nzone a {\nevents 5\nwindow 1m\n}\n}", Family::Caddy),
             ("DOSPageCount 5", Family::ModEvasive),
-            ("SetEnvIf Request_URI ^/login QS_Limit\nQS_ClientEventLimitCount 5", Family::ModQos),
             ("rateLimit:\n  average: 5", Family::Traefik),
             ("RateBasedStatement: {Limit: 5}", Family::Cloud),
             ("# bad\n192.0.2.0/24\n2001:db8::/32 ; x", Family::Lists),
@@ -181,6 +182,17 @@ mod tests {
             let parsed = parse_rules_up_to(32, &text, "name", None, &RuleFiles::default());
             assert_eq!(parsed.err(), Some(ParseError::TooMany { found: 40, max: 32 }), "{text}");
         }
+    }
+
+    #[test]
+    fn a_language_that_is_not_read_is_named() {
+        let text = "<IfModule mod_qos.c>\n  QS_ClientEventBlockCount 20 600\n</IfModule>\n";
+        let error = parse_rules(text, "name", None, &RuleFiles::default()).expect_err(text);
+        assert_eq!(&text[error.range.clone()], "QS_ClientEventBlockCount");
+        assert!(error.message.contains("mod_qos, which is not read; the nearest"), "{error}");
+        let nearest = error.message.split('`').nth(1).expect("a rule");
+        let rules = parse_rules(nearest, "name", None, &RuleFiles::default()).expect(nearest);
+        assert_eq!(rules[0].family(), Family::Windows);
     }
 
     #[test]

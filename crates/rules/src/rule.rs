@@ -29,8 +29,6 @@ pub enum Family {
     Traefik,
     /// mod_evasive of Apache.
     ModEvasive,
-    /// Limits of the events of clients of mod_qos of Apache.
-    ModQos,
     /// Rate limits of AWS WAF, Cloudflare and Azure.
     Cloud,
     /// Lists of networks and conditions that are allowed or denied.
@@ -45,7 +43,7 @@ pub enum Family {
 
 impl Family {
     /// All families.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 12] = [
         Self::LimitReq,
         Self::LimitConn,
         Self::Windows,
@@ -56,7 +54,6 @@ impl Family {
         Self::Lists,
         Self::ModSecurity,
         Self::ModEvasive,
-        Self::ModQos,
         Self::Fail2ban,
         Self::CrowdSec,
     ];
@@ -71,7 +68,6 @@ impl Family {
             Self::Haproxy => "haproxy",
             Self::Traefik => "traefik",
             Self::ModEvasive => "mod-evasive",
-            Self::ModQos => "mod-qos",
             Self::Cloud => "cloud",
             Self::Lists => "deny-list",
             Self::ModSecurity => "modsecurity",

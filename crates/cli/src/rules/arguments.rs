@@ -82,8 +82,6 @@ pub(super) enum FamilyArgument {
     Traefik,
     /// Directives of mod_evasive of Apache
     ModEvasive,
-    /// Limits of the events of clients of mod_qos of Apache
-    ModQos,
     /// Rate limits of AWS WAF, Cloudflare and Azure
     Cloud,
     /// Lists of networks, and allow and deny lines
@@ -106,7 +104,6 @@ impl From<FamilyArgument> for Family {
             FamilyArgument::Haproxy => Self::Haproxy,
             FamilyArgument::Traefik => Self::Traefik,
             FamilyArgument::ModEvasive => Self::ModEvasive,
-            FamilyArgument::ModQos => Self::ModQos,
             FamilyArgument::Cloud => Self::Cloud,
             FamilyArgument::DenyList => Self::Lists,
             FamilyArgument::Modsecurity => Self::ModSecurity,

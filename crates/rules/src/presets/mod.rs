@@ -7,14 +7,12 @@
 //! | [`haproxy`] | HAProxy | the two periods of its `src/freq_ctr.c` |
 //! | [`traefik`] | Traefik | the token bucket of `golang.org/x/time/rate`, as `pkg/middlewares/ratelimiter` uses it |
 //! | [`evasive`] | mod_evasive | its own, of `mod_evasive24.c` |
-//! | [`qos`] | mod_qos | its own, of `mod_qos.c` |
 //! | [`cloud`] | AWS WAF, Cloudflare, Azure | not published |
 
 mod caddy;
 mod cloud;
 pub(crate) mod evasive;
 mod haproxy;
-pub(crate) mod qos;
 mod traefik;
 
 use crate::error::RuleError;
@@ -32,8 +30,7 @@ type Recogniser = fn(&str) -> bool;
 
 /// The family whose configuration a text looks like.
 pub(crate) fn recognise(text: &str) -> Option<Family> {
-    let families: [(Family, Recogniser); 6] = [
-        (Family::ModQos, qos::looks_like),
+    let families: [(Family, Recogniser); 5] = [
         (Family::ModEvasive, evasive::looks_like),
         (Family::Haproxy, haproxy::looks_like),
         (Family::Caddy, caddy::looks_like),
@@ -41,6 +38,23 @@ pub(crate) fn recognise(text: &str) -> Option<Family> {
         (Family::Traefik, traefik::looks_like),
     ];
     families.into_iter().find(|(_, looks_like)| looks_like(text)).map(|(family, _)| family)
+}
+
+/// Returns the error of a text with directives of mod_qos of Apache, a language that is not read.
+pub(crate) fn unread_language(text: &str) -> Option<RuleError> {
+    let mut start = 0;
+    text.split_inclusive('\n').find_map(|line| {
+        let first = words(line, start).into_iter().next();
+        start += line.len();
+        let first = first?;
+        let is_qos = first.text.get(..3).is_some_and(|it| it.eq_ignore_ascii_case("qs_"));
+        is_qos.then(|| {
+            first.error(
+                "this is a directive of mod_qos, which is not read; the nearest rule is a limit \
+                 such as `limit 20 requests in 10m by client where path~'^/login'`",
+            )
+        })
+    })
 }
 
 /// Reads the limits of a configuration.

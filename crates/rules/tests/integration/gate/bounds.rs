@@ -319,14 +319,6 @@ fn what_cannot_be_enforced_is_named() {
         ("limit 5 in 1m where googlebot", "the condition `googlebot` searches all fields"),
         ("deny where not (curl or path=/)", "the condition `not (curl or path=/)` searches all"),
         ("deny where bytes>1000", "`bytes` is only known when"),
-        (
-            "QS_SetEnvIfStatus 404 QS_Limit=1\nQS_ClientEventLimitCount 5",
-            "`status` is only known when",
-        ),
-        (
-            "SetEnvIf Request_URI ^/login QS_Limit\nQS_ClientEventLimitCount 5",
-            "when mod_qos ends a count depends on its connections",
-        ),
         ("SecRule ARGS a deny", "rules of ModSecurity are read for what a log has"),
         ("limit 5 in 1m by http_x_other", "`http_x_other` is not a field of a request when it"),
         ("limit 900000000 in 1d by client", "the times of 900000000 requests of a client are more"),
