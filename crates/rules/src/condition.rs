@@ -1,9 +1,8 @@
 //! Conditions in rules, in the language of filters.
 
-use weir_core::{
-    Clause, Condition, ConditionError, Filter, RecordFields, RecordPredicate, Values, parse_rfc3339,
-};
+use weir_core::{Clause, Condition, Filter, RecordFields, RecordPredicate, Values, parse_rfc3339};
 
+use crate::error::RuleError;
 use crate::gate::{CannotEnforce, check_fields};
 use crate::rule::MissingField;
 
@@ -26,7 +25,7 @@ impl RuleCondition {
     ///
     /// # Errors
     /// If the text is not a condition, or has a time that depends on the clock.
-    pub(crate) fn parse(text: &str) -> Result<Self, ConditionError> {
+    pub(crate) fn parse(text: &str) -> Result<Self, RuleError> {
         let condition = Condition::parse(text)?;
         let mut columns = Values::new(0);
         let fields: Vec<String> =

@@ -1,9 +1,10 @@
 //! The error of a text that is not a rule.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
-use weir_core::excerpt;
+use weir_core::{ConditionError, excerpt};
 
 /// The reason why a text is not a rule, and the position in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +19,12 @@ impl RuleError {
     /// Makes an error at a range of the text.
     pub(crate) fn new(range: Range<usize>, message: impl fmt::Display) -> Self {
         Self { range, message: message.to_string() }
+    }
+
+    /// The error of a part of a text that begins at `offset`, in the whole text.
+    pub(crate) fn moved_by(mut self, offset: usize) -> Self {
+        self.range = offset + self.range.start..offset + self.range.end;
+        self
     }
 
     /// Returns the number of the line, from 1.
@@ -38,6 +45,12 @@ impl RuleError {
     }
 }
 
+impl From<ConditionError> for RuleError {
+    fn from(error: ConditionError) -> Self {
+        Self { range: error.range, message: error.message }
+    }
+}
+
 impl fmt::Display for RuleError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.message)
@@ -45,6 +58,35 @@ impl fmt::Display for RuleError {
 }
 
 impl std::error::Error for RuleError {}
+
+/// Why a part of a text is not valid, or not followed. The reader of the text adds the place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Reason(Cow<'static, str>);
+
+impl Reason {
+    /// Makes an error at a range of the text.
+    pub(crate) fn at(self, range: Range<usize>) -> RuleError {
+        RuleError { range, message: self.0.into_owned() }
+    }
+}
+
+impl From<String> for Reason {
+    fn from(sentence: String) -> Self {
+        Self(sentence.into())
+    }
+}
+
+impl From<&'static str> for Reason {
+    fn from(sentence: &'static str) -> Self {
+        Self(sentence.into())
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
 
 /// The error of a text whose rules cannot be replayed.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use regex::bytes::{Regex, RegexSet};
 
-use super::expression::{compile_pattern, compile_set};
+use super::expression::{SetError, compile_pattern, compile_set};
 use super::yaml::{Yaml, YamlValue};
-use crate::error::RuleError;
+use crate::error::{Reason, RuleError};
 use crate::files::RuleFiles;
 use crate::shared_data::Shared;
 
@@ -17,7 +17,7 @@ use crate::shared_data::Shared;
 const PATTERNS_BYTES_MAX: usize = 1 << 30;
 
 impl Shared {
-    fn pattern(&mut self, text: &str) -> Result<Regex, String> {
+    fn pattern(&mut self, text: &str) -> Result<Regex, Reason> {
         if let Some(pattern) = self.patterns.get(text) {
             return Ok(pattern.clone());
         }
@@ -25,7 +25,7 @@ impl Shared {
         if self.patterns_bytes + bytes > PATTERNS_BYTES_MAX {
             return Err("the patterns of the scenarios before it take all memory; \
                         replay fewer scenarios at once"
-                .to_owned());
+                .into());
         }
         self.patterns_bytes += bytes;
         self.patterns.insert(text.to_owned(), pattern.clone());
@@ -71,8 +71,8 @@ impl<'d> DataFiles<'d> {
     /// The texts of a file.
     ///
     /// # Errors
-    /// A sentence, if it cannot be read.
-    pub(super) fn lines(&self, file: &str) -> Result<Arc<[Vec<u8>]>, String> {
+    /// If it cannot be read.
+    pub(super) fn lines(&self, file: &str) -> Result<Arc<[Vec<u8>]>, Reason> {
         let mut shared = self.files.scenario_data().lock();
         if let Some(lines) = shared.lines.get(file) {
             return Ok(Arc::clone(lines));
@@ -87,39 +87,42 @@ impl<'d> DataFiles<'d> {
     /// A pattern that is written in a scenario.
     ///
     /// # Errors
-    /// A sentence, if it is not a valid pattern or too large.
-    pub(super) fn pattern(&self, text: &str) -> Result<Regex, String> {
+    /// If it is not a valid pattern or too large.
+    pub(super) fn pattern(&self, text: &str) -> Result<Regex, Reason> {
         self.files.scenario_data().lock().pattern(text)
     }
 
     /// The patterns of a file.
     ///
     /// # Errors
-    /// A sentence, if it cannot be read or has a wrong pattern.
-    pub(super) fn patterns(&self, file: &str) -> Result<Arc<RegexSet>, String> {
+    /// If it cannot be read or has a wrong pattern.
+    pub(super) fn patterns(&self, file: &str) -> Result<Arc<RegexSet>, Reason> {
         let known = self.files.scenario_data().lock().sets.get(file).map(Arc::clone);
         if let Some(set) = known {
             return Ok(set);
         }
         let lines = self.lines(file)?;
-        let set = compile_set(&lines).map_err(|(position, reason)| match position {
-            Some(position) => {
-                let pattern = String::from_utf8_lossy(&lines[position]).into_owned();
-                format!("the data file `{file}` has a wrong pattern, `{pattern}`: {reason}")
-            }
-            None => format!("the patterns of the data file `{file}` cannot be used: {reason}"),
+        let set = compile_set(&lines).map_err(|SetError { index, reason }| {
+            Reason::from(match index {
+                Some(index) => {
+                    let pattern = String::from_utf8_lossy(&lines[index]);
+                    format!("the data file `{file}` has a wrong pattern, `{pattern}`: {reason}")
+                }
+                None => format!("the patterns of the data file `{file}` cannot be used: {reason}"),
+            })
         })?;
         let set = Arc::new(set);
         self.files.scenario_data().lock().sets.insert(file.to_owned(), Arc::clone(&set));
         Ok(set)
     }
 
-    fn text(&self, file: &str) -> Result<&'d str, String> {
+    fn text(&self, file: &str) -> Result<&'d str, Reason> {
         let missing = || {
             let from = self.addresses.get(file);
             let from = from.map(|address| format!(" (CrowdSec has it from {address})"));
             let from = from.unwrap_or_default();
             format!("the data file `{file}` is missing{from}; put it into the folder of data files")
+                .into()
         };
         self.files.text(file).ok_or_else(missing)
     }
@@ -164,6 +167,8 @@ mod tests {
         data.pattern("a").expect("a pattern");
         files.scenario_data().lock().patterns_bytes = PATTERNS_BYTES_MAX;
         data.pattern("a").expect("it is known");
-        assert!(data.pattern("b").is_err_and(|reason| reason.contains("fewer scenarios")));
+        assert!(
+            data.pattern("b").is_err_and(|reason| reason.to_string().contains("fewer scenarios"))
+        );
     }
 }

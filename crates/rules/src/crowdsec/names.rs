@@ -9,7 +9,7 @@ use super::data::DataFiles;
 use super::expression::{Names, number_of};
 use super::fields::EventField;
 use super::services;
-use crate::error::RuleError;
+use crate::error::{Reason, RuleError};
 
 /// Parts of an event that a log does not contain, with the reason.
 const UNSUPPORTED: [(&str, &str); 6] = [
@@ -43,10 +43,12 @@ impl<'s, 'd> ScenarioNames<'s, 'd> {
         space: &str,
         name: &str,
         range: &Range<usize>,
-    ) -> Result<EventField, String> {
+    ) -> Result<EventField, Reason> {
         match (space, name) {
             ("Meta", "") | ("Parsed", "") => {
-                return Err(format!("the name of a field is missing, such as `evt.{space}.name`"));
+                return Err(
+                    format!("the name of a field is missing, such as `evt.{space}.name`").into()
+                );
             }
             ("Meta", _) | ("Parsed", _) => {}
             ("Line", "Raw") => return Ok(EventField::Line),
@@ -54,7 +56,7 @@ impl<'s, 'd> ScenarioNames<'s, 'd> {
                 let known = UNSUPPORTED.iter().find(|(part, _)| *part == space);
                 let why = known.map_or("a log does not have it", |(_, why)| why);
                 let dot = if name.is_empty() { "" } else { "." };
-                return Err(format!("`evt.{space}{dot}{name}` is not supported: {why}"));
+                return Err(format!("`evt.{space}{dot}{name}` is not supported: {why}").into());
             }
         }
         let found = match space {
@@ -73,7 +75,7 @@ impl<'s, 'd> ScenarioNames<'s, 'd> {
 }
 
 impl Names for ScenarioNames<'_, '_> {
-    fn field(&mut self, space: &str, name: &str, range: &Range<usize>) -> Result<usize, String> {
+    fn field(&mut self, space: &str, name: &str, range: &Range<usize>) -> Result<usize, Reason> {
         let field = self.find(space, name, range)?;
         let number = number_of(&mut self.fields, field);
         if self.has_queue && !self.queue_fields.contains(&number) {
@@ -82,15 +84,15 @@ impl Names for ScenarioNames<'_, '_> {
         Ok(number)
     }
 
-    fn lines(&mut self, file: &str) -> Result<Arc<[Vec<u8>]>, String> {
+    fn lines(&mut self, file: &str) -> Result<Arc<[Vec<u8>]>, Reason> {
         self.data.lines(file)
     }
 
-    fn patterns(&mut self, file: &str) -> Result<Arc<RegexSet>, String> {
+    fn patterns(&mut self, file: &str) -> Result<Arc<RegexSet>, Reason> {
         self.data.patterns(file)
     }
 
-    fn pattern(&mut self, text: &str) -> Result<Regex, String> {
+    fn pattern(&mut self, text: &str) -> Result<Regex, Reason> {
         self.data.pattern(text)
     }
 

@@ -10,7 +10,7 @@
 use std::net::IpAddr;
 
 use crate::condition::RuleCondition;
-use crate::error::RuleError;
+use crate::error::{Reason, RuleError};
 use crate::networks::Network;
 
 /// The entry of one line.
@@ -109,10 +109,7 @@ fn matcher(text: &str, at: usize) -> Result<Matcher, RuleError> {
     };
     if let Some(condition) = text.strip_prefix("where").filter(|it| it.starts_with(' ')) {
         let start = at + text.len() - condition.len();
-        let condition = RuleCondition::parse(condition).map_err(|error| {
-            let range = start + error.range.start..start + error.range.end;
-            RuleError::new(range, error.message)
-        })?;
+        let condition = RuleCondition::parse(condition).map_err(|error| error.moved_by(start))?;
         return Ok(Matcher::Condition(condition));
     }
     let text = without_comment(text);
@@ -120,25 +117,25 @@ fn matcher(text: &str, at: usize) -> Result<Matcher, RuleError> {
         "" => Err(error(0, "`all`, a network or `where` and a condition is missing".to_owned())),
         "all" => Ok(Matcher::All),
         text => network(text).map(Matcher::Network).map_err(|message| {
-            error(text.len(), message + "; write one, `all`, or `where` and a condition")
+            error(text.len(), format!("{message}; write one, `all`, or `where` and a condition"))
         }),
     }
 }
 
 /// Reads a network or an address.
-fn network(text: &str) -> Result<Network, String> {
+fn network(text: &str) -> Result<Network, Reason> {
     let (address, length) = match text.split_once('/') {
         Some((address, length)) => (address, Some(length)),
         None => (text, None),
     };
-    let not_network = || format!("`{text}` is not a network or an address");
+    let not_network = || Reason::from(format!("`{text}` is not a network or an address"));
     let address: IpAddr = address.parse().map_err(|_| not_network())?;
     let Some(length) = length else { return Ok(Network::of(address)) };
     let (family, most) = if address.is_ipv4() { ("IPv4", 32) } else { ("IPv6", 128) };
     let number = length.parse::<u8>().ok().filter(|_| !length.starts_with('+'));
     number
         .and_then(|length| Network::new(address, length))
-        .ok_or_else(|| format!("`/{length}` is not a valid {family} prefix (0 to {most})"))
+        .ok_or_else(|| format!("`/{length}` is not a valid {family} prefix (0 to {most})").into())
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::operator::Operator;
 use super::transform::{Transform, transform};
 use super::variable::{Variable, variables};
-use crate::error::RuleError;
+use crate::error::{Reason, RuleError};
 use crate::files::RuleFiles;
 
 /// The effect of a rule on a request that it matches.
@@ -60,7 +60,7 @@ pub(super) struct SecRule {
     /// The variables that an access log does not have, although the rule may match them.
     pub(super) missing: Vec<String>,
     /// The reason why the rule cannot be evaluated on a log.
-    pub(super) obstacle: Option<String>,
+    pub(super) obstacle: Option<Reason>,
     pub(super) range: Range<usize>,
 }
 
@@ -309,8 +309,7 @@ fn rule(
     }
     if let Some(actions) = actions {
         for action in split_actions(&actions.text) {
-            rule.read_action(action)
-                .map_err(|message| RuleError::new(actions.range.clone(), message))?;
+            rule.read_action(action).map_err(|reason| reason.at(actions.range.clone()))?;
         }
     }
     if rule.disruption == Disruption::Block {
@@ -381,12 +380,12 @@ impl SecRule {
             }
             _ => {
                 self.obstacle
-                    .get_or_insert(format!("`{argument}` in an operator is not supported"));
+                    .get_or_insert(format!("`{argument}` in an operator is not supported").into());
             }
         }
     }
 
-    fn read_action(&mut self, action: &str) -> Result<(), String> {
+    fn read_action(&mut self, action: &str) -> Result<(), Reason> {
         let (name, value) = action.split_once(':').unwrap_or((action, ""));
         let value = value.trim().trim_matches('\'');
         match name.trim() {
@@ -413,13 +412,14 @@ impl SecRule {
             "t" => match transform(value) {
                 Some(transform) => self.transforms.push(transform),
                 None => {
-                    self.obstacle
-                        .get_or_insert(format!("the transformation t:{value} is not supported"));
+                    self.obstacle.get_or_insert(
+                        format!("the transformation t:{value} is not supported").into(),
+                    );
                 }
             },
             "setvar" => self.sets.extend(set_variable(value)),
             "skip" | "ctl" | "initcol" | "exec" | "multiMatch" => {
-                self.obstacle.get_or_insert(format!("the action `{name}` is not supported"));
+                self.obstacle.get_or_insert(format!("the action `{name}` is not supported").into());
             }
             _ => {}
         }
@@ -431,12 +431,12 @@ impl SecRule {
     }
 }
 
-fn allow_scope(text: &str) -> Result<AllowScope, String> {
+fn allow_scope(text: &str) -> Result<AllowScope, Reason> {
     match text.to_ascii_lowercase().as_str() {
         "" => Ok(AllowScope::Transaction),
         "phase" => Ok(AllowScope::Phase),
         "request" => Ok(AllowScope::Request),
-        _ => Err(format!("`{text}` is not a scope of `allow`; write `phase` or `request`")),
+        _ => Err(format!("`{text}` is not a scope of `allow`; write `phase` or `request`").into()),
     }
 }
 

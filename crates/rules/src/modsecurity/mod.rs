@@ -54,9 +54,9 @@ impl ModSecurity {
         }
         let mut untold = 0;
         for links in rules.all() {
-            let Some(link) = links.iter().find(|link| link.obstacle.is_some()) else { continue };
+            let found = links.iter().find_map(|link| Some((link, link.obstacle.as_ref()?)));
+            let Some((link, obstacle)) = found else { continue };
             untold += 1;
-            let obstacle = link.obstacle.as_deref().unwrap_or_default();
             let shown = title(&links[0]);
             let message = format!("{shown} cannot be told from this log: {obstacle}");
             notes.push(RuleError::new(link.range.clone(), message));

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use regex::bytes::{Regex, RegexBuilder};
 use weir_core::AddressBlock;
 
+use crate::error::Reason;
 use crate::files::RuleFiles;
 
 /// The largest size of a compiled expression, in bytes.
@@ -34,7 +35,7 @@ impl Operator {
     ///
     /// # Errors
     /// With the reason if it is not known, or its argument is not valid.
-    pub(super) fn new(name: &str, argument: &str, files: &RuleFiles) -> Result<Self, String> {
+    pub(super) fn new(name: &str, argument: &str, files: &RuleFiles) -> Result<Self, Reason> {
         let bytes = || argument.as_bytes().to_vec();
         let number =
             || argument.trim().parse::<i64>().map_err(|_| format!("`{argument}` is not a number"));
@@ -66,7 +67,7 @@ impl Operator {
             "lt" => Self::Between(i64::MIN, number()?.saturating_sub(1)),
             "unconditionalmatch" => Self::Always,
             "nomatch" => Self::Never,
-            _ => return Err(format!("the operator @{name} is not supported")),
+            _ => return Err(format!("the operator @{name} is not supported").into()),
         })
     }
 
@@ -93,7 +94,7 @@ impl Operator {
 }
 
 /// An operator that finds one of some texts, without regard to upper and lower case.
-fn words<'t>(texts: impl Iterator<Item = &'t str>) -> Result<Operator, String> {
+fn words<'t>(texts: impl Iterator<Item = &'t str>) -> Result<Operator, Reason> {
     let texts: Vec<String> = texts.map(regex::escape).collect();
     match texts.is_empty() {
         true => Ok(Operator::Never),
@@ -101,21 +102,22 @@ fn words<'t>(texts: impl Iterator<Item = &'t str>) -> Result<Operator, String> {
     }
 }
 
-fn expression(text: &str) -> Result<Regex, String> {
+fn expression(text: &str) -> Result<Regex, Reason> {
     let built = RegexBuilder::new(text).size_limit(REGEX_BYTES_MAX).build();
     built.map_err(|error| {
         let text = error.to_string();
         let last = text.lines().last().unwrap_or_default().trim();
         format!("the expression cannot be translated: {}", last.trim_start_matches("error: "))
+            .into()
     })
 }
 
-fn networks(text: &str) -> Result<Vec<AddressBlock>, String> {
+fn networks(text: &str) -> Result<Vec<AddressBlock>, Reason> {
     let network = |text: &str| {
         let address = || text.parse::<IpAddr>().ok().map(AddressBlock::of);
         AddressBlock::parse(text)
             .or_else(address)
-            .ok_or_else(|| format!("`{text}` is not a network or an address"))
+            .ok_or_else(|| Reason::from(format!("`{text}` is not a network or an address")))
     };
     let pieces = text.split([',', ' ']).map(str::trim).filter(|piece| !piece.is_empty());
     pieces.map(network).collect()
@@ -159,7 +161,7 @@ mod tests {
             ("ipMatch", "x", "not a network"),
         ] {
             let error = Operator::new(name, argument, &files).expect_err(name);
-            assert!(error.contains(reason), "{name}: {error}");
+            assert!(error.to_string().contains(reason), "{name}: {error}");
         }
     }
 }

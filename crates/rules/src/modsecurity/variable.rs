@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use weir_core::{Field, FieldAccessor, Record, RecordFields};
 
 use super::transform::url_decode;
+use crate::error::Reason;
 
 /// The part of a request that a rule tests.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +45,7 @@ pub(super) struct Variable {
 ///
 /// # Errors
 /// The reason, if an access log has none of the variables, or lacks an excluded one.
-pub(super) fn variables(text: &str) -> Result<(Vec<Variable>, Vec<String>), String> {
+pub(super) fn variables(text: &str) -> Result<(Vec<Variable>, Vec<String>), Reason> {
     let (mut known, mut missing) = (Vec::new(), Vec::new());
     for text in text.split('|').map(str::trim) {
         match variable(text) {
@@ -69,13 +70,13 @@ pub(super) fn variables(text: &str) -> Result<(Vec<Variable>, Vec<String>), Stri
             Err(_) => missing.push(text.to_owned()),
         }
     }
-    match known.iter().any(|variable| !variable.is_excluded) {
-        true => Ok((known, missing)),
-        false => Err(format!("{} is not in an access log", missing.join(", "))),
+    if known.iter().all(|variable| variable.is_excluded) {
+        return Err(format!("{} is not in an access log", missing.join(", ")).into());
     }
+    Ok((known, missing))
 }
 
-fn variable(whole: &str) -> Result<Variable, String> {
+fn variable(whole: &str) -> Result<Variable, Reason> {
     let (is_excluded, text) = flag(whole, '!');
     let (is_count, text) = flag(text, '&');
     let (name, part) = match text.split_once(':') {
@@ -102,7 +103,7 @@ fn variable(whole: &str) -> Result<Variable, String> {
         {
             Source::Transaction(name.to_ascii_lowercase())
         }
-        _ => return Err(format!("{text} is not in an access log")),
+        _ => return Err(format!("{text} is not in an access log").into()),
     };
     Ok(Variable { source, is_count, is_excluded })
 }

@@ -178,10 +178,7 @@ impl<'t> Line<'t> {
             end = word.range().end;
         }
         let text = &self.text[first.start..end];
-        RuleCondition::parse(text).map_err(|error| {
-            let range = first.start + error.range.start..first.start + error.range.end;
-            RuleError::new(range, error.message)
-        })
+        RuleCondition::parse(text).map_err(|error| error.moved_by(first.start))
     }
 
     fn algorithm(&mut self, window_ns: u64) -> Result<Algorithm, RuleError> {

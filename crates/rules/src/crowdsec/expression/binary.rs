@@ -45,7 +45,7 @@ impl Parser<'_> {
             return Err(RuleError::new(right.range, message));
         };
         let compiled = std::str::from_utf8(text)
-            .map_err(|_| "it is not UTF-8".to_owned())
+            .map_err(|_| "it is not UTF-8".into())
             .and_then(|text| self.names.pattern(text));
         let regex = compiled.map_err(|reason| {
             let message = format_args!("this is not a valid pattern: {reason}");

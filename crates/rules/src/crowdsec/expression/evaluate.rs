@@ -1,10 +1,12 @@
 //! Evaluates an expression for an event.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use super::syntax::{Node, Operator, Part, Quantifier};
 use super::value::{ITEM_BYTES, Kind, Value};
 use super::{Failure, Fields};
+use crate::error::Reason;
 
 /// The most memory that an expression may use for an event, in bytes. All values that it creates
 /// count, and so does each list item that it visits, so this also bounds the time.
@@ -30,7 +32,7 @@ impl<'a> Evaluation<'a> {
     /// Subtracts the memory that a part needs.
     fn take(&mut self, bytes: usize, part: &Part) -> Result<(), Failure> {
         let left = self.bytes_left.checked_sub(bytes);
-        self.bytes_left = left.ok_or_else(|| failure(part, TOO_LARGE.to_owned()))?;
+        self.bytes_left = left.ok_or_else(|| failure(part, TOO_LARGE))?;
         Ok(())
     }
 
@@ -94,7 +96,7 @@ impl<'a> Evaluation<'a> {
                     parts.iter().map(|part| self.value(part)).collect::<Result<_, _>>()?;
                 let length = self.fields.queue_length();
                 let value = function.value(&arguments, length, self.bytes_left);
-                let value = value.map_err(|message| failure(part, message))?;
+                let value = value.map_err(|reason| failure(part, reason))?;
                 self.take(value.bytes(), part)?;
                 value
             }
@@ -167,7 +169,7 @@ impl<'a> Evaluation<'a> {
                 if let (Some(left), Some(right)) = (left.text(), right.text()) {
                     self.take(left.len() + right.len(), part)?;
                 }
-                return arithmetic(operator, &left, &right).map_err(|text| failure(part, text));
+                return arithmetic(operator, &left, &right).map_err(|reason| failure(part, reason));
             }
         }))
     }
@@ -268,7 +270,7 @@ fn arithmetic<'a>(
     operator: Operator,
     left: &Value<'a>,
     right: &Value<'a>,
-) -> Result<Value<'a>, String> {
+) -> Result<Value<'a>, Reason> {
     use Operator::{
         Add, Divide, Greater, GreaterOrEqual, Less, LessOrEqual, Multiply, Power, Remainder,
         Subtract,
@@ -299,7 +301,7 @@ fn arithmetic<'a>(
             Add => Some(left.wrapping_add(*right)),
             Subtract => Some(left.wrapping_sub(*right)),
             Multiply => Some(left.wrapping_mul(*right)),
-            Remainder if *right == 0 => return Err("the divisor is 0".to_owned()),
+            Remainder if *right == 0 => return Err("the divisor is 0".into()),
             Remainder => Some(left.wrapping_rem(*right)),
             _ => None,
         };
@@ -309,7 +311,7 @@ fn arithmetic<'a>(
     }
     let (Some(a), Some(b)) = (left.number(), right.number()) else {
         let (left, right) = (left.kind().noun(), right.kind().noun());
-        return Err(format!("{left} and {right} cannot be combined so"));
+        return Err(format!("{left} and {right} cannot be combined so").into());
     };
     match operator {
         Add => Ok(Value::Float(a + b)),
@@ -317,7 +319,7 @@ fn arithmetic<'a>(
         Multiply => Ok(Value::Float(a * b)),
         Divide => Ok(Value::Float(a / b)),
         Power => Ok(Value::Float(a.powf(b))),
-        _ => Err("these numbers cannot be combined so".to_owned()),
+        _ => Err("these numbers cannot be combined so".into()),
     }
 }
 
@@ -329,6 +331,6 @@ fn wrong_kind(part: &Part, value: &Value<'_>, needed: Kind) -> Failure {
     failure(part, format!("it is {} instead of {}", value.kind().noun(), needed.noun()))
 }
 
-fn failure(part: &Part, message: String) -> Failure {
-    Failure { range: part.range.clone(), message }
+fn failure(part: &Part, reason: impl fmt::Display) -> Failure {
+    Failure { range: part.range.clone(), message: reason.to_string() }
 }

@@ -9,7 +9,7 @@ use super::characters::{self, characters};
 use super::evaluate::TOO_LARGE;
 use super::syntax::Part;
 use super::value::{ITEM_BYTES, Kind, Value};
-use crate::error::RuleError;
+use crate::error::{Reason, RuleError};
 
 /// Functions by name, with the kinds of their arguments and of their value. If a function has two
 /// names, CrowdSec's comes before that of expr-lang.
@@ -152,18 +152,18 @@ impl Function {
     /// The value for arguments; `queue_length` is the number of events in the bucket.
     ///
     /// # Errors
-    /// A sentence, if there is no value, or a text or list longer than `bytes_max`.
+    /// If there is no value, or a text or list longer than `bytes_max`.
     pub(super) fn value<'a>(
         self,
         arguments: &[Value<'a>],
         queue_length: usize,
         bytes_max: usize,
-    ) -> Result<Value<'a>, String> {
+    ) -> Result<Value<'a>, Reason> {
         let text = |index: usize| match arguments.get(index) {
             Some(Value::Text(text)) => Ok(&text[..]),
             other => {
                 let found = other.map_or("nothing", |value| value.kind().noun());
-                Err(format!("an argument is {found} instead of a text"))
+                Err(Reason::from(format!("an argument is {found} instead of a text")))
             }
         };
         let owned = |text: Vec<u8>| Ok(Value::Text(text.into()));
@@ -207,10 +207,10 @@ impl Function {
             Self::ParseFloat => Ok(Value::Float(parsed(text(0)?).unwrap_or(0.0))),
             Self::ToInteger => to_number(arguments.first())
                 .map(|number| Value::Integer(number as i64))
-                .ok_or_else(|| "it is not a number".to_owned()),
+                .ok_or_else(|| "it is not a number".into()),
             Self::ToFloat => to_number(arguments.first())
                 .map(Value::Float)
-                .ok_or_else(|| "it is not a number".to_owned()),
+                .ok_or_else(|| "it is not a number".into()),
             Self::ToText => owned(shown(arguments.first())),
             Self::IpInRange => boolean(is_in_range(text(0)?, text(1)?)),
             Self::IsIp => boolean(address(text(0)?).is_some()),
@@ -243,7 +243,7 @@ fn mapped<I: Iterator<Item = char>>(
     characters(text).map(|(character, _)| map(character)).collect::<String>().into_bytes()
 }
 
-fn length(value: Option<&Value<'_>>, queue_length: usize) -> Result<i64, String> {
+fn length(value: Option<&Value<'_>>, queue_length: usize) -> Result<i64, Reason> {
     let length = match value {
         Some(Value::Text(text)) => characters::count(text),
         Some(Value::List(values)) => values.len(),
@@ -251,7 +251,7 @@ fn length(value: Option<&Value<'_>>, queue_length: usize) -> Result<i64, String>
         Some(Value::Queue) => queue_length,
         other => {
             let found = other.map_or("nothing", |value| value.kind().noun());
-            return Err(format!("{found} has no length"));
+            return Err(format!("{found} has no length").into());
         }
     };
     Ok(length as i64)
@@ -296,7 +296,7 @@ fn replaced(
     (from, to): (&[u8], &[u8]),
     count: usize,
     bytes_max: usize,
-) -> Result<Vec<u8>, String> {
+) -> Result<Vec<u8>, Reason> {
     let mut result = Vec::with_capacity(text.len());
     let mut start = 0;
     for place in places(text, from).take(count) {
@@ -304,7 +304,7 @@ fn replaced(
         result.extend_from_slice(to);
         start = place + from.len();
         if result.len() > bytes_max {
-            return Err(TOO_LARGE.to_owned());
+            return Err(TOO_LARGE.into());
         }
     }
     result.extend_from_slice(&text[start..]);
@@ -340,13 +340,13 @@ fn split<'t>(text: &'t [u8], separator: &'t [u8]) -> Box<dyn Iterator<Item = &'t
 fn list<'t>(
     texts: impl Iterator<Item = &'t [u8]>,
     bytes_max: usize,
-) -> Result<Value<'static>, String> {
+) -> Result<Value<'static>, Reason> {
     let mut values = Vec::new();
     let mut bytes = 0;
     for text in texts {
         bytes += ITEM_BYTES + text.len();
         if bytes > bytes_max {
-            return Err(TOO_LARGE.to_owned());
+            return Err(TOO_LARGE.into());
         }
         values.push(Value::Text(text.to_vec().into()));
     }
@@ -357,15 +357,15 @@ fn joined(
     values: Option<&Value<'_>>,
     separator: &[u8],
     bytes_max: usize,
-) -> Result<Vec<u8>, String> {
+) -> Result<Vec<u8>, Reason> {
     let texts: Vec<&[u8]> = match values {
         Some(Value::List(values)) => values.iter().filter_map(Value::text).collect(),
         Some(Value::Lines(lines)) => lines.iter().map(Vec::as_slice).collect(),
-        _ => return Err("only a list can be joined".to_owned()),
+        _ => return Err("only a list can be joined".into()),
     };
     let bytes: usize = texts.iter().map(|text| text.len() + separator.len()).sum();
     if bytes > bytes_max.saturating_add(separator.len()) {
-        return Err(TOO_LARGE.to_owned());
+        return Err(TOO_LARGE.into());
     }
     Ok(texts.join(separator))
 }
@@ -431,7 +431,7 @@ fn is_in_range(text: &[u8], range: &[u8]) -> bool {
 }
 
 /// `Sprintf` with `%s`, `%d`, `%v`, `%q` and `%%`.
-fn formatted(format: &[u8], values: &[Value<'_>], bytes_max: usize) -> Result<Vec<u8>, String> {
+fn formatted(format: &[u8], values: &[Value<'_>], bytes_max: usize) -> Result<Vec<u8>, Reason> {
     let mut text = Vec::new();
     let mut values = values.iter();
     let mut bytes = format.iter();
@@ -444,12 +444,12 @@ fn formatted(format: &[u8], values: &[Value<'_>], bytes_max: usize) -> Result<Ve
                     let value = shown(values.next());
                     text.extend(format!("{:?}", String::from_utf8_lossy(&value)).into_bytes());
                 }
-                _ => return Err("only %s, %d, %v, %q and %% are supported".to_owned()),
+                _ => return Err("only %s, %d, %v, %q and %% are supported".into()),
             },
             other => text.push(*other),
         }
         if text.len() > bytes_max {
-            return Err(TOO_LARGE.to_owned());
+            return Err(TOO_LARGE.into());
         }
     }
     Ok(text)

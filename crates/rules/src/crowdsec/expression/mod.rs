@@ -21,40 +21,40 @@ use std::sync::Arc;
 
 use regex::bytes::{Regex, RegexSet};
 
-pub(super) use self::pattern::{compile as compile_pattern, compile_set};
+pub(super) use self::pattern::{SetError, compile as compile_pattern, compile_set};
 
 use self::evaluate::Evaluation;
 use self::parse::Parser;
 use self::syntax::Part;
 use self::value::{Kind, Value};
 use super::fields::EventField;
-use crate::error::RuleError;
+use crate::error::{Reason, RuleError};
 
 /// Resolves the names in an expression: fields, data files and patterns.
 pub(super) trait Names {
     /// Returns the number of an event field, `evt.SPACE.NAME` such as `evt.Meta.name`.
     ///
     /// # Errors
-    /// A sentence, if events have no such field.
-    fn field(&mut self, space: &str, name: &str, range: &Range<usize>) -> Result<usize, String>;
+    /// If events have no such field.
+    fn field(&mut self, space: &str, name: &str, range: &Range<usize>) -> Result<usize, Reason>;
 
     /// The lines of a data file.
     ///
     /// # Errors
-    /// A sentence, if it is missing.
-    fn lines(&mut self, file: &str) -> Result<Arc<[Vec<u8>]>, String>;
+    /// If it is missing.
+    fn lines(&mut self, file: &str) -> Result<Arc<[Vec<u8>]>, Reason>;
 
     /// The patterns of a data file.
     ///
     /// # Errors
-    /// A sentence, if it is missing or has a wrong pattern.
-    fn patterns(&mut self, file: &str) -> Result<Arc<RegexSet>, String>;
+    /// If it is missing or has a wrong pattern.
+    fn patterns(&mut self, file: &str) -> Result<Arc<RegexSet>, Reason>;
 
     /// A pattern that is written in an expression.
     ///
     /// # Errors
-    /// A sentence, if it is not a valid pattern or too large.
-    fn pattern(&mut self, text: &str) -> Result<Regex, String>;
+    /// If it is not a valid pattern or too large.
+    fn pattern(&mut self, text: &str) -> Result<Regex, Reason>;
 
     /// Whether the expression may use `queue`, the events of a bucket.
     fn has_queue(&self) -> bool;

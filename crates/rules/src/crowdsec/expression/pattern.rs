@@ -4,6 +4,7 @@
 //! syntax: Go takes `{` without a number literally, `[` and `&&` inside a class literally, and `\<`
 //! as `<`, and it supports `\Q...\E`.
 
+use crate::error::Reason;
 use regex::bytes::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 
 /// The size limits that are tried in turn for a compiled pattern, in bytes.
@@ -15,12 +16,12 @@ const SET_BYTES_MAX: usize = 256 << 20;
 /// Compiles a pattern. Also returns the most memory that it may take, in bytes.
 ///
 /// # Errors
-/// A sentence, if it is not a valid pattern or too large.
-pub(in super::super) fn compile(pattern: &str) -> Result<(Regex, usize), String> {
+/// If it is not a valid pattern or too large.
+pub(in super::super) fn compile(pattern: &str) -> Result<(Regex, usize), Reason> {
     let translated = translated(pattern);
     let mut builder = RegexBuilder::new(&translated);
     builder.unicode(needs_unicode(&translated));
-    let mut compiled = Err(String::new());
+    let mut compiled = Err(Reason::from(""));
     for bytes in PATTERN_BYTES {
         compiled = match builder.size_limit(bytes).build() {
             Ok(regex) => return Ok((regex, bytes)),
@@ -31,25 +32,32 @@ pub(in super::super) fn compile(pattern: &str) -> Result<(Regex, usize), String>
     compiled
 }
 
+/// Why the patterns of a file cannot be used.
+#[derive(Debug)]
+pub(in super::super) struct SetError {
+    /// The index of the invalid pattern; `None` if no single pattern is at fault.
+    pub(in super::super) index: Option<usize>,
+    pub(in super::super) reason: Reason,
+}
+
 /// Compiles the patterns of a file into a set.
 ///
 /// # Errors
-/// The index of the invalid pattern, if a single pattern is at fault, and a sentence.
-pub(in super::super) fn compile_set(
-    patterns: &[Vec<u8>],
-) -> Result<RegexSet, (Option<usize>, String)> {
+/// If a pattern is not valid, or all of them are too large.
+pub(in super::super) fn compile_set(patterns: &[Vec<u8>]) -> Result<RegexSet, SetError> {
     let mut texts = Vec::new();
     for (number, pattern) in patterns.iter().enumerate() {
         let text = std::str::from_utf8(pattern);
-        let text = text.map_err(|_| (Some(number), "it is not UTF-8".to_owned()))?;
-        compile(text).map_err(|reason| (Some(number), reason))?;
+        let wrong = |reason| SetError { index: Some(number), reason };
+        let text = text.map_err(|_| wrong("it is not UTF-8".into()))?;
+        compile(text).map_err(wrong)?;
         texts.push(translated(text));
     }
     let set = RegexSetBuilder::new(&texts)
         .unicode(texts.iter().any(|text| needs_unicode(text)))
         .size_limit(SET_BYTES_MAX)
         .build();
-    set.map_err(|error| (None, reason(&error)))
+    set.map_err(|error| SetError { index: None, reason: reason(&error) })
 }
 
 /// Whether a pattern contains characters beyond ASCII. Without them, a class such as `\d` has only
@@ -58,14 +66,14 @@ fn needs_unicode(pattern: &str) -> bool {
     !pattern.is_ascii() || pattern.contains("\\p") || pattern.contains("\\P")
 }
 
-fn reason(error: &regex::Error) -> String {
+fn reason(error: &regex::Error) -> Reason {
     match error {
-        regex::Error::CompiledTooBig(_) => "it takes too much memory".to_owned(),
+        regex::Error::CompiledTooBig(_) => "it takes too much memory".into(),
         // The last line is the reason; the lines before it show the position with a caret.
         other => {
             let text = other.to_string();
             let last = text.lines().last().unwrap_or_default();
-            last.strip_prefix("error: ").unwrap_or(last).to_owned()
+            last.strip_prefix("error: ").unwrap_or(last).to_owned().into()
         }
     }
 }
@@ -185,6 +193,6 @@ mod tests {
             assert!(compile(pattern).is_err(), "{pattern}");
         }
         let error = compile_set(&[b"ok".to_vec(), b"(".to_vec()]).expect_err("a wrong pattern");
-        assert_eq!(error.0, Some(1));
+        assert_eq!(error.index, Some(1));
     }
 }

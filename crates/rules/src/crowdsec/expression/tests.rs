@@ -7,6 +7,7 @@ use std::sync::Arc;
 use regex::bytes::{Regex, RegexSet};
 
 use super::{Expression, Fields, Names, compile_pattern, compile_set};
+use crate::error::Reason;
 
 /// Numbers fields in the order in which they are first used.
 #[derive(Default)]
@@ -15,27 +16,27 @@ struct TestNames {
 }
 
 impl Names for TestNames {
-    fn field(&mut self, space: &str, name: &str, _: &Range<usize>) -> Result<usize, String> {
+    fn field(&mut self, space: &str, name: &str, _: &Range<usize>) -> Result<usize, Reason> {
         if space == "Overflow" {
-            return Err("not supported".to_owned());
+            return Err("not supported".into());
         }
         self.fields.push(format!("{space}.{name}"));
         Ok(self.fields.len() - 1)
     }
 
-    fn lines(&mut self, file: &str) -> Result<Arc<[Vec<u8>]>, String> {
+    fn lines(&mut self, file: &str) -> Result<Arc<[Vec<u8>]>, Reason> {
         match file {
             "words" => Ok(["one", "two"].map(|word| word.as_bytes().to_vec()).into()),
-            _ => Err("missing".to_owned()),
+            _ => Err("missing".into()),
         }
     }
 
-    fn patterns(&mut self, file: &str) -> Result<Arc<RegexSet>, String> {
+    fn patterns(&mut self, file: &str) -> Result<Arc<RegexSet>, Reason> {
         let lines = self.lines(file)?;
-        compile_set(&lines).map(Arc::new).map_err(|(_, reason)| reason)
+        compile_set(&lines).map(Arc::new).map_err(|error| error.reason)
     }
 
-    fn pattern(&mut self, text: &str) -> Result<Regex, String> {
+    fn pattern(&mut self, text: &str) -> Result<Regex, Reason> {
         compile_pattern(text).map(|(regex, _)| regex)
     }
 

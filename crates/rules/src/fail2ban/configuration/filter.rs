@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::ini::{Ini, Section, Value};
-use super::interpolation::{Budget, interpolate, replace_tags};
+use super::interpolation::{Budget, OptionError, interpolate, replace_tags};
 use crate::error::RuleError;
 
 /// The options of a filter.
@@ -178,13 +178,13 @@ impl Includes<'_, '_> {
 /// in brackets after the filter's name, which take precedence.
 ///
 /// # Errors
-/// The option and a sentence, if a value refers to a missing one or to itself.
+/// If a value refers to a missing one or to itself.
 pub(super) fn options(
     ini: &Ini,
     mut jail: BTreeMap<String, String>,
     mut given: BTreeMap<String, String>,
     budget: &Budget,
-) -> Result<BTreeMap<String, String>, (String, String)> {
+) -> Result<BTreeMap<String, String>, OptionError> {
     let has_own = ini.section("Definition").is_some_and(|own| own.contains_key("logtype"));
     if !has_own && !given.contains_key("logtype") {
         given.insert("logtype".to_owned(), "file".to_owned());
@@ -213,17 +213,19 @@ pub(super) fn options(
 /// The value of an option of a section, after interpolation.
 ///
 /// # Errors
-/// The option and a sentence, if a referenced value is missing or the values are too long.
+/// If a referenced value is missing or the values are too long.
 pub(super) fn get(
     ini: &Ini,
     section: &str,
     option: &str,
     vars: &BTreeMap<String, String>,
     budget: &Budget,
-) -> Result<Option<String>, (String, String)> {
+) -> Result<Option<String>, OptionError> {
     let Some(value) = raw(ini, section, option, vars) else { return Ok(None) };
     let lookup = |name: &str| raw(ini, section, name, vars);
-    interpolate(&value, &lookup, budget).map(Some).map_err(|message| (option.to_owned(), message))
+    interpolate(&value, &lookup, budget)
+        .map(Some)
+        .map_err(|reason| OptionError { option: option.to_owned(), reason })
 }
 
 /// A value before interpolation. A name may be that of a section and an option: `known/failregex`.

@@ -5,6 +5,8 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
+use crate::error::Reason;
+
 /// The deepest nesting, as in Python.
 const DEPTH_MAX: usize = 10;
 
@@ -27,6 +29,14 @@ const TOTAL_BYTES_MAX: usize = 8 << 20;
 /// bounded, too.
 const REPLACEMENT_BYTES: usize = 64;
 
+/// An option whose value cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct OptionError {
+    /// The name of the option.
+    pub(super) option: String,
+    pub(super) reason: Reason,
+}
+
 /// A function that looks up a value by its name.
 type Lookup<'l> = &'l dyn Fn(&str) -> Option<String>;
 
@@ -45,12 +55,12 @@ impl Budget {
     /// Subtracts a value of some length.
     ///
     /// # Errors
-    /// A sentence, if the budget is exceeded.
-    fn take(&self, bytes: usize) -> Result<(), String> {
+    /// If the budget is exceeded.
+    fn take(&self, bytes: usize) -> Result<(), Reason> {
         let left = self.0.get().checked_sub(bytes.saturating_add(REPLACEMENT_BYTES));
         self.0.set(left.unwrap_or(0));
         left.map(|_| ()).ok_or_else(|| {
-            "the values that it refers to come to more than 8 MiB; write fewer of them".to_owned()
+            "the values that it refers to come to more than 8 MiB; write fewer of them".into()
         })
     }
 }
@@ -58,23 +68,24 @@ impl Budget {
 /// Replaces `%(name)s` in a text by values, and `%%` by `%`.
 ///
 /// # Errors
-/// A sentence, if a value is missing, contains itself, or exceeds the budget.
+/// If a value is missing, contains itself, or exceeds the budget.
 pub(super) fn interpolate(
     text: &str,
     value: Lookup<'_>,
     budget: &Budget,
-) -> Result<String, String> {
+) -> Result<String, Reason> {
     let mut result = String::new();
-    append(text, (value, budget), 0, &mut result)?;
+    append(text, value, budget, 0, &mut result)?;
     Ok(result)
 }
 
 fn append(
     text: &str,
-    (value, budget): (Lookup<'_>, &Budget),
+    value: Lookup<'_>,
+    budget: &Budget,
     depth: usize,
     result: &mut String,
-) -> Result<(), String> {
+) -> Result<(), Reason> {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('%') {
         *result += before;
@@ -85,15 +96,15 @@ fn append(
         }
         let name = after.strip_prefix('(').and_then(|after| after.split_once(")s"));
         let Some((name, after)) = name else {
-            return Err("`%` stands before `(name)s`; write `%%` for the sign itself".to_owned());
+            return Err("`%` stands before `(name)s`; write `%%` for the sign itself".into());
         };
         let found = value(&name.to_lowercase());
         let found = found.ok_or_else(|| format!("`%({name})s` is not defined"))?;
         if depth == DEPTH_MAX || result.len() > VALUE_BYTES_MAX {
-            return Err(format!("`%({name})s` contains itself"));
+            return Err(format!("`%({name})s` contains itself").into());
         }
         budget.take(found.len())?;
-        append(&found, (value, budget), depth + 1, result)?;
+        append(&found, value, budget, depth + 1, result)?;
         rest = after;
     }
     *result += rest;
@@ -103,18 +114,19 @@ fn append(
 /// Replaces tags such as `<mode>` in all values.
 ///
 /// # Errors
-/// The name of a value and a sentence, if it contains itself or exceeds the budget.
+/// If a value contains itself or exceeds the budget.
 pub(super) fn replace_tags(
     values: &mut BTreeMap<String, String>,
     other: Lookup<'_>,
     budget: &Budget,
-) -> Result<(), (String, String)> {
+) -> Result<(), OptionError> {
     for _ in 0..ROUNDS_MAX {
         let mut has_changed = false;
         for name in values.keys().cloned().collect::<Vec<_>>() {
             let text = values[&name].clone();
-            let replaced = replaced(&name, &text, (values, other), budget);
-            let replaced = replaced.map_err(|message| (name.clone(), message))?;
+            let replaced = replaced(&name, &text, values, other, budget);
+            let replaced =
+                replaced.map_err(|reason| OptionError { option: name.clone(), reason })?;
             has_changed |= replaced != text;
             values.insert(name, replaced);
         }
@@ -122,15 +134,17 @@ pub(super) fn replace_tags(
             return Ok(());
         }
     }
-    Err((values.keys().next().cloned().unwrap_or_default(), CONTAINS_ITSELF.to_owned()))
+    let option = values.keys().next().cloned().unwrap_or_default();
+    Err(OptionError { option, reason: CONTAINS_ITSELF.into() })
 }
 
 fn replaced(
     name: &str,
     text: &str,
-    (values, other): (&BTreeMap<String, String>, Lookup<'_>),
+    values: &BTreeMap<String, String>,
+    other: Lookup<'_>,
     budget: &Budget,
-) -> Result<String, String> {
+) -> Result<String, Reason> {
     let mut text = text.to_owned();
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let mut start = 0;
@@ -138,7 +152,7 @@ fn replaced(
         let tag = tag.to_owned();
         let count = counts.entry(tag.clone()).or_insert(0);
         if tag == name || *count > TAG_REPLACEMENTS_MAX || text.len() > VALUE_BYTES_MAX {
-            return Err(CONTAINS_ITSELF.to_owned());
+            return Err(CONTAINS_ITSELF.into());
         }
         match values.get(&tag).cloned().or_else(|| other(&tag)) {
             Some(value) => {
@@ -178,8 +192,9 @@ fn next_tag(text: &str, start: usize) -> Option<(usize, &str)> {
 #[cfg(test)]
 mod tests {
     use super::{Budget, replace_tags};
+    use crate::error::Reason;
 
-    fn interpolate(text: &str, value: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
+    fn interpolate(text: &str, value: &dyn Fn(&str) -> Option<String>) -> Result<String, Reason> {
         super::interpolate(text, value, &Budget::default())
     }
 
@@ -192,8 +207,8 @@ mod tests {
             _ => None,
         };
         assert_eq!(interpolate("x%(A)s%%y", &value), Ok("x12%%y".to_owned()));
-        assert_eq!(interpolate("%(d)s", &value), Err("`%(d)s` is not defined".to_owned()));
-        assert_eq!(interpolate("%(c)s", &value), Err("`%(c)s` contains itself".to_owned()));
+        assert_eq!(interpolate("%(d)s", &value), Err("`%(d)s` is not defined".into()));
+        assert_eq!(interpolate("%(c)s", &value), Err("`%(c)s` contains itself".into()));
         assert!(interpolate("50%", &value).is_err());
     }
 

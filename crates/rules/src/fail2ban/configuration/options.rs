@@ -3,13 +3,14 @@
 //! Source: `client/jailreader.py` of fail2ban 1.0.2.
 
 use std::collections::{BTreeMap, HashSet};
+use std::fmt;
 use std::ops::Range;
 
 use super::Definition;
 use super::filter::{self, FindFile};
 use super::ini::{Ini, Section};
-use super::interpolation::Budget;
-use crate::error::RuleError;
+use super::interpolation::{Budget, OptionError};
+use crate::error::{Reason, RuleError};
 
 /// Options of a jail that the values of its filter may refer to.
 type Options = BTreeMap<String, String>;
@@ -22,7 +23,7 @@ pub(super) fn of_filter<'t>(
 ) -> Result<Definition<'t>, RuleError> {
     let places = places(ini, &["Definition", "Init"], text);
     let options = filter::options(ini, Options::new(), Options::new(), &Budget::default())
-        .map_err(|(option, message)| wrong(&places, &option, &message))?;
+        .map_err(|error| wrong(&places, &error.option, error.reason))?;
     Ok(Definition { text, name: name.to_owned(), options, places, missing: Vec::new() })
 }
 
@@ -35,16 +36,17 @@ pub(super) fn of_jail<'t>(
     find: &mut FindFile<'_>,
 ) -> Result<Definition<'t>, RuleError> {
     let places = places(ini, &["Definition", "Init", jail], text);
-    let wrong = |(option, message): (String, String)| wrong(&places, &option, &message);
+    let wrong_option = |error: OptionError| wrong(&places, &error.option, error.reason);
+    let wrong_filter = |message: &dyn fmt::Display| wrong(&places, "filter", message);
     let (none, budget) = (Options::new(), Budget::default());
     let NamedFilter { name: filter_name, given, is_named } =
-        named_filter(ini, jail, &budget).map_err(wrong)?;
+        named_filter(ini, jail, &budget).map_err(wrong_option)?;
     let mut missing = Vec::new();
     let filter_ini = if has_filter {
         Some(ini.clone())
     } else {
-        let merged = filter::with_local_file(&filter_name, find)
-            .map_err(|error| wrong(("filter".to_owned(), error.message)))?;
+        let merged =
+            filter::with_local_file(&filter_name, find).map_err(|error| wrong_filter(&error))?;
         merged.map(|merged| {
             missing.extend(merged.missing);
             merged.ini
@@ -52,11 +54,10 @@ pub(super) fn of_jail<'t>(
     };
     let has_own = ini.value(jail, "failregex").is_some();
     if filter_ini.is_none() && !has_own {
-        let message = format!(
+        return Err(wrong_filter(&format_args!(
             "the filter `{filter_name}` is missing: add the file {filter_name}.conf, or write the \
              failregex into the jail"
-        );
-        return Err(wrong(("filter".to_owned(), message)));
+        )));
     }
     if filter_ini.is_none() && is_named {
         missing.push(format!("{filter_name}.conf"));
@@ -66,8 +67,9 @@ pub(super) fn of_jail<'t>(
     let mut options = Options::new();
     if let Some(filter_ini) = &filter_ini {
         let names = ["backend", "filter", "enabled"];
-        let first = own_options(&ini, jail, &names, &budget).map_err(wrong)?;
-        let known = filter::options(filter_ini, first, given.clone(), &budget).map_err(wrong)?;
+        let first = own_options(&ini, jail, &names, &budget).map_err(wrong_option)?;
+        let known =
+            filter::options(filter_ini, first, given.clone(), &budget).map_err(wrong_option)?;
         let section = ini.section_mut(jail);
         for (option, value) in known {
             // It was interpolated already.
@@ -79,8 +81,8 @@ pub(super) fn of_jail<'t>(
             ini.section(jail).into_iter().flat_map(Section::keys).cloned().collect();
         let all: Vec<&str> =
             all.iter().map(String::as_str).filter(|option| !option.contains('/')).collect();
-        let own = own_options(&ini, jail, &all, &budget).map_err(wrong)?;
-        options = filter::options(filter_ini, own, given, &budget).map_err(wrong)?;
+        let own = own_options(&ini, jail, &all, &budget).map_err(wrong_option)?;
+        options = filter::options(filter_ini, own, given, &budget).map_err(wrong_option)?;
     }
     let names: Vec<String> = ini
         .section(jail)
@@ -95,7 +97,7 @@ pub(super) fn of_jail<'t>(
         match filter::get(&ini, jail, &option, &none, &budget) {
             Ok(Some(value)) => _ = options.insert(option, value),
             Ok(None) => {}
-            Err(error) if is_read(&option) => return Err(wrong(error)),
+            Err(error) if is_read(&option) => return Err(wrong_option(error)),
             Err(_) => {}
         }
     }
@@ -117,7 +119,7 @@ fn own_options(
     jail: &str,
     names: &[&str],
     budget: &Budget,
-) -> Result<Options, (String, String)> {
+) -> Result<Options, OptionError> {
     let mut options = Options::new();
     for name in names {
         match filter::get(ini, jail, name, &Options::new(), budget) {
@@ -141,12 +143,12 @@ struct NamedFilter {
 /// Reads which filter a jail has.
 ///
 /// # Errors
-/// The option and a sentence, if the option is not valid.
-fn named_filter(ini: &Ini, jail: &str, budget: &Budget) -> Result<NamedFilter, (String, String)> {
+/// If the option is not valid.
+fn named_filter(ini: &Ini, jail: &str, budget: &Budget) -> Result<NamedFilter, OptionError> {
     let named = filter::get(ini, jail, "filter", &Options::new(), budget)?;
     let named = named.filter(|named| !named.trim().is_empty());
     let (name, given) = split_filter(named.as_deref().unwrap_or(jail))
-        .map_err(|message| ("filter".to_owned(), message))?;
+        .map_err(|reason| OptionError { option: "filter".to_owned(), reason })?;
     Ok(NamedFilter { name, given, is_named: named.is_some() })
 }
 
@@ -190,7 +192,11 @@ fn places(ini: &Ini, sections: &[&str], text: &str) -> BTreeMap<String, Range<us
     places
 }
 
-fn wrong(places: &BTreeMap<String, Range<usize>>, option: &str, message: &str) -> RuleError {
+fn wrong(
+    places: &BTreeMap<String, Range<usize>>,
+    option: &str,
+    message: impl fmt::Display,
+) -> RuleError {
     let place = places.get(option).or_else(|| places.get("")).cloned().unwrap_or(0..0);
     RuleError::new(place, format!("{option}: {message}"))
 }
@@ -199,12 +205,12 @@ fn wrong(places: &BTreeMap<String, Range<usize>>, option: &str, message: &str) -
 ///
 /// # Errors
 /// If the text does not have this form.
-fn split_filter(text: &str) -> Result<(String, Options), String> {
+fn split_filter(text: &str) -> Result<(String, Options), Reason> {
     let text = text.trim();
     let Some((name, rest)) = text.split_once('[') else {
         return Ok((text.to_owned(), Options::new()));
     };
-    let form = || "write `filter = name[option=value, option=\"value\"]`".to_owned();
+    let form = || Reason::from("write `filter = name[option=value, option=\"value\"]`");
     let mut rest = rest.strip_suffix(']').ok_or_else(form)?.trim();
     let mut options = Options::new();
     while !rest.is_empty() {

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use super::fast::{self, BracketDates, FastDate};
 use super::template::{DateTemplate, LINE_START};
 use super::value::DateValue;
-use crate::fail2ban::pattern::PatternError;
+use crate::error::RuleError;
 
 /// The templates that fail2ban tries if a filter names none, in its order.
 const DEFAULTS: [&str; 17] = [
@@ -65,7 +65,7 @@ struct PatternTemplates {
 
 impl DateTemplates {
     /// Returns the templates of a pattern, given as its lines.
-    fn of(&mut self, lines: &[&str]) -> Result<Arc<PatternTemplates>, (String, PatternError)> {
+    fn of(&mut self, lines: &[&str]) -> Result<Arc<PatternTemplates>, (String, RuleError)> {
         let pattern = lines.join("\n");
         if let Some(known) = self.0.get(&pattern) {
             return Ok(Arc::clone(known));
@@ -93,7 +93,7 @@ impl PatternTemplates {
 ///
 /// # Errors
 /// The line and the error, if a line is not valid.
-fn made_of<T: AsRef<str>>(lines: &[T]) -> Result<Vec<DateTemplate>, (String, PatternError)> {
+fn made_of<T: AsRef<str>>(lines: &[T]) -> Result<Vec<DateTemplate>, (String, RuleError)> {
     let mut templates = Vec::new();
     for line in lines.iter().map(AsRef::as_ref) {
         add(line, &mut templates).map_err(|error| (line.to_owned(), error))?;
@@ -128,7 +128,7 @@ impl DateDetector {
         pattern: &str,
         offset_s: i64,
         templates: &mut DateTemplates,
-    ) -> Result<Self, (String, PatternError)> {
+    ) -> Result<Self, (String, RuleError)> {
         let lines: Vec<&str> =
             pattern.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let templates = templates.of(&lines)?;
@@ -180,7 +180,7 @@ impl DateDetector {
 }
 
 /// Adds the templates that a line of a `datepattern` stands for.
-fn add(line: &str, templates: &mut Vec<DateTemplate>) -> Result<(), PatternError> {
+fn add(line: &str, templates: &mut Vec<DateTemplate>) -> Result<(), RuleError> {
     let upper = line.to_uppercase();
     let mut all: Vec<DateTemplate> = Vec::new();
     if line.contains('%')

@@ -1,11 +1,13 @@
 //! Date templates.
 
+use std::fmt;
 use std::sync::LazyLock;
 
 use fancy_regex::Regex;
 
 use super::value::{self, DateValue};
-use crate::fail2ban::pattern::{Found, Groups, Pattern, PatternError};
+use crate::error::RuleError;
+use crate::fail2ban::pattern::{Found, Groups, Pattern};
 
 /// The pattern of each field of a date, by its letter.
 const FIELDS: [(&str, &str); 32] = [
@@ -123,7 +125,7 @@ impl DateTemplate {
     ///
     /// # Errors
     /// If the template is not valid, or has an unknown field.
-    pub(super) fn new(pattern: &str) -> Result<Self, PatternError> {
+    pub(super) fn new(pattern: &str) -> Result<Self, RuleError> {
         let key = if pattern.contains('%') { pattern.to_owned() } else { pattern.to_uppercase() };
         let bare = key.strip_prefix(LINE_START).or(key.strip_prefix('^')).unwrap_or(&key);
         let starts_line = bare.len() < key.len();
@@ -138,7 +140,7 @@ impl DateTemplate {
         }
     }
 
-    fn epoch(starts_line: bool, is_long: bool, pattern: &str) -> Result<Self, PatternError> {
+    fn epoch(starts_line: bool, is_long: bool, pattern: &str) -> Result<Self, RuleError> {
         let kind = Kind::Epoch { group: 1, is_long };
         let number = epoch_number(is_long);
         let regex = match starts_line {
@@ -153,7 +155,7 @@ impl DateTemplate {
     }
 
     /// A pattern with `{EPOCH}` in it.
-    fn epoch_in(pattern: &str) -> Result<Self, PatternError> {
+    fn epoch_in(pattern: &str) -> Result<Self, RuleError> {
         let is_long = pattern.to_uppercase().contains("{LEPOCH}");
         let number = format!("({})", epoch_number(is_long));
         let regex = EPOCH.0.replace_all(pattern, fancy_regex::NoExpand(&number));
@@ -161,7 +163,7 @@ impl DateTemplate {
         Self::bound(&format!("({regex})"), (WordStart::Word, true), kind, pattern)
     }
 
-    fn fields(pattern: &str) -> Result<Self, PatternError> {
+    fn fields(pattern: &str) -> Result<Self, RuleError> {
         let (rest, mut bounds) = match pattern.strip_prefix("{UNB}") {
             Some(rest) => (rest, (WordStart::Anywhere, false)),
             None => (pattern, (WordStart::Word, true)),
@@ -184,7 +186,7 @@ impl DateTemplate {
         (start, ends_word): (WordStart, bool),
         kind: Kind,
         pattern: &str,
-    ) -> Result<Self, PatternError> {
+    ) -> Result<Self, RuleError> {
         let mut regex = regex.trim().to_owned();
         let flags = GLOBAL_FLAGS.0.find(&regex).ok().flatten().map(|found| found.range());
         let flags = flags.map(|range| regex.drain(range).collect::<String>()).unwrap_or_default();
@@ -214,8 +216,8 @@ impl DateTemplate {
     ///
     /// # Errors
     /// If it cannot be compiled; such a template finds nothing.
-    pub(super) fn compile(&self, pattern: &str) -> Result<(), PatternError> {
-        self.pattern.compile().map_err(|message| not_valid(pattern, &message))
+    pub(super) fn compile(&self, pattern: &str) -> Result<(), RuleError> {
+        self.pattern.compile().map_err(|reason| not_valid(pattern, reason))
     }
 
     /// Finds the date in a line. `default_offset_s` is for dates without a zone.
@@ -237,11 +239,9 @@ impl DateTemplate {
     }
 }
 
-fn not_valid(pattern: &str, reason: &str) -> PatternError {
-    PatternError {
-        range: 0..pattern.len(),
-        message: format!("this is not a valid date pattern: {reason}"),
-    }
+fn not_valid(pattern: &str, reason: impl fmt::Display) -> RuleError {
+    let message = format_args!("this is not a valid date pattern: {reason}");
+    RuleError::new(0..pattern.len(), message)
 }
 
 fn epoch_number(is_long: bool) -> &'static str {
@@ -263,7 +263,7 @@ fn epoch_value(text: &str, is_long: bool) -> DateValue {
 
 /// Replaces the letters of fields by their patterns. `offset` is the position of the text in its
 /// pattern.
-fn with_fields(text: &str, offset: usize) -> Result<String, PatternError> {
+fn with_fields(text: &str, offset: usize) -> Result<String, RuleError> {
     let mut result = String::new();
     let mut position = 0;
     while let Some(length) = text[position..].find('%') {
@@ -273,7 +273,7 @@ fn with_fields(text: &str, offset: usize) -> Result<String, PatternError> {
         let Some((letters, pattern)) = field else {
             let range = offset + position - 1..offset + (position + 1).min(text.len());
             let message = "this is not a field of a date; write %% for the sign itself";
-            return Err(PatternError { range, message: message.to_owned() });
+            return Err(RuleError::new(range, message));
         };
         result += pattern;
         position += letters.len();

@@ -1,5 +1,6 @@
 //! Sets of characters, and escaped characters.
 
+use crate::error::{Reason, RuleError};
 use std::fmt::Write;
 
 /// The most characters of a set that are enumerated.
@@ -27,7 +28,7 @@ pub(super) fn write_char(char: char, text: &mut String) {
 }
 
 /// Reads the escape of one character after its backslash. Returns its length and the character.
-pub(super) fn escaped_char(rest: &str) -> Result<(usize, char), String> {
+pub(super) fn escaped_char(rest: &str) -> Result<(usize, char), Reason> {
     let next = rest.chars().next().ok_or("the pattern ends in a backslash")?;
     let hex = |digits: usize| {
         let code = rest.get(1..1 + digits).and_then(|code| u32::from_str_radix(code, 16).ok());
@@ -51,7 +52,7 @@ pub(super) fn escaped_char(rest: &str) -> Result<(usize, char), String> {
             (digits.len(), char::from_u32(code).unwrap_or('\0'))
         }
         letter if letter.is_ascii_alphanumeric() => {
-            return Err(format!("`\\{letter}` is not an escape that Python knows"));
+            return Err(format!("`\\{letter}` is not an escape that Python knows").into());
         }
         char => (char.len_utf8(), char),
     })
@@ -66,7 +67,7 @@ enum Item {
 /// Reads a set, which begins with `[`. Returns its length in bytes, its text for the engine, and
 /// its characters if they are few. An error has its position in the set.
 #[expect(clippy::type_complexity, reason = "three parts of one answer")]
-pub(super) fn set(pattern: &str) -> Result<(usize, String, Option<Vec<char>>), (usize, String)> {
+pub(super) fn set(pattern: &str) -> Result<(usize, String, Option<Vec<char>>), RuleError> {
     let is_negated = pattern[1..].starts_with('^');
     let mut text = String::from(if is_negated { "[^" } else { "[" });
     let mut position = text.len();
@@ -75,7 +76,7 @@ pub(super) fn set(pattern: &str) -> Result<(usize, String, Option<Vec<char>>), (
     loop {
         let start = position;
         let item = match pattern[position..].chars().next() {
-            None => return Err((0, "this set is not closed".to_owned())),
+            None => return Err(RuleError::new(0..1, "this set is not closed")),
             Some(']') if position > first => break,
             Some(_) => item(pattern, &mut position)?,
         };
@@ -87,7 +88,9 @@ pub(super) fn set(pattern: &str) -> Result<(usize, String, Option<Vec<char>>), (
                 position += 1;
                 let to = match item_char(pattern, &mut position)? {
                     Some(to) if to >= from => to,
-                    _ => return Err((start, "this range is not in order".to_owned())),
+                    _ => {
+                        return Err(RuleError::new(start..start + 1, "this range is not in order"));
+                    }
                 };
                 write_char(from, &mut text);
                 text.push('-');
@@ -110,7 +113,7 @@ pub(super) fn set(pattern: &str) -> Result<(usize, String, Option<Vec<char>>), (
     Ok((position + 1, text, few.filter(|few| few.len() <= FEW)))
 }
 
-fn item(pattern: &str, position: &mut usize) -> Result<Item, (usize, String)> {
+fn item(pattern: &str, position: &mut usize) -> Result<Item, RuleError> {
     let rest = &pattern[*position..];
     let Some(escaped) = rest.strip_prefix('\\') else {
         let char = rest.chars().next().unwrap_or_default();
@@ -126,12 +129,13 @@ fn item(pattern: &str, position: &mut usize) -> Result<Item, (usize, String)> {
         *position += 2;
         return Ok(Item::Char('\x08'));
     }
-    let (length, char) = escaped_char(escaped).map_err(|message| (*position, message))?;
+    let (length, char) =
+        escaped_char(escaped).map_err(|reason| reason.at(*position..*position + 1))?;
     *position += 1 + length;
     Ok(Item::Char(char))
 }
 
-fn item_char(pattern: &str, position: &mut usize) -> Result<Option<char>, (usize, String)> {
+fn item_char(pattern: &str, position: &mut usize) -> Result<Option<char>, RuleError> {
     Ok(match item(pattern, position)? {
         Item::Char(char) => Some(char),
         Item::Class(_) => None,

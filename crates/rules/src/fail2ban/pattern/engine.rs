@@ -7,7 +7,8 @@ use fancy_regex::{Captures, Regex, RegexBuilder};
 
 use super::classes::write_char;
 use super::literals::{self, Texts};
-use super::syntax::{Node, PatternError, Syntax, parse};
+use super::syntax::{Node, Syntax, parse};
+use crate::error::{Reason, RuleError};
 
 /// The most steps of a backtracking pattern on one line: some tenths of a second.
 const STEPS_MAX: usize = 1_000_000;
@@ -39,7 +40,7 @@ pub(in crate::fail2ban) struct Pattern {
 /// An expression that is compiled at its first use. Clones have their own caches.
 #[derive(Debug)]
 struct LazyRegex {
-    shared: Arc<(String, OnceLock<Result<Regex, String>>)>,
+    shared: Arc<(String, OnceLock<Result<Regex, Reason>>)>,
     own: OnceLock<Option<Regex>>,
 }
 
@@ -48,11 +49,11 @@ impl LazyRegex {
         Self { shared: Arc::new((text, OnceLock::new())), own: OnceLock::new() }
     }
 
-    fn compiled(&self) -> &Result<Regex, String> {
+    fn compiled(&self) -> &Result<Regex, Reason> {
         let (text, compiled) = &*self.shared;
         compiled.get_or_init(|| {
             let builder = RegexBuilder::new(text).backtrack_limit(STEPS_MAX).build();
-            builder.map_err(|error| error.to_string())
+            builder.map_err(|error| error.to_string().into())
         })
     }
 
@@ -85,11 +86,11 @@ impl Pattern {
         pattern: &str,
         groups: Groups,
         host_may_be_name: bool,
-    ) -> Result<Self, PatternError> {
+    ) -> Result<Self, RuleError> {
         let read = Self::lazy(pattern, groups, host_may_be_name)?;
         match read.compile() {
             Ok(()) => Ok(read),
-            Err(message) => Err(PatternError { range: 0..pattern.len(), message }),
+            Err(reason) => Err(reason.at(0..pattern.len())),
         }
     }
 
@@ -97,9 +98,11 @@ impl Pattern {
     ///
     /// # Errors
     /// If the pattern cannot be translated.
-    pub(in crate::fail2ban) fn compile(&self) -> Result<(), String> {
+    pub(in crate::fail2ban) fn compile(&self) -> Result<(), Reason> {
         let compiled = self.regex.compiled().as_ref();
-        compiled.map(|_| ()).map_err(|error| format!("the pattern cannot be translated: {error}"))
+        compiled
+            .map(|_| ())
+            .map_err(|error| format!("the pattern cannot be translated: {error}").into())
     }
 
     /// Reads a pattern, and compiles it at its first use. It matches nothing if it cannot be
@@ -111,7 +114,7 @@ impl Pattern {
         pattern: &str,
         groups: Groups,
         host_may_be_name: bool,
-    ) -> Result<Self, PatternError> {
+    ) -> Result<Self, RuleError> {
         let syntax = parse(pattern, host_may_be_name)?;
         let regex = LazyRegex::new(translate(&syntax, groups));
         let required = literals::required(&syntax.node, REQUIRED_MAX);

@@ -12,4 +12,3 @@ mod text_search;
 
 pub(super) use engine::{Found, Groups, Pattern};
 pub(super) use prefilter::{BlockPlace, Prefilter};
-pub(super) use syntax::PatternError;

@@ -3,9 +3,10 @@
 //! Sources: the documentation of Python's module `re`, and `server/failregex.py` of fail2ban 1.0.2
 //! for the tags.
 
-use std::ops::Range;
+use std::fmt;
 
 use super::classes;
+use crate::error::RuleError;
 
 /// The longest pattern, in bytes.
 const PATTERN_BYTES_MAX: usize = 256 << 10;
@@ -84,20 +85,12 @@ pub(super) struct Syntax {
     pub(super) has_references: bool,
 }
 
-/// The reason why a pattern is not valid, and the position.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::fail2ban) struct PatternError {
-    /// The range in the pattern, in bytes.
-    pub(in crate::fail2ban) range: Range<usize>,
-    pub(in crate::fail2ban) message: String,
-}
-
-/// Reads a pattern.
-pub(super) fn parse(pattern: &str, host_may_be_name: bool) -> Result<Syntax, PatternError> {
+/// Reads a pattern. The range of an error is in the pattern.
+pub(super) fn parse(pattern: &str, host_may_be_name: bool) -> Result<Syntax, RuleError> {
     if pattern.len() > PATTERN_BYTES_MAX {
         let message =
             format!("the pattern is longer than {} KiB; split it", PATTERN_BYTES_MAX >> 10);
-        return Err(PatternError { range: 0..pattern.len(), message });
+        return Err(RuleError { range: 0..pattern.len(), message });
     }
     let mut parser = Parser {
         text: pattern,
@@ -135,7 +128,7 @@ struct Parser<'p> {
     host_may_be_name: bool,
 }
 
-type Parsed = Result<Node, PatternError>;
+type Parsed = Result<Node, RuleError>;
 
 impl<'p> Parser<'p> {
     fn rest(&self) -> &'p str {
@@ -152,8 +145,8 @@ impl<'p> Parser<'p> {
         is_next
     }
 
-    fn error(&self, start: usize, length: usize, message: impl Into<String>) -> PatternError {
-        PatternError { range: start..start + length, message: message.into() }
+    fn error(&self, start: usize, length: usize, message: impl fmt::Display) -> RuleError {
+        RuleError::new(start..start + length, message)
     }
 
     fn alternation(&mut self) -> Parsed {
@@ -228,7 +221,7 @@ impl<'p> Parser<'p> {
     }
 
     /// Reads a quantifier, such as `*` or `{2,5}`; `None` if there is none.
-    fn count(&mut self, start: usize) -> Result<Option<(u32, Option<u32>)>, PatternError> {
+    fn count(&mut self, start: usize) -> Result<Option<(u32, Option<u32>)>, RuleError> {
         let simple = match self.peek() {
             Some('*') => Some((0, None)),
             Some('+') => Some((1, None)),
@@ -260,8 +253,7 @@ impl<'p> Parser<'p> {
 
     fn set(&mut self, start: usize) -> Parsed {
         let set = classes::set(&self.text[start..]);
-        let (length, text, few) =
-            set.map_err(|(at, message)| self.error(start + at, 1, message))?;
+        let (length, text, few) = set.map_err(|error| error.moved_by(start))?;
         self.position = start + length;
         Ok(Node::Set { text, few: few.filter(|_| !self.ignores_case) })
     }
@@ -384,7 +376,7 @@ impl<'p> Parser<'p> {
 
     /// Reads flags between a prefix and an end, if they are next. `u`, which is the default, is
     /// dropped.
-    fn flags(&mut self, prefix: &str, end: char) -> Result<Option<String>, PatternError> {
+    fn flags(&mut self, prefix: &str, end: char) -> Result<Option<String>, RuleError> {
         let Some(rest) = self.rest().strip_prefix(prefix) else { return Ok(None) };
         let is_flag = |char: &char| char.is_ascii_lowercase() || *char == '-';
         let flags: String = rest.chars().take_while(is_flag).collect();
@@ -423,7 +415,7 @@ impl<'p> Parser<'p> {
         Ok(Node::Condition { group, yes: Box::new(yes), no: Box::new(no) })
     }
 
-    fn group_name(&mut self, start: usize) -> Result<String, PatternError> {
+    fn group_name(&mut self, start: usize) -> Result<String, RuleError> {
         let name = self.rest().split_once('>').map(|(name, _)| name);
         let is_name = |name: &&str| {
             name.starts_with(|char: char| char.is_alphabetic() || char == '_')
