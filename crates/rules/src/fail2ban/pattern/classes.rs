@@ -66,7 +66,6 @@ enum Item {
 
 /// Reads a set, which begins with `[`. Returns its length in bytes, its text for the engine, and
 /// its characters if they are few. An error has its position in the set.
-#[expect(clippy::type_complexity, reason = "three parts of one answer")]
 pub(super) fn set(pattern: &str) -> Result<(usize, String, Option<Vec<char>>), RuleError> {
     let is_negated = pattern[1..].starts_with('^');
     let mut text = String::from(if is_negated { "[^" } else { "[" });
