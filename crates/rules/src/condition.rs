@@ -62,13 +62,14 @@ impl RuleCondition {
     /// If it names a field of the response, or one that requests do not have.
     pub(crate) fn check_arrival(&self, fields: &RecordFields) -> Result<(), CannotEnforce> {
         check_fields(self.fields(), fields)?;
-        match self.searches_all {
-            true => Err(CannotEnforce::new(format_args!(
+        if self.searches_all {
+            Err(CannotEnforce::new(format_args!(
                 "the condition `{}` searches all fields, of which those of the answer are not known \
                  when a request arrives; name the field, such as user_agent~bot",
                 self.text
-            ))),
-            false => Ok(()),
+            )))
+        } else {
+            Ok(())
         }
     }
 

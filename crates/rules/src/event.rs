@@ -7,18 +7,31 @@
 /// 40 bytes for each event, plus the length of each of its texts and 4 bytes.
 #[derive(Debug, Clone, Default)]
 pub struct Events {
-    entries: Vec<Entry>,
+    entries: Vec<EventEntry>,
     texts: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Entry {
+struct EventEntry {
     line: u64,
     time_ns: Option<i64>,
     duration_ns: u64,
     tag: u32,
     /// The end of the event's texts, where those of the next begin.
     texts_end: u32,
+}
+
+/// An event without its texts.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct EventHead {
+    /// The number of the line in its part of the log, from 0.
+    pub line: u64,
+    /// See [`Event::time_ns`].
+    pub time_ns: Option<i64>,
+    /// See [`Event::duration_ns`].
+    pub duration_ns: u64,
+    /// See [`Event::tag`].
+    pub tag: u32,
 }
 
 /// One event.
@@ -47,12 +60,7 @@ impl Events {
 
     /// Appends an event with texts in this order. Returns false, and appends nothing, if the texts
     /// do not fit. Callers should empty the events long before that.
-    pub fn put<'t>(
-        &mut self,
-        (line, tag): (u64, u32),
-        (time_ns, duration_ns): (Option<i64>, u64),
-        texts: impl IntoIterator<Item = &'t [u8]>,
-    ) -> bool {
+    pub fn put<'t>(&mut self, head: EventHead, texts: impl IntoIterator<Item = &'t [u8]>) -> bool {
         let start = self.texts.len();
         for text in texts {
             self.texts.extend_from_slice(&(text.len() as u32).to_le_bytes());
@@ -62,7 +70,8 @@ impl Events {
             self.texts.truncate(start);
             return false;
         };
-        self.entries.push(Entry { line, time_ns, duration_ns, tag, texts_end });
+        let EventHead { line, time_ns, duration_ns, tag } = head;
+        self.entries.push(EventEntry { line, time_ns, duration_ns, tag, texts_end });
         true
     }
 
@@ -104,14 +113,14 @@ impl Events {
         self.entries.iter().map(move |entry| {
             let end = entry.texts_end as usize;
             let texts = Texts(&self.texts[std::mem::replace(&mut start, end)..end]);
-            let Entry { line, time_ns, duration_ns, tag, .. } = *entry;
+            let EventEntry { line, time_ns, duration_ns, tag, .. } = *entry;
             Event { line, time_ns, duration_ns, tag, texts }
         })
     }
 
     /// Returns the memory taken, in bytes.
     pub fn memory_bytes(&self) -> usize {
-        self.entries.capacity() * size_of::<Entry>() + self.texts.capacity()
+        self.entries.capacity() * size_of::<EventEntry>() + self.texts.capacity()
     }
 }
 
@@ -128,7 +137,7 @@ impl<'a> Iterator for Texts<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::Events;
+    use super::{EventHead, Events};
 
     #[test]
     fn only_the_single_text_of_the_last_event_is_extended() {
@@ -140,7 +149,7 @@ mod tests {
             (&[b""], Some("cd")),
             (&[b"a", b"b"], None),
         ] {
-            events.put((0, 0), (None, 0), texts.iter().copied());
+            events.put(EventHead::default(), texts.iter().copied());
             assert_eq!(events.extend_last(b"c") && events.extend_last(b"d"), extended.is_some());
             let last = events.iter().last().expect("an event").texts.collect::<Vec<_>>();
             match extended {
@@ -156,7 +165,8 @@ mod tests {
         let lists: [&[&[u8]]; 4] = [&[b"a", b"bc"], &[], &[b""], &[b"\0\xff"]];
         let mut events = Events::default();
         for (line, texts) in lists.iter().enumerate() {
-            assert!(events.put((line as u64, 7), (Some(5), 3), texts.iter().copied()));
+            let head = EventHead { line: line as u64, time_ns: Some(5), duration_ns: 3, tag: 7 };
+            assert!(events.put(head, texts.iter().copied()));
         }
         assert_eq!(events.len(), 4);
         for (event, texts) in events.iter().zip(lists) {

@@ -42,7 +42,7 @@ mod sweep;
 mod windows;
 
 pub use error::{ParseError, RuleError};
-pub use event::{Event, Events, Texts};
+pub use event::{Event, EventHead, Events, Texts};
 pub use files::RuleFiles;
 pub use gate::{
     CannotEnforce, Gate, GateDecision, GateOptions, GateUsage, GateVerdict, Place, Quota,

@@ -35,14 +35,12 @@ impl Network {
     }
 
     fn text(&self) -> String {
-        let (address, all) = match self.is_v4 {
-            true => (IpAddr::V4(Ipv4Addr::from_bits(self.bits as u32)), 32),
-            false => (IpAddr::V6(Ipv6Addr::from_bits(self.bits)), 128),
+        let (address, all) = if self.is_v4 {
+            (IpAddr::V4(Ipv4Addr::from_bits(self.bits as u32)), 32)
+        } else {
+            (IpAddr::V6(Ipv6Addr::from_bits(self.bits)), 128)
         };
-        match self.length == all {
-            true => address.to_string(),
-            false => format!("{address}/{}", self.length),
-        }
+        if self.length == all { address.to_string() } else { format!("{address}/{}", self.length) }
     }
 }
 
@@ -174,10 +172,7 @@ mod tests {
             networks in prop::collection::vec((any::<bool>(), 0..8u32, 0..129u8), 0..40),
             addresses in prop::collection::vec((any::<bool>(), 0..8u32), 1..20),
         ) {
-            let address = |is_v4: bool, number: u32| match is_v4 {
-                true => format!("10.{}.0.{}", number / 2, number),
-                false => format!("2001:db8:{}::{number}", number / 2),
-            };
+            let address = |is_v4: bool, number: u32| if is_v4 { format!("10.{}.0.{}", number / 2, number) } else { format!("2001:db8:{}::{number}", number / 2) };
             let text = |(is_v4, number, length): &(bool, u32, u8)| {
                 format!("{}/{}", address(*is_v4, *number), if *is_v4 { length / 4 } else { *length })
             };

@@ -8,6 +8,7 @@ use crate::fail2ban;
 use crate::files::RuleFiles;
 use crate::limit_conn::LimitConn;
 use crate::limit_req::LimitReq;
+use crate::limit_req::configuration::{directive_place, directives};
 use crate::lists::{self, ListRule};
 use crate::modsecurity::{self, ModSecurity};
 use crate::presets;
@@ -79,18 +80,24 @@ pub(crate) fn missing_files(
 
 /// The rules of a configuration of nginx: its limits of requests, of connections, or both.
 fn nginx_rules(text: &str, name: &str) -> Result<Vec<Box<dyn Rule>>, RuleError> {
-    if !LimitConn::is_in(text)? {
-        return Ok(vec![Box::new(LimitReq::parse(text, name)?)]);
+    let directives = directives(text)?;
+    let has = |limit| directive_place(&directives, limit).is_some();
+    let (has_requests, has_connections) = (has("limit_req"), has("limit_conn"));
+    let mut rules: Vec<Box<dyn Rule>> = Vec::new();
+    let mut own_name = None;
+    if has_requests || !has_connections {
+        let of_requests = LimitReq::read(&directives, name)?;
+        own_name = Some(of_requests.name.clone());
+        rules.push(Box::new(of_requests));
     }
-    let mut of_connections = LimitConn::parse(text, name)?;
-    if !LimitReq::is_in(text)? {
-        return Ok(vec![Box::new(of_connections)]);
+    if has_connections {
+        let mut of_connections = LimitConn::read(&directives, name)?;
+        if own_name.is_some_and(|own| own == of_connections.name) {
+            of_connections.name.push_str("-limit_conn");
+        }
+        rules.push(Box::new(of_connections));
     }
-    let of_requests = LimitReq::parse(text, name)?;
-    if of_requests.name() == of_connections.name() {
-        of_connections.add_kind_to_name();
-    }
-    Ok(vec![Box::new(of_requests), Box::new(of_connections)])
+    Ok(rules)
 }
 
 /// The family that a text looks like.

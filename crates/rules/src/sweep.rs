@@ -41,7 +41,8 @@ pub struct SweptSetting {
 impl LimitSweep {
     /// The arrivals of each key in their order, in milliseconds, and the number of all requests.
     pub(crate) fn new<'a>(
-        (rate, burst): (i64, u32),
+        rate: i64,
+        burst: u32,
         requests: usize,
         keys: impl Iterator<Item = &'a [i64]>,
     ) -> Self {

@@ -8,7 +8,7 @@ use super::expression::{Failure, Fields};
 use super::fields::EventField;
 use super::request::{is_static, split_arguments, split_file, split_request_line};
 use super::scenario::{Scenario, Scope};
-use crate::event::Events;
+use crate::event::{EventHead, Events};
 use crate::rule::{Line, MissingField, Observer};
 
 /// The tag of an event whose expressions failed; its text is the reason.
@@ -29,7 +29,8 @@ pub(super) const TEXTS_BEFORE_FIELDS: usize = 3;
 pub(super) fn put_event(
     scenario: &Scenario,
     fields: &dyn Fields,
-    (line, time_ns): (u64, Option<i64>),
+    line: u64,
+    time_ns: Option<i64>,
     source_ip: &[u8],
     events: &mut Events,
 ) {
@@ -40,12 +41,13 @@ pub(super) fn put_event(
             let kept: Vec<Cow<'_, [u8]>> = kept.collect();
             let texts = [&event.key[..], &event.subject[..], &event.distinct[..]];
             let texts = texts.into_iter().chain(kept.iter().map(|text| &text[..]));
-            events.put((line, event.tag), (time_ns, 0), texts);
+            events.put(EventHead { line, time_ns, duration_ns: 0, tag: event.tag }, texts);
             return;
         }
         Err(failure) => failure,
     };
-    events.put((line, FAILED), (time_ns, 0), [failed.message.as_bytes()]);
+    events
+        .put(EventHead { line, time_ns, duration_ns: 0, tag: FAILED }, [failed.message.as_bytes()]);
 }
 
 /// The values that a scenario extracts from an event.
@@ -162,7 +164,7 @@ impl Observer for RecordObserver<'_> {
         }
         let fields = RecordEvent { sources: &self.sources, line: line.bytes, record };
         let time_ns = record.time.map(|time| time.unix_ns);
-        put_event(self.scenario, &fields, (line.number, time_ns), source_ip, events);
+        put_event(self.scenario, &fields, line.number, time_ns, source_ip, events);
     }
 }
 

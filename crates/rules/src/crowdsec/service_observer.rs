@@ -28,7 +28,7 @@ impl Observer for ServiceObserver<'_> {
         let time_ns = read.time_ns(line.record.and_then(|record| record.time));
         let fields = ServiceEvent { fields: &self.scenario.fields, line: line.bytes, read: &read };
         let source_ip = read.field("source_ip");
-        put_event(self.scenario, &fields, (line.number, time_ns), source_ip, events);
+        put_event(self.scenario, &fields, line.number, time_ns, source_ip, events);
     }
 }
 

@@ -101,9 +101,10 @@ pub(super) fn documents(text: &str) -> Result<Vec<Yaml>, RuleError> {
             Event::SequenceEnd | Event::MappingEnd => {
                 let Some((is_mapping, start, values)) = open.pop() else { continue };
                 let range = start.start..range.end.max(start.end);
-                let value = match is_mapping {
-                    true => YamlValue::Mapping(pairs(values)),
-                    false => YamlValue::Sequence(values),
+                let value = if is_mapping {
+                    YamlValue::Mapping(pairs(values))
+                } else {
+                    YamlValue::Sequence(values)
                 };
                 Yaml { value, range }
             }
@@ -139,17 +140,19 @@ struct Offsets {
 
 impl Offsets {
     fn new(text: &str) -> Self {
-        let bytes = match text.is_ascii() {
-            true => Vec::new(),
-            false => text.char_indices().map(|(at, _)| at).collect(),
+        let bytes = if text.is_ascii() {
+            Vec::new()
+        } else {
+            text.char_indices().map(|(at, _)| at).collect()
         };
         Self { bytes, length: text.len() }
     }
 
     fn byte(&self, character: usize) -> usize {
-        match self.bytes.is_empty() {
-            true => character.min(self.length),
-            false => self.bytes.get(character).copied().unwrap_or(self.length),
+        if self.bytes.is_empty() {
+            character.min(self.length)
+        } else {
+            self.bytes.get(character).copied().unwrap_or(self.length)
         }
     }
 }

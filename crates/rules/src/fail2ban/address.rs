@@ -52,9 +52,10 @@ impl Network {
             }
             address => address.to_string(),
         };
-        match self.length > 0 && self.length < bits(self.address) {
-            true => format!("{address}/{}", self.length),
-            false => address,
+        if self.length > 0 && self.length < bits(self.address) {
+            format!("{address}/{}", self.length)
+        } else {
+            address
         }
     }
 }

@@ -236,9 +236,10 @@ impl Reader<'_> {
             let place = self.definition.place("failregex");
             let error = RuleError::new(place, "there is no failregex that can be replayed");
             let was_left_out = !self.notes.is_empty();
-            return Err(match was_left_out {
-                true => JailError::Unsupported(error),
-                false => JailError::Wrong(error),
+            return Err(if was_left_out {
+                JailError::Unsupported(error)
+            } else {
+                JailError::Wrong(error)
             });
         }
         let ignored = self.patterns("ignoreregex", use_dns, None, false)?;
@@ -263,9 +264,10 @@ impl Reader<'_> {
         is_single: bool,
     ) -> Result<Vec<Pattern>, RuleError> {
         let text = self.definition.option(option).unwrap_or_default();
-        let lines: Vec<&str> = match is_single {
-            true => Some(text).into_iter().filter(|text| !text.is_empty()).collect(),
-            false => text.lines().filter(|line| !line.trim().is_empty()).collect(),
+        let lines: Vec<&str> = if is_single {
+            Some(text).into_iter().filter(|text| !text.is_empty()).collect()
+        } else {
+            text.lines().filter(|line| !line.trim().is_empty()).collect()
         };
         if lines.len() > PATTERNS_MAX {
             return Err(self.wrong(option, "there are more than 1,000 patterns; join some"));

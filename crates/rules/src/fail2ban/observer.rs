@@ -11,7 +11,7 @@ use super::date::{BracketDates, FoundDate};
 use super::jail::{Filter, UseDns};
 use super::pattern::{BlockPlace, Found, Pattern};
 use super::times::TimePacker;
-use crate::event::Events;
+use crate::event::{EventHead, Events};
 use crate::rule::{Line, Observer};
 
 /// The tag of a failure; its text is the name by which it is counted.
@@ -188,7 +188,7 @@ impl FailureObserver {
     }
 
     /// Observes a line. `has_texts` is whether it contains the texts of a failure.
-    fn look_at(&mut self, (number, line): (u64, &[u8]), has_texts: bool, events: &mut Events) {
+    fn look_at(&mut self, number: u64, line: &[u8], has_texts: bool, events: &mut Events) {
         let bytes = without_line_end(line);
         let fast = self.filter.detector.find_fast(bytes, &mut self.dates);
         if let Some(date) = fast
@@ -210,7 +210,8 @@ impl FailureObserver {
             return;
         }
         if let Some((tag, name)) = self.failure() {
-            events.put((number, tag), (time_ns, 0), [name.as_bytes()]);
+            let head = EventHead { line: number, time_ns, duration_ns: 0, tag };
+            events.put(head, [name.as_bytes()]);
             self.times.end();
         }
     }
@@ -219,7 +220,7 @@ impl FailureObserver {
 impl Observer for FailureObserver {
     fn observe(&mut self, line: &Line<'_>, events: &mut Events) {
         let has_texts = self.filter.any_failure.accepts(line.bytes);
-        self.look_at((line.number, line.bytes), has_texts, events);
+        self.look_at(line.number, line.bytes, has_texts, events);
     }
 
     fn observe_block(&mut self, block: &[u8], first: u64, events: &mut Events) -> u64 {
@@ -227,8 +228,8 @@ impl Observer for FailureObserver {
         while start < block.len() {
             let line_feed = memchr::memchr(b'\n', &block[start..]);
             let end = line_feed.map_or(block.len(), |length| start + length);
-            let has_texts = self.filter.any_failure.accepts_line(block, (start, end), &mut place);
-            self.look_at((number, &block[start..end]), has_texts, events);
+            let has_texts = self.filter.any_failure.accepts_line(block, start..end, &mut place);
+            self.look_at(number, &block[start..end], has_texts, events);
             number += 1;
             start = end + 1;
         }

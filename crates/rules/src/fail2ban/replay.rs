@@ -128,11 +128,11 @@ impl<'r> JailReplay<'r> {
         let (retry, bans) = self.bans.fail(key, now_s, line);
         self.summary.count(key, is_banned);
         self.summary.fail(key, now_s, line);
-        for ban in bans {
-            self.summary.trip(key, &ban, line);
-            self.list(name, ban, line);
-        }
         let (source, line_number) = line;
+        for ban in bans {
+            self.summary.trip(key, &ban, source, line_number);
+            self.list(name, ban, source, line_number);
+        }
         let retry = retry as f32;
         self.failures.push(Failure { line: line_number, source, key, retry, is_banned });
         for (_, bans, tripped) in &mut self.others {
@@ -142,7 +142,7 @@ impl<'r> JailReplay<'r> {
         }
     }
 
-    fn list(&mut self, name: &[u8], ban: NewBan, (source, line): (u32, u64)) {
+    fn list(&mut self, name: &[u8], ban: NewBan, source: u32, line: u64) {
         if self.listed.len() == BANS_MAX {
             return;
         }

@@ -55,10 +55,7 @@ impl Summary {
     /// Counts a failure. `is_banned` is whether a ban would have prevented it.
     pub(super) fn count(&mut self, key: u32, is_banned: bool) {
         let requests = &mut self.key(key).requests;
-        match is_banned {
-            true => requests.rejected += 1,
-            false => requests.passed += 1,
-        }
+        if is_banned { requests.rejected += 1 } else { requests.passed += 1 }
     }
 
     /// Counts a failure as if there were no bans.
@@ -76,7 +73,7 @@ impl Summary {
     }
 
     /// Records a ban.
-    pub(super) fn trip(&mut self, key: u32, ban: &NewBan, (source, line): (u32, u64)) {
+    pub(super) fn trip(&mut self, key: u32, ban: &NewBan, source: u32, line: u64) {
         self.raise(key, ban.retry, (ban.time_s, source, line));
         self.key(key).trip.get_or_insert((ban.time_s, source, line));
     }

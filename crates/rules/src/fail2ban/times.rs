@@ -1,7 +1,7 @@
 //! Packs the times of lines. Most lines of a log have a different time, and fail2ban's decisions
 //! depend on the times of all lines.
 
-use crate::event::{Event, Events};
+use crate::event::{Event, EventHead, Events};
 
 /// The tag of an event with the times of several lines. The event has the first time. The text has
 /// two bytes for each later time: the lines and the seconds since the previous one.
@@ -23,16 +23,18 @@ impl TimePacker {
     /// Appends the time of a line, in nanoseconds since 1970. Lines must be in order. Other events
     /// may only be put before the first call or after [`end`](Self::end).
     pub(super) fn put(&mut self, line: u64, time_ns: i64, events: &mut Events) {
-        let step = (line.wrapping_sub(self.line), time_ns.wrapping_sub(self.time_ns));
+        let lines = line.wrapping_sub(self.line);
+        let step_ns = time_ns.wrapping_sub(self.time_ns);
         (self.line, self.time_ns) = (line, time_ns);
         if self.events == events.len()
             && self.events > 0
-            && let Some(packed) = packed(step)
+            && let Some(packed) = packed(lines, step_ns)
             && events.extend_last(&packed)
         {
             return;
         }
-        events.put((line, TIMES), (Some(time_ns), 0), [&b""[..]]);
+        let head = EventHead { line, time_ns: Some(time_ns), duration_ns: 0, tag: TIMES };
+        events.put(head, [&b""[..]]);
         self.events = events.len();
     }
 
@@ -43,7 +45,7 @@ impl TimePacker {
 }
 
 /// Packs the step from a line to a later one, if it is small and in whole seconds.
-fn packed((lines, time_ns): (u64, i64)) -> Option<[u8; 2]> {
+fn packed(lines: u64, time_ns: i64) -> Option<[u8; 2]> {
     let seconds = time_ns / SECOND_NS;
     if seconds * SECOND_NS != time_ns {
         return None;
@@ -72,7 +74,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{SECOND_NS, TIMES, TimePacker, unpack};
-    use crate::event::Events;
+    use crate::event::{EventHead, Events};
 
     #[derive(Debug, Clone)]
     enum Step {
@@ -120,7 +122,7 @@ mod tests {
                         expected.push((line, now_ns));
                     }
                     Step::Other => {
-                        events.put((line, 1), (None, 0), [&b"text"[..]]);
+                        events.put(EventHead { line, tag: 1, ..EventHead::default() }, [&b"text"[..]]);
                         packer.end();
                     }
                     Step::Empty => take(&std::mem::take(&mut events), &mut found),

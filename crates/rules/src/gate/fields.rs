@@ -34,23 +34,22 @@ pub(crate) fn check_fields<'n>(
 
 /// The reason why a rule that uses a field cannot be enforced.
 pub(super) fn without_field(name: &str) -> CannotEnforce {
-    match is_later(name) {
-        true => CannotEnforce::new(format_args!(
+    if is_later(name) {
+        CannotEnforce::new(format_args!(
             "`{name}` is only known when the request has been answered, so the rule cannot be \
              enforced when it arrives; replay it over the log with `weir rules`"
-        )),
-        false => CannotEnforce::new(format_args!(
+        ))
+    } else {
+        CannotEnforce::new(format_args!(
             "`{name}` is not a field of a request when it arrives; headers are `http_NAME` and \
              cookies `cookie_NAME`, such as http_x_api_key"
-        )),
+        ))
     }
 }
 
 fn is_later(name: &str) -> bool {
-    let is_later = |later: &&str| match later.ends_with('_') {
-        true => name.starts_with(*later),
-        false => name == *later,
-    };
+    let is_later =
+        |later: &&str| if later.ends_with('_') { name.starts_with(*later) } else { name == *later };
     let is_number = |field: Field| field.number_index().is_some();
     Field::by_name(name).is_some_and(|field| field == Field::Status || is_number(field))
         || LATER.iter().any(is_later)

@@ -79,11 +79,11 @@ pub(super) fn replay(
                 continue;
             }
             let state = &mut zones[limit.zone][*key as usize];
-            summary.peak(limit, *key, state.peak(request, span, (requests, doubt)));
+            summary.peak(limit, *key, state.peak(request, span, requests, doubt));
             let is_rejected =
                 |position: u32| outcomes[position as usize].verdict == Verdict::Rejected;
             let least = state.passed.count(span);
-            let most = state.possibly.count(span, &state.positions, (requests, doubt), is_rejected);
+            let most = state.possibly.count(span, &state.positions, requests, doubt, is_rejected);
             found.push(Some((least, most, limit.connections)));
         }
         let outcome = outcome(&found);
@@ -142,15 +142,15 @@ fn outcome(found: &[Option<(u64, u64, u64)>]) -> Outcome {
 
 impl KeyState {
     /// The connections of the key, including this request, if none had been rejected.
-    fn peak(&mut self, request: &Request, span: Span, log: (&Requests, Doubt)) -> Peak {
+    fn peak(&mut self, request: &Request, span: Span, requests: &Requests, doubt: Doubt) -> Peak {
         let others = self.all_surely.count(span);
         self.all_surely.push(span);
-        let most = self.all_possibly.count(span, &self.positions, log, |_| false);
+        let most = self.all_possibly.count(span, &self.positions, requests, doubt, |_| false);
         let present = present(&mut self.present, span.begin_ms.1, span.end_ms.0);
         let lowest = present.max(others + 1);
         let stamped = present_and_itself(&mut self.stamped, request);
         let count = stamped.clamp(lowest, most.max(lowest));
-        Peak::new((count, lowest, most), request.begin_ms, request)
+        Peak::new(count, lowest, most, request)
     }
 }
 
@@ -196,7 +196,8 @@ impl Possibly {
         &mut self,
         span: Span,
         positions: &[u32],
-        (requests, doubt): (&Requests, Doubt),
+        requests: &Requests,
+        doubt: Doubt,
         is_rejected: impl Fn(u32) -> bool,
     ) -> u64 {
         let (earliest_ms, latest_ms) = span.begin_ms;

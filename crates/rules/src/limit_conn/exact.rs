@@ -301,7 +301,7 @@ impl Arrivals {
     fn peak(&self, request: &Request) -> Peak {
         let (staying, ending) = self.found_of_all;
         let lowest = staying + self.lasting.max(1);
-        Peak::new((lowest, lowest, staying + ending + self.count), request.begin_ms, request)
+        Peak::new(lowest, lowest, staying + ending + self.count, request)
     }
 
     /// The least and the most of the undecided requests that passed, after this millisecond.
@@ -314,9 +314,10 @@ impl Arrivals {
         // Either all passed, or one found as many as its limit, of which some have ended since. If
         // it has another limit, that one may have rejected it.
         let after_rejection = self.lowest_undecided_limit.saturating_sub(self.ending + passed);
-        let new_least = match limits_are_alone {
-            true => (least + self.new_undecided).min(after_rejection).max(least),
-            false => least,
+        let new_least = if limits_are_alone {
+            (least + self.new_undecided).min(after_rejection).max(least)
+        } else {
+            least
         };
         // The last one that passed did not exceed its limit.
         let after_pass = highest_limit.saturating_sub(passed).max(most);

@@ -11,7 +11,7 @@ const CONNECTIONS_MAX: i64 = 65_535;
 
 /// A `limit_conn_zone`: the key by which requests are counted.
 #[derive(Debug, Clone)]
-pub(super) struct ConnectionZone {
+pub(crate) struct ConnectionZone {
     pub(super) name: String,
     key: Template,
     /// The size in bytes, if it is configured.
@@ -20,7 +20,7 @@ pub(super) struct ConnectionZone {
 
 /// A `limit_conn`: the most concurrent requests of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ConnectionLimit {
+pub(crate) struct ConnectionLimit {
     /// The number of the zone.
     pub(super) zone: usize,
     pub(super) connections: u64,
@@ -70,6 +70,12 @@ impl LimitKind for ConnectionLimit {
     const DRY_RUN: &'static str = "limit_conn_dry_run";
     const EXAMPLE: &'static str =
         "limit_conn_zone $binary_remote_addr zone=one:10m; limit_conn one 10;";
+
+    const DECIDES_BEFORE: Option<(&'static str, &'static str)> = Some((
+        "limit_req",
+        "`limit_req`: nginx applies it before `limit_conn`; requests that it rejects or delays \
+         are counted from their arrival",
+    ));
 
     /// Reads `limit_conn NAME NUMBER`.
     fn parse(directive: &Directive, zones: &[ConnectionZone]) -> Result<Self, RuleError> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use weir_core::{Field, RecordFields};
 
 use super::limit::ConnectionLimit;
-use crate::event::Events;
+use crate::event::{EventHead, Events};
 use crate::limit_req::configuration::Configuration;
 use crate::limit_req::observer::LimitObserver;
 use crate::rule::{Line, MissingField, Observer};
@@ -69,7 +69,8 @@ impl Observer for ConnectionObserver {
         let time_ns = record.time.map(|time| time.unix_ns).filter(|_| duration_ns.is_some());
         let Some((set, texts)) = self.limits.limits(record, KEY_BYTES_MAX) else { return };
         let tag = Tag { set: set as u32, stamp_is_arrival: self.stamp_is_arrival };
-        let time = (time_ns, duration_ns.unwrap_or(0));
-        events.put((line.number, tag.into()), time, texts.iter().map(Vec::as_slice));
+        let duration_ns = duration_ns.unwrap_or(0);
+        let head = EventHead { line: line.number, time_ns, duration_ns, tag: tag.into() };
+        events.put(head, texts.iter().map(Vec::as_slice));
     }
 }

@@ -93,9 +93,10 @@ impl Replay for ConnectionReplay<'_> {
         }
         let duration_ns = i64::try_from(event.duration_ns).unwrap_or(i64::MAX);
         self.requests.count_precision(source, time_ns, duration_ns);
-        let (begin_ns, end_ns) = match tag.stamp_is_arrival {
-            true => (time_ns, time_ns.saturating_add(duration_ns)),
-            false => (time_ns.saturating_sub(duration_ns), time_ns),
+        let (begin_ns, end_ns) = if tag.stamp_is_arrival {
+            (time_ns, time_ns.saturating_add(duration_ns))
+        } else {
+            (time_ns.saturating_sub(duration_ns), time_ns)
         };
         let (begin_ms, end_ms) = (begin_ns.div_euclid(1_000_000), end_ns.div_euclid(1_000_000));
         let request = Request { begin_ms, end_ms, line, source, set: tag.set, keys_start };

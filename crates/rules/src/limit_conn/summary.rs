@@ -24,13 +24,9 @@ pub(super) struct Peak {
 
 impl Peak {
     /// Makes a peak from the replayed value and its bounds.
-    pub(super) fn new(
-        (connections, lowest, highest): (u64, u64, u64),
-        time_ms: i64,
-        request: &Request,
-    ) -> Self {
-        let Request { source, line, .. } = *request;
-        Self { connections, lowest, highest, time_ms, source, line }
+    pub(super) fn new(connections: u64, lowest: u64, highest: u64, request: &Request) -> Self {
+        let Request { source, line, begin_ms, .. } = *request;
+        Self { connections, lowest, highest, time_ms: begin_ms, source, line }
     }
 }
 

@@ -19,6 +19,7 @@ use super::configuration::Limit;
 use super::level::{Arrival, Excess, Level, THOUSANDTH, UnlimitedLevel, rate_times};
 use super::replay::{NO_KEY, Outcome, Request, Requests};
 use super::summary::{Peak, Summary};
+use super::unlimited::BoundedExcess;
 use crate::report::Verdict;
 
 /// By limit: the excess that a request would make. The outer option is `None` if the limit does not
@@ -58,11 +59,11 @@ pub(super) fn replay(
     requests.each(rule, &order, |position, request, keys| {
         let limits = &rule.limit_sets()[request.set as usize].limits;
         let arrival = Arrival::within(request.arrival_ms() - start_ms, spread_ms);
-        let outcome = decide(&mut zones, (limits, keys), arrival, &mut excesses);
+        let outcome = decide(&mut zones, limits, keys, arrival, &mut excesses);
         summary.count(limits, keys, outcome.verdict);
         for (limit, key) in limits.iter().zip(keys).filter(|(_, key)| **key != NO_KEY) {
             let excess = zones[limit.zone].unlimited_excess(*key, arrival);
-            summary.peak(limit, *key, Peak::between(excess, position as u32));
+            summary.peak(limit, *key, Peak::new(excess, position as u32));
         }
         if outcome.verdict == Verdict::Rejected {
             let limit = outcome.limit as usize;
@@ -93,9 +94,9 @@ impl ZoneState {
         self.levels[index].map(|level| level.excess_at(arrival, self.rate))
     }
 
-    /// The excess of a request if none had been rejected: with the stamps taken as times, the
-    /// least, and the most.
-    fn unlimited_excess(&mut self, key: u32, arrival: Arrival) -> (i64, i64, i64) {
+    /// The excess of a request if none had been rejected; the replayed one takes the stamps as
+    /// times.
+    fn unlimited_excess(&mut self, key: u32, arrival: Arrival) -> BoundedExcess {
         let index = key as usize;
         self.unlimited.resize(self.unlimited.len().max(index + 1), None);
         UnlimitedLevel::count(&mut self.unlimited[index], arrival, self.rate)
@@ -105,7 +106,8 @@ impl ZoneState {
 /// Decides about the request at a position, and updates the levels.
 fn decide(
     zones: &mut [ZoneState],
-    (limits, keys): (&[Limit], &[u32]),
+    limits: &[Limit],
+    keys: &[u32],
     arrival: Arrival,
     excesses: &mut Excesses,
 ) -> Outcome {

@@ -18,23 +18,28 @@ use crate::report::Verdict;
 
 /// Replays the requests. Updates their outcomes by position in the log, if the caller stores them.
 pub(super) fn replay(
-    (limit, rate): (&Limit, Rate),
-    (requests, by_key): (&Requests, &ByKey),
+    limit: &Limit,
+    rate: Rate,
+    requests: &Requests,
+    by_key: &ByKey,
     summary: &mut Summary<'_>,
     outcomes: Option<&mut [Outcome]>,
 ) {
     let (start_ms, end_ms) = requests.range_ms();
     let length_ms = end_ms.saturating_sub(start_ms);
-    let replay = match fits_64_bits(rate, limit.burst, length_ms) {
-        true => replay_with::<i64>,
-        false => replay_with::<i128>,
+    let replay = if fits_64_bits(rate, limit.burst, length_ms) {
+        replay_with::<i64>
+    } else {
+        replay_with::<i128>
     };
-    replay((limit, rate), (requests, by_key), summary, outcomes);
+    replay(limit, rate, requests, by_key, summary, outcomes);
 }
 
 pub(super) fn replay_with<N: LevelNumber>(
-    (limit, rate): (&Limit, Rate),
-    (requests, by_key): (&Requests, &ByKey),
+    limit: &Limit,
+    rate: Rate,
+    requests: &Requests,
+    by_key: &ByKey,
     summary: &mut Summary<'_>,
     mut outcomes: Option<&mut [Outcome]>,
 ) {
@@ -93,7 +98,7 @@ impl<'r, N: LevelNumber> KeyReplay<'r, N> {
         self.summary.count(verdict);
         self.count_in_second(before, arrival, verdict);
         let excess = UnlimitedLevel::count(&mut self.unlimited, arrival, self.rate);
-        self.summary.peak(self.limit.burst, Peak::between(excess, position));
+        self.summary.peak(self.limit.burst, Peak::new(excess, position));
         if verdict == Verdict::Rejected {
             self.summary.trip(position);
         }

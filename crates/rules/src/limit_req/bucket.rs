@@ -64,10 +64,7 @@ pub(super) fn drained(elapsed_ms: i64, rate: Rate) -> i64 {
 /// The delay of a request with this excess, in milliseconds, if the excess over `delay` waits.
 #[inline]
 pub(super) fn delay_ms(excess: i64, delay: i64, rate: Rate) -> i64 {
-    match excess > delay {
-        true => (excess - delay) * 1_000 / rate.0.max(1),
-        false => 0,
-    }
+    if excess > delay { (excess - delay) * 1_000 / rate.0.max(1) } else { 0 }
 }
 
 #[cfg(test)]

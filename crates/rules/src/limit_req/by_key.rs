@@ -104,7 +104,7 @@ mod tests {
     use super::super::replay::{LimitReplay, Outcome};
     use super::super::summary::Summary;
     use super::super::{LimitReq, bounded, bounded_by_key, exact, level};
-    use crate::event::Events;
+    use crate::event::{EventHead, Events};
     use crate::report::{RuleReport, Verdict};
     use crate::rule::Replay;
 
@@ -142,7 +142,9 @@ mod tests {
         for (line, (time_ms, key)) in requests.iter().enumerate() {
             let time_ns = (time_ms - time_ms % unit_ms) * 1_000_000;
             let key = if *key == 0 { String::new() } else { key.to_string() };
-            assert!(events.put((line as u64, 0), (Some(time_ns), 0), [key.as_bytes()]));
+            let head =
+                EventHead { line: line as u64, time_ns: Some(time_ns), ..EventHead::default() };
+            assert!(events.put(head, [key.as_bytes()]));
         }
         let mut replay = LimitReplay::new(rule);
         events.iter().for_each(|event| replay.take(0, event.line, &event));
@@ -205,14 +207,15 @@ mod tests {
             let replay = begin(&rule, &requests, 1_000);
             let limit = rule.single_limit().expect("it has one");
             let rate = rule.zones()[limit.zone].rate;
-            let requests = (replay.parts().1, replay.by_key(limit));
+            let (requests, by_key) = (replay.parts().1, replay.by_key(limit));
             let work = |wide: bool| run(&rule, &replay, |summary, outcomes| {
-                outcomes.resize(requests.0.list.len(), bounded::UNDECIDED);
-                let limit = (limit, rate);
-                match wide {
-                    true => bounded_by_key::replay_with::<i128>(limit, requests, summary, Some(outcomes)),
-                    false => bounded_by_key::replay_with::<i64>(limit, requests, summary, Some(outcomes)),
-                }
+                outcomes.resize(requests.list.len(), bounded::UNDECIDED);
+                let replay = if wide {
+                    bounded_by_key::replay_with::<i128>
+                } else {
+                    bounded_by_key::replay_with::<i64>
+                };
+                replay(limit, rate, requests, by_key, summary, Some(outcomes));
             });
             prop_assert!(level::fits_64_bits(rate, limit.burst, 1 << 40));
             prop_assert_eq!(work(true), work(false));

@@ -132,7 +132,7 @@ impl LimitColumns {
             let Some(set) = self.buffers.paths[index].checked_sub(NONE + 1) else { return };
             let time_ns = self.buffers.times_ns.get(index).copied().flatten();
             let has_time = time_ns.is_some();
-            if !self.find_keys((set, index), values, has_time.then_some(&mut *numbers), &mut keys) {
+            if !self.find_keys(set, index, values, has_time.then_some(&mut *numbers), &mut keys) {
                 return;
             }
             let duration_ns = self.buffers.durations_ns.get(index).copied().flatten();
@@ -159,7 +159,7 @@ impl LimitColumns {
         let Buffers { requests, paths, unknown, .. } = buffers;
         unknown.clear();
         let mut read = |column, into: &mut Vec<u32>| {
-            read_ids((segment, selection), column, into);
+            read_ids(segment, selection, column, into);
             note_unknown(into, unknown);
         };
         others.iter().for_each(|column| read(*column, paths));
@@ -173,9 +173,10 @@ impl LimitColumns {
         }
         let times = segment.times().map(Times::instants);
         read_numbers(times, selection, &mut buffers.times_ns, Times::decode_instant);
-        let durations = match self.observer.time_is_arrival() {
-            true => None,
-            false => segment.numbers(Field::RequestTime.column()),
+        let durations = if self.observer.time_is_arrival() {
+            None
+        } else {
+            segment.numbers(Field::RequestTime.column())
         };
         read_numbers(durations, selection, &mut buffers.durations_ns, |number| number);
     }
@@ -209,7 +210,8 @@ impl LimitColumns {
     #[inline]
     fn find_keys(
         &mut self,
-        (set, index): (u32, usize),
+        set: u32,
+        index: usize,
         values: &Values,
         mut numbers: Option<&mut [Interner]>,
         keys: &mut Vec<u32>,
@@ -223,10 +225,10 @@ impl LimitColumns {
             let known = zone.numbers.get(id as usize).copied().unwrap_or(NOT_KNOWN);
             let key = match (known, &mut numbers) {
                 (NOT_KNOWN, Some(numbers)) => {
-                    self.look_up_key((zone_number, id), values, &mut numbers[zone_number])
+                    self.look_up_key(zone_number, id, values, &mut numbers[zone_number])
                 }
                 (NOT_KNOWN, None) => {
-                    has_key |= !self.key_text((zone_number, id), values).is_empty();
+                    has_key |= !self.key_text(zone_number, id, values).is_empty();
                     continue;
                 }
                 (known, _) => known.checked_sub(NONE + 1).unwrap_or(NO_KEY),
@@ -240,11 +242,12 @@ impl LimitColumns {
     #[cold]
     fn look_up_key(
         &mut self,
-        (zone, id): (usize, u32),
+        zone: usize,
+        id: u32,
         values: &Values,
         numbers: &mut Interner,
     ) -> u32 {
-        let number = match self.key_text((zone, id), values) {
+        let number = match self.key_text(zone, id, values) {
             b"" => None,
             text => numbers.number(text),
         };
@@ -255,7 +258,7 @@ impl LimitColumns {
     }
 
     /// Computes the key in a zone of the rows with a value.
-    fn key_text(&mut self, (zone, id): (usize, u32), values: &Values) -> &[u8] {
+    fn key_text(&mut self, zone: usize, id: u32, values: &Values) -> &[u8] {
         let mut record = Record::new();
         if let Some(column) = self.zones[zone].column {
             self.rows.read_value(column, id, values, &mut record);
@@ -266,7 +269,7 @@ impl LimitColumns {
 }
 
 /// Reads the ids of the rows of a column; `into` is empty if no row has a value.
-fn read_ids((segment, selection): (&Segment, &Selection), column: ColumnId, into: &mut Vec<u32>) {
+fn read_ids(segment: &Segment, selection: &Selection, column: ColumnId, into: &mut Vec<u32>) {
     into.clear();
     if let Some(codes) = segment.text(column) {
         codes.for_each(selection, |id| into.push(id as u32));

@@ -60,7 +60,7 @@ impl ZoneState {
     /// case. Calls `freed` with their keys.
     pub(super) fn free(&mut self, now_ms: i64, must_free: bool, freed: impl FnMut(u32)) {
         if let Some(idle) = &mut self.idle {
-            idle.expire((now_ms, self.rate, must_free), &mut self.buckets, freed);
+            idle.expire(now_ms, self.rate, must_free, &mut self.buckets, freed);
         }
     }
 
@@ -84,7 +84,7 @@ impl Nodes<u32> for ZoneState {
             // If another limit rejects the request, the node has no count.
             if !idle.contains(key) {
                 let unlimited = &mut self.unlimited;
-                idle.expire((now_ms, self.rate, false), &mut self.buckets, |key| {
+                idle.expire(now_ms, self.rate, false, &mut self.buckets, |key| {
                     unlimited.forget(key, now_ms);
                 });
             }
@@ -122,7 +122,7 @@ pub(super) fn replay(
         summary.count(limits, keys, outcome.verdict);
         for (limit, key) in limits.iter().zip(keys).filter(|(_, key)| **key != NO_KEY) {
             let excess = zones[limit.zone].unlimited.count(*key, request.arrival_ms());
-            summary.peak(limit, *key, Peak::between(excess.into(), position as u32));
+            summary.peak(limit, *key, Peak::new(excess, position as u32));
         }
         if outcome.verdict == Verdict::Rejected {
             let limit = outcome.limit as usize;
@@ -145,12 +145,11 @@ pub(super) fn decide<K, N: Nodes<K>>(
 ) -> Outcome {
     let mut excesses = [None; 8];
     let mut more = Vec::new();
-    let excesses: &mut [Option<i64>] = match limits.len() <= excesses.len() {
-        true => &mut excesses[..limits.len()],
-        false => {
-            more.resize(limits.len(), None);
-            &mut more
-        }
+    let excesses: &mut [Option<i64>] = if limits.len() <= excesses.len() {
+        &mut excesses[..limits.len()]
+    } else {
+        more.resize(limits.len(), None);
+        &mut more
     };
     let applying = || {
         let numbered = limits.iter().enumerate();

@@ -7,12 +7,13 @@ use super::by_key::ByKey;
 use super::configuration::Limit;
 use super::replay::Outcome;
 use super::summary::{KeySummary, Peak, Summary};
-use super::unlimited::UnlimitedBucket;
+use super::unlimited::{BoundedExcess, UnlimitedBucket};
 use crate::report::Verdict;
 
 /// Replays the requests. Updates their outcomes by position in the log, if the caller stores them.
 pub(super) fn replay(
-    (limit, rate): (&Limit, Rate),
+    limit: &Limit,
+    rate: Rate,
     requests: &ByKey,
     summary: &mut Summary<'_>,
     mut outcomes: Option<&mut [Outcome]>,
@@ -26,7 +27,7 @@ pub(super) fn replay(
             }
         };
         of_key.count(Verdict::Passed);
-        of_key.peak(limit.burst, Peak::between((0, 0, 0), *first));
+        of_key.peak(limit.burst, Peak::new(BoundedExcess::default(), *first));
         keep(*first, outcome(Verdict::Passed, Some(0), 0));
         let mut bucket = Bucket::first(*first_ms);
         let mut unlimited = UnlimitedBucket::first(*first_ms);
@@ -40,7 +41,7 @@ pub(super) fn replay(
                 bucket.count(*now_ms, excess);
             }
             let excess = unlimited.count(*now_ms, rate);
-            of_key.peak(limit.burst, Peak::between(excess.into(), *position));
+            of_key.peak(limit.burst, Peak::new(excess, *position));
             keep(*position, outcome);
         }
         summary.put(limit, key, of_key);

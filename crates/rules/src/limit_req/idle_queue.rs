@@ -44,7 +44,9 @@ impl IdleQueue {
     /// caller. If there must be room, first frees the oldest key in any case.
     pub(super) fn expire(
         &mut self,
-        (now_ms, rate, must_free): (i64, Rate, bool),
+        now_ms: i64,
+        rate: Rate,
+        must_free: bool,
         buckets: &mut [Option<Bucket>],
         mut freed: impl FnMut(u32),
     ) {

@@ -197,9 +197,8 @@ impl Resolver<'_> {
             self.map(number, zone)?;
             return Ok(KeyPart::Map(number));
         }
-        let is_later = |later: &&str| match later.ends_with('_') {
-            true => name.starts_with(*later),
-            false => name == *later,
+        let is_later = |later: &&str| {
+            if later.ends_with('_') { name.starts_with(*later) } else { name == *later }
         };
         if LATER.iter().any(is_later) {
             let message = format!(

@@ -6,6 +6,7 @@ use std::ops::{Add, Mul, Sub};
 
 use super::bucket::{REQUEST, Rate, drained};
 use super::idle_queue::IDLE_MS;
+use super::unlimited::BoundedExcess;
 
 /// A thousandth of a request, in the unit of levels.
 pub(super) const THOUSANDTH: i64 = 1_000;
@@ -167,10 +168,9 @@ pub(super) struct UnlimitedLevel<N> {
 }
 
 impl<N: LevelNumber> UnlimitedLevel<N> {
-    /// Counts a request and returns its excess: with the stamps taken as times, the least, and the
-    /// most.
+    /// Counts a request and returns its excess; the replayed one takes the stamps as times.
     #[inline]
-    pub(super) fn count(key: &mut Option<Self>, arrival: Arrival, rate: Rate) -> (i64, i64, i64) {
+    pub(super) fn count(key: &mut Option<Self>, arrival: Arrival, rate: Rate) -> BoundedExcess {
         let level = key.map(|key| key.level);
         let excess = level.map(|level| level.excess_at(arrival, rate)).unwrap_or_default();
         let now_ms = arrival.earliest_ms;
@@ -182,6 +182,7 @@ impl<N: LevelNumber> UnlimitedLevel<N> {
         };
         let level = Level::passed(level, excess, i64::MAX, arrival, rate);
         *key = Some(Self { level, stamped: (stamped, now_ms) });
-        (stamped.clamp(excess.lowest, excess.highest), excess.lowest, excess.highest)
+        let Excess { lowest, highest } = excess;
+        BoundedExcess { replayed: stamped.clamp(lowest, highest), lowest, highest }
     }
 }

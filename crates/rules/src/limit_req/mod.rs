@@ -21,57 +21,27 @@ mod gate;
 mod idle_queue;
 mod key;
 mod level;
+mod nginx_rule;
 pub(crate) mod observer;
 mod replay;
 pub(crate) mod summary;
 mod unlimited;
 
-use std::sync::Arc;
-
 use weir_core::RecordFields;
 
-use self::configuration::{Configuration, Limit, LimitSet, Zone, directive_place};
+pub(crate) use self::nginx_rule::{NginxRule, RuleKind};
+
+use self::configuration::{Limit, Zone};
 use self::gate::LimitGate;
 use self::observer::LimitObserver;
 use self::replay::LimitReplay;
-use crate::error::RuleError;
 use crate::gate::{CannotEnforce, Gate, GateOptions};
-use crate::rule::{Family, MissingField, Observer, Replay, Rule};
+use crate::rule::{Family, MissingField, Observer, Replay};
 
 /// The request limits in an nginx configuration.
-#[derive(Debug)]
-pub(crate) struct LimitReq {
-    name: String,
-    configuration: Arc<Configuration>,
-}
+pub(crate) type LimitReq = NginxRule<Limit>;
 
 impl LimitReq {
-    /// Reads `limit_req_zone` and `limit_req` lines, or a whole configuration.
-    ///
-    /// # Errors
-    /// If the text is not a configuration, or has no limit.
-    pub(crate) fn parse(text: &str, name: &str) -> Result<Self, RuleError> {
-        let configuration = Configuration::<Limit>::parse(text)?;
-        let name = match &configuration.zones[..] {
-            [zone] => zone.name.clone(),
-            _ => name.to_owned(),
-        };
-        Ok(Self { name, configuration: Arc::new(configuration) })
-    }
-
-    /// Whether a text has such a limit.
-    ///
-    /// # Errors
-    /// If the text is not a configuration.
-    pub(crate) fn is_in(text: &str) -> Result<bool, RuleError> {
-        Ok(directive_place(text, "limit_req")?.is_some())
-    }
-
-    /// The zones, by number.
-    fn zones(&self) -> &[Zone] {
-        &self.configuration.zones
-    }
-
     /// The zones, each with the largest burst of its limits.
     fn zones_with_bursts(&self) -> impl Iterator<Item = (&Zone, i64)> {
         self.zones().iter().enumerate().map(|(number, zone)| {
@@ -87,51 +57,24 @@ impl LimitReq {
         let [limit] = &set.limits[..] else { return None };
         Some(limit)
     }
-
-    /// The limit sets by number; the limits of a set apply to a request together.
-    fn limit_sets(&self) -> &[LimitSet] {
-        &self.configuration.limit_sets
-    }
 }
 
-impl Rule for LimitReq {
-    fn name(&self) -> &str {
-        &self.name
+impl RuleKind for Limit {
+    const FAMILY: Family = Family::LimitReq;
+
+    fn observer(rule: &LimitReq, fields: &RecordFields) -> Result<Box<dyn Observer>, MissingField> {
+        Ok(Box::new(LimitObserver::new(&rule.configuration, fields)?))
     }
 
-    fn family(&self) -> Family {
-        Family::LimitReq
-    }
-
-    fn description(&self) -> String {
-        self.configuration.description()
-    }
-
-    fn notes(&self) -> &[RuleError] {
-        &self.configuration.notes
-    }
-
-    fn reads(&self) -> Option<Vec<String>> {
-        Some(self.configuration.fields())
-    }
-
-    fn named_fields(&self) -> Vec<String> {
-        self.configuration.fields()
-    }
-
-    fn bind<'r>(&'r self, fields: &RecordFields) -> Result<Box<dyn Observer + 'r>, MissingField> {
-        Ok(Box::new(LimitObserver::new(&self.configuration, fields)?))
-    }
-
-    fn replay<'r>(&'r self) -> Box<dyn Replay + 'r> {
-        Box::new(LimitReplay::new(self))
+    fn replay(rule: &LimitReq) -> Box<dyn Replay + '_> {
+        Box::new(LimitReplay::new(rule))
     }
 
     fn gate(
-        &self,
+        rule: &LimitReq,
         fields: &RecordFields,
         options: GateOptions,
     ) -> Result<Box<dyn Gate>, CannotEnforce> {
-        Ok(Box::new(LimitGate::new(&self.configuration, fields, options)?))
+        Ok(Box::new(LimitGate::new(&rule.configuration, fields, options)?))
     }
 }

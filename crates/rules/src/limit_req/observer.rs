@@ -7,7 +7,7 @@ use weir_core::{Field, FieldAccessor, Record, RecordFields};
 
 use super::configuration::{Configuration, Limit, LimitKind, Server, normalised};
 use super::key::{KeySource, Keys, Request};
-use crate::event::Events;
+use crate::event::{EventHead, Events};
 use crate::rule::{Line, MissingField, Observer};
 
 /// The longest key, in bytes; nginx does not limit requests with a longer one.
@@ -99,7 +99,7 @@ impl<L: LimitKind> LimitObserver<L> {
         let path = path(record).unwrap_or_default();
         self.keys.begin();
         let request = Request { record, path: &path, server, maps };
-        write_key(&mut self.keys, zone, (request, KEY_BYTES_MAX), text);
+        write_key(&mut self.keys, zone, request, KEY_BYTES_MAX, text);
     }
 
     /// Whether times are those of arrivals, not of ends.
@@ -121,7 +121,7 @@ impl<L: LimitKind> LimitObserver<L> {
         let path = path(record)?;
         let Self { configuration, host, port, keys, key_texts, is_uniform, .. } = self;
         let Configuration { servers, maps, limit_sets, .. } = &**configuration;
-        let server = server_of(servers, (*host, *port), record)?;
+        let server = server_of(servers, *host, *port, record)?;
         let set = limits_of(server, *is_uniform, &path)?;
         let limits = &limit_sets[set].limits;
         key_texts.resize_with(limits.len().max(key_texts.len()), Vec::new);
@@ -129,7 +129,7 @@ impl<L: LimitKind> LimitObserver<L> {
         let request = Request { record, path: &path, server, maps };
         for (limit, text) in limits.iter().zip(&mut *key_texts) {
             text.clear();
-            write_key(keys, limit.zone(), (request, key_bytes_max), text);
+            write_key(keys, limit.zone(), request, key_bytes_max, text);
         }
         let texts = &key_texts[..limits.len()];
         (!texts.iter().all(Vec::is_empty)).then_some((set, texts))
@@ -139,13 +139,15 @@ impl<L: LimitKind> LimitObserver<L> {
 impl Observer for LimitObserver {
     fn observe(&mut self, line: &Line<'_>, events: &mut Events) {
         let Some(record) = line.record else { return };
-        let duration_ns = match self.time_is_arrival {
-            true => None,
-            false => record.number(Field::RequestTime),
-        };
-        let time = (record.time.map(|time| time.unix_ns), duration_ns.unwrap_or(0));
+        let duration_ns = record.number(Field::RequestTime).filter(|_| !self.time_is_arrival);
         let Some((set, texts)) = self.limits(record, KEY_BYTES_MAX) else { return };
-        events.put((line.number, set as u32), time, texts.iter().map(Vec::as_slice));
+        let head = EventHead {
+            line: line.number,
+            time_ns: record.time.map(|time| time.unix_ns),
+            duration_ns: duration_ns.unwrap_or(0),
+            tag: set as u32,
+        };
+        events.put(head, texts.iter().map(Vec::as_slice));
     }
 }
 
@@ -153,7 +155,8 @@ impl Observer for LimitObserver {
 /// default one. Of equal ones, the first that has limits.
 fn server_of<'s>(
     servers: &'s [Server],
-    (host, port): (Option<FieldAccessor>, Option<FieldAccessor>),
+    host: Option<FieldAccessor>,
+    port: Option<FieldAccessor>,
     record: &Record<'_>,
 ) -> Option<&'s Server> {
     if let [server] = servers {
@@ -195,7 +198,8 @@ fn path<'a>(record: &Record<'a>) -> Option<Cow<'a, [u8]>> {
 fn write_key(
     keys: &mut Keys,
     zone: usize,
-    (request, key_bytes_max): (Request<'_>, usize),
+    request: Request<'_>,
+    key_bytes_max: usize,
     text: &mut Vec<u8>,
 ) {
     keys.write(zone, request, text);

@@ -76,8 +76,10 @@ impl Requests {
     #[inline]
     fn push(
         &mut self,
-        (source, line): (u32, u64),
-        (time_ns, duration_ns): (i64, u64),
+        source: u32,
+        line: u64,
+        time_ns: i64,
+        duration_ns: u64,
         set: u32,
         keys: &[u32],
     ) -> bool {
@@ -290,11 +292,10 @@ impl<'r> LimitReplay<'r> {
             outcomes.resize(self.requests.list.len(), unkeyed);
             &mut outcomes[..]
         });
-        match is_exact {
-            true => exact_by_key::replay((limit, rate), by_key, summary, outcomes),
-            false => {
-                bounded_by_key::replay((limit, rate), (&self.requests, by_key), summary, outcomes);
-            }
+        if is_exact {
+            exact_by_key::replay(limit, rate, by_key, summary, outcomes)
+        } else {
+            bounded_by_key::replay(limit, rate, &self.requests, by_key, summary, outcomes);
         }
     }
 }
@@ -317,8 +318,8 @@ impl Replay for LimitReplay<'_> {
             };
             keys.push(number.unwrap_or(NO_KEY));
         }
-        let times = (time_ns, event.duration_ns);
-        let is_new = self.requests.push((source, line), times, event.tag, &keys);
+        let duration_ns = event.duration_ns;
+        let is_new = self.requests.push(source, line, time_ns, duration_ns, event.tag, &keys);
         self.untimed += u64::from(!is_new);
         self.keys = keys;
     }
@@ -337,7 +338,7 @@ impl Replay for LimitReplay<'_> {
         columns.each((segment, selection), values, zones, |row| {
             let LimitedRow { line, set, keys, duration_ns, .. } = row;
             let is_new = row.time_ns.is_some_and(|time_ns| {
-                requests.push((source, line), (time_ns, duration_ns), set, keys)
+                requests.push(source, line, time_ns, duration_ns, set, keys)
             });
             *untimed += u64::from(!is_new);
         })
@@ -360,7 +361,7 @@ impl Replay for LimitReplay<'_> {
         let burst = u32::try_from(limit.burst / REQUEST).ok()?;
         let by_key = self.by_key(limit);
         let keys = by_key.iter().map(|(_, (arrivals_ms, _))| arrivals_ms);
-        Some(LimitSweep::new((rate, burst), by_key.requests(), keys))
+        Some(LimitSweep::new(rate, burst, by_key.requests(), keys))
     }
 
     fn sweep_key(&self, number: u32) -> Option<&[u8]> {

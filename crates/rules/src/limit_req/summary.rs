@@ -4,6 +4,7 @@ use super::LimitReq;
 use super::bucket::REQUEST;
 use super::configuration::Limit;
 use super::replay::{NO_KEY, Request};
+use super::unlimited::BoundedExcess;
 use crate::interner::Interner;
 use crate::key_lists::KeyLists;
 use crate::report::{RequestCounts, RuleReport, Step, Trip, Verdict};
@@ -20,9 +21,10 @@ pub(super) struct Peak {
 }
 
 impl Peak {
-    /// Makes a peak from the replayed value and its bounds.
-    pub(super) fn between((excess, lowest, highest): (i64, i64, i64), position: u32) -> Self {
-        Self { excess, lowest, highest, position }
+    /// The excess at a request that would be rejected by no limit.
+    pub(super) fn new(excess: BoundedExcess, position: u32) -> Self {
+        let BoundedExcess { replayed, lowest, highest } = excess;
+        Self { excess: replayed, lowest, highest, position }
     }
 }
 

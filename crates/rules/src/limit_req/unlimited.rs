@@ -29,7 +29,7 @@ struct Bounds {
 }
 
 /// An excess according to the replay, and its bounds for all bursts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct BoundedExcess {
     pub(super) replayed: i64,
     pub(super) lowest: i64,
@@ -121,12 +121,6 @@ impl Bounds {
         let highest = count(&mut highest_bucket, now_ms, rate);
         let buckets = lowest_bucket.zip(highest_bucket).filter(|(one, other)| one != other);
         (lowest, highest, buckets.map(|(lowest, highest)| Self { lowest, highest }))
-    }
-}
-
-impl From<BoundedExcess> for (i64, i64, i64) {
-    fn from(BoundedExcess { replayed, lowest, highest }: BoundedExcess) -> Self {
-        (replayed, lowest, highest)
     }
 }
 

@@ -27,9 +27,10 @@ impl Gate for ListGate {
         self.client.extend_from_slice(client);
         let is_denied = entry.is_some_and(|entry| self.finder.denies(entry));
         GateDecision {
-            verdict: match is_denied {
-                true => GateVerdict::Rejected { retry_after_s: None },
-                false => GateVerdict::Passed,
+            verdict: if is_denied {
+                GateVerdict::Rejected { retry_after_s: None }
+            } else {
+                GateVerdict::Passed
             },
             limit: &self.name,
             key: &self.client,

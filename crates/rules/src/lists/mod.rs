@@ -17,7 +17,7 @@ use self::language::{Entry, Matcher};
 use crate::condition::RuleCondition;
 use crate::deny_replay::{DenyReplay, Entries, NO_ENTRY};
 use crate::error::RuleError;
-use crate::event::Events;
+use crate::event::{EventHead, Events};
 use crate::gate::{CannotEnforce, Gate, GateOptions};
 use crate::networks::Networks;
 use crate::report::Exactness;
@@ -198,6 +198,7 @@ impl Observer for ListObserver<'_> {
         let Some(record) = line.record else { return };
         let (entry, client) = self.0.entry(record);
         let time_ns = record.time.map(|time| time.unix_ns);
-        events.put((line.number, entry.unwrap_or(NO_ENTRY)), (time_ns, 0), [client]);
+        let tag = entry.unwrap_or(NO_ENTRY);
+        events.put(EventHead { line: line.number, time_ns, duration_ns: 0, tag }, [client]);
     }
 }

@@ -64,7 +64,8 @@ impl Rules {
     pub(super) fn evaluate(
         &self,
         record: &Record<'_>,
-        (fields, lacking): (&RecordFields, &[bool]),
+        fields: &RecordFields,
+        lacking: &[bool],
         matched: &mut Vec<u32>,
     ) -> Option<u32> {
         let request = Request::new(record);
@@ -92,7 +93,7 @@ impl Rules {
                     && is_told
                     && links.iter().all(|link| {
                         let ends = !link.is_chained && first.disruption != Disruption::Pass;
-                        matches((link, ends), &request, (record, fields), &mut variables)
+                        matches(link, ends, &request, (record, fields), &mut variables)
                     });
                 if !has_matched {
                     continue;
@@ -137,7 +138,8 @@ impl Source {
 /// Whether a link matches. Its variables are set once for each matching value, as
 /// `execute_operator` of ModSecurity 2.9 does, or only for the first value if it `ends` the rule.
 fn matches(
-    (rule, ends): (&SecRule, bool),
+    rule: &SecRule,
+    ends: bool,
     request: &Request,
     (record, fields): (&Record<'_>, &RecordFields),
     variables: &mut Variables,
@@ -147,7 +149,7 @@ fn matches(
         return true;
     }
     let mut has_matched = false;
-    for value in targets(rule, request, (record, fields), variables) {
+    for value in targets(rule, request, record, fields, variables) {
         if !accepts(rule, value, variables) {
             continue;
         }
@@ -164,7 +166,8 @@ fn matches(
 fn targets(
     rule: &SecRule,
     request: &Request,
-    (record, fields): (&Record<'_>, &RecordFields),
+    record: &Record<'_>,
+    fields: &RecordFields,
     variables: &Variables,
 ) -> Vec<Vec<u8>> {
     let excluded = rule.variables.iter().filter(|variable| variable.is_excluded);
@@ -179,9 +182,10 @@ fn targets(
                 .collect(),
             source => request.values(source, record, fields, &excluded),
         };
-        match variable.is_count {
-            true => targets.push(values.len().to_string().into_bytes()),
-            false => targets.extend(values),
+        if variable.is_count {
+            targets.push(values.len().to_string().into_bytes())
+        } else {
+            targets.extend(values)
         }
     }
     targets

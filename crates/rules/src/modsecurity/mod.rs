@@ -20,7 +20,7 @@ use self::language::{Disruption, SecRule};
 use self::variable::needed_field;
 use crate::deny_replay::{DenyReplay, Entries, NO_ENTRY};
 use crate::error::RuleError;
-use crate::event::Events;
+use crate::event::{EventHead, Events};
 use crate::files::RuleFiles;
 use crate::gate::{CannotEnforce, Gate, GateOptions};
 use crate::report::Exactness;
@@ -199,11 +199,13 @@ impl Observer for ModSecurityObserver<'_> {
         let Some(record) = line.record else { return };
         self.matched.clear();
         let rules = &self.rule.rules;
-        let denied = rules.evaluate(record, (&self.fields, &self.lacking), &mut self.matched);
+        let denied = rules.evaluate(record, &self.fields, &self.lacking, &mut self.matched);
         let matched: Vec<u8> = self.matched.iter().flat_map(|rule| rule.to_le_bytes()).collect();
         let client = record.text(Field::Client).unwrap_or_default();
         let time_ns = record.time.map(|time| time.unix_ns);
-        events.put((line.number, denied.unwrap_or(NO_ENTRY)), (time_ns, 0), [client, &matched]);
+        let tag = denied.unwrap_or(NO_ENTRY);
+        let head = EventHead { line: line.number, time_ns, duration_ns: 0, tag };
+        events.put(head, [client, &matched]);
     }
 }
 
@@ -229,7 +231,7 @@ mod tests {
         LineParser::new(format).parse(line.as_bytes(), &mut record).expect("it fits");
         let mut matched = Vec::new();
         let lacking = vec![false; rule.rules.count as usize];
-        let denied = rule.rules.evaluate(&record, (&fields, &lacking), &mut matched);
+        let denied = rule.rules.evaluate(&record, &fields, &lacking, &mut matched);
         (denied, matched)
     }
 

@@ -96,9 +96,10 @@ impl Operator {
 /// An operator that finds one of some texts, without regard to upper and lower case.
 fn words<'t>(texts: impl Iterator<Item = &'t str>) -> Result<Operator, Reason> {
     let texts: Vec<String> = texts.map(regex::escape).collect();
-    match texts.is_empty() {
-        true => Ok(Operator::Never),
-        false => Ok(Operator::Matches(expression(&format!("(?i-u){}", texts.join("|")))?)),
+    if texts.is_empty() {
+        Ok(Operator::Never)
+    } else {
+        Ok(Operator::Matches(expression(&format!("(?i-u){}", texts.join("|")))?))
     }
 }
 

@@ -127,9 +127,10 @@ fn utf8_to_unicode(value: &[u8]) -> Vec<u8> {
     let mut unicode = Vec::with_capacity(value.len());
     for chunk in value.utf8_chunks() {
         for character in chunk.valid().chars() {
-            match character.is_ascii() {
-                true => unicode.push(character as u8),
-                false => unicode.extend(format!("%u{:04x}", u32::from(character)).bytes()),
+            if character.is_ascii() {
+                unicode.push(character as u8)
+            } else {
+                unicode.extend(format!("%u{:04x}", u32::from(character)).bytes())
             }
         }
         unicode.extend_from_slice(chunk.invalid());

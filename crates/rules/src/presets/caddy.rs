@@ -135,9 +135,10 @@ pub(super) fn parse(text: &str) -> Result<Vec<Preset>, RuleError> {
     for preset in &mut presets {
         preset.notes.extend(surroundings.notes.iter().cloned());
     }
-    match presets.is_empty() {
-        true => Err(RuleError::new(0..0, "there is no `zone NAME { ... }` that ends with `}`")),
-        false => Ok(presets),
+    if presets.is_empty() {
+        Err(RuleError::new(0..0, "there is no `zone NAME { ... }` that ends with `}`"))
+    } else {
+        Ok(presets)
     }
 }
 

@@ -258,11 +258,12 @@ impl<'t> Configuration<'t> {
         for preset in &mut presets {
             preset.notes.extend(self.notes.iter().cloned());
         }
-        match presets.is_empty() {
-            true => Err(missing(
+        if presets.is_empty() {
+            Err(missing(
                 "`http-request deny if { sc_http_req_rate(0) gt 20 }` for a counter that is tracked",
-            )),
-            false => Ok(presets),
+            ))
+        } else {
+            Ok(presets)
         }
     }
 }

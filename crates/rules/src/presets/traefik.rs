@@ -127,9 +127,10 @@ fn keys(line: &str) -> Vec<Range<usize>> {
 /// rate in a second.
 fn algorithm(count: u64, period_ns: u64) -> Algorithm {
     let rate = count as f64 * 1e9 / period_ns as f64;
-    let (delay_ns, idle_s) = match rate < 1.0 {
-        true => (500_000_000, (1.0 / rate) as u64),
-        false => (1_000_000_000 / (rate as u64 * 2), 1),
+    let (delay_ns, idle_s) = if rate < 1.0 {
+        (500_000_000, (1.0 / rate) as u64)
+    } else {
+        (1_000_000_000 / (rate as u64 * 2), 1)
     };
     Algorithm::TokenBucket { delay_ns, forget_s: Some(1 + idle_s) }
 }

@@ -126,7 +126,7 @@ impl Windows {
         for (at, ((stamped, surely), possibly)) in
             stamped.into_iter().zip(surely).zip(possibly).enumerate()
         {
-            peak.take_range(at, stamped as f64, (surely as f64, possibly as f64));
+            peak.take_range(at, stamped as f64, surely as f64, possibly as f64);
             each(surely, possibly);
         }
         peak
@@ -177,7 +177,7 @@ fn first_window(limit: &Limit, requests: &[Request], outcomes: &mut Vec<Outcome>
         };
         stamped = Some(of_stamps);
         let count = of_stamps.1.clamp(least, most);
-        peak.take_range(at, count as f64, (least as f64, most as f64));
+        peak.take_range(at, count as f64, least as f64, most as f64);
         outcomes.push(Outcome::bounded(least > limit.count, most <= limit.count));
     }
     peak

@@ -58,8 +58,8 @@ pub(super) fn evaluate(limit: &Limit, requests: &[Request], outcomes: &mut Vec<O
         let level = unlimited.level_at(arrival);
         let of_stamps = (stamped - arrival.earliest).max(0).clamp(level.lowest, level.highest);
         stamped = stamped.max(arrival.earliest) + scale.request;
-        let range = (scale.requests(level.lowest), scale.requests(level.highest));
-        peak.take_range(at, scale.requests(of_stamps), range);
+        let (lowest, highest) = (scale.requests(level.lowest), scale.requests(level.highest));
+        peak.take_range(at, scale.requests(of_stamps), lowest, highest);
         unlimited.pass(arrival, level, &scale);
         let level = full.level_at(arrival);
         outcomes.push(Outcome::verdict(verdict(level, &scale)));

@@ -61,7 +61,7 @@ pub(super) fn evaluate(limit: &Limit, requests: &[Request], outcomes: &mut Vec<O
         }
         stamped.push(Reverse(end_ns));
         let count = (stamped.len() as u64).clamp(others + 1, most.max(others + 1));
-        peak.take_range(at, count as f64, ((others + 1) as f64, most as f64));
+        peak.take_range(at, count as f64, (others + 1) as f64, most as f64);
         let least = surely.count(earliest_ns, latest_ns);
         let is_rejected = |at: usize| {
             outcomes.get(at).is_some_and(|outcome| outcome.verdict == Verdict::Rejected)

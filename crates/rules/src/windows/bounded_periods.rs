@@ -69,7 +69,7 @@ pub(super) fn evaluate(limit: &Limit, requests: &[Request], outcomes: &mut Vec<O
         let joined = possible.into_iter().reduce(State::join);
         state = joined.unwrap_or(state);
         let middle = lowest.midpoint(highest);
-        peak.take_range(at, middle as f64, (lowest as f64, highest as f64));
+        peak.take_range(at, middle as f64, lowest as f64, highest as f64);
         outcomes.push(Outcome::bounded(lowest > limit.count, highest <= limit.count));
     }
     peak

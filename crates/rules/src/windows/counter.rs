@@ -230,6 +230,13 @@ impl Counter for FirstWindow {
     }
 }
 
+/// A number of requests in a period.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PeriodLimit {
+    count: u64,
+    period_ms: i64,
+}
+
 /// The counter of HAProxy, assuming that its clock is even when that of the requests is.
 #[derive(Debug)]
 pub(super) struct TwoPeriods(FrequencyCounter);
@@ -243,27 +250,27 @@ impl Default for TwoPeriods {
 impl KeyState for TwoPeriods {}
 
 impl Counter for TwoPeriods {
-    /// The count, and the period in milliseconds.
-    type Settings = (u64, i64);
+    type Settings = PeriodLimit;
 
-    fn settings(limit: &Limit) -> (u64, i64) {
-        (limit.count, FrequencyCounter::period_ms(limit))
+    fn settings(limit: &Limit) -> PeriodLimit {
+        PeriodLimit { count: limit.count, period_ms: FrequencyCounter::period_ms(limit) }
     }
 
-    fn decide(&mut self, (count, period_ms): (u64, i64), now_ns: i64) -> Outcome {
-        let rate = self.0.count(now_ns.div_euclid(1_000_000), period_ms);
-        Outcome::of(rate > count, rate as f64)
+    fn decide(&mut self, limit: PeriodLimit, now_ns: i64) -> Outcome {
+        let rate = self.0.count(now_ns.div_euclid(1_000_000), limit.period_ms);
+        Outcome::of(rate > limit.count, rate as f64)
     }
 
-    fn remaining(&self, (count, period_ms): (u64, i64), now_ns: i64) -> (u64, u64) {
+    fn remaining(&self, limit: PeriodLimit, now_ns: i64) -> (u64, u64) {
+        let PeriodLimit { count, period_ms } = limit;
         let now_ms = now_ns.div_euclid(1_000_000);
         let remaining = count.saturating_sub(self.0.rate(now_ms, period_ms));
-        let time_ms = self.0.time_of_rate((remaining + 1, count), period_ms);
+        let time_ms = self.0.time_of_rate(remaining + 1, count, period_ms);
         (remaining, until(i128::from(time_ms) * 1_000_000, now_ns))
     }
 
-    fn is_like_new(&self, (_, period_ms): (u64, i64), now_ns: i64) -> bool {
-        self.0.is_over(now_ns.div_euclid(1_000_000), period_ms)
+    fn is_like_new(&self, limit: PeriodLimit, now_ns: i64) -> bool {
+        self.0.is_over(now_ns.div_euclid(1_000_000), limit.period_ms)
     }
 }
 

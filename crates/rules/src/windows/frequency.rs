@@ -47,7 +47,7 @@ impl FrequencyCounter {
 
     /// The first time at which so many more requests make a rate of `limit` at most, if no other
     /// comes before; the end of both periods if there is none.
-    pub(super) fn time_of_rate(&self, (more, limit): (u64, u64), period: i64) -> i64 {
+    pub(super) fn time_of_rate(&self, more: u64, limit: u64, period: i64) -> i64 {
         let end = self.tick + period;
         // The part of the count before that may remain: `previous * remain / period`, rounded down,
         // is at most the room.

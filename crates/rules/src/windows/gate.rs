@@ -19,14 +19,15 @@ use crate::report::Verdict;
 /// # Errors
 /// If the limit needs a value that is only known after the response, or may exceed the bounds.
 pub(super) fn gate(
-    (name, limit): (&str, &Limit),
+    name: &str,
+    limit: &Limit,
     fields: &RecordFields,
     options: GateOptions,
 ) -> Result<Box<dyn Gate>, CannotEnforce> {
     check_fields(limit.key.fields(), fields)?;
     limit.condition.iter().try_for_each(|condition| condition.check_arrival(fields))?;
-    let keys = KeyFinder::new(limit, fields)?.to_static();
-    let parts = (name, limit, keys, options);
+    let finder = KeyFinder::new(limit, fields)?.to_static();
+    let parts = GateParts { name, limit, finder, options };
     Ok(match limit.algorithm {
         Algorithm::SlidingRing => WindowGate::<SlidingRing>::with_times(parts)?,
         Algorithm::SlidingLog => WindowGate::<SlidingLog>::with_times(parts)?,
@@ -63,11 +64,17 @@ struct WindowGate<C: Counter> {
     counters: KeyStates<C>,
 }
 
-/// The parts of a gate: the name, the limit, the finder of its keys, and the bounds.
-pub(super) type Parts<'l> = (&'l str, &'l Limit, KeyFinder<'static>, GateOptions);
+/// The parts of a gate.
+pub(super) struct GateParts<'l> {
+    pub(super) name: &'l str,
+    pub(super) limit: &'l Limit,
+    pub(super) finder: KeyFinder<'static>,
+    pub(super) options: GateOptions,
+}
 
 impl<C: Counter> WindowGate<C> {
-    fn boxed((name, limit, finder, options): Parts<'_>) -> Box<dyn Gate> {
+    fn boxed(parts: GateParts<'_>) -> Box<dyn Gate> {
+        let GateParts { name, limit, finder, options } = parts;
         Box::new(Self {
             name: name.to_owned(),
             finder,
@@ -82,17 +89,18 @@ impl<C: Counter> WindowGate<C> {
     ///
     /// # Errors
     /// If those of one key may not fit.
-    fn with_times(parts: Parts<'_>) -> Result<Box<dyn Gate>, CannotEnforce> {
-        let (_, limit, _, options) = &parts;
+    fn with_times(parts: GateParts<'_>) -> Result<Box<dyn Gate>, CannotEnforce> {
+        let GateParts { limit, options, .. } = &parts;
         let times_bytes = u128::from(limit.count) * size_of::<i64>() as u128;
-        match times_bytes > options.bytes_max as u128 {
-            true => Err(CannotEnforce::new(format_args!(
+        if times_bytes > options.bytes_max as u128 {
+            Err(CannotEnforce::new(format_args!(
                 "the times of {} requests of a client are more than the {} bytes that the gate may \
                  take; write the limit `as two-periods`, `as fixed` or `as token-bucket`, which keep \
                  none",
                 limit.count, options.bytes_max
-            ))),
-            false => Ok(Self::boxed(parts)),
+            )))
+        } else {
+            Ok(Self::boxed(parts))
         }
     }
 }
@@ -136,11 +144,10 @@ impl<C: Counter> Gate for WindowGate<C> {
 /// A limit as a policy. A bucket lets its size pass at once, in the time in which it fills again.
 fn policy(name: &str, limit: &Limit) -> QuotaPolicy {
     let window_ns = u128::from(limit.window_ns);
-    match limit.algorithm.has_burst() {
-        true => {
-            let fill_ns = window_ns * u128::from(limit.burst) / u128::from(limit.count.max(1));
-            QuotaPolicy::within(name, limit.burst, fill_ns)
-        }
-        false => QuotaPolicy::within(name, limit.count, window_ns),
+    if limit.algorithm.has_burst() {
+        let fill_ns = window_ns * u128::from(limit.burst) / u128::from(limit.count.max(1));
+        QuotaPolicy::within(name, limit.burst, fill_ns)
+    } else {
+        QuotaPolicy::within(name, limit.count, window_ns)
     }
 }

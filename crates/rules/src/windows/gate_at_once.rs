@@ -4,7 +4,7 @@
 use weir_core::Record;
 
 use super::exact::has_place;
-use super::gate::Parts;
+use super::gate::GateParts;
 use super::observer::KeyFinder;
 use crate::gate::{
     Gate, GateClock, GateDecision, GateUsage, GateVerdict, Place, Places, Quota, QuotaPolicy,
@@ -33,7 +33,8 @@ pub(super) struct AtOnceGate {
 }
 
 impl AtOnceGate {
-    pub(super) fn new((name, limit, finder, options): Parts<'_>) -> Self {
+    pub(super) fn new(parts: GateParts<'_>) -> Self {
+        let GateParts { name, limit, finder, options } = parts;
         Self {
             name: name.to_owned(),
             finder,
@@ -60,9 +61,10 @@ impl Gate for AtOnceGate {
         });
         let remaining = if passes { self.count.saturating_sub(found + 1) } else { 0 };
         GateDecision {
-            verdict: match passes {
-                true => GateVerdict::Passed,
-                false => GateVerdict::Rejected { retry_after_s: Some(RETRY_AFTER_S) },
+            verdict: if passes {
+                GateVerdict::Passed
+            } else {
+                GateVerdict::Rejected { retry_after_s: Some(RETRY_AFTER_S) }
             },
             limit: &self.name,
             key,

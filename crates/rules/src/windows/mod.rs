@@ -106,6 +106,6 @@ impl Rule for WindowRule {
         fields: &RecordFields,
         options: GateOptions,
     ) -> Result<Box<dyn Gate>, CannotEnforce> {
-        gate::gate((&self.name, &self.limit), fields, options)
+        gate::gate(&self.name, &self.limit, fields, options)
     }
 }

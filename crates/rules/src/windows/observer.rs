@@ -4,7 +4,7 @@ use weir_core::{Field, Record, RecordFields, RecordPredicate};
 
 use super::key::BoundKey;
 use super::limit::{Algorithm, Limit};
-use crate::event::Events;
+use crate::event::{EventHead, Events};
 use crate::rule::{Line, MissingField, Observer};
 
 /// The tag of an event whose time stamp is that of the end of the request.
@@ -76,8 +76,12 @@ impl Observer for WindowObserver<'_> {
     fn observe(&mut self, line: &Line<'_>, events: &mut Events) {
         let Some(record) = line.record else { return };
         let Some(key) = self.keys.key(record) else { return };
-        let duration_ns = record.number(Field::RequestTime).unwrap_or(0);
-        let time = (record.time.map(|time| time.unix_ns), duration_ns);
-        events.put((line.number, self.tag), time, [key]);
+        let head = EventHead {
+            line: line.number,
+            time_ns: record.time.map(|time| time.unix_ns),
+            duration_ns: record.number(Field::RequestTime).unwrap_or(0),
+            tag: self.tag,
+        };
+        events.put(head, [key]);
     }
 }

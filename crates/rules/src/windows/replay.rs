@@ -78,11 +78,11 @@ pub(super) struct Peak {
 impl Peak {
     /// Takes a count into account that is known.
     pub(super) fn take(&mut self, at: usize, count: f64) {
-        self.take_range(at, count, (count, count));
+        self.take_range(at, count, count, count);
     }
 
     /// Takes a count into account, and the least and the most that it can be.
-    pub(super) fn take_range(&mut self, at: usize, count: f64, (lowest, highest): (f64, f64)) {
+    pub(super) fn take_range(&mut self, at: usize, count: f64, lowest: f64, highest: f64) {
         if count > self.count {
             (self.count, self.at) = (count, at);
         }
@@ -214,7 +214,7 @@ impl Replay for WindowReplay<'_> {
             } else {
                 bounded::evaluate(self.limit, &of_key, &mut outcomes)
             };
-            summary.take(self.keys.text(key as u32), &of_key, &outcomes, (peak, more_rejected));
+            summary.take(self.keys.text(key as u32), &of_key, &outcomes, peak, more_rejected);
             if !all.is_empty() {
                 for (position, outcome) in positions.iter().zip(&outcomes) {
                     all[*position as usize] = *outcome;

@@ -40,7 +40,8 @@ impl<'r> Summary<'r> {
         key: &[u8],
         requests: &[Request],
         outcomes: &[Outcome],
-        (peak, more_rejected): (Peak, u64),
+        peak: Peak,
+        more_rejected: u64,
     ) {
         let mut counts = RequestCounts::default();
         for outcome in outcomes {

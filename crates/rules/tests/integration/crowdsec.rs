@@ -149,9 +149,10 @@ fn the_hubs_own_tests_give_the_same_alerts() {
             counts.keys().map(|(_, source, _)| source.clone()).collect::<BTreeSet<_>>()
         };
         let has_scenario = expected.keys().all(|(scenario, ..)| !scenario.is_empty());
-        let is_same = match has_scenario && !WITHOUT_TIMES.contains(&name) {
-            true => found == expected,
-            false => sources(&found) == sources(&expected),
+        let is_same = if has_scenario && !WITHOUT_TIMES.contains(&name) {
+            found == expected
+        } else {
+            sources(&found) == sources(&expected)
         };
         if !is_same {
             different.push(format!("{name}: {found:?} instead of {expected:?}"));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use weir_rules::{Decision, Events, Rule, RuleFiles, RuleReport, Verdict, parse_rules};
+use weir_rules::{Decision, EventHead, Events, Rule, RuleFiles, RuleReport, Verdict, parse_rules};
 use weir_testkit::fixtures;
 use weir_testkit::numbers::Numbers;
 
@@ -24,12 +24,17 @@ struct Replayed {
     report: RuleReport,
 }
 
+/// An event of a request without a duration.
+fn event_at(line: u64, time_ns: i64) -> EventHead {
+    EventHead { line, time_ns: Some(time_ns), ..EventHead::default() }
+}
+
 fn replay(rule: &dyn Rule, requests: &[Request]) -> Replayed {
     let mut replay = rule.replay();
     let mut events = Events::default();
     for (line, (time_ms, keys)) in requests.iter().enumerate() {
         let texts = keys.iter().map(|key| key.as_bytes());
-        assert!(events.put((line as u64, 0), (Some(time_ms * 1_000_000), 0), texts));
+        assert!(events.put(event_at(line as u64, time_ms * 1_000_000), texts));
     }
     for event in events.iter() {
         replay.take(0, event.line + 1, &event);
@@ -289,7 +294,9 @@ fn a_source_with_whole_seconds_puts_all_of_them_in_doubt() {
     let start_ns = 1_700_000_000 * second_ns;
     let mut events = Events::default();
     for (source, after_ns) in [(0, 0), (1, second_ns / 2), (1, second_ns), (1, second_ns)] {
-        assert!(events.put((0, source), (Some(start_ns + after_ns), 0), [&b"a"[..]]));
+        assert!(
+            events.put(EventHead { tag: source, ..event_at(0, start_ns + after_ns) }, [&b"a"[..]])
+        );
     }
     let mut replay = rule.replay();
     for event in events.iter() {
@@ -386,7 +393,7 @@ fn a_sweep_over_extreme_settings_does_not_overflow() {
     let mut events = Events::default();
     let start_ns = 1_700_000_000_000_000_001;
     for time_ns in [0, start_ns, start_ns, start_ns + 36_000_000_000_000] {
-        events.put((0, 0), (Some(time_ns), 0), [&b"a"[..]]);
+        events.put(event_at(0, time_ns), [&b"a"[..]]);
     }
     events.iter().for_each(|event| replay.take(0, event.line, &event));
     let sweep = replay.sweep().expect("one limit");
@@ -412,7 +419,7 @@ proptest! {
         let mut replay = rule.replay();
         let mut events = Events::default();
         for (line, (time_ms, keys)) in requests.iter().enumerate() {
-            events.put((line as u64, 0), (Some(time_ms * 1_000_000), 0), [keys[0].as_bytes()]);
+            events.put(event_at(line as u64, time_ms * 1_000_000), [keys[0].as_bytes()]);
         }
         events.iter().for_each(|event| replay.take(0, event.line, &event));
         let sweep = replay.sweep().expect("one limit");

@@ -1,7 +1,7 @@
 //! Limits of other software, against direct versions of its code.
 
 use proptest::prelude::*;
-use weir_rules::{Decision, Events, Family, RuleFiles, Verdict, parse_rules};
+use weir_rules::{Decision, EventHead, Events, Family, RuleFiles, Verdict, parse_rules};
 
 use crate::have_milliseconds;
 
@@ -11,7 +11,9 @@ fn replay(text: &str, family: Family, times_ms: &[i64]) -> Vec<(Verdict, Option<
     let mut replay = rules[0].replay();
     let mut events = Events::default();
     for (line, time_ms) in times_ms.iter().enumerate() {
-        assert!(events.put((line as u64, 0), (Some(time_ms * 1_000_000), 0), [&b"a"[..]]));
+        let time_ns = Some(time_ms * 1_000_000);
+        let head = EventHead { line: line as u64, time_ns, ..EventHead::default() };
+        assert!(events.put(head, [&b"a"[..]]));
     }
     for event in events.iter() {
         replay.take(0, event.line + 1, &event);
@@ -27,9 +29,10 @@ fn replay(text: &str, family: Family, times_ms: &[i64]) -> Vec<(Verdict, Option<
 /// rate_limiter.go), in floating point.
 fn traefik(average: i64, period_s: i64, burst: i64, times_ms: &[i64]) -> Vec<Verdict> {
     let rate = average as f64 / period_s as f64;
-    let (delay_max_ns, forget_s) = match rate < 1.0 {
-        true => (500_000_000, 1 + (1.0 / rate) as i64),
-        false => (1_000_000_000 / (rate as i64 * 2), 2),
+    let (delay_max_ns, forget_s) = if rate < 1.0 {
+        (500_000_000, 1 + (1.0 / rate) as i64)
+    } else {
+        (1_000_000_000 / (rate as i64 * 2), 2)
     };
     let (mut tokens, mut last_ms) = (burst as f64, None::<i64>);
     let mut decide = |now_ms: &i64| {

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use weir_rules::{Decision, Events, Exactness, RuleFiles, RuleReport, Verdict, parse_rules};
+use weir_rules::{
+    Decision, EventHead, Events, Exactness, RuleFiles, RuleReport, Verdict, parse_rules,
+};
 
 use crate::have_milliseconds;
 
@@ -58,9 +60,10 @@ fn replay(text: &str, requests: &[Request], stamp: impl Fn(i64) -> i64) -> Repla
     let mut replay = rules[0].replay();
     let mut events = Events::default();
     for (line, (arrival_ms, duration_ms, key)) in requests.iter().enumerate() {
-        let time_ns = stamp(arrival_ms + duration_ms) * 1_000_000;
-        let time = (Some(time_ns), *duration_ms as u64 * 1_000_000);
-        assert!(events.put((line as u64, 0), time, [key.as_bytes()]));
+        let time_ns = Some(stamp(arrival_ms + duration_ms) * 1_000_000);
+        let duration_ns = *duration_ms as u64 * 1_000_000;
+        let head = EventHead { line: line as u64, time_ns, duration_ns, tag: 0 };
+        assert!(events.put(head, [key.as_bytes()]));
     }
     for event in events.iter() {
         replay.take(0, event.line + 1, &event);
@@ -406,7 +409,9 @@ proptest! {
         let mut events = Events::default();
         for (line, time_ns) in times.iter().enumerate() {
             let key = if line % 2 == 0 { &b"a"[..] } else { &b"b"[..] };
-            prop_assert!(events.put((line as u64, 0), (Some(*time_ns), duration_ns), [key]));
+            let time_ns = Some(*time_ns);
+            let head = EventHead { line: line as u64, time_ns, duration_ns, tag: 0 };
+            prop_assert!(events.put(head, [key]));
         }
         for event in events.iter() {
             replay.take(0, event.line + 1, &event);

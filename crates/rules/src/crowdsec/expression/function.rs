@@ -194,10 +194,10 @@ impl Function {
             Self::Replace => {
                 let count = arguments.get(3).and_then(Value::number).unwrap_or(-1.0);
                 let count = if count < 0.0 { usize::MAX } else { count as usize };
-                owned(replaced(text(0)?, (text(1)?, text(2)?), count, bytes_max)?)
+                owned(replaced(text(0)?, text(1)?, text(2)?, count, bytes_max)?)
             }
             Self::ReplaceAll => {
-                owned(replaced(text(0)?, (text(1)?, text(2)?), usize::MAX, bytes_max)?)
+                owned(replaced(text(0)?, text(1)?, text(2)?, usize::MAX, bytes_max)?)
             }
             Self::Split => list(split(text(0)?, text(1)?), bytes_max),
             Self::Words => list(characters::words(text(0)?).into_iter(), bytes_max),
@@ -293,7 +293,8 @@ fn escaped(text: &[u8], kept: &[u8], is_query: bool) -> Vec<u8> {
 /// character.
 fn replaced(
     text: &[u8],
-    (from, to): (&[u8], &[u8]),
+    from: &[u8],
+    to: &[u8],
     count: usize,
     bytes_max: usize,
 ) -> Result<Vec<u8>, Reason> {
@@ -490,7 +491,7 @@ mod tests {
     fn texts_are_searched_and_changed() {
         assert!(contains(b"abc", b"") && contains(b"abc", b"bc") && !contains(b"abc", b"cb"));
         let replaced = |text: &'static str, from: &'static str, count| {
-            replaced(text.as_bytes(), (from.as_bytes(), b"--"), count, 99).expect("it is short")
+            replaced(text.as_bytes(), from.as_bytes(), b"--", count, 99).expect("it is short")
         };
         assert_eq!(replaced("aXbXc", "X", 1), b"a--bXc");
         assert_eq!(replaced("aé", "", usize::MAX), "--a--é--".as_bytes());
@@ -512,7 +513,7 @@ mod tests {
     fn texts_and_lists_are_bounded() {
         let one = || Value::Text((&b"1234567890"[..]).into());
         let ten = Value::List(vec![one(); 10]);
-        assert!(replaced(b"aaaa", (b"a", b"1234567890"), usize::MAX, 30).is_err());
+        assert!(replaced(b"aaaa", b"a", b"1234567890", usize::MAX, 30).is_err());
         assert!(joined(Some(&ten), b",", 109).is_ok() && joined(Some(&ten), b",", 108).is_err());
         assert!(formatted(b"%s%s", &[one(), one()], 19).is_err());
         assert!(formatted(b"%s%s", &[one(), one()], 20).is_ok());

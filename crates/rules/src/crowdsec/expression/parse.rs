@@ -407,9 +407,10 @@ impl<'n> Parser<'n> {
     }
 
     pub(super) fn expect(&mut self, symbol: &str) -> Result<(), RuleError> {
-        match self.takes(symbol) {
-            true => Ok(()),
-            false => Err(self.error_here(&format!("`{symbol}` is missing here"))),
+        if self.takes(symbol) {
+            Ok(())
+        } else {
+            Err(self.error_here(&format!("`{symbol}` is missing here")))
         }
     }
 

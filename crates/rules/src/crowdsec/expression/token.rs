@@ -89,9 +89,12 @@ fn number(text: &str, start: usize) -> Result<(TokenKind, usize), RuleError> {
         Some(digits) => (true, digits),
         None => (false, rest),
     };
-    let is_part = |c: char| match is_hexadecimal {
-        true => c.is_ascii_hexdigit() || c == '_',
-        false => c.is_ascii_digit() || c == '_',
+    let is_part = |c: char| {
+        if is_hexadecimal {
+            c.is_ascii_hexdigit() || c == '_'
+        } else {
+            c.is_ascii_digit() || c == '_'
+        }
     };
     let mut length = digits.find(|c| !is_part(c)).unwrap_or(digits.len());
     let mut is_float = false;

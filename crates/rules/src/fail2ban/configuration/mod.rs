@@ -113,11 +113,9 @@ pub(super) fn read<'t>(
     let first_line = 0..text.lines().next().map_or(0, str::len);
     let mut find = |name: &str| files.shared_text(name);
     let file = ConfigurationFile { name, text, is_rule: true };
-    let MergedFiles { ini, missing } =
-        filter::with_includes(file, &mut find).map_err(|error| match error.range.is_empty() {
-            true => RuleError::new(first_line.clone(), error),
-            false => error,
-        })?;
+    let MergedFiles { ini, missing } = filter::with_includes(file, &mut find).map_err(|error| {
+        if error.range.is_empty() { RuleError::new(first_line.clone(), error) } else { error }
+    })?;
     let has_filter = ini.section("Definition").is_some();
     let names = jail_names(&ini);
     let enabled = enabled_jails(&ini, &names, &Budget::default());

@@ -71,9 +71,10 @@ impl DateTemplates {
             return Ok(Arc::clone(known));
         }
         let lines = if lines.is_empty() { &["{DEFAULT}"] } else { lines };
-        let made = match lines.iter().all(|line| BRACKET_PATTERNS.contains(line)) {
-            true => OnceLock::new(),
-            false => OnceLock::from(made_of(lines)?),
+        let made = if lines.iter().all(|line| BRACKET_PATTERNS.contains(line)) {
+            OnceLock::new()
+        } else {
+            OnceLock::from(made_of(lines)?)
         };
         let lines = lines.iter().map(|line| (*line).to_owned()).collect();
         let templates = Arc::new(PatternTemplates { lines, made });

@@ -133,7 +133,7 @@ impl DateTemplate {
             "EPOCH" | "LEPOCH" => Self::epoch(starts_line, bare == "LEPOCH", pattern),
             "TAI64N" => {
                 let start = if starts_line { WordStart::Line } else { WordStart::Anywhere };
-                Self::bound("@[0-9a-f]{24}", (start, true), Kind::Tai64n, pattern)
+                Self::bound("@[0-9a-f]{24}", start, true, Kind::Tai64n, pattern)
             }
             _ if EPOCH.holds(pattern) => Self::epoch_in(pattern),
             _ => Self::fields(pattern),
@@ -143,15 +143,15 @@ impl DateTemplate {
     fn epoch(starts_line: bool, is_long: bool, pattern: &str) -> Result<Self, RuleError> {
         let kind = Kind::Epoch { group: 1, is_long };
         let number = epoch_number(is_long);
-        let regex = match starts_line {
-            true => format!(r"((?P<square>(?<=^\[))?{number})(?(square)(?=\]))"),
-            false => format!(
+        let regex = if starts_line {
+            format!(r"((?P<square>(?<=^\[))?{number})(?(square)(?=\]))")
+        } else {
+            format!(
                 r"((?:^|(?P<square>(?<=^\[))|(?P<selinux>(?<=\baudit\())){number})(?:(?(selinux)(?=:\d+\)))|(?(square)(?=\])))"
-            ),
+            )
         };
         let start = if starts_line { WordStart::Line } else { WordStart::Anywhere };
-        let ends_word = true;
-        Self::bound(&regex, (start, ends_word), kind, pattern)
+        Self::bound(&regex, start, true, kind, pattern)
     }
 
     /// A pattern with `{EPOCH}` in it.
@@ -160,30 +160,31 @@ impl DateTemplate {
         let number = format!("({})", epoch_number(is_long));
         let regex = EPOCH.0.replace_all(pattern, fancy_regex::NoExpand(&number));
         let kind = Kind::Epoch { group: 2, is_long };
-        Self::bound(&format!("({regex})"), (WordStart::Word, true), kind, pattern)
+        Self::bound(&format!("({regex})"), WordStart::Word, true, kind, pattern)
     }
 
     fn fields(pattern: &str) -> Result<Self, RuleError> {
-        let (rest, mut bounds) = match pattern.strip_prefix("{UNB}") {
-            Some(rest) => (rest, (WordStart::Anywhere, false)),
-            None => (pattern, (WordStart::Word, true)),
+        let (rest, mut start, ends_word) = match pattern.strip_prefix("{UNB}") {
+            Some(rest) => (rest, WordStart::Anywhere, false),
+            None => (pattern, WordStart::Word, true),
         };
         let rest = match rest.strip_prefix(LINE_START) {
-            Some(rest) if bounds.0 == WordStart::Word => {
-                bounds.0 = WordStart::Line;
+            Some(rest) if start == WordStart::Word => {
+                start = WordStart::Line;
                 rest
             }
             _ => rest,
         };
         let regex = with_fields(rest, pattern.len() - rest.len())?;
         let flags = if LETTERS.holds(rest) { "(?iu)" } else { "" };
-        Self::bound(&format!("{flags}{regex}"), bounds, Kind::Fields, pattern)
+        Self::bound(&format!("{flags}{regex}"), start, ends_word, Kind::Fields, pattern)
     }
 
     /// Adds the boundaries at both ends of a template, and the group that is cut out.
     fn bound(
         regex: &str,
-        (start, ends_word): (WordStart, bool),
+        start: WordStart,
+        ends_word: bool,
         kind: Kind,
         pattern: &str,
     ) -> Result<Self, RuleError> {
@@ -245,10 +246,7 @@ fn not_valid(pattern: &str, reason: impl fmt::Display) -> RuleError {
 }
 
 fn epoch_number(is_long: bool) -> &'static str {
-    match is_long {
-        true => r"\d{10,11}(?:\d{3}(?:\.\d{1,6}|\d{3})?)?",
-        false => r"\d{10,11}\b(?:\.\d{3,6})?",
-    }
+    if is_long { r"\d{10,11}(?:\d{3}(?:\.\d{1,6}|\d{3})?)?" } else { r"\d{10,11}\b(?:\.\d{3,6})?" }
 }
 
 fn epoch_value(text: &str, is_long: bool) -> DateValue {

@@ -66,9 +66,8 @@ pub(super) fn required(node: &Node, max: usize) -> Vec<Texts> {
 
 /// The selectivity of a list: the length of its shortest text, or 0 if one is common.
 fn score(texts: &Texts) -> usize {
-    let of_text = |text: &String| match COMMON.iter().any(|common| common.contains(&**text)) {
-        true => 0,
-        false => text.len(),
+    let of_text = |text: &String| {
+        if COMMON.iter().any(|common| common.contains(&**text)) { 0 } else { text.len() }
     };
     texts.iter().map(of_text).min().unwrap_or(0)
 }

@@ -1,6 +1,7 @@
 //! A search for texts that rejects most lines that no pattern matches.
 
 use std::cmp::Reverse;
+use std::ops::Range;
 
 use super::engine::Pattern;
 use super::literals::Texts;
@@ -60,17 +61,18 @@ impl Prefilter {
         self.by_pattern.is_empty() || self.by_pattern.iter().any(|all| has_all(all, line))
     }
 
-    /// Whether the patterns may match a line of a block, from `start` to `end`. Lines must be
-    /// passed in order, so that the block is searched once instead of line by line.
+    /// Whether the patterns may match a line of a block, given its range. Lines must be passed
+    /// in order, so that the block is searched once instead of line by line.
     pub(in crate::fail2ban) fn accepts_line(
         &self,
         block: &[u8],
-        (start, end): (usize, usize),
+        line: Range<usize>,
         place: &mut BlockPlace,
     ) -> bool {
         let Some((first, others)) = self.searches.split_first() else {
-            return self.accepts_by_pattern(&block[start..end]);
+            return self.accepts_by_pattern(&block[line]);
         };
+        let Range { start, end } = line;
         let next = match place.next {
             Some(next) if next >= start => next,
             _ => first.find(block, start).unwrap_or(block.len()),
@@ -132,8 +134,8 @@ mod tests {
             let block = lines.join("\n");
             let (mut place, mut start) = (BlockPlace::default(), 0);
             for line in &lines {
-                let span = (start, start + line.len());
-                let accepted = prefilter.accepts_line(block.as_bytes(), span, &mut place);
+                let range = start..start + line.len();
+                let accepted = prefilter.accepts_line(block.as_bytes(), range, &mut place);
                 prop_assert_eq!(accepted, prefilter.accepts(line.as_bytes()));
                 let matches = |pattern: &Pattern| pattern.is_match(line) == Some(true);
                 let is_failure = prefix.iter().all(matches) && patterns.iter().any(matches);

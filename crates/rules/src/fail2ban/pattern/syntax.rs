@@ -108,9 +108,10 @@ pub(super) fn parse(pattern: &str, host_may_be_name: bool) -> Result<Syntax, Rul
     if parser.position < pattern.len() {
         return Err(parser.error(parser.position, 1, "this parenthesis closes no group"));
     }
-    let node = match flags.is_empty() {
-        true => node,
-        false => Node::Wrapped { prefix: format!("(?{flags}:"), node: Box::new(node) },
+    let node = if flags.is_empty() {
+        node
+    } else {
+        Node::Wrapped { prefix: format!("(?{flags}:"), node: Box::new(node) }
     };
     let Parser { groups, has_references, .. } = parser;
     Ok(Syntax { node, groups, has_references })
@@ -452,10 +453,7 @@ impl<'p> Parser<'p> {
             self.position += self.rest().find('>').map_or(0, |length| length + 1);
             return Ok(node);
         }
-        match self.eat(")") {
-            true => Ok(node),
-            false => Err(self.error(start, 1, "this group is not closed")),
-        }
+        if self.eat(")") { Ok(node) } else { Err(self.error(start, 1, "this group is not closed")) }
     }
 
     /// Whether the closing tag of an open tag, such as `</F-USER>`, is next.

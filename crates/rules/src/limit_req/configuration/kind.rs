@@ -7,7 +7,9 @@ use super::tokens::Directive;
 use crate::error::RuleError;
 
 /// A limit of one kind: the arguments of a directive such as `limit_req`.
-pub(crate) trait LimitKind: Sized + Clone + PartialEq + fmt::Debug {
+pub(crate) trait LimitKind:
+    Sized + Clone + PartialEq + fmt::Debug + Send + Sync + 'static
+{
     /// The type of its zones.
     type Zone: ZoneKind;
 
@@ -19,6 +21,9 @@ pub(crate) trait LimitKind: Sized + Clone + PartialEq + fmt::Debug {
 
     /// An example of a zone and a limit, for messages.
     const EXAMPLE: &'static str;
+
+    /// A directive that decides about requests before this limit, with a note about it.
+    const DECIDES_BEFORE: Option<(&'static str, &'static str)> = None;
 
     /// Reads a directive.
     ///
@@ -34,7 +39,7 @@ pub(crate) trait LimitKind: Sized + Clone + PartialEq + fmt::Debug {
 }
 
 /// A zone: the arguments of a directive such as `limit_req_zone`.
-pub(crate) trait ZoneKind: Sized + fmt::Debug {
+pub(crate) trait ZoneKind: Sized + fmt::Debug + Send + Sync + 'static {
     /// The name of the directive.
     const NAME: &'static str;
 

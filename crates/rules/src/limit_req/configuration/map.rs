@@ -45,9 +45,10 @@ impl Map {
         let Some(variable) = name.text.strip_prefix('$') else {
             return Err(name.error("a variable begins with `$`"));
         };
-        let entries = match is_geo {
-            true => Entries::Networks(Networks::default()),
-            false => Entries::Texts { texts: HashMap::new(), expressions: Vec::new() },
+        let entries = if is_geo {
+            Entries::Networks(Networks::default())
+        } else {
+            Entries::Texts { texts: HashMap::new(), expressions: Vec::new() }
         };
         let values = vec![Template { parts: Vec::new() }];
         let mut map = Self { name: variable.to_owned(), subject, entries, values };

@@ -19,7 +19,7 @@ pub(crate) use limit::{
 pub(crate) use map::Map;
 pub(crate) use server::Server;
 pub(crate) use template::{Template, TemplatePart};
-pub(crate) use tokens::Directive;
+pub(crate) use tokens::{Directive, directives};
 pub(crate) use uri::normalised;
 
 use std::ops::Range;
@@ -69,37 +69,44 @@ const DRY_RUN_REASON: &str = "the limits are replayed as if they were in force";
 /// Directives that redirect requests to another location, whose limits then apply, too.
 const REDIRECTS: [&str; 3] = ["try_files", "index", "error_page"];
 
-/// Finds the first directive with this name in any block of a configuration.
-///
-/// # Errors
-/// If it is not well formed.
-pub(crate) fn directive_place(text: &str, name: &str) -> Result<Option<Range<usize>>, RuleError> {
-    fn place(directives: &[Directive], name: &str) -> Option<Range<usize>> {
-        directives.iter().find_map(|directive| match directive.name.text == name {
-            true => Some(directive.name.range.clone()),
-            false => place(directive.block.as_deref()?, name),
-        })
-    }
-    Ok(place(&tokens::directives(text)?, name))
+/// Finds the first directive with this name in any block.
+pub(crate) fn directive_place(directives: &[Directive], name: &str) -> Option<Range<usize>> {
+    directives.iter().find_map(|directive| {
+        if directive.name.text == name {
+            Some(directive.name.range.clone())
+        } else {
+            directive_place(directive.block.as_deref()?, name)
+        }
+    })
 }
 
 impl<L: LimitKind> Configuration<L> {
     /// Reads a configuration.
     ///
     /// # Errors
-    /// If the text is not well formed, has an invalid zone or limit, or has no limit.
-    pub(crate) fn parse(text: &str) -> Result<Self, RuleError> {
-        let directives = tokens::directives(text)?;
+    /// If it has an invalid zone or limit, or no limit.
+    pub(crate) fn read(directives: &[Directive]) -> Result<Self, RuleError> {
         let (zones, limit_sets, servers, maps, notes) = Default::default();
         let mut configuration = Self { zones, limit_sets, servers, maps, notes };
-        configuration.read_definitions(&directives)?;
-        configuration.read_http(&directives)?;
+        configuration.read_definitions(directives)?;
+        configuration.read_http(directives)?;
         if configuration.limit_sets.is_empty() {
             let message =
                 format!("there is no `{}` in it; write, for instance: {}", L::NAME, L::EXAMPLE);
             return Err(RuleError::new(0..0, message));
         }
+        if let Some((before, note)) = L::DECIDES_BEFORE
+            && let Some(place) = directive_place(directives, before)
+        {
+            configuration.notes.push(RuleError::new(place, note));
+        }
         Ok(configuration)
+    }
+
+    /// Splits a text into directives, and reads them.
+    #[cfg(test)]
+    pub(crate) fn parse(text: &str) -> Result<Self, RuleError> {
+        Self::read(&directives(text)?)
     }
 
     /// The names of the log fields on which limits and keys depend.

@@ -34,7 +34,7 @@ impl Word {
 ///
 /// # Errors
 /// The first position at which the text is not well formed.
-pub(super) fn directives(text: &str) -> Result<Vec<Directive>, RuleError> {
+pub(crate) fn directives(text: &str) -> Result<Vec<Directive>, RuleError> {
     let mut cursor = Cursor { text, at: 0 };
     let directives = cursor.block(0)?;
     match cursor.peek() {

@@ -68,12 +68,13 @@ impl Gate for EvasiveGate {
         let number = clients.number(client, |_| false);
         let page = pages.number(page_text, |_| false);
         let check = clients.update(number, |history| {
-            pages.update(page, |page| history.check(page, *settings, (now_s, 0)))
+            pages.update(page, |page| history.check(page, *settings, now_s, 0))
         });
         GateDecision {
-            verdict: match check.is_over() {
-                true => GateVerdict::Rejected { retry_after_s: Some(self.retry_after_s()) },
-                false => GateVerdict::Passed,
+            verdict: if check.is_over() {
+                GateVerdict::Rejected { retry_after_s: Some(self.retry_after_s()) }
+            } else {
+                GateVerdict::Passed
             },
             limit: &self.name,
             key: self.clients.text(number),

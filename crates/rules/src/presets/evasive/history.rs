@@ -42,7 +42,8 @@ impl History {
         &mut self,
         page: &mut PageHits,
         settings: Settings,
-        (now_s, more_s): (i64, i64),
+        now_s: i64,
+        more_s: i64,
     ) -> Check {
         let is_held = |held_s: i64| now_s.saturating_sub(held_s) < settings.block_s;
         if self.held_s.is_some_and(is_held) {

@@ -18,7 +18,7 @@ use self::gate::EvasiveGate;
 use self::replay::EvasiveReplay;
 use super::RuleSetting;
 use crate::error::RuleError;
-use crate::event::Events;
+use crate::event::{EventHead, Events};
 use crate::gate::{CannotEnforce, Gate, GateOptions, check_fields};
 use crate::rule::{Family, Line, MissingField, Observer, Replay, Rule};
 
@@ -139,12 +139,14 @@ impl Observer for EvasiveObserver {
         else {
             return;
         };
-        let duration_ns = match self.is_arrival {
-            true => 0,
-            false => record.number(Field::RequestTime).unwrap_or(0),
+        let duration_ns = record.number(Field::RequestTime).filter(|_| !self.is_arrival);
+        let head = EventHead {
+            line: line.number,
+            time_ns: record.time.map(|time| time.unix_ns),
+            duration_ns: duration_ns.unwrap_or(0),
+            tag: u32::from(self.is_arrival),
         };
-        let time = (record.time.map(|time| time.unix_ns), duration_ns);
-        events.put((line.number, u32::from(self.is_arrival)), time, [client, path]);
+        events.put(head, [client, path]);
     }
 }
 
@@ -153,7 +155,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{Count, Settings, looks_like, parse};
-    use crate::event::Events;
+    use crate::event::{EventHead, Events};
     use crate::report::{Decision, Verdict};
     use crate::rule::Rule;
 
@@ -166,8 +168,13 @@ mod tests {
         let mut replay = rule.replay();
         let mut events = Events::default();
         for (line, (stamp_ms, duration_ms, path)) in requests.iter().enumerate() {
-            let time = (Some(stamp_ms * 1_000_000), duration_ms * 1_000_000);
-            assert!(events.put((line as u64, tag), time, [&b"a"[..], path.as_bytes()]));
+            let head = EventHead {
+                line: line as u64,
+                time_ns: Some(stamp_ms * 1_000_000),
+                duration_ns: duration_ms * 1_000_000,
+                tag,
+            };
+            assert!(events.put(head, [&b"a"[..], path.as_bytes()]));
         }
         for event in events.iter() {
             replay.take(0, event.line + 1, &event);

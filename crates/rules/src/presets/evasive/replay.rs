@@ -48,16 +48,22 @@ pub(super) struct EvasiveReplay {
 struct Client {
     history: History,
     requests: RequestCounts,
-    /// The highest count with its limit, and the request that reached it.
-    peak: Option<(i64, i64, usize)>,
+    peak: Option<Peak>,
     first_over: Option<usize>,
 }
 
+/// The highest count, compared with its limit, and the request that reached it.
+#[derive(Debug, Clone, Copy)]
+struct Peak {
+    count: i64,
+    limit: i64,
+    position: usize,
+}
+
 impl Client {
-    fn take_peak(&mut self, (count, limit, position): (i64, i64, usize)) {
-        let is_higher = |(known, of, _): (i64, i64, usize)| count - limit > known - of;
-        if self.peak.is_none_or(is_higher) {
-            self.peak = Some((count, limit, position));
+    fn take_peak(&mut self, count: i64, limit: i64, position: usize) {
+        if self.peak.is_none_or(|known| count - limit > known.count - known.limit) {
+            self.peak = Some(Peak { count, limit, position });
         }
     }
 }
@@ -147,10 +153,10 @@ impl EvasiveReplay {
                 true
             } else {
                 let page = pages.entry(request.page).or_default();
-                let check = client.history.check(page, self.settings, (now_s, more_s));
+                let check = client.history.check(page, self.settings, now_s, more_s);
                 if let Check::Counted { page, site, .. } = check {
-                    client.take_peak((page, self.settings.page.most, position));
-                    client.take_peak((site, self.settings.site.most, position));
+                    client.take_peak(page, self.settings.page.most, position);
+                    client.take_peak(site, self.settings.site.most, position);
                 }
                 check.is_over()
             };
@@ -176,7 +182,7 @@ impl EvasiveReplay {
         let (mut keys, mut counts) = (KeyCounts::default(), RequestCounts::default());
         let (mut trips, mut closest) = (Vec::new(), Vec::new());
         for (number, client) in clients.iter().enumerate() {
-            let Some((count, limit, peak_at)) = client.peak else { continue };
+            let Some(Peak { count, limit, position: peak_at }) = client.peak else { continue };
             let verdict = match (client.first_over, is_exact) {
                 (None, _) => Verdict::Passed,
                 (_, true) => Verdict::Rejected,

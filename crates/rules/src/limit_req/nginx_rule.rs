@@ -1,0 +1,114 @@
+//! The limits of one kind in an nginx configuration, as a rule.
+
+use std::sync::Arc;
+
+use weir_core::RecordFields;
+
+use super::configuration::{Configuration, Directive, LimitKind, LimitSet, ZoneKind, directives};
+use crate::error::RuleError;
+use crate::gate::{CannotEnforce, Gate, GateOptions};
+use crate::rule::{Family, MissingField, Observer, Replay, Rule};
+
+/// The limits of one kind in an nginx configuration.
+#[derive(Debug)]
+pub(crate) struct NginxRule<L: LimitKind> {
+    pub(crate) name: String,
+    pub(crate) configuration: Arc<Configuration<L>>,
+}
+
+/// How the limits of a kind are replayed and enforced.
+pub(crate) trait RuleKind: LimitKind {
+    /// The family of the rule.
+    const FAMILY: Family;
+
+    /// See [`Rule::bind`].
+    fn observer(
+        rule: &NginxRule<Self>,
+        fields: &RecordFields,
+    ) -> Result<Box<dyn Observer>, MissingField>;
+
+    /// See [`Rule::replay`].
+    fn replay(rule: &NginxRule<Self>) -> Box<dyn Replay + '_>;
+
+    /// See [`Rule::gate`].
+    fn gate(
+        rule: &NginxRule<Self>,
+        fields: &RecordFields,
+        options: GateOptions,
+    ) -> Result<Box<dyn Gate>, CannotEnforce>;
+}
+
+impl<L: LimitKind> NginxRule<L> {
+    /// Reads the zones and limits in a text.
+    ///
+    /// # Errors
+    /// If the text is not a configuration, there is no limit, or one is not valid.
+    pub(crate) fn parse(text: &str, name: &str) -> Result<Self, RuleError> {
+        Self::read(&directives(text)?, name)
+    }
+
+    /// Reads the zones and limits in the directives of a configuration.
+    ///
+    /// # Errors
+    /// If there is no limit, or one is not valid.
+    pub(crate) fn read(directives: &[Directive], name: &str) -> Result<Self, RuleError> {
+        let configuration = Configuration::<L>::read(directives)?;
+        let name = match &configuration.zones[..] {
+            [zone] => zone.name(),
+            _ => name,
+        };
+        Ok(Self { name: name.to_owned(), configuration: Arc::new(configuration) })
+    }
+
+    /// The zones, by number.
+    pub(crate) fn zones(&self) -> &[L::Zone] {
+        &self.configuration.zones
+    }
+
+    /// The limit sets by number; the limits of a set apply to a request together.
+    pub(crate) fn limit_sets(&self) -> &[LimitSet<L>] {
+        &self.configuration.limit_sets
+    }
+}
+
+impl<L: RuleKind> Rule for NginxRule<L> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn family(&self) -> Family {
+        L::FAMILY
+    }
+
+    fn description(&self) -> String {
+        self.configuration.description()
+    }
+
+    fn notes(&self) -> &[RuleError] {
+        &self.configuration.notes
+    }
+
+    fn reads(&self) -> Option<Vec<String>> {
+        Some(self.configuration.fields())
+    }
+
+    fn named_fields(&self) -> Vec<String> {
+        self.configuration.fields()
+    }
+
+    fn bind<'r>(&'r self, fields: &RecordFields) -> Result<Box<dyn Observer + 'r>, MissingField> {
+        Ok(L::observer(self, fields)?)
+    }
+
+    fn replay<'r>(&'r self) -> Box<dyn Replay + 'r> {
+        L::replay(self)
+    }
+
+    fn gate(
+        &self,
+        fields: &RecordFields,
+        options: GateOptions,
+    ) -> Result<Box<dyn Gate>, CannotEnforce> {
+        L::gate(self, fields, options)
+    }
+}
