@@ -142,7 +142,8 @@ impl UploadProgress {
     pub(crate) async fn wait_stalled(&self, pause: Duration) {
         let Some(progress) = &self.0 else { return tokio::time::sleep(pause).await };
         loop {
-            // Read before the time of the last part, which is written before it is cleared.
+            // The flag must be read first: the writer stores the time of the last part and only then
+            // clears the flag.
             let lacks_part = progress.lacks_part.load(Ordering::Acquire);
             let last_part = Duration::from_millis(progress.last_part_ms.load(Ordering::Relaxed));
             let end = progress.started_at + last_part + pause;

@@ -172,7 +172,7 @@ fn stages(backend: &BackendCounts) -> [RouteStage; 3] {
     for stage in [server, &mut *client] {
         stage.passed.bytes = Some(open.bytes);
     }
-    // While a backend sends nothing more, the client has taken all that there is.
+    // A body that waits for its backend does not wait for the client, which has taken all of it.
     let waiting = open.body_wait.as_secs_f64();
     client.passed.waiting = Some(waiting);
     client.passed.busy = client.passed.busy.map(|busy| (busy - waiting).max(0.0));

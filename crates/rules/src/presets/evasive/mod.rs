@@ -1,12 +1,16 @@
 //! mod_evasive of Apache, as `access_checker` of mod_evasive24.c decides.
 //!
-//! Times are whole seconds. A request counts for its page and for the site; a count grows as long
-//! as requests are less than the interval apart. A request over a count is rejected and puts the
-//! client on hold, and each one during the hold is rejected and begins it again.
+//! Each client has two kinds of counters: one for each page, and one for the site. A counter grows
+//! with each request that comes less than the interval after the one before it, and starts again
+//! otherwise. If a counter is over its limit, the request is rejected and the client is blocked for
+//! `DOSBlockingPeriod`. Each request during that time is rejected, too, and starts the period again.
 //!
-//! Apache logs the second in which a request arrived. If a log has the second of its end and how
-//! long it took, that of the arrival may be one of two: then a client passes if it does so with
-//! intervals a second longer, and of the others it cannot be told.
+//! The module counts in whole seconds, by the arrival of a request. Apache's own log has that
+//! second, so a replay of it is exact. Other logs have the second in which the request ended, and
+//! how long it took. The arrival may then be in either of two seconds. [`replay`] counts such a log
+//! with intervals that are one second longer, which reject whatever the module may have rejected. A
+//! request that passes has surely passed. The first one of a client that does not pass, and all of
+//! its later ones, are undecided.
 
 mod gate;
 mod history;
