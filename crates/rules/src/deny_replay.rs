@@ -4,8 +4,8 @@ use std::fmt;
 
 use crate::event::Event;
 use crate::interner::Interner;
-use crate::key_lists::TRIPS_MAX;
-use crate::report::{Decision, Exactness, KeyCounts, RequestCounts, RuleReport, Trip, Verdict};
+use crate::key_lists::KeyLists;
+use crate::report::{Decision, Exactness, RequestCounts, RuleReport, Trip, Verdict};
 use crate::rule::Replay;
 
 /// The tag of an event that no entry matches; the others have the number of the entry.
@@ -69,38 +69,31 @@ impl<'r> DenyReplay<'r> {
         Self { entries, requests, keys, clients, matches, not_held: 0 }
     }
 
-    fn trips(&self) -> Vec<Trip> {
-        let mut trips = Vec::new();
+    fn keys(&self) -> KeyLists {
+        let texts = self.entries.texts();
+        let mut keys = KeyLists::default();
         for (number, client) in self.clients.iter().enumerate() {
-            let Some((time_ns, source, line, entry)) = client.first else { continue };
+            let Some((time_ns, source, line, entry)) = client.first else {
+                keys.put(Verdict::Passed, None);
+                continue;
+            };
             let denied = client.rejected as f64;
             let (passed, rejected) = (client.passed, client.rejected);
-            trips.push((
-                entry,
-                Trip {
-                    key: self.keys.text(number as u32).to_vec(),
-                    limit: None,
-                    verdict: Verdict::Rejected,
-                    time_ns,
-                    source,
-                    line,
-                    peak: denied,
-                    peak_range: (denied, denied),
-                    margin: denied,
-                    requests: RequestCounts { passed, rejected, ..RequestCounts::default() },
-                },
-            ));
+            let trip = Trip {
+                key: self.keys.text(number as u32).to_vec(),
+                limit: texts.get(entry as usize).cloned().flatten(),
+                verdict: Verdict::Rejected,
+                time_ns,
+                source,
+                line,
+                peak: denied,
+                peak_range: (denied, denied),
+                margin: denied,
+                requests: RequestCounts { passed, rejected, ..RequestCounts::default() },
+            };
+            keys.put(Verdict::Rejected, Some(trip));
         }
-        trips.sort_by(|(_, one), (_, other)| {
-            other.margin.total_cmp(&one.margin).then_with(|| one.key.cmp(&other.key))
-        });
-        trips.truncate(TRIPS_MAX);
-        let texts = self.entries.texts();
-        let with_text = |(entry, mut trip): (u32, Trip)| {
-            trip.limit = texts.get(entry as usize).cloned().flatten();
-            trip
-        };
-        trips.into_iter().map(with_text).collect()
+        keys
     }
 }
 
@@ -151,22 +144,16 @@ impl Replay for DenyReplay<'_> {
             }
         }
         let sum = |count: fn(&Client) -> u64| self.clients.iter().map(count).sum();
-        let tripped = self.clients.iter().filter(|client| client.rejected > 0).count() as u64;
+        let requests = RequestCounts {
+            passed: sum(|client| client.passed),
+            delayed: 0,
+            rejected: sum(|client| client.rejected),
+            undecided: self.not_held,
+        };
         RuleReport {
             exactness: self.entries.exactness(),
             notes: self.entries.notes(&self.matches),
-            keys: KeyCounts { seen: self.clients.len() as u64, tripped, undecided: 0 },
-            requests: RequestCounts {
-                passed: sum(|client| client.passed),
-                delayed: 0,
-                rejected: sum(|client| client.rejected),
-                undecided: self.not_held,
-            },
-            trips: self.trips(),
-            closest: Vec::new(),
-            steps: Vec::new(),
-            bans: Vec::new(),
-            alerts: Vec::new(),
+            ..self.keys().into_report(requests, Vec::new())
         }
     }
 }

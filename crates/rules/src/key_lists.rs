@@ -22,13 +22,13 @@ impl KeyLists {
         self.counts.seen += 1;
         self.counts.tripped += u64::from(verdict == Verdict::Rejected);
         self.counts.undecided += u64::from(verdict == Verdict::Undecided);
-        if verdict != Verdict::Passed {
-            self.trips.extend(entry);
-            return;
-        }
-        self.closest.extend(entry);
-        if self.closest.len() > 2 * CLOSEST_MAX {
-            sort_by_margin(&mut self.closest, CLOSEST_MAX);
+        let (list, max) = match verdict {
+            Verdict::Passed => (&mut self.closest, CLOSEST_MAX),
+            _ => (&mut self.trips, TRIPS_MAX),
+        };
+        list.extend(entry);
+        if list.len() > 2 * max {
+            sort_by_margin(list, max);
         }
     }
 
@@ -51,7 +51,7 @@ impl KeyLists {
 }
 
 /// Sorts keys by margin, the highest first, then by key, and keeps the first `max`.
-pub(crate) fn sort_by_margin(trips: &mut Vec<Trip>, max: usize) {
+fn sort_by_margin(trips: &mut Vec<Trip>, max: usize) {
     trips.sort_by(|one, other| {
         other.margin.total_cmp(&one.margin).then_with(|| one.key.cmp(&other.key))
     });

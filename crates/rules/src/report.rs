@@ -1,5 +1,7 @@
 //! The report of a replay, as plain data.
 
+use std::ops::AddAssign;
+
 /// The reliability of a replay's verdicts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exactness {
@@ -63,6 +65,27 @@ pub struct RequestCounts {
     pub rejected: u64,
     /// Undecided.
     pub undecided: u64,
+}
+
+impl RequestCounts {
+    /// Counts a request.
+    pub(crate) fn count(&mut self, verdict: Verdict) {
+        match verdict {
+            Verdict::Passed => self.passed += 1,
+            Verdict::Delayed => self.delayed += 1,
+            Verdict::Rejected => self.rejected += 1,
+            Verdict::Undecided => self.undecided += 1,
+        }
+    }
+}
+
+impl AddAssign for RequestCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.delayed += other.delayed;
+        self.rejected += other.rejected;
+        self.undecided += other.undecided;
+    }
 }
 
 /// A key, how close it came to the limit of a rule, and the verdicts about its requests.

@@ -137,9 +137,9 @@ pub trait Rule: fmt::Debug + Send + Sync {
         _fields: &RecordFields,
         _options: GateOptions,
     ) -> Result<Box<dyn Gate>, CannotEnforce> {
-        Err(CannotEnforce::new(format_args!(
-            "rules of the family `{}` look at requests that were answered, so they cannot be enforced \
-             when a request arrives; replay them over the log with `weir rules`",
+        Err(CannotEnforce::before_answer(format_args!(
+            "the family `{}` looks at requests that were answered, so the rule cannot be enforced \
+             when one arrives",
             self.family().name()
         )))
     }

@@ -139,8 +139,7 @@ impl Summary {
         let (mut trips, mut closest) = (Vec::new(), Vec::new());
         let mut counts = KeyCounts { seen: self.keys.len() as u64, ..KeyCounts::default() };
         for (key, summary) in self.keys.iter().enumerate() {
-            requests.passed += summary.requests.passed;
-            requests.rejected += summary.requests.rejected;
+            requests += summary.requests;
             counts.tripped += u64::from(summary.trip.is_some());
             let list = if summary.trip.is_some() { &mut trips } else { &mut closest };
             list.push(summary.as_trip(scenario, keys.text(key as u32)));

@@ -5,8 +5,8 @@ use super::estimator::FailManager;
 use super::jail::Limits;
 use super::replay::Undecided;
 use crate::interner::Interner;
-use crate::key_lists::{CLOSEST_MAX, TRIPS_MAX, sort_by_margin};
-use crate::report::{Exactness, KeyCounts, RequestCounts, RuleReport, Step, Trip, Verdict};
+use crate::key_lists::KeyLists;
+use crate::report::{Exactness, RequestCounts, RuleReport, Step, Trip, Verdict};
 
 /// The summary of a key.
 #[derive(Debug, Clone, Copy, Default)]
@@ -90,37 +90,23 @@ impl Summary {
         others: &[(u32, u64)],
         undecided: Undecided,
     ) -> RuleReport {
-        let mut requests = RequestCounts::default();
-        let (mut trips, mut closest) = (Vec::new(), Vec::new());
-        let mut counts = KeyCounts { seen: self.keys.len() as u64, ..KeyCounts::default() };
+        let (mut keys, mut requests) = (KeyLists::default(), RequestCounts::default());
         for (number, key) in self.keys.iter().enumerate() {
-            requests.passed += key.requests.passed;
-            requests.rejected += key.requests.rejected;
-            counts.tripped += u64::from(key.trip.is_some());
-            let list = if key.trip.is_some() { &mut trips } else { &mut closest };
-            list.push(key.entry(texts.text(number as u32), self.max_retry));
-            if closest.len() > 2 * CLOSEST_MAX {
-                sort_by_margin(&mut closest, CLOSEST_MAX);
-            }
+            requests += key.requests;
+            let trip = key.entry(texts.text(number as u32), self.max_retry);
+            keys.put(trip.verdict, Some(trip));
         }
-        sort_by_margin(&mut trips, TRIPS_MAX);
-        sort_by_margin(&mut closest, CLOSEST_MAX);
         requests.undecided = undecided.host_names + undecided.too_slow + undecided.untimed;
         let step = |(max_retry, tripped): &(u32, u64)| Step {
             setting: format!("maxretry={max_retry}"),
             tripped: *tripped,
             undecided: 0,
         };
+        let is_exact = requests.undecided == 0;
         RuleReport {
-            exactness: if requests.undecided > 0 { Exactness::Bounded } else { Exactness::Exact },
+            exactness: if is_exact { Exactness::Exact } else { Exactness::Bounded },
             notes: undecided.notes(),
-            keys: counts,
-            requests,
-            trips,
-            closest,
-            steps: others.iter().map(step).collect(),
-            bans: Vec::new(),
-            alerts: Vec::new(),
+            ..keys.into_report(requests, others.iter().map(step).collect())
         }
     }
 }

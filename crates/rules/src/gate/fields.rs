@@ -35,9 +35,9 @@ pub(crate) fn check_fields<'n>(
 /// The reason why a rule that uses a field cannot be enforced.
 pub(super) fn without_field(name: &str) -> CannotEnforce {
     if is_later(name) {
-        CannotEnforce::new(format_args!(
+        CannotEnforce::before_answer(format_args!(
             "`{name}` is only known when the request has been answered, so the rule cannot be \
-             enforced when it arrives; replay it over the log with `weir rules`"
+             enforced when it arrives"
         ))
     } else {
         CannotEnforce::new(format_args!(

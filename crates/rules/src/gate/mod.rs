@@ -5,7 +5,7 @@
 //! passes the time.
 //!
 //! [`KeyStates`] stores the bounded set of a gate's keys in [`KeySlots`] and their [`UseOrder`].
-//! [`Served`] counts the requests in progress, and [`Quota`] is what a response tells the client.
+//! [`RequestsInProgress`] counts them by key, and [`Quota`] is what a response tells the client.
 
 mod clock;
 mod fields;
@@ -24,7 +24,7 @@ pub(crate) use self::fields::check_fields;
 pub(crate) use self::key_slots::KeySlots;
 pub(crate) use self::key_states::{KeyState, KeyStates};
 pub use self::quota::{Quota, QuotaPolicy, QuotaUnit};
-pub(crate) use self::served::{Places, Served};
+pub(crate) use self::served::{HeldPlaces, RequestsInProgress};
 pub(crate) use self::use_order::UseOrder;
 
 /// Decides about requests one at a time, as they arrive.
@@ -187,11 +187,18 @@ impl GateUsage {
 pub struct CannotEnforce {
     /// A sentence that names the obstacle.
     pub message: String,
+    /// Whether the rule can be replayed over the log instead.
+    pub can_be_replayed: bool,
 }
 
 impl CannotEnforce {
     pub(crate) fn new(message: impl fmt::Display) -> Self {
-        Self { message: message.to_string() }
+        Self { message: message.to_string(), can_be_replayed: false }
+    }
+
+    /// The reason for a rule that depends on what is only known after the answer.
+    pub(crate) fn before_answer(message: impl fmt::Display) -> Self {
+        Self { message: message.to_string(), can_be_replayed: true }
     }
 
     /// The reason for a rule that uses a field which requests do not have when they arrive.
@@ -202,7 +209,11 @@ impl CannotEnforce {
 
 impl fmt::Display for CannotEnforce {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.message)
+        formatter.write_str(&self.message)?;
+        if self.can_be_replayed {
+            formatter.write_str("; replay it over the log")?;
+        }
+        Ok(())
     }
 }
 

@@ -8,7 +8,7 @@ use super::{GateOptions, GateUsage, KeySlots, Place};
 ///
 /// About 70 bytes and the text for each key that has a request.
 #[derive(Debug)]
-pub(crate) struct Served {
+pub(crate) struct RequestsInProgress {
     keys: KeySlots,
     /// The counts by key number.
     counts: Vec<u64>,
@@ -18,7 +18,7 @@ pub(crate) struct Served {
     no_room: u64,
 }
 
-impl Served {
+impl RequestsInProgress {
     pub(crate) fn new(options: GateOptions) -> Self {
         Self { keys: KeySlots::default(), counts: Vec::new(), bytes: 0, options, no_room: 0 }
     }
@@ -78,13 +78,13 @@ impl Served {
 
 /// The places that requests occupy. Each place has the zones and the numbers of its keys there.
 #[derive(Debug, Default)]
-pub(crate) struct Places {
+pub(crate) struct HeldPlaces {
     /// The keys by place; empty if the place is free.
     taken: Vec<Vec<(usize, u32)>>,
     free: Vec<u32>,
 }
 
-impl Places {
+impl HeldPlaces {
     /// Takes a place, with at least one key.
     pub(crate) fn take(&mut self, keys: impl Iterator<Item = (usize, u32)>) -> Place {
         let number = self.free.pop().unwrap_or_else(|| {

@@ -10,8 +10,8 @@ use weir_core::{Record, RecordFields};
 use super::limit::{ConnectionLimit, ConnectionZone};
 use super::observer::KEY_BYTES_MAX;
 use crate::gate::{
-    CannotEnforce, Gate, GateClock, GateDecision, GateOptions, GateUsage, GateVerdict, Place,
-    Places, Quota, QuotaPolicy, QuotaUnit, Served,
+    CannotEnforce, Gate, GateClock, GateDecision, GateOptions, GateUsage, GateVerdict, HeldPlaces,
+    Place, Quota, QuotaPolicy, QuotaUnit, RequestsInProgress,
 };
 use crate::limit_req::configuration::{Configuration, LimitSet};
 use crate::limit_req::observer::LimitObserver;
@@ -32,8 +32,8 @@ const RETRY_AFTER_S: u64 = 1;
 pub(super) struct ConnectionGate {
     configuration: Arc<Configuration<ConnectionLimit>>,
     observer: LimitObserver<ConnectionLimit>,
-    zones: Vec<Served>,
-    places: Places,
+    zones: Vec<RequestsInProgress>,
+    places: HeldPlaces,
     /// The policies by limit set and position of the limit.
     policies: Vec<Vec<QuotaPolicy>>,
     clock: GateClock,
@@ -59,13 +59,13 @@ impl ConnectionGate {
         };
         let zone = |zone: &ConnectionZone| {
             let bytes_max = zone.bytes.unwrap_or(usize::MAX).min(options.bytes_max);
-            Served::new(GateOptions { bytes_max, ..options })
+            RequestsInProgress::new(GateOptions { bytes_max, ..options })
         };
         Ok(Self {
             configuration: Arc::clone(configuration),
             observer,
             zones: configuration.zones.iter().map(zone).collect(),
-            places: Places::default(),
+            places: HeldPlaces::default(),
             policies: configuration.limit_sets.iter().map(|set| policies_of(&set.limits)).collect(),
             clock: GateClock::default(),
         })

@@ -7,7 +7,6 @@ use super::requests::{NO_KEY, Request};
 use crate::interner::Interner;
 use crate::key_lists::KeyLists;
 use crate::limit_req::configuration::LimitKind;
-use crate::limit_req::summary::add;
 use crate::report::{RequestCounts, RuleReport, Step, Trip, Verdict};
 
 /// The connections of a key at a request, including this one, if none had been rejected.
@@ -72,10 +71,10 @@ impl<'r> Summary<'r> {
         request: &Request,
     ) {
         let Outcome { verdict, limit_is_sure, .. } = outcome;
-        add(&mut self.requests, verdict);
+        self.requests.count(verdict);
         for (limit, key) in limits.iter().zip(keys).filter(|(_, key)| **key != NO_KEY) {
             let summary = &mut self.keys[limit.zone][*key as usize];
-            add(&mut summary.requests, verdict);
+            summary.requests.count(verdict);
             summary.may_have_tripped |= !limit_is_sure;
         }
         if verdict == Verdict::Rejected && limit_is_sure {

@@ -24,7 +24,7 @@ mod level;
 mod nginx_rule;
 pub(crate) mod observer;
 mod replay;
-pub(crate) mod summary;
+mod summary;
 mod unlimited;
 
 use weir_core::RecordFields;

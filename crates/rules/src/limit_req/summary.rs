@@ -61,9 +61,9 @@ impl<'r> Summary<'r> {
 
     /// Counts a request in total and for each of its keys.
     pub(super) fn count(&mut self, limits: &[Limit], keys: &[u32], verdict: Verdict) {
-        add(&mut self.requests, verdict);
+        self.requests.count(verdict);
         for (limit, key) in limits.iter().zip(keys).filter(|(_, key)| **key != NO_KEY) {
-            add(&mut self.keys[limit.zone][*key as usize].requests, verdict);
+            self.keys[limit.zone][*key as usize].requests.count(verdict);
         }
     }
 
@@ -84,11 +84,7 @@ impl<'r> Summary<'r> {
 
     /// Stores the finished summary of a key, and counts its requests.
     pub(super) fn put(&mut self, limit: &Limit, key: u32, summary: KeySummary) {
-        let RequestCounts { passed, delayed, rejected, undecided } = summary.requests;
-        self.requests.passed += passed;
-        self.requests.delayed += delayed;
-        self.requests.rejected += rejected;
-        self.requests.undecided += undecided;
+        self.requests += summary.requests;
         self.keys[limit.zone][key as usize] = summary;
     }
 
@@ -133,7 +129,7 @@ impl KeySummary {
     /// Counts a request.
     #[inline]
     pub(super) fn count(&mut self, verdict: Verdict) {
-        add(&mut self.requests, verdict);
+        self.requests.count(verdict);
     }
 
     /// Updates the peak with the excess at a request of a limit with this burst.
@@ -196,15 +192,5 @@ impl KeySummary {
             margin: in_requests(peak.excess - burst),
             requests: self.requests,
         })
-    }
-}
-
-/// Counts a verdict.
-pub(crate) fn add(counts: &mut RequestCounts, verdict: Verdict) {
-    match verdict {
-        Verdict::Passed => counts.passed += 1,
-        Verdict::Delayed => counts.delayed += 1,
-        Verdict::Rejected => counts.rejected += 1,
-        Verdict::Undecided => counts.undecided += 1,
     }
 }

@@ -3,7 +3,7 @@
 use super::{Preset, client, duration_ns, header_field};
 use crate::condition::RuleCondition;
 use crate::error::RuleError;
-use crate::windows::{Algorithm, Key, KeyPart, Limit, Word, words};
+use crate::windows::{Algorithm, KeyPart, Limit, LimitKey, Word, words};
 
 /// Whether a text has `rate_limit` with a zone.
 pub(super) fn looks_like(text: &str) -> bool {
@@ -36,7 +36,7 @@ enum Block {
 /// A zone that is being parsed.
 struct Zone<'t> {
     name: Word<'t>,
-    key: Option<Key>,
+    key: Option<LimitKey>,
     window_ns: Option<u64>,
     events: Option<u64>,
     /// The blocks that are open, from the outermost on.
@@ -296,19 +296,19 @@ fn path(value: &str) -> Option<String> {
 }
 
 /// The key of a zone: a placeholder, or a text that all requests have.
-fn key(word: Word<'_>) -> Result<Key, RuleError> {
+fn key(word: Word<'_>) -> Result<LimitKey, RuleError> {
     let text = word.text.trim_matches('"');
     let inner = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
     let Some(name) = inner else {
         return match text.contains('{') {
             true => Err(word.error("a key of several placeholders is not supported; write one")),
-            false => Ok(Key::default()),
+            false => Ok(LimitKey::default()),
         };
     };
     let after = |prefixes: &[&str]| prefixes.iter().find_map(|it| name.strip_prefix(it));
     let field = match name {
         "remote_host" | "client_ip" | "http.request.remote.host" | "http.vars.client_ip" => {
-            return Ok(Key(client()));
+            return Ok(LimitKey(client()));
         }
         "host" | "http.request.host" => "host".to_owned(),
         "path" | "uri.path" | "http.request.uri.path" => "path".to_owned(),
@@ -325,7 +325,7 @@ fn key(word: Word<'_>) -> Result<Key, RuleError> {
             }
         },
     };
-    Ok(Key(vec![KeyPart::Field(field)]))
+    Ok(LimitKey(vec![KeyPart::Field(field)]))
 }
 
 #[cfg(test)]

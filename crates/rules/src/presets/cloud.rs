@@ -6,7 +6,7 @@
 
 use super::{Preset, Setting, client, header_field, settings};
 use crate::error::RuleError;
-use crate::windows::{Algorithm, Key, KeyPart, Limit};
+use crate::windows::{Algorithm, KeyPart, Limit, LimitKey};
 
 /// A service by its settings: the count, and the window with its unit in nanoseconds and its value
 /// if it is left out.
@@ -111,7 +111,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Preset>, RuleError> {
         window_ns,
         burst: count_number,
         algorithm: Algorithm::Unpublished { note: service.note, hold_ns },
-        key: Key(key),
+        key: LimitKey(key),
         condition: None,
     };
     Ok(vec![Preset { limit, notes }])

@@ -4,7 +4,7 @@
 use super::{Preset, client, duration_ns, header_field};
 use crate::condition::RuleCondition;
 use crate::error::RuleError;
-use crate::windows::{Algorithm, Key, KeyPart, Limit, Word, words};
+use crate::windows::{Algorithm, KeyPart, Limit, LimitKey, Word, words};
 
 /// Whether a text stores a rate of requests in a stick table.
 pub(super) fn looks_like(text: &str) -> bool {
@@ -20,7 +20,7 @@ const RATE: &str = "http_req_rate";
 /// The key that a counter tracks.
 struct Track {
     counter: String,
-    key: Key,
+    key: LimitKey,
     condition: Option<RuleCondition>,
 }
 
@@ -346,7 +346,7 @@ fn comparison<'t>(words: &[Word<'t>]) -> Result<Option<Comparison<'t>>, RuleErro
 }
 
 /// The key of an expression that is tracked.
-fn key(word: Word<'_>) -> Result<Key, RuleError> {
+fn key(word: Word<'_>) -> Result<LimitKey, RuleError> {
     let argument = |prefix: &str| word.text.strip_prefix(prefix)?.strip_suffix(')');
     let parts = match word.text {
         "src" => client(),
@@ -374,7 +374,7 @@ fn key(word: Word<'_>) -> Result<Key, RuleError> {
             }
         }
     };
-    Ok(Key(parts))
+    Ok(LimitKey(parts))
 }
 
 #[cfg(test)]

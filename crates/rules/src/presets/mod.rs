@@ -17,7 +17,7 @@ mod traefik;
 
 use crate::error::RuleError;
 use crate::rule::Family;
-use crate::windows::{KeyPart, Limit, WindowRule, Word, words};
+use crate::windows::{KeyPart, Limit, WindowRule, words};
 
 /// A limit, and notes about the unsupported parts of its text.
 struct Preset {
@@ -70,24 +70,6 @@ pub(crate) fn parse(text: &str, name: &str, family: Family) -> Result<Vec<Window
     };
     let rule = |preset: Preset| WindowRule::new(preset.limit, name, family, preset.notes);
     Ok(presets.into_iter().map(rule).collect())
-}
-
-/// A directive of a configuration of Apache with its first argument.
-struct RuleSetting<'t> {
-    name: Word<'t>,
-    value: Word<'t>,
-}
-
-/// The directives that have an argument.
-fn directives(text: &str) -> Vec<RuleSetting<'_>> {
-    let mut start = 0;
-    let directive = |line| {
-        let words = words(line, start);
-        start += line.len();
-        let [name, value, ..] = words[..] else { return None };
-        Some(RuleSetting { name, value })
-    };
-    text.split_inclusive('\n').filter_map(directive).collect()
 }
 
 /// A setting of a text: a name and a value with `:`, `=` or a space between them.

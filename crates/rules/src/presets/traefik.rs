@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::{Preset, Setting, client, duration_ns, header_field, settings};
 use crate::error::RuleError;
-use crate::windows::{Algorithm, Key, KeyPart, Limit};
+use crate::windows::{Algorithm, KeyPart, Limit, LimitKey};
 
 /// Whether a text has a rate limit with an average.
 pub(super) fn looks_like(text: &str) -> bool {
@@ -59,7 +59,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Preset>, RuleError> {
         window_ns: period_ns,
         burst,
         algorithm: algorithm(count, period_ns),
-        key: Key(key),
+        key: LimitKey(key),
         condition: None,
     };
     Ok(vec![Preset { limit, notes }])

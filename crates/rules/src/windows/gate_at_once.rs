@@ -7,8 +7,8 @@ use super::exact::has_place;
 use super::gate::GateParts;
 use super::observer::KeyFinder;
 use crate::gate::{
-    Gate, GateClock, GateDecision, GateUsage, GateVerdict, Place, Places, Quota, QuotaPolicy,
-    QuotaUnit, Served,
+    Gate, GateClock, GateDecision, GateUsage, GateVerdict, HeldPlaces, Place, Quota, QuotaPolicy,
+    QuotaUnit, RequestsInProgress,
 };
 
 /// The memory of a key besides its text, in bytes.
@@ -27,8 +27,8 @@ pub(super) struct AtOnceGate {
     finder: KeyFinder<'static>,
     count: u64,
     policy: QuotaPolicy,
-    served: Served,
-    places: Places,
+    served: RequestsInProgress,
+    places: HeldPlaces,
     clock: GateClock,
 }
 
@@ -40,8 +40,8 @@ impl AtOnceGate {
             finder,
             count: limit.count,
             policy: QuotaPolicy::new(name, limit.count, None, QuotaUnit::ConcurrentRequests),
-            served: Served::new(options),
-            places: Places::default(),
+            served: RequestsInProgress::new(options),
+            places: HeldPlaces::default(),
             clock: GateClock::default(),
         }
     }

@@ -7,7 +7,7 @@ use weir_core::{FieldAccessor, Record, RecordFields, UnknownField};
 
 /// The parts of a key. Without any, all requests are counted together.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Key(pub(crate) Vec<KeyPart>);
+pub(crate) struct LimitKey(pub(crate) Vec<KeyPart>);
 
 /// A part of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(crate) enum KeyPart {
     Hash(String),
 }
 
-impl Key {
+impl LimitKey {
     /// The names of its fields.
     pub(super) fn fields(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(KeyPart::field)
@@ -42,7 +42,7 @@ impl KeyPart {
     }
 }
 
-impl fmt::Display for Key {
+impl fmt::Display for LimitKey {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, part) in self.0.iter().enumerate() {
             formatter.write_str(if index == 0 { " by " } else { ", " })?;
@@ -65,7 +65,7 @@ pub(super) struct BoundKey(Vec<(FieldAccessor, KeyPart)>);
 impl BoundKey {
     /// # Errors
     /// If the records lack a field.
-    pub(super) fn new(key: &Key, fields: &RecordFields) -> Result<Self, UnknownField> {
+    pub(super) fn new(key: &LimitKey, fields: &RecordFields) -> Result<Self, UnknownField> {
         let part = |part: &KeyPart| Ok((fields.accessor(part.field())?, part.clone()));
         Ok(Self(key.0.iter().map(part).collect::<Result<_, _>>()?))
     }

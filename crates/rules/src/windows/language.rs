@@ -12,7 +12,7 @@
 
 use weir_core::{nearest_name, parse_duration_ns};
 
-use super::key::{Key, KeyPart};
+use super::key::{KeyPart, LimitKey};
 use super::limit::{Algorithm, Limit};
 use super::words::{Word, words};
 use crate::condition::RuleCondition;
@@ -98,7 +98,7 @@ impl<'t> Line<'t> {
             window_ns,
             burst: count,
             algorithm: if window_ns == 0 { Algorithm::Concurrency } else { Algorithm::SlidingRing },
-            key: Key::default(),
+            key: LimitKey::default(),
             condition: None,
         };
         let (mut burst, mut seen) = (None, Vec::new());
@@ -148,7 +148,7 @@ impl<'t> Line<'t> {
         }
     }
 
-    fn key(&mut self) -> Result<Key, RuleError> {
+    fn key(&mut self) -> Result<LimitKey, RuleError> {
         let mut parts = Vec::new();
         while let Some(word) = self.peek().filter(|word| !CLAUSES.contains(&word.text)) {
             self.at += 1;
@@ -166,7 +166,7 @@ impl<'t> Line<'t> {
             let word = self.words[self.at - 1];
             return Err(word.error(format!("`{}` stands where a field should", word.text)));
         }
-        Ok(Key(parts))
+        Ok(LimitKey(parts))
     }
 
     /// The condition up to the next clause.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use weir_core::format_duration;
 
-use super::key::Key;
+use super::key::LimitKey;
 use crate::condition::RuleCondition;
 
 /// The note about a counter whose algorithm is not published.
@@ -91,7 +91,7 @@ pub(crate) struct Limit {
     /// The size of the bucket.
     pub(crate) burst: u64,
     pub(crate) algorithm: Algorithm,
-    pub(crate) key: Key,
+    pub(crate) key: LimitKey,
     pub(crate) condition: Option<RuleCondition>,
 }
 

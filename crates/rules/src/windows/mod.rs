@@ -30,7 +30,7 @@ mod words;
 
 use weir_core::RecordFields;
 
-pub(crate) use self::key::{Key, KeyPart};
+pub(crate) use self::key::{KeyPart, LimitKey};
 pub(crate) use self::language::looks_like;
 pub(crate) use self::limit::{Algorithm, Limit};
 use self::observer::WindowObserver;

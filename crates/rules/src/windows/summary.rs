@@ -2,16 +2,14 @@
 
 use super::limit::{Algorithm, Limit};
 use super::replay::{Outcome, Peak, Request};
-use crate::key_lists::{CLOSEST_MAX, TRIPS_MAX, sort_by_margin};
-use crate::report::{Exactness, KeyCounts, RequestCounts, RuleReport, Step, Trip, Verdict};
+use crate::key_lists::KeyLists;
+use crate::report::{RequestCounts, RuleReport, Step, Trip, Verdict};
 
 /// The summary of a replay.
 pub(super) struct Summary<'r> {
     limit: &'r Limit,
-    keys: KeyCounts,
+    keys: KeyLists,
     requests: RequestCounts,
-    trips: Vec<Trip>,
-    closest: Vec<Trip>,
     /// Other values of the setting, and the keys that surely exceed them and that may.
     steps: Vec<(u64, u64, u64)>,
 }
@@ -25,10 +23,8 @@ impl<'r> Summary<'r> {
         };
         Self {
             limit,
-            keys: KeyCounts::default(),
+            keys: KeyLists::default(),
             requests: RequestCounts::default(),
-            trips: Vec::new(),
-            closest: Vec::new(),
             steps: others.into_iter().map(|other| (other, 0, 0)).collect(),
         }
     }
@@ -45,27 +41,21 @@ impl<'r> Summary<'r> {
     ) {
         let mut counts = RequestCounts::default();
         for outcome in outcomes {
-            *counter(&mut counts, outcome.verdict) += 1;
+            counts.count(outcome.verdict);
         }
         let more_rejected = more_rejected.min(counts.undecided);
         counts.rejected += more_rejected;
         counts.undecided -= more_rejected;
-        self.requests.passed += counts.passed;
-        self.requests.delayed += counts.delayed;
-        self.requests.rejected += counts.rejected;
-        self.requests.undecided += counts.undecided;
+        self.requests += counts;
         let verdict = self.verdict(counts, peak);
-        self.keys.seen += 1;
-        self.keys.tripped += u64::from(verdict == Verdict::Rejected);
-        self.keys.undecided += u64::from(verdict == Verdict::Undecided);
         self.count_steps(peak);
         let first = |verdict| outcomes.iter().position(|outcome| outcome.verdict == verdict);
         let over = match verdict {
             Verdict::Passed | Verdict::Delayed => None,
             _ => first(Verdict::Rejected).or_else(|| first(Verdict::Undecided)),
         };
-        let Some(request) = requests.get(over.unwrap_or(peak.at)) else { return };
-        let trip = Trip {
+        let request = requests.get(over.unwrap_or(peak.at));
+        let trip = request.map(|request| Trip {
             key: key.to_vec(),
             limit: None,
             verdict,
@@ -76,15 +66,8 @@ impl<'r> Summary<'r> {
             peak_range: (peak.lowest, peak.highest),
             margin: peak.count - self.limit.threshold(),
             requests: counts,
-        };
-        let (list, max) = match verdict {
-            Verdict::Passed => (&mut self.closest, CLOSEST_MAX),
-            _ => (&mut self.trips, TRIPS_MAX),
-        };
-        list.push(trip);
-        if list.len() >= 2 * max {
-            sort_by_margin(list, max);
-        }
+        });
+        self.keys.put(verdict, trip);
     }
 
     fn verdict(&self, counts: RequestCounts, peak: Peak) -> Verdict {
@@ -109,33 +92,13 @@ impl<'r> Summary<'r> {
     }
 
     /// The report. Exactness and notes are added by the replay.
-    pub(super) fn finish(mut self) -> RuleReport {
-        sort_by_margin(&mut self.trips, TRIPS_MAX);
-        sort_by_margin(&mut self.closest, CLOSEST_MAX);
+    pub(super) fn finish(self) -> RuleReport {
         let step = |(value, tripped, may_trip): &(u64, u64, u64)| Step {
             setting: self.limit.setting_text(*value),
             tripped: *tripped,
             undecided: may_trip - tripped,
         };
-        RuleReport {
-            exactness: Exactness::Exact,
-            notes: Vec::new(),
-            keys: self.keys,
-            requests: self.requests,
-            steps: self.steps.iter().map(step).collect(),
-            trips: self.trips,
-            closest: self.closest,
-            bans: Vec::new(),
-            alerts: Vec::new(),
-        }
-    }
-}
-
-fn counter(counts: &mut RequestCounts, verdict: Verdict) -> &mut u64 {
-    match verdict {
-        Verdict::Passed => &mut counts.passed,
-        Verdict::Delayed => &mut counts.delayed,
-        Verdict::Rejected => &mut counts.rejected,
-        Verdict::Undecided => &mut counts.undecided,
+        let steps = self.steps.iter().map(step).collect();
+        self.keys.into_report(self.requests, steps)
     }
 }

@@ -24,7 +24,7 @@ pub(crate) use uri::normalised;
 
 use std::ops::Range;
 
-use self::server::{Level, Location, LocationPath};
+use self::server::{Location, LocationPath, ServerLevel};
 use crate::error::RuleError;
 
 /// The limits of one kind in a configuration.
@@ -182,7 +182,7 @@ impl<L: LimitKind> Configuration<L> {
             let mut root = self.read_level(block, inherited)?;
             // `return` ends every request of the server before the search for a location.
             if has(block, "return") {
-                root = Level::default();
+                root = ServerLevel::default();
             } else if !root.is_uniform() {
                 self.note_redirects(block);
             }
@@ -212,7 +212,7 @@ impl<L: LimitKind> Configuration<L> {
         &mut self,
         directives: &[Directive],
         outer: Inherited,
-    ) -> Result<Level, RuleError> {
+    ) -> Result<ServerLevel, RuleError> {
         let inherited = self.read_limits(directives, outer)?;
         let mut locations = Vec::new();
         for directive in directives {
@@ -234,7 +234,7 @@ impl<L: LimitKind> Configuration<L> {
         }
         // `return` ends requests before limits apply, but not those of a nested location.
         let limits = inherited.limits.filter(|_| !has(directives, "return"));
-        Ok(Level { limits, locations })
+        Ok(ServerLevel { limits, locations })
     }
 
     /// Makes a note for each directive that redirects requests to other locations.

@@ -14,7 +14,7 @@ pub(crate) struct Server {
     /// The first name as it was written; the value of `$server_name`.
     pub(crate) first_name: String,
     pub(crate) is_default: bool,
-    pub(crate) root: Level,
+    pub(crate) root: ServerLevel,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -39,7 +39,7 @@ impl PartialEq for NamePattern {
 
 /// The level of a server or a location: the limits of its requests, and the nested locations.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Level {
+pub(crate) struct ServerLevel {
     /// The number of the limit set; `None` without limits.
     pub(crate) limits: Option<usize>,
     pub(crate) locations: Vec<Location>,
@@ -49,7 +49,7 @@ pub(crate) struct Level {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Location {
     pub(super) path: LocationPath,
-    pub(super) level: Level,
+    pub(super) level: ServerLevel,
 }
 
 /// The match rule of a location.
@@ -76,13 +76,17 @@ impl PartialEq for LocationPath {
 
 impl Server {
     /// Makes a server for all requests.
-    pub(super) fn of_all(root: Level) -> Self {
+    pub(super) fn of_all(root: ServerLevel) -> Self {
         let (names, ports, first_name) = Default::default();
         Self { names, ports, first_name, is_default: true, root }
     }
 
     /// Reads the names and ports of a `server` block.
-    pub(super) fn parse(block: &[Directive], root: Level, notes: &mut Vec<RuleError>) -> Self {
+    pub(super) fn parse(
+        block: &[Directive],
+        root: ServerLevel,
+        notes: &mut Vec<RuleError>,
+    ) -> Self {
         let of =
             |name: &'static str| block.iter().filter(move |directive| directive.name.text == name);
         let words: Vec<&Word> =
@@ -158,7 +162,7 @@ impl ServerName {
     }
 }
 
-impl Level {
+impl ServerLevel {
     /// Returns the number of the limit set for a normalised path.
     ///
     /// Follows ngx_http_core_find_location: the longest prefix, then nested locations, then regular

@@ -3,7 +3,7 @@
 //! Each client has two kinds of counters: one for each page, and one for the site. A counter grows
 //! with each request that comes less than the interval after the one before it, and starts again
 //! otherwise. If a counter is over its limit, the request is rejected and the client is blocked for
-//! `DOSBlockingPeriod`. Each request during that time is rejected, too, and starts the period again.
+//! `DOSBlockingPeriod`. Each request during that time is rejected, too, and starts it again.
 //!
 //! The module counts in whole seconds, by the arrival of a request. Apache's own log has that
 //! second, so a replay of it is exact. Other logs have the second in which the request ended, and
@@ -20,11 +20,11 @@ use weir_core::{Field, RecordFields};
 
 use self::gate::EvasiveGate;
 use self::replay::EvasiveReplay;
-use super::RuleSetting;
 use crate::error::RuleError;
 use crate::event::{EventHead, Events};
 use crate::gate::{CannotEnforce, Gate, GateOptions, check_fields};
 use crate::rule::{Family, Line, MissingField, Observer, Replay, Rule};
+use crate::windows::words;
 
 /// The settings, in whole seconds and requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,7 +67,11 @@ pub(crate) fn parse(text: &str, name: &str) -> Result<EvasiveRule, RuleError> {
         block_s: 10,
     };
     let mut notes = Vec::new();
-    for RuleSetting { name, value } in super::directives(text) {
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let words = words(line, start);
+        start += line.len();
+        let [name, value, ..] = words[..] else { continue };
         let slot = match name.text.to_ascii_lowercase().as_str() {
             "dospagecount" => &mut settings.page.most,
             "dospageinterval" => &mut settings.page.interval_s,

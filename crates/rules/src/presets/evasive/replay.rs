@@ -7,12 +7,10 @@ use super::Settings;
 use super::history::{Check, History, PageHits};
 use crate::event::Event;
 use crate::interner::Interner;
-use crate::report::{Decision, Exactness, KeyCounts, RequestCounts, RuleReport, Trip, Verdict};
+use crate::key_lists::KeyLists;
+use crate::report::{Decision, Exactness, RequestCounts, RuleReport, Trip, Verdict};
 use crate::rule::Replay;
 use crate::stamps::Stamps;
-
-/// The most clients that are listed, and that are within the limit.
-const LISTED_MAX: [usize; 2] = [1_000_000, 100];
 
 #[derive(Debug, Clone, Copy)]
 struct Request {
@@ -168,19 +166,14 @@ impl EvasiveReplay {
             if is_over {
                 client.first_over.get_or_insert(position);
             }
-            match verdict {
-                Verdict::Passed | Verdict::Delayed => client.requests.passed += 1,
-                Verdict::Rejected => client.requests.rejected += 1,
-                Verdict::Undecided => client.requests.undecided += 1,
-            }
+            client.requests.count(verdict);
             verdicts[position] = verdict;
         }
         (clients, verdicts)
     }
 
     fn report(&self, clients: &[Client], is_exact: bool) -> RuleReport {
-        let (mut keys, mut counts) = (KeyCounts::default(), RequestCounts::default());
-        let (mut trips, mut closest) = (Vec::new(), Vec::new());
+        let (mut keys, mut counts) = (KeyLists::default(), RequestCounts::default());
         for (number, client) in clients.iter().enumerate() {
             let Some(Peak { count, limit, position: peak_at }) = client.peak else { continue };
             let verdict = match (client.first_over, is_exact) {
@@ -188,15 +181,9 @@ impl EvasiveReplay {
                 (_, true) => Verdict::Rejected,
                 (_, false) => Verdict::Undecided,
             };
-            keys.seen += 1;
-            keys.tripped += u64::from(verdict == Verdict::Rejected);
-            keys.undecided += u64::from(verdict == Verdict::Undecided);
-            counts.passed += client.requests.passed;
-            counts.rejected += client.requests.rejected;
-            counts.undecided += client.requests.undecided;
+            counts += client.requests;
             let request = &self.requests[client.first_over.unwrap_or(peak_at)];
-            let list = if verdict == Verdict::Passed { &mut closest } else { &mut trips };
-            list.push(Trip {
+            let trip = Trip {
                 key: self.clients.text(number as u32).to_vec(),
                 limit: None,
                 verdict,
@@ -207,13 +194,8 @@ impl EvasiveReplay {
                 peak_range: (count as f64, count as f64),
                 margin: (count - limit) as f64,
                 requests: client.requests,
-            });
-        }
-        for (list, max) in [&mut trips, &mut closest].into_iter().zip(LISTED_MAX) {
-            list.sort_by(|one, other| {
-                other.margin.total_cmp(&one.margin).then_with(|| one.key.cmp(&other.key))
-            });
-            list.truncate(max);
+            };
+            keys.put(verdict, Some(trip));
         }
         counts.undecided += self.untimed;
         let mut notes =
@@ -226,7 +208,6 @@ impl EvasiveReplay {
             );
         }
         let exactness = if is_exact { Exactness::Exact } else { Exactness::Bounded };
-        let (steps, bans, alerts) = Default::default();
-        RuleReport { exactness, notes, keys, requests: counts, trips, closest, steps, bans, alerts }
+        RuleReport { exactness, notes, ..keys.into_report(counts, Vec::new()) }
     }
 }

@@ -331,7 +331,10 @@ fn what_cannot_be_enforced_is_named() {
             "`geoip_city` is not a field of a request when it arrives",
         ),
         (r#"{"RateBasedStatement": {"Limit": 2000}}"#, "how this service counts is not published"),
-        ("[web]\nfailregex = ^<HOST> x", "rules of the family `fail2ban` look at requests that"),
+        (
+            "[web]\nfailregex = ^<HOST> x",
+            "the family `fail2ban` looks at requests that were answered",
+        ),
     ] {
         let rules = parse_rules(text, "test", None, &RuleFiles::default()).expect(text);
         let gate = rules[0].gate(&format.record_fields(), GateOptions::default());
