@@ -22,6 +22,7 @@ mod deny_replay;
 mod error;
 mod event;
 mod fail2ban;
+mod file_search;
 mod files;
 mod gate;
 mod interner;
