@@ -97,7 +97,7 @@ impl<L: RuleKind> Rule for NginxRule<L> {
     }
 
     fn bind<'r>(&'r self, fields: &RecordFields) -> Result<Box<dyn Observer + 'r>, MissingField> {
-        Ok(L::observer(self, fields)?)
+        L::observer(self, fields)
     }
 
     fn replay<'r>(&'r self) -> Box<dyn Replay + 'r> {

@@ -293,7 +293,7 @@ impl<'r> LimitReplay<'r> {
             &mut outcomes[..]
         });
         if is_exact {
-            exact_by_key::replay(limit, rate, by_key, summary, outcomes)
+            exact_by_key::replay(limit, rate, by_key, summary, outcomes);
         } else {
             bounded_by_key::replay(limit, rate, &self.requests, by_key, summary, outcomes);
         }

@@ -183,9 +183,9 @@ fn targets(
             source => request.values(source, record, fields, &excluded),
         };
         if variable.is_count {
-            targets.push(values.len().to_string().into_bytes())
+            targets.push(values.len().to_string().into_bytes());
         } else {
-            targets.extend(values)
+            targets.extend(values);
         }
     }
     targets

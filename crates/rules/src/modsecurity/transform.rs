@@ -128,9 +128,9 @@ fn utf8_to_unicode(value: &[u8]) -> Vec<u8> {
     for chunk in value.utf8_chunks() {
         for character in chunk.valid().chars() {
             if character.is_ascii() {
-                unicode.push(character as u8)
+                unicode.push(character as u8);
             } else {
-                unicode.extend(format!("%u{:04x}", u32::from(character)).bytes())
+                unicode.extend(format!("%u{:04x}", u32::from(character)).bytes());
             }
         }
         unicode.extend_from_slice(chunk.invalid());

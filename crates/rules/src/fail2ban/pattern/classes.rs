@@ -22,9 +22,9 @@ pub(super) fn class(letter: char) -> Option<&'static str> {
 /// Writes a character so that the engine takes it literally, in a set or outside.
 pub(super) fn write_char(char: char, text: &mut String) {
     if char.is_ascii_alphanumeric() || char == '_' || char == ' ' {
-        text.push(char)
+        text.push(char);
     } else {
-        _ = write!(text, r"\x{{{:x}}}", u32::from(char))
+        _ = write!(text, r"\x{{{:x}}}", u32::from(char));
     }
 }
 
