@@ -8,8 +8,8 @@ use weir_rules::LimitSweep;
 use weir_view::{GridRate, LimitAdvice, LimitGrid, NotedClient};
 
 use crate::client_traits::{ClientAssessment, ClientTraits};
-use crate::counter::Interruption;
 use crate::limit_curve::{suggestion, sweep_grid};
+use crate::snapshot_work::Interruption;
 
 /// Rates that people commonly configure, per minute and per second.
 const RATES_PER_MINUTE: [i64; 7] = [1, 3, 6, 10, 15, 20, 30];

@@ -7,7 +7,7 @@ use weir_core::{
     CompiledFilter, Evaluation, RowBits, Segment, Snapshot, SnapshotSegment, TimeBounds,
 };
 
-use crate::counter::Interruption;
+use crate::snapshot_work::Interruption;
 
 /// The counts of one query, and the rows that they cover.
 ///

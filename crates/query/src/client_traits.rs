@@ -5,16 +5,15 @@
 //! Each distinct value is classified once, and requests are read by their ids alone.
 
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use weir_core::{
     ABSENT, AddressBlock, Codes, CompiledFilter, Dictionary, Field, Filter, REMAINDER, RecordKind,
-    Snapshot, SnapshotSegment, Snapshots, Values,
+    SnapshotSegment, Snapshots, Values,
 };
 use weir_view::GoodReason;
 
-use crate::counter::Interruption;
-use crate::spread::spread;
+use crate::snapshot_work::{Interruption, SnapshotWork};
 
 const SIGNED_IN: u8 = 1;
 const SEARCH_CRAWLER: u8 = 1 << 1;
@@ -123,25 +122,20 @@ impl ClientTraits {
     /// # Errors
     /// Fails if ids of the snapshot are stale, or if `abandoned` becomes true.
     pub(crate) fn of<D: Snapshots>(
-        data: &D,
-        snapshot: &Snapshot<D::Source>,
+        work: &SnapshotWork<'_, D>,
         networks: &[AddressBlock],
-        (jobs, abandoned): (usize, &AtomicBool),
     ) -> Result<Self, Interruption> {
         // The lock on the values is released here, because parsers wait for it.
-        let (tables, clients) = {
-            let values = data.values();
-            if values.reuses() != snapshot.epoch {
-                return Err(Interruption::StaleIds);
-            }
-            (Tables::new(&values), values.dictionary(Field::Client.column()).ids())
-        };
+        let (tables, clients) = work.with_values(|values| {
+            (Tables::new(values), values.dictionary(Field::Client.column()).ids())
+        })?;
         let flags: Vec<AtomicU8> = (0..clients).map(|_| AtomicU8::new(0)).collect();
         let is_request = |it: &&SnapshotSegment| it.segment.kind() == RecordKind::Request;
-        let segments: Vec<&SnapshotSegment> = snapshot.segments.iter().filter(is_request).collect();
+        let segments = work.snapshot.segments.iter().filter(is_request);
+        let segments: Vec<&SnapshotSegment> = segments.collect();
         let all = CompiledFilter::new(&Filter::default());
         let judge = |segment: &SnapshotSegment| tables.judge(segment, &all, &flags);
-        spread(jobs, segments.into_iter(), abandoned, judge)?;
+        work.spread(segments.into_iter(), judge)?;
         let flags = flags.into_iter().map(AtomicU8::into_inner).collect();
         Ok(Self { flags, networks: networks.to_vec() })
     }

@@ -10,19 +10,11 @@ use weir_core::{
 use weir_view::{Query, QueryError};
 
 use crate::cache::{AnswerCache, CachedAnswer};
+use crate::snapshot_work::Interruption;
 use crate::spread::{spread, spread_with};
 
 /// The minimum number of segments for each thread.
 const SEGMENTS_PER_JOB_MIN: usize = 8;
-
-/// Why an answer was not completed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Interruption {
-    /// The answer is no longer wanted.
-    Abandoned,
-    /// Ids of values were reused since the snapshot was taken; another snapshot is needed.
-    StaleIds,
-}
 
 /// The aggregates that a counter computes besides the totals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -168,6 +160,11 @@ impl<D: Snapshots> Counter<D> {
             blank: self.blank.over_time(),
             cache: self.cache.over_time(),
         })
+    }
+
+    /// Returns the number of threads.
+    pub(crate) fn jobs(&self) -> usize {
+        self.jobs
     }
 
     /// Returns the query.

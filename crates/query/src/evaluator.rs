@@ -1,5 +1,6 @@
 //! Answers queries about a growing data set.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -7,12 +8,13 @@ use weir_core::{Snapshot, Snapshots, Values, Zone};
 use weir_view::{KindCount, Now, Query, QueryError, RecordKind, Report, Timeline, main_kind};
 
 use crate::comparison::comparison;
-use crate::counter::{CountedAggregates, Counter, Interruption};
+use crate::counter::{CountedAggregates, Counter};
 use crate::extents::Extents;
 use crate::group::group;
 use crate::overlay::Overlay;
 use crate::periods::{Bounds, PeriodError, Periods};
 use crate::report::{axis_ns, incomplete, plain_report, unfiltered_query};
+use crate::snapshot_work::{Interruption, SnapshotWork, Unanswered, over_snapshot};
 
 /// Answers one query about a data set repeatedly while the data set grows.
 ///
@@ -136,50 +138,41 @@ impl<D: Snapshots> Evaluator<D> {
     /// Counts the new records and answers. Returns `None` if `abandoned` became true; the counts of
     /// this query may be lost in that case.
     pub fn answer(&mut self, abandoned: &AtomicBool) -> Option<Answer<D::Source>> {
-        loop {
-            let snapshot = self.data.snapshot();
-            match self.answer_at(snapshot, abandoned) {
-                Ok(answer) => return Some(answer),
-                Err(Interruption::StaleIds) => {}
-                Err(Interruption::Abandoned) => return None,
-            }
-        }
+        let (data, jobs) = (self.data.clone(), self.now.jobs());
+        let work = |work: SnapshotWork<'_, D>| {
+            self.answer_at(work).map_err(Unanswered::<Infallible>::Interrupted)
+        };
+        let Ok(answer) = over_snapshot(&data, jobs, abandoned, work);
+        answer
     }
 
-    fn answer_at(
-        &mut self,
-        snapshot: Snapshot<D::Source>,
-        abandoned: &AtomicBool,
-    ) -> Result<Answer<D::Source>, Interruption> {
-        self.extents.update(&snapshot);
-        let kinds = self.extents.kinds(&snapshot);
+    fn answer_at(&mut self, work: SnapshotWork<'_, D>) -> Result<Answer<D::Source>, Interruption> {
+        let (snapshot, abandoned) = (&work.snapshot, work.abandoned);
+        self.extents.update(snapshot);
+        let kinds = self.extents.kinds(snapshot);
         self.kind = self.query.kind.unwrap_or_else(|| main_kind(&kinds));
-        let range_ns = || self.extents.time_range_ns(&snapshot, self.kind);
+        let range_ns = || self.extents.time_range_ns(snapshot, self.kind);
         let periods = self.bounds.map(|bounds| bounds.periods(range_ns()));
         self.set_periods(periods.and_then(Result::ok))?;
         // First, while the previous answer is still known: it is often about the same time.
         self.set_unfiltered()?;
-        self.now.count(&snapshot, abandoned)?;
+        self.now.count(snapshot, abandoned)?;
         self.set_overlay(periods.and_then(Result::ok))?;
         for counter in [&mut self.before, &mut self.unfiltered].into_iter().flatten() {
-            counter.count(&snapshot, abandoned)?;
+            counter.count(snapshot, abandoned)?;
         }
         if let Some(overlay) = &mut self.overlay {
-            overlay.count(&snapshot, abandoned)?;
+            overlay.count(snapshot, abandoned)?;
         }
-        let report = {
-            let values = self.data.values();
-            if values.reuses() != snapshot.epoch {
-                return Err(Interruption::StaleIds);
-            }
-            self.report(&snapshot, &values, periods.and_then(Result::ok), &kinds)
-        };
+        let report = work.with_values(|values| {
+            self.report(snapshot, values, periods.and_then(Result::ok), &kinds)
+        })?;
         Ok(Answer {
-            log_ns: self.extents.time_range_ns(&snapshot, self.kind),
+            log_ns: self.extents.time_range_ns(snapshot, self.kind),
             report,
-            sources: snapshot.sources,
             offsets_s: self.extents.offsets_s(),
             rows_kept: self.now.rows_kept(&snapshot.segments),
+            sources: work.snapshot.sources,
             period_error: periods.and_then(Result::err),
         })
     }

@@ -45,6 +45,7 @@ mod report;
 mod rule_comparison;
 mod rules;
 mod selection;
+mod snapshot_work;
 mod spread;
 mod tallies;
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
-use crate::counter::Interruption;
+use crate::snapshot_work::Interruption;
 use crate::spread::spread;
 use weir_rules::{LimitSweep, SweptSetting};
 use weir_view::{CurvePoint, LimitCurve, Suggestion};

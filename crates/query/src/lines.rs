@@ -6,15 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use weir_core::{
-    CompiledFilter, Field, Record, RowBits, RowReader, Segment, Snapshot, SnapshotSegment,
-    Snapshots, TimeBounds,
+    CompiledFilter, Field, Record, RowBits, RowReader, Segment, SnapshotSegment, Snapshots,
+    TimeBounds,
 };
 use weir_view::{LinesAnswer, Query, QueryError, SelectedLine, main_kind};
 
-use crate::counter::Interruption;
 use crate::extents::Extents;
 use crate::line_order::{SegmentGroup, in_line_order, rows_in_line_order};
-use crate::spread::spread;
+use crate::snapshot_work::{SnapshotWork, Unanswered, over_snapshot};
 
 /// The maximum number of listed sources: no command names more.
 const SOURCES_MAX: usize = 1_000;
@@ -62,24 +61,16 @@ impl LineFinder {
         jobs: usize,
         abandoned: &AtomicBool,
     ) -> Result<Option<LinesAnswer>, QueryError> {
-        loop {
-            let snapshot = data.snapshot();
-            match self.find_at(&**data, &snapshot, query, (from, count), (jobs, abandoned))? {
-                Ok(answer) => return Ok(Some(answer)),
-                Err(Interruption::StaleIds) => {}
-                Err(Interruption::Abandoned) => return Ok(None),
-            }
-        }
+        over_snapshot(data, jobs, abandoned, |work| self.find_at(&work, query, (from, count)))
     }
 
     fn find_at<D: Snapshots>(
         &mut self,
-        data: &D,
-        snapshot: &Snapshot<D::Source>,
+        work: &SnapshotWork<'_, D>,
         query: &Query,
         (from, count): (u64, usize),
-        work: (usize, &AtomicBool),
-    ) -> Result<Result<LinesAnswer, Interruption>, QueryError> {
+    ) -> Result<LinesAnswer, Unanswered<QueryError>> {
+        let snapshot = &work.snapshot;
         let mut extents = Extents::default();
         extents.update(snapshot);
         let kind = query.kind.unwrap_or_else(|| main_kind(&extents.kinds(snapshot)));
@@ -93,37 +84,33 @@ impl LineFinder {
         };
         let of_kind = |segment: &&SnapshotSegment| segment.segment.kind() == kind.into();
         let segments: Vec<&SnapshotSegment> = snapshot.segments.iter().filter(of_kind).collect();
-        if let Err(interruption) = self.select(data, snapshot.epoch, query, &segments, work)? {
-            return Ok(Err(interruption));
-        }
+        self.select(work, query, &segments)?;
         let runs = self.runs(&segments);
         let total = runs.iter().map(|run| run.len).sum();
-        let values = data.values();
-        if values.reuses() != snapshot.epoch {
-            return Ok(Err(Interruption::StaleIds));
-        }
         let names = SelectedLine::FIELDS.map(|field: Field| field.name().to_owned());
-        let reader = RowReader::new(&snapshot.formats, &values, kind.into()).only(&names);
-        let mut record = Record::new();
-        let lines = places(&runs, from, count).into_iter().map(|(segment, row)| {
-            reader.read(segment, row, &values, &mut record);
-            SelectedLine::new(segment.source(), segment.line_offset(row), &record)
-        });
-        let (lines, sources) = (lines.collect(), Vec::new());
+        let lines = work.with_values(|values| {
+            let reader = RowReader::new(&snapshot.formats, values, kind.into()).only(&names);
+            let mut record = Record::new();
+            let line = |(segment, row): (&Segment, usize)| {
+                reader.read(segment, row, values, &mut record);
+                SelectedLine::new(segment.source(), segment.line_offset(row), &record)
+            };
+            places(&runs, from, count).into_iter().map(line).collect()
+        })?;
+        let sources = Vec::new();
         let source_numbers = source_numbers(&runs);
         let estimated = self.is_estimated;
-        Ok(Ok(LinesAnswer { kind, total, from, lines, sources, source_numbers, estimated }))
+        Ok(LinesAnswer { kind, total, from, lines, sources, source_numbers, estimated })
     }
 
     /// Determines the selected rows of new segments, and drops the rows of segments that have left.
     fn select<D: Snapshots>(
         &mut self,
-        data: &D,
-        epoch: u64,
+        work: &SnapshotWork<'_, D>,
         query: Query,
         segments: &[&SnapshotSegment],
-        (jobs, abandoned): (usize, &AtomicBool),
-    ) -> Result<Result<(), Interruption>, QueryError> {
+    ) -> Result<(), Unanswered<QueryError>> {
+        let epoch = work.snapshot.epoch;
         let mut known = std::mem::take(&mut self.passing);
         if self.query != query || self.epoch != epoch {
             known.clear();
@@ -139,27 +126,23 @@ impl LineFinder {
             }
         }
         if unknown.is_empty() {
-            return Ok(Ok(()));
+            return Ok(());
         }
-        let values = data.values();
-        if values.reuses() != epoch {
-            return Ok(Err(Interruption::StaleIds));
-        }
-        let mut filter = CompiledFilter::new(&self.query.question(&values)?.filter);
-        filter.refresh(&values);
-        self.is_estimated = filter.is_estimated(&values);
-        drop(values);
+        let filter = work.with_values(|values| {
+            let mut filter = CompiledFilter::new(&self.query.question(values)?.filter);
+            filter.refresh(values);
+            Ok((filter.is_estimated(values), filter))
+        })?;
+        let (is_estimated, filter) = filter.map_err(Unanswered::Refused)?;
+        self.is_estimated = is_estimated;
         let pass = |segment: &&SnapshotSegment| {
             Arc::new(filter.pass_within(&segment.segment, &segment.bounds))
         };
-        let rows = match spread(jobs, unknown.iter(), abandoned, pass) {
-            Ok(rows) => rows,
-            Err(interruption) => return Ok(Err(interruption)),
-        };
+        let rows = work.spread(unknown.iter(), pass)?;
         let of_segments = unknown.iter().zip(rows);
         self.passing
             .extend(of_segments.map(|(segment, rows)| (segment.number, (segment.bounds, rows))));
-        Ok(Ok(()))
+        Ok(())
     }
 
     /// Returns the segments with selected rows, in line order.

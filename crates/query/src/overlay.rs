@@ -7,9 +7,10 @@ use weir_core::{STATUS_CLASS, Snapshot, Snapshots};
 use weir_view::{Clause, Layer, Operator, Query, QueryError, RecordKind};
 
 use crate::blocks::BLOCK_MESSAGES;
-use crate::counter::{CountedAggregates, Counter, Interruption};
+use crate::counter::{CountedAggregates, Counter};
 use crate::evaluator::{filter_of, retarget};
 use crate::periods::Periods;
+use crate::snapshot_work::Interruption;
 
 /// Counts the overlaid records over time. An overlay of firewall events also counts the blocks in
 /// error logs, by what was done to the request.

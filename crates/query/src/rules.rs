@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use weir_core::{
-    AddressBlock, CompiledFilter, LogSource, Record, RowReader, Segment, Selection, Snapshot,
+    AddressBlock, CompiledFilter, LogSource, Record, RowReader, Segment, Selection,
     SnapshotSegment, Snapshots, Values,
 };
 use weir_rules::{Events, LimitSweep, Line, MissingField, Replay, Rule};
@@ -14,10 +14,9 @@ use weir_view::{Collateral, LimitAdvice, LimitCurve, LimitGrid, Query, QueryErro
 use crate::advice::{advice, grid};
 use crate::client_traits::ClientTraits;
 use crate::collateral::{collateral, good_peaks};
-use crate::counter::Interruption;
 use crate::limit_curve::limit_curve;
 use crate::rule_comparison::caught;
-use crate::spread::spread;
+use crate::snapshot_work::{Interruption, SnapshotWork, Unanswered, over_snapshot};
 
 /// The number of segments that are observed before their events are replayed.
 const SEGMENTS_AT_ONCE: usize = 64;
@@ -122,50 +121,25 @@ pub fn replay_rules<D: Snapshots>(
     if rules.iter().any(|rule| rule.observe_lines().is_some()) {
         return Err(RuleQueryError::ReadsLines);
     }
-    loop {
-        let snapshot = data.snapshot();
-        let replay = RowReplay { data, snapshot: &snapshot, options, jobs, abandoned };
-        match replay.run_all(query, rules)? {
-            Ok(answers) => return Ok(Some(answers)),
-            Err(Interruption::StaleIds) => {}
-            Err(Interruption::Abandoned) => return Ok(None),
-        }
-    }
+    over_snapshot(data, jobs, abandoned, |work| {
+        RowReplay { work: &work, options }.run_all(query, rules)
+    })
 }
 
 /// The replays over one snapshot.
 struct RowReplay<'a, D: Snapshots> {
-    data: &'a Arc<D>,
-    snapshot: &'a Snapshot<D::Source>,
+    work: &'a SnapshotWork<'a, D>,
     options: &'a RuleOptions,
-    jobs: usize,
-    abandoned: &'a AtomicBool,
 }
 
+type ReplayResult<T> = Result<T, Unanswered<RuleQueryError>>;
+
 impl<D: Snapshots> RowReplay<'_, D> {
-    fn run_all(
-        &self,
-        query: &Query,
-        rules: &[&dyn Rule],
-    ) -> Result<Result<Vec<RuleAnswer>, Interruption>, RuleQueryError> {
+    fn run_all(&self, query: &Query, rules: &[&dyn Rule]) -> ReplayResult<Vec<RuleAnswer>> {
         let has_traits = self.options.has_grid || self.options.has_collateral;
         let networks = &self.options.good_networks;
-        let work = (self.jobs, self.abandoned);
-        let traits = has_traits
-            .then(|| ClientTraits::of(&**self.data, self.snapshot, networks, work))
-            .transpose();
-        let traits = match traits {
-            Ok(traits) => traits,
-            Err(interruption) => return Ok(Err(interruption)),
-        };
-        let mut answers = Vec::new();
-        for rule in rules {
-            match self.run(query, *rule, traits.as_ref())? {
-                Ok(answer) => answers.push(answer),
-                Err(interruption) => return Ok(Err(interruption)),
-            }
-        }
-        Ok(Ok(answers))
+        let traits = has_traits.then(|| ClientTraits::of(self.work, networks)).transpose()?;
+        rules.iter().map(|rule| self.run(query, *rule, traits.as_ref())).collect()
     }
 
     fn run(
@@ -173,38 +147,34 @@ impl<D: Snapshots> RowReplay<'_, D> {
         query: &Query,
         rule: &dyn Rule,
         traits: Option<&ClientTraits>,
-    ) -> Result<Result<RuleAnswer, Interruption>, RuleQueryError> {
-        let mut filter = CompiledFilter::new(&query.question(&self.data.values())?.filter);
-        filter.refresh(&self.data.values());
+    ) -> ReplayResult<RuleAnswer> {
+        let SnapshotWork { data, snapshot, .. } = self.work;
+        let question = query.question(&data.values());
+        let question = question.map_err(|error| Unanswered::Refused(error.into()))?;
+        let mut filter = CompiledFilter::new(&question.filter);
+        filter.refresh(&data.values());
         let mut replay = rule.replay();
         let mut unknown_records = 0;
-        let segments: Vec<&SnapshotSegment> = self
-            .snapshot
-            .segments
-            .iter()
-            .filter(|segment| rule.sees(segment.segment.kind()))
-            .collect();
+        let is_seen = |segment: &&SnapshotSegment| rule.sees(segment.segment.kind());
+        let segments: Vec<&SnapshotSegment> = snapshot.segments.iter().filter(is_seen).collect();
         let kind = segments.first().map(|first| first.segment.kind()).unwrap_or_default();
-        let rows = RowReader::new(&self.snapshot.formats, &self.data.values(), kind);
+        let rows = RowReader::new(&snapshot.formats, &data.values(), kind);
         let rows = match rule.reads() {
             Some(fields) => rows.only(&fields),
             None => rows,
         };
         if !segments.is_empty() {
-            rule.bind(rows.fields()).map_err(RuleQueryError::MissingField)?;
+            let bound = rule.bind(rows.fields()).map_err(RuleQueryError::MissingField);
+            bound.map_err(Unanswered::Refused)?;
         }
         let takes_rows = replay.bind_rows(&rows);
         for chunk in segments.chunks(SEGMENTS_AT_ONCE) {
-            let taken = match takes_rows {
-                true => self.take_rows(&filter, chunk, &mut *replay),
-                false => self.observe(&filter, (rule, &rows), chunk, &mut *replay),
+            unknown_records += match takes_rows {
+                true => self.take_rows(&filter, chunk, &mut *replay)?,
+                false => self.observe(&filter, (rule, &rows), chunk, &mut *replay)?,
             };
-            match taken {
-                Ok(unknown) => unknown_records += unknown,
-                Err(interruption) => return Ok(Err(interruption)),
-            }
         }
-        Ok(self.answer(rule, replay, unknown_records, traits))
+        Ok(self.answer(rule, replay, unknown_records, traits)?)
     }
 
     /// Passes the selected rows of some segments to the replay. Returns the number of rows with
@@ -217,8 +187,8 @@ impl<D: Snapshots> RowReplay<'_, D> {
     ) -> Result<u64, Interruption> {
         let select =
             |it: &&SnapshotSegment| filter.pass_within(&it.segment, &it.bounds).selection();
-        let selections = spread(self.jobs, segments.iter(), self.abandoned, select)?;
-        self.with_values(|values| {
+        let selections = self.work.spread(segments.iter(), select)?;
+        self.work.with_values(|values| {
             let rows = segments.iter().zip(&selections);
             rows.map(|(it, rows)| replay.take_rows(&it.segment, rows, values)).sum()
         })
@@ -234,12 +204,12 @@ impl<D: Snapshots> RowReplay<'_, D> {
         replay: &mut dyn Replay,
     ) -> Result<u64, Interruption> {
         // The lock on the values is released between chunks, because parsers wait for it.
-        let observed = self.with_values(|values| {
+        let observed = self.work.with_values(|values| {
             let observe = |segment: &&SnapshotSegment| {
                 let selection = filter.pass_within(&segment.segment, &segment.bounds).selection();
                 observe(rule, (rows, values), &segment.segment, &selection)
             };
-            spread(self.jobs, segments.iter(), self.abandoned, observe)
+            self.work.spread(segments.iter(), observe)
         })??;
         let mut unknown_records = 0;
         for (segment, (events, unknown)) in segments.iter().zip(observed) {
@@ -266,14 +236,14 @@ impl<D: Snapshots> RowReplay<'_, D> {
         let grid = sweep
             .as_ref()
             .filter(|_| self.options.has_grid)
-            .map(|sweep| grid(sweep, advice, self.jobs, self.abandoned))
+            .map(|sweep| grid(sweep, advice, self.work.jobs, self.work.abandoned))
             .transpose()?;
         let names: Vec<String> =
-            self.snapshot.sources.iter().map(|source| source.name().to_owned()).collect();
+            self.work.snapshot.sources.iter().map(|source| source.name().to_owned()).collect();
         let report = replay.finish(None);
         let traits = traits.filter(|_| self.options.has_collateral);
         let collateral = match traits {
-            Some(traits) => self.with_values(|values| collateral(&report, traits, values))?,
+            Some(traits) => self.work.with_values(|values| collateral(&report, traits, values))?,
             None => None,
         };
         Ok(RuleAnswer {
@@ -295,21 +265,12 @@ impl<D: Snapshots> RowReplay<'_, D> {
         traits: &ClientTraits,
     ) -> Result<(Option<LimitAdvice>, Vec<f64>), Interruption> {
         let key = |number: usize| replay.sweep_key(u32::try_from(number).ok()?);
-        self.with_values(|values| {
+        self.work.with_values(|values| {
             let advice = self.options.has_grid.then(|| advice(sweep, key, traits, values));
             let has_peaks = self.options.has_collateral;
             let peaks = has_peaks.then(|| good_peaks(sweep, key, traits, values));
             (advice.flatten(), peaks.unwrap_or_default())
         })
-    }
-
-    /// Calls `look_up` with the values of the snapshot.
-    fn with_values<T>(&self, look_up: impl FnOnce(&Values) -> T) -> Result<T, Interruption> {
-        let values = self.data.values();
-        if values.reuses() != self.snapshot.epoch {
-            return Err(Interruption::StaleIds);
-        }
-        Ok(look_up(&values))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::counter::Interruption;
+use crate::snapshot_work::Interruption;
 
 /// Does `work` for each item on up to `jobs` threads. Each thread takes the next item when it is
 /// free, and has its own state from `begin`. Returns the states.

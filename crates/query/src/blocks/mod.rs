@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use weir_core::{
-    CompiledFilter, Fold, Segment, Snapshot, SnapshotSegment, Snapshots, TimeBounds, Values, Zone,
+    CompiledFilter, Fold, Segment, SnapshotSegment, Snapshots, TimeBounds, Values, Zone,
 };
 use weir_view::{BlocksQuestion, BlocksReport, Query, QueryError};
 
@@ -26,7 +26,7 @@ pub use census::{BlockCensus, BlockedAddresses};
 pub(crate) use events::BLOCK_MESSAGES;
 pub use histories::BlockHistories;
 
-use crate::counter::Interruption;
+use crate::snapshot_work::{Interruption, SnapshotWork, Unanswered, over_snapshot};
 use crate::spread::spread_with;
 
 /// The maximum number of addresses that a report lists. All are counted.
@@ -48,16 +48,11 @@ pub fn blocks<D: Snapshots>(
     jobs: usize,
     abandoned: &AtomicBool,
 ) -> Result<Option<Option<BlocksReport>>, QueryError> {
-    loop {
-        let snapshot = data.snapshot();
-        let (filter, zone) = filter_and_zone(query, &data.values())?;
-        let blocks = SnapshotReport { data, snapshot: &snapshot, jobs, abandoned };
-        match blocks.report(&filter, &zone, question) {
-            Ok(report) => return Ok(Some(report)),
-            Err(Interruption::StaleIds) => {}
-            Err(Interruption::Abandoned) => return Ok(None),
-        }
-    }
+    over_snapshot(data, jobs, abandoned, |work| {
+        let filter = filter_and_zone(query, &data.values());
+        let (filter, zone) = filter.map_err(Unanswered::Refused)?;
+        Ok(report(&work, &filter, &zone, question)?)
+    })
 }
 
 /// Returns the filter of a query for records of all kinds, and the zone of its times.
@@ -74,69 +69,48 @@ pub fn filter_and_zone(
     Ok((CompiledFilter::new(&question.filter), question.zone.unwrap_or_else(log_zone)))
 }
 
-/// The evaluation of one snapshot.
-struct SnapshotReport<'a, D: Snapshots> {
-    data: &'a Arc<D>,
-    snapshot: &'a Snapshot<D::Source>,
-    jobs: usize,
-    abandoned: &'a AtomicBool,
+fn report<D: Snapshots>(
+    work: &SnapshotWork<'_, D>,
+    filter: &CompiledFilter,
+    zone: &Zone,
+    question: &BlocksQuestion,
+) -> Result<Option<BlocksReport>, Interruption> {
+    let census = fold(work, BlockCensus::new(filter.clone()), BlockCensus::update_within)?;
+    let addresses = work.with_values(|values| census.addresses(values, BLOCKED_ADDRESSES_MAX))?;
+    let Some(addresses) = addresses else { return Ok(None) };
+    let window_s = question.window_s.min(BlocksQuestion::WINDOW_S_MAX);
+    let histories = |offset_s: i64| {
+        let blank = BlockHistories::new(filter.clone(), &addresses, (window_s, offset_s));
+        fold(work, blank, BlockHistories::update_within)
+    };
+    let mut offset_s = question.clock_offset_s.unwrap_or(0);
+    let mut found = histories(offset_s)?;
+    let estimate = found.clock_estimate();
+    let estimated_s = estimate.map_or(0, |estimate| estimate.offset_s);
+    if question.clock_offset_s.is_none() && estimated_s != 0 {
+        offset_s = estimated_s;
+        found = histories(offset_s)?;
+    }
+    let settings = (window_s, offset_s, estimate);
+    work.with_values(|values| blocks_report(&addresses, &found, values, zone, settings)).map(Some)
 }
 
-impl<D: Snapshots> SnapshotReport<'_, D> {
-    fn report(
-        &self,
-        filter: &CompiledFilter,
-        zone: &Zone,
-        question: &BlocksQuestion,
-    ) -> Result<Option<BlocksReport>, Interruption> {
-        let census = self.fold(BlockCensus::new(filter.clone()), BlockCensus::update_within)?;
-        let addresses =
-            self.with_values(|values| census.addresses(values, BLOCKED_ADDRESSES_MAX))?;
-        let Some(addresses) = addresses else { return Ok(None) };
-        let window_s = question.window_s.min(BlocksQuestion::WINDOW_S_MAX);
-        let histories = |offset_s: i64| {
-            let blank = BlockHistories::new(filter.clone(), &addresses, (window_s, offset_s));
-            self.fold(blank, BlockHistories::update_within)
-        };
-        let mut offset_s = question.clock_offset_s.unwrap_or(0);
-        let mut found = histories(offset_s)?;
-        let estimate = found.clock_estimate();
-        let estimated_s = estimate.map_or(0, |estimate| estimate.offset_s);
-        if question.clock_offset_s.is_none() && estimated_s != 0 {
-            offset_s = estimated_s;
-            found = histories(offset_s)?;
-        }
-        let settings = (window_s, offset_s, estimate);
-        let report = |values: &Values| blocks_report(&addresses, &found, values, zone, settings);
-        self.with_values(report).map(Some)
-    }
-
-    /// Runs a fold over all segments.
-    fn fold<F: Fold + Clone + Send + Sync>(
-        &self,
-        mut fold: F,
-        update: impl Fn(&mut F, &Segment, &TimeBounds) + Sync,
-    ) -> Result<F, Interruption> {
-        self.with_values(|values| fold.refresh(values))?;
-        let work = |part: &mut F, segment: &SnapshotSegment| {
-            update(part, &segment.segment, &segment.bounds);
-        };
-        let segments: Vec<&SnapshotSegment> = self.snapshot.segments.iter().collect();
-        let begin = || fold.clone();
-        let parts = spread_with(self.jobs, segments.into_iter(), self.abandoned, begin, work)?;
-        let merged = parts.into_iter().reduce(|mut all, part| {
-            all.merge(&part);
-            all
-        });
-        Ok(merged.unwrap_or(fold))
-    }
-
-    fn with_values<T>(&self, read: impl FnOnce(&Values) -> T) -> Result<T, Interruption> {
-        let guard = self.data.values();
-        let values: &Values = &guard;
-        if values.reuses() != self.snapshot.epoch {
-            return Err(Interruption::StaleIds);
-        }
-        Ok(read(values))
-    }
+/// Runs a fold over all segments.
+fn fold<D: Snapshots, F: Fold + Clone + Send + Sync>(
+    work: &SnapshotWork<'_, D>,
+    mut fold: F,
+    update: impl Fn(&mut F, &Segment, &TimeBounds) + Sync,
+) -> Result<F, Interruption> {
+    work.with_values(|values| fold.refresh(values))?;
+    let update = |part: &mut F, segment: &SnapshotSegment| {
+        update(part, &segment.segment, &segment.bounds);
+    };
+    let segments: Vec<&SnapshotSegment> = work.snapshot.segments.iter().collect();
+    let begin = || fold.clone();
+    let parts = spread_with(work.jobs, segments.into_iter(), work.abandoned, begin, update)?;
+    let merged = parts.into_iter().reduce(|mut all, part| {
+        all.merge(&part);
+        all
+    });
+    Ok(merged.unwrap_or(fold))
 }
