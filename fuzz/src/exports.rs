@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use weir_core::{Field, Record, RecordKind, RowReader};
 use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd};
-use weir_query::{ExportFormat, RowExport};
+use weir_query::{ExportFormat, ParsedQuery, RowExport};
 use weir_testkit::tables::{Cell, Rows, arrow_rows, parquet_rows};
 use weir_view::Query;
 
@@ -20,6 +20,7 @@ pub(crate) fn exports(bytes: &[u8]) {
     pipeline.finish();
     for kind in RecordKind::ALL {
         let of_kind = Query { kind: Some(kind.into()), ..Query::default() };
+        let of_kind = ParsedQuery::parse(&of_kind).expect("there are no conditions");
         let parquet = parquet_rows(export(&data, of_kind.clone(), ExportFormat::Parquet));
         let arrow = arrow_rows(&export(&data, of_kind.clone(), ExportFormat::Arrow));
         assert_eq!(parquet, arrow);
@@ -29,7 +30,7 @@ pub(crate) fn exports(bytes: &[u8]) {
     }
 }
 
-fn export(data: &Arc<DataSet>, query: Query, format: ExportFormat) -> Vec<u8> {
+fn export(data: &Arc<DataSet>, query: ParsedQuery, format: ExportFormat) -> Vec<u8> {
     let export = RowExport::new(data.clone(), &data.snapshot(), query, format, |_| "a".to_owned());
     let mut export = export.expect("a query without conditions is valid");
     let mut file = Vec::new();

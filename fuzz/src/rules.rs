@@ -6,14 +6,16 @@ use weir_rules::{Family, RuleFiles, parse_rules_up_to};
 /// The maximum number of rules of a text, as the server has it.
 const RULES_MAX: usize = 32;
 
-/// A condition. Its normal form is a condition with the same normal form.
+/// A condition. Its normal form is read as the same condition.
 pub(crate) fn conditions(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     match Condition::parse(text) {
         Ok(condition) => {
-            let normal = condition.to_string();
-            let again = Condition::parse(&normal).map(|condition| condition.to_string());
-            assert_eq!(again.as_deref(), Ok(normal.as_str()), "{text:?}");
+            assert_eq!(
+                Condition::parse(&condition.to_string()).as_ref(),
+                Ok(&condition),
+                "{text:?}"
+            );
         }
         Err(error) => {
             let range = error.range.clone();

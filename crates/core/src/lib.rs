@@ -102,7 +102,7 @@ pub use field::{ColumnKind, Field, Unit};
 pub use filter::{
     Clause, ClauseError, CompiledFilter, Condition, ConditionError, ConditionOperator,
     ConditionValue, FieldCondition, Filter, RecordPredicate, TextTest, TimeBounds, TimeReader,
-    ValueBatch, ValueForm, excerpt, parse_quantity,
+    ValueBatch, ValueForm, excerpt,
 };
 pub use format::{
     BlockFormats, Candidate, CompanionSearch, Detection, FollowedFormat, Format, FormatChoice,

@@ -13,7 +13,7 @@ use std::fs;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use weir_query::Evaluator;
+use weir_query::{Evaluator, ParsedQuery};
 use weir_view::{Clause, Query};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -26,13 +26,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let data = memory::load(log, threads)?;
     let abandoned = AtomicBool::new(false);
 
-    let mut all = Evaluator::new(data.clone(), Query::default(), threads)?;
+    let mut all = Evaluator::new(data.clone(), ParsedQuery::parse(&Query::default())?, threads)?;
     all.answer(&abandoned);
-    let mut before = all.change(Query::default())?;
+    let mut before = all.change(ParsedQuery::parse(&Query::default())?)?;
     before.answer(&abandoned);
     for line in fs::read_to_string(queries)?.lines().filter(|line| !line.is_empty()) {
         let clauses: Vec<Clause> = serde_json::from_str(line)?;
-        let query = Query { clauses, ..Query::default() };
+        let query = ParsedQuery::parse(&Query { clauses, ..Query::default() })?;
         let (mut runs_ms, mut report) = (Vec::new(), String::new());
         let mut last = None;
         for _ in 0..runs {

@@ -11,7 +11,7 @@ mod memory;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use weir_query::{limit_grid, replay_rule};
+use weir_query::{ParsedQuery, limit_grid, replay_rule};
 use weir_rules::{RuleFiles, parse_rules};
 use weir_view::Query;
 
@@ -34,14 +34,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let rule = parse_rules(RULE, "bench", None, &RuleFiles::default())
         .map_err(|error| error.to_string())?
         .remove(0);
-    let go_on = AtomicBool::new(false);
+    let (go_on, query) = (AtomicBool::new(false), ParsedQuery::parse(&Query::default())?);
     let rates: Vec<i64> = (1..=RATES as i64).map(|rate| rate * 1_000).collect();
     let bursts: Vec<u32> = (0..BURSTS).collect();
     let (mut replay_ms, mut pass_ms, mut sweep_ms) = (Vec::new(), Vec::new(), Vec::new());
     let mut answers = (None, None);
     for _ in 0..runs {
         let start = Instant::now();
-        let answer = replay_rule(&data, &Query::default(), &*rule, 1, &go_on)
+        let answer = replay_rule(&data, &query, &*rule, 1, &go_on)
             .map_err(|error| error.to_string())?
             .ok_or("the answer was abandoned")?;
         replay_ms.push(start.elapsed().as_secs_f64() * 1e3);

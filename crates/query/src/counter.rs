@@ -7,9 +7,9 @@ use weir_core::{
     Aggregates, CountedRows, Evaluation, Fold, PartialAggregates, Question, Recount, RowBits,
     Segment, SegmentList, Snapshot, SnapshotSegment, Snapshots, TimeBounds, TopList, Values,
 };
-use weir_view::{Query, QueryError};
 
 use crate::cache::{AnswerCache, CachedAnswer};
+use crate::question::{ParsedQuery, QueryError};
 use crate::snapshot_work::Interruption;
 use crate::spread::{spread, spread_with};
 
@@ -37,7 +37,7 @@ pub(crate) enum CountedAggregates {
 #[derive(Debug)]
 pub(crate) struct Counter<D> {
     data: Arc<D>,
-    query: Query,
+    query: ParsedQuery,
     /// Whether the query has conditions other than on the time.
     is_filtered: bool,
     aggregates: CountedAggregates,
@@ -49,7 +49,11 @@ pub(crate) struct Counter<D> {
 
 impl CountedAggregates {
     /// Converts a query to a question of the core about these aggregates.
-    pub(crate) fn question(self, query: &Query, values: &Values) -> Result<Question, QueryError> {
+    pub(crate) fn question(
+        self,
+        query: &ParsedQuery,
+        values: &Values,
+    ) -> Result<Question, QueryError> {
         let mut question = query.question(values)?;
         match self {
             Self::All => {}
@@ -85,7 +89,7 @@ impl<D: Snapshots> Counter<D> {
     ///
     /// # Errors
     /// Fails if the query is not valid for this data.
-    pub(crate) fn new(data: Arc<D>, query: Query, jobs: usize) -> Result<Self, QueryError> {
+    pub(crate) fn new(data: Arc<D>, query: ParsedQuery, jobs: usize) -> Result<Self, QueryError> {
         Self::with_aggregates(data, query, CountedAggregates::All, jobs)
     }
 
@@ -95,7 +99,7 @@ impl<D: Snapshots> Counter<D> {
     /// Fails if the query is not valid for this data.
     pub(crate) fn with_aggregates(
         data: Arc<D>,
-        query: Query,
+        query: ParsedQuery,
         aggregates: CountedAggregates,
         jobs: usize,
     ) -> Result<Self, QueryError> {
@@ -109,7 +113,7 @@ impl<D: Snapshots> Counter<D> {
     ///
     /// # Errors
     /// Fails if the query is not valid for this data.
-    pub(crate) fn change(&self, query: Query) -> Result<Self, QueryError> {
+    pub(crate) fn change(&self, query: ParsedQuery) -> Result<Self, QueryError> {
         self.change_to(query, self.aggregates)
     }
 
@@ -120,7 +124,7 @@ impl<D: Snapshots> Counter<D> {
     /// Fails if the query is not valid for this data.
     pub(crate) fn change_without_cache(
         &self,
-        query: Query,
+        query: ParsedQuery,
         aggregates: CountedAggregates,
     ) -> Result<Self, QueryError> {
         Self::with_aggregates(self.data.clone(), query, aggregates, self.jobs)
@@ -133,7 +137,7 @@ impl<D: Snapshots> Counter<D> {
     /// Fails if the query is not valid for this data.
     pub(crate) fn change_to(
         &self,
-        query: Query,
+        query: ParsedQuery,
         aggregates: CountedAggregates,
     ) -> Result<Self, QueryError> {
         let mut next = Self::with_aggregates(self.data.clone(), query, aggregates, self.jobs)?;
@@ -149,7 +153,7 @@ impl<D: Snapshots> Counter<D> {
 
     /// Returns the counter of unfiltered records for `query`, if this counter already has them: its
     /// own query has no condition other than on the time.
-    pub(crate) fn unfiltered(&self, query: Query) -> Option<Self> {
+    pub(crate) fn unfiltered(&self, query: ParsedQuery) -> Option<Self> {
         let has_counted = !self.is_filtered && self.query.stack == query.stack;
         has_counted.then(|| Self {
             data: self.data.clone(),
@@ -168,7 +172,7 @@ impl<D: Snapshots> Counter<D> {
     }
 
     /// Returns the query.
-    pub(crate) fn query(&self) -> &Query {
+    pub(crate) fn query(&self) -> &ParsedQuery {
         &self.query
     }
 
@@ -178,16 +182,16 @@ impl<D: Snapshots> Counter<D> {
     }
 
     /// Returns whether the counts belong to this query.
-    pub(crate) fn is_for(&self, query: &Query) -> bool {
+    pub(crate) fn is_for(&self, query: &ParsedQuery) -> bool {
         self.query == *query
     }
 
     /// Returns whether these counts of unfiltered records belong to this query, which may differ
     /// from the query of `filtered` only in how records are shown.
-    pub(crate) fn is_for_time_of(&self, filtered: &Self, query: &Query) -> bool {
+    pub(crate) fn is_for_time_of(&self, filtered: &Self, query: &ParsedQuery) -> bool {
         let [own, other] = [self, filtered].map(|counter| counter.evaluation().filter());
         own.time_range_ns() == other.time_range_ns()
-            && self.query == Query { clauses: self.query.clauses.clone(), ..query.clone() }
+            && self.query == query.clone().with_conditions_of(&self.query)
     }
 
     /// Returns the counts of the last snapshot.

@@ -4,15 +4,16 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use weir_core::{Snapshot, Snapshots, Values, Zone};
-use weir_view::{KindCount, Now, Query, QueryError, RecordKind, Report, Timeline, main_kind};
+use weir_core::{Snapshot, Snapshots, Values};
+use weir_view::{KindCount, Query, RecordKind, Report, Timeline, main_kind};
 
 use crate::comparison::comparison;
 use crate::counter::{CountedAggregates, Counter};
 use crate::extents::Extents;
 use crate::group::group;
 use crate::overlay::Overlay;
-use crate::periods::{Bounds, PeriodError, Periods};
+use crate::periods::{PeriodError, Periods};
+use crate::question::{Now, ParsedQuery, PeriodBounds, QueryError, WrittenQuery};
 use crate::report::{axis_ns, incomplete, plain_report, unfiltered_query};
 use crate::snapshot_work::{Interruption, SnapshotWork, Unanswered, over_snapshot};
 
@@ -23,9 +24,7 @@ use crate::snapshot_work::{Interruption, SnapshotWork, Unanswered, over_snapshot
 #[derive(Debug)]
 pub struct Evaluator<D> {
     data: Arc<D>,
-    query: Query,
-    /// The bounds of the comparison, if two periods are compared.
-    bounds: Option<Bounds>,
+    query: ParsedQuery,
     /// Counts all records, or those of the selected period if two periods are compared.
     now: Counter<D>,
     /// Counts the records of the previous period.
@@ -53,11 +52,14 @@ pub struct Answer<S> {
     pub rows_kept: u64,
     /// The first and the last time of all records of the report's kind, in nanoseconds since 1970.
     pub log_ns: Option<(i64, i64)>,
+    /// The period that was compared with the one before it.
+    pub selected_period: Option<PeriodBounds>,
     /// Why the periods could not be compared. In that case the report covers all records.
     pub period_error: Option<PeriodError>,
 }
 
-/// Reports on the current records of a data set, on up to `jobs` threads.
+/// Reports on the current records of a data set, on up to `jobs` threads. Dates in the query are in
+/// the zone of the log if the query has none.
 ///
 /// # Errors
 /// Fails if the query is not valid for this data.
@@ -66,45 +68,34 @@ pub fn report<D: Snapshots>(
     query: &Query,
     jobs: usize,
 ) -> Result<Report, QueryError> {
-    let mut evaluator = Evaluator::new(data.clone(), query.clone(), jobs)?;
+    let query = WrittenQuery::parse(query, Now::read())?;
+    let query = query.settled_for(&**data)?;
+    let mut evaluator = Evaluator::new(data.clone(), query, jobs)?;
     let answer = evaluator.answer(&AtomicBool::new(false));
     Ok(answer.map(|answer| answer.report).unwrap_or_default())
 }
 
-/// Returns the query with its times as instants, see [`Query::settled`]. If the query has no zone,
-/// dates are in the zone of the first record with a time, or in UTC if there is none.
-///
-/// # Errors
-/// Fails if a time or the zone of the query is not valid.
-pub fn settled<D: Snapshots>(query: &Query, data: &D, now: &Now) -> Result<Query, QueryError> {
-    let log_zone = || data.values().first_offset_s().map_or_else(Zone::utc, Zone::fixed);
-    query.settled(now, &log_zone)
-}
-
 impl<D: Snapshots> Evaluator<D> {
-    /// Creates an evaluator that has counted nothing and uses up to `jobs` threads. Times in the
-    /// query are RFC 3339, see [`settled`].
+    /// Creates an evaluator that has counted nothing and uses up to `jobs` threads.
     ///
     /// # Errors
     /// Fails if the query is not valid for this data.
-    pub fn new(data: Arc<D>, query: Query, jobs: usize) -> Result<Self, QueryError> {
-        let bounds = query.compare.as_ref().map(Bounds::parse).transpose()?;
+    pub fn new(data: Arc<D>, query: ParsedQuery, jobs: usize) -> Result<Self, QueryError> {
         let kind = query.kind.unwrap_or_default();
         let now = Counter::new(data.clone(), filter_of(&query, kind), jobs)?;
         let (before, overlay, unfiltered) = (None, None, None);
         let extents = Extents::default();
-        Ok(Self { data, query, bounds, now, before, overlay, unfiltered, extents, kind })
+        Ok(Self { data, query, now, before, overlay, unfiltered, extents, kind })
     }
 
     /// Creates an evaluator for another query about the same data set.
     ///
     /// # Errors
     /// Fails if the query is not valid for this data.
-    pub fn change(&self, query: Query) -> Result<Self, QueryError> {
-        let bounds = query.compare.as_ref().map(Bounds::parse).transpose()?;
+    pub fn change(&self, query: ParsedQuery) -> Result<Self, QueryError> {
         let kind = query.kind.unwrap_or(self.kind);
         let now = self.now.change(filter_of(&query, kind))?;
-        let before = self.before.as_ref().filter(|_| bounds.is_some());
+        let before = self.before.as_ref().filter(|_| query.compare.is_some());
         let before = before.map(|before| before.change(filter_of(&query, kind))).transpose()?;
         let overlay = self.overlay.as_ref().map(|overlay| overlay.change(&query)).transpose()?;
         let overlay = overlay.flatten();
@@ -112,11 +103,11 @@ impl<D: Snapshots> Evaluator<D> {
         let unfiltered = self.unfiltered.clone();
         let unfiltered =
             unfiltered.or_else(|| self.now.unfiltered(unfiltered_query(self.now.query())));
-        Ok(Self { data, query, bounds, now, before, overlay, unfiltered, extents, kind })
+        Ok(Self { data, query, now, before, overlay, unfiltered, extents, kind })
     }
 
     /// The query.
-    pub fn query(&self) -> &Query {
+    pub fn query(&self) -> &ParsedQuery {
         &self.query
     }
 
@@ -152,7 +143,7 @@ impl<D: Snapshots> Evaluator<D> {
         let kinds = self.extents.kinds(snapshot);
         self.kind = self.query.kind.unwrap_or_else(|| main_kind(&kinds));
         let range_ns = || self.extents.time_range_ns(snapshot, self.kind);
-        let periods = self.bounds.map(|bounds| bounds.periods(range_ns()));
+        let periods = self.query.compare.map(|bounds| Periods::new(bounds, range_ns()));
         self.set_periods(periods.and_then(Result::ok))?;
         // First, while the previous answer is still known: it is often about the same time.
         self.set_unfiltered()?;
@@ -173,30 +164,27 @@ impl<D: Snapshots> Evaluator<D> {
             offsets_s: self.extents.offsets_s(),
             rows_kept: self.now.rows_kept(&snapshot.segments),
             sources: work.snapshot.sources,
+            selected_period: periods.and_then(Result::ok).map(|periods| periods.now.into()),
             period_error: periods.and_then(Result::err),
         })
     }
 
     /// Sets the counters to the compared periods, if there are any.
     fn set_periods(&mut self, periods: Option<Periods>) -> Result<(), Interruption> {
-        let mut query = filter_of(&self.query, self.kind);
+        let query = filter_of(&self.query, self.kind);
         let Some(Periods { now, before }) = periods else {
             self.before = None;
             return retarget(&mut self.now, query);
         };
-        let plain = query.clauses.clone();
-        query.clauses.extend(before.clauses());
-        let counter = match self.before.take() {
-            Some(mut counter) => {
-                retarget(&mut counter, query.clone())?;
-                counter
+        let query_before = query.clone().within(before.into());
+        match &mut self.before {
+            Some(counter) => retarget(counter, query_before)?,
+            None => {
+                let counter = self.now.change(query_before);
+                self.before = Some(counter.map_err(|_| Interruption::Abandoned)?);
             }
-            None => self.now.change(query.clone()).map_err(|_| Interruption::Abandoned)?,
-        };
-        self.before = Some(counter);
-        query.clauses = plain;
-        query.clauses.extend(now.clauses());
-        retarget(&mut self.now, query)
+        }
+        retarget(&mut self.now, query.within(now.into()))
     }
 
     /// Sets the overlay to the period of the report, if the query has an overlay.
@@ -253,7 +241,7 @@ impl<D: Snapshots> Evaluator<D> {
         kinds: &[KindCount],
     ) -> Report {
         let kind = (self.kind, kinds);
-        let (query, top) = (&self.query, self.query.top as usize);
+        let (query, top) = (&self.query, self.query.top);
         let now = self.now.evaluation();
         let before = self.before.as_ref().map(Counter::evaluation);
         let log_ns = self.log_ns(snapshot);
@@ -279,16 +267,16 @@ impl<D: Snapshots> Evaluator<D> {
     }
 }
 
-/// Returns the query about one kind of records, without the id and the comparison, which the counts
-/// do not depend on.
-pub(crate) fn filter_of(query: &Query, kind: RecordKind) -> Query {
-    Query { id: 0, compare: None, kind: Some(kind), ..query.clone() }
+/// Returns the query about one kind of records, without the comparison, which the counts do not
+/// depend on.
+pub(crate) fn filter_of(query: &ParsedQuery, kind: RecordKind) -> ParsedQuery {
+    ParsedQuery { compare: None, kind: Some(kind), ..query.clone() }
 }
 
 /// Makes a counter count the records of a query.
 pub(crate) fn retarget<D: Snapshots>(
     counter: &mut Counter<D>,
-    query: Query,
+    query: ParsedQuery,
 ) -> Result<(), Interruption> {
     if !counter.is_for(&query) {
         // The query was valid when it was asked, and columns are only ever added.

@@ -8,7 +8,7 @@
 //! ```
 //! use std::sync::Arc;
 //! use weir_ingest::{DataSet, FormatChoice, Retention, Pipeline, PipelineOptions, SourceEnd};
-//! use weir_view::{Clause, Query};
+//! use weir_view::Query;
 //!
 //! let data = DataSet::new(Retention::Segments, 1 << 30, &[]);
 //! let pipeline = Pipeline::start(&PipelineOptions::new(1, Retention::Segments), data.clone());
@@ -17,12 +17,12 @@
 //! log.finish(SourceEnd::Done);
 //! pipeline.finish();
 //!
-//! let clauses = Vec::from_iter(Clause::parse("status>=400"));
-//! let query = Query { clauses, group: Some("client".to_owned()), ..Query::default() };
+//! let conditions = vec!["status>=400".to_owned()];
+//! let query = Query { conditions, group: Some("client".to_owned()), ..Query::default() };
 //! let report = weir_query::report(&data, &query, 1)?;
 //! assert_eq!(report.matching, 1);
 //! assert_eq!(report.group.map(|group| group.rows[0].value.text.clone()), Some("192.0.2.7".to_owned()));
-//! # Ok::<(), weir_view::QueryError>(())
+//! # Ok::<(), weir_query::QueryError>(())
 //! ```
 
 mod advice;
@@ -39,8 +39,10 @@ mod group;
 mod limit_curve;
 mod line_order;
 mod lines;
+mod no_match;
 mod overlay;
 mod periods;
+mod question;
 mod report;
 mod rule_comparison;
 mod rules;
@@ -53,13 +55,18 @@ pub use blocks::{
     BLOCKED_ADDRESSES_MAX, BlockCensus, BlockHistories, BlockedAddresses, blocks, blocks_report,
     filter_and_zone,
 };
-pub use evaluator::{Answer, Evaluator, report, settled};
+pub use evaluator::{Answer, Evaluator, report};
 pub use export::{
     ExportCounts, ExportError, ExportFormat, LinePlace, LinePlaces, RowExport, SegmentExport,
 };
 pub use limit_curve::{limit_curve, limit_grid, suggestion};
 pub use lines::LineFinder;
+pub use no_match::{no_match_note, period_text};
 pub use periods::PeriodError;
+pub use question::{
+    InvalidCondition, Moment, Now, ParsedQuery, PeriodBounds, QueryError, UnknownZone,
+    WrittenQuery, find_zone, log_zone,
+};
 pub use report::{evaluation_by_kind, report_of_fold};
 pub use rule_comparison::compare_rules;
 pub use rules::{RuleAnswer, RuleOptions, RuleQueryError, replay_rule, replay_rules};

@@ -9,10 +9,11 @@ use weir_core::{
     CompiledFilter, Field, Record, RowBits, RowReader, Segment, SnapshotSegment, Snapshots,
     TimeBounds,
 };
-use weir_view::{LinesAnswer, Query, QueryError, SelectedLine, main_kind};
+use weir_view::{LinesAnswer, SelectedLine, main_kind};
 
 use crate::extents::Extents;
 use crate::line_order::{SegmentGroup, in_line_order, rows_in_line_order};
+use crate::question::{ParsedQuery, QueryError};
 use crate::snapshot_work::{SnapshotWork, Unanswered, over_snapshot};
 
 /// The maximum number of listed sources: no command names more.
@@ -30,7 +31,7 @@ const SOURCES_MAX: usize = 1_000;
 #[derive(Debug, Default)]
 pub struct LineFinder {
     /// The query of `passing`.
-    query: Query,
+    query: Option<ParsedQuery>,
     epoch: u64,
     /// The rows that the query selects, by segment number.
     passing: HashMap<u64, (TimeBounds, Arc<RowBits>)>,
@@ -46,8 +47,7 @@ struct Run<'a> {
 
 impl LineFinder {
     /// Finds up to `count` lines after the first `from` ones, on up to `jobs` threads. If `from` is
-    /// past the end, the answer has no lines, but still the total. Times in the query are RFC 3339,
-    /// see [`settled`](crate::settled). Returns `None` if `abandoned` became true.
+    /// past the end, the answer has no lines, but still the total. Returns `None` if `abandoned` became true.
     ///
     /// The caller adds the texts of the lines and their sources.
     ///
@@ -56,7 +56,7 @@ impl LineFinder {
     pub fn find<D: Snapshots>(
         &mut self,
         data: &Arc<D>,
-        query: &Query,
+        query: &ParsedQuery,
         (from, count): (u64, usize),
         jobs: usize,
         abandoned: &AtomicBool,
@@ -67,7 +67,7 @@ impl LineFinder {
     fn find_at<D: Snapshots>(
         &mut self,
         work: &SnapshotWork<'_, D>,
-        query: &Query,
+        query: &ParsedQuery,
         (from, count): (u64, usize),
     ) -> Result<LinesAnswer, Unanswered<QueryError>> {
         let snapshot = &work.snapshot;
@@ -75,13 +75,7 @@ impl LineFinder {
         extents.update(snapshot);
         let kind = query.kind.unwrap_or_else(|| main_kind(&extents.kinds(snapshot)));
         // Without the parts that do not select records, so that changes to them keep the rows.
-        let query = Query {
-            clauses: query.clauses.clone(),
-            conditions: query.conditions.clone(),
-            zone: query.zone.clone(),
-            kind: Some(kind),
-            ..Query::default()
-        };
+        let query = query.selection(kind);
         let of_kind = |segment: &&SnapshotSegment| segment.segment.kind() == kind.into();
         let segments: Vec<&SnapshotSegment> = snapshot.segments.iter().filter(of_kind).collect();
         self.select(work, query, &segments)?;
@@ -107,15 +101,14 @@ impl LineFinder {
     fn select<D: Snapshots>(
         &mut self,
         work: &SnapshotWork<'_, D>,
-        query: Query,
+        query: ParsedQuery,
         segments: &[&SnapshotSegment],
     ) -> Result<(), Unanswered<QueryError>> {
         let epoch = work.snapshot.epoch;
         let mut known = std::mem::take(&mut self.passing);
-        if self.query != query || self.epoch != epoch {
+        if self.query.as_ref() != Some(&query) || self.epoch != epoch {
             known.clear();
         }
-        (self.query, self.epoch) = (query, epoch);
         let mut unknown = Vec::new();
         for segment in segments {
             match known.remove(&segment.number) {
@@ -125,11 +118,13 @@ impl LineFinder {
                 _ => unknown.push(*segment),
             }
         }
+        let query = self.query.insert(query);
+        self.epoch = epoch;
         if unknown.is_empty() {
             return Ok(());
         }
         let filter = work.with_values(|values| {
-            let mut filter = CompiledFilter::new(&self.query.question(values)?.filter);
+            let mut filter = CompiledFilter::new(&query.filter(values)?);
             filter.refresh(values);
             Ok((filter.is_estimated(values), filter))
         })?;

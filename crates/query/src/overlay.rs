@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use weir_core::{STATUS_CLASS, Snapshot, Snapshots};
-use weir_view::{Clause, Layer, Operator, Query, QueryError, RecordKind};
+use weir_core::{ConditionOperator, FieldCondition, STATUS_CLASS, Snapshot, Snapshots};
+use weir_view::{Layer, RecordKind};
 
 use crate::blocks::BLOCK_MESSAGES;
 use crate::counter::{CountedAggregates, Counter};
 use crate::evaluator::{filter_of, retarget};
 use crate::periods::Periods;
+use crate::question::{ParsedQuery, QueryError};
 use crate::snapshot_work::Interruption;
 
 /// Counts the overlaid records over time. An overlay of firewall events also counts the blocks in
@@ -17,9 +18,9 @@ use crate::snapshot_work::Interruption;
 #[derive(Debug)]
 pub(crate) struct Overlay<D> {
     events: Counter<D>,
-    /// The blocks in error logs: the label and the clause from [`block_clauses`], and their
+    /// The blocks in error logs: the label and the condition from [`block_conditions`], and their
     /// counter.
-    blocks: Vec<(&'static str, Clause, Counter<D>)>,
+    blocks: Vec<(&'static str, FieldCondition, Counter<D>)>,
     ahead_s: i64,
 }
 
@@ -32,18 +33,18 @@ impl<D: Snapshots> Overlay<D> {
     pub(crate) fn new(
         data: &Arc<D>,
         own: &Counter<D>,
-        query: &Query,
+        query: &ParsedQuery,
     ) -> Result<Option<Self>, QueryError> {
-        let Some(events_query) = overlay_of(query)? else { return Ok(None) };
+        let Some(events_query) = overlay_of(query) else { return Ok(None) };
         let has_messages = data.values().schema().text_column_by_name(MESSAGE).is_some();
         let mut blocks = Vec::new();
         if query.overlay == Some(RecordKind::FirewallEvent) && has_messages {
-            for (label, clause) in block_clauses() {
+            for (label, condition) in block_conditions() {
                 // Separate caches: answers about requests are useless here, and would count as
                 // memory of each.
-                let query = blocks_query(&events_query, &clause);
+                let query = blocks_query(&events_query, &condition);
                 let counter = own.change_without_cache(query, CountedAggregates::Histogram)?;
-                blocks.push((label, clause, counter));
+                blocks.push((label, condition, counter));
             }
         }
         let ahead_s = query.overlay_ahead_s;
@@ -55,13 +56,13 @@ impl<D: Snapshots> Overlay<D> {
     ///
     /// # Errors
     /// Fails if the query is not valid for this data.
-    pub(crate) fn change(&self, query: &Query) -> Result<Option<Self>, QueryError> {
-        let Some(events) = overlay_of(query)? else { return Ok(None) };
+    pub(crate) fn change(&self, query: &ParsedQuery) -> Result<Option<Self>, QueryError> {
+        let Some(events) = overlay_of(query) else { return Ok(None) };
         let mut blocks = Vec::new();
         if query.overlay == Some(RecordKind::FirewallEvent) {
-            for (label, clause, counter) in &self.blocks {
-                let counter = counter.change(blocks_query(&events, clause))?;
-                blocks.push((*label, clause.clone(), counter));
+            for (label, condition, counter) in &self.blocks {
+                let counter = counter.change(blocks_query(&events, condition))?;
+                blocks.push((*label, condition.clone(), counter));
             }
         }
         Ok(Some(Self {
@@ -72,7 +73,7 @@ impl<D: Snapshots> Overlay<D> {
     }
 
     /// Returns whether the data now has error messages that this overlay does not count.
-    pub(crate) fn lacks_blocks(&self, data: &D, query: &Query) -> bool {
+    pub(crate) fn lacks_blocks(&self, data: &D, query: &ParsedQuery) -> bool {
         let is_of_events = query.overlay == Some(RecordKind::FirewallEvent);
         let has_messages = || data.values().schema().text_column_by_name(MESSAGE).is_some();
         is_of_events && self.blocks.is_empty() && has_messages()
@@ -81,15 +82,13 @@ impl<D: Snapshots> Overlay<D> {
     /// Sets the counters to the period of a report.
     pub(crate) fn retarget(
         &mut self,
-        query: &Query,
+        query: &ParsedQuery,
         periods: Option<Periods>,
     ) -> Result<(), Interruption> {
-        let mut query = query.clone();
-        query.clauses.extend(periods.into_iter().flat_map(|periods| periods.now.clauses()));
-        // The query was valid when it was asked.
-        let events = overlay_of(&query).ok().flatten().ok_or(Interruption::Abandoned)?;
-        for (_, clause, counter) in &mut self.blocks {
-            retarget(counter, blocks_query(&events, clause))?;
+        let period = periods.map(|periods| periods.now.into()).unwrap_or_default();
+        let events = overlay_of(&query.clone().within(period)).ok_or(Interruption::Abandoned)?;
+        for (_, condition, counter) in &mut self.blocks {
+            retarget(counter, blocks_query(&events, condition))?;
         }
         retarget(&mut self.events, events)
     }
@@ -155,35 +154,35 @@ const SECOND_NS: i64 = 1_000_000_000;
 const MESSAGE: &str = "message";
 
 /// Returns the query for the overlaid records, stacked by the leading field of their kind.
-fn overlay_of(query: &Query) -> Result<Option<Query>, QueryError> {
-    let Some(kind) = query.overlay else { return Ok(None) };
-    let overlay = Query { stack: STATUS_CLASS.to_owned(), group: None, ..query.clone() };
-    let overlay = overlay.with_times_later(query.overlay_ahead_s)?;
-    Ok(Some(filter_of(&overlay, kind)))
+fn overlay_of(query: &ParsedQuery) -> Option<ParsedQuery> {
+    let overlay = ParsedQuery { stack: STATUS_CLASS.to_owned(), group: None, ..query.clone() };
+    Some(filter_of(&overlay, query.overlay?).later(query.overlay_ahead_s))
 }
 
-/// Returns the query for the error-log lines that a clause selects, under the same conditions as
+/// Returns the query for the error-log lines that a condition selects, under the same conditions as
 /// `events`.
-fn blocks_query(events: &Query, clause: &Clause) -> Query {
+fn blocks_query(events: &ParsedQuery, condition: &FieldCondition) -> ParsedQuery {
     let mut query = filter_of(events, RecordKind::ErrorLogLine);
-    query.clauses.push(clause.clone());
+    query.conditions.push(condition.clone().into());
     query
 }
 
-/// Returns the clauses that select blocks in error logs, by what was done to the request.
-fn block_clauses() -> Vec<(&'static str, Clause)> {
-    let mut clauses: Vec<(&'static str, Clause)> = Vec::new();
+/// Returns the conditions that select blocks in error logs, by what was done to the request.
+fn block_conditions() -> Vec<(&'static str, FieldCondition)> {
+    let mut conditions: Vec<(&'static str, FieldCondition)> = Vec::new();
     for message in &BLOCK_MESSAGES {
-        let op = if message.is_whole { Operator::Equal } else { Operator::Prefix };
+        let whole = ConditionOperator::Equal;
+        let operator = if message.is_whole { whole } else { ConditionOperator::Prefix };
         let label = message.cause.participle();
-        let known = clauses.iter_mut().find(|(known, clause)| *known == label && clause.op == op);
-        match known {
-            Some((_, clause)) => clause.values.push(message.text.to_owned()),
-            None => {
-                let (field, values) = (MESSAGE.to_owned(), vec![message.text.to_owned()]);
-                clauses.push((label, Clause { field, op, values }));
-            }
+        let text = message.text.as_bytes().to_vec();
+        let one = FieldCondition::of_bytes(MESSAGE, operator, [text]);
+        let is_same = |(known, condition): &&mut (&str, FieldCondition)| {
+            *known == label && condition.operator == operator
+        };
+        match conditions.iter_mut().find(is_same) {
+            Some((_, condition)) => condition.values.extend(one.values),
+            None => conditions.push((label, one)),
         }
     }
-    clauses
+    conditions
 }

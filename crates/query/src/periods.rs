@@ -2,8 +2,10 @@
 
 use std::fmt;
 
-use weir_core::{Timestamp, Zone, format_rfc3339, parse_rfc3339};
-use weir_view::{Clause, Compare, Operator, Period, QueryError};
+use weir_core::{Timestamp, Zone, format_rfc3339};
+use weir_view::Period;
+
+use crate::question::PeriodBounds;
 
 const SECOND_NS: i64 = 1_000_000_000;
 
@@ -46,27 +48,13 @@ impl fmt::Display for PeriodError {
 
 impl std::error::Error for PeriodError {}
 
-/// The bounds of a comparison, as instants.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Bounds {
-    since_ns: Option<i64>,
-    until_ns: Option<i64>,
+impl From<PeriodNs> for PeriodBounds {
+    fn from(PeriodNs { since_ns, until_ns }: PeriodNs) -> Self {
+        Self { since_ns: Some(since_ns), until_ns: Some(until_ns) }
+    }
 }
 
-impl Bounds {
-    /// Parses the bounds, which are RFC 3339.
-    ///
-    /// # Errors
-    /// Fails if one of them is not a time.
-    pub(crate) fn parse(compare: &Compare) -> Result<Self, QueryError> {
-        let instant = |text: &Option<String>| {
-            let Some(text) = text else { return Ok(None) };
-            let time = parse_rfc3339(text.as_bytes());
-            time.map(|time| Some(time.unix_ns)).ok_or_else(|| QueryError::NotATime(text.clone()))
-        };
-        Ok(Self { since_ns: instant(&compare.since)?, until_ns: instant(&compare.until)? })
-    }
-
+impl Periods {
     /// Returns the two periods, given the first and the last time of the log.
     ///
     /// Without an end, the period ends with the log, rounded up to whole seconds. Without a start,
@@ -74,24 +62,24 @@ impl Bounds {
     ///
     /// # Errors
     /// Fails if a period would be empty.
-    pub(crate) fn periods(&self, log_ns: Option<(i64, i64)>) -> Result<Periods, PeriodError> {
+    pub(crate) fn new(
+        bounds: PeriodBounds,
+        log_ns: Option<(i64, i64)>,
+    ) -> Result<Self, PeriodError> {
         let (first_ns, last_ns) = log_ns.ok_or(PeriodError::NoTime)?;
         let log_end_ns = (last_ns.div_euclid(SECOND_NS) + 1).saturating_mul(SECOND_NS);
-        let Some(since_ns) = self.since_ns else {
-            let end_ns = self.until_ns.unwrap_or(log_end_ns).min(log_end_ns);
-            return Periods::halves(first_ns, end_ns);
+        let Some(since_ns) = bounds.since_ns else {
+            let end_ns = bounds.until_ns.unwrap_or(log_end_ns).min(log_end_ns);
+            return Self::halves(first_ns, end_ns);
         };
-        let until_ns = self.until_ns.unwrap_or(log_end_ns);
+        let until_ns = bounds.until_ns.unwrap_or(log_end_ns);
         if until_ns <= since_ns {
             return Err(PeriodError::Empty);
         }
         let length_ns = until_ns.saturating_sub(since_ns);
         let before = PeriodNs { since_ns: since_ns.saturating_sub(length_ns), until_ns: since_ns };
-        Ok(Periods { now: PeriodNs { since_ns, until_ns }, before })
+        Ok(Self { now: PeriodNs { since_ns, until_ns }, before })
     }
-}
-
-impl Periods {
     /// Halves a time, in whole seconds.
     fn halves(first_ns: i64, end_ns: i64) -> Result<Self, PeriodError> {
         let first_ns = first_ns.div_euclid(SECOND_NS).saturating_mul(SECOND_NS);
@@ -106,16 +94,6 @@ impl Periods {
 }
 
 impl PeriodNs {
-    /// Returns the conditions on the time of the period's records.
-    pub(crate) fn clauses(self) -> [Clause; 2] {
-        let clause = |op, unix_ns| Clause {
-            field: "time".to_owned(),
-            op,
-            values: vec![format_rfc3339(Timestamp { unix_ns, offset_s: 0 })],
-        };
-        [clause(Operator::GreaterOrEqual, self.since_ns), clause(Operator::Less, self.until_ns)]
-    }
-
     /// Returns the bounds as text in a zone.
     pub(crate) fn in_zone(self, zone: &Zone) -> Period {
         let stamp = |unix_ns: i64| {
@@ -128,7 +106,7 @@ impl PeriodNs {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bounds, PeriodError, Periods};
+    use super::{PeriodBounds, PeriodError, Periods};
 
     const S: i64 = super::SECOND_NS;
 
@@ -136,7 +114,8 @@ mod tests {
     fn periods(since: Option<i64>, until: Option<i64>) -> Option<[(i64, i64); 2]> {
         let [since_ns, until_ns] = [since, until].map(|bound| bound.map(|bound| bound * S));
         let log_ns = Some((100 * S + S / 2, 199 * S + S / 2));
-        let Periods { now, before } = Bounds { since_ns, until_ns }.periods(log_ns).ok()?;
+        let Periods { now, before } =
+            Periods::new(PeriodBounds { since_ns, until_ns }, log_ns).ok()?;
         Some([now, before].map(|period| (period.since_ns / S, period.until_ns / S)))
     }
 
@@ -150,8 +129,8 @@ mod tests {
         assert_eq!(periods(None, Some(103)), Some([(102, 103), (100, 102)]));
         assert_eq!(periods(Some(200), None), None);
         assert_eq!(periods(None, Some(101)), None);
-        let whole = Bounds { since_ns: Some(i64::MIN + 5), until_ns: Some(i64::MAX) };
-        assert!(whole.periods(Some((0, i64::MAX))).is_ok(), "no overflow");
-        assert_eq!(whole.periods(None), Err(PeriodError::NoTime));
+        let whole = PeriodBounds { since_ns: Some(i64::MIN + 5), until_ns: Some(i64::MAX) };
+        assert!(Periods::new(whole, Some((0, i64::MAX))).is_ok(), "no overflow");
+        assert_eq!(Periods::new(whole, None), Err(PeriodError::NoTime));
     }
 }

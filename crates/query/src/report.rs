@@ -6,11 +6,12 @@ use weir_core::{
     Evaluation, EvaluationByKind, LogSource, ReadCounts, STATUS_CLASS, Snapshot, Values,
 };
 use weir_view::{
-    FormatCount, IncompleteSource, KindCount, Query, RecordKind, Report, Timeline, main_kind,
+    FormatCount, IncompleteSource, KindCount, RecordKind, Report, Timeline, main_kind,
 };
 
 use crate::counter::CountedAggregates;
 use crate::group::group;
+use crate::question::{ParsedQuery, QueryError};
 
 /// Creates the evaluations that [`report_of_fold`] takes: one for each kind of records, or only for
 /// the kind that the query names.
@@ -18,9 +19,9 @@ use crate::group::group;
 /// # Errors
 /// Fails if the query is not valid for these values.
 pub fn evaluation_by_kind(
-    query: &Query,
+    query: &ParsedQuery,
     values: &Values,
-) -> Result<EvaluationByKind, weir_view::QueryError> {
+) -> Result<EvaluationByKind, QueryError> {
     let evaluations = of_each_kind(query, values, CountedAggregates::All)?;
     if query.question(values)?.filter.of_time().is_none() {
         return Ok(evaluations);
@@ -30,11 +31,11 @@ pub fn evaluation_by_kind(
 }
 
 fn of_each_kind(
-    query: &Query,
+    query: &ParsedQuery,
     values: &Values,
     aggregates: CountedAggregates,
-) -> Result<EvaluationByKind, weir_view::QueryError> {
-    let of_kind = |kind: RecordKind| Query { kind: Some(kind), ..query.clone() };
+) -> Result<EvaluationByKind, QueryError> {
+    let of_kind = |kind: RecordKind| ParsedQuery { kind: Some(kind), ..query.clone() };
     let questions: Result<Vec<_>, _> = weir_core::RecordKind::ALL
         .into_iter()
         .map(|kind| aggregates.question(&of_kind(kind.into()), values))
@@ -48,9 +49,9 @@ fn of_each_kind(
 }
 
 /// Returns the query for the unfiltered records that a chart shows in the background.
-pub(crate) fn unfiltered_query(query: &Query) -> Query {
+pub(crate) fn unfiltered_query(query: &ParsedQuery) -> ParsedQuery {
     let stack = STATUS_CLASS.to_owned();
-    Query { stack, group: None, overlay: None, overlay_ahead_s: 0, ..query.clone() }
+    ParsedQuery { stack, group: None, overlay: None, overlay_ahead_s: 0, ..query.clone() }
 }
 
 /// Builds the report of a fold over the sources. `query` is the query that was counted. A
@@ -62,7 +63,7 @@ pub fn report_of_fold<S: LogSource>(
     evaluations: &EvaluationByKind,
     values: &Values,
     snapshot: &Snapshot<S>,
-    query: &Query,
+    query: &ParsedQuery,
 ) -> Report {
     let count = |kind: weir_core::RecordKind| KindCount {
         kind: kind.into(),
@@ -71,7 +72,7 @@ pub fn report_of_fold<S: LogSource>(
     let mut kinds: Vec<KindCount> = weir_core::RecordKind::ALL.map(count).into();
     kinds.retain(|count| count.records > 0);
     let main = query.kind.unwrap_or_else(|| main_kind(&kinds));
-    let top = query.top as usize;
+    let top = query.top;
     let of_kind = |kind: RecordKind| {
         let counted = evaluations.of(kind.into()).map(Cow::Borrowed);
         // The data may have no record of the kind that the query names.
@@ -114,13 +115,13 @@ pub(crate) fn plain_report<S: LogSource>(
     timeline: &Timeline<'_>,
     values: &Values,
     snapshot: &Snapshot<S>,
-    query: &Query,
+    query: &ParsedQuery,
     (kind, kinds): (RecordKind, &[KindCount]),
 ) -> Report {
     let counts = ReadCounts::of_all(&snapshot.sources);
     let format = weir_view::Format::of_sources(&snapshot.sources);
     let formats = FormatCount::of_sources(&snapshot.sources);
-    Report::new(timeline.own, values, &counts, format, query.top as usize)
+    Report::new(timeline.own, values, &counts, format, query.top)
         .with_timeline(timeline, values)
         .with_formats(formats)
         .of_kind(kind, kinds)

@@ -9,12 +9,13 @@ use weir_core::{
     SnapshotSegment, Snapshots, Values,
 };
 use weir_rules::{Events, LimitSweep, Line, MissingField, Replay, Rule};
-use weir_view::{Collateral, LimitAdvice, LimitCurve, LimitGrid, Query, QueryError, ReplayedRule};
+use weir_view::{Collateral, LimitAdvice, LimitCurve, LimitGrid, ReplayedRule};
 
 use crate::advice::{advice, grid};
 use crate::client_traits::ClientTraits;
 use crate::collateral::{collateral, good_peaks};
 use crate::limit_curve::limit_curve;
+use crate::question::{ParsedQuery, QueryError};
 use crate::rule_comparison::caught;
 use crate::snapshot_work::{Interruption, SnapshotWork, Unanswered, over_snapshot};
 
@@ -89,14 +90,14 @@ impl From<QueryError> for RuleQueryError {
 }
 
 /// Replays a rule over the current records of a data set that a query selects, on up to `jobs`
-/// threads. Times in the query are RFC 3339, see [`settled`](crate::settled). Returns `None` if
+/// threads. Returns `None` if
 /// `abandoned` became true.
 ///
 /// # Errors
 /// Fails if the query is not valid for this data, or the data lacks a field of the rule.
 pub fn replay_rule<D: Snapshots>(
     data: &Arc<D>,
-    query: &Query,
+    query: &ParsedQuery,
     rule: &dyn Rule,
     jobs: usize,
     abandoned: &AtomicBool,
@@ -112,7 +113,7 @@ pub fn replay_rule<D: Snapshots>(
 /// Fails if the query is not valid for this data, or the data lacks a field of a rule.
 pub fn replay_rules<D: Snapshots>(
     data: &Arc<D>,
-    query: &Query,
+    query: &ParsedQuery,
     rules: &[&dyn Rule],
     options: &RuleOptions,
     jobs: usize,
@@ -135,7 +136,7 @@ struct RowReplay<'a, D: Snapshots> {
 type ReplayResult<T> = Result<T, Unanswered<RuleQueryError>>;
 
 impl<D: Snapshots> RowReplay<'_, D> {
-    fn run_all(&self, query: &Query, rules: &[&dyn Rule]) -> ReplayResult<Vec<RuleAnswer>> {
+    fn run_all(&self, query: &ParsedQuery, rules: &[&dyn Rule]) -> ReplayResult<Vec<RuleAnswer>> {
         let has_traits = self.options.has_grid || self.options.has_collateral;
         let networks = &self.options.good_networks;
         let traits = has_traits.then(|| ClientTraits::of(self.work, networks)).transpose()?;
@@ -144,14 +145,14 @@ impl<D: Snapshots> RowReplay<'_, D> {
 
     fn run(
         &self,
-        query: &Query,
+        query: &ParsedQuery,
         rule: &dyn Rule,
         traits: Option<&ClientTraits>,
     ) -> ReplayResult<RuleAnswer> {
         let SnapshotWork { data, snapshot, .. } = self.work;
-        let question = query.question(&data.values());
-        let question = question.map_err(|error| Unanswered::Refused(error.into()))?;
-        let mut filter = CompiledFilter::new(&question.filter);
+        let filter = query.filter(&data.values());
+        let filter = filter.map_err(|error| Unanswered::Refused(error.into()))?;
+        let mut filter = CompiledFilter::new(&filter);
         filter.refresh(&data.values());
         let mut replay = rule.replay();
         let mut unknown_records = 0;

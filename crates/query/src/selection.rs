@@ -4,21 +4,21 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use weir_core::Snapshots;
-use weir_view::{Query, QueryError, SelectionCount, main_kind};
+use weir_view::{SelectionCount, main_kind};
 
 use crate::counter::{CountedAggregates, Counter};
 use crate::extents::Extents;
+use crate::question::{ParsedQuery, QueryError};
 use crate::snapshot_work::{SnapshotWork, Unanswered, over_snapshot};
 
-/// Counts the current records of a data set that a query selects, on up to `jobs` threads. Times in
-/// the query are RFC 3339, see [`settled`](crate::settled). Returns `None` if `abandoned` became
+/// Counts the current records of a data set that a query selects, on up to `jobs` threads. Returns `None` if `abandoned` became
 /// true.
 ///
 /// # Errors
 /// Fails if the query is not valid for this data.
 pub fn count_selection<D: Snapshots>(
     data: &Arc<D>,
-    query: &Query,
+    query: &ParsedQuery,
     jobs: usize,
     abandoned: &AtomicBool,
 ) -> Result<Option<SelectionCount>, QueryError> {
@@ -27,14 +27,14 @@ pub fn count_selection<D: Snapshots>(
 
 fn count_at<D: Snapshots>(
     work: &SnapshotWork<'_, D>,
-    query: &Query,
+    query: &ParsedQuery,
 ) -> Result<SelectionCount, Unanswered<QueryError>> {
     let snapshot = &work.snapshot;
     let mut extents = Extents::default();
     extents.update(snapshot);
     let kinds = extents.kinds(snapshot);
     let kind = query.kind.unwrap_or_else(|| main_kind(&kinds));
-    let query = Query { kind: Some(kind), compare: None, ..query.clone() };
+    let query = query.selection(kind);
     let aggregates = CountedAggregates::Totals;
     let counter = Counter::with_aggregates(work.data.clone(), query, aggregates, work.jobs);
     let mut counter = counter.map_err(Unanswered::Refused)?;

@@ -6,26 +6,25 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 use weir_ingest::{DataSet, SourceEnd, SourceSnapshot};
 use weir_observe::mark;
-use weir_query::{Evaluator, settled};
-use weir_view::{Now, Query, ReportSource};
+use weir_query::{Evaluator, Now, ParsedQuery, WrittenQuery, log_zone};
+use weir_view::{Query, ReportSource};
 
 use crate::refusal::Refusal;
 use crate::session::Session;
 use crate::turns::{CancelOnDrop, Effort};
 
-/// Checks a query, and returns it with its filter in the normal form. This compiles the query's
-/// regular expressions, which may take long.
+/// Checks a query, and returns it with the instants of its times. This compiles the query's regular
+/// expressions, which may take long.
 ///
 /// # Errors
 /// Fails if the query is not valid for this data, or no format of the log has a field of the
 /// filter.
-pub(crate) fn check(query: Query, data: &DataSet, now: &Now) -> Result<Query, Refusal> {
+pub(crate) fn check(query: &WrittenQuery, data: &DataSet) -> Result<ParsedQuery, Refusal> {
     // Fields first, because the message about an unknown field lists the fields of the log.
     let formats = data.formats();
     query.check_fields(formats.iter().map(Arc::as_ref))?;
-    query.check_conditions(&data.values())?;
-    settled(&query, data, now)?.question(&data.values())?;
-    Ok(query.normalized())
+    let values = data.values();
+    Ok(query.check(&values, &|| log_zone(&values))?)
 }
 
 /// Computes the report of all current records of a data set, as JSON. Dropping the future cancels
@@ -37,8 +36,9 @@ pub(crate) fn check(query: Query, data: &DataSet, now: &Now) -> Result<Query, Re
 pub(crate) async fn report(
     session: &Arc<Session>,
     data: Arc<DataSet>,
-    query: Query,
+    query: &Query,
 ) -> Result<Bytes, Refusal> {
+    let query = WrittenQuery::parse(query, Now::read())?;
     let guard = CancelOnDrop::default();
     let (jobs, memory) = (session.jobs(), session.view_memory().clone());
     let effort = Effort::of(query.expressions());
@@ -46,8 +46,7 @@ pub(crate) async fn report(
     let room = memory.free_room().ok_or(Refusal::Busy)?;
     let room = Mutex::new(Some(room));
     let make = move |should_stop: &AtomicBool| {
-        let now = Now::read();
-        let query = settled(&check(query.clone(), &data, &now)?, &*data, &now)?;
+        let query = check(&query, &data)?;
         if should_stop.load(Ordering::Relaxed) {
             return Ok(None);
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use weir_ingest::{FormatChoice, PipelineOptions, Retention, TotalMemory};
 use weir_net::socket::{Address, BindError, BindOptions};
 use weir_net::{PublicUrl, ServeOptions};
-use weir_view::UnknownZone;
+use weir_query::UnknownZone;
 
 use crate::access_token::AccessToken;
 use crate::machine;

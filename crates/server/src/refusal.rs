@@ -5,7 +5,8 @@ use std::fmt;
 use hyper::StatusCode;
 use weir_ingest::{StreamDefect, StreamError};
 use weir_query::ExportError;
-use weir_view::{Failure, InvalidCondition, QueryError};
+use weir_query::{InvalidCondition, QueryError};
+use weir_view::Failure;
 
 /// Why a request, a file or a query is refused. `docs/protocol.md` lists names and statuses.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -390,7 +391,7 @@ mod tests {
     use weir_net::GuardError;
     use weir_net::websocket::HandshakeError;
 
-    use weir_view::InvalidCondition;
+    use weir_query::InvalidCondition;
 
     use super::{Refusal, TokenOrigin};
 

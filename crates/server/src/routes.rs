@@ -171,7 +171,7 @@ async fn report(
     query.zone = query.zone.or_else(|| session.zone().cloned());
     let data = session.data()?;
     let text = tokio::select! {
-        text = answer::report(&session, data, query) => text?,
+        text = answer::report(&session, data, &query) => text?,
         () = gone(client) => return Err(Refusal::ClientGone),
     };
     Ok(response::json(StatusCode::OK, text))

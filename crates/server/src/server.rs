@@ -9,7 +9,7 @@ use std::sync::Arc;
 use weir_ingest::{Retention, TotalMemory};
 use weir_net::socket::{Address, ConnectionBudget, ConnectionLimit, Listener, reserve_connections};
 use weir_net::{HostGuard, PublicUrl, ServeOptions};
-use weir_view::find_zone;
+use weir_query::find_zone;
 
 use crate::access_token::AccessToken;
 use crate::captures::{PageCaptures, UploadCaptures};

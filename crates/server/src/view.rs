@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use weir_ingest::{DataSet, Phase, Retention, SourceEnd, SourceSnapshot};
-use weir_query::Answer;
+use weir_query::{Answer, no_match_note};
 use weir_view::{Format, FormatCount, Sample, Source, SourceState, View, Window};
 
 use crate::file::UploadedFile;
@@ -13,9 +13,8 @@ use crate::options::Remedies;
 /// The maximum number of samples of all sources together.
 const SAMPLES_MAX: usize = 100;
 
-/// Builds the view of an answer to the query with this id.
+/// Builds the view of an answer, without the id of a query.
 pub(crate) fn view(
-    query: u64,
     answer: Answer<SourceSnapshot>,
     data: &DataSet,
     files: &[Arc<UploadedFile>],
@@ -28,7 +27,7 @@ pub(crate) fn view(
         answer.sources.iter().map(|snapshot| source(snapshot, file_of(snapshot))).collect();
     let complete = !sources.is_empty() && answer.sources.iter().all(|source| source.end.is_some());
     View {
-        query,
+        query: 0,
         filter: None,
         complete,
         sources,
@@ -104,7 +103,7 @@ fn notes(
 ) -> Vec<String> {
     let mut notes = Vec::new();
     // While more data is read, the note would change with every view.
-    let no_match = answer.report.no_match_note(answer.log_ns).filter(|_| complete);
+    let no_match = no_match_note(&answer.report, answer.log_ns).filter(|_| complete);
     notes.extend(no_match.map(|note| sentence(&note)));
     if answer.offsets_s.len() > 1 {
         let offsets: Vec<String> =

@@ -354,20 +354,27 @@ mod tests {
     use std::sync::Arc;
 
     use weir_core::{
-        Block, BlockLimits, BlockReader, Evaluation, Fold, Format, ReadCounts, Values,
+        Aggregates, Block, BlockLimits, BlockReader, Condition, Evaluation, Filter, Fold, Format,
+        Question, ReadCounts, Stack, Values,
     };
 
     use super::Report;
-    use crate::query::{Clause, Query};
 
     /// Returns the estimated fields of a log, with memory for only a few of its paths.
-    fn estimated(clause: &str) -> Vec<String> {
+    fn estimated(condition: &str) -> Vec<String> {
         let format = Format::parse("$remote_addr $request_uri $request_time").expect("a format");
         let mut values = Values::new(1_000);
         let mut reader = BlockReader::new(Arc::new(format), BlockLimits::default(), &mut values);
-        let clauses = Clause::parse(clause).into_iter().collect();
-        let question =
-            Query { clauses, ..Query::default() }.question(&values).expect("a valid query");
+        let unread = |_: &str| Err("there are no times".to_owned());
+        let clause = Condition::parse(condition).ok();
+        let clause = clause.map(|it| it.clause(&values, &unread).expect("a valid condition"));
+        let question = Question {
+            filter: Filter::of(clause.into_iter().collect()),
+            zone: None,
+            buckets_max: 2,
+            stack: Stack::StatusClass,
+            aggregates: Aggregates::default(),
+        };
         let log: String = (0..100).map(|n| format!("192.0.2.1 /{n} 0.5\n")).collect();
         let read = reader.read(&Block::new(log.into_bytes()), 0);
         let resolved = reader.resolve(read, || &mut values);

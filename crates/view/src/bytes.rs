@@ -11,12 +11,12 @@ pub(crate) fn hex_if_needed(bytes: &[u8]) -> Option<String> {
 }
 
 /// Returns the bytes in hexadecimal.
-pub(crate) fn to_hex(bytes: &[u8]) -> String {
+pub fn to_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Decodes hexadecimal. Returns `None` if the text is not valid.
-pub(crate) fn from_hex(text: &str) -> Option<Vec<u8>> {
+pub fn from_hex(text: &str) -> Option<Vec<u8>> {
     if !text.len().is_multiple_of(2) || !text.is_ascii() {
         return None;
     }

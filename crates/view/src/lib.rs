@@ -13,10 +13,8 @@ mod collateral;
 mod comparison;
 mod count;
 mod csv;
-mod equalities;
 mod estimates;
 mod field_values;
-mod filter;
 mod format;
 mod format_fit;
 mod group;
@@ -28,15 +26,11 @@ mod lines;
 mod log_event;
 mod log_line;
 mod message;
-mod moment;
-mod no_match;
 mod number;
 mod palette;
 mod panel;
 mod program;
 mod query;
-mod query_error;
-mod question;
 mod report;
 mod route;
 mod row_value;
@@ -46,13 +40,13 @@ mod sources;
 mod tasks;
 mod view;
 mod words;
-mod zone;
 
 pub use blocks::{
     BlockCause, BlockClock, BlockRule, BlockedActivity, BlockedClient, BlocksAnswer,
     BlocksQuestion, BlocksReport, CauseBlocks, ClockEstimate, ClockEvidence, ValueShare,
 };
 pub use build::{Layer, Timeline};
+pub use bytes::{from_hex, to_hex};
 pub use capture::{Capture, CaptureHead, CaptureStep, CaptureTotal};
 pub use characters::{is_invisible, push_printable};
 pub use collateral::{Collateral, GoodClient, GoodReason, ReasonCount};
@@ -75,8 +69,6 @@ pub use message::{
     ConditionPlace, Failure, LiveReply, LiveRequest, LiveTopic, RefusalBody, SelectionCount,
     SessionCreated, UploadReply, UploadRequest,
 };
-pub use moment::{Moment, Now};
-pub use no_match::period_text;
 pub use number::{rounded, separated, share, span};
 pub use palette::{
     FADE_PERCENT, FADE_PERCENT_MAX, Hue, OTHER_COLOUR, OUTCOMES, SERIES_COLOURS, STATUS_COLOURS,
@@ -85,7 +77,6 @@ pub use palette::{
 pub use panel::{RuleAnswer, RuleDetails, RuleNote, RulePlace, RuleText, RulesAnswer};
 pub use program::{CallProfile, FunctionCalls, NamedStack, ThreadStacks};
 pub use query::{Clause, NormalFilter, Operator, Query};
-pub use query_error::{InvalidCondition, QueryError};
 pub use report::{Bucket, Format, FormatCount, Histogram, Quantiles, Report, TimeRange, TopRow};
 pub use route::{Passed, PassedRates, Route, RouteStage, RouteStageKind, SlowestStage};
 pub use row_value::RowValue;
@@ -99,6 +90,5 @@ pub use tasks::{
     BusySource, Task, TaskKindSums, TaskRates, TaskRuntime, TaskState, TaskWork, Tasks, Thread,
     ThreadWork,
 };
-pub use view::{Sample, Source, SourceState, View, Window};
+pub use view::{Sample, Source, SourceState, View, Window, view_message_rest, view_message_start};
 pub use words::{DURATION_TITLES, EMPTY_VALUE, LIST_TITLES, NO_VALUE, REMAINDER_VALUE};
-pub use zone::{UnknownZone, find_zone};

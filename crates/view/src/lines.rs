@@ -5,7 +5,7 @@ use weir_core::{Field, Record};
 
 use crate::bytes::{hex_if_needed, lossy_text};
 use crate::kind::RecordKind;
-use crate::question::instant_stamp;
+use crate::number::instant_stamp;
 
 /// A part of the lines of the records that a query selects.
 ///

@@ -116,12 +116,12 @@ impl LiveRequest {
     }
 
     /// Returns the query of the message, if it has one.
-    pub fn into_query(self) -> Option<Query> {
+    pub fn query_mut(&mut self) -> Option<&mut Query> {
         match self {
             Self::Query { query } | Self::Rules { query, .. } | Self::Blocks { query, .. } => {
                 Some(query)
             }
-            Self::Count { query } | Self::Lines { query, .. } => query,
+            Self::Count { query } | Self::Lines { query, .. } => query.as_mut(),
         }
     }
 }

@@ -1,4 +1,6 @@
-//! Formats numbers and durations for people.
+//! Formats numbers and times.
+
+use weir_core::{Timestamp, format_rfc3339};
 
 /// Returns a number with grouped digits: `1,234,567`.
 pub fn separated(number: u64) -> String {
@@ -64,4 +66,9 @@ pub fn span(seconds: u64) -> String {
 #[expect(clippy::trivially_copy_pass_by_ref)]
 pub(crate) fn is_zero(number: &u64) -> bool {
     *number == 0
+}
+
+/// Formats an instant as RFC 3339 in UTC.
+pub(crate) fn instant_stamp(unix_ns: i64) -> String {
+    format_rfc3339(Timestamp { unix_ns, offset_s: 0 })
 }

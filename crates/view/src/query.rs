@@ -1,7 +1,6 @@
 //! Queries about a data set.
 
 use serde::{Deserialize, Serialize};
-use weir_core::Field;
 
 use crate::comparison::Compare;
 use crate::kind::RecordKind;
@@ -86,13 +85,6 @@ pub struct Clause {
     /// The values to compare with. One has to match; with a negative operator, none may match. For
     /// `time`, all have to match, and each is a date, a time, or a time ago.
     pub values: Vec<String>,
-}
-
-impl Clause {
-    /// Returns whether it is a condition on the time.
-    pub(crate) fn is_time(&self) -> bool {
-        Field::by_name(&self.field) == Some(Field::Time)
-    }
 }
 
 /// The filter of a query with typed conditions, in its normal form.

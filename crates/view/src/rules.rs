@@ -8,7 +8,7 @@ use weir_rules::{Decision, Rule, RuleReport};
 use crate::bytes::{hex_if_needed, lossy_text};
 use crate::json::write_json;
 use crate::limit_curve::{LimitCurve, Suggestion};
-use crate::question::instant_stamp;
+use crate::number::instant_stamp;
 use crate::sources::CountedSources;
 
 /// The replays of several rules.

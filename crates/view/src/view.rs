@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::json::{JsonError, to_json};
 use crate::query::NormalFilter;
 use crate::report::{Format, FormatCount, Report};
 
@@ -31,6 +32,61 @@ pub struct View {
     pub window: Option<Window>,
     /// Notes for readers of the numbers, such as mixed time offsets.
     pub notes: Vec<String>,
+}
+
+/// The members of a view that differ between the connections that share it.
+#[derive(Serialize)]
+struct ViewStart<'a> {
+    query: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    filter: Option<&'a NormalFilter>,
+}
+
+/// The members of a view that connections share.
+#[derive(Serialize)]
+struct ViewRest<'a> {
+    complete: bool,
+    sources: &'a [Source],
+    report: &'a Report,
+    samples: &'a [Sample],
+    memory_bytes: u64,
+    memory_bytes_max: u64,
+    window: &'a Option<Window>,
+    notes: &'a [String],
+}
+
+/// Returns the start of the message with a view: the id of its query, and the filter that the
+/// connection sent. [`view_message_rest`] returns the rest.
+///
+/// # Errors
+/// Fails if the filter cannot be serialised.
+pub fn view_message_start(query: u64, filter: Option<&NormalFilter>) -> Result<String, JsonError> {
+    let members = to_json(&ViewStart { query, filter })?;
+    let members = members.strip_suffix('}').unwrap_or_default();
+    Ok(format!("{{\"type\":\"view\",\"view\":{members}"))
+}
+
+/// Returns the rest of the message with a view, which does not depend on its query and filter.
+///
+/// # Errors
+/// Fails if the view cannot be serialised.
+pub fn view_message_rest(view: &View) -> Result<String, JsonError> {
+    let View { complete, sources, report, samples, window, notes, .. } = view;
+    let View { memory_bytes, memory_bytes_max, .. } = *view;
+    let mut rest = to_json(&ViewRest {
+        complete: *complete,
+        sources,
+        report,
+        samples,
+        memory_bytes,
+        memory_bytes_max,
+        window,
+        notes,
+    })?;
+    // The members continue the object of the start.
+    rest.replace_range(..1, ",");
+    rest.push('}');
+    Ok(rest)
 }
 
 /// The records that a live feed keeps. The report is only about these records. Its `records`, like
@@ -126,4 +182,31 @@ pub struct Sample {
     pub reason: String,
     /// The line, cut to 1 KiB, with U+FFFD for bytes that are not UTF-8.
     pub text: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{View, Window, view_message_rest, view_message_start};
+    use crate::json::to_json;
+    use crate::message::LiveReply;
+    use crate::query::NormalFilter;
+
+    #[test]
+    fn a_message_in_two_parts_is_the_whole_message() {
+        let filter = NormalFilter { conditions: vec!["a\"".to_owned()], ..Default::default() };
+        for filter in [None, Some(filter)] {
+            let view = View {
+                query: 17,
+                filter: filter.clone(),
+                complete: true,
+                notes: vec!["}".to_owned()],
+                memory_bytes: 1,
+                window: Some(Window { width_s: None, records: 2 }),
+                ..View::default()
+            };
+            let start = view_message_start(17, filter.as_ref()).expect("JSON");
+            let message = start + &view_message_rest(&view).expect("JSON");
+            assert_eq!(message, to_json(&LiveReply::View { view: Box::new(view) }).expect("JSON"));
+        }
+    }
 }

@@ -136,7 +136,7 @@ fn no_match_note(
     let (range_ns, own_zone) = period.range_ns()?;
     let mut report = Report { kind, kinds, ..Report::default() };
     report.time.zone = zone.unwrap_or(&own_zone).name().to_owned();
-    report.no_match_note(Some(range_ns))
+    weir_query::no_match_note(&report, Some(range_ns))
 }
 
 /// Describes which counts are inexact because of the memory limit, and by how much.

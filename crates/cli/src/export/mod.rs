@@ -13,8 +13,8 @@ use weir_ingest::{
     DataSet, FormatChoice, Input, OrderedSegments, Pipeline, PipelineOptions, Retention,
     SourceSnapshot,
 };
-use weir_query::{ExportError, ExportFormat, SegmentExport};
-use weir_view::{Now, Query, RecordKind};
+use weir_query::{ExportError, ExportFormat, Now, ParsedQuery, SegmentExport, WrittenQuery};
+use weir_view::{Query, RecordKind};
 
 pub(crate) use arguments::ExportArguments;
 use arguments::Form;
@@ -25,7 +25,7 @@ use crate::messages::say_all;
 use crate::outcome::{Exit, Failure, say};
 use crate::output_file::{OutputFile, refuse_input};
 use crate::scan::{
-    LogFields, UnparsedLines, inputs_of, parse_filter, report_unparsed, where_failure,
+    LogFields, UnparsedLines, inputs_of, parse_query, query_failure, report_unparsed,
 };
 use crate::sources::{self, Complaint};
 use crate::terminal::Progress;
@@ -41,7 +41,8 @@ const OUTPUT_BYTES: usize = 64 << 10;
 
 /// The request, before the first line is read.
 struct Request {
-    query: Query,
+    written: WrittenQuery,
+    query: ParsedQuery,
     kind: Option<RecordKind>,
     zone: Option<Zone>,
     format: ExportFormat,
@@ -152,10 +153,12 @@ impl Request {
             zone.clone().unwrap_or_else(|| zone::of_log(inputs, choice))
         });
         let (now, own_zone) = (Now::read(), || own_zone.clone());
-        let mut query = parse_filter(&arguments.logs.conditions, &now, &own_zone)?;
-        query.clauses.extend(arguments.logs.period.period(&now, &own_zone)?.clauses());
+        let conditions = arguments.logs.conditions.clone();
+        let query = Query { conditions, ..Query::default() };
+        let (written, query) = parse_query(&query, &now, &own_zone)?;
+        let query = query.within(arguments.logs.period.period(&now, &own_zone)?);
         let (kind, jobs) = (arguments.kind.map(Into::into), arguments.logs.threads());
-        Ok(Self { query, kind, zone, format, logs, jobs })
+        Ok(Self { written, query, kind, zone, format, logs, jobs })
     }
 
     /// Begins the export of a data set whose first records have these formats. The formats that the
@@ -197,7 +200,7 @@ impl Request {
             // No line matched a format. That is reported elsewhere.
             return Ok(());
         }
-        self.query.check_fields(formats.iter().map(Arc::as_ref)).map_err(where_failure)
+        self.written.check_fields(formats.iter().map(Arc::as_ref)).map_err(query_failure)
     }
 }
 
@@ -267,7 +270,7 @@ impl From<Failure> for WriteError {
 impl From<ExportError> for WriteError {
     fn from(error: ExportError) -> Self {
         Self::Failure(match error {
-            ExportError::Query(error) => where_failure(error),
+            ExportError::Query(error) => query_failure(error),
             ExportError::Encode(error) => Failure::new(error),
         })
     }

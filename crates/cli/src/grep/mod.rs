@@ -12,7 +12,8 @@ use std::io::{self, IsTerminal, Write};
 
 use weir_core::{Format, Zone};
 use weir_ingest::{FormatChoice, Input, OrderedOutput, run_in_order};
-use weir_view::{RecordKind, line_csv_header, period_text};
+use weir_query::period_text;
+use weir_view::{RecordKind, line_csv_header};
 
 pub(crate) use arguments::GrepArguments;
 use pattern::Pattern;

@@ -27,7 +27,7 @@ pub(crate) use token_file::{read_token, read_token_text};
 use std::time::Duration;
 
 use weir_core::{QuantityError, Zone, parse_duration_ns, parse_size};
-use weir_view::find_zone;
+use weir_query::find_zone;
 
 use crate::outcome::Failure;
 

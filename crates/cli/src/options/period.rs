@@ -1,8 +1,8 @@
 //! `--since` and `--until`: the period of the records.
 
 use clap::Args;
-use weir_core::{Timestamp, Zone, format_rfc3339};
-use weir_view::{Clause, Moment, Now, Operator};
+use weir_core::Zone;
+use weir_query::{Moment, Now, PeriodBounds};
 
 use crate::outcome::Failure;
 
@@ -17,14 +17,6 @@ pub(crate) struct PeriodArguments {
     /// Leave out records at this time or later; a date stands for the end of its day
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     until: Option<String>,
-}
-
-/// A period. Its ends are instants in RFC 3339.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Period {
-    pub(crate) since: Option<String>,
-    /// The period ends before this instant.
-    pub(crate) until: Option<String>,
 }
 
 impl PeriodArguments {
@@ -43,7 +35,11 @@ impl PeriodArguments {
     ///
     /// # Errors
     /// If a time is not valid, or if the period ends before it begins.
-    pub(crate) fn period(&self, now: &Now, zone: &dyn Fn() -> Zone) -> Result<Period, Failure> {
+    pub(crate) fn period(
+        &self,
+        now: &Now,
+        zone: &dyn Fn() -> Zone,
+    ) -> Result<PeriodBounds, Failure> {
         let since = parse("--since", self.since.as_deref(), now)?;
         let until = parse("--until", self.until.as_deref(), now)?;
         let since_ns = since.map(|moment| moment.first_ns(zone));
@@ -57,8 +53,7 @@ impl PeriodArguments {
                 "--since {since} is not before --until {until}; set an earlier --since"
             )));
         }
-        let stamp = |unix_ns| format_rfc3339(Timestamp { unix_ns, offset_s: 0 });
-        Ok(Period { since: since_ns.map(stamp), until: until_ns.map(stamp) })
+        Ok(PeriodBounds { since_ns, until_ns })
     }
 }
 
@@ -68,14 +63,4 @@ fn parse(option: &str, text: Option<&str>, now: &Now) -> Result<Option<Moment>, 
         let examples = Moment::EXAMPLES;
         Failure::new(format_args!("{option}: `{text}` is not a valid time; write it as {examples}"))
     })
-}
-
-impl Period {
-    /// The conditions on the time of the records in the period.
-    pub(crate) fn clauses(self) -> impl Iterator<Item = Clause> {
-        let clause = |op, instant| Clause { field: "time".to_owned(), op, values: vec![instant] };
-        let since = self.since.map(|instant| clause(Operator::GreaterOrEqual, instant));
-        let until = self.until.map(|instant| clause(Operator::Less, instant));
-        since.into_iter().chain(until)
-    }
 }

@@ -11,9 +11,10 @@ use weir_query::{
 };
 use weir_view::{BlocksQuestion, BlocksReport};
 
+use super::ReportArguments;
 use super::request::ReportRequest;
-use super::{ReportArguments, query_failure};
 use crate::outcome::Failure;
+use crate::scan::query_failure;
 use crate::sources;
 use crate::terminal::Progress;
 
@@ -54,7 +55,7 @@ pub(super) fn census(
     request: &ReportRequest,
     values: &Values,
 ) -> Result<Option<BlockCensus>, Failure> {
-    if request.query.kind.is_some() || arguments.compare {
+    if request.query.kind().is_some() || arguments.compare {
         return Ok(None);
     }
     let (filter, _) = filter_and_zone(&request.query, values).map_err(query_failure)?;

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use weir_core::{Field, Format, STATUS_CLASS, UnknownField, Zone};
 use weir_ingest::{SourceEnd, SourceSnapshot};
-use weir_view::{Query, Report};
+use weir_query::{WrittenQuery, no_match_note};
+use weir_view::Report;
 
 use super::ReportArguments;
 use crate::display::separated;
 use crate::messages::merge;
 use crate::outcome::Failure;
-use crate::scan::where_failure;
+use crate::scan::query_failure;
 use crate::sources::Complaint;
 use crate::unmatched::without_records;
 
@@ -19,7 +20,7 @@ use crate::unmatched::without_records;
 /// # Errors
 /// For the first field that none of the formats has.
 pub(crate) fn check_fields(
-    arguments: &ReportArguments,
+    (arguments, query): (&ReportArguments, &WrittenQuery),
     sources: &[SourceSnapshot],
     formats: &[Arc<Format>],
 ) -> Result<(), Failure> {
@@ -28,8 +29,7 @@ pub(crate) fn check_fields(
         // No format was detected, so no line matched. A note reports that.
         return Ok(());
     }
-    let filter = Query { conditions: arguments.conditions.clone(), ..Query::default() };
-    filter.check_fields(formats.iter().map(Arc::as_ref)).map_err(where_failure)?;
+    query.check_fields(formats.iter().map(Arc::as_ref)).map_err(query_failure)?;
     let mut named: Vec<(&str, String)> = vec![("--stack", arguments.stack.clone())];
     named.extend(arguments.group.iter().map(|field| ("--group", field.clone())));
     named.extend(arguments.compare.then(|| ("--compare", "time".to_owned())));
@@ -88,7 +88,7 @@ pub(crate) fn notes(
 ) -> Vec<String> {
     let mut notes = merge(&without_records(sources));
     notes.extend(local_times(sources));
-    notes.extend(report.no_match_note(log_ns));
+    notes.extend(no_match_note(report, log_ns));
     for report in std::iter::once(report).chain(&report.other_kinds) {
         if let Some(note) = report.memory_note() {
             notes.push(format!("{note}; raise the limit with --memory"));

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use weir_ingest::{DataSet, Input, Pipeline, Retention, SourceSnapshot};
-use weir_query::{Evaluator, PeriodError, evaluation_by_kind, report_of_fold};
-use weir_view::{Compare, IncompleteSource, KindCount, Query, QueryError, Report, ReportSource};
+use weir_query::{Evaluator, ParsedQuery, PeriodError, evaluation_by_kind, report_of_fold};
+use weir_view::{IncompleteSource, KindCount, Report, ReportSource};
 
 pub(crate) use arguments::ReportArguments;
 
@@ -21,6 +21,7 @@ use crate::messages::say_all;
 use crate::options::OutputKind;
 use crate::outcome::{Exit, Failure, print, print_csv, say};
 use crate::output_file::refuse_input;
+use crate::scan::query_failure;
 use crate::sources::{self, Complaint};
 use crate::terminal::{self, Progress, Screen};
 use crate::withheld::Withheld;
@@ -142,7 +143,8 @@ fn read(
 
     let ReportFold { evaluations: answer, census } = answer.merged().ok_or_else(no_threads)?;
     let snapshot = data.snapshot();
-    findings::check_fields(arguments, &snapshot.sources, &snapshot.formats)?;
+    let asked = (arguments, &request.written);
+    findings::check_fields(asked, &snapshot.sources, &snapshot.formats)?;
     complaints.extend(findings::truncated(&snapshot.sources));
     let compared = if arguments.compare { compared(&data, request, options.jobs)? } else { None };
     let mut report = compared
@@ -167,7 +169,7 @@ fn compared(
     request: &ReportRequest,
     jobs: usize,
 ) -> Result<Option<Report>, Failure> {
-    let answer = |query: Query| {
+    let answer = |query: ParsedQuery| {
         let evaluator = Evaluator::new(data.clone(), query, jobs);
         let answer = evaluator.map_err(query_failure)?.answer(&AtomicBool::new(false));
         answer.ok_or_else(|| Failure::new("the periods could not be counted"))
@@ -176,18 +178,13 @@ fn compared(
     match answered.period_error {
         None => {
             let kinds = answered.report.kinds.clone();
-            let selected = answered.report.compare.as_ref();
-            let selected = selected.map(|comparison| comparison.selected_period.clone());
             for KindCount { kind, .. } in kinds {
-                if request.query.kind.is_some() || kind == answered.report.kind {
+                if request.query.kind().is_some() || kind == answered.report.kind {
                     continue;
                 }
                 // All kinds are compared over the periods of the main kind.
-                let compare = selected
-                    .clone()
-                    .map(|period| Compare { since: Some(period.since), until: Some(period.until) });
-                let query = Query { kind: Some(kind), compare, ..request.query.clone() };
-                let other = answer(query)?;
+                let selected = answered.selected_period.unwrap_or_default();
+                let other = answer(request.query.clone().of_kind(kind).comparing(selected))?;
                 // A record without a time is in no period.
                 if other.period_error.is_none() {
                     answered.report.other_kinds.push(other.report);
@@ -207,15 +204,4 @@ fn compared(
 
 fn no_threads() -> Failure {
     Failure::new("the parser threads could not be started; try fewer with -j 1")
-}
-
-/// Returns a failure that names the option and the error.
-fn query_failure(error: QueryError) -> Failure {
-    match error {
-        QueryError::GroupByTime | QueryError::GroupByNumber(_) => {
-            Failure::new(format_args!("--group: {error}"))
-        }
-        QueryError::Stack(_) => Failure::new(format_args!("--stack: {error}")),
-        _ => Failure::new(error),
-    }
 }

@@ -3,19 +3,21 @@
 use std::cell::LazyCell;
 
 use weir_ingest::{FormatChoice, Input};
-use weir_view::{Compare, Now, Query};
+use weir_query::{Now, ParsedQuery, WrittenQuery};
+use weir_view::Query;
 
 use super::ReportArguments;
 use crate::options::OutputKind;
 use crate::outcome::Failure;
-use crate::scan::parse_filter;
+use crate::scan::parse_query;
 use crate::terminal::Screen;
 use crate::zone;
 
 /// The arguments as a query, known before the logs are read.
 #[derive(Debug)]
 pub(crate) struct ReportRequest {
-    pub(crate) query: Query,
+    pub(crate) written: WrittenQuery,
+    pub(crate) query: ParsedQuery,
     pub(crate) format: FormatChoice,
 }
 
@@ -35,28 +37,23 @@ impl ReportRequest {
         // offset.
         let zone = LazyCell::new(|| zone.unwrap_or_else(|| zone::of_log(inputs, &format)));
         let (now, zone) = (Now::read(), || zone.clone());
-        let mut filter = parse_filter(&arguments.conditions, &now, &zone)?;
-        let period = arguments.period.period(&now, &zone)?;
-        let compare = arguments
-            .compare
-            .then(|| Compare { since: period.since.clone(), until: period.until.clone() });
-        if !arguments.compare {
-            filter.clauses.extend(period.clauses());
-        }
         let is_for_screen = arguments.output.kind() == OutputKind::Text && arguments.html.is_none();
         let buckets = arguments.buckets.unwrap_or_else(|| {
             if is_for_screen { screen.buckets_max() } else { Query::default().buckets }
         });
         let query = Query {
+            conditions: arguments.conditions.clone(),
             zone: arguments.read.tz.clone(),
             top: arguments.top,
             stack: arguments.stack.clone(),
             buckets,
             kind: arguments.kind.map(Into::into),
             group: arguments.group.clone(),
-            compare,
-            ..filter
+            ..Query::default()
         };
-        Ok(Self { query, format })
+        let (written, query) = parse_query(&query, &now, &zone)?;
+        let period = arguments.period.period(&now, &zone)?;
+        let query = if arguments.compare { query.comparing(period) } else { query.within(period) };
+        Ok(Self { written, query, format })
     }
 }

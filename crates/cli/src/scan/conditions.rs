@@ -4,7 +4,8 @@ use std::cell::LazyCell;
 
 use weir_core::{Field, Filter, Format, RecordPredicate, Values, Zone};
 use weir_ingest::{FormatChoice, Input};
-use weir_view::{Now, Query, QueryError};
+use weir_query::{Now, ParsedQuery, QueryError, WrittenQuery};
+use weir_view::Query;
 
 use super::LogArguments;
 use super::LogFields;
@@ -35,14 +36,15 @@ impl Conditions {
     ) -> Result<Self, Failure> {
         let zone = LazyCell::new(|| zone.cloned().unwrap_or_else(|| zone::of_log(inputs, format)));
         let (now, zone) = (Now::read(), || zone.clone());
-        let mut query = parse_filter(&logs.conditions, &now, &zone)?;
-        let named = query.field_names().into_iter().map(|field| ("--where", field));
+        let query = Query { conditions: logs.conditions.clone(), ..Query::default() };
+        let (written, query) = parse_query(&query, &now, &zone)?;
+        let named = written.field_names().into_iter().map(|field| ("--where", field));
         let mut fields: Vec<_> = named.collect();
         fields.extend(logs.period.options().map(|option| (option, "time".to_owned())));
-        query.clauses.extend(logs.period.period(&now, &zone)?.clauses());
-        let columns = columns_of(&query);
-        let question = query.question(&columns).map_err(where_failure)?;
-        Ok(Self { filter: question.filter, columns, fields })
+        let query = query.within(logs.period.period(&now, &zone)?);
+        let columns = columns_of(&written);
+        let filter = query.filter(&columns).map_err(query_failure)?;
+        Ok(Self { filter, columns, fields })
     }
 
     /// Whether there are no conditions, so that every record meets them.
@@ -89,39 +91,38 @@ pub(crate) fn check_field(
     }
 }
 
-/// Parses conditions, and returns a query with nothing else. Dates and local times in them are in
-/// the zone.
+/// Parses a query, and returns it as it was written and with instants. Dates and local times in it
+/// are in its zone, or else in `zone`.
 ///
 /// # Errors
-/// With a sentence for the first that is not valid, and a mark at the place.
-pub(crate) fn parse_filter(
-    texts: &[String],
+/// With a sentence that names the option, and for a condition a mark at the place.
+pub(crate) fn parse_query(
+    query: &Query,
     now: &Now,
     zone: &dyn Fn() -> Zone,
-) -> Result<Query, Failure> {
-    let query = Query { conditions: texts.to_vec(), ..Query::default() };
-    let checked = query.check_conditions(&columns_of(&query)).and_then(|()| {
-        // Whether a time is valid shows only once relative times are resolved.
-        query.settled(now, zone)?;
-        query.normalized().settled(now, zone)
-    });
-    checked.map_err(where_failure)
+) -> Result<(WrittenQuery, ParsedQuery), Failure> {
+    let written = WrittenQuery::parse(query, now.clone()).map_err(query_failure)?;
+    let settled = written.check(&columns_of(&written), zone).map_err(query_failure)?;
+    Ok((written, settled))
 }
 
-/// Returns a failure that names the option. The condition, and a mark at the place of the error,
+/// Returns a failure that names the option. A condition, and a mark at the place of the error,
 /// follow on separate lines.
-pub(crate) fn where_failure(error: QueryError) -> Failure {
-    match error {
+pub(crate) fn query_failure(error: QueryError) -> Failure {
+    let option = match &error {
         QueryError::Condition(invalid) => {
             let excerpt = invalid.error.excerpt(&invalid.text).replace('\n', "\n  ");
-            Failure::new(format_args!("--where: {}\n  {excerpt}", invalid.error))
+            return Failure::new(format_args!("--where: {}\n  {excerpt}", invalid.error));
         }
-        error => Failure::new(format_args!("--where: {error}")),
-    }
+        QueryError::GroupByTime | QueryError::GroupByNumber(_) => "--group",
+        QueryError::Stack(_) => "--stack",
+        _ => "--where",
+    };
+    Failure::new(format_args!("{option}: {error}"))
 }
 
 /// Returns the columns that a query names, without values.
-fn columns_of(query: &Query) -> Values {
+fn columns_of(query: &WrittenQuery) -> Values {
     let mut columns = Values::new(0);
     for column in query.extra_columns() {
         columns.add_text_column(&column);

@@ -256,3 +256,37 @@ fn a_list_of_fields_without_lines_has_its_fields_in_every_command() {
         assert_eq!(run([command, "--where", "status=404", log]).code, 1, "{command}");
     }
 }
+
+#[test]
+fn a_condition_at_the_limits_is_the_same_in_every_command() {
+    let folder = Folder::new();
+    let log = folder.file("a.log", LOG.as_bytes());
+    let rule = folder.file("rule", b"limit 4 requests in 10s by client\n");
+    let long = |bytes: usize| format!("path={}", "a".repeat(bytes - 5));
+    let deep = |levels: usize| "not ".repeat(levels) + "status=404";
+    for (condition, refusal) in [
+        (long(16_384), None),
+        (long(16_385), Some("the condition has 16385 bytes; write at most 16384")),
+        (deep(64), None),
+        (deep(65), Some("brackets and `not` are nested more than 64 times")),
+    ] {
+        for command in [
+            &["report"][..],
+            &["count"],
+            &["grep"],
+            &["export", "--to", "csv", "--output", "-"],
+            &["rules", "--rule", text(&rule)],
+        ] {
+            let run = run([command, &["--where", &condition, text(&log)]].concat());
+            let start = refusal.map(|refusal| format!("weir: --where: {refusal}\n"));
+            assert_eq!(run.code == 2, start.is_some(), "{command:?}: {}", run.stderr);
+            let is_stated = start.is_none_or(|start| run.stderr.starts_with(&start));
+            assert!(is_stated, "{command:?}: {}", run.stderr);
+        }
+        let limit = format!("limit 4 requests in 10s by client where {condition}\n");
+        let rule = folder.file("conditional", limit.as_bytes());
+        let run = run(["rules", "--rule", text(&rule), text(&log)]);
+        let is_stated = refusal.is_none_or(|refusal| run.stderr.contains(refusal));
+        assert!(is_stated && (run.code == 2) == refusal.is_some(), "a rule: {}", run.stderr);
+    }
+}

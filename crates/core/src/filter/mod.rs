@@ -23,6 +23,6 @@ pub use clause::{Clause, ClauseError, Filter, TextTest};
 pub use compiled::{CompiledFilter, ValueBatch};
 pub use condition::{
     Condition, ConditionError, ConditionOperator, ConditionValue, FieldCondition, TimeReader,
-    ValueForm, excerpt, parse_quantity,
+    ValueForm, excerpt,
 };
 pub use predicate::RecordPredicate;

@@ -11,9 +11,10 @@ use weir_demo::{Options, Shape, Traffic};
 use weir_ingest::{
     DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd, SourceWriter,
 };
+use weir_query::ParsedQuery;
 use weir_testkit::chunking;
 use weir_testkit::oracle::{Layout, Oracle, Record};
-use weir_view::{Clause, Query, Report, Timeline};
+use weir_view::{Query, Report, Timeline};
 
 const ROWS: usize = 25;
 
@@ -112,7 +113,8 @@ fn report_of(
     feed: impl FnOnce(SourceWriter) -> SourceWriter,
 ) -> Report {
     let data = DataSet::new(Retention::ValuesOnly, 1 << 30, &[]);
-    let question = query.question(&data.values()).expect("the query is a good one");
+    let question = ParsedQuery::parse(query).and_then(|query| query.question(&data.values()));
+    let question = question.expect("the query is a good one");
     let options = PipelineOptions { limits, ..PipelineOptions::new(jobs, Retention::ValuesOnly) };
     let (pipeline, answer) =
         Pipeline::start_with(&options, data.clone(), Evaluation::new(&question));
@@ -198,9 +200,9 @@ fn the_report_does_not_depend_on_chunking_or_threads() {
 #[test]
 fn filtered_reports_agree_with_the_oracle() {
     let log = generated(1 << 20);
-    for (clauses, matches) in FILTERS {
-        let clauses = clauses.iter().map(|text| Clause::parse(text).expect(text)).collect();
-        let query = Query { clauses, ..Query::default() };
+    for (conditions, matches) in FILTERS {
+        let conditions = conditions.iter().map(|text| (*text).to_owned()).collect();
+        let query = Query { conditions, ..Query::default() };
         let report = report(&[&log], 2, BlockLimits::default(), &query);
         compare(&log, &report, matches);
     }
@@ -218,9 +220,8 @@ fn a_time_filter_includes_its_start_and_excludes_its_end() {
             offset_s: 0,
         })
     };
-    let clauses = [format!("time>={}", stamp(from_s)), format!("time<{}", stamp(until_s))];
-    let clauses = clauses.iter().map(|text| Clause::parse(text).expect("a clause")).collect();
-    let query = Query { clauses, ..Query::default() };
+    let conditions = vec![format!("time>={}", stamp(from_s)), format!("time<{}", stamp(until_s))];
+    let query = Query { conditions, ..Query::default() };
     let report = report(&[&log], 2, BlockLimits::default(), &query);
     assert!(report.matching > 0 && report.matching < report.records);
     compare(&log, &report, |record| (from_s..until_s).contains(&record.time_s));
@@ -241,7 +242,8 @@ fn merging_any_split_of_the_segments_returns_the_same_answer() {
     let kept = data.snapshot().segments;
     let segments: Vec<_> = kept.iter().map(|kept| &kept.segment).collect();
     assert!(segments.len() > 20);
-    let question = Query::default().question(&data.values()).expect("a good query");
+    let all = ParsedQuery::parse(&Query::default()).expect("a good query");
+    let question = all.question(&data.values()).expect("a good query");
     let evaluate = |numbers: &mut dyn Iterator<Item = usize>| {
         let mut evaluation = Evaluation::new(&question);
         evaluation.refresh(&data.values());

@@ -17,15 +17,16 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use weir_core::{
-    CompiledFilter, Fold, Segment, SnapshotSegment, Snapshots, TimeBounds, Values, Zone,
+    CompiledFilter, Filter, Fold, Segment, SnapshotSegment, Snapshots, TimeBounds, Values, Zone,
 };
-use weir_view::{BlocksQuestion, BlocksReport, Query, QueryError};
+use weir_view::{BlocksQuestion, BlocksReport};
 
 pub use answer::blocks_report;
 pub use census::{BlockCensus, BlockedAddresses};
 pub(crate) use events::BLOCK_MESSAGES;
 pub use histories::BlockHistories;
 
+use crate::question::{ParsedQuery, QueryError, log_zone};
 use crate::snapshot_work::{Interruption, SnapshotWork, Unanswered, over_snapshot};
 use crate::spread::spread_with;
 
@@ -33,8 +34,7 @@ use crate::spread::spread_with;
 pub const BLOCKED_ADDRESSES_MAX: usize = 1_000;
 
 /// Reports the blocks among the current records of a data set that a query selects. Uses up to
-/// `jobs` threads, and ignores the kind in the query. Times in the query are RFC 3339, see
-/// [`settled`](crate::settled).
+/// `jobs` threads, and ignores the kind in the query.
 ///
 /// The outer `None` means that `abandoned` became true, the inner one that the log has no blocks,
 /// or no requests beside them.
@@ -43,7 +43,7 @@ pub const BLOCKED_ADDRESSES_MAX: usize = 1_000;
 /// Fails if the query is not valid for this data.
 pub fn blocks<D: Snapshots>(
     data: &Arc<D>,
-    query: &Query,
+    query: &ParsedQuery,
     question: &BlocksQuestion,
     jobs: usize,
     abandoned: &AtomicBool,
@@ -60,13 +60,12 @@ pub fn blocks<D: Snapshots>(
 /// # Errors
 /// Fails if the query is not valid for this data.
 pub fn filter_and_zone(
-    query: &Query,
+    query: &ParsedQuery,
     values: &Values,
 ) -> Result<(CompiledFilter, Zone), QueryError> {
-    let query = Query { kind: None, ..query.clone() };
-    let question = query.question(values)?;
-    let log_zone = || values.first_offset_s().map_or_else(Zone::utc, Zone::fixed);
-    Ok((CompiledFilter::new(&question.filter), question.zone.unwrap_or_else(log_zone)))
+    let filter = Filter { kind: None, ..query.filter(values)? };
+    let zone = query.zone.clone().unwrap_or_else(|| log_zone(values));
+    Ok((CompiledFilter::new(&filter), zone))
 }
 
 fn report<D: Snapshots>(

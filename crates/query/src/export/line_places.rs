@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use weir_core::{Field, Record, Snapshot, Snapshots, Values};
-use weir_view::{Query, QueryError, RecordKind};
+use weir_view::RecordKind;
 
 use super::row_export::{SnapshotCursor, kind_of, last_lines};
+use crate::question::{ParsedQuery, QueryError};
 
 /// The maximum number of places that are returned at once.
 const PLACES_MAX: usize = 4_096;
@@ -33,7 +34,7 @@ pub struct LinePlace {
 /// during an export are freed after it.
 pub struct LinePlaces<D> {
     data: Arc<D>,
-    query: Query,
+    query: ParsedQuery,
     kind: RecordKind,
     /// The offset of the last line of each source in the first snapshot.
     last_lines: HashMap<u32, u64>,
@@ -44,15 +45,14 @@ pub struct LinePlaces<D> {
 
 impl<D: Snapshots> LinePlaces<D> {
     /// Begins with the rows of a snapshot. If its ids are stale, it begins with the rows that the
-    /// data set holds now, except those added after the snapshot. Times in the query are RFC 3339,
-    /// see [`settled`](crate::settled).
+    /// data set holds now, except those added after the snapshot.
     ///
     /// # Errors
     /// Fails if the query is not valid for this data.
     pub fn new(
         data: Arc<D>,
         snapshot: &Snapshot<D::Source>,
-        query: Query,
+        query: ParsedQuery,
     ) -> Result<Self, QueryError> {
         let kind = query.kind.unwrap_or_else(|| kind_of(snapshot));
         let cursor = match SnapshotCursor::new(&*data, snapshot, &query, kind)? {

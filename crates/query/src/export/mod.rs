@@ -10,7 +10,8 @@ mod threads;
 use std::fmt;
 
 use weir_export::EncodeError;
-use weir_view::QueryError;
+
+use crate::question::QueryError;
 
 pub use line_places::{LinePlace, LinePlaces};
 pub use row_export::RowExport;

@@ -8,13 +8,14 @@ use weir_core::{
     Zone,
 };
 use weir_export::{SegmentRows, TextFormat, TextWriter};
-use weir_view::{Query, QueryError, RecordKind, main_kind};
+use weir_view::{RecordKind, main_kind};
 
 use super::encoder::{Encoder, Rows, TableEncoder};
 use super::threads::on_threads;
 use super::{ExportError, ExportFormat};
 use crate::extents::Extents;
 use crate::line_order::{in_line_order, rows_in_line_order};
+use crate::question::{ParsedQuery, QueryError};
 
 /// The size at which a part is complete, in bytes.
 const PART_BYTES: usize = 64 << 10;
@@ -63,7 +64,7 @@ const RUN_ROWS_MAX: usize = 4_096;
 /// pipeline.finish();
 ///
 /// let name = |_| "access.log".to_owned();
-/// let (snapshot, query) = (data.snapshot(), Query::default());
+/// let (snapshot, query) = (data.snapshot(), ParsedQuery::default());
 /// let mut export = RowExport::new(data, &snapshot, query, ExportFormat::JsonLines, name)?;
 /// let text = export.next_part()?.unwrap_or_default();
 /// assert!(text.starts_with(b"{\"file\":\"access.log\",\"time\":\"2025-12-17T09:03:01Z\","));
@@ -71,7 +72,7 @@ const RUN_ROWS_MAX: usize = 4_096;
 /// ```
 pub struct RowExport<D> {
     data: Arc<D>,
-    query: Query,
+    query: ParsedQuery,
     encoder: Encoder,
     /// The bytes before the first row, until they are returned.
     begin: Vec<u8>,
@@ -115,12 +116,12 @@ impl<D: Snapshots> RowExport<D> {
     pub fn new(
         data: Arc<D>,
         snapshot: &Snapshot<D::Source>,
-        mut query: Query,
+        mut query: ParsedQuery,
         format: ExportFormat,
         name_of: impl Fn(u32) -> String + Send + 'static,
     ) -> Result<Self, ExportError> {
         let kind = *query.kind.get_or_insert_with(|| kind_of(snapshot));
-        let zone = query.question(&data.values())?.zone;
+        let zone = query.zone.clone();
         let cursor = match SnapshotCursor::new(&*data, snapshot, &query, kind)? {
             Some(cursor) => cursor,
             None => SnapshotCursor::of_current(&*data, &query, kind)?,
@@ -352,7 +353,7 @@ impl SnapshotCursor {
     /// Starts over the segments of a kind that the data set holds now.
     pub(super) fn of_current<D: Snapshots>(
         data: &D,
-        query: &Query,
+        query: &ParsedQuery,
         kind: RecordKind,
     ) -> Result<Self, QueryError> {
         loop {
@@ -367,14 +368,14 @@ impl SnapshotCursor {
     pub(super) fn new<D: Snapshots>(
         data: &D,
         snapshot: &Snapshot<D::Source>,
-        query: &Query,
+        query: &ParsedQuery,
         kind: RecordKind,
     ) -> Result<Option<Self>, QueryError> {
         let values = data.values();
         if values.reuses() != snapshot.epoch {
             return Ok(None);
         }
-        let mut filter = CompiledFilter::new(&query.question(&values)?.filter);
+        let mut filter = CompiledFilter::new(&query.filter(&values)?);
         filter.refresh(&values);
         let reader = RowReader::new(&snapshot.formats, &values, kind.into());
         drop(values);

@@ -6,12 +6,13 @@ use weir_core::{
     CompiledFilter, Filter, Format, RowReader, Segment, Selection, Snapshots, Values, Zone,
 };
 use weir_export::{TextFormat, TextWriter};
-use weir_view::{Query, RecordKind};
+use weir_view::RecordKind;
 
 use super::encoder::{Encoder, Rows};
 use super::segment_text::WaitingTexts;
 use super::threads::on_threads;
 use super::{ExportError, ExportFormat};
+use crate::question::ParsedQuery;
 
 /// Exports the records that a query selects while they are read, so that they need not be kept. The
 /// caller pushes the segments of a log in order. Their values are needed only during the push.
@@ -22,7 +23,7 @@ use super::{ExportError, ExportFormat};
 /// One [batch](weir_export::RowBatch) of rows and its encoded form, or twice the text of one block
 /// and of one segment for each thread.
 pub struct SegmentExport {
-    query: Query,
+    query: ParsedQuery,
     kind: RecordKind,
     zone: Option<Zone>,
     encoder: Encoder,
@@ -63,8 +64,7 @@ pub struct ExportCounts {
 }
 
 impl SegmentExport {
-    /// Creates an export of the records of this kind that the query selects. Times in the query are
-    /// RFC 3339, see [`settled`](crate::settled). `extra_fields` are the fields that have a column
+    /// Creates an export of the records of this kind that the query selects. `extra_fields` are the fields that have a column
     /// besides those of every format. `name_of` returns the name of the source with a number.
     ///
     /// Times in text are in `zone`, or as logged if it is `None`.
@@ -72,7 +72,7 @@ impl SegmentExport {
     /// # Errors
     /// Encoding errors do not happen.
     pub fn new(
-        (query, kind): (Query, RecordKind),
+        (query, kind): (ParsedQuery, RecordKind),
         zone: Option<Zone>,
         format: ExportFormat,
         extra_fields: &[String],
@@ -219,12 +219,12 @@ impl SelectedRows {
     /// Returns the selection of a query, with decisions about all values.
     fn refresh<'a>(
         this: &'a mut Option<Self>,
-        query: &Query,
+        query: &ParsedQuery,
         values: &Values,
     ) -> Result<&'a Self, ExportError> {
         let this = match this {
             Some(this) => this,
-            None => this.insert(Self::new(query.question(values)?.filter)),
+            None => this.insert(Self::new(query.filter(values)?)),
         };
         if this.compiled.is_unconditional() {
             return Ok(this);

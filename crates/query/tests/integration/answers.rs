@@ -10,6 +10,8 @@ use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, S
 use weir_query::{Evaluator, count_selection, report};
 use weir_view::{Clause, Compare, NO_VALUE, Operator, Query, Report};
 
+use crate::{all_records, parsed};
+
 /// The blocks are small, so that there are enough segments for several threads.
 const LIMITS: BlockLimits = BlockLimits { block_bytes: 4_096, line_bytes_max: 1 << 16 };
 
@@ -22,10 +24,9 @@ fn log() -> Vec<u8> {
 }
 
 fn queries() -> [Query; 3] {
-    let clause = |text| Clause::parse(text).expect("a clause");
     let stack = Query { stack: "method".to_owned(), ..Query::default() };
-    let clauses = vec![clause("status=404"), clause("user_agent~Mozilla")];
-    [Query::default(), stack, Query { clauses, ..Query::default() }]
+    let conditions = ["status=404", "user_agent~Mozilla"].map(str::to_owned).to_vec();
+    [Query::default(), stack, Query { conditions, ..Query::default() }]
 }
 
 #[tokio::test]
@@ -35,7 +36,7 @@ async fn threads_and_steps_make_no_difference() {
     let data = DataSet::new(Retention::Segments, 1 << 30, &[]);
     let pipeline = Pipeline::start(&options, data.clone());
     let mut writer = pipeline.source("a", None, FormatChoice::Detect);
-    let evaluator = |query| Evaluator::new(data.clone(), query, 3).expect("a valid query");
+    let evaluator = |query| Evaluator::new(data.clone(), parsed(&query), 3).expect("a valid query");
     let mut in_steps = queries().map(evaluator);
     let abandoned = AtomicBool::new(false);
     for piece in log().chunks(90_000) {
@@ -52,13 +53,15 @@ async fn threads_and_steps_make_no_difference() {
         assert!(expected.matching > 0);
         for jobs in [2, 5] {
             assert_eq!(report(&data, &query, jobs).as_ref(), Ok(&expected), "{jobs} jobs");
-            let count = count_selection(&data, &query, jobs, &abandoned).expect("a valid query");
+            let count = count_selection(&data, &parsed(&query), jobs, &abandoned);
+            let count = count.expect("a valid query");
             let count = count.expect("it is not abandoned");
             assert_eq!((count.kind, count.estimated), (expected.kind, false));
             let numbers = (expected.matching, expected.records_of_kind());
             assert_eq!((count.matching, count.records), numbers, "{jobs} jobs");
         }
-        assert_eq!(count_selection(&data, &query, 1, &AtomicBool::new(true)), Ok(None));
+        let none = count_selection(&data, &parsed(&query), 1, &AtomicBool::new(true));
+        assert_eq!(none, Ok(None));
         let answer = evaluator.answer(&abandoned).expect("an answer");
         assert_eq!(answer.report, expected, "in steps");
     }
@@ -76,12 +79,12 @@ const CHANGES: [&[&str]; 8] = [
     &["method=GET"],
 ];
 
-/// Queries with these clauses; every third one groups, every fourth one compares.
-fn change((number, clauses): (usize, &&[&str])) -> Query {
-    let clauses = clauses.iter().map(|text| Clause::parse(text).expect("a clause")).collect();
+/// Queries with these conditions; every third one groups, every fourth one compares.
+fn change((number, conditions): (usize, &&[&str])) -> Query {
+    let conditions = conditions.iter().map(|text| (*text).to_owned()).collect();
     let group = number.is_multiple_of(3).then(|| "user_agent".to_owned());
     let compare = number.is_multiple_of(4).then(Compare::default);
-    Query { clauses, group, compare, ..Query::default() }
+    Query { conditions, group, compare, ..Query::default() }
 }
 
 #[tokio::test]
@@ -92,10 +95,10 @@ async fn the_answer_to_a_changed_query_equals_a_new_one() {
     let pipeline = Pipeline::start(&options, data.clone());
     let mut writer = pipeline.source("a", None, FormatChoice::Detect);
     let abandoned = AtomicBool::new(false);
-    let mut evaluator = Evaluator::new(data.clone(), Query::default(), 3).expect("a valid query");
+    let mut evaluator = Evaluator::new(data.clone(), all_records(), 3).expect("a valid query");
     for (piece, case) in log().chunks(40_000).zip(CHANGES.iter().cycle().enumerate()) {
         writer.write_all_async(piece).await.expect("there is memory");
-        evaluator = evaluator.change(change(case)).expect("a valid query");
+        evaluator = evaluator.change(parsed(&change(case))).expect("a valid query");
         if evaluator.answer(&AtomicBool::new(case.1.len() == 2)).is_none() {
             continue;
         }
@@ -104,7 +107,7 @@ async fn the_answer_to_a_changed_query_equals_a_new_one() {
     }
     writer.finish_async(SourceEnd::Done).await.expect("there is memory");
     for case in CHANGES.iter().cycle().enumerate().take(25) {
-        evaluator = evaluator.change(change(case)).expect("a valid query");
+        evaluator = evaluator.change(parsed(&change(case))).expect("a valid query");
         let answer = evaluator.answer(&abandoned).expect("an answer");
         let expected = report(&data, &change(case), 1).expect("a valid query");
         assert_eq!(answer.report, expected, "{case:?}");
@@ -121,8 +124,7 @@ async fn abandoned_work_ends() {
     let mut writer = pipeline.source("a", None, FormatChoice::Detect);
     writer.write_all_async(&log()).await.expect("there is memory");
     writer.finish_async(SourceEnd::Done).await.expect("there is memory");
-    let mut evaluator =
-        Evaluator::new(Arc::clone(&data), Query::default(), 1).expect("a valid query");
+    let mut evaluator = Evaluator::new(Arc::clone(&data), all_records(), 1).expect("a valid query");
     assert!(evaluator.answer(&AtomicBool::new(true)).is_none());
 }
 
@@ -185,9 +187,8 @@ async fn a_comparison_equals_two_reports() {
     let report = answer(&data, &query);
     let comparison = report.compare.as_ref().expect("a comparison");
     let [now, before] = [&comparison.selected_period, &comparison.previous_period].map(|period| {
-        let clauses = [format!("time>={}", period.since), format!("time<{}", period.until)];
-        let clauses = clauses.map(|text| Clause::parse(&text).expect("a clause")).to_vec();
-        answer(&data, &Query { clauses, top: 10_000, ..Query::default() })
+        let conditions = vec![format!("time>={}", period.since), format!("time<{}", period.until)];
+        answer(&data, &Query { conditions, top: 10_000, ..Query::default() })
     });
     assert_eq!(before, *comparison.previous);
     assert_eq!(now, Report { group: None, compare: None, ..report.clone() });

@@ -13,6 +13,8 @@ use weir_view::{
     ValueShare,
 };
 
+use crate::{all_records, parsed};
+
 /// A request of a client, by its number.
 #[derive(Debug, Clone)]
 struct Request {
@@ -129,7 +131,7 @@ async fn data_of(logs: &[String]) -> Arc<DataSet> {
 async fn report(logs: &[String], question: &BlocksQuestion, jobs: usize) -> Option<BlocksReport> {
     let data = data_of(logs).await;
     let go_on = AtomicBool::new(false);
-    let answer = blocks(&data, &Query::default(), question, jobs, &go_on).expect("a valid query");
+    let answer = blocks(&data, &all_records(), question, jobs, &go_on).expect("a valid query");
     answer.expect("it is not abandoned")
 }
 
@@ -356,7 +358,7 @@ async fn conditions_select_blocks_and_requests() {
     let logs = [access_log(&[request(1), request(2)]), error_log(&[event(1), event(2)])];
     let data = data_of(&logs).await;
     let conditions = vec!["client=192.0.2.2".to_owned()];
-    let query = Query { conditions, ..Query::default() };
+    let query = parsed(&Query { conditions, ..Query::default() });
     let go_on = AtomicBool::new(false);
     let answer = blocks(&data, &query, &BlocksQuestion::default(), 1, &go_on);
     let report = answer.expect("a valid query").flatten().expect("there are blocks");

@@ -8,9 +8,11 @@ use serde_json::Value;
 use weir_core::{BlockLimits, Record, RowReader};
 use weir_demo::Traffic;
 use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd};
-use weir_query::{ExportFormat, RowExport, SegmentExport};
+use weir_query::{ExportFormat, ParsedQuery, RowExport, SegmentExport};
 use weir_testkit::arrow::{ArrowCell, ArrowStream};
 use weir_view::{Query, RecordKind};
+
+use crate::parsed;
 
 use super::record_text::{header, record_text};
 
@@ -51,9 +53,9 @@ fn name_of(source: u32) -> String {
 }
 
 /// The query of a condition, which may be empty.
-fn query_of(condition: &str) -> Query {
+fn query_of(condition: &str) -> ParsedQuery {
     let conditions = (!condition.is_empty()).then(|| condition.to_owned()).into_iter().collect();
-    Query { conditions, ..Query::default() }
+    parsed(&Query { conditions, ..Query::default() })
 }
 
 /// Returns all parts. Each has less than 64 KiB plus the rows of a block.

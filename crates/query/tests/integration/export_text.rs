@@ -11,9 +11,11 @@ use weir_core::{
     RowReader, SegmentList, Snapshot, SnapshotSegment, Snapshots, TimeBounds, Values, Zone,
 };
 use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd};
-use weir_query::{ExportFormat, RowExport, SegmentExport};
+use weir_query::{ExportFormat, ParsedQuery, RowExport, SegmentExport, find_zone};
 use weir_testkit::fixtures;
-use weir_view::{Query, find_zone};
+use weir_view::Query;
+
+use crate::parsed;
 
 use super::record_text::{header, record_text};
 
@@ -106,7 +108,7 @@ fn expected<D: Snapshots>(
 /// Exports a data set that no longer changes.
 fn exported<D: Snapshots>(
     data: &Arc<D>,
-    query: &Query,
+    query: &ParsedQuery,
     format: ExportFormat,
     jobs: usize,
 ) -> String {
@@ -123,11 +125,11 @@ fn exported<D: Snapshots>(
 /// of records with a value that was not kept.
 fn exported_while_read<D: Snapshots>(
     data: &D,
-    query: &Query,
+    query: &ParsedQuery,
     (format, zone): (ExportFormat, Option<&Zone>),
     (jobs, step): (usize, usize),
 ) -> (String, u64) {
-    let kind = query.kind.expect("a kind");
+    let kind = query.kind().expect("a kind");
     let export = SegmentExport::new((query.clone(), kind), zone.cloned(), format, &[], name_of);
     let mut export = export.expect("columns").with_jobs(jobs);
     let snapshot = data.snapshot();
@@ -225,13 +227,13 @@ fn of_even_length(line: &[u8]) -> Vec<u8> {
     line
 }
 
-fn query_of(condition: &str, zone: Option<&str>, kind: RecordKind) -> Query {
-    Query {
+fn query_of(condition: &str, zone: Option<&str>, kind: RecordKind) -> ParsedQuery {
+    parsed(&Query {
         conditions: (!condition.is_empty()).then(|| condition.to_owned()).into_iter().collect(),
         zone: zone.map(str::to_owned),
         kind: Some(kind.into()),
         ..Query::default()
-    }
+    })
 }
 
 proptest! {

@@ -8,7 +8,9 @@ use proptest::prelude::*;
 use weir_core::BlockLimits;
 use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd};
 use weir_query::{Evaluator, evaluation_by_kind, report, report_of_fold};
-use weir_view::{Clause, KindCount, Query, RecordKind, Report};
+use weir_view::{KindCount, Query, RecordKind, Report};
+
+use crate::parsed;
 
 const KINDS: [RecordKind; 3] =
     [RecordKind::Request, RecordKind::ErrorLogLine, RecordKind::FirewallEvent];
@@ -78,8 +80,8 @@ fn main_kind(lines: &[Line]) -> RecordKind {
 }
 
 fn query(client: Option<u8>, kind: Option<RecordKind>) -> Query {
-    let clause = |client| Clause::parse(&format!("client=192.0.2.{client}")).expect("a clause");
-    Query { clauses: client.map(clause).into_iter().collect(), kind, ..Query::default() }
+    let condition = |client| format!("client=192.0.2.{client}");
+    Query { conditions: client.map(condition).into_iter().collect(), kind, ..Query::default() }
 }
 
 proptest! {
@@ -96,10 +98,12 @@ proptest! {
         let keep = Retention::Segments;
         let options = PipelineOptions { limits: LIMITS, ..PipelineOptions::new(jobs, keep) };
         let data = DataSet::new(keep, 1 << 30, &[]);
-        let fold = evaluation_by_kind(&query(client, None), &data.values()).expect("a query");
+        let fold = evaluation_by_kind(&parsed(&query(client, None)), &data.values()).expect("a query");
         let (pipeline, fold) = Pipeline::start_with(&options, data.clone(), fold);
         // These two follow the log while it grows.
-        let follow = |kind| Evaluator::new(data.clone(), query(client, kind), 2).expect("a query");
+        let follow = |kind| {
+            Evaluator::new(data.clone(), parsed(&query(client, kind)), 2).expect("a query")
+        };
         let mut main = follow(None);
         let mut lines_of = follow(Some(RecordKind::ErrorLogLine));
         let abandoned = AtomicBool::new(false);
@@ -130,7 +134,7 @@ proptest! {
 
         let whole = fold.merged().expect("no thread failed");
         let snapshot = data.snapshot();
-        let folded = report_of_fold(&whole, &data.values(), &snapshot, &query(client, None));
+        let folded = report_of_fold(&whole, &data.values(), &snapshot, &parsed(&query(client, None)));
         let mut reports: Vec<Report> = folded.other_kinds.clone();
         reports.push(Report { other_kinds: Vec::new(), ..folded });
         for report_of_kind in &reports {
@@ -177,8 +181,8 @@ fn a_condition_on_a_field_that_a_kind_lacks_is_stated() {
     }
     pipeline.finish();
     let asked = |kind| {
-        let clauses = vec![Clause::parse("status=404").expect("a clause")];
-        let query = Query { clauses, kind: Some(kind), ..Query::default() };
+        let conditions = vec!["status=404".to_owned()];
+        let query = Query { conditions, kind: Some(kind), ..Query::default() };
         let report = report(&data, &query, 1).expect("a query");
         (report.matching, report.missing_fields, report.absent)
     };

@@ -1,5 +1,8 @@
 //! The integration tests of this crate, in one binary: it is linked once.
 
+use weir_query::ParsedQuery;
+use weir_view::Query;
+
 mod answers;
 mod blocks;
 mod export;
@@ -13,3 +16,11 @@ mod rule_rows;
 mod rules;
 mod timeline;
 mod window;
+
+fn parsed(query: &Query) -> ParsedQuery {
+    ParsedQuery::parse(query).expect("a valid query")
+}
+
+fn all_records() -> ParsedQuery {
+    parsed(&Query::default())
+}

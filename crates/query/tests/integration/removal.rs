@@ -7,7 +7,9 @@ use proptest::prelude::*;
 use weir_core::BlockLimits;
 use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd};
 use weir_query::{Evaluator, report};
-use weir_view::{Clause, Query};
+use weir_view::Query;
+
+use crate::parsed;
 
 /// Small blocks, so that a source has several segments.
 const LIMITS: BlockLimits = BlockLimits { block_bytes: 512, line_bytes_max: 1 << 12 };
@@ -48,10 +50,7 @@ fn read(pipeline: &Pipeline, log: &Log) -> u32 {
 }
 
 fn queries() -> [Query; 4] {
-    let filtered = |text: &str| Query {
-        clauses: vec![Clause::parse(text).expect("a clause")],
-        ..Query::default()
-    };
+    let filtered = |text: &str| Query { conditions: vec![text.to_owned()], ..Query::default() };
     let stack = Query { stack: "client".to_owned(), ..Query::default() };
     [Query::default(), stack, filtered("client=192.0.2.3"), filtered("status!=200")]
 }
@@ -78,7 +77,7 @@ proptest! {
         let numbers: Vec<u32> = logs.iter().map(|log| read(&pipeline_with, log)).collect();
         // These have counted the source before its removal.
         let go_on = AtomicBool::new(false);
-        let evaluator = |query| Evaluator::new(data.clone(), query, 2).expect("a query");
+        let evaluator = |query| Evaluator::new(data.clone(), parsed(&query), 2).expect("a query");
         let mut evaluators = queries().map(evaluator);
         for evaluator in &mut evaluators {
             evaluator.answer(&go_on).expect("an answer");

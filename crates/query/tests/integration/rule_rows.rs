@@ -13,6 +13,8 @@ use weir_rules::{
 };
 use weir_view::Query;
 
+use crate::parsed;
+
 use crate::rules::rule;
 
 /// Rules that can read rows, and some that cannot.
@@ -170,7 +172,7 @@ fn data(sources: &[(String, bool)], block_bytes: usize, memory_bytes: usize) -> 
 
 fn answer(data: &Arc<DataSet>, query: &Query, rule: &dyn Rule, jobs: usize) -> Option<RuleAnswer> {
     let go_on = AtomicBool::new(false);
-    let answer = replay_rule(data, query, rule, jobs, &go_on).ok()?;
+    let answer = replay_rule(data, &parsed(query), rule, jobs, &go_on).ok()?;
     Some(answer.expect("it is not abandoned"))
 }
 

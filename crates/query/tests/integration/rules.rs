@@ -10,6 +10,8 @@ use weir_query::{RuleQueryError, replay_rule};
 use weir_rules::{Events, Line, Rule, RuleFiles, RuleReport, parse_rules};
 use weir_view::{Query, ReplayedRule};
 
+use crate::{all_records, parsed};
+
 const RULE: &str = "limit_req_zone $binary_remote_addr zone=one:10m rate=2r/s;
     limit_req zone=one burst=3;";
 
@@ -60,12 +62,11 @@ async fn a_replay_over_rows_is_that_over_lines() {
     let (log, rule) = (log(), rule(RULE));
     let data = data_of(&log).await;
     let go_on = AtomicBool::new(false);
-    let only_404 = Query { conditions: vec!["status=404".to_owned()], ..Query::default() };
+    let only_404 = parsed(&Query { conditions: vec!["status=404".to_owned()], ..Query::default() });
     let has_404 = |line: &[u8]| line.windows(6).any(|part| part == b"\" 404 ");
-    for (query, expected) in [
-        (Query::default(), naive(&*rule, &log, |_| true)),
-        (only_404, naive(&*rule, &log, has_404)),
-    ] {
+    for (query, expected) in
+        [(all_records(), naive(&*rule, &log, |_| true)), (only_404, naive(&*rule, &log, has_404))]
+    {
         let expected = ReplayedRule::new(&*rule, expected, &["a".to_owned()]);
         assert!(expected.keys.seen > 20);
         let mut curves = Vec::new();
@@ -83,7 +84,7 @@ async fn a_replay_over_rows_is_that_over_lines() {
         let over = curves[0].peaks.iter().filter(|peak| **peak > 3.0).count();
         assert_eq!(point(3).map(|point| point.keys), Some(over as u64));
     }
-    let abandoned = replay_rule(&data, &Query::default(), &*rule, 1, &AtomicBool::new(true));
+    let abandoned = replay_rule(&data, &all_records(), &*rule, 1, &AtomicBool::new(true));
     assert_eq!(abandoned, Ok(None));
 }
 
@@ -91,7 +92,7 @@ async fn a_replay_over_rows_is_that_over_lines() {
 async fn a_field_that_the_data_lacks_is_named() {
     let data = data_of(&log()).await;
     let rule = rule("limit_req_zone $http_x_key zone=one:10m rate=2r/s; limit_req zone=one;");
-    let error = replay_rule(&data, &Query::default(), &*rule, 1, &AtomicBool::new(false));
+    let error = replay_rule(&data, &all_records(), &*rule, 1, &AtomicBool::new(false));
     let Err(RuleQueryError::MissingField(error)) = error else { panic!("{error:?}") };
     assert!(error.message.contains("$http_x_key"), "{error}");
 }

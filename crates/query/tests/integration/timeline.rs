@@ -7,7 +7,9 @@ use proptest::prelude::*;
 use weir_core::{Timestamp, format_rfc3339, parse_rfc3339};
 use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd};
 use weir_query::{Evaluator, evaluation_by_kind, report, report_of_fold};
-use weir_view::{Clause, Histogram, Query, REMAINDER_VALUE, Report};
+use weir_view::{Histogram, Query, REMAINDER_VALUE, Report};
+
+use crate::parsed;
 
 /// 2025-12-17T09:00:00Z.
 const START_S: i64 = 1_765_962_000;
@@ -29,8 +31,9 @@ const FORMAT: &str = "$time_iso8601 $host $status";
 
 /// A data set of requests, and the report of a fold about them.
 fn data(requests: &[Request], query: &Query) -> (Arc<DataSet>, Report) {
+    let query = parsed(query);
     let data = DataSet::new(Retention::Segments, 1 << 30, &query.extra_columns());
-    let fold = evaluation_by_kind(query, &data.values()).expect("a query");
+    let fold = evaluation_by_kind(&query, &data.values()).expect("a query");
     let options = PipelineOptions::new(2, Retention::Segments);
     let (pipeline, fold) = Pipeline::start_with(&options, data.clone(), fold);
     let format = Arc::new(weir_core::Format::parse(FORMAT).expect("a format"));
@@ -40,7 +43,7 @@ fn data(requests: &[Request], query: &Query) -> (Arc<DataSet>, Report) {
     writer.finish(SourceEnd::Done).expect("there is memory");
     pipeline.finish();
     let fold = fold.merged().expect("all threads ended");
-    let folded = report_of_fold(&fold, &data.values(), &data.snapshot(), query);
+    let folded = report_of_fold(&fold, &data.values(), &data.snapshot(), &query);
     (data, folded)
 }
 
@@ -50,9 +53,8 @@ fn query(host: Option<u16>, since: Option<i64>, until: Option<i64>) -> Query {
         since.map(|minute| format!("time>={}", stamp(minute))),
         until.map(|minute| format!("time<{}", stamp(minute))),
     ];
-    let clause = |text: String| Clause::parse(&text).expect("a clause");
-    let clauses = texts.into_iter().flatten().map(clause).collect();
-    Query { clauses, stack: "host".to_owned(), buckets: 40, ..Query::default() }
+    let conditions = texts.into_iter().flatten().collect();
+    Query { conditions, stack: "host".to_owned(), buckets: 40, ..Query::default() }
 }
 
 fn seconds(stamp: &str) -> i64 {
@@ -98,15 +100,16 @@ proptest! {
         let answer = report(&data, &query, 2).expect("a query");
 
         // Derived from the report without conditions, after another filter.
-        let steps = [Query { clauses: Vec::new(), ..query.clone() }, Query {
-            clauses: query.clauses.iter().take(1).cloned().collect(),
+        let first = |count| Query {
+            conditions: query.conditions.iter().take(count).cloned().collect(),
             ..query.clone()
-        }];
+        };
+        let steps = [first(0), first(1)];
         let go_on = AtomicBool::new(false);
-        let mut evaluator = Evaluator::new(data.clone(), steps[0].clone(), 2).expect("a query");
+        let mut evaluator = Evaluator::new(data.clone(), parsed(&steps[0]), 2).expect("a query");
         evaluator.answer(&go_on).expect("an answer");
         for next in [&steps[1], &query, &steps[0], &query] {
-            evaluator = evaluator.change(next.clone()).expect("a query");
+            evaluator = evaluator.change(parsed(next)).expect("a query");
             evaluator.answer(&go_on).expect("an answer");
         }
         let in_steps = evaluator.answer(&go_on).expect("an answer").report;

@@ -21,8 +21,8 @@ use weir_core::Snapshot;
 use weir_ingest::{DataSet, SourceSnapshot};
 use weir_net::{Body, ByteRange, RequestedContent, set_content_range, set_unsatisfied_range};
 use weir_observe::task::{TaskKind, TaskName};
-use weir_query::{LinePlaces, RowExport, settled};
-use weir_view::{Now, Query};
+use weir_query::{LinePlaces, Now, ParsedQuery, RowExport, WrittenQuery, log_zone};
+use weir_view::Query;
 
 use crate::answer;
 use crate::export_form::Form;
@@ -69,8 +69,9 @@ async fn respond_in_session<B>(
     // HEAD computes no rows. The turn comes before the snapshot, which would otherwise hold memory
     // while it waits.
     let turn = if is_head { None } else { Some(session.turns().export_turn().await) };
-    let (effort, owner) = (Effort::of(query.expressions()), session.clone());
-    let begin = move || Export::begin(owner, data, query, form);
+    let written = WrittenQuery::parse(&query, Now::read())?;
+    let (effort, owner) = (Effort::of(written.expressions()), session.clone());
+    let begin = move || Export::begin(owner, data, (&query, &written), form);
     let export = Arc::new(session.turns().check(effort, begin).await??);
     let requested = match &export.tag {
         Some(tag) => RequestedContent::of(request, tag, None),
@@ -92,8 +93,7 @@ struct Export {
     session: Arc<Session>,
     data: Arc<DataSet>,
     snapshot: Snapshot<SourceSnapshot>,
-    /// Its times are RFC 3339.
-    query: Query,
+    query: ParsedQuery,
     form: Form,
     file: String,
     /// Identifies the bytes; `None` if another request may get other bytes.
@@ -105,22 +105,21 @@ impl Export {
     fn begin(
         session: Arc<Session>,
         data: Arc<DataSet>,
-        query: Query,
+        (query, written): (&Query, &WrittenQuery),
         form: Form,
     ) -> Result<Self, Refusal> {
-        let (snapshot, now) = (data.snapshot(), Now::read());
+        let snapshot = data.snapshot();
         let first = snapshot.sources.first().map_or("", |source| source.name.as_str());
         let file = file_name(first, &query.conditions, form);
-        let checked = answer::check(query, &data, &now)?;
-        let query = settled(&checked, &*data, &now)?;
+        let settled = answer::check(written, &data)?;
         // A query relative to the present has no tag, so a client that resumes later cannot get
         // rows of another time.
-        let is_of_now = query != settled(&checked, &*data, &now.much_later())?;
+        let is_of_now = written.depends_on_present(&|| log_zone(&data.values()));
         if form == Form::Lines {
             line_export::check(&data, &snapshot)?;
         }
-        let tag = tag::tag(&session, &data, &snapshot, &query, form).filter(|_| !is_of_now);
-        Ok(Self { session, data, snapshot, query, form, file, tag })
+        let tag = tag::tag(&session, &data, &snapshot, query, form).filter(|_| !is_of_now);
+        Ok(Self { session, data, snapshot, query: settled, form, file, tag })
     }
 
     /// Starts the export of the rows.

@@ -12,8 +12,7 @@ use crate::export_form::Form;
 use crate::session::Session;
 
 /// Returns the tag that identifies the bytes of an export of a snapshot. Returns `None` if the
-/// session is not at rest: a source is still being read, or records expire. Times in the query are
-/// RFC 3339.
+/// session is not at rest: a source is still being read, or records expire.
 pub(super) fn tag(
     session: &Session,
     data: &DataSet,

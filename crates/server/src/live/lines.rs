@@ -5,25 +5,18 @@
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use tokio::sync::watch;
 use weir_ingest::{DataSet, LineFile, PlainFile, ReadBackError, SourceProgress};
-use weir_net::websocket::{UpgradedStream, Writer};
-use weir_query::{LineFinder, settled};
-use weir_view::{
-    LineAccess, LineSource, LinesAnswer, LiveReply, LiveRequest, Now, Query, SelectedLine,
-};
+use weir_query::{LineFinder, ParsedQuery, WrittenQuery};
+use weir_view::{LineAccess, LineSource, LinesAnswer, LiveReply, SelectedLine};
 
-use super::panels::serve_panels;
-use super::{process_newest, send_reply};
+use super::question::{Pace, Question, QuestionWork, ReplyTo};
 use crate::answer;
 use crate::read_back::{may_belong_to, unreadable_reason};
 use crate::refusal::Refusal;
 use crate::session::Session;
-use crate::turns::{CancelOnDrop, Cancellation, Effort};
-
-/// The number of line panels of a connection. Each keeps one bit per record.
-const LINE_PANELS_MAX: usize = 5;
+use crate::turns::Effort;
 
 /// The maximum number of lines in one answer: several screens.
 const LINES_MAX: usize = 500;
@@ -34,124 +27,49 @@ const LINE_BYTES_MAX: usize = 64 << 10;
 /// The size of the text, in bytes, after which an answer gets no more lines.
 const TEXT_BYTES_MAX: usize = 1 << 20;
 
-/// The newest message of each line panel.
-pub(super) type LineMessages = [watch::Sender<String>; LINE_PANELS_MAX];
-
-/// Answers the newest message of each panel until the connection ends.
-pub(super) fn answer_lines<'a>(
-    session: &'a Arc<Session>,
-    data: &'a Arc<DataSet>,
-    newest: &LineMessages,
-    writer: &'a Writer<UpgradedStream>,
-) -> impl Future<Output = ()> + use<'a> {
-    let serve = |(number, newest): (u32, &watch::Sender<String>)| {
-        let finder = Arc::default();
-        let panel = LinePanel { number, session, data, writer, finder };
-        let newest = newest.subscribe();
-        Box::pin(async move { panel.serve(newest).await })
-    };
-    serve_panels((0..).zip(newest).map(serve).collect())
-}
-
-/// Refuses a question for a panel number that does not exist.
-pub(super) async fn refuse_line_panel(panel: u32, writer: &Writer<UpgradedStream>) {
-    let last = LINE_PANELS_MAX - 1;
-    let why = format!("panel {panel} is too high: a connection has panels of lines 0 to {last}");
-    let error = Some(Refusal::BadRequest(why).failure(None));
-    send_reply(writer, &LiveReply::Lines { panel, query: None, answer: None, error }).await;
-}
-
-/// A line panel of a connection.
-struct LinePanel<'a> {
-    number: u32,
-    session: &'a Arc<Session>,
-    data: &'a Arc<DataSet>,
-    writer: &'a Writer<UpgradedStream>,
+/// A question about some of the lines of a selection.
+pub(super) struct LinesQuestion {
+    query: ParsedQuery,
+    from: u64,
+    count: usize,
     finder: Arc<Mutex<LineFinder>>,
 }
 
-/// The question of a panel.
-#[derive(Debug, Clone)]
-struct Question {
-    query: Query,
-    from: u64,
-    count: usize,
+impl LinesQuestion {
+    pub(super) fn check(
+        query: WrittenQuery,
+        (from, count): (u64, u32),
+        finder: Arc<Mutex<LineFinder>>,
+        data: &DataSet,
+    ) -> Result<Self, Refusal> {
+        let query = answer::check(&query, data)?;
+        Ok(Self { query, from, count: (count as usize).min(LINES_MAX), finder })
+    }
 }
 
-impl LinePanel<'_> {
-    async fn serve(&self, mut newest: watch::Receiver<String>) {
-        let answer = |text| async move {
-            let cancel = CancelOnDrop::default();
-            self.reply(text, &cancel.cancellation()).await
-        };
-        while let Some(reply) = process_newest(&mut newest, answer).await {
-            if let Some(reply) = reply {
-                send_reply(self.writer, &reply).await;
-            }
-        }
+impl Question for LinesQuestion {
+    fn effort(&self) -> Effort {
+        Effort::of(self.query.expressions())
     }
 
-    /// Answers a message. Returns `None` if the message only cancels the previous question.
-    async fn reply(&self, text: String, cancellation: &Arc<Cancellation>) -> Option<LiveReply> {
-        let panel = self.number;
-        let refused = |query, refusal: &Refusal| {
-            let error = Some(refusal.failure(None));
-            Some(LiveReply::Lines { panel, query, answer: None, error })
-        };
-        let parse = move || weir_view::from_json::<LiveRequest>(&text);
-        let request = match self.session.turns().check(Effort::Short, parse).await {
-            Ok(Ok(request)) => request,
-            Ok(Err(error)) => return refused(None, &Refusal::unreadable(error)),
-            Err(refusal) => return refused(None, &refusal),
-        };
-        let LiveRequest::Lines { query: Some(mut query), from, count, .. } = request else {
-            *self.finder.lock().unwrap_or_else(PoisonError::into_inner) = LineFinder::default();
-            return None;
-        };
-        query.zone = query.zone.or_else(|| self.session.zone().cloned());
-        let id = Some(query.id);
-        let question = Question { query, from, count: (count as usize).min(LINES_MAX) };
-        match self.answer(question, cancellation).await {
-            Ok(answer) => {
-                let answer = Some(Box::new(answer?));
-                Some(LiveReply::Lines { panel, query: id, answer, error: None })
-            }
-            Err(refusal) => refused(id, &refusal),
-        }
+    fn pace(&self) -> Pace {
+        Pace { interval: Duration::ZERO, work_share: 0, repeats: false }
     }
 
-    /// Finds and reads the lines. Returns `None` if cancelled.
-    async fn answer(
+    fn answer(
         &self,
-        question: Question,
-        cancellation: &Arc<Cancellation>,
-    ) -> Result<Option<LinesAnswer>, Refusal> {
-        let (session, data) = (self.session.clone(), self.data.clone());
-        let finder = self.finder.clone();
-        let effort = Effort::of(question.query.expressions());
-        let work = move |should_stop: &AtomicBool| {
-            let mut finder = finder.lock().unwrap_or_else(PoisonError::into_inner);
-            find(&mut finder, &session, &data, &question, should_stop).transpose()
-        };
-        self.session.turns().answer(effort, cancellation, work).await?.transpose()
+        ReplyTo { panel, query, .. }: ReplyTo,
+        QuestionWork { session, data, .. }: &QuestionWork,
+        should_stop: &AtomicBool,
+    ) -> Result<Option<LiveReply>, Refusal> {
+        let mut finder = self.finder.lock().unwrap_or_else(PoisonError::into_inner);
+        let range = (self.from, self.count);
+        let found = finder.find(data, &self.query, range, session.jobs(), should_stop)?;
+        let Some(mut answer) = found else { return Ok(None) };
+        add_texts(&mut answer, session, data);
+        let answer = Some(Box::new(answer));
+        Ok(Some(LiveReply::Lines { panel, query, answer, error: None }))
     }
-}
-
-/// Finds the lines of a question, and reads those in local files. Returns `None` if `should_stop`
-/// became true.
-fn find(
-    finder: &mut LineFinder,
-    session: &Session,
-    data: &Arc<DataSet>,
-    Question { query, from, count }: &Question,
-    should_stop: &AtomicBool,
-) -> Result<Option<LinesAnswer>, Refusal> {
-    let now = Now::read();
-    let query = settled(&answer::check(query.clone(), data, &now)?, &**data, &now)?;
-    let found = finder.find(data, &query, (*from, *count), session.jobs(), should_stop)?;
-    let Some(mut answer) = found else { return Ok(None) };
-    add_texts(&mut answer, session, data);
-    Ok(Some(answer))
 }
 
 /// Adds the texts of lines in local files, and the sources of all lines.

@@ -1,9 +1,13 @@
 //! Live pages: a WebSocket that sends views of the session whenever it changes, and the answers to
 //! the page's other questions.
 
+mod blocks;
 mod count;
 mod lines;
-mod panels;
+mod message;
+mod question;
+mod rules;
+mod slot;
 mod views;
 
 use std::sync::Arc;
@@ -12,14 +16,13 @@ use std::time::Duration;
 use tokio::sync::watch;
 use weir_ingest::DataSet;
 use weir_net::websocket::{CloseCode, Event, Reader, UpgradedStream, WebSocket, Writer};
-use weir_view::{LiveReply, LiveRequest, LiveTopic, Now, Query};
+use weir_query::{Now, WrittenQuery};
+use weir_view::{LiveReply, LiveRequest, LiveTopic, Query};
 
-use self::count::answer_counts;
-use self::lines::{LineMessages, answer_lines, refuse_line_panel};
-pub(crate) use self::panels::MESSAGE_BYTES_MAX;
-use self::panels::{PanelMessages, answer_panels, refuse_panel};
+pub(crate) use self::message::MESSAGE_BYTES_MAX;
+use self::question::{ReplyTo, Subject};
+use self::slot::{Slot, serve_slots};
 use self::views::{LiveQuery, check_queries, publish};
-use crate::message;
 use crate::refusal::Refusal;
 use crate::session::Session;
 
@@ -32,13 +35,50 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 /// The maximum length of a query, in bytes of JSON.
 const QUERY_BYTES_MAX: usize = 64 << 10;
 
+/// The number of panels of a connection. Each holds one message and its parsed rules.
+const PANELS_MAX: usize = 8;
+
+/// The number of line panels of a connection. Each keeps one bit per record.
+const LINE_PANELS_MAX: usize = 5;
+
+/// The maximum number of keys, bans and alerts of a rule in an answer: a page cannot show more.
+const KEYS_MAX: usize = 500;
+
 /// The newest message of each type. Older ones no longer matter.
 #[derive(Debug, Default)]
 struct Messages {
     query: watch::Sender<String>,
     count: watch::Sender<String>,
-    panels: PanelMessages,
-    lines: LineMessages,
+    panels: [watch::Sender<String>; PANELS_MAX],
+    lines: [watch::Sender<String>; LINE_PANELS_MAX],
+}
+
+impl Messages {
+    /// Returns the place of a topic's messages.
+    ///
+    /// # Errors
+    /// With the reply if there is no panel with this number.
+    fn of(&self, topic: LiveTopic) -> Result<&watch::Sender<String>, Box<LiveReply>> {
+        let (senders, panel, subject, what) = match topic {
+            LiveTopic::Query => return Ok(&self.query),
+            LiveTopic::Count => return Ok(&self.count),
+            LiveTopic::Panel(panel) => (&self.panels[..], panel, Subject::Rules, "panels"),
+            LiveTopic::Lines(panel) => (&self.lines[..], panel, Subject::Lines, "panels of lines"),
+        };
+        senders.get(panel as usize).ok_or_else(|| {
+            let last = senders.len() - 1;
+            let why = format!("panel {panel} is too high: a connection has {what} 0 to {last}");
+            Box::new(ReplyTo { subject, panel, query: None }.refuse(Refusal::BadRequest(why)))
+        })
+    }
+
+    /// Returns the places of all topics but the query, with their subjects and numbers.
+    fn slots(&self) -> impl Iterator<Item = (Subject, u32, &watch::Sender<String>)> {
+        let count = std::iter::once((Subject::Count, 0, &self.count));
+        let panels = (0..).zip(&self.panels).map(|(panel, it)| (Subject::Rules, panel, it));
+        let lines = (0..).zip(&self.lines).map(|(panel, it)| (Subject::Lines, panel, it));
+        count.chain(panels).chain(lines)
+    }
 }
 
 /// Serves one connection until it or the session ends.
@@ -47,18 +87,22 @@ pub(crate) async fn run(session: Arc<Session>, socket: WebSocket<UpgradedStream>
     let Ok(data) = session.data() else { return };
     let _connection = session.turns().view_work().connect();
     let query = Query { zone: session.zone().cloned(), ..Query::default() };
-    let current = watch::Sender::new(Arc::new(LiveQuery::new(query, false, Now::read())));
+    // The zone was checked when the server started.
+    let Ok(query) = WrittenQuery::parse(&query, Now::read()) else { return };
+    let current = watch::Sender::new(Arc::new(LiveQuery::new(0, query, false)));
     let newest = Messages::default();
     let checking = check_queries(&session, &data, newest.query.subscribe(), &writer, &current);
-    let counting = answer_counts(&session, &data, newest.count.subscribe(), &writer);
-    let replaying = answer_panels(&session, &data, &newest.panels, &writer);
-    let listing = answer_lines(&session, &data, &newest.lines, &writer);
+    let serve = |(subject, panel, newest): (Subject, u32, &watch::Sender<String>)| {
+        let finder = Arc::default();
+        let slot = Slot { session: &session, data: &data, writer: &writer, subject, panel, finder };
+        Box::pin(slot.serve(newest.subscribe()))
+    };
+    // They subscribe here, so that no message is missed.
+    let answering = serve_slots(newest.slots().map(serve).collect());
     let has_session_ended = tokio::select! {
         () = read_messages(&mut reader, &newest, &writer) => false,
         () = checking => false,
-        () = counting => false,
-        () = replaying => false,
-        () = listing => false,
+        () = answering => false,
         () = publish(&session, &data, &writer, current.subscribe()) => false,
         () = session.ended() => true,
     };
@@ -84,31 +128,19 @@ async fn read_messages(
 ) {
     while let Ok(Some(event)) = reader.next().await {
         let Event::Text(text) = event else { continue };
-        let of_topic = match LiveRequest::topic(text) {
-            LiveTopic::Panel(panel) => match newest.panels.get(panel as usize) {
-                Some(of_panel) => of_panel,
-                None => {
-                    refuse_panel(panel, writer).await;
-                    continue;
-                }
-            },
-            _ if text.len() > QUERY_BYTES_MAX => {
-                let reason = "a query can have 64 KiB";
-                // If this fails, the page is gone.
-                let _ = writer.close(CloseCode::TOO_BIG, reason).await;
-                return;
+        let topic = LiveRequest::topic(text);
+        if text.len() > QUERY_BYTES_MAX && !matches!(topic, LiveTopic::Panel(_)) {
+            let reason = "a query can have 64 KiB";
+            // If this fails, the page is gone.
+            let _ = writer.close(CloseCode::TOO_BIG, reason).await;
+            return;
+        }
+        match newest.of(topic) {
+            Ok(of_topic) => {
+                of_topic.send_replace(text.to_owned());
             }
-            LiveTopic::Lines(panel) => match newest.lines.get(panel as usize) {
-                Some(of_panel) => of_panel,
-                None => {
-                    refuse_line_panel(panel, writer).await;
-                    continue;
-                }
-            },
-            LiveTopic::Count => &newest.count,
-            LiveTopic::Query => &newest.query,
-        };
-        of_topic.send_replace(text.to_owned());
+            Err(refusal) => send_reply(writer, &refusal).await,
+        }
     }
 }
 
@@ -135,7 +167,7 @@ async fn send_failure(writer: &Writer<UpgradedStream>, query: Option<u64>, refus
 
 /// Sends a short reply, and gives up if the page does not receive it in time.
 async fn send_reply(writer: &Writer<UpgradedStream>, reply: &LiveReply) {
-    let sending = message::send(writer, weir_view::to_json(reply));
+    let sending = crate::message::send(writer, weir_view::to_json(reply));
     // If this fails, reading from the connection fails too and ends it.
     let _ = tokio::time::timeout(SEND_TIMEOUT, sending).await;
 }

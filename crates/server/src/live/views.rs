@@ -7,11 +7,12 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use weir_ingest::DataSet;
 use weir_net::websocket::{UpgradedStream, Writer};
-use weir_view::{JsonError, LiveRequest, NormalFilter, Now, Query};
+use weir_query::WrittenQuery;
+use weir_view::{NormalFilter, view_message_start};
 
+use super::message::{Message, read_message};
 use super::{SEND_TIMEOUT, has_open_source, process_newest, send_failure, wait_for_ends};
 use crate::answer;
-use crate::query_string::TOP_MAX;
 use crate::refusal::Refusal;
 use crate::session::{MadeView, Session, SharedAnswer};
 use crate::turns::{CancelOnDrop, Effort};
@@ -45,18 +46,18 @@ const CROWDED_SEND_TIMEOUT: Duration = Duration::from_secs(2);
 /// The query of a connection.
 #[derive(Debug)]
 pub(super) struct LiveQuery {
-    query: Query,
-    /// Whether the query had typed conditions. Its answers contain their normal form.
-    is_typed: bool,
-    /// The arrival time of the query. Relative times such as `2h ago` are resolved against it.
-    now: Now,
+    id: u64,
+    query: WrittenQuery,
+    /// The normal form of the filter, which the answers contain if the query had typed conditions.
+    filter: Option<NormalFilter>,
     /// Cancels the answer when a newer query replaces this one.
     cancel: CancelOnDrop,
 }
 
 impl LiveQuery {
-    pub(super) fn new(query: Query, is_typed: bool, now: Now) -> Self {
-        Self { query, is_typed, now, cancel: CancelOnDrop::default() }
+    pub(super) fn new(id: u64, query: WrittenQuery, is_typed: bool) -> Self {
+        let filter = is_typed.then(|| query.normal_filter());
+        Self { id, query, filter, cancel: CancelOnDrop::default() }
     }
 }
 
@@ -86,33 +87,22 @@ async fn read_query(
     data: &Arc<DataSet>,
     text: String,
 ) -> Result<LiveQuery, (Option<u64>, Refusal)> {
-    let parse = move || {
-        let request: LiveRequest = weir_view::from_json(&text)?;
-        // Only a `count` can lack a query, and those are answered elsewhere.
-        let query = request.into_query().unwrap_or_default();
-        let effort = Effort::of(query.expressions());
-        Ok::<_, JsonError>((query, effort))
+    let read = read_message(session, text).await;
+    let Message { mut request, id, query } = read.map_err(|refusal| (None, refusal))?;
+    let query = query.map_err(|refusal| (id, refusal))?;
+    // Only a `count` can lack a query, and those are answered elsewhere.
+    let (Some(query), Some(query_id)) = (query, id) else {
+        return Err((None, Refusal::BadRequest("the message has no query".to_owned())));
     };
-    let parsed = session.turns().check(Effort::Short, parse).await;
-    let parsed = parsed.and_then(|parsed| parsed.map_err(Refusal::unreadable));
-    let (query, effort) = parsed.map_err(|refusal| (None, refusal))?;
-    let id = query.id;
-    let check = {
-        let (session, data) = (session.clone(), data.clone());
-        move || check_query(&session, &data, query)
+    let is_typed = request.query_mut().is_some_and(|query| !query.conditions.is_empty());
+    let data = data.clone();
+    let effort = Effort::of(query.expressions());
+    let check = move || {
+        answer::check(&query, &data)?;
+        Ok(LiveQuery::new(query_id, query, is_typed))
     };
     let checked = session.turns().check(effort, check).await.and_then(|checked| checked);
-    checked.map_err(|refusal| (Some(id), refusal))
-}
-
-/// Checks that a query is valid for the data. This compiles its expressions, which may take long.
-fn check_query(session: &Session, data: &DataSet, mut query: Query) -> Result<LiveQuery, Refusal> {
-    query.zone = query.zone.or_else(|| session.zone().cloned());
-    query.top = query.top.min(TOP_MAX);
-    let now = Now::read();
-    let is_typed = !query.conditions.is_empty();
-    let query = answer::check(query, data, &now)?;
-    Ok(LiveQuery::new(query, is_typed, now))
+    checked.map_err(|refusal| (id, refusal))
 }
 
 /// Sends a view at once, and then the newest one whenever the data or the query has changed, until
@@ -132,9 +122,9 @@ pub(super) async fn publish(
         let has_open_source = has_open_source(data);
         let made = subscription.next_view(session, data, &mut current).await;
         match made {
-            Ok(Some((head, view))) => {
+            Ok(Some((start, view))) => {
                 let interval = pace.interval(started.elapsed());
-                if !send_view(session, writer, &head, &view).await {
+                if !send_view(session, writer, &start, &view).await {
                     return;
                 }
                 drop(view);
@@ -246,15 +236,16 @@ impl AnswerSubscription {
     ) -> Result<Option<(String, MadeView)>, Refusal> {
         // An error means that the connection ends.
         let is_new = self.answer.is_none() || current.has_changed().unwrap_or(true);
-        let (query, is_typed, now, cancellation) = {
+        let (id, filter, query, cancellation) = {
             // The reference must end with this block. Only `current` may keep the query alive, so
             // that replacing the query cancels the answer.
             let live = current.borrow_and_update();
-            (live.query.clone(), live.is_typed, live.now.clone(), live.cancel.cancellation())
+            let query = is_new.then(|| live.query.clone());
+            (live.id, live.filter.clone(), query, live.cancel.cancellation())
         };
-        self.query = Some(query.id);
-        if is_new {
-            let before = self.answer.replace(session.answers().find(&query, &now, data));
+        self.query = Some(id);
+        if let Some(query) = query {
+            let before = self.answer.replace(session.answers().find(query, data));
             self.previous = before.filter(|before| before.has_evaluator()).or(self.previous.take());
             (self.seen, self.has_given_up) = (None, false);
         }
@@ -264,12 +255,8 @@ impl AnswerSubscription {
         self.has_given_up = made.is_none();
         let Some(made) = made else { return Ok(None) };
         (self.previous, self.seen) = (None, Some(made.version));
-        let filter = is_typed.then(|| NormalFilter {
-            clauses: query.clauses.clone(),
-            conditions: query.conditions.clone(),
-        });
-        let head = MadeView::head(query.id, filter.as_ref()).map_err(Refusal::internal)?;
-        Ok(Some((head, made)))
+        let start = view_message_start(id, filter.as_ref()).map_err(Refusal::internal)?;
+        Ok(Some((start, made)))
     }
 
     fn give_up(&mut self) {
@@ -287,12 +274,12 @@ impl AnswerSubscription {
 async fn send_view(
     session: &Session,
     writer: &Writer<UpgradedStream>,
-    head: &str,
+    start: &str,
     view: &MadeView,
 ) -> bool {
     let (view_work, tail) = (session.turns().view_work(), view.tail());
-    let (_timed, bytes) = (view_work.send(), head.len() + tail.len());
-    let sending = writer.send_shared_text(head, tail);
+    let (_timed, bytes) = (view_work.send(), start.len() + tail.len());
+    let sending = writer.send_shared_text(start, tail);
     let crowded_out = async {
         tokio::time::sleep(CROWDED_SEND_TIMEOUT).await;
         session.view_memory().crowded().await;

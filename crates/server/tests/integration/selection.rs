@@ -104,3 +104,63 @@ async fn only_the_newest_count_is_answered() {
     drop(live);
     server.stop().await;
 }
+
+/// Conditions of the greatest length and depth, and those beyond with the reason of their refusal.
+fn conditions_at_the_limits() -> [(String, Option<&'static str>); 4] {
+    let long = |bytes: usize| format!("path={}", "a".repeat(bytes - 5));
+    let deep = |levels: usize| "not ".repeat(levels) + "status=404";
+    [
+        (long(16_384), None),
+        (long(16_385), Some("the condition has 16385 bytes; write at most 16384")),
+        (deep(64), None),
+        (deep(65), Some("brackets and `not` are nested more than 64 times")),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_condition_at_the_limits_is_the_same_at_every_door() {
+    let (server, session, mut live) = start().await;
+    for (id, (condition, refusal)) in (1u64..).zip(conditions_at_the_limits()) {
+        // Shorter than if each byte was encoded, so that it fits the head of a request.
+        let encoded = condition.replace('=', "%3D").replace(' ', "+");
+        for path in ["report?", "export?format=csv&"] {
+            let path = format!("/api/sessions/{}/{path}where={encoded}", session.id());
+            let response = server.request("GET", &path, &[]).await;
+            assert_eq!(response.status, if refusal.is_some() { 400 } else { 200 }, "{id}");
+            if let Some(refusal) = refusal {
+                assert!(response.json()["message"].to_string().contains(refusal), "{id}");
+            }
+        }
+        let query = json!({ "id": id, "conditions": [condition] });
+        let rule = "limit_req_zone $binary_remote_addr zone=a:1m rate=1r/s;\nlimit_req zone=a;";
+        for (message, reply_type) in [
+            (json!({ "type": "query", "query": query }), "view"),
+            (json!({ "type": "count", "query": query }), "count"),
+            (json!({ "type": "lines", "panel": 0, "query": query, "count": 1 }), "lines"),
+            (
+                json!({ "type": "rules", "panel": 0, "query": query, "rule": { "text": rule } }),
+                "rules",
+            ),
+            (
+                json!({ "type": "blocks", "panel": 1, "query": query, "question": { "window_s": 9 } }),
+                "blocks",
+            ),
+        ] {
+            live.sender.send_text(&message.to_string()).await.expect("the server reads");
+            let reply = loop {
+                let reply = live.message().await;
+                let query =
+                    if reply["type"] == "view" { &reply["view"]["query"] } else { &reply["query"] };
+                let is_reply = reply["type"] == reply_type || reply["type"] == "error";
+                if is_reply && *query == id {
+                    break reply;
+                }
+            };
+            let why = reply["error"]["message"].as_str();
+            assert_eq!(why.is_some(), refusal.is_some(), "{reply_type}");
+            assert!(why.is_none_or(|why| why.contains(refusal.unwrap_or_default())), "{why:?}");
+        }
+    }
+    drop(live);
+    server.stop().await;
+}

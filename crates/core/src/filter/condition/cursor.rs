@@ -152,7 +152,7 @@ impl<'a> Cursor<'a> {
         } else {
             return Ok(None);
         };
-        Ok(Some(ConditionValue { bytes, form: ValueForm::Quoted, position: start..self.at }))
+        Ok(Some(ConditionValue::new(bytes, ValueForm::Quoted, start..self.at)))
     }
 
     /// Reads from behind a quotation mark up to and including the next one.
@@ -252,7 +252,7 @@ impl<'a> Cursor<'a> {
         }
         self.advance(end);
         let bytes = rest.as_bytes().get(..end).unwrap_or_default().to_vec();
-        ConditionValue { bytes, form: ValueForm::Plain, position: start..self.at }
+        ConditionValue::new(bytes, ValueForm::Plain, start..self.at)
     }
 }
 

@@ -31,6 +31,13 @@ pub(super) fn block(text: &[u8]) -> Option<AddressBlock> {
     AddressBlock::parse(text).or_else(address)
 }
 
+/// Whether a text without quotation marks stands for several: a block of addresses or a class of
+/// statuses.
+pub(super) fn stands_for_several(text: &[u8]) -> bool {
+    let class = || std::str::from_utf8(text).ok().and_then(status_class);
+    block(text).is_some() || class().is_some()
+}
+
 /// The statuses of a class such as `4xx`.
 pub(super) fn status_class(text: &str) -> Option<(u64, u64)> {
     let (class, rest) = text.split_at_checked(1)?;

@@ -27,15 +27,15 @@ pub use error::{ConditionError, excerpt};
 use tree::Node;
 pub use tree::{ConditionOperator, ConditionValue, FieldCondition, ValueForm};
 
-use super::clause::{Clause, TextTest};
+use super::clause::Clause;
 use crate::field::Unit;
 use crate::value::{QuantityError, STATUS_CLASS, parse_count, parse_seconds_ns, parse_whole_size};
 use crate::values::Values;
 
 /// A condition on records, as a person writes it.
 ///
-/// [`fmt::Display`](std::fmt::Display) writes it in its normal form, which accepts the same
-/// records.
+/// [`fmt::Display`](std::fmt::Display) writes it in its normal form, which is read as an equal
+/// condition.
 ///
 /// ```
 /// use weir_core::{Condition, Values};
@@ -52,6 +52,12 @@ use crate::values::Values;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
     root: Node,
+}
+
+impl From<FieldCondition> for Condition {
+    fn from(condition: FieldCondition) -> Self {
+        Self { root: Node::Field(condition) }
+    }
 }
 
 /// Reads a time, and returns its first and last instant in nanoseconds since 1970: those of a day
@@ -92,15 +98,25 @@ impl Condition {
         resolve::clause(&self.root, values, None).map(|_| ())
     }
 
-    /// Returns the same condition with the times replaced by instants in RFC 3339.
+    /// Returns the same condition with the instants of its times, so that [`Self::clause`] reads
+    /// none. Its normal form has the times as they were written.
     ///
     /// # Errors
-    /// If a time is not valid, no time meets conditions that must all hold, or the normal form of
-    /// the result is too long or too deep.
+    /// If a time is not valid, or no time meets conditions that must all hold.
     pub fn with_instants(&self, time: TimeReader<'_>) -> Result<Self, ConditionError> {
-        let settled = Self { root: instants::with_instants(&self.root, time)? };
-        settled.check_limits(self.to_string().len())?;
-        Ok(settled)
+        Ok(Self { root: instants::with_instants(&self.root, time)? })
+    }
+
+    /// Returns the same condition with its instants later by a number of nanoseconds.
+    #[must_use]
+    pub fn later(mut self, by_ns: i64) -> Self {
+        let later = self.root.for_each_time(&mut |value| {
+            let later = |ns: i64| ns.saturating_add(by_ns);
+            value.instants = value.instants.map(|(first, last)| (later(first), later(last)));
+            Ok(())
+        });
+        debug_assert_eq!(later, Ok(()), "the function never fails");
+        self
     }
 
     /// Returns a field that the condition compares by `=` if it does nothing else: `status=404`,
@@ -144,10 +160,7 @@ impl Condition {
                 continue;
             };
             for value in &condition.values {
-                let is_known = |known: &ConditionValue| {
-                    (known.form, &known.bytes) == (value.form, &value.bytes)
-                };
-                if !same.values.iter().any(is_known) {
+                if !same.values.contains(value) {
                     same.values.push(value.clone());
                 }
             }
@@ -197,23 +210,13 @@ impl Condition {
     pub fn expressions(&self) -> usize {
         let mut expressions = 0;
         self.root.for_each_leaf(&mut |node| {
-            let is_expression = match node {
-                Node::Field(field) => field.operator.is_expression(),
-                _ => true,
+            expressions += match node {
+                Node::Field(field) if !field.operator.is_expression() => 0,
+                Node::Field(field) => field.values.len(),
+                _ => 1,
             };
-            expressions += usize::from(is_expression);
         });
         expressions
-    }
-}
-
-impl TextTest {
-    /// Returns a test for equality with one of several texts. A text that is an address, or a
-    /// block of addresses, is also equal to that address in every spelling, or to each address of
-    /// the block.
-    pub fn equals(texts: &[String]) -> Self {
-        let values = texts.iter().map(|text| (text.as_bytes().to_vec(), true));
-        equality::test(values)
     }
 }
 
@@ -222,7 +225,7 @@ impl TextTest {
 ///
 /// # Errors
 /// If the text is not such a number, or not a whole one.
-pub fn parse_quantity(text: &str, unit: Unit) -> Result<u64, QuantityError> {
+fn parse_quantity(text: &str, unit: Unit) -> Result<u64, QuantityError> {
     match unit {
         Unit::Bytes => parse_whole_size(text),
         Unit::Count => parse_count(text),

@@ -3,7 +3,7 @@
 use std::fmt::{self, Formatter, Write};
 
 use super::parser::KEYWORDS;
-use super::tree::{ConditionValue, FieldCondition, Node, ValueForm};
+use super::tree::{ConditionOperator, ConditionValue, FieldCondition, Node, ValueForm};
 use super::{Condition, cursor::Cursor};
 
 impl fmt::Display for Condition {
@@ -68,25 +68,13 @@ fn write_field(condition: &FieldCondition, formatter: &mut Formatter<'_>) -> fmt
         match value.form {
             ValueForm::Absent => formatter.write_str("(none)")?,
             ValueForm::Empty => formatter.write_str("(empty)")?,
-            ValueForm::Quoted if condition.operator.is_expression() => {
+            ValueForm::Plain if can_be_plain(value, condition.operator) => {
+                formatter.write_str(&value.text())?;
+            }
+            _ if condition.operator.is_expression() => {
                 write_quoted_expression(&value.text(), formatter)?;
             }
-            // Written plain, it would end at a space, or with another bracket.
-            ValueForm::Plain if !ends_before_bracket(value, condition.operator.is_expression()) => {
-                if condition.operator.is_expression() {
-                    write_quoted_expression(&value.text(), formatter)?;
-                } else {
-                    write_quoted(&value.bytes, formatter)?;
-                }
-            }
-            // Its first character would be part of the operator.
-            ValueForm::Plain
-                if condition.operator.is_expression() && value.bytes.starts_with(b"=") =>
-            {
-                write!(formatter, "[=]{}", value.text().get(1..).unwrap_or_default())?;
-            }
-            ValueForm::Plain => formatter.write_str(&value.text())?,
-            ValueForm::Quoted => write_quoted(&value.bytes, formatter)?,
+            ValueForm::Plain | ValueForm::Quoted => write_quoted(&value.bytes, formatter)?,
         }
     }
     Ok(())
@@ -125,23 +113,15 @@ fn write_quoted_expression(expression: &str, formatter: &mut Formatter<'_>) -> f
     if !expression.contains('\'') {
         return write!(formatter, "'{expression}'");
     }
-    formatter.write_char('"')?;
-    let mut characters = expression.chars();
-    while let Some(character) = characters.next() {
-        match character {
-            '"' => formatter.write_str("\\x22")?,
-            '\\' => match characters.next() {
-                // The mark stands for itself, whether or not a backslash precedes it.
-                Some('"') => formatter.write_str("\\x22")?,
-                escaped => {
-                    formatter.write_char('\\')?;
-                    escaped.map_or(Ok(()), |escaped| formatter.write_char(escaped))?;
-                }
-            },
-            _ => formatter.write_char(character)?,
-        }
-    }
-    formatter.write_char('"')
+    write!(formatter, "\"{}\"", expression.replace('"', "\\\""))
+}
+
+/// Whether a value can be written without quotation marks. It would end at a space, or with a
+/// bracket that follows it, and a sign or a mark at its start would not be part of it.
+fn can_be_plain(value: &ConditionValue, operator: ConditionOperator) -> bool {
+    let is_expression = operator.is_expression();
+    ends_before_bracket(value, is_expression)
+        && !(is_expression && matches!(value.bytes.first(), Some(b'=' | b'"' | b'\'')))
 }
 
 /// Whether a plain value is read back whole if a closing bracket follows it, as one may in a

@@ -215,7 +215,7 @@ impl Parser<'_> {
             rest.get(..word.len()).is_some_and(|text| text.eq_ignore_ascii_case(word))
         })?;
         self.cursor.advance(word.len());
-        Some(ConditionValue { bytes: Vec::new(), form, position: start..self.cursor.at() })
+        Some(ConditionValue::new(Vec::new(), form, start..self.cursor.at()))
     }
 
     /// Adds the words after a time that belong to it: `2025-12-17 09:03`, `2h 30min ago`.
@@ -307,7 +307,7 @@ fn joined(mut nodes: Vec<Node>, join: fn(Vec<Node>) -> Node) -> Node {
 
 fn plain(text: &str, start: usize) -> ConditionValue {
     let position = start..start + text.len();
-    ConditionValue { bytes: text.as_bytes().to_vec(), form: ValueForm::Plain, position }
+    ConditionValue::new(text.as_bytes().to_vec(), ValueForm::Plain, position)
 }
 
 /// Whether a text with colons is not a field and a value: an address, a time of day, a URL.
@@ -357,15 +357,35 @@ fn check_searched(word: &str, position: Position) -> Parsed<()> {
 }
 
 /// A regular expression that does not end within an escape: no quotation marks could stand around
-/// it.
-fn whole_expression(value: ConditionValue) -> Parsed<ConditionValue> {
+/// it. A double mark beside a single one has no backslash before it, for the same reason.
+fn whole_expression(mut value: ConditionValue) -> Parsed<ConditionValue> {
     let backslashes = value.bytes.iter().rev().take_while(|byte| **byte == b'\\').count();
     if backslashes % 2 == 0 {
+        if value.bytes.contains(&b'\'') {
+            value.bytes = without_escaped_marks(&value.bytes);
+        }
         return Ok(value);
     }
     let message =
         "the regular expression ends with a backslash; write `\\\\` for the character itself";
     Err(ConditionError::new(value.position, message))
+}
+
+/// Removes the backslashes before `"`, without which it means the same.
+fn without_escaped_marks(expression: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(expression.len());
+    let mut rest = expression.iter();
+    while let Some(byte) = rest.next() {
+        let escaped = rest.as_slice().first().filter(|_| *byte == b'\\');
+        if escaped != Some(&b'"') {
+            bytes.push(*byte);
+        }
+        if let Some(escaped) = escaped {
+            bytes.push(*escaped);
+            rest.next();
+        }
+    }
+    bytes
 }
 
 fn empty_text(quoted: ConditionValue) -> ConditionError {

@@ -1,6 +1,8 @@
 //! The tree of a condition.
 
-use super::Position;
+use super::error::ConditionError;
+use super::{Position, equality};
+use crate::field::Field;
 
 /// A part of a condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,8 +15,8 @@ pub(super) enum Node {
     Text(ConditionValue),
 }
 
-/// A condition on one field.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A condition on one field. Two are equal if they mean the same, wherever they stand in a text.
+#[derive(Debug, Clone)]
 pub struct FieldCondition {
     /// The name of the field as it was written, which may be an alias.
     pub field: String,
@@ -27,8 +29,9 @@ pub struct FieldCondition {
     pub values: Vec<ConditionValue>,
 }
 
-/// A value to compare with.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A value to compare with. Two are equal if they mean the same, wherever they stand in a text and
+/// however they are quoted.
+#[derive(Debug, Clone)]
 pub struct ConditionValue {
     /// The bytes that were written, without quotation marks.
     pub bytes: Vec<u8>,
@@ -36,7 +39,36 @@ pub struct ConditionValue {
     pub form: ValueForm,
     /// Its position in the text, in bytes.
     pub position: Position,
+    /// The first and the last instant of a time, in nanoseconds since 1970, once it was read.
+    pub instants: Option<(i64, i64)>,
 }
+
+impl PartialEq for FieldCondition {
+    fn eq(&self, other: &Self) -> bool {
+        let is_same = |(one, other): (&ConditionValue, &ConditionValue)| {
+            // A regular expression means the same with and without quotation marks.
+            one == other || self.operator.is_expression() && one.bytes == other.bytes
+        };
+        let has_same_values = self.values.len() == other.values.len()
+            && self.values.iter().zip(&other.values).all(is_same);
+        self.field == other.field && self.operator == other.operator && has_same_values
+    }
+}
+
+impl Eq for FieldCondition {}
+
+impl PartialEq for ConditionValue {
+    fn eq(&self, other: &Self) -> bool {
+        let is_literal =
+            |it: &Self| it.form == ValueForm::Quoted || !equality::stands_for_several(&it.bytes);
+        let is_text = |it: &Self| matches!(it.form, ValueForm::Plain | ValueForm::Quoted);
+        let is_same_form = self.form == other.form
+            || is_text(self) && is_text(other) && is_literal(self) && is_literal(other);
+        is_same_form && self.bytes == other.bytes && self.instants == other.instants
+    }
+}
+
+impl Eq for ConditionValue {}
 
 /// How a value was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,7 +137,33 @@ impl ConditionOperator {
     }
 }
 
+impl FieldCondition {
+    /// Returns a condition that stands in no text.
+    ///
+    /// A value is text that stands for itself, unless it is an address, a network or a class of
+    /// statuses.
+    pub fn of_bytes(
+        field: &str,
+        operator: ConditionOperator,
+        values: impl IntoIterator<Item = Vec<u8>>,
+    ) -> Self {
+        let value = |bytes| {
+            let plain = ConditionValue::new(bytes, ValueForm::Plain, 0..0);
+            let is_literal =
+                operator.is_expression() || !equality::stands_for_several(&plain.bytes);
+            let form = if is_literal { ValueForm::Quoted } else { ValueForm::Plain };
+            ConditionValue { form, ..plain }
+        };
+        let values = values.into_iter().map(value).collect();
+        Self { field: field.to_owned(), position: 0..0, operator, values }
+    }
+}
+
 impl ConditionValue {
+    pub(super) fn new(bytes: Vec<u8>, form: ValueForm, position: Position) -> Self {
+        Self { bytes, form, position, instants: None }
+    }
+
     /// The value as text, with U+FFFD in place of bytes that are not UTF-8.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.bytes).into_owned()
@@ -141,6 +199,28 @@ impl Node {
     fn depth_within(&self) -> usize {
         let brackets = matches!(self, Self::All(_) | Self::Any(_));
         usize::from(brackets) + self.depth()
+    }
+
+    /// Calls a function with every time that the condition compares, in the order of the text.
+    pub(super) fn for_each_time(
+        &mut self,
+        visit: &mut impl FnMut(&mut ConditionValue) -> Result<(), ConditionError>,
+    ) -> Result<(), ConditionError> {
+        match self {
+            Self::All(nodes) | Self::Any(nodes) => {
+                nodes.iter_mut().try_for_each(|node| node.for_each_time(visit))
+            }
+            Self::Not(node) => node.for_each_time(visit),
+            Self::Field(FieldCondition { field, values, .. })
+                if Field::by_name(field) == Some(Field::Time) =>
+            {
+                let is_text = |it: &&mut ConditionValue| {
+                    matches!(it.form, ValueForm::Plain | ValueForm::Quoted)
+                };
+                values.iter_mut().filter(is_text).try_for_each(visit)
+            }
+            Self::Field(_) | Self::Text(_) => Ok(()),
+        }
     }
 
     /// Calls a function with every condition on a field and every search, in the order of the

@@ -9,6 +9,7 @@ use weir_query::Evaluator;
 use weir_view::Report;
 
 use super::{expected, format, query, runtime, sorted, write};
+use crate::parsed;
 
 /// A line with some unique values and some frequent ones.
 fn line(number: usize) -> String {
@@ -50,7 +51,7 @@ async fn feed(
     let pipeline = Pipeline::start(&options, data.clone());
     let mut writer = pipeline.source("feed", None, format());
     let abandoned = AtomicBool::new(false);
-    let mut evaluator = Evaluator::new(data.clone(), query(0), 2).expect("a valid query");
+    let mut evaluator = Evaluator::new(data.clone(), parsed(&query(0)), 2).expect("a valid query");
     let (mut log, mut last) = (String::new(), Report::default());
     for piece in 0..pieces {
         let text: String = (piece * lines..(piece + 1) * lines).map(&line).collect();
@@ -61,7 +62,7 @@ async fn feed(
             continue;
         }
         let query = query(if piece + 7 < pieces { piece } else { 0 });
-        evaluator = evaluator.change(query.clone()).expect("a valid query");
+        evaluator = evaluator.change(parsed(&query)).expect("a valid query");
         let kept_before = kept_lines(&data, &log);
         last = evaluator.answer(&abandoned).expect("an answer").report;
         if kept_lines(&data, &log) != kept_before {

@@ -15,7 +15,9 @@ use weir_ingest::{
     DataSet, FormatChoice, Phase, Pipeline, PipelineOptions, Retention, SourceWriter,
 };
 use weir_query::{Evaluator, report};
-use weir_view::{Clause, Query, Report};
+use weir_view::{Query, Report};
+
+use crate::parsed;
 
 const WIDTH_S: i64 = 100;
 
@@ -29,9 +31,9 @@ const QUERIES: [(&[&str], &str); 6] = [
 ];
 
 fn query(number: usize) -> Query {
-    let (clauses, stack) = QUERIES[number % QUERIES.len()];
-    let clauses = clauses.iter().map(|text| Clause::parse(text).expect("a clause")).collect();
-    Query { clauses, stack: stack.to_owned(), top: 50, ..Query::default() }
+    let (conditions, stack) = QUERIES[number % QUERIES.len()];
+    let conditions = conditions.iter().map(|text| (*text).to_owned()).collect();
+    Query { conditions, stack: stack.to_owned(), top: 50, ..Query::default() }
 }
 
 fn format() -> FormatChoice {
@@ -155,7 +157,7 @@ async fn check(steps: Vec<Step>, is_live: bool) -> Result<(), TestCaseError> {
     let abandoned = AtomicBool::new(false);
     let mut current = query(0);
     let mut evaluator =
-        Evaluator::new(pipeline.data().clone(), current.clone(), 2).expect("a valid query");
+        Evaluator::new(pipeline.data().clone(), parsed(&current), 2).expect("a valid query");
     for step in steps {
         machine_s.store(step.machine_s, Ordering::Relaxed);
         let text: String = step.lines.iter().map(Line::text).collect();
@@ -165,7 +167,7 @@ async fn check(steps: Vec<Step>, is_live: bool) -> Result<(), TestCaseError> {
         }
         if let Some(number) = step.change {
             current = query(number);
-            evaluator = evaluator.change(current.clone()).expect("a valid query");
+            evaluator = evaluator.change(parsed(&current)).expect("a valid query");
         }
         if step.has_query {
             let got = evaluator.answer(&abandoned).expect("an answer").report;

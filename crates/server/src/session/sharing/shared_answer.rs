@@ -7,8 +7,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::time::Instant;
 use weir_ingest::DataSet;
-use weir_query::{Evaluator, settled};
-use weir_view::{JsonError, LiveReply, NormalFilter, Now, Query};
+use weir_query::{Evaluator, ParsedQuery, WrittenQuery};
+use weir_view::{JsonError, view_message_rest};
 
 use super::{Room, ViewMemory};
 use crate::refusal::Refusal;
@@ -27,9 +27,6 @@ const KEPT_EXPRESSIONS_MAX: usize = 4;
 /// The approximate maximum memory of a compiled expression with its cache, in bytes.
 const EXPRESSION_BYTES: usize = 2 << 20;
 
-/// The beginning of a view's JSON for query id 0. Each connection replaces the id.
-const HEAD: &str = r#"{"type":"view","view":{"query":0"#;
-
 /// The answers that the connections of a session currently follow.
 #[derive(Debug, Default)]
 pub(crate) struct SharedAnswers {
@@ -41,12 +38,10 @@ pub(crate) struct SharedAnswers {
 /// The answer to one query, for all connections that ask it.
 #[derive(Debug)]
 pub(crate) struct SharedAnswer {
-    /// The query with id 0. Its times are relative to `now`.
-    query: Query,
-    now: Now,
+    query: WrittenQuery,
     /// The query at its arrival, with its times as instants. Two queries are the same only if these
     /// are equal too.
-    settled: Query,
+    settled: Option<ParsedQuery>,
     state: Arc<tokio::sync::Mutex<AnswerState>>,
     /// Whether the last view took longer than a short turn.
     is_long: AtomicBool,
@@ -61,7 +56,7 @@ struct AnswerState {
     made: Option<MadeView>,
 }
 
-/// The JSON of a view, without its beginning.
+/// The JSON of a view, without the start that differs between connections.
 #[derive(Debug, Clone)]
 pub(crate) struct MadeView {
     /// The version of the data that it shows, or an older one.
@@ -71,17 +66,6 @@ pub(crate) struct MadeView {
 }
 
 impl MadeView {
-    /// Returns the beginning of the JSON for a query with this id. `filter` is the normal form of
-    /// the conditions that this connection sent; other connections may not have sent any.
-    ///
-    /// # Errors
-    /// Fails if the filter cannot be serialised.
-    pub(crate) fn head(id: u64, filter: Option<&NormalFilter>) -> Result<String, JsonError> {
-        let head = format!("{}{id}", &HEAD[..HEAD.len() - 1]);
-        let Some(filter) = filter else { return Ok(head) };
-        Ok(format!("{head},\"filter\":{}", weir_view::to_json(filter)?))
-    }
-
     /// Returns the rest of the JSON, which all connections share.
     pub(crate) fn tail(&self) -> Bytes {
         self.tail.clone()
@@ -92,20 +76,18 @@ impl SharedAnswers {
     /// Returns the answer to a query that is valid for the data. If no connection has the same
     /// query, it is a new answer, which is computed from nothing or from the connection's previous
     /// answer.
-    pub(crate) fn find(&self, query: &Query, now: &Now, data: &DataSet) -> Arc<SharedAnswer> {
-        let query = Query { id: 0, ..query.clone() };
+    pub(crate) fn find(&self, query: WrittenQuery, data: &DataSet) -> Arc<SharedAnswer> {
         // The query was valid when it arrived.
-        let settled = settled(&query, data, now).unwrap_or_else(|_| query.clone());
+        let settled = query.settled_for(data).ok();
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         answers.retain(|answer| answer.strong_count() > 0);
         let same = answers
             .iter()
             .filter_map(Weak::upgrade)
-            .find(|answer| answer.query == query && answer.settled == settled);
+            .find(|answer| answer.query.is_same(&query) && answer.settled == settled);
         same.unwrap_or_else(|| {
             let answer = Arc::new(SharedAnswer {
                 query,
-                now: now.clone(),
                 settled,
                 state: Arc::default(),
                 is_long: AtomicBool::new(false),
@@ -231,16 +213,10 @@ impl SharedAnswer {
         let Some(text) = self.text(state, session, data, base, should_stop) else {
             return Ok(None);
         };
-        let mut text = text.map_err(Refusal::internal)?;
+        let text = text.map_err(Refusal::internal)?;
         // The work ends with the first text, so there is still room.
-        let Some(room) = room.take().filter(|_| text.starts_with(HEAD)) else {
-            return Err(Refusal::internal("a view does not begin with its query"));
-        };
-        let made = MadeView {
-            version,
-            tail: room.keep(text.split_off(HEAD.len())),
-            made_at: Instant::now(),
-        };
+        let room = room.take().ok_or(Refusal::Busy)?;
+        let made = MadeView { version, tail: room.keep(text), made_at: Instant::now() };
         state.made = Some(made.clone());
         session.answers().trim(session.view_memory());
         Ok(Some(made))
@@ -257,8 +233,8 @@ impl SharedAnswer {
         should_stop: &AtomicBool,
     ) -> Option<Result<String, JsonError>> {
         // The query was valid when it arrived.
-        let settle = || settled(&self.query, &**data, &self.now).unwrap_or(self.query.clone());
-        let mut query = settle();
+        let settle = || self.query.settled_for(&**data).ok();
+        let mut query = settle()?;
         let answer = loop {
             let evaluator = match (state.evaluator.take(), base) {
                 (Some(evaluator), _) if *evaluator.query() == query => Ok(evaluator),
@@ -272,14 +248,14 @@ impl SharedAnswer {
             self.keep(state, evaluator);
             let answer = answer?;
             // Dates are in the zone of the log, which these records may have revealed.
-            let settled = settle();
+            let settled = settle()?;
             if settled == query {
                 break answer;
             }
             query = settled;
         };
-        let view = view(0, answer, data, &session.files(), session.remedies());
-        Some(weir_view::to_json(&LiveReply::View { view: Box::new(view) }))
+        let view = view(answer, data, &session.files(), session.remedies());
+        Some(view_message_rest(&view))
     }
 
     /// Keeps the evaluator for the next view, unless its expressions take too much memory.
@@ -297,39 +273,31 @@ mod tests {
     use std::sync::Arc;
 
     use weir_ingest::{DataSet, Retention};
-    use weir_view::{Clause, NormalFilter, Now, Query};
+    use weir_query::{Now, WrittenQuery};
+    use weir_view::{Clause, Operator, Query};
 
-    use super::{HEAD, MadeView, SharedAnswers};
+    use super::SharedAnswers;
 
     #[test]
     fn equal_questions_share_an_answer_while_it_is_used() {
         let data = DataSet::new(Retention::Segments, 1 << 20, &[]);
         let answers = SharedAnswers::default();
-        let query = |id: u64, clause: &str| Query {
-            id,
-            clauses: Vec::from_iter(Clause::parse(clause)),
-            ..Query::default()
+        let written = |query: Query| WrittenQuery::parse(&query, Now::read()).expect("a query");
+        let typed = |id: u64, text: &str| {
+            written(Query { id, conditions: vec![text.to_owned()], ..Query::default() })
         };
-        let now = Now::read();
-        let first = answers.find(&query(1, "status=404"), &now, &data);
-        let same = answers.find(&query(2, "status=404"), &now, &data);
-        assert!(Arc::ptr_eq(&first, &same), "the id makes no difference");
-        let other = answers.find(&query(1, "status=500"), &now, &data);
+        let (field, values) = ("status".to_owned(), vec!["404".to_owned()]);
+        let clicked = vec![Clause { field, op: Operator::Equal, values }];
+        let first = answers.find(typed(1, "status=404"), &data);
+        let same = answers.find(typed(2, "status = \"404\""), &data);
+        assert!(Arc::ptr_eq(&first, &same), "neither the id nor the spelling makes a difference");
+        let same = answers.find(written(Query { clauses: clicked, ..Query::default() }), &data);
+        assert!(Arc::ptr_eq(&first, &same), "a clause is another spelling");
+        let other = answers.find(typed(1, "status=500"), &data);
         assert!(!Arc::ptr_eq(&first, &other));
         drop((first, same, other));
-        answers.find(&query(3, "status=404"), &now, &data);
+        answers.find(typed(3, "status=404"), &data);
         let left = answers.answers.lock().expect("no panic");
         assert_eq!(left.len(), 1, "unused answers are freed");
-    }
-
-    #[test]
-    fn a_view_begins_with_the_id_of_the_query() {
-        let head = |id, filter| MadeView::head(id, filter).expect("JSON");
-        assert_eq!(head(0, None), HEAD);
-        assert_eq!(head(17, None), HEAD.replace(":0", ":17"));
-        let filter = NormalFilter { conditions: vec!["a\"".to_owned()], ..Default::default() };
-        let begin =
-            r#"{"type":"view","view":{"query":7,"filter":{"clauses":[],"conditions":["a\""]}"#;
-        assert_eq!(head(7, Some(&filter)), begin);
     }
 }

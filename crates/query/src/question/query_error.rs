@@ -2,40 +2,29 @@
 
 use std::fmt;
 
-use weir_core::{ClauseError, ConditionError};
+use weir_core::ConditionError;
+use weir_view::ConditionPlace;
 
-use crate::message::ConditionPlace;
-use crate::moment::Moment;
-use crate::zone::UnknownZone;
+use super::moment::Moment;
+use super::zone::UnknownZone;
 
 /// Why a query cannot be answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QueryError {
-    /// A clause names an unknown field, or has an invalid regular expression.
-    Clause(ClauseError),
-    /// A condition is not valid.
+    /// A clicked clause is not valid.
+    Clause(ConditionError),
+    /// A typed condition is not valid.
     Condition(InvalidCondition),
     /// The log has no such field. The message lists the fields that it has.
     MissingField(String),
-    /// A number was expected.
-    NotANumber(String),
     /// A time was expected.
     NotATime(String),
     /// Bytes in hexadecimal were expected.
     NotHexadecimal(String),
-    /// The operator is not defined for the field.
-    Operator {
-        /// The field.
-        field: String,
-        /// The operators that are defined for it.
-        usable: &'static str,
-    },
     /// There are more regular expressions than one query may have.
     TooManyExpressions(usize),
     /// There are more comparisons than one query may have.
     TooManyComparisons(usize),
-    /// A status class was expected.
-    NotAStatusClass(String),
     /// The zone does not exist.
     Zone(UnknownZone),
     /// The histogram cannot be stacked by this field.
@@ -52,9 +41,6 @@ impl fmt::Display for QueryError {
             Self::Clause(error) => write!(formatter, "{error}"),
             Self::Condition(error) => write!(formatter, "{error}"),
             Self::MissingField(sentence) => formatter.write_str(sentence),
-            Self::NotANumber(value) => {
-                write!(formatter, "`{value}` is not a valid number; write it as 400, 10kB or 200ms")
-            }
             Self::NotATime(value) => {
                 write!(formatter, "`{value}` is not a valid time; write it as {}", Moment::EXAMPLES)
             }
@@ -62,12 +48,6 @@ impl fmt::Display for QueryError {
                 write!(
                     formatter,
                     "`{value}` is not valid hexadecimal; write two digits for each byte"
-                )
-            }
-            Self::Operator { field, usable } => {
-                write!(
-                    formatter,
-                    "`{field}` cannot be compared with this operator; use one of {usable}"
                 )
             }
             Self::TooManyExpressions(limit) => write!(
@@ -79,12 +59,6 @@ impl fmt::Display for QueryError {
                 "there are more than {limit} comparisons; write the values of a field as a list, \
                  as in status=404,403"
             ),
-            Self::NotAStatusClass(value) => {
-                write!(
-                    formatter,
-                    "`{value}` is not a class of the status; write it as 4xx or other"
-                )
-            }
             Self::Zone(error) => write!(formatter, "{error}"),
             Self::Stack(name) => {
                 write!(
@@ -105,16 +79,10 @@ impl fmt::Display for QueryError {
 
 impl std::error::Error for QueryError {}
 
-impl From<ClauseError> for QueryError {
-    fn from(error: ClauseError) -> Self {
-        Self::Clause(error)
-    }
-}
-
 /// An invalid condition of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidCondition {
-    /// The condition's number in [`Query::conditions`](crate::Query::conditions).
+    /// The condition's number in [`Query::conditions`](weir_view::Query::conditions).
     pub number: usize,
     /// The condition.
     pub text: String,

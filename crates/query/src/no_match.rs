@@ -1,35 +1,32 @@
 //! The note on a report whose conditions no record meets.
 
 use weir_core::{Timestamp, Zone, format_rfc3339};
+use weir_view::{Report, separated};
 
-use crate::number::separated;
-use crate::report::Report;
-use crate::zone::find_zone;
+use crate::question::find_zone;
 
-impl Report {
-    /// Returns a clause which states that no record of the kind meets the conditions, and the time
-    /// range of the records. Returns `None` if a record does, or if the kind has no records.
-    /// `log_ns` are the first and the last time of the records of the kind, in nanoseconds since
-    /// 1970.
-    pub fn no_match_note(&self, log_ns: Option<(i64, i64)>) -> Option<String> {
-        let records = self.records_of_kind();
-        if self.matching > 0 || records == 0 {
-            return None;
-        }
-        let noun = self.kind.noun(records);
-        let mut note = match records {
-            1 => format!("the only {noun} does not meet the conditions"),
-            _ => format!("none of the {} {noun} meets the conditions", separated(records)),
-        };
-        if let (Some((first_ns, last_ns)), Ok(zone)) = (log_ns, find_zone(&self.time.zone)) {
-            let log = match self.kinds.len() {
-                1 => "the log runs".to_owned(),
-                _ => format!("the log's {} run", self.kind.noun(0)),
-            };
-            note += &format!("; {log} {}", period_text((first_ns, last_ns), &zone));
-        }
-        Some(note)
+/// Returns a clause which states that no record of the kind meets the conditions, and the time
+/// range of the records. Returns `None` if a record does, or if the kind has no records.
+/// `log_ns` are the first and the last time of the records of the kind, in nanoseconds since
+/// 1970.
+pub fn no_match_note(report: &Report, log_ns: Option<(i64, i64)>) -> Option<String> {
+    let records = report.records_of_kind();
+    if report.matching > 0 || records == 0 {
+        return None;
     }
+    let noun = report.kind.noun(records);
+    let mut note = match records {
+        1 => format!("the only {noun} does not meet the conditions"),
+        _ => format!("none of the {} {noun} meets the conditions", separated(records)),
+    };
+    if let (Some((first_ns, last_ns)), Ok(zone)) = (log_ns, find_zone(&report.time.zone)) {
+        let log = match report.kinds.len() {
+            1 => "the log runs".to_owned(),
+            _ => format!("the log's {} run", report.kind.noun(0)),
+        };
+        note += &format!("; {log} {}", period_text((first_ns, last_ns), &zone));
+    }
+    Some(note)
 }
 
 /// Formats a period: `from 2025-12-17 09:03:01 to 2025-12-17 09:03:02, times in UTC`. Its ends are
@@ -48,8 +45,9 @@ fn local_time(unix_ns: i64, zone: &Zone) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Report;
-    use crate::kind::{KindCount, RecordKind};
+    use weir_view::{KindCount, RecordKind, Report};
+
+    use super::no_match_note;
 
     #[test]
     fn the_note_names_the_time_of_the_log() {
@@ -57,11 +55,11 @@ mod tests {
         let mut report = Report::default();
         report.time.zone = "+01:00".to_owned();
         let log_ns = Some((0, 86_400_500_000_000));
-        assert_eq!(report.no_match_note(log_ns), None, "there is no record");
+        assert_eq!(no_match_note(&report, log_ns), None, "there is no record");
         report.kinds = vec![count(RecordKind::Request, 1_234)];
         let period = "1970-01-01 01:00:00 to 1970-01-02 01:00:00, times in +01:00";
         let none = "none of the 1,234 requests meets the conditions";
-        let note = |report: &Report, log_ns| report.no_match_note(log_ns).expect("a note");
+        let note = |report: &Report, log_ns| no_match_note(report, log_ns).expect("a note");
         assert_eq!(note(&report, log_ns), format!("{none}; the log runs from {period}"));
         assert_eq!(note(&report, None), none);
         report.kinds.push(count(RecordKind::FirewallEvent, 1));
@@ -70,6 +68,6 @@ mod tests {
         report.kind = RecordKind::FirewallEvent;
         assert_eq!(note(&report, None), "the only firewall event does not meet the conditions");
         report.matching = 1;
-        assert_eq!(report.no_match_note(log_ns), None);
+        assert_eq!(no_match_note(&report, log_ns), None);
     }
 }

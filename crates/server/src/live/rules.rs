@@ -1,17 +1,17 @@
 //! Questions about rules that a user tries.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use weir_core::AddressBlock;
 use weir_ingest::DataSet;
-use weir_query::{RuleOptions, RuleQueryError, compare_rules, replay_rules};
+use weir_query::{RuleOptions, RuleQueryError, WrittenQuery, compare_rules, replay_rules};
 use weir_rules::{Family, ParseError, Rule, RuleError, RuleFiles, parse_rules_up_to};
-use weir_view::{Query, RuleAnswer, RuleDetails, RuleNote, RulePlace, RuleText, RulesAnswer};
+use weir_view::{LiveReply, RuleAnswer, RuleDetails, RuleNote, RulePlace, RuleText, RulesAnswer};
 
 use super::KEYS_MAX;
-use super::question::PanelRefusal;
+use super::question::{Pace, Question, QuestionWork, Refused, ReplyTo};
+use crate::answer;
 use crate::refusal::Refusal;
 
 /// The maximum length of a text of rules, in bytes.
@@ -33,22 +33,30 @@ const UNNAMED: &str = "rule";
 /// The rules of a text, in order.
 type Rules = Vec<Box<dyn Rule>>;
 
-/// Validated rules, and the options of their question.
-pub(super) struct RulesQuestion {
+/// Validated rules that are replayed over the records of a query, and the options of the replay.
+pub(super) struct RulesOverQuery {
+    query: WrittenQuery,
     rules: Rules,
     /// The rules to compare with; empty if their text was refused.
     against: Rules,
-    /// The options of the replay.
     options: RuleOptions,
     /// The parts of the text that were not understood.
     notes: Vec<RuleNote>,
 }
 
-/// Parses the rules of a question, and validates its options.
-pub(super) fn parse_rules_question(
+/// Validates a question: parses its rules, and checks the query and the options.
+pub(super) fn check(
+    query: WrittenQuery,
     rule: &RuleText,
     details: &RuleDetails,
-) -> Result<RulesQuestion, PanelRefusal> {
+    data: &DataSet,
+) -> Result<RulesOverQuery, Refused> {
+    let mut texts = std::iter::once(rule).chain(&details.against);
+    if texts.any(|rule| rule.text.len() > RULE_BYTES_MAX) {
+        let kibibytes = RULE_BYTES_MAX >> 10;
+        let why = format!("the text of the rule is too long: it can have {kibibytes} KiB");
+        return Err(Refusal::BadRequest(why).into());
+    }
     let options = RuleOptions {
         has_grid: details.grid,
         has_collateral: true,
@@ -59,7 +67,8 @@ pub(super) fn parse_rules_question(
     // The errors of the other text are reported by the panel that shows it.
     let against = details.against.as_ref().and_then(|against| parse(against).ok());
     let against = against.map(|(rules, _)| rules).unwrap_or_default();
-    Ok(RulesQuestion { rules, against, options, notes })
+    answer::check(&query, data)?;
+    Ok(RulesOverQuery { query, rules, against, options, notes })
 }
 
 /// Parses the networks of good clients.
@@ -84,7 +93,7 @@ fn good_networks(texts: &[String]) -> Result<Vec<AddressBlock>, Refusal> {
 }
 
 /// Parses the rules of a text. Returns them with notes on the parts that were not understood.
-fn parse(rule: &RuleText) -> Result<(Rules, Vec<RuleNote>), PanelRefusal> {
+fn parse(rule: &RuleText) -> Result<(Rules, Vec<RuleNote>), Refused> {
     let family = rule.family.as_deref().map(family_named).transpose()?;
     let name = rule.name.as_deref().unwrap_or(UNNAMED);
     let text = &rule.text;
@@ -92,7 +101,7 @@ fn parse(rule: &RuleText) -> Result<(Rules, Vec<RuleNote>), PanelRefusal> {
     let rules = rules.map_err(|error| match error {
         ParseError::Rule(error) => {
             let place = Some(Box::new(RulePlace::new(&error, text)));
-            PanelRefusal { place, ..Refusal::BadRule(error.to_string()).into() }
+            Refused { refusal: Refusal::BadRule(error.to_string()), place }
         }
         ParseError::TooMany { found, max } => {
             let why = format!("the text has {found} rules; a panel replays {max} at once");
@@ -118,29 +127,38 @@ fn family_named(name: &str) -> Result<Family, Refusal> {
     })
 }
 
-/// Replays rules. Returns `None` if `should_stop` became true.
-pub(super) fn replay(
-    asked: &RulesQuestion,
-    query: &Query,
-    (data, jobs, complete): (&Arc<DataSet>, usize, bool),
-    should_stop: &AtomicBool,
-) -> Result<Option<RulesAnswer>, Refusal> {
-    let RulesQuestion { rules, against, options, notes } = asked;
-    let run = |against: &Rules| {
-        let all: Vec<&dyn Rule> = rules.iter().chain(against).map(|rule| &**rule).collect();
-        replay_rules(data, query, &all, options, jobs, should_stop)
-    };
-    // Both texts together over the same records, so that the comparison matches the answer.
-    let answers = match run(against) {
-        // The rules of the other text may need fields that the data lacks.
-        Err(_) if !against.is_empty() => run(&Rules::new()),
-        answers => answers,
-    };
-    let Some(mut answers) = answers.map_err(refusal_of)? else { return Ok(None) };
-    let others = answers.split_off(rules.len());
-    let comparison = (!others.is_empty()).then(|| compare_rules(&others, &answers));
-    let rules = answers.into_iter().map(page_answer).collect();
-    Ok(Some(RulesAnswer { rules, notes: notes.clone(), comparison, complete }))
+impl Question for RulesOverQuery {
+    fn pace(&self) -> Pace {
+        Pace::OF_PANELS
+    }
+
+    fn answer(
+        &self,
+        ReplyTo { panel, query, .. }: ReplyTo,
+        work: &QuestionWork,
+        should_stop: &AtomicBool,
+    ) -> Result<Option<LiveReply>, Refusal> {
+        let (data, jobs) = (&work.data, work.session.jobs());
+        let settled = self.query.settled_for(&**data)?;
+        let run = |against: &Rules| {
+            let all: Vec<&dyn Rule> =
+                self.rules.iter().chain(against).map(|rule| &**rule).collect();
+            replay_rules(data, &settled, &all, &self.options, jobs, should_stop)
+        };
+        // Both texts together over the same records, so that the comparison matches the answer.
+        let answers = match run(&self.against) {
+            // The rules of the other text may need fields that the data lacks.
+            Err(_) if !self.against.is_empty() => run(&Rules::new()),
+            answers => answers,
+        };
+        let Some(mut answers) = answers.map_err(refusal_of)? else { return Ok(None) };
+        let others = answers.split_off(self.rules.len());
+        let comparison = (!others.is_empty()).then(|| compare_rules(&others, &answers));
+        let rules = answers.into_iter().map(page_answer).collect();
+        let (notes, complete) = (self.notes.clone(), work.complete);
+        let answer = Some(Box::new(RulesAnswer { rules, notes, comparison, complete }));
+        Ok(Some(LiveReply::Rules { panel, query, answer, error: None, place: None }))
+    }
 }
 
 /// Returns the part of an answer that a page shows.

@@ -1,83 +1,64 @@
 //! The normal form of a filter: conditions become clauses if a clause has the same meaning.
 
 use weir_core::{
-    AddressBlock, Condition, ConditionOperator, ConditionValue, Field, FieldCondition,
-    STATUS_CLASS, STATUS_CLASSES, ValueForm,
+    AddressBlock, Condition, ConditionValue, Field, FieldCondition, STATUS_CLASS, STATUS_CLASSES,
+    ValueForm,
 };
+use weir_view::{Clause, NormalFilter, Operator, to_hex};
 
-use crate::bytes::to_hex;
-use crate::equalities::join_equalities;
-use crate::query::{Clause, Operator, Query};
+use super::clause::{clause_operator, is_time};
 
-impl Query {
-    /// Returns the query in normal form: conditions become clauses if a clause has the same
-    /// meaning. Equal clauses are joined, as if the user had clicked them one after the other.
-    #[must_use]
-    pub fn normalized(mut self) -> Self {
-        let mut texts: Vec<String> = Vec::new();
-        for (text, condition) in join_equalities(std::mem::take(&mut self.conditions)) {
-            let clauses = condition.as_ref().ok().and_then(clauses_of);
-            match clauses.filter(|clauses| !self.has_time_of(clauses)) {
-                Some(clauses) => clauses.into_iter().for_each(|clause| self.add_clause(clause)),
-                None => {
-                    let text = condition.map_or(text, |condition| condition.to_string());
-                    if !texts.contains(&text) {
-                        texts.push(text);
-                    }
-                }
-            }
-        }
-        self.conditions = texts;
-        self
-    }
-
-    /// Returns whether the filter has a clause on the time with the operator of one of these. If
-    /// so, the condition stays text: both bounds have to hold, but a filter has only one clause for
-    /// each end.
-    fn has_time_of(&self, clauses: &[Clause]) -> bool {
-        clauses.iter().any(|added| {
-            added.is_time() && self.clauses.iter().any(|one| one.is_time() && one.op == added.op)
-        })
-    }
-
-    /// Adds a clause to the filter. Equalities on one field become one clause.
-    fn add_clause(&mut self, added: Clause) {
-        let is_equality = matches!(added.op, Operator::Equal | Operator::NotEqual);
-        let is_joined = is_equality && !added.is_time();
-        let is_same = |other: &&mut Clause| other.field == added.field && other.op == added.op;
-        if self.clauses.contains(&added) {
-            return;
-        }
-        match self.clauses.iter_mut().find(is_same) {
-            Some(other) if is_joined => {
-                for value in added.values {
-                    if !other.values.contains(&value) {
-                        other.values.push(value);
-                    }
-                }
-            }
-            _ => self.clauses.push(added),
+/// Returns the normal form of a filter. Equal clauses are joined, as if the user had clicked them
+/// one after the other. Conditions for equality with one column were joined before.
+pub(super) fn normal_filter(
+    clauses: Vec<Clause>,
+    typed: impl IntoIterator<Item = Condition>,
+) -> NormalFilter {
+    let mut filter = NormalFilter { clauses, conditions: Vec::new() };
+    for condition in typed {
+        match clauses_of(&condition).filter(|clauses| !has_time_of(&filter.clauses, clauses)) {
+            Some(added) => added.into_iter().for_each(|one| add_clause(&mut filter.clauses, one)),
+            None => filter.conditions.push(condition.to_string()),
         }
     }
+    filter
 }
 
-impl Clause {
-    /// Parses a condition on one field, such as `status=404,403` or `path~^/api`. Returns `None` if
-    /// the text is not a condition, or if no clause has the same meaning.
-    pub fn parse(text: &str) -> Option<Self> {
-        let [clause] = <[Self; 1]>::try_from(clauses_of(&Condition::parse(text).ok()?)?).ok()?;
-        Some(clause)
+/// Returns whether there is a clause on the time with the operator of one of these. If so, the
+/// condition stays text: both bounds have to hold, but a filter has only one clause for each end.
+fn has_time_of(clauses: &[Clause], added: &[Clause]) -> bool {
+    let has_end = |added: &&Clause| clauses.iter().any(|one| is_time(one) && one.op == added.op);
+    added.iter().filter(|added| is_time(added)).any(|added| has_end(&added))
+}
+
+/// Adds a clause. Equalities on one field become one clause.
+fn add_clause(clauses: &mut Vec<Clause>, added: Clause) {
+    let is_equality = matches!(added.op, Operator::Equal | Operator::NotEqual);
+    let is_joined = is_equality && !is_time(&added);
+    let is_same = |other: &&mut Clause| other.field == added.field && other.op == added.op;
+    if clauses.contains(&added) {
+        return;
+    }
+    match clauses.iter_mut().find(is_same) {
+        Some(other) if is_joined => {
+            for value in added.values {
+                if !other.values.contains(&value) {
+                    other.values.push(value);
+                }
+            }
+        }
+        _ => clauses.push(added),
     }
 }
 
 /// Returns the clauses with the same meaning as a condition, if there are any.
-fn clauses_of(condition: &Condition) -> Option<Vec<Clause>> {
+pub(super) fn clauses_of(condition: &Condition) -> Option<Vec<Clause>> {
     let clauses: Option<Vec<Clause>> =
         condition.conjunction()?.into_iter().map(clause_of).collect();
     // Equality clauses on one field are joined by *or*.
     let clauses = clauses?;
     let times: Vec<Operator> =
-        clauses.iter().filter(|clause| clause.is_time()).map(|clause| clause.op).collect();
+        clauses.iter().filter(|clause| is_time(clause)).map(|clause| clause.op).collect();
     if times.iter().enumerate().any(|(at, op)| times[..at].contains(op)) {
         return None;
     }
@@ -94,7 +75,7 @@ fn clauses_of(condition: &Condition) -> Option<Vec<Clause>> {
 fn clause_of(condition: &FieldCondition) -> Option<Clause> {
     let FieldCondition { field, operator, values, .. } = condition;
     let known = Field::by_name(field);
-    let op = operator_of(*operator);
+    let op = clause_operator(*operator);
     if values.iter().any(|value| value.form == ValueForm::Absent) {
         return None;
     }
@@ -139,55 +120,46 @@ fn is_class(text: &str) -> bool {
     STATUS_CLASSES[1..].iter().any(|class| text.eq_ignore_ascii_case(class))
 }
 
-fn operator_of(operator: ConditionOperator) -> Operator {
-    match operator {
-        ConditionOperator::Equal => Operator::Equal,
-        ConditionOperator::NotEqual => Operator::NotEqual,
-        ConditionOperator::Prefix => Operator::Prefix,
-        ConditionOperator::Match => Operator::Match,
-        ConditionOperator::NotMatch => Operator::NotMatch,
-        ConditionOperator::Less => Operator::Less,
-        ConditionOperator::LessOrEqual => Operator::LessOrEqual,
-        ConditionOperator::Greater => Operator::Greater,
-        ConditionOperator::GreaterOrEqual => Operator::GreaterOrEqual,
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use weir_core::{Condition, Values};
+    use weir_core::{Condition, Values, Zone};
+    use weir_view::{Clause, NormalFilter, Operator, Query};
 
     use super::clauses_of;
-    use crate::query::{Clause, Operator, Query};
+    use crate::question::{Now, WrittenQuery};
 
     fn clause(field: &str, op: Operator, values: &[&str]) -> Clause {
         let values = values.iter().map(|value| (*value).to_owned()).collect();
         Clause { field: field.to_owned(), op, values }
     }
 
-    fn typed(conditions: &[&str]) -> Query {
+    fn written(clauses: &[Clause], conditions: &[&str]) -> WrittenQuery {
         let conditions = conditions.iter().map(|text| (*text).to_owned()).collect();
-        Query { conditions, ..Query::default() }
+        let query = Query { clauses: clauses.to_vec(), conditions, ..Query::default() };
+        WrittenQuery::parse(&query, Now::read()).expect("a valid query")
+    }
+
+    fn normal(conditions: &[&str]) -> NormalFilter {
+        written(&[], conditions).normal_filter()
     }
 
     #[test]
     fn conditions_become_clauses_of_the_same_meaning() {
-        let normal = typed(&["status=404", "path~^/a and status=500,404", "path!=/", "path!=/a"]);
-        let normal = normal.normalized();
+        let filter = normal(&["status=404", "path~^/a and status=500,404", "path!=/", "path!=/a"]);
         let expected = [
             clause("status", Operator::Equal, &["404", "500"]),
             clause("path", Operator::Match, &["^/a"]),
             clause("path", Operator::NotEqual, &["/", "/a"]),
         ];
-        assert_eq!((normal.clauses, normal.conditions), (expected.to_vec(), Vec::new()));
-        let times = typed(&["time>=2025-12-17 09:00", "time<2h", "time>=2025-12-18"]).normalized();
+        assert_eq!((filter.clauses, filter.conditions), (expected.to_vec(), Vec::new()));
+        let times = normal(&["time>=2025-12-17 09:00", "time<2h", "time>=2025-12-18"]);
         let expected = [
             clause("time", Operator::GreaterOrEqual, &["2025-12-17 09:00"]),
             clause("time", Operator::Less, &["2h"]),
         ];
         assert_eq!(times.clauses, expected);
         assert_eq!(times.conditions, ["time>=2025-12-18"], "both lower ends hold");
-        let others = typed(&["status=4xx", "path=\"\\xff\"", "bytes>1MB"]).normalized();
+        let others = normal(&["status=4xx", "path=\"\\xff\"", "bytes>1MB"]);
         let expected = [
             clause("status_class", Operator::Equal, &["4xx"]),
             clause("path", Operator::EqualHex, &["ff"]),
@@ -198,10 +170,6 @@ mod tests {
 
     #[test]
     fn several_equalities_with_one_field_mean_either() {
-        let normal = |texts: &[&str]| {
-            let normal = typed(texts).normalized();
-            (normal.clauses.len(), normal.conditions)
-        };
         for (texts, joined) in [
             (&["status=404", "path=/", "status=5xx"][..], "status=404,5xx"),
             (&["user=(none)", "remote_user=(empty)"], "user=(none),(empty)"),
@@ -209,18 +177,17 @@ mod tests {
             (&["status=404,(none)", "status_class=5xx"], "status=404,(none) or status_class=5xx"),
             (&["time=2025-12-17", "time=2025-12-19"], "time=2025-12-17,2025-12-19"),
         ] {
-            assert_eq!(normal(texts).1, [joined.to_owned()], "{texts:?}");
+            assert_eq!(normal(texts).conditions, [joined.to_owned()], "{texts:?}");
         }
-        let clauses = [clause("status", Operator::Equal, &["403"])].to_vec();
+        let clicked = [clause("status", Operator::Equal, &["403"])];
         for (texts, filters) in [
             (&["status=404,5xx"][..], 1),
             (&["status_class=5xx"], 1),
             (&["path=/", "status=(none)"], 2),
         ] {
-            let query = Query { clauses: clauses.clone(), ..typed(texts) };
-            let query = query.normalized();
-            let question = query.question(&Values::new(0)).expect("a valid question");
-            assert_eq!(question.filter.clauses.len(), filters, "{texts:?}: {query:?}");
+            let query = written(&clicked, texts).settled(&Zone::utc).expect("there are no times");
+            let filter = query.filter(&Values::new(0)).expect("a valid filter");
+            assert_eq!(filter.clauses.len(), filters, "{texts:?}: {query:?}");
         }
     }
 
@@ -238,17 +205,16 @@ mod tests {
         ] {
             let condition = Condition::parse(text).expect(text);
             assert_eq!(clauses_of(&condition), None, "{text}");
-            let normal = typed(&[text, text]).normalized();
-            assert_eq!((normal.clauses.len(), normal.conditions), (0, vec![text.to_owned()]));
+            let filter = normal(&[text, text]);
+            assert_eq!((filter.clauses.len(), filter.conditions), (0, vec![text.to_owned()]));
         }
     }
 
     #[test]
     fn two_bounds_on_one_end_of_the_time_both_hold() {
         let (early, late) = ("time>=2025-12-10T00:00:00Z", "time>=2025-12-18T00:00:00Z");
-        let normal = typed(&[late, early]).normalized();
-        assert_eq!((normal.clauses.len(), normal.conditions.len()), (1, 1));
-        let both = format!("{late} and {early}");
-        assert_eq!(typed(&[&both]).normalized().clauses, []);
+        let filter = normal(&[late, early]);
+        assert_eq!((filter.clauses.len(), filter.conditions.len()), (1, 1));
+        assert_eq!(normal(&[&format!("{late} and {early}")]).clauses, []);
     }
 }

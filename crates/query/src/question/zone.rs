@@ -4,7 +4,7 @@ use std::fmt;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use weir_core::Zone;
+use weir_core::{Values, Zone};
 
 /// A zone that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +50,11 @@ pub fn find_zone(name: &str) -> Result<Zone, UnknownZone> {
     };
     let title = zone.iana_name().unwrap_or(name).to_owned();
     table(&zone, title).ok_or_else(unknown)
+}
+
+/// Returns the zone of a log: the offset of its first record with a time, or UTC.
+pub fn log_zone(values: &Values) -> Zone {
+    values.first_offset_s().map_or_else(Zone::utc, Zone::fixed)
 }
 
 fn table(zone: &TimeZone, title: String) -> Option<Zone> {

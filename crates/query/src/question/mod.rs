@@ -1,0 +1,23 @@
+//! How a query is understood: its texts become trees once, when it arrives.
+//!
+//! | step | module |
+//! |---|---|
+//! | a query with its texts, limits checked, times relative to a clock | `written_query` |
+//! | the question that is answered, with instants | `parsed_query` |
+//! | a clicked clause as a condition | `clause` |
+//! | a filter for display: clauses in place of conditions | `normal_form` |
+//! | times and zones as people write them | `moment`, `zone` |
+
+mod clause;
+mod moment;
+mod normal_form;
+mod parsed_query;
+mod query_error;
+mod written_query;
+mod zone;
+
+pub use moment::{Moment, Now};
+pub use parsed_query::{ParsedQuery, PeriodBounds};
+pub use query_error::{InvalidCondition, QueryError};
+pub use written_query::WrittenQuery;
+pub use zone::{UnknownZone, find_zone, log_zone};

@@ -1,0 +1,106 @@
+//! The questions of a live connection other than the query of its views.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use weir_ingest::DataSet;
+use weir_view::{LiveReply, RulePlace};
+
+use crate::refusal::Refusal;
+use crate::session::Session;
+use crate::turns::Effort;
+
+/// A question that is valid for the data.
+pub(super) trait Question: Send + Sync {
+    /// Returns the expected effort. Views do not wait for long work.
+    fn effort(&self) -> Effort {
+        Effort::Long
+    }
+
+    /// Returns how often the question is answered.
+    fn pace(&self) -> Pace;
+
+    /// Computes the answer, on a blocking thread. Returns `None` if `should_stop` became true.
+    fn answer(
+        &self,
+        to: ReplyTo,
+        work: &QuestionWork,
+        should_stop: &AtomicBool,
+    ) -> Result<Option<LiveReply>, Refusal>;
+}
+
+/// What answers are computed from.
+#[derive(Clone)]
+pub(super) struct QuestionWork {
+    pub(super) session: Arc<Session>,
+    pub(super) data: Arc<DataSet>,
+    /// Whether all sources have ended.
+    pub(super) complete: bool,
+}
+
+/// How often a question is answered.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pace {
+    /// The minimum time between the starts of two answers.
+    pub(super) interval: Duration,
+    /// Answers take at most 1/n of the time.
+    pub(super) work_share: u32,
+    /// Whether the question is answered again while the data grows.
+    pub(super) repeats: bool,
+}
+
+impl Pace {
+    /// The pace of a panel.
+    pub(super) const OF_PANELS: Self =
+        Self { interval: Duration::from_secs(1), work_share: 8, repeats: true };
+}
+
+/// The message that a reply answers.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ReplyTo {
+    pub(super) subject: Subject,
+    pub(super) panel: u32,
+    /// The id of the query; `None` if the message had none.
+    pub(super) query: Option<u64>,
+}
+
+/// What a message asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Subject {
+    Count,
+    Rules,
+    Blocks,
+    Lines,
+}
+
+/// The refusal of a question.
+pub(super) struct Refused {
+    pub(super) refusal: Refusal,
+    /// The part of the rule's text that caused it.
+    pub(super) place: Option<Box<RulePlace>>,
+}
+
+impl<R: Into<Refusal>> From<R> for Refused {
+    fn from(refusal: R) -> Self {
+        Self { refusal: refusal.into(), place: None }
+    }
+}
+
+impl ReplyTo {
+    /// Returns the reply that refuses the message.
+    pub(super) fn refuse(self, refused: impl Into<Refused>) -> LiveReply {
+        let Refused { refusal, place } = refused.into();
+        let Self { subject, panel, query } = self;
+        let error = Some(refusal.failure(None));
+        match subject {
+            Subject::Count => LiveReply::Count { query, count: None, error },
+            Subject::Blocks => LiveReply::Blocks { panel, query, answer: None, error },
+            Subject::Lines => LiveReply::Lines { panel, query, answer: None, error },
+            Subject::Rules => {
+                let place = place.map(|place| *place);
+                LiveReply::Rules { panel, query, answer: None, error, place }
+            }
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Answers questions: in each slot the newest one, and again while the data grows if it is to be
+//! followed.
+
+use std::pin::Pin;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+use weir_ingest::DataSet;
+use weir_net::websocket::{UpgradedStream, Writer};
+use weir_query::{LineFinder, WrittenQuery};
+use weir_view::{LiveReply, LiveRequest};
+
+use super::count::CountQuestion;
+use super::lines::LinesQuestion;
+use super::message::{Message, read_message};
+use super::question::{Question, QuestionWork, ReplyTo, Subject};
+use super::{blocks, has_open_source, process_newest, rules, send_reply, wait_for_ends};
+use crate::refusal::Refusal;
+use crate::session::Session;
+use crate::turns::{CancelOnDrop, Cancellation, Effort};
+
+/// A place for one question of a connection, which a newer one replaces.
+pub(super) struct Slot<'a> {
+    pub(super) session: &'a Arc<Session>,
+    pub(super) data: &'a Arc<DataSet>,
+    pub(super) writer: &'a Writer<UpgradedStream>,
+    /// What a message asks for if it cannot be read.
+    pub(super) subject: Subject,
+    /// The number of the slot among those of its kind.
+    pub(super) panel: u32,
+    /// What is known about the lines of the last question, if it was about lines.
+    pub(super) finder: Arc<Mutex<LineFinder>>,
+}
+
+/// A valid question, and the message that it answers.
+type Asked = (ReplyTo, Arc<dyn Question>);
+
+/// Serves all slots of a connection until one of them ends, because the connection does.
+pub(super) async fn serve_slots(mut slots: Vec<Pin<Box<impl Future<Output = ()>>>>) {
+    std::future::poll_fn(|context| {
+        let is_over = slots.iter_mut().any(|slot| slot.as_mut().poll(context).is_ready());
+        if is_over { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+}
+
+impl Slot<'_> {
+    /// Answers the newest message until the connection ends.
+    pub(super) async fn serve(self, mut newest: watch::Receiver<String>) {
+        while let Some(read) = process_newest(&mut newest, |text| self.read(text)).await {
+            match read {
+                Ok(Some(asked)) => self.follow(asked, &mut newest).await,
+                Ok(None) => {}
+                Err(refusal) => send_reply(self.writer, &refusal).await,
+            }
+        }
+    }
+
+    /// Reads and checks a message. Returns `None` if it only cancels the previous question, and the
+    /// reply if the question is refused.
+    async fn read(&self, text: String) -> Result<Option<Asked>, Box<LiveReply>> {
+        let unread = ReplyTo { subject: self.subject, panel: self.panel, query: None };
+        let read = read_message(self.session, text).await;
+        let Message { request, id, query } = read.map_err(|why| Box::new(unread.refuse(why)))?;
+        let subject = match &request {
+            LiveRequest::Blocks { .. } => Subject::Blocks,
+            _ => self.subject,
+        };
+        let to = ReplyTo { subject, query: id, ..unread };
+        let refuse = |refused| Box::new(to.refuse(refused));
+        let Some(query) = query.map_err(|refusal| refuse(refusal.into()))? else {
+            *self.finder.lock().unwrap_or_else(PoisonError::into_inner) = LineFinder::default();
+            return Ok(None);
+        };
+        let (data, finder, expressions) =
+            (self.data.clone(), self.finder.clone(), query.expressions());
+        let check = move || check(request, query, &data, finder);
+        let effort = match subject {
+            Subject::Rules | Subject::Blocks => Effort::Long,
+            Subject::Count | Subject::Lines => Effort::of(expressions),
+        };
+        let checked = self.session.turns().check(effort, check).await;
+        let checked = checked.map_err(|refusal| refuse(refusal.into()))?;
+        Ok(checked.map_err(refuse)?.map(|question| (to, question)))
+    }
+
+    /// Answers a question, and repeats this while the data grows if it is followed, until a newer
+    /// message arrives.
+    async fn follow(&self, (to, question): Asked, newest: &mut watch::Receiver<String>) {
+        let mut version = self.data.version();
+        let pace = question.pace();
+        loop {
+            let started = Instant::now();
+            let seen = *version.borrow_and_update();
+            let is_growing = has_open_source(self.data);
+            let cancel = CancelOnDrop::default();
+            let cancellation = cancel.cancellation();
+            let answered = tokio::select! {
+                answered = self.answer(to, &question, !is_growing, &cancellation) => answered,
+                _ = newest.changed() => break,
+            };
+            let next = started + pace.interval.max(started.elapsed() * pace.work_share);
+            match answered {
+                Ok(Some(reply)) => send_reply(self.writer, &reply).await,
+                Ok(None) => return,
+                Err(refusal) => {
+                    let is_final = matches!(refusal, Refusal::TooSlow(_) | Refusal::SessionEnded);
+                    send_reply(self.writer, &to.refuse(refusal)).await;
+                    if is_final {
+                        return;
+                    }
+                }
+            }
+            if !pace.repeats {
+                tokio::time::sleep_until(next).await;
+                return;
+            }
+            let outdated = async {
+                tokio::select! {
+                    () = tokio::time::sleep_until(next) => {}
+                    () = wait_for_ends(self.data), if is_growing => {}
+                }
+                // This cannot fail, because the sender lives as long as the data.
+                let _ = version.wait_for(|version| *version != seen).await;
+            };
+            tokio::select! {
+                () = outdated => {}
+                _ = newest.changed() => break,
+            }
+        }
+        newest.mark_changed();
+    }
+
+    /// Answers in a turn. Returns `None` if cancelled.
+    async fn answer(
+        &self,
+        to: ReplyTo,
+        question: &Arc<dyn Question>,
+        complete: bool,
+        cancellation: &Arc<Cancellation>,
+    ) -> Result<Option<LiveReply>, Refusal> {
+        let (session, data) = (self.session.clone(), self.data.clone());
+        let work = QuestionWork { session, data, complete };
+        let asked = question.clone();
+        let answer =
+            move |should_stop: &AtomicBool| asked.answer(to, &work, should_stop).transpose();
+        self.session.turns().answer(question.effort(), cancellation, answer).await?.transpose()
+    }
+}
+
+/// Checks a message, which compiles its expressions. Returns `None` if it only cancels the previous
+/// question.
+fn check(
+    request: LiveRequest,
+    query: WrittenQuery,
+    data: &DataSet,
+    finder: Arc<Mutex<LineFinder>>,
+) -> Result<Option<Arc<dyn Question>>, super::question::Refused> {
+    Ok(match request {
+        LiveRequest::Count { .. } => Some(Arc::new(CountQuestion::check(query, data)?)),
+        LiveRequest::Lines { from, count, .. } => {
+            Some(Arc::new(LinesQuestion::check(query, (from, count), finder, data)?))
+        }
+        LiveRequest::Rules { rule: Some(rule), details, .. } => {
+            Some(Arc::new(rules::check(query, &rule, &details, data)?))
+        }
+        LiveRequest::Blocks { question: Some(question), .. } => {
+            Some(Arc::new(blocks::check(query, question, data)?))
+        }
+        _ => None,
+    })
+}
