@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::folder;
 use crate::shell::{Outcome, command, execute, output_of};
+use crate::types::FEATURES;
 
 /// A program of tests.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +46,7 @@ pub(super) fn compiler() -> Outcome<[(&'static str, String); 2]> {
 pub(super) fn compile() -> Outcome {
     let format = "--message-format=json-render-diagnostics";
     let mut cargo = command("cargo", &["test", "--workspace", "--no-run", "--quiet", format]);
-    let output = cargo.stderr(Stdio::inherit()).output()?;
+    let output = cargo.args(FEATURES).stderr(Stdio::inherit()).output()?;
     if !output.status.success() {
         return Err("the workspace does not compile without warnings".into());
     }
@@ -54,7 +55,7 @@ pub(super) fn compile() -> Outcome {
     fs::write(list_path(), serde_json::to_vec(&programs)?)?;
     // The tests of a package have its binaries only if some of them are in files of their own.
     let rest = ["build", "--workspace", "--bins", "--examples", "--quiet"];
-    execute(&mut command("cargo", &rest))
+    execute(command("cargo", &rest).args(FEATURES))
 }
 
 /// What a message of cargo says about a program of tests.

@@ -2,6 +2,7 @@
 
 use super::programs;
 use crate::shell::{Outcome, command, execute};
+use crate::types::FEATURES;
 use crate::{
     abuse, bench, browsers, debian, formats, h2spec, outside, page, python, readme, supply_chain,
     tidy, types, wasm,
@@ -86,7 +87,7 @@ const STEPS: [Step; 33] = [
     build("documentation", documentation),
     build("examples in the documentation", examples),
     build("lints of the crates' benchmarks", benchmarks_of_crates),
-    build("types of the page", types::check),
+    step("types of the page", &[COMPILATION], Quick, types::check),
     step("README", &[COMPILATION], Quick, readme::check),
     step("docs/formats.md", &[COMPILATION], Quick, formats::check),
     step("tables of the benchmarks", &[COMPILATION], Quick, bench::check_documents),
@@ -152,17 +153,19 @@ fn python_packages() -> Outcome {
 fn documentation() -> Outcome {
     let arguments = ["doc", "--workspace", "--no-deps", "--keep-going", "--quiet"];
     let mut cargo = command("cargo", &arguments);
+    cargo.args(FEATURES);
     // The lints have been checked.
     cargo.env_remove("RUSTC_WORKSPACE_WRAPPER").env("RUSTDOCFLAGS", "-D warnings");
     execute(&mut cargo)
 }
 
 fn examples() -> Outcome {
-    execute(&mut command("cargo", &["test", "--workspace", "--doc", "--quiet"]))
+    execute(command("cargo", &["test", "--workspace", "--doc", "--quiet"]).args(FEATURES))
 }
 
 fn benchmarks_of_crates() -> Outcome {
-    execute(&mut command("cargo", &["test", "--workspace", "--benches", "--no-run", "--quiet"]))
+    let arguments = ["test", "--workspace", "--benches", "--no-run", "--quiet"];
+    execute(command("cargo", &arguments).args(FEATURES))
 }
 
 #[cfg(test)]
