@@ -89,6 +89,9 @@ fn quoted(word: &str) -> String {
     format!("\"{word}\"")
 }
 
+/// Chooses the colour of one theme.
+type ColourOfTheme = fn(&ThemedColour) -> &'static str;
+
 /// The colours of charts, as `palette.ts`.
 fn palette() -> String {
     let mut text = "\
@@ -106,7 +109,7 @@ export interface Palette {
 export const PALETTE: Record<\"light\" | \"dark\", Palette> = {
 "
     .to_owned();
-    let themes: [(&str, fn(&ThemedColour) -> &'static str); 2] =
+    let themes: [(&str, ColourOfTheme); 2] =
         [("light", |colour| colour.light), ("dark", |colour| colour.dark)];
     for (name, of_theme) in themes {
         let status = STATUS_COLOURS
