@@ -123,7 +123,9 @@ impl Samples {
     fn count(&self, function: &str) -> f64 {
         let samples = |line: &str| -> Option<f64> {
             let (stack, number) = line.rsplit_once(' ')?;
-            let is_in_stack = function.is_empty() || stack.split(';').any(|it| it == function);
+            // A function that is not inlined has a name with its path.
+            let is_it = |name: &str| name.rsplit("::").next() == Some(function);
+            let is_in_stack = function.is_empty() || stack.split(';').any(is_it);
             Some(if is_in_stack { number.parse().ok()? } else { 0.0 })
         };
         self.0.lines().map(|line| samples(line).expect("a folded stack")).sum()
