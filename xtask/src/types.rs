@@ -4,11 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::shell::{Outcome, command, execute, is_built, root, target_folder};
-
-/// What the example needs. The test command compiles everything with it, because its dependencies
-/// give other features to those of most crates, which would be compiled again.
-pub(crate) const FEATURES: [&str; 2] = ["--features", "weir-view/typescript"];
+use crate::shell::{FEATURES, Outcome, command, execute, is_built, root, target_folder};
 
 fn folder() -> PathBuf {
     root().join("web/src/generated")

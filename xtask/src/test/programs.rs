@@ -7,8 +7,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use super::folder;
-use crate::shell::{Outcome, command, execute, output_of};
-use crate::types::FEATURES;
+use crate::shell::{FEATURES, Outcome, command, execute, output_of};
 
 /// A program of tests.
 #[derive(Debug, Clone, PartialEq, Eq)]

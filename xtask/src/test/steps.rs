@@ -1,8 +1,7 @@
 //! The table of the steps.
 
 use super::programs;
-use crate::shell::{Outcome, command, execute};
-use crate::types::FEATURES;
+use crate::shell::{FEATURES, Outcome, command, execute};
 use crate::{
     abuse, bench, browsers, debian, formats, h2spec, outside, page, python, readme, supply_chain,
     tidy, types, wasm,
@@ -40,6 +39,9 @@ const PYTHON: &str = "packages of Python";
 const NPM: &str = "packages of the page";
 const H2SPEC: &str = "program h2spec";
 
+/// Compiles the benchmarks of the crates, which those of the whole program run too.
+const BENCHMARKS: &str = "lints of the crates' benchmarks";
+
 /// The name for the programs of the tests, which are steps too.
 pub(super) const TESTS: &str = "tests";
 
@@ -69,8 +71,9 @@ const STEPS: [Step; 33] = [
     step("Chromium", &[COMPILATION, NPM, DEBIAN], Full, browsers::chromium),
     step("Chromium, a large log", &[COMPILATION, NPM, DEBIAN], Full, browsers::chromium_large),
     step("Firefox", &[COMPILATION, NPM, DEBIAN], Full, browsers::firefox),
-    step("benchmarks", &[COMPILATION, NPM, DEBIAN], Full, || bench::smoke(true)),
-    step("benchmarks without the page", &[COMPILATION], Quick, || bench::smoke(false)),
+    build(BENCHMARKS, benchmarks_of_crates),
+    step("benchmarks", &[BENCHMARKS, NPM, DEBIAN], Full, || bench::smoke(true)),
+    step("benchmarks without the page", &[BENCHMARKS], Quick, || bench::smoke(false)),
     step("nginx", &[COMPILATION, DEBIAN], Full, outside::nginx),
     step("fail2ban", &[COMPILATION, DEBIAN], Full, outside::fail2ban),
     step("CrowdSec", &[COMPILATION, DEBIAN], Full, outside::crowdsec),
@@ -86,7 +89,6 @@ const STEPS: [Step; 33] = [
     step("core for WebAssembly", &[DEBIAN], Full, wasm::check),
     build("documentation", documentation),
     build("examples in the documentation", examples),
-    build("lints of the crates' benchmarks", benchmarks_of_crates),
     step("types of the page", &[COMPILATION], Quick, types::check),
     step("README", &[COMPILATION], Quick, readme::check),
     step("docs/formats.md", &[COMPILATION], Quick, formats::check),

@@ -24,6 +24,11 @@ pub fn target_folder() -> PathBuf {
 /// time.
 pub const IS_BUILT: &str = "WEIR_IS_BUILT";
 
+/// The features with which the test command compiles everything. The example that writes the page's
+/// types needs them; its dependencies give other features to those of most crates, which would be
+/// compiled a second time.
+pub const FEATURES: [&str; 2] = ["--features", "weir-view/typescript"];
+
 /// Whether all programs and examples have been built in debug mode.
 pub fn is_built() -> bool {
     std::env::var_os(IS_BUILT).is_some()

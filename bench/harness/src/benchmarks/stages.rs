@@ -5,7 +5,7 @@ use std::process::Stdio;
 use crate::measure::{Measured, Unit};
 use crate::settings::Settings;
 use crate::table::Table;
-use weir_tools::shell::{Outcome, command, execute, output_of};
+use weir_tools::shell::{FEATURES, Outcome, command, execute, is_built, output_of};
 
 /// The packages, and the benchmark that each has.
 const BENCHES: [(&str, &str); 3] =
@@ -33,6 +33,9 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
 /// Runs each benchmark once, in the build of the tests.
 fn smoke() -> Outcome<Vec<Table>> {
     let mut cargo = command("cargo", &["test", "--quiet", "--workspace"]);
+    if is_built() {
+        cargo.args(FEATURES);
+    }
     for (_, bench) in BENCHES {
         cargo.args(["--bench", bench]);
     }
