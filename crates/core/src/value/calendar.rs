@@ -11,19 +11,31 @@
 /// Seconds in a day without leap seconds, as Unix time counts them.
 pub(crate) const DAY_S: i64 = 86_400;
 
-/// A date: year, month 1-12, day 1-31.
+/// A date of the proleptic Gregorian calendar.
+///
+/// ```
+/// use weir_core::Date;
+///
+/// let leap_day = Date::new(2024, 2, 29).expect("it exists");
+/// assert_eq!(leap_day.days(), 19_782);
+/// assert_eq!(Date::from_days(19_783).month, 3);
+/// assert_eq!(Date::new(2023, 2, 29), None);
+/// ```
 ///
 /// A value from [`Self::new`] or [`Self::from_days`] is a day that exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Date {
-    pub(crate) year: i32,
-    pub(crate) month: u32,
-    pub(crate) day: u32,
+pub struct Date {
+    /// The year; 0 is 1 BC.
+    pub year: i32,
+    /// 1 to 12.
+    pub month: u32,
+    /// 1 to 31.
+    pub day: u32,
 }
 
 impl Date {
     /// The date, or `None` if the month has no such day.
-    pub(crate) fn new(year: i32, month: u32, day: u32) -> Option<Self> {
+    pub fn new(year: i32, month: u32, day: u32) -> Option<Self> {
         if !(1..=12).contains(&month) || day == 0 || day > days_in_month(year, month) {
             return None;
         }
@@ -33,7 +45,7 @@ impl Date {
     /// Days since 1970-01-01.
     ///
     /// 719,468 is the number of days from 0000-03-01 to 1970-01-01.
-    pub(crate) fn days(self) -> i64 {
+    pub fn days(self) -> i64 {
         let year = i64::from(self.year) - i64::from(self.month <= 2);
         let era = year.div_euclid(400);
         let year_of_era = year.rem_euclid(400);
@@ -45,7 +57,7 @@ impl Date {
 
     /// The date `days` days after 1970-01-01. The year fits an `i32` for every instant of a
     /// [`crate::Timestamp`].
-    pub(crate) fn from_days(days: i64) -> Self {
+    pub fn from_days(days: i64) -> Self {
         let days = days + 719_468;
         let era = days.div_euclid(146_097);
         let day_of_era = days.rem_euclid(146_097);

@@ -62,6 +62,7 @@ mod timestamp;
 mod zone;
 
 pub use address::AddressBlock;
+pub use calendar::Date;
 pub use decimal::{push_decimal, push_seconds};
 pub use duration::parse_go_duration_ns;
 pub use quantity::{
@@ -72,7 +73,7 @@ pub use status::{STATUS_CLASS, STATUS_CLASSES, status_class};
 pub use timestamp::Timestamp;
 pub use zone::Zone;
 
-pub(crate) use calendar::{DAY_S, Date, month_by_name};
+pub(crate) use calendar::{DAY_S, month_by_name};
 pub(crate) use clf::{CLF_LENGTH, ClfTimeCache, parse_clf};
 pub(crate) use host::{Client, is_host, usual_client_length};
 pub(crate) use number::{parse_decimal_ns, parse_digits, parse_upstream_time_ns};

@@ -124,10 +124,10 @@ impl Buf for Batch {
         parts.zip(slices).map(|(part, slice)| *slice = IoSlice::new(part)).count()
     }
 
+    /// More bytes than remain are all of them.
     fn advance(&mut self, bytes: usize) {
-        assert!(bytes <= self.bytes, "{bytes} of {} bytes", self.bytes);
-        self.bytes -= bytes;
-        let mut left = bytes;
+        let mut left = bytes.min(self.bytes);
+        self.bytes -= left;
         match &mut self.slices {
             Slices::One(part) => part.advance(left),
             Slices::Several(parts) => {

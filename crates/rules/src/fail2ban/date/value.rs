@@ -1,6 +1,7 @@
 //! Converts the fields of a date to a time.
 
 use fancy_regex::Captures;
+use weir_core::Date;
 
 const MONTHS: [&str; 12] = [
     "january",
@@ -44,26 +45,12 @@ impl Fields {
     /// The time in seconds since 1970; `None` if the date does not exist.
     pub(super) fn time(&self) -> Option<i64> {
         let Self { year, month, day, hour, minute, second, offset_s } = *self;
-        let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-        let days = match month {
-            4 | 6 | 9 | 11 => 30,
-            2 => 28 + i64::from(is_leap),
-            1..=12 => 31,
-            _ => return None,
-        };
-        let is_valid = (1..=days).contains(&day) && hour < 24 && minute < 60 && second < 60;
+        let [month, day] = [month, day].map(u32::try_from);
+        let date = Date::new(i32::try_from(year).ok()?, month.ok()?, day.ok()?)?;
+        let is_valid = hour < 24 && minute < 60 && second < 60;
         let clock = hour * 3_600 + minute * 60 + second - offset_s;
-        is_valid.then(|| days_since_1970(year, month, day) * 86_400 + clock)
+        is_valid.then(|| date.days() * 86_400 + clock)
     }
-}
-
-/// Counts days since 1970 in the Gregorian calendar, by Howard Hinnant's `days_from_civil`.
-fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
 }
 
 /// Reads the named groups of a date. `default_offset_s` applies to dates without a zone.
