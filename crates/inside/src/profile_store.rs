@@ -1,10 +1,11 @@
 //! The store of the last profiles, by number.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use weir_profile::Profile;
+use weir_sync::Lock;
 
 /// The number of profiles that are kept.
 pub(crate) const KEPT_MAX: usize = 8;
@@ -15,7 +16,7 @@ const STACKS_MAX: usize = 20_000;
 
 /// The last profiles.
 #[derive(Debug)]
-pub(crate) struct ProfileStore(Mutex<State>);
+pub(crate) struct ProfileStore(Lock<State>);
 
 #[derive(Debug)]
 struct State {
@@ -30,7 +31,7 @@ impl Default for ProfileStore {
         // of this process.
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let next_id = u64::try_from(since.as_millis()).unwrap_or_default();
-        Self(Mutex::new(State { next_id, profiles: VecDeque::new() }))
+        Self(Lock::new(State { next_id, profiles: VecDeque::new() }))
     }
 }
 
@@ -43,7 +44,7 @@ impl State {
 impl ProfileStore {
     /// Adds a profile, evicts the oldest ones beyond the limits, and returns its number.
     pub(crate) fn add(&self, profile: Arc<Profile>) -> u64 {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.0.lock();
         let id = kept.next_id;
         kept.next_id += 1;
         while kept.profiles.len() == KEPT_MAX || kept.stacks() > STACKS_MAX {
@@ -55,7 +56,7 @@ impl ProfileStore {
 
     /// Returns the profile with a number, or the last one if `id` is `None`.
     pub(crate) fn find(&self, id: Option<u64>) -> Option<(u64, Arc<Profile>)> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.0.lock();
         match id {
             None => kept.profiles.back().cloned(),
             Some(id) => kept.profiles.iter().find(|(number, _)| *number == id).cloned(),

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::Write;
 use std::mem::replace;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
 use tracing::callsite::rebuild_interest_cache;
@@ -11,6 +11,7 @@ use tracing::level_filters::{LevelFilter, STATIC_MAX_LEVEL};
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::{Interest, set_global_default};
 use tracing::{Event, Metadata, Subscriber};
+use weir_sync::{Condition, Lock, ReadWriteLock};
 use weir_view::{LogEvent, LogLevel, LogValue};
 
 use crate::filter::Filter;
@@ -31,14 +32,14 @@ const IDLE: Duration = Duration::from_secs(3_600);
 pub struct Log(Arc<Inner>);
 
 struct Inner {
-    filter: RwLock<Filter>,
+    filter: ReadWriteLock<Filter>,
     format: Format,
-    output: Mutex<Output>,
+    output: Lock<Output>,
     /// The last messages. They have their own lock, so that they can be read while `output` is
     /// blocked.
-    ring: Mutex<Ring>,
+    ring: Lock<Ring>,
     /// Notified when a message was not written and its repeats have to be counted.
-    left_out: Condvar,
+    left_out: Condition,
 }
 
 struct Output {
@@ -58,11 +59,11 @@ impl Log {
         let (sink, repeats) = (Box::new(sink), Repeats::default());
         let output = Output { sink, repeats, has_wake_time: false };
         Self(Arc::new(Inner {
-            filter: RwLock::new(filter),
+            filter: ReadWriteLock::new(filter),
             format,
-            output: Mutex::new(output),
-            ring: Mutex::default(),
-            left_out: Condvar::new(),
+            output: Lock::new(output),
+            ring: Lock::default(),
+            left_out: Condition::new(),
         }))
     }
 
@@ -82,12 +83,12 @@ impl Log {
 
     /// Returns the current filter.
     pub fn filter(&self) -> Filter {
-        self.0.filter.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.filter.read().clone()
     }
 
     /// Replaces the filter.
     pub fn set_filter(&self, filter: Filter) {
-        *self.0.filter.write().unwrap_or_else(PoisonError::into_inner) = filter;
+        *self.0.filter.write() = filter;
         // Each call site caches whether it is enabled.
         rebuild_interest_cache();
     }
@@ -130,8 +131,7 @@ impl Log {
             output.has_wake_time = next.is_some();
             let wait = next.map(|end| end.saturating_duration_since(Instant::now()));
             // A spurious wake-up does no harm.
-            let woken = self.0.left_out.wait_timeout(output, wait.unwrap_or(IDLE));
-            output = woken.unwrap_or_else(PoisonError::into_inner).0;
+            output = self.0.left_out.wait_timeout(output, wait.unwrap_or(IDLE));
         }
     }
 
@@ -143,11 +143,11 @@ impl Log {
 
 impl Inner {
     fn lock(&self) -> MutexGuard<'_, Output> {
-        self.output.lock().unwrap_or_else(PoisonError::into_inner)
+        self.output.lock()
     }
 
     fn ring(&self) -> MutexGuard<'_, Ring> {
-        self.ring.lock().unwrap_or_else(PoisonError::into_inner)
+        self.ring.lock()
     }
 
     fn write(&self, output: &mut Output, event: LogEvent) {
@@ -170,7 +170,7 @@ impl Subscriber for Log {
     }
 
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        let filter = self.0.filter.read().unwrap_or_else(PoisonError::into_inner);
+        let filter = self.0.filter.read();
         metadata.is_event() && filter.allows(metadata)
     }
 

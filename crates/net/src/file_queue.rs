@@ -9,9 +9,10 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::IoSlice;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
+use weir_sync::Lock;
 
 /// The maximum length of a placeholder.
 pub(crate) const SPAN_BYTES_MAX: usize = 1 << 20;
@@ -29,7 +30,7 @@ pub(crate) struct FileSpan {
 
 /// The file ranges whose placeholders have not been written yet. Clones share the queue.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct FileQueue(Arc<Mutex<VecDeque<FileSpan>>>);
+pub(crate) struct FileQueue(Arc<Lock<VecDeque<FileSpan>>>);
 
 /// The beginning of a write.
 #[derive(Debug)]
@@ -45,13 +46,13 @@ impl FileQueue {
     /// Adds a range of at most [`SPAN_BYTES_MAX`] bytes, and returns its placeholder.
     pub(crate) fn push(&self, span: FileSpan) -> Bytes {
         let bytes = span.bytes as usize;
-        self.lock().push_back(span);
+        self.0.lock().push_back(span);
         PLACEHOLDER.slice(..bytes)
     }
 
     /// Returns the beginning of a write: a file, or the bytes before one.
     pub(crate) fn write_start(&self, slices: &[IoSlice<'_>]) -> WriteStart {
-        let queue = self.lock();
+        let queue = self.0.lock();
         let Some(front) = queue.front() else {
             return WriteStart::Bytes { slices: slices.len(), is_before_file: false };
         };
@@ -67,17 +68,13 @@ impl FileQueue {
 
     /// Removes the first `sent` bytes from the front of the queue, after they were sent.
     pub(crate) fn advance(&self, sent: usize) {
-        let mut queue = self.lock();
+        let mut queue = self.0.lock();
         let Some(front) = queue.front_mut() else { return };
         front.offset += sent as u64;
         front.bytes = front.bytes.saturating_sub(sent as u64);
         if front.bytes == 0 {
             queue.pop_front();
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, VecDeque<FileSpan>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use hyper::rt::Executor;
@@ -10,6 +10,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use weir_observe::task::{TaskKind, TaskName};
+use weir_sync::Lock;
 
 use crate::idle::{Activity, RequestInProgress};
 use crate::socket::{ConnectionEnd, Peer};
@@ -28,7 +29,7 @@ const RESET_PERIOD: Duration = Duration::from_secs(10);
 /// Runs the streams of a connection. A stream is reset if its client reads nothing for too long.
 #[derive(Clone, Debug)]
 pub(crate) struct StreamTasks {
-    tasks: Arc<Mutex<JoinSet<()>>>,
+    tasks: Arc<Lock<JoinSet<()>>>,
     limit: Arc<UnreadLimit>,
 }
 
@@ -73,7 +74,7 @@ impl Drop for StreamTasksOwner {
 
 impl StreamTasks {
     fn lock(&self) -> MutexGuard<'_, JoinSet<()>> {
-        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
+        self.tasks.lock()
     }
 }
 
@@ -99,12 +100,12 @@ where
 /// The progress of a stream: since when, if at all, it waits for its client to read.
 #[derive(Debug, Default)]
 struct Progress {
-    blocked_since: Mutex<Option<Instant>>,
+    blocked_since: Lock<Option<Instant>>,
 }
 
 impl Progress {
     fn lock(&self) -> MutexGuard<'_, Option<Instant>> {
-        self.blocked_since.lock().unwrap_or_else(PoisonError::into_inner)
+        self.blocked_since.lock()
     }
 
     /// Waits until the client has read nothing for `timeout`.
@@ -166,7 +167,7 @@ impl Drop for Http2Stream {
 #[derive(Debug)]
 pub(crate) struct Resets {
     resets_max: u32,
-    period: Mutex<Period>,
+    period: Lock<Period>,
     exceeded: Notify,
 }
 
@@ -178,12 +179,12 @@ struct Period {
 
 impl Resets {
     pub(crate) fn new(resets_max: u32) -> Self {
-        let period = Mutex::new(Period { started_at: Instant::now(), resets: 0 });
+        let period = Lock::new(Period { started_at: Instant::now(), resets: 0 });
         Self { resets_max, period, exceeded: Notify::new() }
     }
 
     fn count(&self) {
-        let mut period = self.period.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut period = self.period.lock();
         if period.started_at.elapsed() >= RESET_PERIOD {
             *period = Period { started_at: Instant::now(), resets: 0 };
         }

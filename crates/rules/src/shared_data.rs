@@ -1,9 +1,10 @@
 //! The data files and patterns that the scenarios of several texts share.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use regex::bytes::{Regex, RegexSet};
+use weir_sync::Lock;
 
 /// A cache that the scenarios of several texts share: each data file and pattern is read once.
 ///
@@ -12,7 +13,7 @@ use regex::bytes::{Regex, RegexSet};
 /// The lines of the data files, the patterns of each of them (256 MiB at most), and 1 GiB at most
 /// for the patterns that are written in scenarios.
 #[derive(Debug, Default)]
-pub(crate) struct SharedData(Mutex<Shared>);
+pub(crate) struct SharedData(Lock<Shared>);
 
 /// The shared data, by the name of the file or by the pattern.
 #[derive(Debug, Default)]
@@ -27,6 +28,6 @@ pub(crate) struct Shared {
 impl SharedData {
     /// Waits until no other scenario reads it.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Shared> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }

@@ -1,6 +1,8 @@
 //! The work on answers and live views of each data set, for a bounded number of data sets.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use weir_sync::Lock;
 
 use crate::view_work::{ViewCounts, ViewWork};
 
@@ -9,7 +11,7 @@ const APART_MAX: usize = 100;
 
 /// The work on the views of all data sets of a server. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct ServerViews(Arc<Mutex<State>>);
+pub(crate) struct ServerViews(Arc<Lock<State>>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -34,7 +36,7 @@ pub struct SessionViewCounts {
 impl ServerViews {
     /// Returns the counters of a data set that begins to answer questions.
     pub(crate) fn join(&self, session: u64) -> Arc<ViewWork> {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         state.drop_ended();
         if state.apart.len() >= APART_MAX {
             return state.others.clone();
@@ -48,17 +50,13 @@ impl ServerViews {
     /// Returns the counts of each data set, and of the others if there were any. The sum never
     /// decreases.
     pub(crate) fn counts(&self) -> Vec<SessionViewCounts> {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         state.drop_ended();
         let apart = state.apart.iter().map(|(number, work)| (Some(*number), work.counts()));
         let others = (None, state.others.counts() + state.ended);
         let all =
             apart.chain([others]).map(|(session, counts)| SessionViewCounts { session, counts });
         all.filter(|views| views.counts != ViewCounts::default()).collect()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

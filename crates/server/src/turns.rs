@@ -1,13 +1,14 @@
 //! Limits how many answers are computed at once, and for how long.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use weir_observe::task::{TaskKind, TaskName};
+use weir_sync::Lock;
 
 use crate::refusal::Refusal;
 use crate::server_views::ServerViews;
@@ -186,7 +187,7 @@ impl Drop for CancelOnDrop {
 /// Work that is running, with the turn that it holds until it ends.
 struct RunningWork<T> {
     task: JoinHandle<Option<T>>,
-    turn: Arc<Mutex<Turn>>,
+    turn: Arc<Lock<Turn>>,
     started: Instant,
 }
 
@@ -200,7 +201,7 @@ impl<T: Send + 'static> RunningWork<T> {
     where
         F: Fn(&AtomicBool) -> Option<T> + Send + Sync + 'static,
     {
-        let turn = Arc::new(Mutex::new(turn));
+        let turn = Arc::new(Lock::new(turn));
         let (held, cancellation, work) = (turn.clone(), cancellation.clone(), work.clone());
         let view_work = turns.view_work().clone();
         let call = move || {
@@ -225,7 +226,7 @@ impl<T: Send + 'static> RunningWork<T> {
 
     /// Replaces the turn, which frees the previous one.
     fn exchange(&self, turn: Turn) {
-        *self.turn.lock().unwrap_or_else(PoisonError::into_inner) = turn;
+        *self.turn.lock() = turn;
     }
 }
 

@@ -3,16 +3,17 @@
 use super::forbidden::{Crates, Exception, Rule};
 
 /// The crates that each crate may depend on, outside its tests.
-pub(super) const LAYERS: [(&str, &[&str]); 17] = [
+pub(super) const LAYERS: [(&str, &[&str]); 18] = [
     ("core", &[]),
     ("demo", &[]),
-    ("observe", &[]),
-    ("net", &["weir-observe"]),
-    ("ingest", &["weir-core", "weir-observe"]),
-    ("feed", &["weir-ingest", "weir-net", "weir-observe"]),
-    ("rules", &["weir-core"]),
+    ("sync", &[]),
+    ("observe", &["weir-sync"]),
+    ("net", &["weir-observe", "weir-sync"]),
+    ("ingest", &["weir-core", "weir-observe", "weir-sync"]),
+    ("feed", &["weir-ingest", "weir-net", "weir-observe", "weir-sync"]),
+    ("rules", &["weir-core", "weir-sync"]),
     ("view", &["weir-core", "weir-rules"]),
-    ("log", &["weir-view"]),
+    ("log", &["weir-sync", "weir-view"]),
     ("export", &["weir-core", "weir-view"]),
     ("query", &["weir-core", "weir-export", "weir-rules", "weir-view"]),
     (
@@ -24,11 +25,15 @@ pub(super) const LAYERS: [(&str, &[&str]); 17] = [
             "weir-observe",
             "weir-query",
             "weir-rules",
+            "weir-sync",
             "weir-view",
         ],
     ),
-    ("gateway", &["weir-core", "weir-ingest", "weir-net", "weir-observe", "weir-rules"]),
-    ("profile", &[]),
+    (
+        "gateway",
+        &["weir-core", "weir-ingest", "weir-net", "weir-observe", "weir-rules", "weir-sync"],
+    ),
+    ("profile", &["weir-sync"]),
     (
         "inside",
         &[
@@ -39,6 +44,7 @@ pub(super) const LAYERS: [(&str, &[&str]); 17] = [
             "weir-observe",
             "weir-profile",
             "weir-server",
+            "weir-sync",
             "weir-view",
         ],
     ),
@@ -57,6 +63,7 @@ pub(super) const LAYERS: [(&str, &[&str]); 17] = [
             "weir-query",
             "weir-rules",
             "weir-server",
+            "weir-sync",
             "weir-view",
         ],
     ),

@@ -1,8 +1,9 @@
 //! Reusable read buffers. Their number bounds the memory of a listener.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use weir_sync::Lock;
 
 /// A pool of buffers of one size.
 #[derive(Debug)]
@@ -10,7 +11,7 @@ pub(crate) struct ChunkPool {
     chunk_bytes: usize,
     permits: Arc<Semaphore>,
     /// Returned buffers. They are reused because new memory costs a page fault for every 4 KiB.
-    spare: Mutex<Vec<Vec<u8>>>,
+    spare: Lock<Vec<Vec<u8>>>,
     spare_max: usize,
 }
 
@@ -33,7 +34,7 @@ impl ChunkPool {
         Arc::new(Self {
             chunk_bytes,
             permits: Arc::new(Semaphore::new(chunks_max)),
-            spare: Mutex::default(),
+            spare: Lock::default(),
             spare_max: chunks_max,
         })
     }
@@ -58,7 +59,7 @@ impl ChunkPool {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
-        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
+        self.spare.lock()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, MutexGuard, Weak};
 use std::task::Context;
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use weir_net::connection_thread;
 use weir_observe::capture::OpenCapture;
 use weir_observe::task::TaskKind;
+use weir_sync::Lock;
 
 use super::connect::{ConnectError, Connector};
 use super::connection::{Connection, UpstreamRequest};
@@ -38,7 +39,7 @@ pub(crate) struct Pool {
     connector: Connector,
     /// One list for each thread that serves connections, because a connection wakes its tasks on
     /// the thread that opened it. The last list is for all other threads.
-    idle: Box<[Mutex<IdleList>]>,
+    idle: Box<[Lock<IdleList>]>,
     /// The idle connections of all threads.
     idle_count: AtomicUsize,
     /// One permit for each HTTP/1.1 connection that may be in use.
@@ -103,7 +104,7 @@ impl Pool {
         let connections_max = connections_max.clamp(1, Semaphore::MAX_PERMITS);
         Self {
             connector,
-            idle: (0..=THREADS).map(|_| Mutex::default()).collect(),
+            idle: (0..=THREADS).map(|_| Lock::default()).collect(),
             idle_count: AtomicUsize::new(0),
             permits: Arc::new(Semaphore::new(connections_max)),
             connections_max,
@@ -181,7 +182,7 @@ impl Pool {
     /// none.
     fn take_surplus(&self, own: &mut IdleList) -> Option<IdleConnection> {
         let others = || {
-            let free = self.idle.iter().filter_map(|idle| idle.try_lock().ok());
+            let free = self.idle.iter().filter_map(Lock::try_lock);
             free.into_iter().find_map(|mut idle| idle.queue.pop_front())
         };
         let surplus = own.queue.pop_front().or_else(others)?;
@@ -204,8 +205,8 @@ impl Pool {
     }
 }
 
-fn lock(idle: &Mutex<IdleList>) -> MutexGuard<'_, IdleList> {
-    idle.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(idle: &Lock<IdleList>) -> MutexGuard<'_, IdleList> {
+    idle.lock()
 }
 
 /// The kind of the tasks that remove closed idle connections.

@@ -1,8 +1,10 @@
 //! Backends whose address contains the value of a claim.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use weir_sync::Lock;
 
 use crate::backend::{Backend, TlsClient};
 use crate::config::{BackendConfig, Origin};
@@ -29,7 +31,7 @@ pub(crate) struct Template {
     tls: Option<TlsClient>,
     /// The durations of the requests to all backends.
     durations: Arc<Durations>,
-    backends: Mutex<Backends>,
+    backends: Lock<Backends>,
 }
 
 #[derive(Debug, Default)]
@@ -57,7 +59,7 @@ impl Template {
             ends_in_claim,
             tls,
             durations: Arc::default(),
-            backends: Mutex::default(),
+            backends: Lock::default(),
         }
     }
 
@@ -78,7 +80,7 @@ impl Template {
         if !is_label(value) {
             return None;
         }
-        let mut backends = self.backends.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut backends = self.backends.lock();
         let used_at = Instant::now();
         if let Some(entry) = backends.by_value.get_mut(value) {
             entry.used_at = used_at;

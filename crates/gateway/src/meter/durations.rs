@@ -1,8 +1,10 @@
 //! Durations of requests: a histogram for each status class, and the sums of the phases.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
+
+use weir_sync::Lock;
 
 use super::in_progress::InProgress;
 
@@ -54,7 +56,7 @@ struct ClassDurations {
     wait_ns: AtomicU64,
     header_ns: AtomicU64,
     body_ns: AtomicU64,
-    exemplars: Mutex<[Option<DurationExemplar>; BUCKETS]>,
+    exemplars: Lock<[Option<DurationExemplar>; BUCKETS]>,
 }
 
 /// The durations of the phases of one request.
@@ -137,7 +139,7 @@ impl ClassDurations {
     /// Stores a request as the exemplar of its bucket, unless there is a recent one or another
     /// thread holds the lock.
     fn store_exemplar(&self, bucket: usize, duration: Duration, trace_id: &[u8]) {
-        let Ok(mut exemplars) = self.exemplars.try_lock() else { return };
+        let Some(mut exemplars) = self.exemplars.try_lock() else { return };
         let Some(exemplar) = exemplars.get_mut(bucket) else { return };
         let ended = SystemTime::now();
         // An exemplar from the future, after the clock was set back, counts as old.
@@ -151,7 +153,7 @@ impl ClassDurations {
 
     fn read(&self, status_class: &'static str) -> DurationCounts {
         let sum = |ns: &AtomicU64| Duration::from_nanos(ns.load(Ordering::Relaxed));
-        let exemplars = self.exemplars.lock().unwrap_or_else(PoisonError::into_inner);
+        let exemplars = self.exemplars.lock();
         DurationCounts {
             status_class,
             counts: self.counts.iter().map(|count| count.load(Ordering::Relaxed)).collect(),

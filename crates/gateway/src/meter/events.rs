@@ -1,11 +1,13 @@
 //! Counts of rare events, by their names in records.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use weir_sync::Lock;
 
 /// The counters of events that most requests do not have.
 #[derive(Debug, Default)]
-pub(crate) struct Events(Mutex<EventCounts>);
+pub(crate) struct Events(Lock<EventCounts>);
 
 /// The counts of events that most requests do not have, by their names in records.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -22,26 +24,22 @@ pub struct EventCounts {
 
 impl Events {
     pub(crate) fn count_unanswered(&self, outcome: &'static str) {
-        *self.lock().unanswered.entry(outcome).or_default() += 1;
+        *self.0.lock().unanswered.entry(outcome).or_default() += 1;
     }
 
     pub(crate) fn count_decision(&self, limit: &Arc<str>, verdict: &'static str) {
-        *self.lock().decisions.entry((limit.clone(), verdict)).or_default() += 1;
+        *self.0.lock().decisions.entry((limit.clone(), verdict)).or_default() += 1;
     }
 
     pub(crate) fn count_lookup(&self, cache: &'static str, result: &'static str) {
-        *self.lock().cache_lookups.entry((cache, result)).or_default() += 1;
+        *self.0.lock().cache_lookups.entry((cache, result)).or_default() += 1;
     }
 
     pub(crate) fn count_clock_jump(&self, direction: &'static str) {
-        *self.lock().clock_jumps.entry(direction).or_default() += 1;
+        *self.0.lock().clock_jumps.entry(direction).or_default() += 1;
     }
 
     pub(crate) fn read(&self) -> EventCounts {
-        self.lock().clone()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, EventCounts> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().clone()
     }
 }

@@ -4,8 +4,10 @@ mod slots;
 
 use std::fmt;
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
+
+use weir_sync::Lock;
 
 use self::slots::{CacheLimits, Slots, Stage};
 
@@ -37,7 +39,7 @@ pub(crate) trait Expiring {
 }
 
 /// Values by key. One caller computes a value while other callers of the same key wait.
-pub(crate) struct SharedCache<K, V>(Mutex<Slots<K, V>>);
+pub(crate) struct SharedCache<K, V>(Lock<Slots<K, V>>);
 
 /// The slot of a value. The holder of the lock computes the value.
 type Slot<V> = tokio::sync::Mutex<State<V>>;
@@ -62,7 +64,7 @@ impl<K: CacheKey + Eq + Hash, V: Expiring> SharedCache<K, V> {
     }
 
     fn with_limits(limits: CacheLimits) -> Self {
-        Self(Mutex::new(Slots::new(limits)))
+        Self(Lock::new(Slots::new(limits)))
     }
 
     /// Returns the value of a key, computed with `compute` if there is none. Returns `None` if the
@@ -99,7 +101,7 @@ impl<K: CacheKey + Eq + Hash, V: Expiring> SharedCache<K, V> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Slots<K, V>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

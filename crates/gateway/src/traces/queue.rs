@@ -1,10 +1,10 @@
 //! A queue of spans that wait for the collector, as JSON.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
+use weir_sync::Lock;
 
 /// The longest time that spans wait before they are sent.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -19,7 +19,7 @@ const WAITING_BYTES_MAX: usize = 4 << 20;
 /// Waiting spans, and counters of all others.
 #[derive(Debug, Default)]
 pub(super) struct SpanQueue {
-    waiting: Mutex<Waiting>,
+    waiting: Lock<Waiting>,
     /// Signalled when a batch is full or the queue is closed.
     is_ready: Notify,
     /// Signalled when no spans are waiting or being sent.
@@ -50,7 +50,7 @@ pub(super) struct Batch {
 impl SpanQueue {
     /// Adds `count` spans, JSON objects separated by commas, or drops them if the queue is full.
     pub(super) fn put(&self, spans: &[u8], count: u64) {
-        let mut waiting = self.lock();
+        let mut waiting = self.waiting.lock();
         let batch = &mut waiting.batch;
         if batch.spans.len() + spans.len() >= WAITING_BYTES_MAX {
             drop(waiting);
@@ -75,7 +75,7 @@ impl SpanQueue {
         loop {
             // The end of the interval is not an error.
             let _ = tokio::time::timeout(INTERVAL, self.is_ready.notified()).await;
-            let mut waiting = self.lock();
+            let mut waiting = self.waiting.lock();
             if waiting.batch.count > 0 {
                 waiting.is_sending = true;
                 return Some(std::mem::take(&mut waiting.batch));
@@ -88,7 +88,7 @@ impl SpanQueue {
 
     /// Marks the batch that was taken as finished, sent or lost.
     pub(super) fn finish_batch(&self) {
-        let mut waiting = self.lock();
+        let mut waiting = self.waiting.lock();
         waiting.is_sending = false;
         if waiting.is_closed {
             self.is_ready.notify_one();
@@ -103,7 +103,7 @@ impl SpanQueue {
         loop {
             self.is_ready.notify_one();
             {
-                let waiting = self.lock();
+                let waiting = self.waiting.lock();
                 if waiting.batch.count == 0 && !waiting.is_sending {
                     return;
                 }
@@ -114,12 +114,8 @@ impl SpanQueue {
 
     /// Closes the queue. No spans are added after this.
     pub(super) fn close(&self) {
-        self.lock().is_closed = true;
+        self.waiting.lock().is_closed = true;
         self.is_ready.notify_one();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use weir_core::Segment;
+use weir_sync::{Condition, Lock};
 
 /// The segments of a data set in the order of the log, from the moment of
 /// [`DataSet::subscribe`](super::DataSet::subscribe) on.
@@ -30,9 +31,9 @@ pub struct OrderedSegments {
 #[derive(Debug)]
 struct SegmentQueue {
     capacity: usize,
-    state: Mutex<QueueState>,
-    arrival: Condvar,
-    room: Condvar,
+    state: Lock<QueueState>,
+    arrival: Condition,
+    room: Condition,
 }
 
 #[derive(Debug, Default)]
@@ -48,7 +49,7 @@ struct QueueState {
 /// All consumers of a data set.
 #[derive(Debug, Default)]
 pub(super) struct Subscribers {
-    queues: Mutex<Vec<Arc<SegmentQueue>>>,
+    queues: Lock<Vec<Arc<SegmentQueue>>>,
     /// The number of queues. A data set without consumers reads only this, and takes no lock.
     count: AtomicUsize,
     /// How many times a consumer has finished segments, or left.
@@ -60,9 +61,9 @@ impl Subscribers {
     pub(super) fn add(self: &Arc<Self>, capacity: usize) -> OrderedSegments {
         let queue = Arc::new(SegmentQueue {
             capacity: capacity.max(1),
-            state: Mutex::default(),
-            arrival: Condvar::new(),
-            room: Condvar::new(),
+            state: Lock::default(),
+            arrival: Condition::new(),
+            room: Condition::new(),
         });
         let mut queues = self.lock();
         queues.push(queue.clone());
@@ -143,7 +144,7 @@ impl Subscribers {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Arc<SegmentQueue>>> {
-        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queues.lock()
     }
 }
 
@@ -159,7 +160,7 @@ impl SegmentQueue {
     }
 
     fn lock(&self) -> MutexGuard<'_, QueueState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 
@@ -176,8 +177,7 @@ impl OrderedSegments {
             self.subscribers.finishes.fetch_add(1, Ordering::Release);
         }
         let is_waiting = |state: &mut QueueState| !state.is_over && state.pending.is_empty();
-        let state = self.queue.arrival.wait_while(state, is_waiting);
-        let mut state = state.unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.queue.arrival.wait_while(state, is_waiting);
         let count = state.pending.len().min(max.max(1));
         let segments: Vec<_> = state.pending.drain(..count).collect();
         state.taken.clone_from(&segments);

@@ -1,8 +1,9 @@
 //! The companions of a source that appear after its first lines.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use weir_core::CompanionSearch;
+use weir_sync::Lock;
 
 use crate::clock::Clock;
 
@@ -10,19 +11,19 @@ use crate::clock::Clock;
 /// read it; it changes in the order of the blocks.
 #[derive(Debug)]
 pub(crate) struct LateCompanions {
-    search: Mutex<CompanionSearch>,
+    search: Lock<CompanionSearch>,
     clock: Arc<dyn Clock>,
 }
 
 impl LateCompanions {
     /// A search at the start of a source; see [`CompanionSearch::new`].
     pub(crate) fn new(written_s: Option<i64>, clock: Arc<dyn Clock>) -> Self {
-        Self { search: Mutex::new(CompanionSearch::new(written_s)), clock }
+        Self { search: Lock::new(CompanionSearch::new(written_s)), clock }
     }
 
     /// Locks the search.
     pub(crate) fn lock(&self) -> MutexGuard<'_, CompanionSearch> {
-        self.search.lock().unwrap_or_else(PoisonError::into_inner)
+        self.search.lock()
     }
 
     /// The current time in seconds since 1970.

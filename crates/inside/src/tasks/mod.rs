@@ -4,12 +4,13 @@ mod list;
 mod request;
 
 use std::convert::Infallible;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 use weir_observe::task::{Snapshot, snapshot};
 use weir_observe::thread::{RuntimeMetrics, runtimes};
+use weir_sync::Lock;
 use weir_view::{TaskRuntime, Tasks, Thread};
 
 pub use self::request::TaskSortKey;
@@ -26,7 +27,7 @@ const KEPT_FOR: Duration = Duration::from_secs(5);
 /// Takes snapshots of tasks and threads, and shares them between all clients.
 #[derive(Debug, Default)]
 pub(crate) struct TaskMonitor {
-    snapshots: Mutex<SnapshotCache>,
+    snapshots: Lock<SnapshotCache>,
     has_snapshot: Notify,
 }
 
@@ -69,7 +70,7 @@ impl TaskMonitor {
     }
 
     fn snapshots(&self) -> MutexGuard<'_, SnapshotCache> {
-        self.snapshots.lock().unwrap_or_else(PoisonError::into_inner)
+        self.snapshots.lock()
     }
 }
 

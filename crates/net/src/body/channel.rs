@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::task::{Context, Poll, Waker};
 
 use bytes::{Buf, Bytes};
 use tokio::sync::Notify;
+use weir_sync::{Condition, Lock};
 
 use super::batch::Batch;
 
@@ -118,10 +119,10 @@ pub(super) struct Parts {
 /// Creates a channel whose queue accepts parts while they cost less than `bytes_max` bytes.
 pub(super) fn channel(bytes_max: usize) -> (BodySender, Parts) {
     let queue = Arc::new(Queue {
-        state: Mutex::default(),
+        state: Lock::default(),
         bytes_max: bytes_max.max(1),
         room: Notify::new(),
-        room_blocking: Condvar::new(),
+        room_blocking: Condition::new(),
     });
     (BodySender { queue: queue.clone() }, Parts { queue })
 }
@@ -169,12 +170,12 @@ impl Drop for Parts {
 /// The queue of parts between a producer and a connection.
 #[derive(Debug)]
 struct Queue {
-    state: Mutex<State>,
+    state: Lock<State>,
     bytes_max: usize,
     /// Notifies producers that there may be room, or that the reader is gone.
     room: Notify,
     /// The same for producers that block their threads.
-    room_blocking: Condvar,
+    room_blocking: Condition,
 }
 
 #[derive(Debug, Default)]
@@ -206,7 +207,7 @@ enum PushResult {
 
 impl Queue {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     fn push(&self, part: Bytes) -> PushResult {

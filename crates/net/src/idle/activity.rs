@@ -1,11 +1,12 @@
 //! The activity of one connection, as its socket, its requests and their bodies record it.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, MutexGuard, OnceLock};
 
 use atomic_waker::AtomicWaker;
 use tokio::sync::watch;
 use weir_observe::capture::OpenCapture;
+use weir_sync::Lock;
 
 use super::IdleConnections;
 use crate::close_reason::CloseReason;
@@ -16,7 +17,7 @@ use crate::socket::{ConnectionEnd, SendingSide};
 #[derive(Debug)]
 pub(crate) struct Activity {
     pub(super) idle: Arc<IdleConnections>,
-    state: Mutex<State>,
+    state: Lock<State>,
     /// Whether the client has closed its sending side, from the first time that something waits for
     /// it. Few connections need this channel, which takes 350 bytes.
     sending_closed: OnceLock<watch::Sender<bool>>,
@@ -56,7 +57,7 @@ impl Activity {
     pub(super) fn new(idle: Arc<IdleConnections>) -> Self {
         Self {
             idle,
-            state: Mutex::default(),
+            state: Lock::default(),
             sending_closed: OnceLock::new(),
             watches_client: AtomicBool::new(false),
             is_unsent: AtomicBool::new(false),
@@ -230,7 +231,7 @@ impl Activity {
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Asks the connection to close. The first reason stays, so a late head is answered even if the

@@ -10,9 +10,10 @@ mod entry;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use tokio::time::Instant;
+use weir_sync::Lock;
 
 pub(crate) use self::activity::{Activity, RequestInProgress};
 pub(crate) use self::entry::IdleEntry;
@@ -27,7 +28,7 @@ pub(crate) struct IdleConnections {
     waits: AtomicU64,
     /// Whether each connection ends after its next response.
     is_ending: AtomicBool,
-    open: Mutex<Open>,
+    open: Lock<Open>,
     ends: Arc<ConnectionEnds>,
 }
 
@@ -122,7 +123,7 @@ impl IdleConnections {
     }
 
     fn lock(&self) -> MutexGuard<'_, Open> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        self.open.lock()
     }
 }
 

@@ -12,7 +12,7 @@
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use rustix::io::retry_on_intr;
@@ -22,6 +22,7 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recv, recvmsg, send, sendmsg,
     socketpair,
 };
+use weir_sync::Lock;
 
 use super::listener::Socket;
 use super::passed::PassedSockets;
@@ -41,7 +42,7 @@ const MESSAGE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// All listening sockets of a process. Copies share the list.
 #[derive(Clone, Debug, Default)]
-pub struct ListeningSockets(Arc<Mutex<Vec<Entry>>>);
+pub struct ListeningSockets(Arc<Lock<Vec<Entry>>>);
 
 /// Listening sockets with their names. They stay open until this is dropped.
 #[derive(Debug)]
@@ -58,7 +59,7 @@ struct Entry {
 impl ListeningSockets {
     /// Adds a socket.
     pub(super) fn add(&self, name: String, socket: &Arc<Socket>) {
-        self.lock().push(Entry { name, socket: Arc::downgrade(socket) });
+        self.0.lock().push(Entry { name, socket: Arc::downgrade(socket) });
     }
 
     /// Returns the sockets that listen now. They stay open until the result is dropped, even if the
@@ -86,13 +87,9 @@ impl ListeningSockets {
 
     /// Returns the sockets that are open. They stay open until the list is dropped.
     fn open(&self) -> Vec<(String, Arc<Socket>)> {
-        let entries = self.lock();
+        let entries = self.0.lock();
         let open = entries.iter().filter_map(|it| Some((it.name.clone(), it.socket.upgrade()?)));
         open.collect()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Entry>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

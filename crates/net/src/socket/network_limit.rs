@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
+
+use weir_sync::Lock;
 
 use super::peer::{Peer, PeerFilter};
 
@@ -10,7 +12,7 @@ use super::peer::{Peer, PeerFilter};
 /// as many counts as open connections.
 #[derive(Clone, Debug)]
 pub(crate) struct NetworkLimit {
-    counts: Arc<Mutex<HashMap<Network, usize>>>,
+    counts: Arc<Lock<HashMap<Network, usize>>>,
     connections_max: usize,
     limits_loopback: bool,
     unlimited: PeerFilter,
@@ -62,7 +64,7 @@ impl NetworkLimit {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Network, usize>> {
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+        self.counts.lock()
     }
 }
 

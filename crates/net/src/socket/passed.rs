@@ -10,9 +10,10 @@ use std::net::{TcpListener, UdpSocket};
 #[cfg(target_os = "linux")]
 use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixDatagram, UnixListener};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use listenfd::ListenFd;
+use weir_sync::Lock;
 
 use super::address::PassedName;
 use super::error::BindError;
@@ -20,7 +21,7 @@ use super::error::BindError;
 /// The sockets that were passed to this process. Copies share them, so each socket can be taken
 /// only once.
 #[derive(Clone, Debug, Default)]
-pub struct PassedSockets(Arc<Mutex<Vec<NamedSocket>>>);
+pub struct PassedSockets(Arc<Lock<Vec<NamedSocket>>>);
 
 /// A socket that has not been taken yet.
 #[derive(Debug)]
@@ -72,7 +73,7 @@ impl PassedSockets {
             let name = names.next().unwrap_or_default();
             Some(NamedSocket { name, socket: PassedSocket::take(&mut passed, number)? })
         });
-        Self(Arc::new(Mutex::new(sockets.collect())))
+        Self(Arc::new(Lock::new(sockets.collect())))
     }
 
     /// Adds a socket that was received from another process of the same program.
@@ -83,31 +84,31 @@ impl PassedSockets {
             true => PassedSocket::Unix(OwnedFd::from(socket).into()),
             false => PassedSocket::Tcp(socket.into()),
         };
-        self.lock().push(NamedSocket { name, socket });
+        self.0.lock().push(NamedSocket { name, socket });
         Ok(())
     }
 
     /// Closes the sockets that are not taken.
     #[cfg(target_os = "linux")]
     pub fn close_rest(&self) {
-        self.lock().clear();
+        self.0.lock().clear();
     }
 
     /// Returns the names of the sockets that are not taken. A socket without a name has an empty
     /// one.
     pub fn names(&self) -> Vec<String> {
-        self.lock().iter().map(|socket| socket.name.clone()).collect()
+        self.0.lock().iter().map(|socket| socket.name.clone()).collect()
     }
 
     /// Whether the socket with this name receives datagrams. Returns false if there is none.
     pub(crate) fn is_datagram(&self, name: &PassedName) -> bool {
-        let sockets = self.lock();
+        let sockets = self.0.lock();
         position(&sockets, name).is_some_and(|position| sockets[position].socket.is_datagram())
     }
 
     /// Takes the socket with this name, or the first remaining one if there is no name.
     pub(crate) fn take(&self, name: &PassedName) -> Result<PassedSocket, BindError> {
-        let mut sockets = self.lock();
+        let mut sockets = self.0.lock();
         match position(&sockets, name) {
             Some(position) => Ok(sockets.remove(position).socket),
             None => {
@@ -115,10 +116,6 @@ impl PassedSockets {
                 Err(BindError::NotPassed { name: name.clone(), left })
             }
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<NamedSocket>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -4,11 +4,11 @@
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes, BytesMut};
 use tokio::io::{AsyncWrite, AsyncWriteExt, WriteHalf};
+use weir_sync::Lock;
 
 use super::close;
 use super::close_code::CloseCode;
@@ -22,7 +22,7 @@ const UNSENT_BYTES_KEPT: usize = 64 * 1024;
 pub(crate) struct SendHalf<S> {
     /// The payload of the latest unanswered ping. A pong need answer only that one (section 5.5.3),
     /// so a peer that sends pings and reads nothing costs 125 bytes.
-    pong: Mutex<Option<Vec<u8>>>,
+    pong: Lock<Option<Vec<u8>>>,
     sink: tokio::sync::Mutex<Sink<S>>,
 }
 
@@ -50,7 +50,7 @@ impl<S: AsyncWrite> SendHalf<S> {
             after: BytesMut::new(),
             is_closing: false,
         };
-        Self { pong: Mutex::new(None), sink: tokio::sync::Mutex::new(sink) }
+        Self { pong: Lock::new(None), sink: tokio::sync::Mutex::new(sink) }
     }
 
     /// Sends one frame, with header and payload in one write.
@@ -103,7 +103,7 @@ impl<S: AsyncWrite> SendHalf<S> {
 
     /// Stores a ping to answer, in place of an earlier unanswered one.
     pub(crate) fn owe_pong(&self, payload: &[u8]) {
-        *self.pong.lock().unwrap_or_else(PoisonError::into_inner) = Some(payload.to_vec());
+        *self.pong.lock() = Some(payload.to_vec());
     }
 
     /// Answers the stored ping as far as possible without waiting. Returns whether nothing is left
@@ -137,11 +137,11 @@ impl<S: AsyncWrite> SendHalf<S> {
     }
 
     fn owes_pong(&self) -> bool {
-        self.pong.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+        self.pong.lock().is_some()
     }
 
     fn take_pong(&self) -> Option<Vec<u8>> {
-        self.pong.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.pong.lock().take()
     }
 }
 

@@ -1,8 +1,9 @@
 //! Recordings of calls.
 
 use std::fmt;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use weir_sync::Lock;
 
 use super::table::{CallCounts, Table};
 use super::thread;
@@ -12,7 +13,7 @@ use super::thread;
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
 /// The number of the last recording. The lock serializes the start of recordings.
-static LAST: Mutex<u64> = Mutex::new(0);
+static LAST: Lock<u64> = Lock::new(0);
 
 /// Returns the number of the current recording.
 #[inline]
@@ -39,7 +40,7 @@ impl Recording {
     /// # Errors
     /// If another recording is in progress.
     pub fn start() -> Result<Self, AlreadyRecording> {
-        let mut last = LAST.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut last = LAST.lock();
         if generation().is_some() {
             return Err(AlreadyRecording);
         }

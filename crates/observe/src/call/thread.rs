@@ -2,8 +2,10 @@
 
 use std::cell::RefCell;
 use std::mem::take;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
+
+use weir_sync::Lock;
 
 use super::table::{Sums, Table};
 
@@ -12,7 +14,7 @@ use super::table::{Sums, Table};
 const DEPTH_MAX: usize = 1_024;
 
 /// The tables of the live threads, and the sums of threads that ended during a recording.
-static TABLES: Mutex<Tables> = Mutex::new(Tables { running: Vec::new(), ended: None });
+static TABLES: Lock<Tables> = Lock::new(Tables { running: Vec::new(), ended: None });
 
 struct Tables {
     running: Vec<SharedTable>,
@@ -20,7 +22,7 @@ struct Tables {
 }
 
 /// The table of a thread. A recording reads it when it ends.
-type SharedTable = Arc<Mutex<NumberedTable>>;
+type SharedTable = Arc<Lock<NumberedTable>>;
 
 /// The calls of one recording, whose number is `generation`.
 #[derive(Debug, Default)]
@@ -90,8 +92,8 @@ pub(super) fn for_each_table(generation: u64, mut visit: impl FnMut(&Table)) {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(mutex: &Lock<T>) -> MutexGuard<'_, T> {
+    mutex.lock()
 }
 
 impl ThreadCalls {

@@ -1,8 +1,10 @@
 //! Long subjects, such as uploads, that can be captured while they are in progress.
 
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
+
+use weir_sync::Lock;
 
 use super::captures::Captures;
 use super::open::OpenCapture;
@@ -13,13 +15,13 @@ use super::open::OpenCapture;
 pub struct Capturable {
     captures: Arc<Captures<Infallible>>,
     name: String,
-    capture: Mutex<Option<OpenCapture>>,
+    capture: Lock<Option<OpenCapture>>,
 }
 
 impl Capturable {
     /// Begins a subject. `name` is shown to a person, and must not contain secrets.
     pub fn new(captures: &Arc<Captures<Infallible>>, name: String) -> Self {
-        Self { captures: captures.clone(), name, capture: Mutex::default() }
+        Self { captures: captures.clone(), name, capture: Lock::default() }
     }
 
     /// Returns its capture, if one is pending.
@@ -36,7 +38,7 @@ impl Capturable {
 
     #[cold]
     fn follow(&self) -> Option<OpenCapture> {
-        let mut capture = self.capture.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut capture = self.capture.lock();
         self.captures.follow(&mut capture, || self.name.clone());
         capture.clone()
     }
@@ -44,7 +46,7 @@ impl Capturable {
 
 impl Drop for Capturable {
     fn drop(&mut self) {
-        let capture = self.capture.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        let capture = self.capture.get_mut().take();
         if let Some(capture) = capture {
             self.captures.end(capture, &|never| match *never {});
         }

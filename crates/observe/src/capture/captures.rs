@@ -2,9 +2,10 @@
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, MutexGuard, Weak};
 
 use tokio::sync::oneshot;
+use weir_sync::Lock;
 
 use super::error::CaptureError;
 use super::open::{Capture, OpenCapture, SharedCapture};
@@ -33,7 +34,7 @@ pub struct Captures<C> {
     permits: CapturePermits,
     /// The number of subjects that were not captured because there were too many.
     unseen: AtomicU64,
-    waits: Mutex<Waits<C>>,
+    waits: Lock<Waits<C>>,
 }
 
 #[derive(Debug)]
@@ -63,7 +64,7 @@ impl<C> Default for Captures<C> {
             armed: AtomicUsize::new(0),
             permits: CapturePermits::default(),
             unseen: AtomicU64::new(0),
-            waits: Mutex::new(waits),
+            waits: Lock::new(waits),
         }
     }
 }
@@ -173,7 +174,7 @@ impl<C> Captures<C> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Waits<C>> {
-        self.waits.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waits.lock()
     }
 
     fn update_armed(&self, waits: &Waits<C>) {

@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant, SystemTime};
 
 use tokio::sync::oneshot;
+use weir_sync::Lock;
 
 use super::permits::CapturePermit;
 use super::step::{Step, StepDetail, StepTotal};
@@ -33,7 +34,7 @@ pub(super) struct SharedCapture {
     begun_at: SystemTime,
     /// Whether nobody waits for it any more.
     is_closed: AtomicBool,
-    state: Mutex<CaptureState>,
+    state: Lock<CaptureState>,
 }
 
 #[derive(Debug)]
@@ -84,7 +85,7 @@ impl OpenCapture {
             permit: Some(permit),
         };
         let is_closed = AtomicBool::new(false);
-        let (begun_at, state) = (SystemTime::now(), Mutex::new(state));
+        let (begun_at, state) = (SystemTime::now(), Lock::new(state));
         Self(Arc::new(SharedCapture { begun, begun_at, is_closed, state }))
     }
 
@@ -126,7 +127,7 @@ impl CaptureState {
 
 impl SharedCapture {
     fn lock(&self) -> MutexGuard<'_, CaptureState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     fn step(&self, name: &'static str, times: Range<Instant>, detail: StepDetail) -> Step {

@@ -1,7 +1,8 @@
 //! The kinds of tasks.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+
+use weir_sync::Lock;
 
 use super::work::{TaskWork, WorkCounters};
 
@@ -31,7 +32,7 @@ pub struct TaskKind {
 }
 
 /// The kinds with at least one task so far.
-static KINDS: Mutex<Vec<&'static TaskKind>> = Mutex::new(Vec::new());
+static KINDS: Lock<Vec<&'static TaskKind>> = Lock::new(Vec::new());
 
 impl TaskKind {
     /// Makes a kind with this name.
@@ -60,7 +61,7 @@ impl TaskKind {
     pub(super) fn begin(&'static self) {
         self.begun.fetch_add(1, Ordering::Relaxed);
         if !self.is_listed.load(Ordering::Relaxed) {
-            let mut kinds = KINDS.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut kinds = KINDS.lock();
             if !self.is_listed.swap(true, Ordering::Relaxed) {
                 kinds.push(self);
             }
@@ -85,5 +86,5 @@ impl TaskKind {
 
 /// Returns the kinds with at least one task so far.
 pub(super) fn kinds() -> Vec<&'static TaskKind> {
-    KINDS.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    KINDS.lock().clone()
 }

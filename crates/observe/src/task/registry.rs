@@ -1,8 +1,10 @@
 //! The registry of live tasks.
 
 use std::cell::Cell;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+
+use weir_sync::Lock;
 
 use super::shared::Task;
 
@@ -10,7 +12,7 @@ use super::shared::Task;
 /// for a lock.
 const SHARDS: usize = 32;
 
-static REGISTRY: [Mutex<Shard>; SHARDS] = [const { Mutex::new(Shard::new()) }; SHARDS];
+static REGISTRY: [Lock<Shard>; SHARDS] = [const { Lock::new(Shard::new()) }; SHARDS];
 
 /// A part of the registry with its own lock.
 #[derive(Debug)]
@@ -51,7 +53,7 @@ fn own_shard() -> usize {
 /// Adds a task.
 pub(super) fn add(task: Arc<Task>) -> TaskIndex {
     let shard = own_shard();
-    let mut tasks = REGISTRY[shard].lock().unwrap_or_else(PoisonError::into_inner);
+    let mut tasks = REGISTRY[shard].lock();
     let index = match tasks.free.pop() {
         Some(index) => {
             tasks.tasks[index] = Some(task);
@@ -67,7 +69,7 @@ pub(super) fn add(task: Arc<Task>) -> TaskIndex {
 
 /// Removes a task.
 pub(super) fn remove(TaskIndex { shard, index }: TaskIndex) {
-    let mut tasks = REGISTRY[shard].lock().unwrap_or_else(PoisonError::into_inner);
+    let mut tasks = REGISTRY[shard].lock();
     let removed = tasks.tasks[index].take();
     tasks.free.push(index);
     // Frees the memory after a burst of tasks.
@@ -84,7 +86,7 @@ pub(super) fn for_each(mut visit: impl FnMut(&Task)) {
     for shard in &REGISTRY {
         // Copies the list, so that starting tasks do not wait while the function runs.
         let tasks: Vec<_> = {
-            let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            let shard = shard.lock();
             shard.tasks.iter().flatten().cloned().collect()
         };
         tasks.iter().for_each(|task| visit(task));

@@ -3,9 +3,11 @@
 use std::mem;
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::task::{Wake, Waker};
 use std::time::Duration;
+
+use weir_sync::Lock;
 
 use super::clock::now_ns;
 use super::kind::TaskKind;
@@ -20,7 +22,7 @@ pub(super) struct Task {
     pub(super) place: &'static Location<'static>,
     pub(super) begun_ns: u64,
     pub(super) work: WorkCounters,
-    name: Mutex<TaskName>,
+    name: Lock<TaskName>,
     memory_bytes: AtomicUsize,
     is_running: AtomicBool,
     is_scheduled: AtomicBool,
@@ -33,7 +35,7 @@ pub(super) struct Task {
     /// The runtime's waker of this task.
     waker: OnceLock<Waker>,
     /// Its work at the last snapshot.
-    last_work: Mutex<TaskWork>,
+    last_work: Lock<TaskWork>,
 }
 
 /// The current state of a task.
@@ -63,7 +65,7 @@ impl Task {
             place,
             begun_ns,
             work: WorkCounters::new(),
-            name: Mutex::new(name),
+            name: Lock::new(name),
             memory_bytes: AtomicUsize::new(memory_bytes),
             is_running: AtomicBool::new(false),
             is_scheduled: AtomicBool::new(true),
@@ -71,7 +73,7 @@ impl Task {
             woken_ns: AtomicU64::new(0),
             running_since_ns: AtomicU64::new(0),
             waker: OnceLock::new(),
-            last_work: Mutex::default(),
+            last_work: Lock::default(),
         }
     }
 
@@ -126,11 +128,11 @@ impl Task {
     }
 
     pub(super) fn name(&self) -> TaskName {
-        self.name.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.name.lock().clone()
     }
 
     pub(super) fn set_name(&self, name: TaskName) {
-        *self.name.lock().unwrap_or_else(PoisonError::into_inner) = name;
+        *self.name.lock() = name;
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
@@ -167,7 +169,7 @@ impl Task {
 
     /// Stores the work for the next snapshot, and returns that of the last one.
     pub(super) fn replace_last_work(&self, work: TaskWork) -> TaskWork {
-        mem::replace(&mut self.last_work.lock().unwrap_or_else(PoisonError::into_inner), work)
+        mem::replace(&mut self.last_work.lock(), work)
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 use std::panic::Location;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+
+use weir_sync::Lock;
 
 use super::clock::now_ns;
 use super::kind::kinds;
@@ -74,9 +75,9 @@ pub struct KindSnapshot {
 /// All callers share one previous snapshot, so a program should take one snapshot for all its
 /// viewers.
 pub fn snapshot() -> Snapshot {
-    static KINDS_BEFORE: Mutex<Vec<(&str, TaskWork)>> = Mutex::new(Vec::new());
+    static KINDS_BEFORE: Lock<Vec<(&str, TaskWork)>> = Lock::new(Vec::new());
     // The lock serializes concurrent snapshots.
-    let mut before = KINDS_BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut before = KINDS_BEFORE.lock();
     let now_ns = now_ns();
     let last_ns = record_snapshot(now_ns);
     let span = age_to_compare_ns(last_ns).map(Duration::from_nanos);

@@ -2,11 +2,12 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use weir_sync::Lock;
+
 /// The registered threads, in the order of their registration.
-static THREADS: Mutex<Vec<BusyClock>> = Mutex::new(Vec::new());
+static THREADS: Lock<Vec<BusyClock>> = Lock::new(Vec::new());
 
 struct BusyClock {
     /// The number of the registration.
@@ -40,13 +41,13 @@ pub fn observe_thread(busy: impl Fn() -> Duration + Send + 'static) -> ObservedT
     let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
     let name = std::thread::current().name().unwrap_or_default().to_owned();
     let clock = BusyClock { number, id: own_id(), name, busy: Box::new(busy) };
-    THREADS.lock().unwrap_or_else(PoisonError::into_inner).push(clock);
+    THREADS.lock().push(clock);
     ObservedThread(number)
 }
 
 /// Returns the busy times of the registered threads, in the order of registration.
 pub fn thread_busy_times() -> Vec<ThreadBusyTime> {
-    let threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
+    let threads = THREADS.lock();
     threads.iter().map(BusyClock::read).collect()
 }
 
@@ -59,7 +60,7 @@ impl BusyClock {
 
 impl Drop for ObservedThread {
     fn drop(&mut self) {
-        let mut threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut threads = THREADS.lock();
         threads.retain(|clock| clock.number != self.0);
     }
 }

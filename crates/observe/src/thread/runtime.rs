@@ -1,12 +1,12 @@
 //! The runtimes of the program.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
+use weir_sync::Lock;
 
 /// The listed runtimes with their names, in the order of their registration.
-static RUNTIMES: Mutex<Vec<(String, Handle)>> = Mutex::new(Vec::new());
+static RUNTIMES: Lock<Vec<(String, Handle)>> = Lock::new(Vec::new());
 
 /// The registration of a runtime, which ends when this is dropped.
 #[derive(Debug)]
@@ -32,14 +32,14 @@ pub struct RuntimeMetrics {
 
 /// Registers a runtime, so that [`runtimes`] lists it.
 pub fn observe_runtime(name: impl Into<String>, runtime: &Handle) -> ObservedRuntime {
-    let mut runtimes = RUNTIMES.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut runtimes = RUNTIMES.lock();
     runtimes.push((name.into(), runtime.clone()));
     ObservedRuntime(runtime.id())
 }
 
 /// Returns the metrics of the registered runtimes.
 pub fn runtimes() -> Vec<RuntimeMetrics> {
-    let runtimes = RUNTIMES.lock().unwrap_or_else(PoisonError::into_inner);
+    let runtimes = RUNTIMES.lock();
     runtimes.iter().map(|(name, runtime)| metrics(name, runtime)).collect()
 }
 
@@ -64,7 +64,7 @@ fn metrics(name: &str, runtime: &Handle) -> RuntimeMetrics {
 
 impl Drop for ObservedRuntime {
     fn drop(&mut self) {
-        let mut runtimes = RUNTIMES.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut runtimes = RUNTIMES.lock();
         runtimes.retain(|(_, runtime)| runtime.id() != self.0);
     }
 }

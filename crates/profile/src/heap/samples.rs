@@ -3,7 +3,9 @@
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::MutexGuard;
+
+use weir_sync::Lock;
 
 use super::interval::{Interval, weight};
 use crate::interrupt::walk_own_stack;
@@ -29,7 +31,7 @@ static FILTER: [AtomicU8; FILTER_COUNTERS] = [const { AtomicU8::new(0) }; FILTER
 /// The seed of the next thread's random numbers.
 static SEEDS: AtomicU64 = AtomicU64::new(1);
 
-static SAMPLES: Mutex<Option<Samples>> = Mutex::new(None);
+static SAMPLES: Lock<Option<Samples>> = Lock::new(None);
 
 thread_local! {
     static INTERVAL: Cell<Interval> = const { Cell::new(Interval::START) };
@@ -193,5 +195,5 @@ fn without_recording<T: Default>(function: impl FnOnce() -> T) -> T {
 }
 
 fn lock() -> MutexGuard<'static, Option<Samples>> {
-    SAMPLES.lock().unwrap_or_else(PoisonError::into_inner)
+    SAMPLES.lock()
 }

@@ -10,11 +10,12 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use weir_ingest::{EarlyBytes, HeldBytes};
+use weir_sync::Lock;
 
 /// The maximum number of connections that send one file.
 pub(crate) const CONNECTIONS_MAX: usize = 4;
@@ -124,7 +125,7 @@ pub(crate) enum JoinError {
 #[derive(Debug, Default)]
 pub(crate) struct BlockMerger {
     /// Cloned for each connection that joins; `None` while closed.
-    link: Mutex<Option<OwnerLink>>,
+    link: Lock<Option<OwnerLink>>,
 }
 
 /// A joined connection's link to the owner of the file.
@@ -161,7 +162,7 @@ impl BlockMerger {
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<OwnerLink>> {
-        self.link.lock().unwrap_or_else(PoisonError::into_inner)
+        self.link.lock()
     }
 }
 

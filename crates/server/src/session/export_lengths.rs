@@ -1,9 +1,10 @@
 //! Remembers the lengths of exports.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 
 use hyper::header::HeaderValue;
+use weir_sync::Lock;
 
 /// The maximum number of remembered lengths in a session: a tag and a number each.
 const LENGTHS_MAX: usize = 32;
@@ -13,7 +14,7 @@ const LENGTHS_MAX: usize = 32;
 #[derive(Debug, Default)]
 pub(crate) struct ExportLengths {
     /// The tags with the lengths in bytes, the newest first.
-    last: Mutex<VecDeque<(HeaderValue, u64)>>,
+    last: Lock<VecDeque<(HeaderValue, u64)>>,
 }
 
 impl ExportLengths {
@@ -31,7 +32,7 @@ impl ExportLengths {
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<(HeaderValue, u64)>> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+        self.last.lock()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Sends acknowledgements to the page.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use weir_net::websocket::{UpgradedStream, Writer};
 use weir_observe::capture::Capturable;
 use weir_observe::task::{TaskKind, TaskName};
+use weir_sync::Lock;
 use weir_view::UploadReply;
 
 use crate::file::AckOffsets;
@@ -28,13 +29,13 @@ const RAMP_UP_BYTES: u64 = 64 << 20;
 #[derive(Debug)]
 pub(crate) struct LastAck {
     offset: AtomicU64,
-    sent_at: Mutex<Instant>,
+    sent_at: Lock<Instant>,
 }
 
 impl LastAck {
     /// Starts at `offset`, which the page already knows.
     pub(crate) fn new(offset: u64) -> Self {
-        Self { offset: AtomicU64::new(offset), sent_at: Mutex::new(Instant::now()) }
+        Self { offset: AtomicU64::new(offset), sent_at: Lock::new(Instant::now()) }
     }
 
     pub(crate) fn offset(&self) -> u64 {
@@ -42,14 +43,14 @@ impl LastAck {
     }
 
     pub(crate) fn sent_at(&self) -> Instant {
-        *self.sent_at.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.sent_at.lock()
     }
 
     /// Must be called before the acknowledgement is sent: the page may send more bytes before
     /// the call that sends it returns.
     fn set(&self, offset: u64) {
         self.offset.store(offset, Ordering::Release);
-        *self.sent_at.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        *self.sent_at.lock() = Instant::now();
     }
 }
 

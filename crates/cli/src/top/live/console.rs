@@ -2,7 +2,9 @@
 //! end: when the [`FullScreen`] is dropped, and before the message of a panic.
 
 use std::io::{IsTerminal, Write, stdin, stdout};
-use std::sync::{Mutex, MutexGuard, Once, OnceLock, PoisonError};
+use std::sync::{Once, OnceLock};
+
+use weir_sync::Lock;
 
 use super::mode::{Mode, restore, set_raw};
 
@@ -13,8 +15,9 @@ const ENTER: &str = "\x1b[?1049h\x1b[?25l";
 const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
 
 /// Whether the terminal is taken. It belongs to the process, as the terminal does, so that a panic
-/// finds it.
-static IS_TAKEN: Mutex<bool> = Mutex::new(false);
+/// finds it. Hold the lock until everything is written, so that no thread finds the terminal half
+/// taken. Nothing may panic meanwhile, because the hook of a panic waits for the lock.
+static IS_TAKEN: Lock<bool> = Lock::new(false);
 
 /// The mode of the terminal before it was taken first, if it was changed. A later one may be that
 /// in which a shell edits its command line, if the program was continued in the background.
@@ -44,7 +47,7 @@ impl FullScreen {
 
     /// Takes the terminal again after [`leave`], or after another program has used it.
     pub(super) fn enter_again(&mut self) {
-        let mut is_taken = is_taken();
+        let mut is_taken = IS_TAKEN.lock();
         let found = if stdin().is_terminal() { set_raw() } else { None };
         self.has_keys = found.is_some();
         if let Some(mode) = found {
@@ -68,7 +71,7 @@ impl Drop for FullScreen {
 
 /// Restores the terminal, if it was taken.
 pub(super) fn leave() {
-    let mut is_taken = is_taken();
+    let mut is_taken = IS_TAKEN.lock();
     if !std::mem::take(&mut *is_taken) {
         return;
     }
@@ -76,12 +79,6 @@ pub(super) fn leave() {
     if let Some(mode) = FIRST_MODE.get() {
         restore(mode);
     }
-}
-
-/// Locks the state. Hold the lock until everything is written, so that no thread finds the terminal
-/// half taken. Nothing may panic meanwhile, because the hook of a panic waits for the lock.
-fn is_taken() -> MutexGuard<'static, bool> {
-    IS_TAKEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Writes a sequence. If the terminal is gone, there is nothing to restore.

@@ -3,9 +3,10 @@
 mod shard;
 mod size;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use ring::digest::{SHA256, digest};
+use weir_sync::Lock;
 
 use self::shard::Shard;
 use super::verified::VerifiedToken;
@@ -72,7 +73,7 @@ pub(super) struct CacheContext {
 /// locks, so that cores seldom wait for each other.
 #[derive(Debug)]
 pub(super) struct TokenCache {
-    shards: Vec<Mutex<Shard>>,
+    shards: Vec<Lock<Shard>>,
     seconds_max: u32,
     is_on: bool,
 }
@@ -83,7 +84,7 @@ const SHARDS: usize = 64;
 impl TokenCache {
     pub(super) fn new(limits: CacheLimits) -> Self {
         let entries_max = limits.entries_max.div_ceil(SHARDS);
-        let shard = || Mutex::new(Shard::new(entries_max, limits.bytes_max / SHARDS));
+        let shard = || Lock::new(Shard::new(entries_max, limits.bytes_max / SHARDS));
         Self {
             shards: std::iter::repeat_with(shard).take(SHARDS).collect(),
             seconds_max: limits.seconds_max.min(SECONDS_MAX),
@@ -138,6 +139,6 @@ impl TokenCache {
     }
 }
 
-fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
-    shard.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(shard: &Lock<Shard>) -> MutexGuard<'_, Shard> {
+    shard.lock()
 }

@@ -1,9 +1,10 @@
 //! Keeps every segment until the memory is full.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use weir_core::{PendingSegment, SegmentList, SnapshotSegment, TimeBounds};
+use weir_sync::Lock;
 
 use super::{DepartedSegments, RetentionPolicy};
 use crate::pipeline::subscribers::Subscribers;
@@ -11,7 +12,7 @@ use crate::pipeline::subscribers::Subscribers;
 /// Keeps every segment.
 #[derive(Debug)]
 pub(super) struct KeepAll {
-    kept: Mutex<KeptSegments>,
+    kept: Lock<KeptSegments>,
     bytes: AtomicUsize,
     bytes_max: usize,
 }
@@ -26,11 +27,11 @@ struct KeptSegments {
 impl KeepAll {
     /// A policy without segments yet, for `bytes_max` bytes of them.
     pub(super) fn new(bytes_max: usize) -> Self {
-        Self { kept: Mutex::default(), bytes: AtomicUsize::new(0), bytes_max }
+        Self { kept: Lock::default(), bytes: AtomicUsize::new(0), bytes_max }
     }
 
     fn lock(&self) -> MutexGuard<'_, KeptSegments> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kept.lock()
     }
 }
 
