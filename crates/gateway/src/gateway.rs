@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::pin::{Pin, pin};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use weir_net::socket::{
@@ -12,6 +12,7 @@ use weir_net::socket::{
 use weir_net::{Client, ServeOptions, Server, Shutdown};
 use weir_observe::capture::{CaptureError, PendingCapture};
 use weir_observe::task::TaskKind;
+use weir_sync::ReadWriteLock;
 
 use crate::access_log::AccessLog;
 use crate::answer::answer;
@@ -48,7 +49,7 @@ pub struct GatewayHandle {
 /// The state that all requests share.
 #[derive(Debug)]
 struct SharedState {
-    routing: RwLock<Arc<Routing>>,
+    routing: ReadWriteLock<Arc<Routing>>,
     recorder: Arc<Recorder>,
 }
 
@@ -71,7 +72,7 @@ impl Gateway {
         bind: BindOptions,
     ) -> Result<Self, BindError> {
         let recorder = Recorder::new();
-        let shared = Arc::new(SharedState { routing: RwLock::default(), recorder });
+        let shared = Arc::new(SharedState { routing: ReadWriteLock::default(), recorder });
         let proxies = shared.clone();
         let proxies = PeerFilter::new(move |peer| proxies.routing().trusted.trusts(peer.ip()));
         let tls = config.tls.clone();
@@ -232,7 +233,7 @@ impl GatewayHandle {
         {
             tokio::spawn(traces.export());
         }
-        *self.shared.routing.write().unwrap_or_else(PoisonError::into_inner) = routing;
+        *self.shared.routing.write() = routing;
     }
 }
 
@@ -252,6 +253,6 @@ impl SharedState {
     }
 
     fn routing(&self) -> Arc<Routing> {
-        self.routing.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.routing.read().clone()
     }
 }

@@ -1,11 +1,12 @@
 //! The progress of a source.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use tokio::sync::watch;
 use weir_core::{Format, ReadCounts, UnparsedLine};
+use weir_sync::Lock;
 
 mod early_bytes;
 mod source_end;
@@ -43,8 +44,8 @@ pub struct SourceProgress {
     satisfied: AtomicBool,
     removed: AtomicBool,
     /// The plain files that contain its lines and can be read again.
-    parts: Mutex<FileParts>,
-    state: Mutex<State>,
+    parts: Lock<FileParts>,
+    state: Lock<State>,
 }
 
 #[derive(Debug, Default)]
@@ -122,8 +123,8 @@ impl SourceProgress {
             cancelled: AtomicBool::new(false),
             satisfied: AtomicBool::new(false),
             removed: AtomicBool::new(false),
-            parts: Mutex::default(),
-            state: Mutex::default(),
+            parts: Lock::default(),
+            state: Lock::default(),
         }
     }
 
@@ -159,18 +160,18 @@ impl SourceProgress {
     }
 
     fn lock_parts(&self) -> MutexGuard<'_, FileParts> {
-        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
+        self.parts.lock()
     }
 
     /// Whether its input is packed, so that the offsets of its lines differ from those of the bytes
     /// that arrive.
     pub fn is_packed(&self) -> bool {
-        self.lock().compressed
+        self.state.lock().compressed
     }
 
     /// A snapshot of the source.
     pub fn snapshot(&self) -> SourceSnapshot {
-        let state = self.lock();
+        let state = self.state.lock();
         let bytes_parsed = state.counts.bytes_read;
         let bytes_done = match state.compressed {
             true => self.bytes_taken.load(Ordering::Relaxed),
@@ -205,7 +206,7 @@ impl SourceProgress {
 
     /// Returns the counts of everything read so far.
     pub fn read_counts(&self) -> ReadCounts {
-        self.lock().counts
+        self.state.lock().counts
     }
 
     /// Returns how long the source has waited for room in the queue so far. A wait counts from its
@@ -268,7 +269,7 @@ impl SourceProgress {
 
     /// How the source ended; `None` while it is being read.
     pub fn end(&self) -> Option<SourceEnd> {
-        self.lock().end.clone()
+        self.state.lock().end.clone()
     }
 
     /// Cancels the source: blocks that wait to be parsed are dropped.
@@ -311,7 +312,7 @@ impl SourceProgress {
     /// Notes the zone offset of the first record with a time of block number `block`, unless an
     /// earlier block had one.
     pub(crate) fn note_offset(&self, block: u64, offset_s: impl FnOnce() -> Option<i32>) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.first_offset.is_none() {
             state.first_offset = offset_s().map(|offset_s| (block, offset_s));
         }
@@ -320,7 +321,7 @@ impl SourceProgress {
     /// Returns the number of the block with its first record that has a time, and the zone offset
     /// of that record in seconds.
     pub(crate) fn first_offset(&self) -> Option<(u64, i32)> {
-        self.lock().first_offset
+        self.state.lock().first_offset
     }
 
     /// Whether some of its lines were read with a format of this name and definition.
@@ -328,7 +329,7 @@ impl SourceProgress {
         let is_same = |used: &Arc<Format>| {
             used.name() == format.name() && used.definition() == format.definition()
         };
-        let state = self.lock();
+        let state = self.state.lock();
         let counted = state.by_format.iter().map(|(format, _)| format);
         state.formats.iter().chain(counted).any(is_same)
     }
@@ -336,20 +337,20 @@ impl SourceProgress {
     /// Returns the formats in its first block that has records, in the order in which they
     /// appeared. They do not depend on how far the source is read.
     pub fn first_formats(&self) -> Vec<Arc<Format>> {
-        let state = self.lock();
+        let state = self.state.lock();
         let first = state.by_format.iter().take(state.first_formats);
         first.map(|(format, _)| format.clone()).collect()
     }
 
     /// Sets how the source ended, unless it has already ended.
     pub fn set_end(&self, end: SourceEnd) {
-        self.lock().end.get_or_insert(end);
+        self.state.lock().end.get_or_insert(end);
     }
 
     /// Sets how the source ends once it is parsed up to `offset`. Until then it has not ended, so
     /// an ended source never grows.
     pub(crate) fn end_at(&self, offset: u64, end: SourceEnd) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if *self.parsed.borrow() >= offset {
             state.end.get_or_insert(end);
         } else {
@@ -359,40 +360,40 @@ impl SourceProgress {
 
     /// Sets the note on anything unusual about the source.
     pub fn set_note(&self, note: Option<String>) {
-        self.lock().note = note;
+        self.state.lock().note = note;
     }
 
     /// Takes the latest sentence to report to a person, if there is a new one.
     pub fn take_news(&self) -> Option<String> {
-        self.lock().news.take()
+        self.state.lock().news.take()
     }
 
     /// Sets the phase.
     pub fn set_phase(&self, phase: Phase) {
-        self.lock().phase = phase;
+        self.state.lock().phase = phase;
     }
 
     /// The phase.
     pub(crate) fn phase(&self) -> Phase {
-        self.lock().phase
+        self.state.lock().phase
     }
 
     /// Counts bytes read from a compressed input. From then on the progress of the source is
     /// measured in them.
     pub fn add_compressed(&self, bytes: u64) {
         self.bytes_taken.fetch_add(bytes, Ordering::Relaxed);
-        self.lock().compressed = true;
+        self.state.lock().compressed = true;
     }
 
     pub(crate) fn set_format(&self, format: Arc<Format>, parsed_share: Option<f64>) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.formats.push(format.clone());
         state.format = Some((format, parsed_share));
     }
 
     /// Changes the format of the lines from `offset` on.
     pub(crate) fn change_format(&self, format: Arc<Format>, parsed_share: f64, offset: u64) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let name = format.name();
         let mut note = format!("from byte {offset} on it is read as {name}");
         if let Some((before, _)) = &state.format {
@@ -406,7 +407,7 @@ impl SourceProgress {
 
     /// Notes that the file was truncated, `unread` after it was last read.
     pub(crate) fn note_truncation(&self, unread: Duration) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let (before, longest) = state.truncations.unwrap_or_default();
         let count = before + 1;
         state.truncations = Some((count, unread.max(longest)));
@@ -418,18 +419,18 @@ impl SourceProgress {
 
     /// Notes that a block was dropped.
     pub(crate) fn note_gap(&self) {
-        self.lock().has_gap = true;
+        self.state.lock().has_gap = true;
     }
 
     /// Whether a block was dropped.
     pub(crate) fn has_gap(&self) -> bool {
-        self.lock().has_gap
+        self.state.lock().has_gap
     }
 
     /// Adds the counts of a block that ends at `offset_end`. Blocks are counted in order, so that
     /// line numbers are right. Returns the bytes that the block adds.
     pub(crate) fn count(&self, read: &BlockCounts, offset_end: u64) -> u64 {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let bytes = offset_end.saturating_sub(state.counts.bytes_read);
         state.counts.bytes_read = offset_end;
         let lines_before = state.counts.lines;
@@ -467,16 +468,12 @@ impl SourceProgress {
     /// Sets the offset up to which the source is parsed. Ends the source if its end was set for
     /// this offset.
     pub(crate) fn set_parsed(&self, offset: u64) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if let Some((_, end)) = state.ending.take_if(|(ending, _)| *ending <= offset) {
             state.end.get_or_insert(end);
         }
         // Sent under the lock, so that an end set in between is not missed.
         self.parsed.send_replace(offset);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

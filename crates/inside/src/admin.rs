@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::pin::{Pin, pin};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, VARY};
@@ -12,6 +12,7 @@ use weir_net::socket::{Address, BindError, BindOptions, Listener, reserve_connec
 use weir_net::{Body, Client, GuardError, HostGuard, IncomingBody, ServeOptions, Server};
 use weir_observe::task::TaskName;
 use weir_server::{AccessToken, Refusal, respond};
+use weir_sync::Lock;
 use weir_view::to_json;
 
 use crate::address::AdminAddress;
@@ -57,9 +58,9 @@ struct Shared {
     token: Option<AccessToken>,
     log: Option<Log>,
     traffic: Option<String>,
-    metrics: Mutex<MetricsCache>,
+    metrics: Lock<MetricsCache>,
     profiles: Profiles,
-    route: Mutex<RouteCache>,
+    route: Lock<RouteCache>,
     tasks: TaskMonitor,
 }
 
@@ -141,9 +142,9 @@ impl AdminServer {
             token: self.token,
             log: self.log,
             traffic: self.traffic,
-            metrics: Mutex::default(),
+            metrics: Lock::default(),
             profiles: Profiles::default(),
-            route: Mutex::default(),
+            route: Lock::default(),
             tasks: TaskMonitor::default(),
         });
         let monitored = shared.clone();
@@ -267,7 +268,7 @@ impl Shared {
     }
 
     fn route(&self) -> Result<Response<Body>, Refusal> {
-        let mut cache = self.route.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut cache = self.route.lock();
         let now = Instant::now();
         let fresh = cache.text.as_ref().filter(|(made, _)| now.duration_since(*made) < FRESH_FOR);
         let text = match fresh {
@@ -295,7 +296,7 @@ impl Shared {
     /// Returns the text of the metrics, cached for [`FRESH_FOR`]. The lock ensures that concurrent
     /// requests collect the numbers only once.
     fn metrics_text(&self, format: TextFormat) -> Arc<str> {
-        let mut cache = self.metrics.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut cache = self.metrics.lock();
         let entry = match format {
             TextFormat::Prometheus => &mut cache.prometheus,
             TextFormat::OpenMetrics => &mut cache.open_metrics,

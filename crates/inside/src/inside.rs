@@ -1,9 +1,10 @@
 //! The list of the program's parts.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::Arc;
 
 use weir_observe::capture::{CaptureError, PendingCapture};
+use weir_sync::{Lock, ReadWriteLock};
 use weir_view::RouteStage;
 
 use crate::capture_kind::CaptureKind;
@@ -18,25 +19,22 @@ pub struct Inside(Arc<Parts>);
 
 #[derive(Default)]
 struct Parts {
-    parts: RwLock<Vec<Box<dyn Part>>>,
-    threads: Mutex<ThreadTotals>,
+    parts: ReadWriteLock<Vec<Box<dyn Part>>>,
+    threads: Lock<ThreadTotals>,
 }
 
 impl Inside {
     /// Adds a part.
     pub fn add(&self, part: impl Part + 'static) {
-        self.0.parts.write().unwrap_or_else(PoisonError::into_inner).push(Box::new(part));
+        self.0.parts.write().push(Box::new(part));
     }
 
     /// Returns the metrics of the process and of all parts.
     pub fn scrape(&self) -> Scrape {
         let mut scrape = Scrape::default();
         collect::process(&mut scrape);
-        collect::threads(
-            &mut scrape,
-            &mut self.0.threads.lock().unwrap_or_else(PoisonError::into_inner),
-        );
-        for part in self.0.parts.read().unwrap_or_else(PoisonError::into_inner).iter() {
+        collect::threads(&mut scrape, &mut self.0.threads.lock());
+        for part in self.0.parts.read().iter() {
             part.collect(&mut scrape);
         }
         scrape
@@ -44,7 +42,7 @@ impl Inside {
 
     /// Returns the stages of all parts in the order of the route, without rates.
     pub fn stages(&self) -> Vec<RouteStage> {
-        let parts = self.0.parts.read().unwrap_or_else(PoisonError::into_inner);
+        let parts = self.0.parts.read();
         let mut stages: Vec<RouteStage> = parts.iter().flat_map(|part| part.stages()).collect();
         // The sort is stable: stages of one kind keep their order.
         stages.sort_by_key(|stage| stage.stage);
@@ -59,14 +57,14 @@ impl Inside {
         kind: CaptureKind,
         condition: Option<&str>,
     ) -> Option<Result<PendingCapture, CaptureError>> {
-        let parts = self.0.parts.read().unwrap_or_else(PoisonError::into_inner);
+        let parts = self.0.parts.read();
         parts.iter().find_map(|part| part.start_capture(kind, condition))
     }
 }
 
 impl fmt::Debug for Inside {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let parts = self.0.parts.read().unwrap_or_else(PoisonError::into_inner).len();
+        let parts = self.0.parts.read().len();
         formatter.debug_struct("Inside").field("parts", &parts).finish()
     }
 }

@@ -1,15 +1,16 @@
 //! Waits that count while they last.
 
 use std::ops::Deref;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use weir_sync::Lock;
 
 /// The time of concurrent waits or pieces of work. One in progress counts too, because it may last
 /// forever.
 #[derive(Debug)]
 pub struct WaitClock {
     origin: Instant,
-    waits: Mutex<Waits>,
+    waits: Lock<Waits>,
 }
 
 /// All are under one lock, so that a wait that ends is never counted twice or not at all.
@@ -43,7 +44,7 @@ pub struct OpenWait<C: Deref<Target = WaitClock>> {
 
 impl Default for WaitClock {
     fn default() -> Self {
-        Self { origin: Instant::now(), waits: Mutex::default() }
+        Self { origin: Instant::now(), waits: Lock::default() }
     }
 }
 
@@ -57,21 +58,21 @@ impl WaitClock {
 
     /// Begins a wait. [`Self::end`] or [`Self::withdraw`] with the same instant ends it.
     pub fn begin(&self, begun: Instant) {
-        let mut waits = self.lock();
+        let mut waits = self.waits.lock();
         waits.open += 1;
         waits.begun_sum += self.since_origin(begun);
     }
 
     /// Ends the wait that began at this instant.
     pub fn end(&self, begun: Instant, ended: Instant) {
-        let mut waits = self.lock();
+        let mut waits = self.waits.lock();
         waits.close(self.since_origin(begun));
         waits.ended += ended.saturating_duration_since(begun);
     }
 
     /// Ends the wait that began at this instant. Its time does not count any more.
     pub fn withdraw(&self, begun: Instant) {
-        self.lock().close(self.since_origin(begun));
+        self.waits.lock().close(self.since_origin(begun));
     }
 
     /// Returns the time of all waits so far.
@@ -82,17 +83,13 @@ impl WaitClock {
 
     /// Returns the waits so far.
     pub fn times(&self) -> WaitTimes {
-        let waits = self.lock();
+        let waits = self.waits.lock();
         // Read under the lock, so that no wait began later.
         waits.times(self.origin.elapsed())
     }
 
     fn since_origin(&self, time: Instant) -> Duration {
         time.saturating_duration_since(self.origin)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Waits> {
-        self.waits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -149,11 +146,11 @@ mod tests {
         let day = Duration::from_secs(86_400);
         let at = |days: u32| clock.origin + days * day;
         (0..100_000).for_each(|_| clock.begin(at(100)));
-        let times = clock.lock().times(101 * day);
+        let times = clock.waits.lock().times(101 * day);
         assert_eq!((times.open, times.open_time), (100_000, 100_000 * day));
         (0..99_999).for_each(|_| clock.withdraw(at(100)));
         clock.end(at(100), at(103));
-        let times = clock.lock().times(104 * day);
+        let times = clock.waits.lock().times(104 * day);
         assert_eq!(times, WaitTimes { ended: 3 * day, ..WaitTimes::default() });
     }
 }

@@ -2,19 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::pin::pin;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 use weir_observe::call::{CallCounts, CallSite, Recording};
+use weir_sync::Lock;
 
 /// There is one recording at a time, so the tests take turns.
-static TURN: Mutex<()> = Mutex::new(());
+static TURN: Lock<()> = Lock::new(());
 
 fn turn() -> MutexGuard<'static, ()> {
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+    TURN.lock()
 }
 
 static SITES: [CallSite; 3] =

@@ -12,10 +12,10 @@ use weir_observe::task::{self, Snapshot, TaskKind, TaskName, TaskSnapshot, TaskS
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Tests that compare two snapshots take turns, because a snapshot is of the whole program.
-static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
+static TURN: weir_sync::Lock<()> = weir_sync::Lock::new(());
 
 fn turn() -> std::sync::MutexGuard<'static, ()> {
-    TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    TURN.lock()
 }
 
 fn run(test: impl Future<Output = ()>) {

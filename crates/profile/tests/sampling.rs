@@ -7,19 +7,20 @@
 
 use std::hint::black_box;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::thread::{Builder, JoinHandle, sleep};
 use std::time::Duration;
 
 use weir_profile::{
     Profile, ProfileError, ProfileKind, SampleRate, Sampling, Stack, ThreadStack, thread_stacks,
 };
+use weir_sync::Lock;
 
 /// A process has one profile at a time, so the tests take turns.
-static TURN: Mutex<()> = Mutex::new(());
+static TURN: Lock<()> = Lock::new(());
 
 fn turn() -> MutexGuard<'static, ()> {
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+    TURN.lock()
 }
 
 /// Computes for some tenths of a second of processor time, however busy the machine is.

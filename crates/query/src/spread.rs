@@ -1,7 +1,8 @@
 //! Distributes work over threads.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+
+use weir_sync::Lock;
 
 use crate::snapshot_work::Interruption;
 
@@ -22,8 +23,8 @@ where
     S: Send,
 {
     let jobs = jobs.min(items.len()).max(1);
-    let items = Mutex::new(items);
-    let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let items = Lock::new(items);
+    let next = || items.lock().next();
     let do_part = || {
         let mut state = begin();
         while let Some(item) = next() {

@@ -1,12 +1,13 @@
 //! Computes reports on blocking threads.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use weir_ingest::{DataSet, SourceEnd, SourceSnapshot};
 use weir_observe::mark;
 use weir_query::{Evaluator, Now, ParsedQuery, WrittenQuery, log_zone};
+use weir_sync::Lock;
 use weir_view::{Query, ReportSource};
 
 use crate::refusal::Refusal;
@@ -44,7 +45,7 @@ pub(crate) async fn report(
     let effort = Effort::of(query.expressions());
     // The room may be occupied by texts for clients that do not read.
     let room = memory.free_room().ok_or(Refusal::Busy)?;
-    let room = Mutex::new(Some(room));
+    let room = Lock::new(Some(room));
     let make = move |should_stop: &AtomicBool| {
         let query = check(&query, &data)?;
         if should_stop.load(Ordering::Relaxed) {
@@ -63,7 +64,7 @@ pub(crate) async fn report(
         report.sources =
             sources.map(|source| ReportSource::of(source, is_complete(source))).collect();
         let text = weir_view::to_json(&report).map_err(Refusal::internal)? + "\n";
-        let room = room.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let room = room.lock().take();
         let text = room.ok_or(Refusal::Busy)?.keep(text);
         if memory.is_crowded() { Err(Refusal::Busy) } else { Ok(Some(text)) }
     };

@@ -1,11 +1,12 @@
 //! All sessions of a server.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use weir_ingest::{Pipeline, ReadTotals, TotalMemory};
 use weir_net::HostGuard;
 use weir_observe::task::{TaskKind, TaskName};
+use weir_sync::Lock;
 
 use crate::captures::{PageCaptures, UploadCaptures};
 use crate::options::Options;
@@ -31,7 +32,7 @@ pub(crate) struct Hub {
     pub(crate) uploads: Arc<UploadCaptures>,
     /// The captures that wait for a request.
     pub(crate) requests: Arc<PageCaptures>,
-    sessions: Mutex<Sessions>,
+    sessions: Lock<Sessions>,
 }
 
 #[derive(Debug, Default)]
@@ -94,7 +95,7 @@ impl Hub {
             admin: OnceLock::new(),
             uploads: Arc::default(),
             requests: Arc::default(),
-            sessions: Mutex::default(),
+            sessions: Lock::default(),
         });
         let owner = Arc::downgrade(&hub);
         hub.memory.make_room_with(move || owner.upgrade().is_some_and(|hub| hub.make_room()));
@@ -104,7 +105,7 @@ impl Hub {
     /// Displaces a session so that an upload in progress can continue. Returns false if no session
     /// can go.
     fn make_room(&self) -> bool {
-        let mut sessions = self.lock();
+        let mut sessions = self.sessions.lock();
         // Another upload may have made room meanwhile.
         if !self.memory.is_full() {
             return true;
@@ -132,7 +133,7 @@ impl Hub {
         lifetime: Lifetime,
     ) -> Result<NewSession, Refusal> {
         let id = random_id()?;
-        let mut sessions = self.lock();
+        let mut sessions = self.sessions.lock();
         let displaced = match self.limit_reached(&sessions) {
             Some(limit) => Some(sessions.displace(|_| true).ok_or(limit)?),
             None => None,
@@ -167,7 +168,7 @@ impl Hub {
 
     /// Returns the session with this id.
     pub(crate) fn find(&self, id: &str) -> Result<Arc<Session>, Refusal> {
-        let sessions = self.lock();
+        let sessions = self.sessions.lock();
         if let Some(session) = sessions.by_id.get(id) {
             return Ok(session.clone());
         }
@@ -179,26 +180,22 @@ impl Hub {
 
     /// Returns all sessions, in no particular order.
     pub(crate) fn sessions(&self) -> Vec<Arc<Session>> {
-        self.lock().by_id.values().cloned().collect()
+        self.sessions.lock().by_id.values().cloned().collect()
     }
 
     /// Ends the session with this id.
     pub(crate) fn end(&self, id: &str) -> Result<(), Refusal> {
-        let session = self.lock().by_id.remove(id).ok_or(Refusal::UnknownSession)?;
+        let session = self.sessions.lock().by_id.remove(id).ok_or(Refusal::UnknownSession)?;
         session.end(EndCause::Request);
         Ok(())
     }
 
     /// Ends all sessions, because the server is being stopped.
     pub(crate) fn end_all(&self) {
-        let sessions: Vec<_> = self.lock().by_id.drain().collect();
+        let sessions: Vec<_> = self.sessions.lock().by_id.drain().collect();
         for (_, session) in sessions {
             session.end(EndCause::Stop);
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Sessions> {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

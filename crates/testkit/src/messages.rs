@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::Once;
 
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
+use weir_sync::Lock;
 
 /// A message with its fields as text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -17,7 +18,7 @@ pub struct Message {
     pub fields: BTreeMap<&'static str, String>,
 }
 
-static HEARD: Mutex<Vec<Message>> = Mutex::new(Vec::new());
+static HEARD: Lock<Vec<Message>> = Lock::new(Vec::new());
 
 /// Collects the errors, messages and information of all threads from now on.
 ///
@@ -33,7 +34,7 @@ pub fn listen() {
 /// Returns the messages so far whose sentence contains a text. Tests run at the same time, so the
 /// text has to belong to one test, such as the address of a server.
 pub fn heard(part: &str) -> Vec<Message> {
-    let heard = HEARD.lock().unwrap_or_else(PoisonError::into_inner);
+    let heard = HEARD.lock();
     heard.iter().filter(|message| message.sentence.contains(part)).cloned().collect()
 }
 
@@ -47,7 +48,7 @@ impl Subscriber for Collector {
     fn event(&self, event: &Event<'_>) {
         let mut message = Message::default();
         event.record(&mut message);
-        HEARD.lock().unwrap_or_else(PoisonError::into_inner).push(message);
+        HEARD.lock().push(message);
     }
 
     // Spans are never enabled, so the following methods do nothing.

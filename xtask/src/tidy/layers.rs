@@ -15,7 +15,7 @@ pub(super) const LAYERS: [(&str, &[&str]); 18] = [
     ("view", &["weir-core", "weir-rules"]),
     ("log", &["weir-sync", "weir-view"]),
     ("export", &["weir-core", "weir-view"]),
-    ("query", &["weir-core", "weir-export", "weir-rules", "weir-view"]),
+    ("query", &["weir-core", "weir-export", "weir-rules", "weir-sync", "weir-view"]),
     (
         "server",
         &[
@@ -67,7 +67,7 @@ pub(super) const LAYERS: [(&str, &[&str]); 18] = [
             "weir-view",
         ],
     ),
-    ("testkit", &[]),
+    ("testkit", &["weir-sync"]),
 ];
 
 /// Paths that crates may not name outside their tests.

@@ -18,11 +18,12 @@ mod settings;
 mod writer;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use weir_core::Record;
 use weir_observe::mark;
+use weir_sync::Lock;
 
 use self::queue::Queue;
 pub use self::settings::{AccessLogConfig, AccessLogFormat};
@@ -36,7 +37,7 @@ const FLUSH_TIME_MAX: Duration = Duration::from_secs(5);
 pub struct AccessLog {
     queue: Arc<Queue>,
     /// The present file, and whether the writer thread runs. It starts with the first file.
-    state: Mutex<State>,
+    state: Lock<State>,
 }
 
 #[derive(Debug, Default)]
@@ -53,7 +54,7 @@ impl AccessLog {
     /// Creates a log that is off. `extra_fields` names the records' extra fields, which the JSON
     /// format includes.
     pub(crate) fn new(extra_fields: &'static [&'static str]) -> Self {
-        Self { queue: Arc::new(Queue::new(extra_fields)), state: Mutex::default() }
+        Self { queue: Arc::new(Queue::new(extra_fields)), state: Lock::default() }
     }
 
     /// Adds the line of a request. Does nothing if the log is off.
@@ -76,7 +77,7 @@ impl AccessLog {
     /// # Errors
     /// If the file cannot be opened for appending. Nothing changes then.
     pub fn set(&self, config: Option<&AccessLogConfig>) -> Result<(), AccessLogError> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         if state.config.as_ref() == config {
             return Ok(());
         }
@@ -89,7 +90,7 @@ impl AccessLog {
     /// # Errors
     /// If the file cannot be opened for appending. The log then continues in the renamed file.
     pub fn reopen(&self) -> Result<(), AccessLogError> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         let config = state.config.clone();
         self.change_file(&mut state, config.as_ref())
     }

@@ -1,10 +1,10 @@
 //! The queue between requests and the writer thread.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use weir_core::Record;
+use weir_sync::{Condition, Lock};
 
 use super::clock::Clock;
 use super::line::{push_combined, push_object};
@@ -31,13 +31,13 @@ pub(super) struct Queue {
     is_on: AtomicBool,
     lost: AtomicU64,
     /// When lost lines were last reported.
-    reported: Mutex<Option<Instant>>,
+    reported: Lock<Option<Instant>>,
     extra_fields: &'static [&'static str],
-    waiting: Mutex<Waiting>,
+    waiting: Lock<Waiting>,
     /// Signalled when the thread has work.
-    work: Condvar,
+    work: Condition,
     /// Signalled when the thread has finished the tasks it took.
-    done: Condvar,
+    done: Condition,
 }
 
 #[derive(Debug, Default)]
@@ -74,11 +74,11 @@ impl Queue {
         Self {
             is_on: AtomicBool::new(false),
             lost: AtomicU64::new(0),
-            reported: Mutex::default(),
+            reported: Lock::default(),
             extra_fields,
-            waiting: Mutex::default(),
-            work: Condvar::new(),
-            done: Condvar::new(),
+            waiting: Lock::default(),
+            work: Condition::new(),
+            done: Condition::new(),
         }
     }
 
@@ -94,7 +94,7 @@ impl Queue {
 
     /// Adds the line of a record.
     pub(super) fn put(&self, record: &Record<'_>) {
-        let mut locked = self.lock();
+        let mut locked = self.waiting.lock();
         let waiting = &mut *locked;
         let Some(format) = waiting.format else { return };
         let before = waiting.lines.len();
@@ -119,7 +119,7 @@ impl Queue {
 
     /// Uses another file for the following lines.
     pub(super) fn set_file(&self, file: Option<LogFile>, format: Option<AccessLogFormat>) {
-        let mut waiting = self.lock();
+        let mut waiting = self.waiting.lock();
         waiting.seal_lines();
         waiting.tasks.push(Task::SetFile(file));
         waiting.format = format;
@@ -132,7 +132,7 @@ impl Queue {
     /// Counts lines that were not written, and reports them.
     pub(super) fn note_lost(&self, lines: u64, reason: &str) {
         let lost = self.lost.fetch_add(lines, Ordering::Relaxed) + lines;
-        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reported = self.reported.lock();
         if reported.is_none_or(|reported| reported.elapsed() >= REPORT_INTERVAL) {
             *reported = Some(Instant::now());
             drop(reported);
@@ -146,15 +146,14 @@ impl Queue {
 
     /// Waits for tasks. Returns `None` after the queue has ended and is empty.
     pub(super) fn take(&self) -> Option<Vec<Task>> {
-        let mut waiting = self.lock();
+        let mut waiting = self.waiting.lock();
         let deadline = Instant::now() + INTERVAL;
         while !waiting.is_due() {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 break;
             }
-            let woken = self.work.wait_timeout(waiting, left);
-            waiting = woken.unwrap_or_else(PoisonError::into_inner).0;
+            waiting = self.work.wait_timeout(waiting, left);
         }
         waiting.seal_lines();
         if waiting.has_ended && waiting.tasks.is_empty() {
@@ -167,7 +166,7 @@ impl Queue {
 
     /// Marks the tasks that were taken as finished.
     pub(super) fn finish(&self) {
-        let mut waiting = self.lock();
+        let mut waiting = self.waiting.lock();
         waiting.steps_finished = waiting.steps_taken;
         // Later lines are in `lines`, or in tasks that are counted again here.
         waiting.task_bytes = waiting.tasks.iter().map(Task::bytes).sum();
@@ -177,14 +176,14 @@ impl Queue {
 
     /// Ends the thread after it has finished all tasks.
     pub(super) fn end(&self) {
-        self.lock().has_ended = true;
+        self.waiting.lock().has_ended = true;
         self.work.notify_one();
     }
 
     /// Waits until all steps so far are finished, for at most `time_max`.
     pub(super) fn flush(&self, time_max: Duration) {
         let deadline = Instant::now() + time_max;
-        let mut waiting = self.lock();
+        let mut waiting = self.waiting.lock();
         let goal = waiting.steps_added;
         while waiting.steps_finished < goal {
             waiting.is_urgent = true;
@@ -193,13 +192,8 @@ impl Queue {
             if left.is_zero() {
                 return;
             }
-            let woken = self.done.wait_timeout(waiting, left);
-            waiting = woken.unwrap_or_else(PoisonError::into_inner).0;
+            waiting = self.done.wait_timeout(waiting, left);
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,13 +1,14 @@
 //! The limits of one rule file.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use weir_core::Record;
 use weir_rules::{
     CannotEnforce, Gate, GateDecision, GateOptions, GateUsage, Place, Rule, RuleError, RuleFiles,
     parse_rules,
 };
+use weir_sync::Lock;
 
 use super::arrival::{Arrival, ExtraField, fields};
 use super::settings::LimitConfig;
@@ -29,7 +30,7 @@ struct RuleGate {
 
 /// A gate that requests share. A decision takes less than a microsecond, so one lock is enough for
 /// the load of one machine.
-struct SharedGate(Mutex<Box<dyn Gate>>);
+struct SharedGate(Lock<Box<dyn Gate>>);
 
 /// Why a rule of a file cannot be enforced.
 #[derive(Debug)]
@@ -81,7 +82,7 @@ impl Limit {
     pub(super) fn usage(&self) -> GateUsage {
         let mut usage = GateUsage::default();
         for RuleGate { gate, .. } in &self.gates {
-            usage.add(gate.0.lock().unwrap_or_else(PoisonError::into_inner).usage());
+            usage.add(gate.0.lock().usage());
         }
         usage
     }
@@ -97,7 +98,7 @@ impl Limit {
     ) {
         for RuleGate { extra, gate } in &self.gates {
             let own = (!extra.is_empty()).then(|| arrival.record(extra, now_ns));
-            let mut locked = gate.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut locked = gate.0.lock();
             let mut decision = locked.decide(own.as_ref().unwrap_or(record), now_ns);
             let place = decision.place.take();
             let place = place.map(|place| SlotGuard { gate: gate.clone(), place: Some(place) });
@@ -125,14 +126,14 @@ impl RuleGate {
         let extra = extra.ok_or_else(|| LimitProblem::FieldName(rule.name().to_owned()))?;
         let gate = rule.gate(&fields(&names), GateOptions::default());
         let gate = gate.map_err(|error| LimitProblem::Gate(rule.name().to_owned(), error))?;
-        Ok(Self { extra, gate: Arc::new(SharedGate(Mutex::new(gate))) })
+        Ok(Self { extra, gate: Arc::new(SharedGate(Lock::new(gate))) })
     }
 }
 
 impl Drop for SlotGuard {
     fn drop(&mut self) {
         if let Some(place) = self.place.take() {
-            self.gate.0.lock().unwrap_or_else(PoisonError::into_inner).release(place);
+            self.gate.0.lock().release(place);
         }
     }
 }

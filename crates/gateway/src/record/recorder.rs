@@ -1,13 +1,14 @@
 //! Buffers records, and passes them to the data set at intervals.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 use weir_core::{Record, RecordLayout};
 use weir_ingest::{RecordWriter, StopReason};
 use weir_observe::mark;
+use weir_sync::Lock;
 
 use super::{EXTRA_FIELDS, layout};
 use crate::access_log::AccessLog;
@@ -28,7 +29,7 @@ const WAITING_BYTES_MAX: usize = 16 << 20;
 #[derive(Debug)]
 pub struct Recorder {
     layout: RecordLayout,
-    waiting: Mutex<Vec<u8>>,
+    waiting: Lock<Vec<u8>>,
     /// Signalled when a block of records is full.
     is_full: Notify,
     dropped: AtomicU64,
@@ -43,7 +44,7 @@ impl Recorder {
     pub(crate) fn new() -> Arc<Self> {
         Arc::new(Self {
             layout: layout(),
-            waiting: Mutex::default(),
+            waiting: Lock::default(),
             is_full: Notify::new(),
             dropped: AtomicU64::new(0),
             access_log: AccessLog::new(&EXTRA_FIELDS),
@@ -80,7 +81,7 @@ impl Recorder {
 
     /// Bytes of records that wait for the pipeline.
     pub(crate) fn waiting_bytes(&self) -> usize {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).len()
+        self.waiting.lock().len()
     }
 
     /// The access log, which is off by default.
@@ -92,7 +93,7 @@ impl Recorder {
     pub(crate) fn put(&self, record: &Record<'_>) {
         let _call = mark!("Recorder::put").enter();
         self.access_log.put(record);
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.waiting.lock();
         let before = waiting.len();
         if before > WAITING_BYTES_MAX {
             drop(waiting);
@@ -114,7 +115,7 @@ impl Recorder {
             let _ = tokio::time::timeout(INTERVAL, self.is_full.notified()).await;
             let spare = writer.take_spare();
             let packed = {
-                let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut waiting = self.waiting.lock();
                 std::mem::replace(&mut *waiting, spare)
             };
             if !packed.is_empty()

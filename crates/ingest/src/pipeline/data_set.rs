@@ -2,11 +2,12 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, OnceLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::sync::watch;
 use weir_core::{Format, PendingSegment, Snapshot, Snapshots, Values};
+use weir_sync::{Lock, ReadWriteLock};
 
 use super::read_totals::ReadTotals;
 use super::reorder::{ParsedBlock, ReorderBuffer};
@@ -22,12 +23,12 @@ pub struct DataSet {
     retention: Retention,
     memory_bytes_max: usize,
     /// Blocks that were parsed before their turn. Blocks are appended only while this is locked.
-    reorder: Mutex<ReorderBuffer>,
+    reorder: Lock<ReorderBuffer>,
     policy: Arc<dyn RetentionPolicy>,
     subscribers: Arc<Subscribers>,
-    sources: RwLock<Vec<Arc<SourceProgress>>>,
-    formats: RwLock<Vec<Arc<Format>>>,
-    values: Arc<RwLock<Values>>,
+    sources: ReadWriteLock<Vec<Arc<SourceProgress>>>,
+    formats: ReadWriteLock<Vec<Arc<Format>>>,
+    values: Arc<ReadWriteLock<Values>>,
     /// Whether the record that determined the zone offset was removed, and no other record with a
     /// time has been read.
     lacks_offset: AtomicBool,
@@ -63,16 +64,16 @@ impl DataSet {
                 values.add_text_column(name);
             }
         }
-        let values = Arc::new(RwLock::new(values));
+        let values = Arc::new(ReadWriteLock::new(values));
         let subscribers = Arc::default();
         Arc::new(Self {
             retention,
             memory_bytes_max,
-            reorder: Mutex::default(),
+            reorder: Lock::default(),
             policy: retention.policy(memory_bytes_max, &values, &subscribers, machine_clock),
             subscribers,
-            sources: RwLock::default(),
-            formats: RwLock::default(),
+            sources: ReadWriteLock::default(),
+            formats: ReadWriteLock::default(),
             values,
             lacks_offset: AtomicBool::new(false),
             blocks: AtomicU64::new(0),
@@ -84,7 +85,7 @@ impl DataSet {
 
     /// The distinct values. Parsers wait while this is held.
     pub fn values(&self) -> RwLockReadGuard<'_, Values> {
-        self.values.read().unwrap_or_else(PoisonError::into_inner)
+        self.values.read()
     }
 
     /// Which segments are kept.
@@ -95,7 +96,7 @@ impl DataSet {
     /// Returns a consistent snapshot of the kept segments and all sources: the counts of the
     /// sources cover exactly the blocks up to the last segment.
     pub fn snapshot(&self) -> Snapshot<SourceSnapshot> {
-        let _reorder = self.reorder.lock().unwrap_or_else(PoisonError::into_inner);
+        let _reorder = self.reorder.lock();
         // The epoch is read before the segments. If ids are reused between the two, it is too old,
         // which readers detect.
         let epoch = self.values().reuses();
@@ -113,7 +114,7 @@ impl DataSet {
     /// Registers a consumer of all segments that are appended from now on, in the order of the
     /// log. The parsers pause while more than `capacity` segments wait for it.
     pub fn subscribe(&self, capacity: usize) -> OrderedSegments {
-        let _reorder = self.reorder.lock().unwrap_or_else(PoisonError::into_inner);
+        let _reorder = self.reorder.lock();
         self.subscribers.add(capacity)
     }
 
@@ -131,7 +132,7 @@ impl DataSet {
 
     /// The source of this number, unless it was removed.
     pub fn source(&self, number: u32) -> Option<Arc<SourceProgress>> {
-        let sources = self.sources.read().unwrap_or_else(PoisonError::into_inner);
+        let sources = self.sources.read();
         sources.get(number as usize).filter(|source| !source.is_removed()).cloned()
     }
 
@@ -143,7 +144,7 @@ impl DataSet {
     /// memory limit or the window had already excluded do not return.
     pub fn remove_source(&self, number: u32) -> bool {
         // No block is appended meanwhile, so no record of the source can follow.
-        let _reorder = self.reorder.lock().unwrap_or_else(PoisonError::into_inner);
+        let _reorder = self.reorder.lock();
         let Some(source) = self.source(number) else { return false };
         source.remove();
         self.policy.remove_source(number);
@@ -165,7 +166,7 @@ impl DataSet {
     }
 
     fn all_sources(&self) -> Vec<Arc<SourceProgress>> {
-        self.sources.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.sources.read().clone()
     }
 
     /// Cancels every source that has not ended.
@@ -178,7 +179,7 @@ impl DataSet {
 
     /// All formats that lines of the sources were read with.
     pub fn formats(&self) -> Vec<Arc<Format>> {
-        self.formats.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.formats.read().clone()
     }
 
     /// Memory taken, in bytes.
@@ -241,7 +242,7 @@ impl DataSet {
     }
 
     pub(super) fn add_source(&self, source: &Arc<SourceProgress>) -> u32 {
-        let mut sources = self.sources.write().unwrap_or_else(PoisonError::into_inner);
+        let mut sources = self.sources.write();
         let index = sources.len() as u32;
         source.set_number(index);
         sources.push(source.clone());
@@ -255,12 +256,12 @@ impl DataSet {
         let is_same = |known: &Arc<Format>| {
             known.name() == format.name() && known.definition() == format.definition()
         };
-        let formats = self.formats.read().unwrap_or_else(PoisonError::into_inner);
+        let formats = self.formats.read();
         if let Some(index) = formats.iter().position(is_same) {
             return index;
         }
         drop(formats);
-        let mut formats = self.formats.write().unwrap_or_else(PoisonError::into_inner);
+        let mut formats = self.formats.write();
         // Another thread may have added it meanwhile.
         if let Some(index) = formats.iter().position(is_same) {
             return index;
@@ -274,7 +275,7 @@ impl DataSet {
     }
 
     pub(super) fn values_mut(&self) -> RwLockWriteGuard<'_, Values> {
-        self.values.write().unwrap_or_else(PoisonError::into_inner)
+        self.values.write()
     }
 
     /// Notes that the values of another block have ids; see [`RetentionPolicy::note_resolved`].
@@ -285,7 +286,7 @@ impl DataSet {
     /// Appends the block of a ticket, after those of all tickets before it. Returns how many were
     /// appended: none if an earlier one is missing, several if others waited for this one.
     pub(super) fn append(&self, ticket: u64, block: ParsedBlock) -> u64 {
-        let mut reorder = self.reorder.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reorder = self.reorder.lock();
         reorder.insert(ticket, block);
         let mut appended = 0;
         while let Some(block) = reorder.pop() {

@@ -21,10 +21,11 @@ pub use stage_times::StageTimes;
 pub use subscribers::OrderedSegments;
 pub use total_memory::TotalMemory;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use weir_core::{BlockLimits, Fold, Format, FormatChoice, RecordLayout};
+use weir_sync::Lock;
 
 use crate::clock::SystemClock;
 use crate::progress::SourceProgress;
@@ -101,12 +102,12 @@ impl Pipeline {
         data: Arc<DataSet>,
         fold: F,
     ) -> (Self, PipelineFold<F>) {
-        let parts = Arc::<Mutex<Vec<F>>>::default();
+        let parts = Arc::<Lock<Vec<F>>>::default();
         let collected = parts.clone();
         let pipeline = Self::spawn(options, data, move |start| {
             let mut part = fold.clone();
             start.run(Some(&mut part));
-            collected.lock().unwrap_or_else(PoisonError::into_inner).push(part);
+            collected.lock().push(part);
         });
         let workers = pipeline.workers.len();
         (pipeline, PipelineFold { parts, workers })
@@ -258,7 +259,7 @@ impl WorkerStart {
 #[derive(Debug)]
 pub struct PipelineFold<F> {
     /// The parts of the threads that have finished.
-    parts: Arc<Mutex<Vec<F>>>,
+    parts: Arc<Lock<Vec<F>>>,
     workers: usize,
 }
 
@@ -266,7 +267,7 @@ impl<F: Fold> PipelineFold<F> {
     /// Returns the fold over all segments, after [`Pipeline::finish`]. `None` if a thread failed,
     /// is still working, or could not be started: the fold of the others would be incomplete.
     pub fn merged(self) -> Option<F> {
-        let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut parts = self.parts.lock();
         if parts.len() != self.workers {
             return None;
         }

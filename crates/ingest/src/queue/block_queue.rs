@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
+use weir_sync::{Condition, Lock};
 
 use super::job::{Job, PullSource, Task, Ticket};
 use crate::error::StopReason;
@@ -12,11 +12,11 @@ use crate::error::StopReason;
 /// A queue of blocks that is bounded in bytes, and the sequencer that lets parsed blocks be
 /// appended in their order. It has one lock, which is taken a few times per block.
 pub(crate) struct BlockQueue {
-    state: Mutex<State>,
+    state: Lock<State>,
     /// Tells workers that there is a task.
-    work: Condvar,
+    work: Condition,
     /// Tells waiting writers, in threads and in tasks, that there is room.
-    room: Condvar,
+    room: Condition,
     room_async: Notify,
     queue_bytes_max: usize,
     /// No worker gets a block to parse while this many wait to be appended.
@@ -56,9 +56,9 @@ impl BlockQueue {
     /// A queue for this number of workers. Its blocks take at most `queue_bytes_max` bytes.
     pub(crate) fn new(queue_bytes_max: usize, workers: usize) -> Self {
         Self {
-            state: Mutex::default(),
-            work: Condvar::new(),
-            room: Condvar::new(),
+            state: Lock::default(),
+            work: Condition::new(),
+            room: Condition::new(),
             room_async: Notify::new(),
             queue_bytes_max,
             unappended_max: (workers * UNAPPENDED_MAX) as u64,
@@ -70,7 +70,7 @@ impl BlockQueue {
     /// # Errors
     /// If the queue was aborted.
     pub(crate) fn try_push(&self, job: Job) -> Result<Option<Job>, StopReason> {
-        self.try_push_locked(&mut self.lock(), job)
+        self.try_push_locked(&mut self.state.lock(), job)
     }
 
     /// Waits for room and pushes a job.
@@ -78,10 +78,10 @@ impl BlockQueue {
     /// # Errors
     /// If the queue was aborted.
     pub(crate) fn push(&self, mut job: Job) -> Result<(), StopReason> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         while let Some(refused) = self.try_push_locked(&mut state, job)? {
             job = refused;
-            state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.room.wait(state);
         }
         Ok(())
     }
@@ -106,7 +106,7 @@ impl BlockQueue {
     /// # Errors
     /// If the queue was aborted.
     pub(crate) fn add_pull_source(&self, source: Box<dyn PullSource>) -> Result<(), StopReason> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.is_aborted {
             return Err(StopReason::Cancelled);
         }
@@ -124,7 +124,7 @@ impl BlockQueue {
         source: Box<dyn PullSource>,
         jobs: Vec<Job>,
     ) -> Option<Ticket> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.is_aborted || jobs.is_empty() {
             return None;
         }
@@ -140,24 +140,24 @@ impl BlockQueue {
 
     /// Returns the memory of the blocks that wait or are being parsed, and its limit, in bytes.
     pub(crate) fn bytes(&self) -> (usize, usize) {
-        (self.lock().queue_bytes, self.queue_bytes_max)
+        (self.state.lock().queue_bytes, self.queue_bytes_max)
     }
 
     /// Whether no block waits for a parser.
     pub(crate) fn is_idle(&self) -> bool {
-        self.lock().jobs.is_empty()
+        self.state.lock().jobs.is_empty()
     }
 
     /// A buffer to reuse, if there is one.
     pub(crate) fn take_spare(&self) -> Option<Vec<u8>> {
-        self.lock().spare.pop()
+        self.state.lock().spare.pop()
     }
 
     /// Waits for the next task of a worker. `oldest` is the ticket of the oldest block that the
     /// worker has parsed and not appended. With `must_append` the worker gets no block to parse
     /// before it has appended one.
     pub(crate) fn next_task(&self, oldest: Option<u64>, must_append: bool) -> Task {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         loop {
             if state.is_aborted {
                 return Task::End;
@@ -175,14 +175,14 @@ impl BlockQueue {
             if state.is_closing && oldest.is_none() {
                 return Task::End;
             }
-            state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.work.wait(state);
         }
     }
 
     /// Releases the memory of a parsed block, in bytes, and keeps its buffer for reuse if there is
     /// one.
     pub(crate) fn release(&self, memory_bytes: usize, buffer: Option<Vec<u8>>) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.queue_bytes -= memory_bytes;
         if state.spare.len() < SPARE_BUFFERS_MAX {
             state.spare.extend(buffer);
@@ -194,13 +194,13 @@ impl BlockQueue {
 
     /// Ends the current turn.
     pub(crate) fn end_turn(&self) {
-        self.lock().turn += 1;
+        self.state.lock().turn += 1;
         self.work.notify_all();
     }
 
     /// Notes that this many blocks were appended.
     pub(crate) fn note_appended(&self, blocks: u64) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let were_too_many = state.turn - state.appended >= self.unappended_max;
         state.appended += blocks;
         drop(state);
@@ -211,13 +211,13 @@ impl BlockQueue {
 
     /// Ends the workers after everything in the queue is parsed.
     pub(crate) fn close_when_idle(&self) {
-        self.lock().is_closing = true;
+        self.state.lock().is_closing = true;
         self.work.notify_all();
     }
 
     /// Ends workers and writers at once and drops all blocks that wait.
     pub(crate) fn abort(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.is_aborted = true;
         state.jobs.clear();
         state.pull_sources.clear();
@@ -239,10 +239,6 @@ impl BlockQueue {
         state.enqueue(job);
         self.work.notify_one();
         Ok(None)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use weir_sync::Lock;
 
 /// The size of the chunks in which the output of a part is passed on.
 const CHUNK_BYTES: usize = 64 << 10;
@@ -100,8 +101,8 @@ pub fn run_in_order<T: Send>(
     }
     let (senders, receivers): (Vec<_>, Vec<_>) =
         (0..count).map(|_| sync_channel::<Vec<u8>>(CHUNKS_MAX)).unzip();
-    let senders: Vec<_> = senders.into_iter().map(|sender| Mutex::new(Some(sender))).collect();
-    let results: Vec<Mutex<Option<io::Result<T>>>> = (0..count).map(|_| Mutex::default()).collect();
+    let senders: Vec<_> = senders.into_iter().map(|sender| Lock::new(Some(sender))).collect();
+    let results: Vec<Lock<Option<io::Result<T>>>> = (0..count).map(|_| Lock::default()).collect();
     let (next, is_stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
     let written = std::thread::scope(|scope| {
         for _ in 0..threads.min(count) {
@@ -112,7 +113,7 @@ pub fn run_in_order<T: Send>(
                     let mut ordered = OrderedOutput::queued(sender);
                     let result = work(index, &mut ordered);
                     let result = result.and_then(|value| ordered.send_chunk().map(|()| value));
-                    *lock(&results[index]) = Some(result);
+                    *results[index].lock() = Some(result);
                 }
             });
         }
@@ -126,12 +127,8 @@ pub fn run_in_order<T: Send>(
     results.iter().filter_map(take).collect()
 }
 
-fn take<T>(slot: &Mutex<Option<T>>) -> Option<T> {
-    lock(slot).take()
-}
-
-fn lock<T>(slot: &Mutex<T>) -> MutexGuard<'_, T> {
-    slot.lock().unwrap_or_else(PoisonError::into_inner)
+fn take<T>(slot: &Lock<Option<T>>) -> Option<T> {
+    slot.lock().take()
 }
 
 #[cfg(test)]

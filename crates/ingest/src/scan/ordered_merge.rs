@@ -1,7 +1,8 @@
 //! Merges the results of parallel work in the order of its parts.
 
 use std::collections::BTreeMap;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use weir_sync::{Condition, Lock};
 
 /// Merges chunks in the order of their parts, however the parts are divided among threads.
 ///
@@ -12,8 +13,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// Every part must begin and end, or later parts wait forever. A [`Part`] ends when it is dropped.
 #[derive(Debug)]
 pub struct OrderedMerge<T, C> {
-    state: Mutex<State<T, C>>,
-    has_moved_on: Condvar,
+    state: Lock<State<T, C>>,
+    has_moved_on: Condition,
     waiting_bytes_max: usize,
     merge: fn(&mut T, C),
 }
@@ -47,7 +48,7 @@ impl<T, C> OrderedMerge<T, C> {
     pub fn new(total: T, waiting_bytes_max: usize, merge: fn(&mut T, C)) -> Self {
         let parts = BTreeMap::new();
         let state = State { total, turn: 0, parts, waiting_bytes: 0 };
-        let (state, has_moved_on) = (Mutex::new(state), Condvar::new());
+        let (state, has_moved_on) = (Lock::new(state), Condition::new());
         Self { state, has_moved_on, waiting_bytes_max, merge }
     }
 
@@ -58,11 +59,7 @@ impl<T, C> OrderedMerge<T, C> {
 
     /// Returns the result, after the parts have ended.
     pub fn into_total(self) -> T {
-        self.state.into_inner().unwrap_or_else(PoisonError::into_inner).total
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State<T, C>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.into_inner().total
     }
 
     /// Merges the chunks whose turn it is.
@@ -90,8 +87,7 @@ impl<T, C> Part<'_, T, C> {
             let is_full = state.waiting_bytes > 0 && state.waiting_bytes + bytes > max;
             is_full && state.turn != self.number
         };
-        let state = self.merge.has_moved_on.wait_while(self.merge.lock(), must_wait);
-        let mut state = state.unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.merge.has_moved_on.wait_while(self.merge.state.lock(), must_wait);
         state.waiting_bytes += bytes;
         state.waiting(self.number).chunks.push((chunk, bytes));
         self.merge.advance(&mut state);
@@ -107,7 +103,7 @@ impl<T, C> State<T, C> {
 
 impl<T, C> Drop for Part<'_, T, C> {
     fn drop(&mut self) {
-        let mut state = self.merge.lock();
+        let mut state = self.merge.state.lock();
         state.waiting(self.number).has_ended = true;
         self.merge.advance(&mut state);
     }

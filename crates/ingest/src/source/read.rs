@@ -2,10 +2,12 @@
 
 use std::io::{self, Read};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
+
+use weir_sync::{Condition, Lock};
 
 use super::byte_counter::ByteCounter;
 use super::input::{Input, PlainInput};
@@ -57,11 +59,11 @@ pub fn read_inputs(
 ) -> Vec<Fault> {
     let order = InputOrder::default();
     let next = AtomicUsize::new(0);
-    let faults = Mutex::new(Vec::new());
+    let faults = Lock::new(Vec::new());
     let work = || {
         while let Some((index, input)) = take(inputs, &next) {
             let found = order.read(intake, index, input, format);
-            let mut faults = faults.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut faults = faults.lock();
             faults.extend(found.into_iter().map(|fault| (index, fault)));
         }
     };
@@ -71,7 +73,7 @@ pub fn read_inputs(
         }
         work();
     });
-    let mut faults = faults.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut faults = faults.into_inner();
     faults.sort_by_key(|(index, _)| *index);
     faults.into_iter().map(|(_, fault)| fault).collect()
 }
@@ -86,10 +88,10 @@ fn take<'a>(inputs: &'a [Input], next: &AtomicUsize) -> Option<(usize, &'a Input
 struct InputOrder {
     /// The number of inputs, from the first one on, that have opened their first source or will
     /// have none. Sources are listed in the order of their inputs.
-    begun: Mutex<usize>,
-    more_begun: Condvar,
+    begun: Lock<usize>,
+    more_begun: Condition,
     /// Held while a plain file is read, so that only one is read at a time.
-    plain: Mutex<()>,
+    plain: Lock<()>,
 }
 
 impl InputOrder {
@@ -119,15 +121,14 @@ impl InputOrder {
     }
 
     fn wait(&self, index: usize) {
-        let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.more_begun.wait_while(begun, |begun| *begun < index);
-        drop(waited.unwrap_or_else(PoisonError::into_inner));
+        let begun = self.begun.lock();
+        drop(self.more_begun.wait_while(begun, |begun| *begun < index));
     }
 
     /// Marks input `index` as begun, after all inputs before it.
     fn begin(&self, index: usize) {
         self.wait(index);
-        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut begun = self.begun.lock();
         *begun = (*begun).max(index + 1);
         self.more_begun.notify_all();
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use httpdate::fmt_http_date;
@@ -13,6 +13,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::server::{ClientHello, ResolvesServerCert};
 use tokio_rustls::rustls::sign::CertifiedKey;
 use tokio_rustls::rustls::{CertificateError, Error};
+use weir_sync::Lock;
 
 use super::error::BindError;
 use super::file_state::FileState;
@@ -28,7 +29,7 @@ use super::validity::{self, Validity};
 pub(crate) struct ReloadingCertificate {
     files: TlsFiles,
     provider: Arc<CryptoProvider>,
-    last: Mutex<Certificate>,
+    last: Lock<Certificate>,
 }
 
 /// The time after which files that could not be used are read again even if their metadata is
@@ -128,12 +129,12 @@ impl ReloadingCertificate {
         let states = states(&files);
         let mut certificate = Certificate::new(read(&files, &provider)?, states);
         certificate.report_validity(&files.certificate);
-        Ok(Self { files, provider, last: Mutex::new(certificate) })
+        Ok(Self { files, provider, last: Lock::new(certificate) })
     }
 
     /// Returns the certificate in the files, or the last one that could be used.
     fn current(&self) -> Arc<CertifiedKey> {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last.lock();
         let (states, now) = (states(&self.files), Instant::now());
         let path = &self.files.certificate;
         if last.is_outdated(&states, now) {

@@ -244,9 +244,10 @@ fn without_line_end(bytes: &[u8]) -> &[u8] {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{LazyLock, Mutex, PoisonError};
+    use std::sync::LazyLock;
 
     use proptest::prelude::*;
+    use weir_sync::Lock;
 
     use super::{FAILURE, FailureObserver, HOST_NAME};
     use crate::event::Events;
@@ -258,13 +259,13 @@ mod tests {
     use crate::rule::{Line, Observer};
 
     /// Shared, because compiling them is slow.
-    static TEMPLATES: LazyLock<Mutex<DateTemplates>> = LazyLock::new(Mutex::default);
+    static TEMPLATES: LazyLock<Lock<DateTemplates>> = LazyLock::new(Lock::default);
 
     fn filter(patterns: &[String]) -> Filter {
         let text = format!("[x]\nignoreself = false\nfailregex = {}\n", patterns.join("\n  "));
         let files = RuleFiles::default();
         let definitions = configuration::read(&text, "x", &files, 1).expect("it is valid");
-        let mut templates = TEMPLATES.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut templates = TEMPLATES.lock();
         Jail::new(&definitions[0], &mut templates).expect("it is valid").filter
     }
 

@@ -1,9 +1,9 @@
 //! Counts the parsed bytes of a file in the sender's offsets.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, watch};
+use weir_sync::Lock;
 
 /// Maps the parsed bytes of a source to the sent bytes that may be acknowledged.
 ///
@@ -12,7 +12,7 @@ use tokio::sync::{Notify, watch};
 #[derive(Debug)]
 pub(crate) struct AckOffsets {
     parsed: watch::Receiver<u64>,
-    state: Mutex<OffsetMap>,
+    state: Lock<OffsetMap>,
     changed: Notify,
 }
 
@@ -36,17 +36,17 @@ struct OffsetPair {
 impl AckOffsets {
     /// Creates the offsets of a plain file, which follow the number of parsed bytes.
     pub(crate) fn new(parsed: watch::Receiver<u64>) -> Self {
-        Self { parsed, state: Mutex::default(), changed: Notify::new() }
+        Self { parsed, state: Lock::default(), changed: Notify::new() }
     }
 
     /// Switches to packed bytes, which [`Self::record`] maps.
     pub(crate) fn set_packed(&self) {
-        self.lock().is_packed = true;
+        self.state.lock().is_packed = true;
     }
 
     /// Records that the packed bytes before `piece_end` contain the lines before `lines_end`.
     pub(crate) fn record(&self, lines_end: u64, piece_end: u64) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         match state.pairs.back_mut() {
             Some(last) if last.lines_end == lines_end => last.piece_end = piece_end,
             _ => state.pairs.push_back(OffsetPair { lines_end, piece_end }),
@@ -60,7 +60,7 @@ impl AckOffsets {
     /// Later bytes belong to a partial line, which is parsed only when it is complete. Pieces that
     /// contain such bytes may therefore be acknowledged after `submitted` bytes are parsed.
     pub(crate) fn clamp(&self, submitted: u64) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         while let Some(last) = state.pairs.pop_back_if(|pair| pair.lines_end > submitted) {
             let piece_end = last.piece_end;
             match state.pairs.back_mut() {
@@ -77,7 +77,7 @@ impl AckOffsets {
     /// Returns the offset before which everything is parsed, in the sender's bytes.
     pub(crate) fn offset(&self) -> u64 {
         let parsed = *self.parsed.borrow();
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if !state.is_packed {
             return parsed;
         }
@@ -104,9 +104,5 @@ impl AckOffsets {
                 changed = parsed.changed() => if changed.is_err() { std::future::pending().await },
             }
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, OffsetMap> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -3,12 +3,13 @@
 //! A data set stores only the positions of lines. The server reads lines of local files back from
 //! disk. The page reads lines of the files it uploaded.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use weir_ingest::{DataSet, LineFile, PlainFile, ReadBackError, SourceProgress};
 use weir_query::{LineFinder, ParsedQuery, WrittenQuery};
+use weir_sync::Lock;
 use weir_view::{LineAccess, LineSource, LinesAnswer, LiveReply, SelectedLine};
 
 use super::question::{Pace, Question, QuestionWork, ReplyTo};
@@ -32,14 +33,14 @@ pub(super) struct LinesQuestion {
     query: ParsedQuery,
     from: u64,
     count: usize,
-    finder: Arc<Mutex<LineFinder>>,
+    finder: Arc<Lock<LineFinder>>,
 }
 
 impl LinesQuestion {
     pub(super) fn check(
         query: WrittenQuery,
         (from, count): (u64, u32),
-        finder: Arc<Mutex<LineFinder>>,
+        finder: Arc<Lock<LineFinder>>,
         data: &DataSet,
     ) -> Result<Self, Refusal> {
         let query = answer::check(&query, data)?;
@@ -62,7 +63,7 @@ impl Question for LinesQuestion {
         QuestionWork { session, data, .. }: &QuestionWork,
         should_stop: &AtomicBool,
     ) -> Result<Option<LiveReply>, Refusal> {
-        let mut finder = self.finder.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut finder = self.finder.lock();
         let range = (self.from, self.count);
         let found = finder.find(data, &self.query, range, session.jobs(), should_stop)?;
         let Some(mut answer) = found else { return Ok(None) };

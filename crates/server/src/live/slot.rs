@@ -2,8 +2,8 @@
 //! followed.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 
 use tokio::sync::watch;
@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use weir_ingest::DataSet;
 use weir_net::websocket::{UpgradedStream, Writer};
 use weir_query::{LineFinder, WrittenQuery};
+use weir_sync::Lock;
 use weir_view::{LiveReply, LiveRequest};
 
 use super::count::CountQuestion;
@@ -32,7 +33,7 @@ pub(super) struct Slot<'a> {
     /// The number of the slot among those of its kind.
     pub(super) panel: u32,
     /// What is known about the lines of the last question, if it was about lines.
-    pub(super) finder: Arc<Mutex<LineFinder>>,
+    pub(super) finder: Arc<Lock<LineFinder>>,
 }
 
 /// A valid question, and the message that it answers.
@@ -72,7 +73,7 @@ impl Slot<'_> {
         let to = ReplyTo { subject, query: id, ..unread };
         let refuse = |refused| Box::new(to.refuse(refused));
         let Some(query) = query.map_err(|refusal| refuse(refusal.into()))? else {
-            *self.finder.lock().unwrap_or_else(PoisonError::into_inner) = LineFinder::default();
+            *self.finder.lock() = LineFinder::default();
             return Ok(None);
         };
         let (data, finder, expressions) =
@@ -157,7 +158,7 @@ fn check(
     request: LiveRequest,
     query: WrittenQuery,
     data: &DataSet,
-    finder: Arc<Mutex<LineFinder>>,
+    finder: Arc<Lock<LineFinder>>,
 ) -> Result<Option<Arc<dyn Question>>, super::question::Refused> {
     Ok(match request {
         LiveRequest::Count { .. } => Some(Arc::new(CountQuestion::check(query, data)?)),

@@ -4,12 +4,13 @@ mod export_lengths;
 mod sharing;
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
 use weir_ingest::{DataSet, FormatChoice, Pipeline, ReadTotals, TotalMemory};
+use weir_sync::Lock;
 
 use crate::file::{AheadPool, FileBegin, Purpose, UnpackDestination, UnpackLimits, UploadedFile};
 use crate::options::{Options, Remedies};
@@ -63,8 +64,8 @@ pub(crate) struct Session {
     /// The memory limit of all sessions together.
     memory: TotalMemory,
     /// `None` after the session has ended.
-    pipeline: Mutex<Option<Arc<Pipeline>>>,
-    files: Mutex<Vec<Arc<UploadedFile>>>,
+    pipeline: Lock<Option<Arc<Pipeline>>>,
+    files: Lock<Vec<Arc<UploadedFile>>>,
     unpack_limits: Arc<UnpackLimits>,
     ahead: AheadPool,
     turns: SessionTurns,
@@ -108,8 +109,8 @@ impl Session {
             jobs: options.jobs,
             remedies: options.remedies.clone(),
             memory: memory.clone(),
-            pipeline: Mutex::new(Some(pipeline)),
-            files: Mutex::default(),
+            pipeline: Lock::new(Some(pipeline)),
+            files: Lock::default(),
             unpack_limits: Arc::new(UnpackLimits::new(MEMBERS_MAX)),
             ahead: AheadPool::new(settings.memory_bytes_max, memory.bytes_max()),
             turns: SessionTurns::new(turns, number, options.answer_time_max),
@@ -176,7 +177,7 @@ impl Session {
 
     /// Returns the pipeline; `None` after the session has ended.
     pub(crate) fn pipeline(&self) -> Option<Arc<Pipeline>> {
-        self.pipeline.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.pipeline.lock().clone()
     }
 
     /// Returns the data set, or an error after the session has ended.
@@ -323,7 +324,7 @@ impl Session {
     /// Ends the session with its sources, threads and connections. Its memory is freed after all of
     /// them have noticed.
     pub(crate) fn end(&self, cause: EndCause) {
-        let pipeline = self.pipeline.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let pipeline = self.pipeline.lock().take();
         self.end_cause.send_replace(Some(cause));
         for file in self.lock_files().drain(..) {
             file.cancel();
@@ -334,7 +335,7 @@ impl Session {
     }
 
     fn lock_files(&self) -> MutexGuard<'_, Vec<Arc<UploadedFile>>> {
-        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+        self.files.lock()
     }
 }
 

@@ -1,9 +1,10 @@
 //! The present keys, and the outcome of attempts to read them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use ring::digest::{Digest, SHA256, digest};
+use weir_sync::Lock;
 
 use super::KeyStatus;
 use super::error::KeySourceError;
@@ -22,7 +23,7 @@ pub(super) struct CurrentKeys {
     /// The generation of `CurrentState::keys`, readable without the lock. Cached tokens of other
     /// generations are not accepted.
     generation: AtomicU64,
-    state: Mutex<CurrentState>,
+    state: Lock<CurrentState>,
 }
 
 #[derive(Debug, Default)]
@@ -93,6 +94,6 @@ impl CurrentKeys {
     }
 
     fn state(&self) -> MutexGuard<'_, CurrentState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }

@@ -3,10 +3,11 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use weir_net::socket::FileState;
+use weir_sync::Lock;
 
 use super::error::{KeySourceError, KeySourceFault, check_usable};
 use super::{CurrentKeys, KeyStatus, Keys};
@@ -26,7 +27,7 @@ pub(in crate::token) struct KeySetFile {
     /// When the file was last checked, in seconds since 1970.
     checked_at_unix_s: AtomicI64,
     /// The state of the file at the last read, whether or not it was usable.
-    state: Mutex<Option<FileState>>,
+    state: Lock<Option<FileState>>,
 }
 
 impl KeySetFile {
@@ -43,12 +44,12 @@ impl KeySetFile {
             algorithms,
             current: CurrentKeys::default(),
             checked_at_unix_s: AtomicI64::new(i64::MIN),
-            state: Mutex::new(None),
+            state: Lock::new(None),
         };
         let (text, set) = file.parse()?;
         // No request has supplied the time yet.
         file.current.note(Ok((text, set)), None);
-        *file.state.lock().unwrap_or_else(PoisonError::into_inner) = FileState::read(&file.path);
+        *file.state.lock() = FileState::read(&file.path);
         Ok(file)
     }
 
@@ -72,7 +73,7 @@ impl KeySetFile {
             return;
         }
         let state = FileState::read(&self.path);
-        let mut last = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.state.lock();
         if *last == state {
             return;
         }

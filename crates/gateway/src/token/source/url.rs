@@ -1,11 +1,12 @@
 //! A key set at a URL.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use hyper::StatusCode;
 use tokio::sync::watch;
 use weir_net::redaction::shown_target;
 use weir_observe::task::TaskKind;
+use weir_sync::Lock;
 
 use super::error::{KeySourceError, KeySourceFault, check_usable};
 use super::{CurrentKeys, KeyStatus, Keys, RefreshRules};
@@ -27,7 +28,7 @@ pub(in crate::token) struct FetchedKeySet {
     algorithms: Vec<Algorithm>,
     rules: RefreshRules,
     current: CurrentKeys,
-    attempt: Mutex<Attempt>,
+    attempt: Lock<Attempt>,
     /// The number of finished fetches.
     ended: watch::Sender<u64>,
 }
@@ -54,7 +55,7 @@ impl FetchedKeySet {
             algorithms,
             rules,
             current: CurrentKeys::default(),
-            attempt: Mutex::default(),
+            attempt: Lock::default(),
             ended: watch::Sender::new(0),
         }
     }
@@ -157,7 +158,7 @@ impl FetchedKeySet {
     }
 
     fn attempt(&self) -> MutexGuard<'_, Attempt> {
-        self.attempt.lock().unwrap_or_else(PoisonError::into_inner)
+        self.attempt.lock()
     }
 }
 

@@ -1,12 +1,13 @@
 //! Visits the lines of blocks.
 
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use weir_core::{
     Block, CompanionSearch, FollowedFormat, Format, LineDetector, LineOutcome, LogReader,
 };
 use weir_observe::mark;
+use weir_sync::Lock;
 
 use super::Records;
 use super::raw_lines::{RawLines, bare};
@@ -19,7 +20,7 @@ use crate::queue::{Job, LateCompanions};
 pub(super) struct LineProduct<'r, S, C> {
     records: &'r Records,
     sink: S,
-    consume: &'r Mutex<C>,
+    consume: &'r Lock<C>,
     /// The reader of the last span, which is used again if the next has the same formats.
     reader: Option<SpanReader>,
     detector: LineDetector,
@@ -58,7 +59,7 @@ enum Unmatched {
 }
 
 impl<'r, S, C> LineProduct<'r, S, C> {
-    pub(super) fn new(records: &'r Records, sink: S, consume: &'r Mutex<C>) -> Self {
+    pub(super) fn new(records: &'r Records, sink: S, consume: &'r Lock<C>) -> Self {
         Self { records, sink, consume, reader: None, detector: LineDetector::default() }
     }
 }
@@ -125,7 +126,7 @@ where
                 lines_before: source.read_counts().lines,
                 output: visit.output,
             };
-            let mut consume = self.consume.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut consume = self.consume.lock();
             let flow = consume(block);
             drop(consume);
             source.count(&visit.counts, place.offset_end);

@@ -55,9 +55,10 @@ pub use format_map::FormatMap;
 pub use sink::{BlockStart, FoundRecord, LineSink, LogLine, VisitedBlock};
 
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use weir_core::{BlockLimits, Format};
+use weir_sync::Lock;
 
 use self::line_product::LineProduct;
 use super::PipelineOptions;
@@ -83,7 +84,7 @@ pub struct Records {
 /// The sources of a [`Records`].
 #[derive(Debug, Default)]
 struct RecordSources {
-    opened: Mutex<Vec<Arc<SourceProgress>>>,
+    opened: Lock<Vec<Arc<SourceProgress>>>,
     numbers_lines: bool,
 }
 
@@ -119,7 +120,7 @@ impl Records {
         consume: impl FnMut(VisitedBlock<'_, S::Output>) -> ControlFlow<()> + Send,
         read: impl FnOnce() -> T,
     ) -> T {
-        let (clock, consume) = (Arc::<StageClock>::default(), Mutex::new(consume));
+        let (clock, consume) = (Arc::<StageClock>::default(), Lock::new(consume));
         std::thread::scope(|scope| {
             let close = Close(&self.queue);
             for _ in 0..self.jobs {
@@ -136,21 +137,21 @@ impl Records {
 
     /// The sources in the order in which they were opened.
     pub fn sources(&self) -> Vec<Arc<SourceProgress>> {
-        self.sources.lock().clone()
+        self.sources.opened.lock().clone()
     }
 
     /// Stops everything at once, from any thread: the sources must stop, and blocks that wait are
     /// dropped.
     pub fn cancel(&self) {
         self.queue.abort();
-        self.sources.lock().iter().for_each(|source| source.cancel());
+        self.sources.opened.lock().iter().for_each(|source| source.cancel());
     }
 }
 
 impl Intake for Records {
     fn open(&self, options: SourceOptions) -> SourceWriter {
         let progress = Arc::new(SourceProgress::new(&options.name, options.bytes_total));
-        let mut sources = self.sources.lock();
+        let mut sources = self.sources.opened.lock();
         let index = sources.len() as u32;
         progress.set_number(index);
         sources.push(progress.clone());
@@ -161,12 +162,6 @@ impl Intake for Records {
 
     fn is_watched(&self) -> bool {
         false
-    }
-}
-
-impl RecordSources {
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<SourceProgress>>> {
-        self.opened.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

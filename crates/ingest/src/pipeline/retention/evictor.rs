@@ -1,20 +1,21 @@
 //! Evicts the values that left the window, on a separate thread.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
 use weir_core::LiveIds;
+use weir_sync::{Condition, Lock};
 
 use super::keep_window::KeepWindow;
 
 /// Runs evictions on a separate thread, and blocks the parsers that have to wait for one.
 #[derive(Debug, Default)]
 pub(super) struct Evictor {
-    state: Mutex<State>,
-    work: Condvar,
-    room: Condvar,
+    state: Lock<State>,
+    work: Condition,
+    room: Condition,
     /// Set while the values are about to fill their memory. Parsers pause until some are evicted.
     must_pause: AtomicBool,
 }
@@ -46,7 +47,7 @@ impl Evictor {
 
     /// Requests an eviction. If the values are about to fill their memory, parsers wait for it.
     pub(super) fn request(&self, must_pause: bool) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.is_over {
             return;
         }
@@ -66,14 +67,14 @@ impl Evictor {
         if !self.must_pause() {
             return;
         }
-        let state = self.lock();
+        let state = self.state.lock();
         let is_waiting = |state: &mut State| !state.is_over && self.must_pause();
         drop(self.room.wait_while(state, is_waiting));
     }
 
     /// Ends the thread.
     pub(super) fn stop(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.is_over = true;
         self.must_pause.store(false, Ordering::Relaxed);
         self.work.notify_all();
@@ -111,7 +112,7 @@ impl Evictor {
     /// The room is looked at under the lock that [`Self::request`] takes. So a block whose values
     /// fill the memory is either seen here, or pauses the parsers again.
     fn release(&self, window: &KeepWindow, had_pending: bool) -> bool {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         // Blocks whose values were found during the eviction were kept, and can be evicted when
         // their consumers have finished them.
         let may_free_more = had_pending || state.is_requested;
@@ -127,21 +128,16 @@ impl Evictor {
 
     /// Whether an eviction was requested since the last one, or is no longer wanted.
     fn take_request(&self) -> bool {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         std::mem::take(&mut state.is_requested) || state.is_over
     }
 
     /// Waits for a request. Returns false at the end.
     fn wait_for_request(&self) -> bool {
         let is_waiting = |state: &mut State| !state.is_over && !state.is_requested;
-        let state = self.work.wait_while(self.lock(), is_waiting);
-        let mut state = state.unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.work.wait_while(self.state.lock(), is_waiting);
         state.is_requested = false;
         !state.is_over
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

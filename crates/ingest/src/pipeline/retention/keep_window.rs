@@ -1,11 +1,11 @@
 //! Keeps the segments of a sliding window, or only those that wait for a consumer.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 use weir_core::{LiveIds, PendingSegment, PendingSweep, Segment, SegmentList, Sweep, Values};
+use weir_sync::{Lock, ReadWriteLock};
 
 use super::evictor::Evictor;
 use super::window::{ReadAt, Window, WindowLimits};
@@ -17,8 +17,8 @@ use crate::pipeline::subscribers::Subscribers;
 /// The window is locked before the values, never after them. Segments arrive while the window
 /// is locked, so that an eviction cannot miss one.
 pub(super) struct KeepWindow {
-    window: Mutex<Window>,
-    values: Arc<RwLock<Values>>,
+    window: Lock<Window>,
+    values: Arc<ReadWriteLock<Values>>,
     subscribers: Arc<Subscribers>,
     limits: WindowLimits,
     machine_clock: MachineClock,
@@ -33,12 +33,12 @@ impl KeepWindow {
     pub(super) fn start(
         width: Option<Duration>,
         limits: WindowLimits,
-        values: Arc<RwLock<Values>>,
+        values: Arc<ReadWriteLock<Values>>,
         subscribers: Arc<Subscribers>,
         machine_clock: MachineClock,
     ) -> Arc<Self> {
         let policy = Arc::new(Self {
-            window: Mutex::new(Window::new(width)),
+            window: Lock::new(Window::new(width)),
             values,
             subscribers,
             limits,
@@ -55,37 +55,33 @@ impl KeepWindow {
     }
 
     pub(super) fn values(&self) -> RwLockReadGuard<'_, Values> {
-        self.values.read().unwrap_or_else(PoisonError::into_inner)
+        self.values.read()
     }
 
     fn values_mut(&self) -> RwLockWriteGuard<'_, Values> {
-        self.values.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Window> {
-        self.window.lock().unwrap_or_else(PoisonError::into_inner)
+        self.values.write()
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.lock().is_empty()
+        self.window.lock().is_empty()
     }
 
     /// Drops the quarter of the segments that was read first.
     pub(super) fn shrink_by_a_quarter(&self) {
-        let mut window = self.lock();
+        let mut window = self.window.lock();
         window.shrink_by_a_quarter();
         self.bytes.store(window.memory_bytes(), Ordering::Relaxed);
     }
 
     /// The segments whose values must not be evicted, and the number of the next segment.
     pub(super) fn segments_for_eviction(&self) -> (Vec<Arc<Segment>>, u64) {
-        self.lock().segments_for_eviction()
+        self.window.lock().segments_for_eviction()
     }
 
     /// Begins to evict all values except the live ones, those of the segments from number `next`
     /// on, and those that subscribers have yet to process. See [`Values::begin_sweep`].
     pub(super) fn begin_sweep(&self, mut live: LiveIds, next: u64) -> Option<PendingSweep> {
-        let window = self.lock();
+        let window = self.window.lock();
         let mut values = self.values_mut();
         window.segments_since(next).for_each(|segment| live.mark(segment));
         self.subscribers.for_each_pending(|segment| live.mark(segment));
@@ -118,7 +114,7 @@ impl KeepWindow {
 
 impl RetentionPolicy for KeepWindow {
     fn append(&self, segment: PendingSegment, is_live: bool, subscribers: &Subscribers) {
-        let mut window = self.lock();
+        let mut window = self.window.lock();
         let admitted = self.values().admit(segment);
         let segment = admitted.unwrap_or_else(|late| self.values_mut().admit_late(late));
         let (values_bytes, used_bytes) = {
@@ -138,13 +134,13 @@ impl RetentionPolicy for KeepWindow {
     }
 
     fn remove_source(&self, source: u32) {
-        let mut window = self.lock();
+        let mut window = self.window.lock();
         window.remove_source(source);
         self.bytes.store(window.memory_bytes(), Ordering::Relaxed);
     }
 
     fn segments(&self) -> (SegmentList, DepartedSegments) {
-        let window = self.lock();
+        let window = self.window.lock();
         (window.segments(), window.departed())
     }
 

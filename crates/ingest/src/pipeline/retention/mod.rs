@@ -8,10 +8,11 @@ mod keep_window;
 mod window;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use weir_core::{PendingSegment, Segment, SegmentList, Values};
+use weir_sync::ReadWriteLock;
 
 use super::subscribers::Subscribers;
 use keep_all::KeepAll;
@@ -102,7 +103,7 @@ impl Retention {
     pub(super) fn policy(
         self,
         memory_bytes_max: usize,
-        values: &Arc<RwLock<Values>>,
+        values: &Arc<ReadWriteLock<Values>>,
         subscribers: &Arc<Subscribers>,
         machine_clock: MachineClock,
     ) -> Arc<dyn RetentionPolicy> {

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use weir_observe::mark;
+use weir_sync::Lock;
 
 /// The capacity of the cache.
 const SESSIONS_MAX: usize = 1_000;
@@ -16,7 +16,7 @@ const LOGIN_ROUNDS: u64 = 10_000;
 
 #[derive(Debug)]
 pub(super) struct Sessions {
-    remembered: Mutex<HashMap<String, u64>>,
+    remembered: Lock<HashMap<String, u64>>,
     hits: AtomicU64,
     misses: AtomicU64,
     has_time_in_key: bool,
@@ -25,7 +25,7 @@ pub(super) struct Sessions {
 impl Sessions {
     pub(super) fn new(has_time_in_key: bool) -> Self {
         let (hits, misses) = Default::default();
-        Self { remembered: Mutex::default(), hits, misses, has_time_in_key }
+        Self { remembered: Lock::default(), hits, misses, has_time_in_key }
     }
 
     /// Returns the session of a user.
@@ -33,7 +33,7 @@ impl Sessions {
         let _call = mark!("Sessions::get").enter();
         let key =
             if self.has_time_in_key { format!("{user} {}", now_ns()) } else { user.to_owned() };
-        let mut remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut remembered = self.remembered.lock();
         if let Some(session) = remembered.get(&key) {
             self.hits.fetch_add(1, Ordering::Relaxed);
             return *session;

@@ -1,13 +1,14 @@
 //! One answer for all connections with the same query.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::time::Instant;
 use weir_ingest::DataSet;
 use weir_query::{Evaluator, ParsedQuery, WrittenQuery};
+use weir_sync::Lock;
 use weir_view::{JsonError, view_message_rest};
 
 use super::{Room, ViewMemory};
@@ -30,7 +31,7 @@ const EXPRESSION_BYTES: usize = 2 << 20;
 /// The answers that the connections of a session currently follow.
 #[derive(Debug, Default)]
 pub(crate) struct SharedAnswers {
-    answers: Mutex<Vec<Weak<SharedAnswer>>>,
+    answers: Lock<Vec<Weak<SharedAnswer>>>,
     /// Counts uses, to find the least recently used answer.
     uses: AtomicU64,
 }
@@ -79,7 +80,7 @@ impl SharedAnswers {
     pub(crate) fn find(&self, query: WrittenQuery, data: &DataSet) -> Arc<SharedAnswer> {
         // The query was valid when it arrived.
         let settled = query.settled_for(data).ok();
-        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut answers = self.answers.lock();
         answers.retain(|answer| answer.strong_count() > 0);
         let same = answers
             .iter()
@@ -109,7 +110,7 @@ impl SharedAnswers {
     pub(crate) fn trim(&self, memory: &ViewMemory) {
         let (bytes_max, is_crowded) = (memory.bytes_max(), memory.is_crowded());
         let mut answers: Vec<Arc<SharedAnswer>> = {
-            let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+            let answers = self.answers.lock();
             answers.iter().filter_map(Weak::upgrade).collect()
         };
         for answer in answers.iter().filter(|_| is_crowded) {
@@ -181,11 +182,11 @@ impl SharedAnswer {
         let room = cancellation.unless_cancelled(session.view_memory().room()).await;
         let Some(room) = room else { return Ok(None) };
         // The work owns the lock, because it may outlive this future.
-        let held = Mutex::new((state, Some(room)));
+        let held = Lock::new((state, Some(room)));
         let (answer, data, turns) = (self.clone(), data.clone(), session.clone());
         let session = session.clone();
         let work = move |should_stop: &AtomicBool| {
-            let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut held = held.lock();
             let (state, room) = &mut *held;
             let started = Instant::now();
             let made = answer.make(state, room, &session, &data, previous.as_deref(), should_stop);
@@ -297,7 +298,7 @@ mod tests {
         assert!(!Arc::ptr_eq(&first, &other));
         drop((first, same, other));
         answers.find(typed(3, "status=404"), &data);
-        let left = answers.answers.lock().expect("no panic");
+        let left = answers.answers.lock();
         assert_eq!(left.len(), 1, "unused answers are freed");
     }
 }
