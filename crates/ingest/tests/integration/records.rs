@@ -174,7 +174,7 @@ fn empty_lines_are_not_unparsed() {
 fn a_format_is_not_known_before_it_is_found() {
     // The first 256 KiB are in no format.
     let noise = many(noise, 1_000);
-    let log = noise.repeat((300 << 10) / noise.len() + 1) + &many(combined, 10);
+    let log = noise.repeat((260 << 10) / noise.len() + 1) + &many(combined, 3_000);
     let records = Records::new(2);
     let kept = keep(&records, true, || write(&records, FormatChoice::Detect, log.as_bytes(), 999));
     let mut formats: Vec<(String, bool)> =
