@@ -103,7 +103,7 @@ impl Log {
         };
         self.0.ring().push(event);
         // A write error cannot be reported: this is where errors are reported.
-        let _ = self.0.lock().sink.write_all(written.as_bytes());
+        let _ = self.0.output.lock().sink.write_all(written.as_bytes());
     }
 
     /// Writes a message about the log itself, which ignores the filter.
@@ -113,7 +113,7 @@ impl Log {
             let text = LogValue::Text(truncate((*text).to_owned()));
             event.fields.insert((*name).to_owned(), text);
         }
-        self.0.write(&mut self.0.lock(), event);
+        self.0.write(&mut self.0.output.lock(), event);
     }
 
     /// Returns the number of the next message, and the kept messages from number `from` on, the
@@ -124,7 +124,7 @@ impl Log {
 
     /// Writes the counts of each window at its end. It never returns.
     fn write_counts(&self) {
-        let mut output = self.0.lock();
+        let mut output = self.0.output.lock();
         loop {
             self.0.end_windows(&mut output, Instant::now());
             let next = output.repeats.next_end();
@@ -137,15 +137,11 @@ impl Log {
 
     /// Writes how often messages were repeated so far. Call it before the program exits.
     pub fn flush(&self) {
-        self.0.end_windows(&mut self.0.lock(), Instant::now() + WINDOW);
+        self.0.end_windows(&mut self.0.output.lock(), Instant::now() + WINDOW);
     }
 }
 
 impl Inner {
-    fn lock(&self) -> MutexGuard<'_, Output> {
-        self.output.lock()
-    }
-
     fn ring(&self) -> MutexGuard<'_, Ring> {
         self.ring.lock()
     }
@@ -180,7 +176,7 @@ impl Subscriber for Log {
 
     fn event(&self, event: &Event<'_>) {
         let message = to_message(event);
-        let mut output = self.0.lock();
+        let mut output = self.0.output.lock();
         let now = Instant::now();
         self.0.end_windows(&mut output, now);
         if output.repeats.admit(event.metadata().callsite(), &message, now) {

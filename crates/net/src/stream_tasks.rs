@@ -1,8 +1,8 @@
 //! The tasks of an HTTP/2 connection, one for each stream, with the limits of a stream.
 
 use std::future::Future;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use hyper::rt::Executor;
@@ -68,13 +68,7 @@ impl StreamTasksOwner {
 
 impl Drop for StreamTasksOwner {
     fn drop(&mut self) {
-        self.0.lock().abort_all();
-    }
-}
-
-impl StreamTasks {
-    fn lock(&self) -> MutexGuard<'_, JoinSet<()>> {
-        self.tasks.lock()
+        self.0.tasks.lock().abort_all();
     }
 }
 
@@ -85,7 +79,7 @@ where
     fn execute(&self, stream: F) {
         let progress = Arc::<Progress>::default();
         let limit = self.limit.clone();
-        let mut tasks = self.lock();
+        let mut tasks = self.tasks.lock();
         while tasks.try_join_next().is_some() {}
         tasks.spawn(STREAM.observe(TaskName::Unnamed, async move {
             tokio::select! {
@@ -104,14 +98,10 @@ struct Progress {
 }
 
 impl Progress {
-    fn lock(&self) -> MutexGuard<'_, Option<Instant>> {
-        self.blocked_since.lock()
-    }
-
     /// Waits until the client has read nothing for `timeout`.
     async fn wait_blocked(&self, timeout: Duration) {
         loop {
-            let blocked = self.lock().map_or(Duration::ZERO, |since| since.elapsed());
+            let blocked = self.blocked_since.lock().map_or(Duration::ZERO, |since| since.elapsed());
             match timeout.checked_sub(blocked).filter(|left| !left.is_zero()) {
                 Some(left) => tokio::time::sleep(left).await,
                 None => return,
@@ -146,7 +136,7 @@ impl Http2Stream {
     /// Records whether a part of the response waits for the client from now on.
     pub(crate) fn set_blocked(&self, is_blocked: bool) {
         if let Some(progress) = &self.progress {
-            *progress.lock() = is_blocked.then(Instant::now);
+            *progress.blocked_since.lock() = is_blocked.then(Instant::now);
         }
     }
 }

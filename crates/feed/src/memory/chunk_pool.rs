@@ -1,6 +1,6 @@
 //! Reusable read buffers. Their number bounds the memory of a listener.
 
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use weir_sync::Lock;
@@ -52,14 +52,10 @@ impl ChunkPool {
     }
 
     fn chunk(self: &Arc<Self>, permit: Option<OwnedSemaphorePermit>) -> Chunk {
-        let spare = self.lock().pop();
+        let spare = self.spare.lock().pop();
         let buffer = spare.unwrap_or_else(|| vec![0; self.chunk_bytes]);
         let pool = self.clone();
         Chunk { buffer, filled: 0, datagrams: 0, datagrams_cut: 0, pool, _permit: permit }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
-        self.spare.lock()
     }
 }
 
@@ -86,7 +82,7 @@ impl Chunk {
 
 impl Drop for Chunk {
     fn drop(&mut self) {
-        let mut spare = self.pool.lock();
+        let mut spare = self.pool.spare.lock();
         if spare.len() < self.pool.spare_max && self.buffer.len() == self.pool.chunk_bytes {
             spare.push(std::mem::take(&mut self.buffer));
         }

@@ -144,7 +144,7 @@ impl Pool {
     /// Locks the idle list of this thread.
     fn idle(&self) -> MutexGuard<'_, IdleList> {
         let index = connection_thread().map_or(THREADS, |thread| thread % THREADS);
-        lock(&self.idle[index])
+        self.idle[index].lock()
     }
 
     /// Takes an open idle connection of this thread.
@@ -159,7 +159,7 @@ impl Pool {
         if in_use + self.idle_count.load(Ordering::Relaxed) <= self.connections_max {
             return None;
         }
-        self.take_open(&|| self.idle.iter().find_map(|idle| lock(idle).take()))
+        self.take_open(&|| self.idle.iter().find_map(|idle| idle.lock().take()))
     }
 
     /// Calls `take` until it returns an open connection or `None`.
@@ -203,10 +203,6 @@ impl Pool {
         idle.has_cleanup_task = !idle.queue.is_empty();
         idle.has_cleanup_task
     }
-}
-
-fn lock(idle: &Lock<IdleList>) -> MutexGuard<'_, IdleList> {
-    idle.lock()
 }
 
 /// The kind of the tasks that remove closed idle connections.

@@ -4,7 +4,7 @@ mod slots;
 
 use std::fmt;
 use std::hash::Hash;
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use weir_sync::Lock;
@@ -79,7 +79,7 @@ impl<K: CacheKey + Eq + Hash, V: Expiring> SharedCache<K, V> {
     where
         F: Future<Output = Option<V>>,
     {
-        let slot = self.lock().slot(key, || Slot::new(State::Empty));
+        let slot = self.0.lock().slot(key, || Slot::new(State::Empty));
         let mut state = slot.lock().await;
         let is_stale = |value: &Arc<V>| stale.is_some_and(|stale| Arc::ptr_eq(stale, value));
         match &*state {
@@ -98,10 +98,6 @@ impl<K: CacheKey + Eq + Hash, V: Expiring> SharedCache<K, V> {
         };
         computation.end(found.as_deref());
         found.map(|value| CacheResult { value, is_cached: false })
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Slots<K, V>> {
-        self.0.lock()
     }
 }
 
@@ -128,7 +124,7 @@ impl<'a, K: CacheKey + Eq + Hash, V: Expiring> Computation<'a, K, V> {
         kept: Option<&V>,
     ) -> Self {
         let kept_bytes = kept.map_or(0, value_bytes);
-        cache.lock().renew(key, slot, Stage::InUse, kept_bytes);
+        cache.0.lock().renew(key, slot, Stage::InUse, kept_bytes);
         // Callers who do not know that the kept value is stale go on using it.
         let stage = if kept.is_some_and(is_valid) { Stage::InUse } else { Stage::Unused };
         Self { cache, key, slot, outcome: (stage, kept_bytes) }
@@ -145,7 +141,7 @@ impl<'a, K: CacheKey + Eq + Hash, V: Expiring> Computation<'a, K, V> {
 impl<K: CacheKey + Eq + Hash, V: Expiring> Drop for Computation<'_, K, V> {
     fn drop(&mut self) {
         let (stage, bytes) = self.outcome;
-        self.cache.lock().renew(self.key, self.slot, stage, bytes);
+        self.cache.0.lock().renew(self.key, self.slot, stage, bytes);
     }
 }
 
@@ -214,7 +210,7 @@ mod tests {
 
     /// The number of slots, and their memory in bytes.
     fn size(cache: &SharedCache<u32, Value>) -> (usize, usize) {
-        let slots = cache.lock();
+        let slots = cache.0.lock();
         (slots.len(), slots.bytes())
     }
 
@@ -234,7 +230,7 @@ mod tests {
         let limits = CacheLimits { keys_max: 1_000, bytes_max: usize::MAX };
         let cache = SharedCache::<u32, Value>::with_limits(limits);
         assert_eq!(computed(&cache, 0..10_000).await, 10_000);
-        assert_eq!(cache.lock().len(), 1_000);
+        assert_eq!(cache.0.lock().len(), 1_000);
         assert_eq!(computed(&cache, 9_000..10_000).await, 0, "the youngest are there");
         assert_eq!(computed(&cache, 0..10).await, 10, "the evicted ones are computed again");
         assert_eq!(computed(&cache, 0..10).await, 0);
@@ -273,7 +269,7 @@ mod tests {
         };
         cache.get(&6, None, crowd).await.expect("found");
         assert_eq!(computed(&cache, [6, 19].into_iter()).await, 0, "evicted meanwhile, and back");
-        assert_eq!(cache.lock().len(), 3);
+        assert_eq!(cache.0.lock().len(), 3);
     }
 
     #[tokio::test]
@@ -286,7 +282,7 @@ mod tests {
         }
         let again = async || panic!("it has just failed");
         assert!(cache.get(&198, None, again).await.is_none(), "also if the cache is full");
-        assert_eq!(cache.lock().len(), 32);
+        assert_eq!(cache.0.lock().len(), 32);
         assert_eq!(computed(&cache, 3..32).await, 0, "a sixteenth, and the one that is computed");
         assert_eq!(computed(&cache, 0..3).await, 3);
     }
@@ -300,7 +296,7 @@ mod tests {
             let never = cache.get(&key, None, async || std::future::pending().await);
             assert!(tokio::time::timeout(Duration::ZERO, never).await.is_err());
         }
-        assert_eq!(cache.lock().len(), 32);
+        assert_eq!(cache.0.lock().len(), 32);
         assert_eq!(computed(&cache, 3..32).await, 0, "a sixteenth, and the one that is computed");
         assert_eq!(computed(&cache, 199..200).await, 1, "nothing has failed");
     }
@@ -332,7 +328,7 @@ mod tests {
             let key = format!("{number:010000}");
             assert!(cache.get(&key, None, async || None).await.is_none());
         }
-        assert!(cache.lock().bytes() <= 1 << 20);
+        assert!(cache.0.lock().bytes() <= 1 << 20);
         let again = async || panic!("it is cached");
         assert!(cache.get(&"value".to_owned(), None, again).await.is_some());
     }

@@ -1,8 +1,8 @@
 //! Consumers that see every segment in the order of the log.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, MutexGuard};
 
 use weir_core::Segment;
 use weir_sync::{Condition, Lock};
@@ -65,7 +65,7 @@ impl Subscribers {
             arrival: Condition::new(),
             room: Condition::new(),
         });
-        let mut queues = self.lock();
+        let mut queues = self.queues.lock();
         queues.push(queue.clone());
         self.count.store(queues.len(), Ordering::Release);
         drop(queues);
@@ -75,7 +75,7 @@ impl Subscribers {
     /// Hands the next segment to every consumer, without waiting.
     pub(super) fn push(&self, segment: &Arc<Segment>) {
         for queue in self.queues() {
-            queue.lock().pending.push_back(segment.clone());
+            queue.state.lock().pending.push_back(segment.clone());
             queue.arrival.notify_one();
         }
     }
@@ -83,7 +83,7 @@ impl Subscribers {
     /// Sets the number of parsed blocks that wait for the one before them.
     pub(super) fn set_reordered(&self, blocks: usize) {
         for queue in self.queues() {
-            queue.lock().reordered = blocks;
+            queue.state.lock().reordered = blocks;
             queue.room.notify_all();
         }
     }
@@ -91,7 +91,7 @@ impl Subscribers {
     /// Calls `visit` with every segment that a consumer has yet to finish.
     pub(super) fn for_each_pending(&self, mut visit: impl FnMut(&Segment)) {
         for queue in self.queues() {
-            let state = queue.lock();
+            let state = queue.state.lock();
             state.taken.iter().chain(&state.pending).for_each(|segment| visit(segment));
         }
     }
@@ -99,7 +99,7 @@ impl Subscribers {
     /// Whether a consumer has yet to finish a segment.
     pub(super) fn have_pending(&self) -> bool {
         let is_pending = |state: &QueueState| !state.taken.is_empty() || !state.pending.is_empty();
-        self.queues().iter().any(|queue| is_pending(&queue.lock()))
+        self.queues().iter().any(|queue| is_pending(&queue.state.lock()))
     }
 
     /// How many times a consumer has finished segments, or left.
@@ -109,7 +109,7 @@ impl Subscribers {
 
     /// Whether a consumer has more segments to process than its capacity.
     pub(super) fn must_pause(&self) -> bool {
-        self.queues().iter().any(|queue| queue.is_full(&queue.lock()))
+        self.queues().iter().any(|queue| queue.is_full(&queue.state.lock()))
     }
 
     /// Waits until all consumers have room. A thread must not wait while it holds a parsed block
@@ -117,7 +117,7 @@ impl Subscribers {
     pub(super) fn wait_for_room(&self) {
         for queue in self.queues() {
             let is_full = |state: &mut QueueState| queue.is_full(state);
-            drop(queue.room.wait_while(queue.lock(), is_full));
+            drop(queue.room.wait_while(queue.state.lock(), is_full));
         }
     }
 
@@ -129,7 +129,7 @@ impl Subscribers {
     }
 
     fn remove(&self, queue: &Arc<SegmentQueue>) {
-        let mut queues = self.lock();
+        let mut queues = self.queues.lock();
         queues.retain(|other| !Arc::ptr_eq(other, queue));
         self.count.store(queues.len(), Ordering::Release);
         drop(queues);
@@ -140,11 +140,7 @@ impl Subscribers {
         if self.count.load(Ordering::Acquire) == 0 {
             return Vec::new();
         }
-        self.lock().clone()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<SegmentQueue>>> {
-        self.queues.lock()
+        self.queues.lock().clone()
     }
 }
 
@@ -154,13 +150,9 @@ impl SegmentQueue {
     }
 
     fn finish(&self) {
-        self.lock().is_over = true;
+        self.state.lock().is_over = true;
         self.arrival.notify_all();
         self.room.notify_all();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, QueueState> {
-        self.state.lock()
     }
 }
 
@@ -170,7 +162,7 @@ impl OrderedSegments {
     ///
     /// The ids of these segments stand for the same values until the next call.
     pub fn next_some(&mut self, max: usize) -> Vec<Arc<Segment>> {
-        let mut state = self.queue.lock();
+        let mut state = self.queue.state.lock();
         // The consumer has finished the previous segments, even if no other one follows.
         if !state.taken.is_empty() {
             state.taken.clear();

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use bytes::{Buf, Bytes};
@@ -60,7 +60,7 @@ impl BodySender {
     /// # Errors
     /// If the client is gone.
     pub fn finish(self) -> Result<(), ClientGoneError> {
-        let mut state = self.queue.lock();
+        let mut state = self.queue.state.lock();
         state.end = Some(End::Finished);
         state.wake_reader();
         if state.is_abandoned { Err(ClientGoneError) } else { Ok(()) }
@@ -70,7 +70,7 @@ impl BodySender {
     pub async fn closed(&self) {
         loop {
             let room = self.queue.room.notified();
-            if self.queue.lock().is_abandoned {
+            if self.queue.state.lock().is_abandoned {
                 return;
             }
             room.await;
@@ -80,7 +80,7 @@ impl BodySender {
 
 impl Drop for BodySender {
     fn drop(&mut self) {
-        let mut state = self.queue.lock();
+        let mut state = self.queue.state.lock();
         state.end.get_or_insert(End::Aborted);
         state.wake_reader();
     }
@@ -133,7 +133,7 @@ impl Parts {
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Batch, BodyAbortError>>> {
-        let mut state = self.queue.lock();
+        let mut state = self.queue.state.lock();
         if let Some(batch) = Batch::take(&mut state.parts) {
             state.bytes -= batch.remaining();
             drop(state);
@@ -152,14 +152,14 @@ impl Parts {
 
     /// Whether the whole body has been taken.
     pub(super) fn is_finished(&self) -> bool {
-        let state = self.queue.lock();
+        let state = self.queue.state.lock();
         state.end == Some(End::Finished) && state.parts.is_empty()
     }
 }
 
 impl Drop for Parts {
     fn drop(&mut self) {
-        let mut state = self.queue.lock();
+        let mut state = self.queue.state.lock();
         state.is_abandoned = true;
         state.parts = VecDeque::new();
         drop(state);
@@ -206,12 +206,8 @@ enum PushResult {
 }
 
 impl Queue {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
-    }
-
     fn push(&self, part: Bytes) -> PushResult {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.is_abandoned {
             return PushResult::Gone;
         }
@@ -228,7 +224,7 @@ impl Queue {
     }
 
     fn wait_for_room(&self) {
-        let state = self.lock();
+        let state = self.state.lock();
         let is_full =
             |state: &mut State| !state.is_abandoned && state.cost_bytes() >= self.bytes_max;
         // A poisoned lock ends the wait; the caller tries again in any case.

@@ -112,6 +112,6 @@ impl IdleEntry {
 
 impl Drop for IdleEntry {
     fn drop(&mut self) {
-        self.activity.idle.lock().connections.remove(&self.key);
+        self.activity.idle.open.lock().connections.remove(&self.key);
     }
 }

@@ -9,8 +9,8 @@ mod activity;
 mod entry;
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, MutexGuard};
 
 use tokio::time::Instant;
 use weir_sync::Lock;
@@ -57,7 +57,7 @@ impl IdleConnections {
     pub(crate) fn enter(self: &Arc<Self>) -> IdleEntry {
         let activity = Arc::new(Activity::new(self.clone()));
         activity.begin_wait(&mut activity.state());
-        let mut open = self.lock();
+        let mut open = self.open.lock();
         if open.is_stopping {
             activity.close(CloseReason::Stop);
         }
@@ -70,7 +70,7 @@ impl IdleConnections {
     /// Asks the connection that has waited for the longest time to close. Returns false if none
     /// waits. It visits every connection, which takes some nanoseconds for each.
     pub(crate) fn close_oldest(&self) -> bool {
-        let open = self.lock();
+        let open = self.open.lock();
         let waiting = open.connections.values().filter_map(|one| Some((one.wait_number()?, one)));
         let oldest = waiting.min_by_key(|(number, _)| *number);
         oldest.is_some_and(|(_, activity)| {
@@ -84,7 +84,7 @@ impl IdleConnections {
     /// is known to the precision of the calls: see [`WaitLimits::check_interval`].
     pub(crate) fn close_late(&self, limits: &WaitLimits) {
         let now = Instant::now();
-        let mut open = self.lock();
+        let mut open = self.open.lock();
         let number = self.waits.load(Ordering::SeqCst);
         open.records.push_back(WaitRecord { time: now, number });
         // The number of the latest wait that has lasted for at least `limit`.
@@ -115,15 +115,11 @@ impl IdleConnections {
 
     /// Asks every connection to close, including those that are added later.
     pub(crate) fn stop(&self) {
-        let mut open = self.lock();
+        let mut open = self.open.lock();
         open.is_stopping = true;
         for activity in open.connections.values() {
             activity.close(CloseReason::Stop);
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Open> {
-        self.open.lock()
     }
 }
 
@@ -228,7 +224,7 @@ mod tests {
         assert_eq!(looks(&idle, &[&busy], 100).await, [Some(8)]);
         idle.stop();
         assert_eq!(reason(&busy).await, Some(CloseReason::Late), "the first reason stays");
-        assert!(idle.lock().records.len() <= 82, "old records are dropped");
+        assert!(idle.open.lock().records.len() <= 82, "old records are dropped");
     }
 
     #[tokio::test(start_paused = true)]

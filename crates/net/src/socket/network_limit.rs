@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 
 use weir_sync::Lock;
 
@@ -54,17 +54,13 @@ impl NetworkLimit {
         let address = address.filter(|address| self.limits_loopback || !address.is_loopback());
         let network = address.filter(|_| !self.unlimited.contains(peer)).map(Network::of);
         let Some(network) = network else { return Some(NetworkPermit(None)) };
-        let mut counts = self.lock();
+        let mut counts = self.counts.lock();
         let count = counts.entry(network).or_default();
         if *count >= self.connections_max {
             return None;
         }
         *count += 1;
         Some(NetworkPermit(Some((self.clone(), network))))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<Network, usize>> {
-        self.counts.lock()
     }
 }
 
@@ -75,7 +71,7 @@ pub(crate) struct NetworkPermit(Option<(NetworkLimit, Network)>);
 impl Drop for NetworkPermit {
     fn drop(&mut self) {
         let Some((limit, network)) = &self.0 else { return };
-        let mut counts = limit.lock();
+        let mut counts = limit.counts.lock();
         if let Some(count) = counts.get_mut(network) {
             *count -= 1;
             if *count == 0 {
@@ -111,7 +107,7 @@ mod tests {
             drop(permit);
             assert!(limit.try_acquire(peer(third)).is_some(), "{third}");
         }
-        assert!(limit.lock().is_empty(), "nothing is kept of clients that have gone");
+        assert!(limit.counts.lock().is_empty(), "nothing is kept of clients that have gone");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::mem::take;
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use weir_sync::Lock;
@@ -78,9 +78,9 @@ pub(super) fn end(depth: usize, now: Instant) {
 
 /// Calls a function with each table of a recording, and frees the sums of ended threads.
 pub(super) fn for_each_table(generation: u64, mut visit: impl FnMut(&Table)) {
-    let mut tables = lock(&TABLES);
+    let mut tables = TABLES.lock();
     for table in &tables.running {
-        let table = lock(table);
+        let table = table.lock();
         if table.generation == generation {
             visit(&table.table);
         }
@@ -90,10 +90,6 @@ pub(super) fn for_each_table(generation: u64, mut visit: impl FnMut(&Table)) {
     {
         visit(&ended.table);
     }
-}
-
-fn lock<T>(mutex: &Lock<T>) -> MutexGuard<'_, T> {
-    mutex.lock()
 }
 
 impl ThreadCalls {
@@ -116,7 +112,7 @@ impl ThreadCalls {
         let accumulated = if is_within_itself { Duration::ZERO } else { time };
         let own = time.saturating_sub(call.called);
         let sums = Sums { calls: call.calls, own, accumulated };
-        let mut table = lock(self.table.get_or_insert_with(register_table));
+        let mut table = self.table.get_or_insert_with(register_table).lock();
         if table.generation < call.generation {
             table.generation = call.generation;
             table.table.clear();
@@ -131,16 +127,16 @@ impl ThreadCalls {
 /// Creates a table, and registers it for recordings.
 fn register_table() -> SharedTable {
     let table = SharedTable::default();
-    lock(&TABLES).running.push(table.clone());
+    TABLES.lock().running.push(table.clone());
     table
 }
 
 impl Drop for ThreadCalls {
     fn drop(&mut self) {
         let Some(table) = self.table.take() else { return };
-        let mut tables = lock(&TABLES);
+        let mut tables = TABLES.lock();
         tables.running.retain(|it| !Arc::ptr_eq(it, &table));
-        let left = take(&mut *lock(&table));
+        let left = take(&mut *table.lock());
         match &mut tables.ended {
             Some(ended) if ended.generation == left.generation => ended.table.add(&left.table),
             Some(ended) if ended.generation > left.generation => {}

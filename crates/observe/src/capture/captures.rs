@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, MutexGuard, Weak};
+use std::sync::{Arc, Weak};
 
 use tokio::sync::oneshot;
 use weir_sync::Lock;
@@ -93,7 +93,7 @@ impl<C: Send + 'static> Captures<C> {
     /// If too many captures are pending.
     pub fn arm(self: &Arc<Self>, condition: Option<C>) -> Result<PendingCapture, CaptureError> {
         let (sender, receiver) = oneshot::channel();
-        let mut waits = self.lock();
+        let mut waits = self.waits.lock();
         if waits.waiters.len() >= PENDING_MAX {
             return Err(CaptureError::TooMany);
         }
@@ -147,7 +147,7 @@ impl<C> Captures<C> {
 
     fn open_with(&self, permit: CapturePermit, name: &str) -> OpenCapture {
         let capture = OpenCapture::new(permit, name);
-        let mut waits = self.lock();
+        let mut waits = self.waits.lock();
         waits.open.retain(|capture| capture.strong_count() > 0);
         waits.open.push(Arc::downgrade(capture.shared()));
         capture
@@ -156,7 +156,7 @@ impl<C> Captures<C> {
     /// Ends the subject of a capture, and assigns the capture to the first wait whose condition it
     /// `meets`. The wait receives it when its last clone is dropped.
     pub fn end(&self, capture: OpenCapture, meets: &dyn Fn(&C) -> bool) {
-        let mut waits = self.lock();
+        let mut waits = self.waits.lock();
         if capture.shared().is_closed() {
             return;
         }
@@ -171,10 +171,6 @@ impl<C> Captures<C> {
             capture.shared().send_to(waiter.number, waiter.sender);
             self.disarm(&mut waits);
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Waits<C>> {
-        self.waits.lock()
     }
 
     fn update_armed(&self, waits: &Waits<C>) {
@@ -199,7 +195,7 @@ impl<C> Captures<C> {
     /// without a condition gets the oldest unfinished capture. If there is none, the outcome is the
     /// number of subjects that did not match.
     pub(super) fn end_wait(&self, number: u64) -> CaptureOutcome {
-        let mut waits = self.lock();
+        let mut waits = self.waits.lock();
         let waiter = waits.waiters.iter().position(|waiter| waiter.number == number);
         let waiter = waiter.map(|index| waits.waiters.remove(index));
         let takes_any = waiter.as_ref().is_some_and(|waiter| waiter.condition.is_none());
@@ -237,7 +233,7 @@ mod tests {
         captures: &Arc<Captures<Infallible>>,
         kept: Option<OpenCapture>,
     ) -> bool {
-        let held = captures.lock();
+        let held = captures.waits.lock();
         let (sender, answered) = mpsc::channel();
         let asking = captures.clone();
         let thread = std::thread::spawn(move || {

@@ -1,8 +1,8 @@
 //! A capture in progress, in which one request, upload or feed records its steps.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant, SystemTime};
 
 use tokio::sync::oneshot;
@@ -96,7 +96,7 @@ impl OpenCapture {
     /// Records a step from the end of the last lap until now.
     pub fn lap(&self, name: &'static str, detail: impl Into<StepDetail>) {
         let ended = Instant::now();
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         let begun = std::mem::replace(&mut state.lap, ended);
         state.push(self.0.step(name, begun..ended, detail.into()));
     }
@@ -104,13 +104,13 @@ impl OpenCapture {
     /// Records a step between two instants.
     pub fn step(&self, name: &'static str, times: Range<Instant>, detail: impl Into<StepDetail>) {
         let step = self.0.step(name, times, detail.into());
-        self.0.lock().push(step);
+        self.0.state.lock().push(step);
     }
 
     /// Adds a text, such as the head of a request, truncated to 32 KiB. Only the first 16 texts are
     /// kept. The text must not contain secrets.
     pub fn text(&self, title: &'static str, text: &str) {
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         if state.texts.len() < TEXTS_MAX && state.permit.is_some() {
             state.texts.push((title, truncate(text, TEXT_BYTES_MAX)));
         }
@@ -126,10 +126,6 @@ impl CaptureState {
 }
 
 impl SharedCapture {
-    fn lock(&self) -> MutexGuard<'_, CaptureState> {
-        self.state.lock()
-    }
-
     fn step(&self, name: &'static str, times: Range<Instant>, detail: StepDetail) -> Step {
         let ns = |duration: Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         let signed = |duration: Duration| i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX);
@@ -144,17 +140,17 @@ impl SharedCapture {
 
     /// Assigns the capture to a wait.
     pub(super) fn send_to(&self, wait: u64, sender: oneshot::Sender<Capture>) {
-        self.lock().recipient = Some((wait, sender));
+        self.state.lock().recipient = Some((wait, sender));
     }
 
     /// Returns whether the capture is assigned to this wait.
     pub(super) fn is_for(&self, wait: u64) -> bool {
-        self.lock().recipient.as_ref().is_some_and(|(number, _)| *number == wait)
+        self.state.lock().recipient.as_ref().is_some_and(|(number, _)| *number == wait)
     }
 
     /// Returns whether the capture is assigned to no wait.
     pub(super) fn is_unassigned(&self) -> bool {
-        self.lock().recipient.is_none()
+        self.state.lock().recipient.is_none()
     }
 
     /// Returns whether the capture was closed.
@@ -164,7 +160,7 @@ impl SharedCapture {
 
     /// Closes the capture and discards its steps, unless it is assigned to a wait.
     pub(super) fn close_if_unassigned(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.recipient.is_none() {
             self.is_closed.store(true, Ordering::Relaxed);
             state.permit = None;
@@ -175,7 +171,7 @@ impl SharedCapture {
 
     /// Returns the capture so far, of a subject that has not ended.
     pub(super) fn snapshot(&self) -> Capture {
-        self.copy(&self.lock(), false)
+        self.copy(&self.state.lock(), false)
     }
 
     fn copy(&self, state: &CaptureState, has_ended: bool) -> Capture {
@@ -196,9 +192,9 @@ impl SharedCapture {
 
 impl Drop for SharedCapture {
     fn drop(&mut self) {
-        let Some((_, sender)) = self.lock().recipient.take() else { return };
+        let Some((_, sender)) = self.state.lock().recipient.take() else { return };
         // The send fails if nobody waits any more.
-        let _ = sender.send(self.copy(&self.lock(), true));
+        let _ = sender.send(self.copy(&self.state.lock(), true));
     }
 }
 

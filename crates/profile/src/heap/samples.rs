@@ -3,7 +3,6 @@
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-use std::sync::MutexGuard;
 
 use weir_sync::Lock;
 
@@ -69,7 +68,7 @@ pub(super) fn is_sampling() -> bool {
 /// Starts taking samples.
 pub(super) fn start() {
     without_recording(|| {
-        let mut samples = lock();
+        let mut samples = SAMPLES.lock();
         for counter in &FILTER {
             counter.store(0, Ordering::Relaxed);
         }
@@ -81,7 +80,7 @@ pub(super) fn start() {
 /// Discards the samples so far. Returns whether there were any.
 pub(super) fn discard() -> bool {
     without_recording(|| {
-        let mut samples = lock();
+        let mut samples = SAMPLES.lock();
         let found = samples.replace(Samples::default());
         found.is_some_and(|found| !found.sums.is_empty())
     })
@@ -90,7 +89,7 @@ pub(super) fn discard() -> bool {
 /// Stops taking samples, and returns them; `None` if no profile was running.
 pub(super) fn finish() -> Option<Samples> {
     IS_SAMPLING.store(false, Ordering::Relaxed);
-    without_recording(|| lock().take())
+    without_recording(|| SAMPLES.lock().take())
 }
 
 /// Records an allocation if it is a sample. The address 0 means that the allocation failed.
@@ -118,7 +117,7 @@ pub(super) fn record_free(address: usize) {
         return;
     }
     without_recording(|| {
-        if let Some(samples) = &mut *lock()
+        if let Some(samples) = &mut *SAMPLES.lock()
             && let Some((stack, bytes)) = samples.held.remove(&address)
             && let Some(sums) = samples.sums.get_mut(stack)
         {
@@ -137,7 +136,7 @@ fn add(address: usize, bytes: usize) {
         addresses.push(address);
         addresses.len() < FRAMES_MAX
     });
-    if let Some(samples) = &mut *lock() {
+    if let Some(samples) = &mut *SAMPLES.lock() {
         samples.add(address, addresses.into(), weight(bytes as u64) * bytes as f64);
     }
 }
@@ -192,8 +191,4 @@ fn without_recording<T: Default>(function: impl FnOnce() -> T) -> T {
     let result = function();
     IS_RECORDING.set(false);
     result
-}
-
-fn lock() -> MutexGuard<'static, Option<Samples>> {
-    SAMPLES.lock()
 }

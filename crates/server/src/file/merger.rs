@@ -8,9 +8,9 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::{Arc, MutexGuard};
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -140,7 +140,8 @@ impl BlockMerger {
     pub(crate) fn open(&self) -> MergeOutput<'_> {
         let (sender, receiver) = unbounded_channel();
         let joined_count = Arc::default();
-        *self.lock() = Some(OwnerLink { events: sender, joined_count: Arc::clone(&joined_count) });
+        *self.link.lock() =
+            Some(OwnerLink { events: sender, joined_count: Arc::clone(&joined_count) });
         MergeOutput { merger: self, events: receiver, joined_count }
     }
 
@@ -151,7 +152,7 @@ impl BlockMerger {
         early: &EarlyBytes,
     ) -> Result<MergeInput, JoinError> {
         // The count is checked and raised under the lock, so that it cannot exceed the limit.
-        let link = self.lock();
+        let link = self.link.lock();
         let link = link.as_ref().ok_or(JoinError::NotBegun)?.clone();
         if link.joined_count.load(Relaxed) + 1 >= CONNECTIONS_MAX {
             return Err(JoinError::TooMany);
@@ -159,10 +160,6 @@ impl BlockMerger {
         link.joined_count.fetch_add(1, Relaxed);
         let ahead = AheadAccount::new(pool, early);
         Ok(MergeInput { link, ahead, last_event: MergeEvent::Lost })
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<OwnerLink>> {
-        self.link.lock()
     }
 }
 
@@ -192,7 +189,7 @@ impl MergeOutput<'_> {
 
 impl Drop for MergeOutput<'_> {
     fn drop(&mut self) {
-        *self.merger.lock() = None;
+        *self.merger.link.lock() = None;
     }
 }
 

@@ -1,7 +1,6 @@
 //! Remembers the lengths of exports.
 
 use std::collections::VecDeque;
-use std::sync::MutexGuard;
 
 use hyper::header::HeaderValue;
 use weir_sync::Lock;
@@ -20,19 +19,15 @@ pub(crate) struct ExportLengths {
 impl ExportLengths {
     /// Returns the length in bytes of the export with this tag, if it is remembered.
     pub(crate) fn get(&self, tag: &HeaderValue) -> Option<u64> {
-        self.lock().iter().find(|(known, _)| known == tag).map(|(_, bytes)| *bytes)
+        self.last.lock().iter().find(|(known, _)| known == tag).map(|(_, bytes)| *bytes)
     }
 
     /// Remembers the length of the export with this tag.
     pub(crate) fn insert(&self, tag: HeaderValue, bytes: u64) {
-        let mut last = self.lock();
+        let mut last = self.last.lock();
         last.retain(|(known, _)| *known != tag);
         last.push_front((tag, bytes));
         last.truncate(LENGTHS_MAX);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, VecDeque<(HeaderValue, u64)>> {
-        self.last.lock()
     }
 }
 
@@ -53,6 +48,6 @@ mod tests {
         assert_eq!(lengths.get(&tag(0)), None);
         assert_eq!(lengths.get(&tag(1)), Some(1));
         assert_eq!(lengths.get(&tag(LENGTHS_MAX)), Some(LENGTHS_MAX as u64));
-        assert_eq!(lengths.lock().len(), LENGTHS_MAX);
+        assert_eq!(lengths.last.lock().len(), LENGTHS_MAX);
     }
 }

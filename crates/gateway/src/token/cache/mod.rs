@@ -123,7 +123,7 @@ impl TokenCache {
     pub(super) fn counters(&self) -> CacheCounters {
         let mut sum = CacheCounters::default();
         for shard in &self.shards {
-            let counters = lock(shard).counters();
+            let counters = shard.lock().counters();
             sum.hits += counters.hits;
             sum.misses += counters.misses;
             sum.evictions += counters.evictions;
@@ -135,10 +135,6 @@ impl TokenCache {
 
     fn shard(&self, digest: &TokenDigest) -> Option<MutexGuard<'_, Shard>> {
         let TokenDigest([.., last]) = digest;
-        self.shards.get(usize::from(*last) % SHARDS).map(lock)
+        self.shards.get(usize::from(*last) % SHARDS).map(Lock::lock)
     }
-}
-
-fn lock(shard: &Lock<Shard>) -> MutexGuard<'_, Shard> {
-    shard.lock()
 }

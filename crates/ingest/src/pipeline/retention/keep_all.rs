@@ -1,7 +1,7 @@
 //! Keeps every segment until the memory is full.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, MutexGuard};
 
 use weir_core::{PendingSegment, SegmentList, SnapshotSegment, TimeBounds};
 use weir_sync::Lock;
@@ -29,10 +29,6 @@ impl KeepAll {
     pub(super) fn new(bytes_max: usize) -> Self {
         Self { kept: Lock::default(), bytes: AtomicUsize::new(0), bytes_max }
     }
-
-    fn lock(&self) -> MutexGuard<'_, KeptSegments> {
-        self.kept.lock()
-    }
 }
 
 impl RetentionPolicy for KeepAll {
@@ -41,14 +37,14 @@ impl RetentionPolicy for KeepAll {
         self.bytes.fetch_add(segment.memory_bytes(), Ordering::Relaxed);
         let segment = Arc::new(segment);
         subscribers.push(&segment);
-        let mut kept = self.lock();
+        let mut kept = self.kept.lock();
         let number = kept.next;
         kept.next += 1;
         kept.segments.push(SnapshotSegment { number, segment, bounds: TimeBounds::ALL });
     }
 
     fn remove_source(&self, source: u32) {
-        let mut kept = self.lock();
+        let mut kept = self.kept.lock();
         let is_of_source = |segment: &&SnapshotSegment| segment.segment.source() == source;
         let removed = kept.segments.iter().filter(is_of_source);
         let bytes: usize = removed.map(|segment| segment.segment.memory_bytes()).sum();
@@ -58,7 +54,7 @@ impl RetentionPolicy for KeepAll {
     }
 
     fn segments(&self) -> (SegmentList, DepartedSegments) {
-        (self.lock().segments.clone(), DepartedSegments::new())
+        (self.kept.lock().segments.clone(), DepartedSegments::new())
     }
 
     fn memory_bytes(&self) -> usize {
