@@ -27,6 +27,7 @@
 
 mod clock;
 mod error;
+mod file_span;
 mod pipeline;
 mod plain_file;
 mod progress;
@@ -37,10 +38,11 @@ mod writer;
 
 pub use clock::{Clock, SystemClock};
 pub use error::{Fault, FaultKind, ReadError, SourceError, StopReason, StreamDefect, StreamError};
+pub use file_span::FileSpan;
 pub use pipeline::{
-    BlockStart, DataSet, FormatMap, FoundRecord, LineSink, LogLine, MachineClock, OrderedSegments,
-    Pipeline, PipelineFold, PipelineOptions, ReadTotals, Records, Retention, StageTimes,
-    TotalMemory, VisitedBlock,
+    BlockStart, DataSet, FormatMap, FoundRecord, LineSink, LogLine, LogLines, MachineClock,
+    OrderedSegments, Pipeline, PipelineFold, PipelineOptions, ReadTotals, Records, Retention,
+    StageTimes, TotalMemory, VisitedBlock,
 };
 pub use plain_file::{FoundLine, LineFile, PlainFile, ReadBackError};
 pub use progress::{

@@ -6,6 +6,8 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use crate::file_span::FileSpan;
+
 /// The size of a read in bytes: some dozens of usual lines.
 const READ_BYTES: usize = 16 << 10;
 
@@ -62,6 +64,25 @@ impl FileParts {
                 part.file_start = u64::MAX;
             }
         }
+    }
+
+    /// Returns where the bytes of the source before `end` are, in their order. `None` if some of them
+    /// are in no file.
+    pub(crate) fn spans(&self, end: u64) -> Option<Vec<FileSpan>> {
+        let mut spans = Vec::new();
+        let mut covered = 0;
+        for (number, part) in self.0.iter().enumerate() {
+            let part_end = self.0.get(number + 1).map_or(end, |next| next.start.min(end));
+            if part_end <= part.start {
+                continue;
+            }
+            if part.start != covered || part.file_start == u64::MAX {
+                return None;
+            }
+            covered = part_end;
+            spans.push(FileSpan::new(part.file.clone(), part.file_start, part_end - part.start));
+        }
+        (covered == end).then_some(spans)
     }
 
     /// Returns the file with the byte at `offset` of the source, and the offset of that byte in the
@@ -139,11 +160,19 @@ impl PlainFile {
         Some(Self { path: path.to_owned(), identity })
     }
 
+    /// Opens the file again, to read lines back.
+    ///
+    /// # Errors
+    /// As [`Self::reopen`].
+    pub fn open(&self) -> Result<LineFile, ReadBackError> {
+        Ok(LineFile { file: self.reopen()?, buffer: Vec::new(), start: 0 })
+    }
+
     /// Opens the file again. If it was rotated, opens the file at its path with `.1` appended.
     ///
     /// # Errors
     /// If it cannot be opened, or if other files are at these paths.
-    pub fn open(&self) -> Result<LineFile, ReadBackError> {
+    pub(crate) fn reopen(&self) -> Result<File, ReadBackError> {
         let at_path = self.open_at(&self.path);
         if at_path.is_ok() {
             return at_path;
@@ -153,7 +182,7 @@ impl PlainFile {
         self.open_at(Path::new(&rotated)).or(at_path)
     }
 
-    fn open_at(&self, path: &Path) -> Result<LineFile, ReadBackError> {
+    fn open_at(&self, path: &Path) -> Result<File, ReadBackError> {
         // If a pipe has taken the path, opening it would block.
         if !std::fs::metadata(path)?.is_file() {
             return Err(ReadBackError::Replaced);
@@ -162,7 +191,7 @@ impl PlainFile {
         if FileIdentity::of(&file.metadata()?) != self.identity {
             return Err(ReadBackError::Replaced);
         }
-        Ok(LineFile { file, buffer: Vec::new(), start: 0 })
+        Ok(file)
     }
 }
 
@@ -253,6 +282,8 @@ fn first_line(bytes: &[u8], bytes_max: usize) -> FoundLine<'_> {
 mod tests {
     use std::fs::{self, File};
     use std::path::PathBuf;
+
+    use crate::file_span::FileSpan;
 
     use super::{FileParts, PARTS_MAX, PlainFile, READ_BYTES, ReadBackError};
 
@@ -375,9 +406,16 @@ mod tests {
         ] {
             assert_eq!(parts.find(offset), Some((file.clone(), at)), "{offset}");
         }
+        let span = |file: &PlainFile, start, length| FileSpan::new(file.clone(), start, length);
+        let first = [span(&one, 10, 9), span(&one, 30, 3)];
+        assert_eq!(parts.spans(12).as_deref(), Some(&first[..]));
+        let last = [span(&two, 0, 8), span(&one, 41, 5)];
+        assert_eq!(parts.spans(25), Some([first, last].concat()));
+        assert_eq!(parts.spans(0), Some(Vec::new()));
         parts.forget(&one);
         assert_eq!((parts.find(8), parts.find(25)), (None, None));
         assert_eq!(parts.find(13), Some((two, 1)));
+        assert_eq!(parts.spans(15), None, "the first file was truncated");
         for start in 0..1_000 {
             parts.add(100 + start, &one, 0);
         }

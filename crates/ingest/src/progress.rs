@@ -16,6 +16,7 @@ pub use self::early_bytes::{EarlyBytes, HeldBytes};
 pub use self::source_end::SourceEnd;
 use self::source_snapshot::local_times_note;
 pub use self::source_snapshot::{SourceSample, SourceSnapshot};
+use crate::file_span::FileSpan;
 use crate::plain_file::{FileParts, PlainFile};
 use weir_observe::WaitClock;
 
@@ -147,6 +148,13 @@ impl SourceProgress {
     /// truncated since.
     pub fn file_offset(&self, offset: u64) -> Option<(PlainFile, u64)> {
         self.lock_parts().find(offset)
+    }
+
+    /// Returns where the parsed bytes of the source are on the disk, in their order. `None` if some
+    /// of them come from elsewhere or were unpacked, or if their file was truncated since.
+    pub fn file_spans(&self) -> Option<Vec<FileSpan>> {
+        let parsed = *self.parsed().borrow();
+        self.lock_parts().spans(parsed)
     }
 
     /// Records that the bytes from `start` on are those of a file from `file_start` on.

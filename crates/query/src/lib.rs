@@ -48,6 +48,7 @@ mod rule_comparison;
 mod rules;
 mod selection;
 mod snapshot_work;
+mod source_lines;
 mod spread;
 mod tallies;
 
@@ -71,3 +72,4 @@ pub use report::{evaluation_by_kind, report_of_fold};
 pub use rule_comparison::compare_rules;
 pub use rules::{RuleAnswer, RuleOptions, RuleQueryError, replay_rule, replay_rules};
 pub use selection::count_selection;
+pub use source_lines::{LineReplay, NoLines, SelectedLines, SourceLines, SourceLinesError};

@@ -18,6 +18,7 @@ use crate::limit_curve::limit_curve;
 use crate::question::{ParsedQuery, QueryError};
 use crate::rule_comparison::caught;
 use crate::snapshot_work::{Interruption, SnapshotWork, Unanswered, over_snapshot};
+use crate::source_lines::{LineReplay, NoLines, SelectedLines, SourceLines, SourceLinesError};
 
 /// The number of segments that are observed before their events are replayed.
 const SEGMENTS_AT_ONCE: usize = 64;
@@ -65,8 +66,8 @@ pub enum RuleQueryError {
     Query(QueryError),
     /// The rule needs a field that the data lacks.
     MissingField(MissingField),
-    /// The rule reads whole lines, which a data set does not keep.
-    ReadsLines,
+    /// The rule looks at whole lines, and some of them are gone. With a sentence that says which.
+    LinesGone(String),
 }
 
 impl fmt::Display for RuleQueryError {
@@ -74,9 +75,9 @@ impl fmt::Display for RuleQueryError {
         match self {
             Self::Query(error) => error.fmt(formatter),
             Self::MissingField(error) => error.fmt(formatter),
-            Self::ReadsLines => formatter.write_str(
-                "the rule looks at whole lines, which are not kept; replay it over the files",
-            ),
+            Self::LinesGone(why) => {
+                write!(formatter, "the rule looks at whole lines, and {why}")
+            }
         }
     }
 }
@@ -89,12 +90,12 @@ impl From<QueryError> for RuleQueryError {
     }
 }
 
-/// Replays a rule over the current records of a data set that a query selects, on up to `jobs`
-/// threads. Returns `None` if
-/// `abandoned` became true.
+/// Replays a rule over the current records of a data set that a query selects, as [`replay_rules`]
+/// does for several. Returns `None` if `abandoned` became true.
 ///
 /// # Errors
-/// Fails if the query is not valid for this data, or the data lacks a field of the rule.
+/// Fails if the query is not valid for this data, the data lacks a field of the rule, or the rule
+/// looks at lines.
 pub fn replay_rule<D: Snapshots>(
     data: &Arc<D>,
     query: &ParsedQuery,
@@ -103,27 +104,27 @@ pub fn replay_rule<D: Snapshots>(
     abandoned: &AtomicBool,
 ) -> Result<Option<RuleAnswer>, RuleQueryError> {
     let options = RuleOptions::default();
-    let answers = replay_rules(data, query, &[rule], &options, jobs, abandoned)?;
+    let answers = replay_rules(data, query, (&[rule], &NoLines), &options, jobs, abandoned)?;
     Ok(answers.and_then(|answers| answers.into_iter().next()))
 }
 
-/// Replays several rules over the same records, as [`replay_rule`] does.
+/// Replays rules over the current records of a data set that a query selects, on up to `jobs`
+/// threads, or over the lines of these records for rules that look at lines. Returns `None` if
+/// `abandoned` became true.
 ///
 /// # Errors
-/// Fails if the query is not valid for this data, or the data lacks a field of a rule.
+/// Fails if the query is not valid for this data, if the data lacks a field of a rule, or if lines
+/// that a rule needs are gone.
 pub fn replay_rules<D: Snapshots>(
     data: &Arc<D>,
     query: &ParsedQuery,
-    rules: &[&dyn Rule],
+    (rules, lines): (&[&dyn Rule], &dyn SourceLines),
     options: &RuleOptions,
     jobs: usize,
     abandoned: &AtomicBool,
 ) -> Result<Option<Vec<RuleAnswer>>, RuleQueryError> {
-    if rules.iter().any(|rule| rule.observe_lines().is_some()) {
-        return Err(RuleQueryError::ReadsLines);
-    }
     over_snapshot(data, jobs, abandoned, |work| {
-        RowReplay { work: &work, options }.run_all(query, rules)
+        RowReplay { work: &work, options, lines }.run_all(query, rules)
     })
 }
 
@@ -131,24 +132,59 @@ pub fn replay_rules<D: Snapshots>(
 struct RowReplay<'a, D: Snapshots> {
     work: &'a SnapshotWork<'a, D>,
     options: &'a RuleOptions,
+    lines: &'a dyn SourceLines,
 }
 
 type ReplayResult<T> = Result<T, Unanswered<RuleQueryError>>;
 
 impl<D: Snapshots> RowReplay<'_, D> {
-    fn run_all(&self, query: &ParsedQuery, rules: &[&dyn Rule]) -> ReplayResult<Vec<RuleAnswer>> {
+    fn run_all<'r>(
+        &self,
+        query: &ParsedQuery,
+        rules: &[&'r dyn Rule],
+    ) -> ReplayResult<Vec<RuleAnswer>> {
         let has_traits = self.options.has_grid || self.options.has_collateral;
         let networks = &self.options.good_networks;
         let traits = has_traits.then(|| ClientTraits::of(self.work, networks)).transpose()?;
-        rules.iter().map(|rule| self.run(query, *rule, traits.as_ref())).collect()
+        let mut of_lines = self.over_lines(query, rules)?.into_iter();
+        let replay = |rule: &&'r dyn Rule| match rule.observe_lines() {
+            Some(_) => Ok(of_lines.next().map_or((rule.replay(), 0), |line| (line.replay, 0))),
+            None => self.over_rows(query, *rule),
+        };
+        let replays: Vec<_> = rules.iter().map(replay).collect::<ReplayResult<_>>()?;
+        let answers = rules.iter().zip(replays).map(|(rule, (replay, unknown_records))| {
+            Ok(self.answer(*rule, replay, unknown_records, traits.as_ref())?)
+        });
+        answers.collect()
     }
 
-    fn run(
+    /// Replays the rules that look at lines. The lines are read once for all of them.
+    fn over_lines<'r>(
         &self,
         query: &ParsedQuery,
-        rule: &dyn Rule,
-        traits: Option<&ClientTraits>,
-    ) -> ReplayResult<RuleAnswer> {
+        rules: &[&'r dyn Rule],
+    ) -> ReplayResult<Vec<LineReplay<'r>>> {
+        let of_lines = rules.iter().filter(|rule| rule.observe_lines().is_some());
+        let replay = |rule: &&'r dyn Rule| LineReplay { rule: *rule, replay: rule.replay() };
+        let mut replays: Vec<_> = of_lines.map(replay).collect();
+        if replays.is_empty() {
+            return Ok(replays);
+        }
+        let lines = SelectedLines::of(query, &self.work.data.values());
+        let lines = lines.map_err(|error| Unanswered::Refused(error.into()))?;
+        self.lines.replay(&lines, &mut replays).map_err(|error| match error {
+            SourceLinesError::Abandoned => Unanswered::Interrupted(Interruption::Abandoned),
+            SourceLinesError::Gone(why) => Unanswered::Refused(RuleQueryError::LinesGone(why)),
+        })?;
+        Ok(replays)
+    }
+
+    /// Replays a rule that looks at records. Returns the number of records that were left out.
+    fn over_rows<'r>(
+        &self,
+        query: &ParsedQuery,
+        rule: &'r dyn Rule,
+    ) -> ReplayResult<(Box<dyn Replay + 'r>, u64)> {
         let SnapshotWork { data, snapshot, .. } = self.work;
         let filter = query.filter(&data.values());
         let filter = filter.map_err(|error| Unanswered::Refused(error.into()))?;
@@ -175,7 +211,7 @@ impl<D: Snapshots> RowReplay<'_, D> {
                 false => self.observe(&filter, (rule, &rows), chunk, &mut *replay)?,
             };
         }
-        Ok(self.answer(rule, replay, unknown_records, traits)?)
+        Ok((replay, unknown_records))
     }
 
     /// Passes the selected rows of some segments to the replay. Returns the number of rows with

@@ -44,6 +44,7 @@ mod routes;
 mod server;
 mod server_views;
 mod session;
+mod source_lines;
 mod statistics;
 mod turns;
 mod upload;

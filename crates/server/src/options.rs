@@ -75,6 +75,8 @@ pub struct Remedies {
     pub unknown_format: String,
     /// Follows the notes that the memory limit is reached.
     pub memory_limit: String,
+    /// Follows the reason why a rule that looks at lines cannot be replayed.
+    pub lines_gone: String,
 }
 
 impl Default for Remedies {
@@ -84,6 +86,7 @@ impl Default for Remedies {
                              configuration."
                 .to_owned(),
             memory_limit: "Start the server with a higher memory limit.".to_owned(),
+            lines_gone: "Replay the rule over the files themselves.".to_owned(),
         }
     }
 }

@@ -23,6 +23,20 @@ pub struct RuleText {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub family: Option<String>,
+    /// Files that the text refers to, such as the filters of a jail.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<Vec<RuleFile>>"))]
+    pub files: Vec<RuleFile>,
+}
+
+/// A file that a text of rules refers to.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct RuleFile {
+    /// Its name, without a folder.
+    pub name: String,
+    /// Its text.
+    pub text: String,
 }
 
 /// The parts of a question about rules beyond the replay.

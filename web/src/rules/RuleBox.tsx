@@ -1,16 +1,24 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { visible } from "../format/text";
+import type { RuleFile } from "../generated/RuleFile";
 import type { RulePlace } from "../generated/RulePlace";
 import { OTHER, OWN, type Slot } from "../state/rules";
 import { rules } from "../state/store";
-import { compareWith, endComparison, RULE_BYTES_MAX, tryRule } from "./control";
+import {
+  compareWith,
+  endComparison,
+  RULE_BYTES_MAX,
+  removeRuleFile,
+  tryRule,
+  tryRuleFiles,
+} from "./control";
 
 const EXAMPLE = `limit_req_zone $binary_remote_addr zone=perip:10m rate=5r/s;
 limit_req zone=perip burst=20 nodelay;`;
 
 /** The text of the rule, to paste, type or drop. */
 export function RuleBox({ isFresh, slot = OWN }: { isFresh: boolean; slot?: Slot }) {
-  const { text, refusal, place } = rules.value.panels[slot];
+  const { text, files, refusal, place } = rules.value.panels[slot];
   const [draft, setDraft] = useState(text ?? "");
   const [problem, setProblem] = useState<string | null>(null);
   const box = useRef<HTMLTextAreaElement>(null);
@@ -24,16 +32,14 @@ export function RuleBox({ isFresh, slot = OWN }: { isFresh: boolean; slot?: Slot
     tryRule(draft, slot);
   };
   const drop = async (event: DragEvent) => {
-    const file = event.dataTransfer?.files[0];
-    if (!file) return;
+    const list = [...(event.dataTransfer?.files ?? [])];
+    if (list.length === 0) return;
     // Anywhere else on the page, a dropped file is a log.
     event.preventDefault();
     event.stopPropagation();
-    const dropped = await textOf(file);
+    const dropped = await textsOf(list);
     setProblem(dropped === null ? NOT_A_RULE : null);
-    if (dropped === null) return;
-    setDraft(dropped);
-    tryRule(dropped, slot);
+    if (dropped !== null) tryRuleFiles(dropped, slot);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) tryRule(draft, slot);
@@ -50,7 +56,7 @@ export function RuleBox({ isFresh, slot = OWN }: { isFresh: boolean; slot?: Slot
         rows={Math.min(12, Math.max(3, draft.split("\n").length))}
         value={draft}
         placeholder={EXAMPLE}
-        title="Paste limit_req lines of nginx, or drop the file. Ctrl+Enter tries the rule."
+        title="Paste limit_req lines of nginx or a jail of fail2ban, or drop the files. Ctrl+Enter tries the rule."
         aria-label={slot === OWN ? "Text of the rule" : "Text of the other rule"}
         aria-invalid={shown !== null}
         aria-describedby={shown !== null ? `rule-refusal-${slot}` : undefined}
@@ -78,6 +84,23 @@ export function RuleBox({ isFresh, slot = OWN }: { isFresh: boolean; slot?: Slot
           text !== null && <OwnButtons text={text} />
         )}
       </p>
+      {files.length > 0 && (
+        <p class="rule-buttons" data-testid="rule-files">
+          {files.map(({ name }) => (
+            <span key={name}>
+              {visible(name)}{" "}
+              <button
+                type="button"
+                class="link"
+                aria-label={`Remove ${visible(name)}`}
+                onClick={() => removeRuleFile(name, slot)}
+              >
+                Remove
+              </button>
+            </span>
+          ))}
+        </p>
+      )}
       {shown !== null && (
         <Refusal id={`rule-refusal-${slot}`} text={shown} place={problem === null ? place : null} />
       )}
@@ -85,7 +108,7 @@ export function RuleBox({ isFresh, slot = OWN }: { isFresh: boolean; slot?: Slot
   );
 }
 
-const NOT_A_RULE = `The file is not a rule: it is longer than ${RULE_BYTES_MAX >> 10} KiB.`;
+const NOT_A_RULE = `This is not a rule: it is longer than ${RULE_BYTES_MAX >> 10} KiB.`;
 
 /** What else can be done with the rule of the panel. */
 function OwnButtons({ text }: { text: string }) {
@@ -137,7 +160,9 @@ function Refusal({ id, text, place }: RefusalProps) {
   );
 }
 
-/** The text of a dropped file; `null` if it is too long for a rule. */
-async function textOf(file: File): Promise<string | null> {
-  return file.size > RULE_BYTES_MAX ? null : await file.text();
+/** The texts of dropped files; `null` if they are too long for a rule. */
+async function textsOf(files: File[]): Promise<RuleFile[] | null> {
+  const bytes = files.reduce((sum, file) => sum + file.size, 0);
+  if (bytes > RULE_BYTES_MAX) return null;
+  return Promise.all(files.map(async (file) => ({ name: file.name, text: await file.text() })));
 }

@@ -4,8 +4,10 @@ import { effect } from "@preact/signals";
 import { noteRules, rulesOfAddress } from "../control/history";
 import { askRules } from "../control/live";
 import type { RuleDetails } from "../generated/RuleDetails";
+import type { RuleFile } from "../generated/RuleFile";
 import { type Lab, NO_RULE, OTHER, OWN, type RulePanel, type Slot } from "../state/rules";
 import { dispatch, rules, state } from "../state/store";
+import { filesTogether, ruleOfFiles, ruleTextOf } from "./files";
 import { withBurst, withRate } from "./limit";
 import { networksOf } from "./networks";
 
@@ -31,6 +33,21 @@ export function tryRule(text: string, slot: Slot = OWN): void {
   noteTexts();
   // The other rule is compared with this one.
   if (slot === OWN) ask(OTHER);
+}
+
+/** Takes dropped files: the rule is tried with the others beside it. */
+export function tryRuleFiles(dropped: readonly RuleFile[], slot: Slot = OWN): void {
+  const before = panelOf(slot);
+  const { text, files } = ruleOfFiles(dropped, before.text);
+  set(slot, { files: filesTogether(before.files, files) });
+  tryRule(text, slot);
+}
+
+/** Takes a file away from a rule, and tries the rule without it. */
+export function removeRuleFile(name: string, slot: Slot): void {
+  const { text, files } = panelOf(slot);
+  set(slot, { files: files.filter((file) => file.name !== name) });
+  tryRule(text ?? "", slot);
 }
 
 /** Replays all requests, or only those that the filter selects. */
@@ -118,22 +135,24 @@ function askAll(): void {
 }
 
 function ask(slot: Slot): void {
-  const { text, asked } = panelOf(slot);
+  const { text, files, asked } = panelOf(slot);
   if (text === null) return;
   const { isFiltered } = panelOf(OWN);
   const { question } = state.peek();
   const { clauses, conditions, zone } = question;
   const filter = isFiltered ? { clauses, conditions } : { clauses: [], conditions: [] };
   set(slot, { asked: asked + 1, isAnswered: false, refusal: null, place: null });
-  askRules(slot, asked + 1, { ...question, ...filter, zone }, { text }, detailsOf(slot));
+  const rule = ruleTextOf(text, files);
+  askRules(slot, asked + 1, { ...question, ...filter, zone }, rule, detailsOf(slot));
 }
 
 function detailsOf(slot: Slot): RuleDetails {
   const { hasGrid, networks } = rules.peek().lab;
   const good_networks = networksOf(networks).valid;
-  const own = panelOf(OWN).text;
+  const own = panelOf(OWN);
   if (slot === OWN) return { grid: hasGrid, good_networks };
-  return own === null ? { good_networks } : { good_networks, against: { text: own } };
+  if (own.text === null) return { good_networks };
+  return { good_networks, against: ruleTextOf(own.text, own.files) };
 }
 
 function clear(slot: Slot): void {

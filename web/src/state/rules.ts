@@ -1,6 +1,7 @@
 /** The slice of the rules panel: its rule and one beside it, what is asked of them, and the answers. */
 
 import type { LiveReply } from "../generated/LiveReply";
+import type { RuleFile } from "../generated/RuleFile";
 import type { RulePlace } from "../generated/RulePlace";
 import type { RulesAnswer } from "../generated/RulesAnswer";
 import type { Action } from "./action";
@@ -12,6 +13,8 @@ export type RulesReply = Extract<LiveReply, { type: "rules" }>;
 export interface RulePanel {
   /** The text that was asked about; `null` if there is none. */
   text: string | null;
+  /** The files that the text refers to, as they were dropped with it. */
+  files: readonly RuleFile[];
   /** Whether only the requests that the filter of the page selects are replayed. */
   isFiltered: boolean;
   /** The id of the last question. */
@@ -54,6 +57,7 @@ export type RulesAction =
 
 export const NO_RULE: RulePanel = {
   text: null,
+  files: [],
   isFiltered: false,
   asked: 0,
   isAnswered: true,

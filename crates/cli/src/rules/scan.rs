@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use weir_core::{Format, RecordPredicate};
 use weir_ingest::{
-    BlockStart, FormatChoice, FormatMap, FoundRecord, Input, LineSink, LogLine, OrderedMerge,
-    Records, VisitedBlock,
+    BlockStart, FormatChoice, FormatMap, FoundRecord, Input, LineSink, LogLine, LogLines,
+    OrderedMerge, Records, VisitedBlock,
 };
 use weir_rules::{Line, Observer, Rule};
 
@@ -127,11 +127,11 @@ impl LineSink for RuleSink<'_, '_> {
         !self.conditions.is_empty() || self.of_lines.iter().any(Option::is_none)
     }
 
-    fn take_lines(&mut self, lines: &[u8], first: u64, events: &mut BlockEvents) -> u64 {
+    fn take_lines(&mut self, lines: &LogLines<'_>, events: &mut BlockEvents) -> u64 {
         events.is_bound.fill(true);
         let mut count = 0;
         for (observer, events) in self.of_lines.iter_mut().flatten().zip(&mut events.events) {
-            count = observer.observe_block(lines, first, events);
+            count = observer.observe_block(lines.bytes, lines.first, events);
         }
         count
     }

@@ -406,6 +406,8 @@ fn remedies() -> Remedies {
                          format from the web server's configuration."
             .to_owned(),
         memory_limit: "Start Weir with a larger --memory.".to_owned(),
+        lines_gone: "In a terminal, `weir rules --rule RULE LOG` replays the rule over the files."
+            .to_owned(),
     }
 }
 

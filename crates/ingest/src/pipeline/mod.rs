@@ -15,7 +15,9 @@ mod worker;
 
 pub use data_set::DataSet;
 pub use read_totals::ReadTotals;
-pub use records::{BlockStart, FormatMap, FoundRecord, LineSink, LogLine, Records, VisitedBlock};
+pub use records::{
+    BlockStart, FormatMap, FoundRecord, LineSink, LogLine, LogLines, Records, VisitedBlock,
+};
 pub use retention::{MachineClock, Retention};
 pub use stage_times::StageTimes;
 pub use subscribers::OrderedSegments;

@@ -174,6 +174,11 @@ impl ParsedQuery {
         self.conditions.iter().map(Condition::expressions).sum()
     }
 
+    /// Returns whether every record of its kind is selected.
+    pub(crate) fn selects_all(&self) -> bool {
+        self.conditions.is_empty() && self.period == PeriodBounds::default()
+    }
+
     /// Returns the names of the fields in the filter.
     pub fn field_names(&self) -> Vec<String> {
         let fields = self.conditions.iter().flat_map(Condition::fields);

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use weir_core::AddressBlock;
 use weir_ingest::DataSet;
-use weir_query::{RuleAnswer, RuleOptions, compare_rules, replay_rules};
+use weir_query::{NoLines, RuleAnswer, RuleOptions, compare_rules, replay_rules};
 use weir_rules::Rule;
 use weir_view::{GoodReason, Verdict};
 
@@ -133,7 +133,7 @@ fn answers(data: &Arc<DataSet>, texts: &[&str], jobs: usize) -> Vec<RuleAnswer> 
     let rules: Vec<Box<dyn Rule>> = texts.iter().map(|text| rule(text)).collect();
     let rules: Vec<&dyn Rule> = rules.iter().map(|rule| &**rule).collect();
     let go_on = AtomicBool::new(false);
-    replay_rules(data, &all_records(), &rules, &options(), jobs, &go_on)
+    replay_rules(data, &all_records(), (&rules, &NoLines), &options(), jobs, &go_on)
         .expect("valid rules")
         .expect("it is not abandoned")
 }

@@ -6,6 +6,7 @@ mod count;
 mod lines;
 mod message;
 mod question;
+mod rule_files;
 mod rules;
 mod slot;
 mod views;

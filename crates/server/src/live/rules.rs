@@ -6,13 +6,15 @@ use std::sync::atomic::AtomicBool;
 use weir_core::AddressBlock;
 use weir_ingest::DataSet;
 use weir_query::{RuleOptions, RuleQueryError, WrittenQuery, compare_rules, replay_rules};
-use weir_rules::{Family, ParseError, Rule, RuleError, RuleFiles, parse_rules_up_to};
+use weir_rules::{Family, ParseError, Rule, RuleError, parse_rules_up_to};
 use weir_view::{LiveReply, RuleAnswer, RuleDetails, RuleNote, RulePlace, RuleText, RulesAnswer};
 
 use super::KEYS_MAX;
 use super::question::{Pace, Question, QuestionWork, Refused, ReplyTo};
+use super::rule_files::files_of;
 use crate::answer;
 use crate::refusal::Refusal;
+use crate::source_lines::FileLines;
 
 /// The maximum length of a text of rules, in bytes.
 pub(super) const RULE_BYTES_MAX: usize = 512 << 10;
@@ -52,9 +54,10 @@ pub(super) fn check(
     data: &DataSet,
 ) -> Result<RulesOverQuery, Refused> {
     let mut texts = std::iter::once(rule).chain(&details.against);
-    if texts.any(|rule| rule.text.len() > RULE_BYTES_MAX) {
+    if texts.any(|rule| bytes_of(rule) > RULE_BYTES_MAX) {
         let kibibytes = RULE_BYTES_MAX >> 10;
-        let why = format!("the text of the rule is too long: it can have {kibibytes} KiB");
+        let why =
+            format!("the text of the rule is too long: with its files it can have {kibibytes} KiB");
         return Err(Refusal::BadRequest(why).into());
     }
     let options = RuleOptions {
@@ -69,6 +72,11 @@ pub(super) fn check(
     let against = against.map(|(rules, _)| rules).unwrap_or_default();
     answer::check(&query, data)?;
     Ok(RulesOverQuery { query, rules, against, options, notes })
+}
+
+/// Returns the length of a text of rules and its files.
+fn bytes_of(rule: &RuleText) -> usize {
+    rule.text.len() + rule.files.iter().map(|file| file.text.len()).sum::<usize>()
 }
 
 /// Parses the networks of good clients.
@@ -97,7 +105,8 @@ fn parse(rule: &RuleText) -> Result<(Rules, Vec<RuleNote>), Refused> {
     let family = rule.family.as_deref().map(family_named).transpose()?;
     let name = rule.name.as_deref().unwrap_or(UNNAMED);
     let text = &rule.text;
-    let rules = parse_rules_up_to(RULES_MAX, text, name, family, &RuleFiles::default());
+    let files = files_of(rule, name, family)?;
+    let rules = parse_rules_up_to(RULES_MAX, text, name, family, &files);
     let rules = rules.map_err(|error| match error {
         ParseError::Rule(error) => {
             let place = Some(Box::new(RulePlace::new(&error, text)));
@@ -138,12 +147,20 @@ impl Question for RulesOverQuery {
         work: &QuestionWork,
         should_stop: &AtomicBool,
     ) -> Result<Option<LiveReply>, Refusal> {
-        let (data, jobs) = (&work.data, work.session.jobs());
+        let (data, session) = (&work.data, &work.session);
+        let jobs = session.jobs();
         let settled = self.query.settled_for(&**data)?;
+        let lines = FileLines {
+            data,
+            format: session.format(),
+            jobs,
+            should_stop,
+            remedy: &session.remedies().lines_gone,
+        };
         let run = |against: &Rules| {
             let all: Vec<&dyn Rule> =
                 self.rules.iter().chain(against).map(|rule| &**rule).collect();
-            replay_rules(data, &settled, &all, &self.options, jobs, should_stop)
+            replay_rules(data, &settled, (&all, &lines), &self.options, jobs, should_stop)
         };
         // Both texts together over the same records, so that the comparison matches the answer.
         let answers = match run(&self.against) {

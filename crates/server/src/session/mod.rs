@@ -60,6 +60,7 @@ pub(crate) struct Session {
     number: u64,
     zone: Option<String>,
     jobs: usize,
+    format: FormatChoice,
     remedies: Remedies,
     /// The memory limit of all sessions together.
     memory: TotalMemory,
@@ -107,6 +108,7 @@ impl Session {
             number,
             zone: options.zone.clone(),
             jobs: options.jobs,
+            format: options.format.clone(),
             remedies: options.remedies.clone(),
             memory: memory.clone(),
             pipeline: Lock::new(Some(pipeline)),
@@ -170,7 +172,12 @@ impl Session {
         &self.export_lengths
     }
 
-    /// Returns the sentences that end the notes on a report's limits.
+    /// Returns the format of the sources that name none.
+    pub(crate) fn format(&self) -> &FormatChoice {
+        &self.format
+    }
+
+    /// Returns the sentences that say what to do about the limits of an answer.
     pub(crate) fn remedies(&self) -> &Remedies {
         &self.remedies
     }

@@ -33,16 +33,16 @@ impl Live {
 }
 
 /// A test's folder, which is deleted on drop.
-struct Folder(PathBuf);
+pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("weir-lines-{}-{name}", std::process::id()));
         fs::create_dir_all(&path).expect("a writable folder");
         Self(path)
     }
 
-    fn write(&self, name: &str, bytes: &[u8]) -> PathBuf {
+    pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> PathBuf {
         let path = self.0.join(name);
         fs::write(&path, bytes).expect("a writable folder");
         path
@@ -56,7 +56,7 @@ impl Drop for Folder {
 }
 
 /// Reads files as the command does.
-async fn read(session: &SessionHandle, paths: &[&Path]) {
+pub(crate) async fn read(session: &SessionHandle, paths: &[&Path]) {
     let pipeline: Arc<Pipeline> = session.pipeline().expect("a live session");
     let inputs: Vec<Input> = paths.iter().map(|path| Input::File(path.to_path_buf())).collect();
     let data = pipeline.data().clone();

@@ -13,6 +13,7 @@ mod export;
 mod fairness;
 mod growing;
 mod interruption;
+mod line_rules;
 mod lines;
 mod live;
 mod memory;

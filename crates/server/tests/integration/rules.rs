@@ -11,7 +11,7 @@ const RULE: &str = "limit_req_zone $binary_remote_addr zone=one:10m rate=1r/s;
 limit_req zone=one burst=5;";
 
 impl Live {
-    async fn try_rule(&mut self, panel: u32, query: Value, rule: Value) {
+    pub(crate) async fn try_rule(&mut self, panel: u32, query: Value, rule: Value) {
         let message = json!({ "type": "rules", "panel": panel, "query": query, "rule": rule });
         self.sender.send_text(&message.to_string()).await.expect("the server reads");
     }
@@ -24,7 +24,7 @@ impl Live {
     }
 
     /// The next answer to a panel; skips views.
-    async fn ruled(&mut self) -> Value {
+    pub(crate) async fn ruled(&mut self) -> Value {
         loop {
             let message = self.message().await;
             if message["type"] == "rules" {

@@ -11,7 +11,7 @@ use weir_sync::Lock;
 
 use super::Records;
 use super::raw_lines::{RawLines, bare};
-use super::sink::{BlockStart, FoundRecord, LineSink, LogLine, VisitedBlock};
+use super::sink::{BlockStart, FoundRecord, LineSink, LogLine, LogLines, VisitedBlock};
 use crate::pipeline::product::{BlockPlace, Product, Turn, fail};
 use crate::progress::BlockCounts;
 use crate::queue::{Job, LateCompanions};
@@ -258,15 +258,18 @@ impl<S: LineSink, C> LineProduct<'_, S, C> {
         // Almost every block is like this.
         if bytes.len() <= line_bytes_max && memchr::memchr(0, bytes).is_none() {
             let first = job.lines_before + counts.lines;
-            counts.lines += self.sink.take_lines(bytes, first, output);
+            let lines = LogLines { bytes, first, offset: job.block.offset };
+            counts.lines += self.sink.take_lines(&lines, output);
             return;
         }
-        for (_, line) in RawLines::new(bytes, 0) {
+        for (start, line) in RawLines::new(bytes, 0) {
             if bare(line).len() > line_bytes_max {
                 counts.too_long_lines += 1;
             } else {
-                let line = if line.is_empty() { b"\n" } else { line };
-                self.sink.take_lines(line, job.lines_before + counts.lines, output);
+                let bytes = if line.is_empty() { b"\n" } else { line };
+                let first = job.lines_before + counts.lines;
+                let lines = LogLines { bytes, first, offset: job.block.offset + start as u64 };
+                self.sink.take_lines(&lines, output);
             }
             counts.lines += 1;
         }

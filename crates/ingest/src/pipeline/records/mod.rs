@@ -52,7 +52,7 @@ mod raw_lines;
 mod sink;
 
 pub use format_map::FormatMap;
-pub use sink::{BlockStart, FoundRecord, LineSink, LogLine, VisitedBlock};
+pub use sink::{BlockStart, FoundRecord, LineSink, LogLine, LogLines, VisitedBlock};
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

@@ -40,9 +40,8 @@ pub trait LineSink {
         true
     }
 
-    /// Takes whole lines, of which the first has this number; see [`LogLine::number`]. Each has its
-    /// line feed; the last line of a source may lack it. Returns the number of lines.
-    fn take_lines(&mut self, _lines: &[u8], _first: u64, _output: &mut Self::Output) -> u64 {
+    /// Takes whole lines. Returns how many there are.
+    fn take_lines(&mut self, _lines: &LogLines<'_>, _output: &mut Self::Output) -> u64 {
         0
     }
 }
@@ -70,6 +69,17 @@ pub struct LogLine<'a> {
     /// Its number in the block, from 0; in the source if [`Records`](super::Records) number lines.
     pub number: u64,
     /// The offset of its first byte in the source.
+    pub offset: u64,
+}
+
+/// Some lines of a log that follow one another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogLines<'a> {
+    /// The lines, each with its line feed; the last one of a source may lack it.
+    pub bytes: &'a [u8],
+    /// The number of the first line; see [`LogLine::number`].
+    pub first: u64,
+    /// The offset of their first byte in the source.
     pub offset: u64,
 }
 

@@ -1,0 +1,58 @@
+//! The files that a text of rules refers to: those sent with it, and fail2ban's own on this machine.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use weir_rules::{Family, RuleFiles};
+use weir_view::RuleText;
+
+use super::rules::RULE_BYTES_MAX;
+use crate::refusal::Refusal;
+
+/// The folders in which fail2ban's packages install filters and what they include.
+const INSTALLED: [&str; 2] = ["/etc/fail2ban/filter.d", "/etc/fail2ban"];
+
+/// The most files that are sent with a text.
+const FILES_MAX: usize = 256;
+
+/// Collects the files that a text refers to.
+///
+/// # Errors
+/// If one is missing, or if there are too many.
+pub(super) fn files_of(
+    rule: &RuleText,
+    name: &str,
+    family: Option<Family>,
+) -> Result<RuleFiles, Refusal> {
+    if rule.files.len() > FILES_MAX {
+        let found = rule.files.len();
+        let why = format!("there are {found} files beside the rule; send at most {FILES_MAX}");
+        return Err(Refusal::BadRequest(why));
+    }
+    let mut files = RuleFiles::default();
+    for file in &rule.files {
+        files.add(file.name.clone(), file.text.as_str());
+    }
+    let find = |name: &str| Ok::<_, std::convert::Infallible>(installed(name));
+    let Ok(missing) = files.complete(&rule.text, name, family, find);
+    match &missing[..] {
+        [] => Ok(files),
+        missing => Err(Refusal::BadRule(format!(
+            "the rule refers to {}, which this server has not: drop the rule and these files \
+             together",
+            missing.join(", ")
+        ))),
+    }
+}
+
+/// Returns the text of an installed file.
+fn installed(name: &str) -> Option<String> {
+    INSTALLED.iter().find_map(|folder| {
+        let mut text = String::new();
+        let file = File::open(Path::new(folder).join(name)).ok()?;
+        // One more byte shows that it is too long.
+        let read = file.take(RULE_BYTES_MAX as u64 + 1).read_to_string(&mut text).ok()?;
+        (read <= RULE_BYTES_MAX).then_some(text)
+    })
+}

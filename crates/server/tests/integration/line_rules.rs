@@ -1,0 +1,99 @@
+//! Rules that look at whole lines, which are read again from the files on the server's disk.
+
+use serde_json::{Value, json};
+use weir_server::Options;
+
+use crate::common::{Live, TestServer};
+use crate::lines::{Folder, read};
+
+const JAIL: &str = "[web]\nfilter = weir-test\nmaxretry = 3\nfindtime = 600\nbantime = 60\n";
+const FILTER: &str = "[Definition]\nfailregex = ^<HOST> .*\" 404 \n";
+
+fn line(client: &str, second: usize, status: u16) -> String {
+    format!(
+        "{client} - - [22/Nov/2026:10:00:{second:02} +0000] \"GET /{second} HTTP/1.1\" {status} 5\n"
+    )
+}
+
+/// A log in which one client is banned by its third failure, and the offset of that line.
+fn log(client: &str) -> (String, usize) {
+    let mut log = String::new();
+    for second in 0..20 {
+        log += &line("192.0.2.200", second, 200);
+        if second % 5 == 0 {
+            log += &line(client, second, 404);
+        }
+    }
+    let third = log.match_indices(client).nth(2).expect("four failures").0;
+    (log, third)
+}
+
+fn rule() -> Value {
+    json!({ "text": JAIL, "files": [{ "name": "weir-test.conf", "text": FILTER }] })
+}
+
+async fn bans(live: &mut Live, query: Value) -> Value {
+    live.try_rule(0, query, rule()).await;
+    let mut reply = live.ruled().await;
+    assert_eq!(reply["error"], Value::Null, "{reply}");
+    reply["answer"]["rules"][0]["rule"]["bans"].take()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_jail_is_replayed_over_the_files() {
+    let folder = Folder::new("jail");
+    let logs = ["192.0.2.7", "192.0.2.8"].map(log);
+    let paths = [
+        folder.write("one.log", logs[0].0.as_bytes()),
+        folder.write("two.log", logs[1].0.as_bytes()),
+    ];
+    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    read(&session, &[&paths[0], &paths[1]]).await;
+    let mut live = server.live(session.id()).await;
+    live.view_where(|view| view.complete).await;
+    let found = bans(&mut live, json!({ "id": 1 })).await;
+    let found = found.as_array().expect("bans");
+    assert_eq!(found.len(), 2, "{found:?}");
+    for (ban, (client, (_, offset))) in
+        found.iter().zip(["192.0.2.7", "192.0.2.8"].iter().zip(&logs))
+    {
+        assert_eq!((&ban["key"], &ban["line"]), (&json!(client), &json!(offset)), "{ban}");
+    }
+    // A filter leaves lines out.
+    let only = json!({ "id": 2, "conditions": ["client=192.0.2.8"] });
+    let found = bans(&mut live, only).await;
+    assert_eq!(found.as_array().map(Vec::len), Some(1), "{found}");
+    assert_eq!(found[0]["key"], "192.0.2.8");
+    // Without its filter, the jail is refused, and the file is named.
+    live.try_rule(0, json!({ "id": 3 }), json!({ "text": JAIL })).await;
+    let reply = live.ruled().await;
+    assert_eq!(reply["error"]["name"], "bad_rule", "{reply}");
+    assert!(
+        reply["error"]["message"].as_str().is_some_and(|why| why.contains("weir-test.conf")),
+        "{reply}"
+    );
+    // Another file is at its path now.
+    let new = folder.write("new.log", b"");
+    std::fs::rename(new, &paths[1]).expect("the same folder");
+    live.try_rule(0, json!({ "id": 4 }), rule()).await;
+    let reply = live.ruled().await;
+    let message = reply["error"]["message"].as_str().unwrap_or_default();
+    assert!(message.contains("two.log") && message.contains("another file"), "{reply}");
+    drop(live);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lines_of_an_upload_are_gone() {
+    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    server.upload(session.id()).await.send_file("a", log("192.0.2.7").0.as_bytes(), 1_000).await;
+    let mut live = server.live(session.id()).await;
+    live.view_where(|view| view.complete).await;
+    live.try_rule(0, json!({ "id": 1 }), rule()).await;
+    let reply = live.ruled().await;
+    assert_eq!(reply["error"]["name"], "bad_rule", "{reply}");
+    let message = reply["error"]["message"].as_str().unwrap_or_default();
+    assert!(message.contains("over the files themselves"), "{reply}");
+    drop(live);
+    server.stop().await;
+}
