@@ -22,9 +22,13 @@ use memchr::{memchr, memrchr};
 
 use super::Block;
 
+/// The bytes of a line that do not count for its limit: a byte order mark before it, and CR and LF
+/// after it. A line within the limit always fits a cutter, so that the reader of its block decides.
+const LINE_MARKS_BYTES: usize = 5;
+
 /// The two sizes that bound a cutter's memory.
 ///
-/// A cutter needs `block_bytes + line_bytes_max + 2` bytes: a block that is nearly full, and the
+/// A cutter needs `block_bytes + line_bytes_max + 5` bytes: a block that is nearly full, and the
 /// longest line after it with its line end. The defaults make this 2 MiB for each source.
 ///
 /// ```
@@ -40,7 +44,7 @@ use super::Block;
 pub struct BlockLimits {
     /// A block is cut when it holds this many bytes.
     ///
-    /// It then holds at least this many bytes and at most `line_bytes_max + 2` more, or fewer if
+    /// It then holds at least this many bytes and at most `line_bytes_max + 5` more, or fewer if
     /// the caller cuts early. In bytes of unpacked text.
     pub block_bytes: usize,
     /// A line with more bytes than this, its line end not counted, is skipped.
@@ -75,7 +79,7 @@ impl Default for BlockLimits {
 /// borders of the blocks may.
 ///
 /// Memory is bounded: a cutter holds at most one block and one line, `block_bytes +
-/// line_bytes_max + 2` bytes, and one spare buffer of that size.
+/// line_bytes_max + 5` bytes, and one spare buffer of that size.
 ///
 /// NUL bytes at the start of a line, which `copytruncate` and crashes leave in a log, belong to
 /// no line. A run of them that is longer than a block is dropped in constant memory.
@@ -183,7 +187,7 @@ impl BlockCutter {
 
     /// The number of bytes taken that are not in a block yet.
     ///
-    /// At most `block_bytes + line_bytes_max + 2`. They include whole lines until [`Self::cut`] is
+    /// At most `block_bytes + line_bytes_max + 5`. They include whole lines until [`Self::cut`] is
     /// called, and never bytes of a line that is being skipped.
     pub fn pending_bytes(&self) -> usize {
         self.filled
@@ -193,7 +197,7 @@ impl BlockCutter {
     /// content before the write is unspecified.
     ///
     /// Its length changes from call to call: up to `block_bytes` while the block is not full, then
-    /// up to `line_bytes_max + 2` for the line that crosses its end. The first call after a cut may
+    /// up to `line_bytes_max + 5` for the line that crosses its end. The first call after a cut may
     /// allocate a buffer.
     pub fn space(&mut self) -> &mut [u8] {
         if self.buffer.is_empty() {
@@ -387,10 +391,10 @@ impl BlockCutter {
         self.spare.take().unwrap_or_else(|| vec![0; capacity])
     }
 
-    /// The size of a buffer: the longest allowed line with its line end fits after a block that
-    /// is nearly full.
+    /// The size of a buffer: the longest allowed line with its marks fits after a block that is
+    /// nearly full.
     fn capacity(&self) -> usize {
-        self.limits.block_bytes + self.limits.line_bytes_max + 2
+        self.limits.block_bytes + self.limits.line_bytes_max + LINE_MARKS_BYTES
     }
 
     /// Makes room in a buffer that is at its capacity. If it holds a line feed, `cut` makes

@@ -142,7 +142,7 @@ impl Block {
 
     /// The memory of the block in bytes, unused room included.
     ///
-    /// For a block from a [`BlockCutter`] this is `block_bytes + line_bytes_max + 2` of the
+    /// For a block from a [`BlockCutter`] this is `block_bytes + line_bytes_max + 5` of the
     /// cutter's limits, however few lines it holds.
     pub fn memory_bytes(&self) -> usize {
         self.buffer.len()

@@ -62,7 +62,7 @@ fn cut(pieces: &[&[u8]], limits: BlockLimits, is_eager: bool) -> Outcome {
                 take(&mut outcome, &block, limits, &mut offset);
                 cutter.recycle(block.into_buffer());
             }
-            let memory_max = limits.block_bytes + limits.line_bytes_max + 2;
+            let memory_max = limits.block_bytes + limits.line_bytes_max + 5;
             assert!(cutter.pending_bytes() <= memory_max);
         }
     }

@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 /// [`StopReason::MemoryFull`](crate::StopReason::MemoryFull), unless their data set keeps a window:
 /// the oldest records of a window expire, and stopping a live feed would lose its newest. Blocks
 /// that were being parsed when the limit was reached are appended beyond it, so each data set may
-/// exceed it by [`PipelineOptions::queue_bytes_max`](super::PipelineOptions::queue_bytes_max).
+/// exceed it by the memory of its queue.
 #[derive(Debug, Clone)]
 pub struct TotalMemory(Arc<Total>);
 

@@ -53,7 +53,7 @@ const RUN_ROWS_MAX: usize = 4_096;
 /// # Examples
 /// ```
 /// use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd};
-/// use weir_query::{ExportFormat, RowExport};
+/// use weir_query::{ExportFormat, ParsedQuery, RowExport};
 /// use weir_view::Query;
 ///
 /// let data = DataSet::new(Retention::Segments, 1 << 30, &[]);
@@ -64,11 +64,11 @@ const RUN_ROWS_MAX: usize = 4_096;
 /// pipeline.finish();
 ///
 /// let name = |_| "access.log".to_owned();
-/// let (snapshot, query) = (data.snapshot(), ParsedQuery::default());
+/// let (snapshot, query) = (data.snapshot(), ParsedQuery::parse(&Query::default())?);
 /// let mut export = RowExport::new(data, &snapshot, query, ExportFormat::JsonLines, name)?;
 /// let text = export.next_part()?.unwrap_or_default();
 /// assert!(text.starts_with(b"{\"file\":\"access.log\",\"time\":\"2025-12-17T09:03:01Z\","));
-/// # Ok::<(), weir_query::ExportError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct RowExport<D> {
     data: Arc<D>,
@@ -107,9 +107,8 @@ pub(super) struct SnapshotCursor {
 
 impl<D: Snapshots> RowExport<D> {
     /// Creates an export of the rows of a snapshot. If the snapshot's ids are stale, it exports the
-    /// rows that the data set holds now, except those added after the snapshot. Times in the query
-    /// are RFC 3339, see [`settled`](crate::settled). `name_of` returns the name of the source with
-    /// a number.
+    /// rows that the data set holds now, except those added after the snapshot. `name_of` returns
+    /// the name of the source with a number.
     ///
     /// # Errors
     /// Fails if the query is not valid for this data.
