@@ -18,9 +18,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The fewest samples of the service for a comparison of shares. A busy machine takes few in a
 /// second.
-const SAMPLES_MIN: f64 = 500.0;
+const SAMPLES_MIN: f64 = 1_000.0;
 /// The most profiles for these samples.
-const PROFILES_MAX: usize = 20;
+const PROFILES_MAX: usize = 40;
 
 /// The least share of time of each fault. On machines with slow system calls, `epoll_ctl` leaves
 /// little to the other two.
@@ -139,6 +139,11 @@ impl Samples {
     }
 }
 
+/// The share of the samples that the log has, by sampling: it formats lines in the standard library,
+/// which is optimized, beside a service that is not. About 2.5 in a hundred are usual, and none if
+/// the fault is mended.
+const LOG_SHARE: f64 = 0.006;
+
 #[track_caller]
 fn assert_faulty(found: &Measurements, function: &str) {
     let share = found.samples.share(function);
@@ -170,7 +175,8 @@ async fn each_fault_is_found_and_gone_when_it_is_mended() {
 
     // The log, which is off: its function takes a good part of the time all the same.
     assert!(faulty.own_share("log_requests") > FAULTY_SHARE_MIN, "{:?}", faulty.calls);
-    assert_faulty(&faulty, "log_requests");
+    let share = faulty.samples.share("log_requests");
+    assert!(share > LOG_SHARE, "{}\nlog_requests: {share}", faulty.samples.0);
     // By samples of processor time: a pause of the machine in one call would be a large share of
     // wall time.
     assert_mended(&mended, "log_requests");
