@@ -160,10 +160,11 @@ impl PlainFile {
         Some(Self { path: path.to_owned(), identity })
     }
 
-    /// Opens the file again, to read lines back.
+    /// Opens the file again, to read lines back. If it was rotated, opens the file at its path with
+    /// `.1` appended.
     ///
     /// # Errors
-    /// As [`Self::reopen`].
+    /// If it cannot be opened, or if other files are at these paths.
     pub fn open(&self) -> Result<LineFile, ReadBackError> {
         Ok(LineFile { file: self.reopen()?, buffer: Vec::new(), start: 0 })
     }
