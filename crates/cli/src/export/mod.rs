@@ -8,7 +8,7 @@ use std::panic::resume_unwind;
 use std::sync::{Arc, Weak};
 use std::thread;
 
-use weir_core::{Format, Zone};
+use weir_core::{Field, Format, Zone};
 use weir_ingest::{
     DataSet, FormatChoice, Input, OrderedSegments, Pipeline, PipelineOptions, Retention,
     SourceSnapshot,
@@ -43,6 +43,8 @@ const OUTPUT_BYTES: usize = 64 << 10;
 struct Request {
     written: WrittenQuery,
     query: ParsedQuery,
+    /// The first option that selects a period.
+    period_option: Option<&'static str>,
     kind: Option<RecordKind>,
     zone: Option<Zone>,
     format: ExportFormat,
@@ -158,7 +160,8 @@ impl Request {
         let (written, query) = parse_query(&query, &now, &own_zone)?;
         let query = query.within(arguments.logs.period.period(&now, &own_zone)?);
         let (kind, jobs) = (arguments.kind.map(Into::into), arguments.logs.threads());
-        Ok(Self { written, query, kind, zone, format, logs, jobs })
+        let period_option = arguments.logs.period.options().next();
+        Ok(Self { written, query, period_option, kind, zone, format, logs, jobs })
     }
 
     /// Begins the export of a data set whose first records have these formats. The formats that the
@@ -200,7 +203,12 @@ impl Request {
             // No line matched a format. That is reported elsewhere.
             return Ok(());
         }
-        self.written.check_fields(formats.iter().map(Arc::as_ref)).map_err(query_failure)
+        self.written.check_fields(formats.iter().map(Arc::as_ref)).map_err(query_failure)?;
+        let Some(option) = self.period_option else { return Ok(()) };
+        let times = formats.iter().map(|format| format.accessor(Field::Time.name()));
+        // `Ok` if a format has times, or if no line has a format yet.
+        let time = times.reduce(|one, other| one.or(other)).transpose();
+        time.map(drop).map_err(|error| Failure::new(format_args!("{option}: {error}")))
     }
 }
 

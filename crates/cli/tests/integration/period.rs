@@ -123,6 +123,12 @@ fn a_period_that_cannot_be_is_refused() {
         let message = refused(&format, text(&timeless));
         assert!(message.contains("--until: the log has no field `time`"), "{command}: {message}");
     }
+    let format = ["--format", "$remote_addr $status", "--until", "today"];
+    let run = run(
+        [&["export", "--output", "-", "--to", "csv"], &format[..], &[text(&timeless)]].concat()
+    );
+    assert_eq!(run.code, 2, "{}", run.stderr);
+    assert!(run.stderr.contains("--until: the log has no field `time`"), "{}", run.stderr);
 }
 
 #[test]
