@@ -6,9 +6,10 @@
 use std::fmt::Write;
 use std::fs;
 
+use crate::measure::Unit;
 use crate::record::Record;
 use crate::summary;
-use crate::table::{Table, number};
+use crate::table::{columns, number};
 use weir_tools::shell::{Outcome, root};
 
 const BEGIN: &str = "<!-- bench:begin -->";
@@ -18,11 +19,8 @@ const END: &str = "<!-- bench:end -->";
 type Generate = fn(&Record) -> String;
 
 /// The documents with a generated part.
-const DOCUMENTS: &[(&str, Generate)] = &[
-    ("README.md", readme),
-    ("docs/performance.md", performance),
-    ("docs/flow-control.md", flow_control),
-];
+const DOCUMENTS: &[(&str, Generate)] =
+    &[("README.md", readme), ("docs/performance.md", performance)];
 
 /// Writes the generated parts and the tables of the newest record.
 pub(crate) fn write() -> Outcome {
@@ -47,7 +45,7 @@ pub(crate) fn check() -> Outcome {
 
 /// Each file with its whole text.
 fn rendered(record: &Record) -> Outcome<Vec<(String, String)>> {
-    let mut files = vec![(format!("bench/record/{}.md", record.name), every_table(record))];
+    let mut files = vec![(format!("bench/record/{}.md", record.name()), every_table(record))];
     for (path, generate) in DOCUMENTS {
         let text = fs::read_to_string(root().join(path))?;
         let text = with_generated(&text, &generate(record))
@@ -78,21 +76,16 @@ fn readme(record: &Record) -> String {
 
 fn performance(record: &Record) -> String {
     let mut text = format!("{}\n{}", provenance(record, "../bench/record/"), summary::all(record));
-    let missed = record.tables.iter().flat_map(|table| {
-        let goals = table.goals.iter().filter(|goal| !goal.is_reached());
-        goals.map(|goal| {
-            let (found, threshold) = (number(goal.found), goal.threshold.text());
-            format!("| {}: {} | {} | {threshold} | {found} |\n", table.name, table.title, goal.what)
-        })
-    });
-    let missed: Vec<String> = missed.collect();
-    if !missed.is_empty() {
-        let _ = write!(
-            text,
-            "\nGoals that this run missed:\n\n| table | number | goal | measured |\n\
-             |---|---|---|---|\n{}",
-            missed.concat()
-        );
+    let mut rows = vec![["table", "number", "goal", "measured"].map(str::to_owned).to_vec()];
+    for table in &record.tables {
+        let missed = table.goals.iter().filter(|goal| !goal.is_reached());
+        rows.extend(missed.map(|goal| {
+            let title = format!("{}: {}", table.name, table.title);
+            vec![title, goal.what.clone(), goal.threshold.text(), number(goal.found)]
+        }));
+    }
+    if rows.len() > 1 {
+        let _ = write!(text, "\nGoals that this run missed:\n\n{}", columns(&rows));
     }
     text
 }
@@ -120,7 +113,7 @@ fn provenance(record: &Record, folder: &str) -> String {
         machine.kernel,
         input_size(record),
         versions.join(", "),
-        name = record.name,
+        name = record.name(),
     )
 }
 
@@ -136,8 +129,11 @@ fn short<'a>(name: &str, version: &'a str) -> &'a str {
 
 /// The size of the main input.
 fn input_size(record: &Record) -> String {
-    let table = record.table("parse", "page cache");
-    let bytes = table.and_then(|table| table.rows.first()?.unit.bytes()).unwrap_or(0);
+    let row = record.table("parse", "page cache").and_then(|table| table.rows.first());
+    let bytes = match row.map(|row| row.unit) {
+        Some(Unit::Seconds { bytes }) => bytes,
+        _ => 0,
+    };
     format!("{:.2} GB", bytes as f64 / 1e9)
 }
 
@@ -150,62 +146,9 @@ fn every_table(record: &Record) -> String {
     text
 }
 
-/// The modes of reading: rates, memory, and the share of the threads that receive.
-fn flow_control(record: &Record) -> String {
-    let machine = &record.machine;
-    let mut text = format!(
-        "Measured on {}: {}, {} cores, load average {} before; 1 GiB over loopback, medians.\n",
-        record.date, machine.cpu, machine.cores, machine.load_before
-    );
-    for connections in ["1 flooding connection,", "1000 flooding connections,"] {
-        let table = |sink: &str| record.table("feed", &format!("{connections} lines {sink}"));
-        let (Some(dropped), Some(parsed)) = (table("dropped"), table("parsed")) else { continue };
-        let _ = write!(
-            text,
-            "\n{}\n\n| mode | GB/s, dropped | peak MiB | GB/s, parsed | peak MiB | processor time \
-             of receiving, parsed |\n|---|---|---|---|---|---|\n",
-            if connections.starts_with("1 ") {
-                "One connection:"
-            } else {
-                "A thousand connections:"
-            }
-        );
-        for row in &dropped.rows {
-            let rate = |table: &Table| {
-                table.row(&row.name).and_then(|row| row.rate()).map(number).unwrap_or_default()
-            };
-            let peak = |table: &Table| noted(table, &row.name, "peak ", " MiB");
-            let share = noted(parsed, &row.name, "; ", " of the processor time");
-            let _ = writeln!(
-                text,
-                "| {} | {} | {} | {} | {} | {share} |",
-                row.name,
-                rate(dropped),
-                peak(dropped),
-                rate(parsed),
-                peak(parsed),
-            );
-        }
-    }
-    text
-}
-
-/// A number in the note about a row, between two texts; empty if there is no such note.
-fn noted(table: &Table, row: &str, before: &str, after: &str) -> String {
-    let mut notes = table.notes.iter();
-    let note = notes.find_map(|note| note.strip_prefix(row)?.strip_prefix(": "));
-    let rest = note.and_then(|note| note.split_once(before));
-    rest.and_then(|(_, rest)| rest.split_once(after))
-        .map(|(number, _)| number.to_owned())
-        .unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{
-        BEGIN, END, Record, flow_control, noted, performance, readme, short, with_generated,
-    };
-    use crate::table::Table;
+    use super::{BEGIN, END, Record, performance, readme, short, with_generated};
 
     #[test]
     fn only_the_part_between_the_markers_changes() {
@@ -224,29 +167,11 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_read_out_of_notes() {
-        let mut table = Table::new("feed", "lines", Vec::new());
-        table
-            .notes
-            .push("64: 9 reads a MiB; 100 % of the processor time; peak 9.75 MiB".to_owned());
-        assert_eq!(noted(&table, "64", "peak ", " MiB"), "9.75");
-        assert_eq!(noted(&table, "64", "; ", " of the processor time"), "100 %");
-        assert_eq!(noted(&table, "passive", "peak ", " MiB"), "");
-    }
-
-    #[test]
     fn the_newest_record_fills_the_documents() {
         let record = Record::newest().unwrap();
         for text in [performance(&record), readme(&record)] {
             assert!(text.contains(&record.machine.cpu), "{text}");
             assert!(text.contains("GoAccess"), "{text}");
-        }
-        let modes = flow_control(&record);
-        for mode in ["unlimited", "passive", "once", "64"] {
-            let rows = modes.lines().filter(|line| line.starts_with(&format!("| {mode} |")));
-            let rows: Vec<&str> = rows.collect();
-            assert_eq!(rows.len(), 2, "{mode}");
-            assert!(rows.iter().all(|row| !row.contains("|  |")), "{rows:?}");
         }
     }
 }

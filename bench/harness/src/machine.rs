@@ -6,7 +6,7 @@ use std::fs;
 use serde::{Deserialize, Serialize};
 
 use crate::peers::duckdb;
-use crate::settings::{cores, folder};
+use crate::settings::cores;
 use weir_tools::shell::{Outcome, command, output_of, root};
 
 /// The machine of a run.
@@ -85,11 +85,10 @@ pub(crate) fn versions() -> BTreeMap<String, String> {
         versions.insert(name.to_owned(), first.to_owned());
     }
     let lock = fs::read_to_string(root().join("bench/contenders/Cargo.lock")).unwrap_or_default();
-    for name in ["fastwebsockets", "tungstenite"] {
+    for name in ["hyper", "tungstenite"] {
         versions.extend(locked(&lock, name).map(|version| (name.to_owned(), version.to_owned())));
     }
-    let duckdb = folder().ok().and_then(|folder| duckdb::version_in(&folder));
-    versions.extend(duckdb.map(|version| ("duckdb".to_owned(), version)));
+    versions.extend(duckdb::installed_version().map(|version| ("duckdb".to_owned(), version)));
     versions
 }
 

@@ -4,6 +4,7 @@
 mod answer;
 mod benchmarks;
 mod build;
+mod curl;
 mod documents;
 mod input;
 mod load;
@@ -76,7 +77,7 @@ fn run(settings: &Settings) -> Outcome {
 /// Prints the tables. The times of a smoke run mean nothing, so it prints only what is missing.
 fn show(settings: &Settings, tables: &[Table]) {
     if !settings.is_smoke {
-        return tables.iter().for_each(|table| print!("{}", table.to_text()));
+        return tables.iter().for_each(|table| print!("\n{}", table.to_markdown()));
     }
     let notes = tables.iter().flat_map(|table| &table.notes);
     notes.filter(|note| note.starts_with("missing")).for_each(|note| println!("  {note}"));

@@ -1,12 +1,14 @@
-//! The result of a benchmark as text and as Markdown.
+//! The result of a benchmark, and the Markdown that shows it in a terminal and in a document.
 
 use std::fmt::Write;
+
+use serde::{Deserialize, Serialize};
 
 use crate::measure::{Measured, Unit};
 use crate::statistics;
 
 /// The measurements of one benchmark with one input.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Table {
     /// The benchmark's name.
     pub(crate) name: String,
@@ -21,15 +23,17 @@ pub(crate) struct Table {
 }
 
 /// A number with a threshold.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Goal {
     pub(crate) what: String,
     pub(crate) found: f64,
+    #[serde(flatten)]
     pub(crate) threshold: Threshold,
 }
 
 /// The numbers that reach a goal.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Threshold {
     AtLeast(f64),
     AtMost(f64),
@@ -70,6 +74,11 @@ impl Table {
         Self { is_compared: false, ..Self::new(name, title, rows) }
     }
 
+    /// A table without rows, with the reason.
+    pub(crate) fn missing(name: &str, title: &str, notes: Vec<String>) -> Self {
+        Self { notes, ..Self::list(name, title, Vec::new()) }
+    }
+
     /// The row with this name.
     pub(crate) fn row(&self, name: &str) -> Option<&Measured> {
         self.rows.iter().find(|row| row.name == name)
@@ -91,56 +100,11 @@ impl Table {
         self.goals.extend(found.map(goal));
     }
 
-    /// Columns of text for a terminal.
-    pub(crate) fn to_text(&self) -> String {
-        let mut text = format!("\n{}: {}\n", self.name, self.title);
-        if !self.rows.is_empty() {
-            self.push_rows(&mut text);
-        }
-        for goal in &self.goals {
-            let (found, threshold) = (number(goal.found), goal.threshold.text());
-            let _ =
-                writeln!(text, "  {}: {found}, goal {threshold}: {}", goal.what, goal.verdict());
-        }
-        for note in &self.notes {
-            let _ = writeln!(text, "  {note}");
-        }
-        text
-    }
-
-    fn push_rows(&self, text: &mut String) {
-        let width = self.rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).max(4);
-        let unit = self.rows.first().map_or("", |row| row.unit.name());
-        let _ = writeln!(
-            text,
-            "  {:<width$} {:>10} {:>10} {:>10} {:>8} {:>8}",
-            unit,
-            "least",
-            "median",
-            "most",
-            "GB/s",
-            if self.is_compared { "times" } else { "" }
-        );
-        for row in &self.rows {
-            let (least, most) = statistics::range(&row.runs).unwrap_or((f64::NAN, f64::NAN));
-            let _ = writeln!(
-                text,
-                "  {:<width$} {:>10} {:>10} {:>10} {:>8} {:>8}",
-                row.name,
-                number(least),
-                number(row.median()),
-                number(most),
-                row.rate().map(number).unwrap_or_default(),
-                self.times_first(row).map(number).unwrap_or_default(),
-            );
-        }
-    }
-
-    /// A Markdown table with the goals and the notes.
+    /// The rows as Markdown, with the goals and the notes.
     pub(crate) fn to_markdown(&self) -> String {
         let mut text = format!("**{}**: {}\n\n", self.name, self.title);
         if !self.rows.is_empty() {
-            self.push_markdown_rows(&mut text);
+            text.push_str(&columns(&self.cells()));
             text.push('\n');
         }
         for goal in &self.goals {
@@ -154,25 +118,30 @@ impl Table {
         text
     }
 
-    fn push_markdown_rows(&self, text: &mut String) {
+    /// The cells of the head and of each row. Columns that no row needs are left out.
+    fn cells(&self) -> Vec<Vec<String>> {
         let unit = self.rows.first().map_or("", |row| row.unit.name());
-        let is_rate = |row: &Measured| row.unit.name() != unit || row.unit.bytes().is_some();
-        let mut columns = vec![format!("{unit}, median (least to most)")];
-        let has_rates = self.rows.iter().any(is_rate);
-        columns.extend(has_rates.then(|| "GB/s".to_owned()));
-        columns.extend(self.is_compared.then(|| "times the first".to_owned()));
-        let _ =
-            writeln!(text, "| | {} |\n|---|{}", columns.join(" | "), "---|".repeat(columns.len()));
-        for row in &self.rows {
+        let has_rates = self
+            .rows
+            .iter()
+            .any(|row| matches!(row.unit, Unit::Seconds { .. }) || row.unit.name() != unit);
+        let row_of = |name: &str, numbers: [String; 3]| {
+            let [median, rate, times] = numbers;
+            let mut cells = vec![name.to_owned(), median];
+            cells.extend(has_rates.then_some(rate));
+            cells.extend(self.is_compared.then_some(times));
+            cells
+        };
+        let head =
+            [format!("{unit}, median (least to most)"), "GB/s".into(), "times the first".into()];
+        let rows = self.rows.iter().map(|row| {
             let (least, most) = statistics::range(&row.runs).unwrap_or((f64::NAN, f64::NAN));
-            let median = number(row.median());
-            let mut cells = vec![format!("{median} ({} to {})", number(least), number(most))];
-            let rate = || row.rate().map(number).unwrap_or_default();
-            cells.extend(has_rates.then(rate));
-            let times = || self.times_first(row).map(number).unwrap_or_default();
-            cells.extend(self.is_compared.then(times));
-            let _ = writeln!(text, "| {} | {} |", row.name, cells.join(" | "));
-        }
+            let median =
+                format!("{} ({} to {})", number(row.median()), number(least), number(most));
+            let rate = row.rate().map(number).unwrap_or_default();
+            row_of(&row.name, [median, rate, self.times_first(row).map(number).unwrap_or_default()])
+        });
+        std::iter::once(row_of("", head)).chain(rows).collect()
     }
 
     /// The row's time divided by the first one's, per byte if their inputs differ in size.
@@ -188,6 +157,29 @@ impl Table {
     }
 }
 
+/// A Markdown table of a head and rows, with columns that are aligned in its text too.
+pub(crate) fn columns(rows: &[Vec<String>]) -> String {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..count)
+        .map(|index| {
+            let cells = rows.iter().filter_map(|row| row.get(index));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        })
+        .collect();
+    let mut text = String::new();
+    for (index, row) in rows.iter().enumerate() {
+        for (cell, &width) in row.iter().zip(&widths) {
+            let _ = write!(text, "| {cell:<width$} ");
+        }
+        text.push_str("|\n");
+        if index == 0 {
+            let rule = widths.iter().map(|width| "-".repeat(width + 2));
+            let _ = writeln!(text, "|{}|", rule.collect::<Vec<_>>().join("|"));
+        }
+    }
+    text
+}
+
 /// A number with three significant digits.
 pub(crate) fn number(value: f64) -> String {
     match value.abs() {
@@ -201,7 +193,7 @@ pub(crate) fn number(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Measured, Table, Threshold, Unit, number};
+    use super::{Measured, Table, Threshold, Unit, columns, number};
 
     fn table() -> Table {
         let row = |name: &str, bytes, runs: &[f64]| Measured {
@@ -225,19 +217,20 @@ mod tests {
 
     #[test]
     fn inputs_of_different_size_are_compared_by_rate() {
-        let text = table().to_text();
-        let theirs = text.lines().find(|line| line.contains("theirs  ")).unwrap();
-        let words: Vec<&str> = theirs.split_whitespace().collect();
-        assert_eq!(words, ["theirs", "1.00", "1.00", "2.00", "0.100", "20.0"]);
-        assert!(text.contains("ours by theirs: 20.0, goal at least 25: missed"), "{text}");
+        let text = table().to_markdown();
+        assert!(
+            text.contains("| theirs | 1.00 (1.00 to 2.00)       | 0.100 | 20.0            |"),
+            "{text}"
+        );
+        assert!(text.contains("- ours by theirs: 20.0; goal at least 25: missed"), "{text}");
         assert!(!text.contains("no such row"));
     }
 
     #[test]
-    fn markdown_has_every_row() {
-        let text = table().to_markdown();
-        assert!(text.contains("| ours | 0.500 (0.400 to 9.00) | 2.00 | 1.00 |"), "{text}");
-        assert!(text.contains("- ours by theirs: 20.0; goal at least 25: missed"), "{text}");
+    fn columns_are_aligned() {
+        let row = |cells: [&str; 2]| cells.map(str::to_owned).to_vec();
+        let text = columns(&[row(["", "µs"]), row(["a name", "1"])]);
+        assert_eq!(text, "|        | µs |\n|--------|----|\n| a name | 1  |\n");
     }
 
     #[test]

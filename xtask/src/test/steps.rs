@@ -1,5 +1,7 @@
 //! The table of the steps.
 
+use std::process::Stdio;
+
 use super::programs;
 use crate::shell::{FEATURES, Outcome, command, execute};
 use crate::{
@@ -39,8 +41,7 @@ const PYTHON: &str = "packages of Python";
 const NPM: &str = "packages of the page";
 const H2SPEC: &str = "program h2spec";
 
-/// Compiles the benchmarks of the crates, which those of the whole program run too.
-const BENCHMARKS: &str = "lints of the crates' benchmarks";
+const BENCHMARKS: &str = "benchmarks of the crates";
 
 /// The name for the programs of the tests, which are steps too.
 pub(super) const TESTS: &str = "tests";
@@ -165,9 +166,14 @@ fn examples() -> Outcome {
     execute(command("cargo", &["test", "--workspace", "--doc", "--quiet"]).args(FEATURES))
 }
 
+/// Runs each benchmark of a single stage once.
 fn benchmarks_of_crates() -> Outcome {
-    let arguments = ["test", "--workspace", "--benches", "--no-run", "--quiet"];
-    execute(command("cargo", &arguments).args(FEATURES))
+    let mut cargo = command("cargo", &["test", "--workspace", "--quiet"]);
+    cargo.args(FEATURES);
+    for name in ["stages", "streams", "receiving", "tokens", "gate"] {
+        cargo.args(["--bench", name]);
+    }
+    execute(cargo.args(["--", "--test"]).stdout(Stdio::null()))
 }
 
 #[cfg(test)]

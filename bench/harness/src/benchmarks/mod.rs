@@ -1,7 +1,5 @@
 //! The benchmarks, in the order in which they run.
 
-mod export;
-mod feed;
 mod filter;
 mod gateway;
 mod grep;
@@ -11,11 +9,8 @@ mod memory;
 mod page;
 mod parse;
 mod queries;
-mod receive;
 mod report;
 mod rules;
-mod scaling;
-mod stages;
 mod upload;
 
 use crate::settings::Settings;
@@ -30,21 +25,16 @@ pub(crate) struct Benchmark {
 }
 
 /// All benchmarks.
-pub(crate) const BENCHMARKS: [Benchmark; 16] = [
+pub(crate) const BENCHMARKS: [Benchmark; 11] = [
     Benchmark { names: &["parse"], run: parse::run },
-    Benchmark { names: &["scaling"], run: scaling::run },
     Benchmark { names: &["report"], run: report::run },
     Benchmark { names: &["grep"], run: grep::run },
     Benchmark { names: &["upload", "picture"], run: upload::run },
     Benchmark { names: &["page"], run: page::run },
-    Benchmark { names: &["receive"], run: receive::run },
     Benchmark { names: &["http"], run: http::run },
     Benchmark { names: &["gateway"], run: gateway::run },
     Benchmark { names: &["inside"], run: inside::run },
-    Benchmark { names: &["feed"], run: feed::run },
     Benchmark { names: &["filter"], run: filter::run },
-    Benchmark { names: &["export"], run: export::run },
     Benchmark { names: &["rules"], run: rules::run },
     Benchmark { names: &["memory"], run: memory::run },
-    Benchmark { names: &["stages"], run: stages::run },
 ];

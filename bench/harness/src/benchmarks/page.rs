@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::upload::missing;
 use crate::build;
 use crate::input;
-use crate::measure::{Measured, Unit};
+use crate::measure::Measured;
 use crate::settings::Settings;
 use crate::statistics;
 use crate::table::{Table, Threshold};
@@ -22,9 +22,7 @@ const SHIFT_MAX: f64 = 0.1;
 /// read.
 pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
     if let Some(missing) = missing(settings)? {
-        let mut table = Table::new("page", "gestures on the page", Vec::new());
-        table.notes.push(missing);
-        return Ok(vec![table]);
+        return Ok(vec![Table::missing("page", "gestures on the page", vec![missing])]);
     }
     build::weir(settings)?;
     let log = input::combined(settings)?;
@@ -36,7 +34,9 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
         "gestures on the page of a combined log of {} requests, until the answer is on the screen",
         result["requests"]
     );
-    let mut table = Table::list("page", title, rows(&result["gestures_ms"]));
+    let gestures = result["gestures_ms"].as_object().into_iter().flatten();
+    let rows = gestures.map(|(name, runs)| Measured::milliseconds(name, runs));
+    let mut table = Table::list("page", title, rows.collect());
     let all: Vec<f64> = table.rows.iter().flat_map(|row| row.runs.clone()).collect();
     let most = all.iter().copied().reduce(f64::max);
     table.add_goal("median, ms", statistics::median(&all), Threshold::AtMost(MEDIAN_MS_MAX));
@@ -47,14 +47,4 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
     table.add_goal("findings of axe-core", findings, Threshold::AtMost(0.0));
     table.notes.push(format!("Chromium: {}", result["version"].as_str().unwrap_or_default()));
     Ok(vec![table])
-}
-
-fn rows(gestures_ms: &Value) -> Vec<Measured> {
-    let gestures = gestures_ms.as_object().into_iter().flatten();
-    let row = |(name, runs): (&String, &Value)| Measured {
-        name: name.clone(),
-        unit: Unit::Milliseconds,
-        runs: runs.as_array().into_iter().flatten().filter_map(Value::as_f64).collect(),
-    };
-    gestures.map(row).collect()
 }

@@ -37,7 +37,7 @@ fn beside_wc(settings: &Settings, log: &Log) -> Outcome<Table> {
         contenders.push(weir(settings, log, &all, cores));
     }
     let title = format!("combined log of {} in the page cache", log.size_text());
-    let rows = take_turns(contenders, Unit::Seconds { bytes: log.bytes })?;
+    let [rows] = take_turns(contenders, [Unit::Seconds { bytes: log.bytes }])?;
     let mut table = Table::new("parse", title, rows);
     table.add_goal("one job by wc -l", table.ratio(ONE, WC), Threshold::AtMost(6.0));
     let speed_up = table.ratio(ONE, &all);
@@ -48,7 +48,7 @@ fn beside_wc(settings: &Settings, log: &Log) -> Outcome<Table> {
 }
 
 /// The goal for the speed of `cores` cores by that of one; `None` if there is no goal.
-pub(crate) fn speed_up_goal(cores: usize) -> Option<f64> {
+fn speed_up_goal(cores: usize) -> Option<f64> {
     match cores {
         2 => Some(1.8),
         16 => Some(12.0),
@@ -96,7 +96,7 @@ fn bad_shapes(settings: &Settings, usual: &Log) -> Outcome<Table> {
         logs.push((shape, input::generated(settings, shape, part)?));
     }
     let contenders = logs.iter().map(|(shape, log)| weir(settings, log, shape, cores));
-    let mut rows = take_turns(contenders.collect(), Unit::Seconds { bytes: usual.bytes })?;
+    let [mut rows] = take_turns(contenders.collect(), [Unit::Seconds { bytes: usual.bytes }])?;
     for (row, (_, log)) in rows.iter_mut().zip(&logs) {
         row.unit = Unit::Seconds { bytes: log.bytes };
     }

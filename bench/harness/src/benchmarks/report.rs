@@ -40,16 +40,15 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
             notes.push(format!("DuckDB {}", duckdb::version(&python).unwrap_or_default()));
             contenders.push(duckdb_contender(settings, python, &log, &ours));
         }
-        Err(missing) => notes.push(missing),
+        Err(missing) => notes.push(missing.to_string()),
     }
-    match goaccess::find(settings) {
-        Ok(()) => {
-            notes.push(GOACCESS_NOTE.to_owned());
-            contenders.push(goaccess_contender(settings, &log, &ours));
-        }
-        Err(missing) => notes.push(missing),
+    let missing = goaccess::missing(settings);
+    if missing.is_empty() {
+        notes.push(GOACCESS_NOTE.to_owned());
+        contenders.push(goaccess_contender(settings, &log, &ours));
     }
-    let rows = take_turns(contenders, Unit::Seconds { bytes: log.bytes })?;
+    notes.extend(missing);
+    let [rows] = take_turns(contenders, [Unit::Seconds { bytes: log.bytes }])?;
     let title = format!("combined log of {}, {cores} cores, whole process", log.size_text());
     let mut table = Table::new("report", title, rows);
     table.add_goal("rate by GoAccess", table.rate_ratio(WEIR, GOACCESS), Threshold::AtLeast(100.0));

@@ -32,9 +32,7 @@ struct BrowserRuns {
 /// nothing with it, and the time to the first picture.
 pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
     if let Some(missing) = missing(settings)? {
-        let mut table = Table::new("upload", "a log given to the page", Vec::new());
-        table.notes.push(missing);
-        return Ok(vec![table]);
+        return Ok(vec![Table::missing("upload", "a log given to the page", vec![missing])]);
     }
     build::weir(settings)?;
     let log = input::combined(settings)?;

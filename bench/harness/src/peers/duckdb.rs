@@ -4,26 +4,47 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::pypi;
-use crate::settings::{Settings, text};
-use weir_tools::shell::Outcome;
-
-const PACKAGE: &str = "duckdb";
+use crate::settings::{Settings, folder, text};
+use weir_tools::shell::{Outcome, command, execute, output_of};
 
 /// The Python of the environment with DuckDB. Installs it, except in a smoke run; the error names
 /// the missing program.
-pub(crate) fn find(settings: &Settings) -> Result<String, String> {
-    pypi::find(settings, "DuckDB", PACKAGE)
+pub(crate) fn find(settings: &Settings) -> Outcome<String> {
+    let python = python()?;
+    if version(&python).is_none() {
+        if settings.is_smoke {
+            return Err("missing: DuckDB (PyPI's package duckdb)".into());
+        }
+        install(&python)
+            .map_err(|error| format!("missing: DuckDB (PyPI's package duckdb): {error}"))?;
+    }
+    Ok(python)
 }
 
-/// The version that [`find`] installed in this folder.
-pub(crate) fn version_in(folder: &Path) -> Option<String> {
-    version(&text(&folder.join("duckdb/bin/python")))
+fn python() -> Outcome<String> {
+    Ok(text(&folder()?.join("duckdb/bin/python")))
+}
+
+fn install(python: &str) -> Outcome {
+    println!("installing duckdb from PyPI");
+    let environment = text(&folder()?.join("duckdb"));
+    execute(&mut command("python3", &["-m", "venv", &environment]))?;
+    execute(&mut command(python, &["-m", "pip", "install", "--quiet", "duckdb"]))
+}
+
+/// The version that [`find`] installed.
+pub(crate) fn installed_version() -> Option<String> {
+    version(&python().ok()?)
 }
 
 /// The version of DuckDB in a Python; `None` if there is none.
 pub(crate) fn version(python: &str) -> Option<String> {
-    pypi::version(python, PACKAGE)
+    if !Path::new(python).exists() {
+        return None;
+    }
+    let print = "import duckdb; print(duckdb.__version__)";
+    let version = output_of(&mut command(python, &["-c", print])).ok()?;
+    Some(version.trim().to_owned())
 }
 
 /// Compares an answer of `bench/duckdb` with Weir's report of the same log: totals, the lists of

@@ -6,17 +6,11 @@ use serde_json::Value;
 
 use crate::settings::{Settings, folder, text};
 use weir_tools::packages;
-use weir_tools::shell::{Outcome, command, is_installed};
+use weir_tools::shell::{Outcome, command};
 
-/// Installs GoAccess, except in a smoke run. The error names the missing package.
-pub(crate) fn find(settings: &Settings) -> Result<(), String> {
-    if !is_installed("goaccess") && !settings.is_smoke {
-        packages::install(&["goaccess"]).map_err(|error| format!("missing: {error}"))?;
-    }
-    let is_installed = is_installed("goaccess");
-    is_installed
-        .then_some(())
-        .ok_or_else(|| "missing: GoAccess (Debian's package goaccess)".to_owned())
+/// Installs GoAccess, except in a smoke run. Returns a note if it is still missing.
+pub(crate) fn missing(settings: &Settings) -> Vec<String> {
+    packages::missing(&[("goaccess", "goaccess")], !settings.is_smoke)
 }
 
 /// The command that writes a report as JSON to a file, with clients named as in the log.

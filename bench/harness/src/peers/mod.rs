@@ -1,6 +1,4 @@
 //! Programs that answer the same questions: how they are installed, run and checked.
 
-pub(crate) mod clickhouse;
 pub(crate) mod duckdb;
 pub(crate) mod goaccess;
-mod pypi;

@@ -1,10 +1,8 @@
 //! The memory of the gateway: with idle connections, and over many requests.
 
-use super::client;
-use super::proxies;
+use super::Setup;
+use crate::load;
 use crate::measure::{Measured, Unit};
-use crate::process::resident_bytes;
-use crate::settings::Settings;
 use crate::table::{Table, Threshold};
 use weir_tools::held_connections::HeldConnections;
 use weir_tools::shell::{Outcome, is_installed};
@@ -25,24 +23,25 @@ const IDLE_MEGABYTES_MAX: f64 = 150.0;
 const GROWTH_MAX: f64 = 1.05;
 
 /// Measures both, each with a gateway of its own.
-pub(super) fn table(settings: &Settings, backend: u16) -> Outcome<Table> {
-    let (connections, idle) = idle(settings, backend)?;
-    let row = |name: String, bytes: u64| {
-        let runs = vec![bytes as f64 / f64::from(1 << 20)];
-        Measured { name, unit: Unit::Mebibytes, runs }
-    };
-    let mut rows = vec![row(format!("{connections} idle connections"), idle)];
+pub(super) fn table(setup: &Setup<'_>) -> Outcome<Table> {
+    let is_smoke = setup.settings.is_smoke;
+    let connections = if is_smoke { SMOKE_CONNECTIONS } else { CONNECTIONS };
+    let idle = idle(setup, connections)?;
+    let mut sizes = vec![(format!("{connections} idle connections"), idle)];
     let mut growth = None;
     if is_installed("h2load") {
-        let after = after_requests(settings, backend)?;
-        let first = after.first().map_or(1, |(_, bytes)| *bytes);
-        growth = after.last().map(|(_, bytes)| *bytes as f64 / first as f64);
-        rows.extend(
-            after.into_iter().map(|(count, bytes)| row(format!("{count} requests"), bytes)),
-        );
+        let steps = if is_smoke { SMOKE_REQUESTS } else { REQUESTS };
+        let after = after_requests(setup, &steps)?;
+        growth = Some(after[2] as f64 / after[0] as f64);
+        sizes.extend(steps.iter().map(|count| format!("{count} requests")).zip(after));
     }
+    let rows = sizes.into_iter().map(|(name, bytes)| Measured {
+        name,
+        unit: Unit::Mebibytes,
+        runs: vec![bytes as f64 / f64::from(1 << 20)],
+    });
     let title = "resident memory of weir gateway --keep 16MiB";
-    let mut table = Table::list("gateway", title, rows);
+    let mut table = Table::list("gateway", title, rows.collect());
     table.add_goal(
         "megabytes with idle connections",
         Some(idle as f64 / 1e6),
@@ -52,26 +51,22 @@ pub(super) fn table(settings: &Settings, backend: u16) -> Outcome<Table> {
     Ok(table)
 }
 
-/// The number of idle connections, and the memory with them.
-fn idle(settings: &Settings, backend: u16) -> Outcome<(usize, u64)> {
-    let count = if settings.is_smoke { SMOKE_CONNECTIONS } else { CONNECTIONS };
-    let weir = proxies::weir(settings, backend, 0)?;
+/// The memory with idle connections.
+fn idle(setup: &Setup<'_>, count: usize) -> Outcome<u64> {
+    let weir = setup.weir(&[])?;
     let host = format!("127.0.0.1:{}", weir.port);
-    let held = HeldConnections::open(&settings.example("hold"), ("plain", &host), count)?;
-    let bytes = resident_bytes(weir.id())?;
-    drop(held);
-    Ok((count, bytes))
+    let _held = HeldConnections::open(&setup.settings.example("hold"), ("plain", &host), count)?;
+    weir.program.resident_bytes()
 }
 
 /// The memory after each number of requests.
-fn after_requests(settings: &Settings, backend: u16) -> Outcome<Vec<(usize, u64)>> {
-    let steps = if settings.is_smoke { SMOKE_REQUESTS } else { REQUESTS };
-    let weir = proxies::weir(settings, backend, 0)?;
+fn after_requests(setup: &Setup<'_>, steps: &[usize; 3]) -> Outcome<Vec<u64>> {
+    let weir = setup.weir(&[])?;
     let (mut sent, mut measured) = (0, Vec::new());
     for count in steps {
-        client::counted(&weir, "/open/1", count - sent)?;
-        sent = count;
-        measured.push((count, resident_bytes(weir.id())?));
+        load::h2load(count - sent, &[&weir.url("/open/1")])?;
+        sent = *count;
+        measured.push(weir.program.resident_bytes()?);
     }
     Ok(measured)
 }

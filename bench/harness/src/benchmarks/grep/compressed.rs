@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 
-use super::process::{Run, digest, measured};
+use super::process::{SearchRun, digest, measured};
 use super::rare_literal;
 use crate::input::{self, Log};
 use crate::measure::{Contender, Unit, take_turns};
@@ -17,9 +17,8 @@ const SPEED_BY_ZGREP: f64 = 3.0;
 
 pub(super) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
     if !is_installed("zgrep") {
-        let mut table = Table::new("grep", "gzip files", Vec::new());
-        table.notes.push("missing: zgrep (Debian's package gzip)".to_owned());
-        return Ok(vec![table]);
+        let note = "missing: zgrep (Debian's package gzip)".to_owned();
+        return Ok(vec![Table::missing("grep", "gzip files", vec![note])]);
     }
     let log = input::generated(settings, "combined", (settings.mebibytes / FILES).max(1))?;
     let files = compressed(&log)?;
@@ -60,7 +59,7 @@ fn table(settings: &Settings, log: &Log, files: &[String], goal: f64) -> Outcome
     if digest(ours())? != expected {
         return Err("weir grep and zgrep print different lines".into());
     }
-    let checked = |run: Run| {
+    let checked = |run: SearchRun| {
         let is_right = run.bytes == expected.0;
         is_right.then_some(run.seconds).ok_or("two runs print different lines".into())
     };
@@ -69,7 +68,7 @@ fn table(settings: &Settings, log: &Log, files: &[String], goal: f64) -> Outcome
         Contender::new(WEIR, settings.runs, || measured(ours()).and_then(checked)),
     ];
     let bytes = log.bytes * files.len() as u64;
-    let rows = take_turns(contenders, Unit::Seconds { bytes })?;
+    let [rows] = take_turns(contenders, [Unit::Seconds { bytes }])?;
     let title = match files {
         [_] => format!("rare literal, one gzip file of {} unpacked", log.size_text()),
         _ => format!("rare literal, {} gzip files of {} each", files.len(), log.size_text()),

@@ -1,8 +1,6 @@
-//! `weir grep` and `weir count` beside ripgrep, grep, zgrep and wc: on a plain file, on gzip files,
-//! and on a file with a run of NULs.
+//! `weir grep` and `weir count` beside ripgrep, zgrep and wc: on a plain file and on gzip files.
 
 mod compressed;
-mod nul_run;
 mod plain;
 mod process;
 
@@ -21,7 +19,6 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
     let mut tables = plain::searches(settings, &log)?;
     tables.push(plain::count(settings, &log)?);
     tables.extend(compressed::run(settings)?);
-    tables.extend(nul_run::run(settings)?);
     Ok(tables)
 }
 

@@ -7,7 +7,7 @@ use crate::measure::{Contender, Unit, take_turns};
 use crate::settings::{Settings, cores};
 use crate::table::{Table, Threshold};
 use weir_tools::packages;
-use weir_tools::shell::{Outcome, command, is_installed};
+use weir_tools::shell::{Outcome, command};
 
 const RIPGREP: &str = "rg";
 const ONE_JOB: &str = "weir grep, 1 job";
@@ -23,10 +23,9 @@ struct Search {
 
 /// The searches beside ripgrep, a table for each.
 pub(super) fn searches(settings: &Settings, log: &Log) -> Outcome<Vec<Table>> {
-    if let Err(missing) = find_ripgrep(settings) {
-        let mut table = Table::new("grep", "plain file", Vec::new());
-        table.notes.push(missing);
-        return Ok(vec![table]);
+    let missing = packages::missing(&[(RIPGREP, "ripgrep")], !settings.is_smoke);
+    if !missing.is_empty() {
+        return Ok(vec![Table::missing("grep", "plain file", missing)]);
     }
     let rare = rare_literal(log, log.bytes / 2)?;
     let search = |name, arguments: &[&str]| Search {
@@ -42,14 +41,6 @@ pub(super) fn searches(settings: &Settings, log: &Log) -> Outcome<Vec<Table>> {
         search("-v", &["-v", "Mozilla"]),
     ];
     searches.iter().map(|search| beside_ripgrep(settings, log, search)).collect()
-}
-
-fn find_ripgrep(settings: &Settings) -> Result<(), String> {
-    if !is_installed("rg") && !settings.is_smoke {
-        packages::install(&["ripgrep"]).map_err(|error| format!("missing: {error}"))?;
-    }
-    let is_installed = is_installed("rg");
-    is_installed.then_some(()).ok_or_else(|| "missing: rg (Debian's package ripgrep)".to_owned())
 }
 
 fn beside_ripgrep(settings: &Settings, log: &Log, search: &Search) -> Outcome<Table> {
@@ -77,7 +68,7 @@ fn beside_ripgrep(settings: &Settings, log: &Log, search: &Search) -> Outcome<Ta
     if cores > 1 {
         contenders.push(contender(&all_jobs, &weir, &["grep"]));
     }
-    let rows = take_turns(contenders, Unit::Seconds { bytes: log.bytes })?;
+    let [rows] = take_turns(contenders, [Unit::Seconds { bytes: log.bytes }])?;
     let title = format!("{}, plain log of {} in the page cache", search.name, log.size_text());
     let mut table = Table::new("grep", title, rows);
     let best = if cores > 1 { &all_jobs } else { ONE_JOB };
@@ -112,7 +103,7 @@ pub(super) fn count(settings: &Settings, log: &Log) -> Outcome<Table> {
         })
     };
     let contenders = vec![contender(WC, "wc".to_owned(), "-l"), contender(WEIR, weir, "count")];
-    let rows = take_turns(contenders, Unit::Seconds { bytes: log.bytes })?;
+    let [rows] = take_turns(contenders, [Unit::Seconds { bytes: log.bytes }])?;
     let title = format!("lines of a plain log of {} in the page cache", log.size_text());
     let mut table = Table::new("grep", title, rows);
     table.add_goal("weir count by wc -l", table.ratio(WEIR, WC), Threshold::AtMost(1.2));

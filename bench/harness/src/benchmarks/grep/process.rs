@@ -1,85 +1,65 @@
-//! Runs a search to its end: the time, the output and the peak memory.
+//! Runs a search to its end: the time and the output.
 
 use std::io::Read;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use crate::process::peak_bytes;
 use weir_tools::shell::Outcome;
 
-/// The interval at which the memory of a process is sampled.
-const PEAK_INTERVAL: Duration = Duration::from_millis(2);
 /// Enough of an output to contain a count of lines.
 const OUTPUT_KEPT_BYTES: usize = 4096;
 
 /// A run of a command to its end.
-pub(super) struct Run {
+pub(super) struct SearchRun {
     pub(super) seconds: f64,
-    /// The length of the whole output.
-    pub(super) bytes: u64,
     /// The beginning of the output.
     pub(super) printed: String,
-    pub(super) peak_mebibytes: f64,
+    /// The length of the whole output.
+    pub(super) bytes: u64,
 }
 
-/// Runs a command, reads its output, and samples its memory. Exit code 1 is a search without a
-/// match.
-pub(super) fn measured(mut command: Command) -> Outcome<Run> {
+/// Runs a command and reads its output. Exit code 1 is a search without a match.
+pub(super) fn measured(mut command: Command) -> Outcome<SearchRun> {
     let start = Instant::now();
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
-    let output = child.stdout.take().ok_or("the program has no output")?;
-    let id = child.id();
-    let reader = std::thread::spawn(move || read(output));
-    let mut peak = 0;
-    let status = loop {
-        // An ended process has no memory to report.
-        peak = peak_bytes(id).map_or(peak, |bytes| peak.max(bytes));
-        if reader.is_finished() {
-            break child.wait()?;
-        }
-        std::thread::sleep(PEAK_INTERVAL);
-    };
-    let seconds = start.elapsed().as_secs_f64();
-    let (bytes, first) = reader.join().map_err(|_| "the output cannot be read")??;
-    if !status.success() && status.code() != Some(1) {
-        return Err(format!("{} failed", command.get_program().display()).into());
-    }
-    let printed = String::from_utf8_lossy(&first).into_owned();
-    Ok(Run { seconds, bytes, printed, peak_mebibytes: peak as f64 / f64::from(1 << 20) })
-}
-
-/// The length of an output, and its beginning.
-fn read(mut output: impl Read) -> std::io::Result<(u64, Vec<u8>)> {
-    let (mut bytes, mut first) = (0, Vec::new());
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        let length = output.read(&mut buffer)?;
-        if length == 0 {
-            return Ok((bytes, first));
-        }
-        bytes += length as u64;
+    let mut first = Vec::new();
+    let bytes = read(&mut command, |part| {
         let room = OUTPUT_KEPT_BYTES.saturating_sub(first.len());
-        first.extend_from_slice(&buffer[..length.min(room)]);
-    }
+        first.extend_from_slice(&part[..part.len().min(room)]);
+    })?;
+    let seconds = start.elapsed().as_secs_f64();
+    Ok(SearchRun { seconds, printed: String::from_utf8_lossy(&first).into_owned(), bytes })
 }
 
 /// The length and a checksum of an output. The checksum depends on the order of the bytes.
 pub(super) fn digest(mut command: Command) -> Outcome<(u64, u64)> {
+    let mut sum = 0u64;
+    let bytes = read(&mut command, |part| {
+        for byte in part {
+            sum = sum.wrapping_mul(31).wrapping_add(u64::from(*byte));
+        }
+    })?;
+    Ok((bytes, sum))
+}
+
+/// Runs a command, visits the parts of its output, and returns the length of all.
+fn read(command: &mut Command, mut visit: impl FnMut(&[u8])) -> Outcome<u64> {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
     let mut output = child.stdout.take().ok_or("the program has no output")?;
-    let (mut bytes, mut sum) = (0u64, 0u64);
     let mut buffer = vec![0; 1 << 16];
+    let mut bytes = 0;
     loop {
         let length = output.read(&mut buffer)?;
         if length == 0 {
-            child.wait()?;
-            return Ok((bytes, sum));
+            break;
         }
         bytes += length as u64;
-        for byte in &buffer[..length] {
-            sum = sum.wrapping_mul(31).wrapping_add(u64::from(*byte));
-        }
+        visit(&buffer[..length]);
     }
+    let status = child.wait()?;
+    if !status.success() && status.code() != Some(1) {
+        return Err(format!("{} failed", command.get_program().display()).into());
+    }
+    Ok(bytes)
 }
 
 /// Checks the number at the beginning of an output. Several numbers can be right: some programs

@@ -1,7 +1,8 @@
 //! The answers of a server, compared byte for byte.
 
 use super::servers::Address;
-use weir_tools::shell::{Outcome, command};
+use crate::curl;
+use weir_tools::shell::Outcome;
 
 /// Requests on one connection.
 const REPEATS: usize = 10;
@@ -11,7 +12,7 @@ const FIELDS: (&str, usize) = ("x-my-header-", 25);
 
 /// Requests a body, then several times on one connection, and compares all of it.
 pub(super) fn answer(address: &Address, path: &str, kind: &str, expected: &[u8]) -> Outcome {
-    let answer = curl(address, &["--include"], path, 1)?;
+    let answer = get(address, &["--include"], path, 1)?;
     let end = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n").ok_or("no header ends")?;
     let head = String::from_utf8_lossy(&answer[..end]).to_ascii_lowercase();
     let fields = head.lines().filter(|line| line.starts_with(FIELDS.0)).count();
@@ -19,22 +20,20 @@ pub(super) fn answer(address: &Address, path: &str, kind: &str, expected: &[u8])
     if fields != FIELDS.1 || is_chunked != (kind == "chunked") {
         return Err(format!("the header is not the agreed one: {head}").into());
     }
-    let bodies = curl(address, &[], path, REPEATS)?;
+    let bodies = get(address, &[], path, REPEATS)?;
     if &answer[end + 4..] != expected || bodies != expected.repeat(REPEATS) {
         return Err("the body is not the file's content".into());
     }
     Ok(())
 }
 
-fn curl(address: &Address, options: &[&str], path: &str, repeats: usize) -> Outcome<Vec<u8>> {
-    let mut curl = command("curl", &["--silent", "--fail", "--insecure", "--http1.1"]);
-    curl.args(["--max-time", "30"]).args(options);
+fn get(address: &Address, options: &[&str], path: &str, repeats: usize) -> Outcome<Vec<u8>> {
+    let url = format!("{}{path}", address.url);
+    let mut arguments = vec!["--insecure", "--http1.1"];
+    arguments.extend(options);
     if let Some(socket) = &address.unix {
-        curl.args(["--unix-socket", socket]);
+        arguments.extend(["--unix-socket", socket]);
     }
-    let output = curl.args(vec![format!("{}{path}", address.url); repeats]).output()?;
-    if !output.status.success() {
-        return Err(format!("curl failed: {}", output.status).into());
-    }
-    Ok(output.stdout)
+    arguments.extend(vec![&*url; repeats]);
+    curl::body(&arguments)
 }

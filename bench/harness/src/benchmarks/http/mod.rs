@@ -1,19 +1,15 @@
 //! Bodies of four kinds and four sizes over three sockets, beside other HTTP servers.
 
 mod check;
-mod load;
-mod matrix;
-mod open_loop;
-mod picture;
 mod servers;
 
 use std::path::{Path, PathBuf};
 
-use crate::measure::{Measured, Unit};
+use crate::load::{self, Load, rate_and_cost};
+use crate::measure::{Contender, Unit, take_turns};
 use crate::settings::{Settings, folder};
 use crate::table::{Table, Threshold};
-use matrix::{Cell, Matrix};
-use servers::{Server, Socket};
+use servers::{Address, Server, Socket};
 use weir_tools::packages;
 use weir_tools::shell::{Outcome, is_installed};
 
@@ -24,36 +20,32 @@ const KILOBYTES: [usize; 4] = [1, 10, 100, 1000];
 /// The size of a smoke run.
 const SMOKE_KILOBYTES: [usize; 1] = [100];
 
+/// How long a server is measured at a time.
+const SECONDS: u32 = 1;
+
 /// The contender that Weir has to equal in every cell, and what counts as equal.
 const FLOOR: (&str, f64) = ("hyper", 0.98);
 
 pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
+    const TITLE: &str = "answers of HTTP servers";
     let mut notes = missing(settings);
     if !is_installed("curl") {
-        return Ok(vec![without_rows("answers of HTTP servers", notes)]);
+        return Ok(vec![Table::missing("http", TITLE, notes)]);
     }
     let bodies = write_bodies()?;
-    let (servers, absent) = servers::start(settings, &bodies)?;
-    notes.extend(absent);
+    let servers = servers::start(settings, &bodies)?;
     let sizes = if settings.is_smoke { &SMOKE_KILOBYTES[..] } else { &KILOBYTES[..] };
     check_answers(&servers, &bodies, sizes)?;
     let lacks_load = ["wrk", "h2load"].iter().any(|program| !is_installed(program));
     if settings.is_smoke || lacks_load {
-        return Ok(vec![without_rows("answers of HTTP servers", notes)]);
+        return Ok(vec![Table::missing("http", TITLE, notes)]);
     }
-    let matrix = measure(settings, &servers)?;
-    let page = folder()?.join("http.md");
-    std::fs::write(&page, matrix.to_markdown())?;
-    let drawing = page.with_extension("svg");
-    std::fs::write(&drawing, picture::picture(&matrix.cells))?;
-    std::fs::write(&page, matrix.to_markdown() + &tails(&servers)?)?;
-    notes.push(format!("as a picture: {}", drawing.display()));
-    notes.push(format!("all cells with both numbers and the percentiles: {}", page.display()));
-    Ok(tables(&matrix, notes))
-}
-
-fn without_rows(title: &str, notes: Vec<String>) -> Table {
-    Table { notes, ..Table::new("http", title, Vec::new()) }
+    let mut tables = Vec::new();
+    for kilobytes in KILOBYTES {
+        tables.extend(measure(settings, &servers, kilobytes)?);
+    }
+    tables.iter_mut().take(1).for_each(|table| table.notes.append(&mut notes));
+    Ok(tables)
 }
 
 /// Installs missing programs, except in a smoke run. Returns a note about each that is missing.
@@ -63,8 +55,6 @@ fn missing(settings: &Settings) -> Vec<String> {
         ("wrk", "wrk"),
         ("h2load", "nghttp2-client"),
         (servers::NGINX, "nginx-light"),
-        ("h2o", "h2o"),
-        ("puma", "puma"),
     ];
     packages::missing(&programs, !settings.is_smoke)
 }
@@ -85,12 +75,12 @@ fn write_bodies() -> Outcome<PathBuf> {
 fn check_answers(servers: &[Server], bodies: &Path, sizes: &[usize]) -> Outcome {
     for kilobytes in sizes {
         let expected = std::fs::read(bodies.join(kilobytes.to_string()))?;
-        for (server, kind) in pairs(servers) {
-            for socket in Socket::ALL {
+        for server in servers {
+            for (kind, socket) in cells(server) {
                 let path = format!("/{kind}/{kilobytes}");
                 let answer = check::answer(server.address(socket), &path, kind, &expected);
                 answer.map_err(|error| {
-                    format!("{}, {} {path}: {error}", server.name, socket.name())
+                    format!("{}, {path}: {error}", row(kind, socket, server.name))
                 })?;
             }
         }
@@ -98,99 +88,64 @@ fn check_answers(servers: &[Server], bodies: &Path, sizes: &[usize]) -> Outcome 
     Ok(())
 }
 
-/// Each server with each kind of body that it sends.
-fn pairs(servers: &[Server]) -> impl Iterator<Item = (&Server, &'static str)> {
-    let of = |server| KINDS.into_iter().map(move |kind| (server, kind));
-    servers.iter().flat_map(of).filter(|(server, kind)| server.kinds.contains(kind))
+/// Each kind of body that a server sends, over each socket.
+fn cells(server: &Server) -> impl Iterator<Item = (&'static str, Socket)> {
+    server.kinds.iter().flat_map(|kind| Socket::ALL.map(|socket| (*kind, socket)))
 }
 
-fn measure(settings: &Settings, servers: &[Server]) -> Outcome<Matrix> {
-    let mut matrix = Matrix::default();
-    for kilobytes in KILOBYTES {
-        for kind in KINDS {
-            for socket in Socket::ALL {
-                matrix.cells.extend(cells(settings, servers, kind, kilobytes, socket)?);
-            }
+/// The name of a server's row.
+fn row(kind: &str, socket: Socket, server: &str) -> String {
+    format!("{kind} over {}, {server}", socket.name())
+}
+
+/// The tables of the rates and of the processor times of all bodies of a size. The servers of a
+/// cell take turns.
+fn measure(settings: &Settings, servers: &[Server], kilobytes: usize) -> Outcome<[Table; 2]> {
+    let (mut rates, mut times) = (Vec::new(), Vec::new());
+    for (kind, socket) in cells(&servers[0]) {
+        let runs = if socket == Socket::Tcp { settings.runs } else { settings.runs.div_ceil(2) };
+        let able = servers.iter().filter(|server| server.kinds.contains(&kind));
+        let contenders = able.map(|server| {
+            Contender::of_several(row(kind, socket, server.name), runs, move || {
+                let path = format!("/{kind}/{kilobytes}");
+                rate_and_cost(server.process(socket), || {
+                    loaded(server.address(socket), &path, kilobytes)
+                })
+            })
+        });
+        let units = [Unit::RequestsPerSecond, Unit::Microseconds];
+        let [of_rates, of_times] = take_turns(contenders.collect(), units)?;
+        rates.extend(of_rates);
+        times.extend(of_times);
+    }
+    let of = format!("bodies of {kilobytes} kB");
+    let mut rates = Table::list("http", format!("{of}, requests a second"), rates);
+    add_goals(&mut rates, kilobytes);
+    let title = format!("{of}, processor time of the server for a request");
+    Ok([rates, Table::list("http", title, times)])
+}
+
+/// Sends requests as fast as the server answers: with wrk, or over a Unix socket about as many as
+/// it answers in a second, with h2load.
+fn loaded(address: &Address, path: &str, kilobytes: usize) -> Outcome<Load> {
+    let url = format!("{}{path}", address.url);
+    match &address.unix {
+        Some(socket) => {
+            let base = format!("--base-uri=unix:{socket}");
+            load::h2load(2_000_000 / (kilobytes + 50), &[&base, &url])
+        }
+        None => {
+            let mut wrk = load::wrk(SECONDS);
+            Ok(load::measured(wrk.args(["-s", "bench/http/wrk.lua", &url]))?.0)
         }
     }
-    Ok(matrix)
-}
-
-/// Measures one body over one socket, the servers in turn.
-fn cells(
-    settings: &Settings,
-    servers: &[Server],
-    kind: &'static str,
-    kilobytes: usize,
-    socket: Socket,
-) -> Outcome<Vec<Cell>> {
-    let able: Vec<&Server> = servers.iter().filter(|server| server.kinds.contains(&kind)).collect();
-    let cell = |server: &&Server| Cell::new(kind, kilobytes, socket, server.name);
-    let mut cells: Vec<Cell> = able.iter().map(cell).collect();
-    let runs = if socket == Socket::Tcp { settings.runs } else { settings.runs.div_ceil(2) };
-    for turn in 0..runs {
-        for (server, cell) in able.iter().zip(&mut cells) {
-            // Puma is many times slower than the others.
-            if turn > 0 && server.name == servers::PUMA {
-                continue;
-            }
-            let before = server.processor_seconds(socket)?;
-            let path = format!("/{kind}/{kilobytes}");
-            let requests = requests_of_a_second(server, kilobytes);
-            let load = load::closed(server.address(socket), &path, requests)?;
-            let used = server.processor_seconds(socket)? - before;
-            cell.add(&load, used);
-        }
-    }
-    Ok(cells)
-}
-
-/// About as many requests as a server answers in a second.
-fn requests_of_a_second(server: &Server, kilobytes: usize) -> usize {
-    let requests = 2_000_000 / (kilobytes + 50);
-    if server.name == servers::PUMA { requests / 10 } else { requests }
-}
-
-/// The 100 kB stream at a fixed rate.
-fn tails(servers: &[Server]) -> Outcome<String> {
-    let mut text = matrix::tails_heading(open_loop::RATE);
-    for server in servers.iter().filter(|server| server.kinds.contains(&"chunked")) {
-        let load = open_loop::run(server.address(Socket::Tcp), "/chunked/100", 100_000)?;
-        text.push_str(&matrix::tails_row(server.name, &load));
-    }
-    Ok(text)
-}
-
-/// Two tables for each size of body, with the goals.
-fn tables(matrix: &Matrix, notes: Vec<String>) -> Vec<Table> {
-    let mut tables = Vec::new();
-    for kilobytes in KILOBYTES {
-        let rows = |unit, runs: fn(&Cell) -> &Vec<f64>| {
-            let cells = matrix.cells.iter().filter(|cell| cell.kilobytes == kilobytes);
-            let row = |cell: &Cell| Measured { name: cell.name(), unit, runs: runs(cell).clone() };
-            cells.map(row).collect()
-        };
-        let of = format!("bodies of {kilobytes} kB");
-        let rates = rows(Unit::RequestsPerSecond, |cell| &cell.rates);
-        let mut rates = Table::list("http", format!("{of}, requests a second"), rates);
-        add_goals(&mut rates, kilobytes);
-        let times = rows(Unit::Microseconds, |cell| &cell.processor_us);
-        let title = format!("{of}, processor time of the server for a request");
-        tables.extend([rates, Table::list("http", title, times)]);
-    }
-    if let Some(last) = tables.last_mut() {
-        last.notes = notes;
-    }
-    tables
 }
 
 fn add_goals(table: &mut Table, kilobytes: usize) {
     for kind in KINDS {
         for socket in Socket::ALL {
             for (other, least) in goals(kind, kilobytes) {
-                let ours = matrix::row_name(kind, socket, "weir");
-                let theirs = matrix::row_name(kind, socket, other);
-                let ratio = table.ratio(&ours, &theirs);
+                let ratio = table.ratio(&row(kind, socket, "weir"), &row(kind, socket, other));
                 let what = format!("{kind} over {}, weir by {other}", socket.name());
                 table.add_goal(&what, ratio, Threshold::AtLeast(least));
             }
@@ -201,7 +156,7 @@ fn add_goals(table: &mut Table, kilobytes: usize) {
 /// The servers that Weir is compared with, and the goals of its rate by theirs.
 fn goals(kind: &str, kilobytes: usize) -> Vec<(&'static str, f64)> {
     match (kind, kilobytes) {
-        ("array" | "chunked", 100) => vec![("hyper", 1.3), (servers::PUMA, 3.0)],
+        ("array" | "chunked", 100) => vec![("hyper", 1.3)],
         ("array" | "chunked", _) => vec![FLOOR],
         _ => vec![FLOOR, ("nginx", 0.9)],
     }

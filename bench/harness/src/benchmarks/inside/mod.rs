@@ -1,23 +1,15 @@
 //! The cost of watching a running program: the gateway and the parsers without `--admin`, with it
-//! while all pages are open, and while a profile is taken. Also whether profiles are right, and the
-//! cost of messages, of traces, and of a client of `/glass` that waits for a request.
+//! while all pages are open, and while a profile is taken. Also the cost of messages.
 
-mod agreement;
-mod collector;
 mod gateway;
-mod load;
 mod logging;
-mod options;
 mod parser;
 mod watcher;
-
-use std::net::TcpListener;
 
 use crate::build;
 use crate::measure::Measured;
 use crate::settings::Settings;
 use crate::table::{Table, Threshold};
-use gateway::Setup;
 use watcher::Watch;
 use weir_tools::shell::{Outcome, is_installed};
 
@@ -28,34 +20,24 @@ const PROFILED_MIN: f64 = 0.97;
 
 pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
     if !is_installed("curl") {
-        let mut table = Table::new("inside", "a look inside", Vec::new());
-        table.notes.push("missing: curl (Debian's package curl)".to_owned());
-        return Ok(vec![table]);
+        let note = "missing: curl (Debian's package curl)".to_owned();
+        return Ok(vec![Table::missing("inside", "a look inside", vec![note])]);
     }
     build::weir(settings)?;
     logging::check_levels(settings)?;
     let mut tables = Vec::new();
     let mut request_us = None;
     if gateway::is_possible() {
-        let setup = Setup::start(settings)?;
-        let [rates, times] = gateway::tables(settings, &setup)?;
+        let [rates, times] = gateway::tables(settings)?;
         request_us = times.row(Watch::None.name()).map(Measured::median);
         tables.extend([rates, times]);
-        tables.extend(options::tables(settings, &setup)?);
     } else {
-        let mut table = Table::new("inside", "the gateway", Vec::new());
-        table.notes.push("missing: nginx and wrk".to_owned());
-        tables.push(table);
+        let note = "missing: nginx and wrk".to_owned();
+        tables.push(Table::missing("inside", "the gateway", vec![note]));
     }
     tables.push(logging::table(settings, request_us)?);
-    tables.extend(parser::tables(settings)?);
-    tables.push(agreement::table(settings)?);
+    tables.push(parser::table(settings)?);
     Ok(tables)
-}
-
-/// An address of this machine at which nothing listens.
-fn free_address() -> Outcome<String> {
-    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string())
 }
 
 /// Adds the goals to a table of rates, in which a higher number is better.

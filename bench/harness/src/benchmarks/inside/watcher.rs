@@ -4,7 +4,8 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use weir_tools::shell::{Outcome, command, output_of};
+use crate::curl;
+use weir_tools::shell::Outcome;
 
 /// The paths that the pages and a collector of metrics request each second.
 const PATHS: [&str; 3] = ["/route.json", "/tasks.json", "/metrics"];
@@ -30,6 +31,11 @@ impl Watch {
             Self::Pages => "--admin, watched",
             Self::Profile => "--admin, a profile at 99 Hz",
         }
+    }
+
+    /// The options of a program that is watched; none if it is not.
+    pub(super) fn options<'a>(self, options: &'a [&'a str]) -> &'a [&'a str] {
+        if self == Self::None { &[] } else { options }
     }
 
     /// Watches the program at an admin address until the watcher is ended; a profile takes
@@ -66,27 +72,6 @@ pub(super) struct Watcher {
 }
 
 impl Watcher {
-    /// A watcher that requests nothing.
-    pub(super) fn nobody() -> Self {
-        let (end, _) = channel();
-        Self { end, threads: Vec::new() }
-    }
-
-    /// A watcher that waits `seconds` for a request that meets a condition, which no request does.
-    pub(super) fn waiting(address: &str, condition: &str, seconds: u32) -> Self {
-        let url = format!("http://{address}/glass.json?seconds={seconds}&condition={condition}");
-        let wait = move || {
-            let arguments = ["-sS", "-o", "/dev/null", "-w", "%{http_code}", &url];
-            let status = output_of(&mut command("curl", &arguments));
-            match status.map_err(|error| error.to_string())?.trim() {
-                "404" => Ok(()),
-                status => Err(format!("{url}: the status is {status}, not 404")),
-            }
-        };
-        let (end, _) = channel();
-        Self { end, threads: vec![thread::spawn(wait)] }
-    }
-
     /// Ends the watcher, and checks that all its requests were answered.
     pub(super) fn end(self) -> Outcome {
         drop(self.end);
@@ -97,7 +82,7 @@ impl Watcher {
     }
 }
 
+/// The error as text, because errors of commands cannot be sent to another thread.
 fn get(url: &str) -> Result<(), String> {
-    let answer = output_of(&mut command("curl", &["-sS", "--fail", "-o", "/dev/null", url]));
-    answer.map(drop).map_err(|error| error.to_string())
+    curl::body(&[url]).map(drop).map_err(|error| error.to_string())
 }

@@ -39,9 +39,8 @@ pub(super) fn run(settings: &Settings) -> Outcome<Table> {
         packages::install(&["fail2ban"]).ok();
     }
     if !Path::new(FILTERS).exists() {
-        let mut table = Table::list("rules", "a jail of fail2ban", Vec::new());
-        table.notes.push("missing: fail2ban (Debian's package fail2ban)".to_owned());
-        return Ok(table);
+        let note = "missing: fail2ban (Debian's package fail2ban)".to_owned();
+        return Ok(Table::missing("rules", "a jail of fail2ban", vec![note]));
     }
     let mebibytes = settings.mebibytes.min(MEBIBYTES_MAX);
     let log = input::as_text(&input::generated(settings, "combined", mebibytes)?)?;
@@ -59,7 +58,7 @@ pub(super) fn run(settings: &Settings) -> Outcome<Table> {
         }),
         Contender::new(WEIR, settings.runs, || bans_of_weir(settings, &log).and_then(checked)),
     ];
-    let rows = take_turns(contenders, Unit::Seconds { bytes: log.bytes })?;
+    let [rows] = take_turns(contenders, [Unit::Seconds { bytes: log.bytes }])?;
     let title = format!(
         "the jail nginx-botsearch over {} lines of {}: {} bans",
         log.lines,

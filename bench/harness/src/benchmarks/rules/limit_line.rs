@@ -4,7 +4,7 @@ use serde_json::Value;
 use weir_tools::shell::{Outcome, command, output_of};
 
 use crate::benchmarks::upload::missing;
-use crate::measure::{Measured, Unit};
+use crate::measure::Measured;
 use crate::settings::{Settings, folder, text};
 use crate::statistics;
 use crate::table::{Table, Threshold};
@@ -20,9 +20,7 @@ const SMOKE_LINE_SIZE: [u32; 2] = [20_000, 500];
 /// Measures the steps of a limit line that is dragged in a browser.
 pub(super) fn run(settings: &Settings) -> Outcome<Table> {
     if let Some(missing) = missing(settings)? {
-        let mut table = Table::new("rules", "the limit line on the page", Vec::new());
-        table.notes.push(missing);
-        return Ok(table);
+        return Ok(Table::missing("rules", "the limit line on the page", vec![missing]));
     }
     let [requests, clients] = if settings.is_smoke { SMOKE_LINE_SIZE } else { LINE_SIZE };
     let (runs, folder) = (settings.runs.to_string(), text(&folder()?));
@@ -30,16 +28,12 @@ pub(super) fn run(settings: &Settings) -> Outcome<Table> {
     let arguments = ["bench/browser/limit_line.mjs", &runs, &of_requests, &of_clients, &folder];
     let printed = output_of(command("node", &arguments).env("WEIR_BINARY", settings.weir()))?;
     let result: Value = serde_json::from_str(&printed)?;
-    let steps = result["steps_ms"].as_array().into_iter().flatten().filter_map(Value::as_f64);
-    let mut runs: Vec<f64> = steps.collect();
     let title = format!(
         "the limit line of {requests} requests of {clients} clients, from an input event to its frame"
     );
-    let median = statistics::median(&runs);
-    runs.sort_by(f64::total_cmp);
-    let highest_20th = runs.get(runs.len() * 19 / 20).copied();
-    let name = "a step of the limit line".to_owned();
-    let row = Measured { name, unit: Unit::Milliseconds, runs };
+    let row = Measured::milliseconds("a step of the limit line", &result["steps_ms"]);
+    let median = statistics::median(&row.runs);
+    let highest_20th = statistics::percentile(&row.runs, 95);
     let mut table = Table::list("rules", title, vec![row]);
     table.add_goal("median, ms", median, Threshold::AtMost(STEP_MEDIAN_MS_MAX));
     table.add_goal("95th percentile, ms", highest_20th, Threshold::AtMost(STEP_P95_MS_MAX));

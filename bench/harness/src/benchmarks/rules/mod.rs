@@ -6,7 +6,7 @@ mod limit_line;
 
 use serde_json::Value;
 
-use crate::measure::{Measured, Unit};
+use crate::measure::Measured;
 use crate::settings::{Settings, cores};
 use crate::table::{Table, Threshold};
 use crate::{build, input, statistics};
@@ -28,11 +28,7 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
     let printed = output_of(&mut command(&example, &[&log.path, &runs, &threads]))?;
     let result: Value = serde_json::from_str(&printed)?;
     check(&result)?;
-    let row = |name: &str, member: &str| Measured {
-        name: name.to_owned(),
-        unit: Unit::Milliseconds,
-        runs: result[member].as_array().into_iter().flatten().filter_map(Value::as_f64).collect(),
-    };
+    let row = |name: &str, member: &str| Measured::milliseconds(name, &result[member]);
     let (requests, tasks) = (&result["requests"], &result["settings"]);
     let rows = vec![
         row("limit_req from rows to a report, one core", "replay_ms"),
@@ -40,9 +36,9 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
         row("a sweep of settings, all cores", "sweep_ms"),
     ];
     let title = format!("limit_req over {requests} requests in memory, and {tasks} settings of it");
-    let median = |row: &Measured| statistics::median(&row.runs);
-    let replay_s = median(&rows[0]).map(|ms| ms / 1e3);
-    let sweep_s = median(&rows[2]).map(|ms| ms / 1e3);
+    let [replay_s, sweep_s] = [0, 2]
+        .map(|index| statistics::median(&rows[index].runs))
+        .map(|median| median.map(|ms| ms / 1e3));
     let mut table = Table::list("rules", title, rows);
     let per_second = replay_s.map(|seconds| requests.as_f64().unwrap_or(0.0) / seconds);
     table.add_goal(
