@@ -15,13 +15,6 @@ use weir_tools::shell::{Outcome, root};
 const BEGIN: &str = "<!-- bench:begin -->";
 const END: &str = "<!-- bench:end -->";
 
-/// Makes the generated part of a document.
-type Generate = fn(&Record) -> String;
-
-/// The documents with a generated part.
-const DOCUMENTS: &[(&str, Generate)] =
-    &[("README.md", readme), ("docs/performance.md", performance)];
-
 /// Writes the generated parts and the tables of the newest record.
 pub(crate) fn write() -> Outcome {
     for (path, text) in rendered(&Record::newest()?)? {
@@ -46,11 +39,12 @@ pub(crate) fn check() -> Outcome {
 /// Each file with its whole text.
 fn rendered(record: &Record) -> Outcome<Vec<(String, String)>> {
     let mut files = vec![(format!("bench/record/{}.md", record.name()), every_table(record))];
-    for (path, generate) in DOCUMENTS {
+    let parts = [("README.md", readme(record)), ("docs/performance.md", performance(record))];
+    for (path, generated) in parts {
         let text = fs::read_to_string(root().join(path))?;
-        let text = with_generated(&text, &generate(record))
+        let text = with_generated(&text, &generated)
             .ok_or_else(|| format!("{path} has no part from `{BEGIN}` to `{END}`"))?;
-        files.push(((*path).to_owned(), text));
+        files.push((path.to_owned(), text));
     }
     Ok(files)
 }

@@ -91,33 +91,23 @@ fn first_bytes(reader: impl Read) -> Outcome<Vec<u8>> {
 /// The log without its few lines that are not UTF-8, for contenders that cannot read those.
 pub(crate) fn as_text(log: &Log) -> Outcome<Log> {
     let path = PathBuf::from(log.path.replace(".log", "-text.log"));
-    if !is_newer(&path, Path::new(&log.path))? {
+    if !is_newer(&path, Path::new(&log.path)) {
+        let mut input = BufReader::with_capacity(1 << 20, File::open(&log.path)?);
         let mut output = BufWriter::new(File::create(&path)?);
-        for_each_line(Path::new(&log.path), |line| {
-            if std::str::from_utf8(line).is_ok() {
-                output.write_all(line)?;
+        let mut line = Vec::new();
+        while input.read_until(b'\n', &mut line)? > 0 {
+            if std::str::from_utf8(&line).is_ok() {
+                output.write_all(&line)?;
             }
-            Ok(())
-        })?;
+            line.clear();
+        }
         output.flush()?;
     }
     Log::of(&path)
 }
 
-/// Visits every line, with its line feed.
-fn for_each_line(path: &Path, mut visit: impl FnMut(&[u8]) -> Outcome) -> Outcome {
-    let mut reader = BufReader::with_capacity(1 << 20, File::open(path)?);
-    let mut line = Vec::new();
-    loop {
-        line.clear();
-        if reader.read_until(b'\n', &mut line)? == 0 {
-            return Ok(());
-        }
-        visit(&line)?;
-    }
-}
-
-fn is_newer(path: &Path, than: &Path) -> Outcome<bool> {
-    let Ok(own) = fs::metadata(path) else { return Ok(false) };
-    Ok(own.modified()? >= fs::metadata(than)?.modified()?)
+/// Whether a file was written after another one.
+pub(crate) fn is_newer(path: &Path, than: &Path) -> bool {
+    let modified = |path: &Path| fs::metadata(path).and_then(|data| data.modified());
+    matches!((modified(path), modified(than)), (Ok(own), Ok(other)) if own >= other)
 }

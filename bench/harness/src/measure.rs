@@ -95,10 +95,10 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    /// Milliseconds in a list of JSON.
-    pub(crate) fn milliseconds(name: impl Into<String>, list: &Value) -> Self {
+    /// The numbers in a list of JSON.
+    pub(crate) fn of_json(name: impl Into<String>, unit: Unit, list: &Value) -> Self {
         let runs = list.as_array().into_iter().flatten().filter_map(Value::as_f64).collect();
-        Self { name: name.into(), unit: Unit::Milliseconds, runs }
+        Self { name: name.into(), unit, runs }
     }
 
     /// The median of the runs, or NaN if there are none.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::queries::{Query, queries, session};
+use super::queries::{Queries, Query};
 use crate::input::{self, Log};
 use crate::measure::{Measured, Unit};
 use crate::peers::duckdb;
@@ -38,16 +38,15 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
     let log = input::as_text(&input::combined(settings)?)?;
     let (printed, _) = answer::timed(&mut answer::report_command(settings, &log.path, cores()?))?;
     let unfiltered: Value = serde_json::from_str(&printed)?;
-    let (Some(queries), Some(session)) = (queries(&unfiltered), session(&unfiltered)) else {
-        return Err("the log is too small for the queries; use a larger --size".into());
-    };
-    let from_nothing = recompute(settings, &log, &queries, "nothing")?;
-    let in_session = recompute(settings, &log, &session, "session")?;
-    check_orders(&queries, &from_nothing, &session, &in_session)?;
+    let queries = Queries::of(&unfiltered)
+        .ok_or("the log is too small for the queries; use a larger --size")?;
+    let from_nothing = recompute(settings, &log, &queries.single, "nothing")?;
+    let in_session = recompute(settings, &log, &queries.session, "session")?;
+    check_orders(&queries, &from_nothing, &in_session)?;
     let mut rows = vec![medians(FROM_NOTHING, &from_nothing), medians(IN_SESSION, &in_session)];
     let note = match duckdb::find(settings) {
         Ok(python) => {
-            let theirs = duckdb(settings, &python, &log, &queries, &from_nothing)?;
+            let theirs = duckdb(settings, &python, &log, &queries.single, &from_nothing)?;
             rows.push(medians(DUCKDB, &theirs));
             format!("DuckDB {}", duckdb::version(&python).unwrap_or_default())
         }
@@ -142,37 +141,25 @@ fn answers(printed: &str, queries: &[Query]) -> Outcome<Vec<QueryAnswer>> {
 }
 
 /// Checks that an answer does not depend on the answer that it was computed from.
-fn check_orders(
-    queries: &[Query],
-    ours: &[QueryAnswer],
-    session: &[Query],
-    in_session: &[QueryAnswer],
-) -> Outcome {
+fn check_orders(queries: &Queries, single: &[QueryAnswer], session: &[QueryAnswer]) -> Outcome {
     let mut compared = 0;
-    for (query, answer) in queries.iter().zip(ours) {
-        for (other_query, other) in session.iter().zip(in_session) {
-            if query.clauses == other_query.clauses {
-                compared += 1;
-                if answer.report != other.report {
-                    return Err(format!(
-                        "the answer to {} depends on the query before",
-                        query.name
-                    )
-                    .into());
-                }
+    for (query, answer) in queries.single.iter().zip(single) {
+        let same = queries.session.iter().zip(session);
+        for (_, other) in same.filter(|(other, _)| other.clauses == query.clauses) {
+            compared += 1;
+            if answer.report != other.report {
+                let name = &query.name;
+                return Err(format!("the answer to {name} depends on the query before").into());
             }
         }
     }
-    if compared == 0 {
-        Err("the session and the list have no query in common".into())
-    } else {
-        Ok(())
-    }
+    let none = "the session and the list have no query in common";
+    if compared == 0 { Err(none.into()) } else { Ok(()) }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Query, QueryAnswer, answers, check_orders, medians};
+    use super::{Queries, Query, QueryAnswer, answers, check_orders, medians};
     use serde_json::json;
 
     fn query() -> Query {
@@ -196,12 +183,12 @@ mod tests {
 
     #[test]
     fn the_order_may_make_no_difference() {
-        let queries = [query()];
-        let same = check_orders(&queries, &[answer(&[1.0], 4)], &queries, &[answer(&[2.0], 4)]);
-        assert!(same.is_ok());
-        let other = check_orders(&queries, &[answer(&[1.0], 4)], &queries, &[answer(&[2.0], 5)]);
-        assert!(other.is_err());
-        assert!(check_orders(&queries, &[answer(&[1.0], 4)], &[], &[]).is_err());
+        let queries = Queries { single: vec![query()], session: vec![query()] };
+        let check = |other| check_orders(&queries, &[answer(&[1.0], 4)], &[answer(&[2.0], other)]);
+        assert!(check(4).is_ok());
+        assert!(check(5).is_err());
+        let apart = Queries { single: vec![query()], session: Vec::new() };
+        assert!(check_orders(&apart, &[answer(&[1.0], 4)], &[]).is_err());
     }
 
     #[test]

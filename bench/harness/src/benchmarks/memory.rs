@@ -6,7 +6,8 @@ use crate::process::RunningProgram;
 use crate::settings::{Settings, cores};
 use crate::table::{Table, Threshold};
 use crate::{build, curl};
-use weir_tools::shell::{Outcome, command, is_installed, output_of};
+use weir_tools::packages;
+use weir_tools::shell::{Outcome, command, output_of};
 
 const DATA_SET: &str = "data set";
 const PEAK: &str = "server's peak, taking curl -T";
@@ -16,8 +17,8 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
     build::weir(settings)?;
     let log = input::combined(settings)?;
     let mut contenders = vec![Contender::new(DATA_SET, 1, || data_set(settings))];
-    let has_curl = is_installed("curl");
-    if has_curl {
+    let missing = packages::missing(&[("curl", "curl")], !settings.is_smoke);
+    if missing.is_empty() {
         contenders.push(Contender::new(PEAK, settings.runs_if_slow(), || peak(settings, &log)));
     }
     let title = format!("bytes of memory by bytes of a combined log of {}", log.size_text());
@@ -25,9 +26,7 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
     let mut table = Table::list("memory", title, rows);
     let data_set = table.row(DATA_SET).map(Measured::median);
     table.add_goal("data set by log", data_set, Threshold::AtMost(0.15));
-    if !has_curl {
-        table.notes.push("missing: curl (Debian's package curl)".to_owned());
-    }
+    table.notes = missing;
     Ok(vec![table])
 }
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::upload::missing;
 use crate::build;
 use crate::input;
-use crate::measure::Measured;
+use crate::measure::{Measured, Unit};
 use crate::settings::Settings;
 use crate::statistics;
 use crate::table::{Table, Threshold};
@@ -35,7 +35,7 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
         result["requests"]
     );
     let gestures = result["gestures_ms"].as_object().into_iter().flatten();
-    let rows = gestures.map(|(name, runs)| Measured::milliseconds(name, runs));
+    let rows = gestures.map(|(name, runs)| Measured::of_json(name, Unit::Milliseconds, runs));
     let mut table = Table::list("page", title, rows.collect());
     let all: Vec<f64> = table.rows.iter().flat_map(|row| row.runs.clone()).collect();
     let most = all.iter().copied().reduce(f64::max);

@@ -1,6 +1,7 @@
 //! `weir grep` beside `zgrep`, on one gzip file and on several.
 
-use std::fs::{self, File};
+use std::fs::File;
+use std::path::Path;
 
 use super::process::{SearchRun, digest, measured};
 use super::rare_literal;
@@ -8,7 +9,8 @@ use crate::input::{self, Log};
 use crate::measure::{Contender, Unit, take_turns};
 use crate::settings::{Settings, cores};
 use crate::table::{Table, Threshold};
-use weir_tools::shell::{Outcome, command, execute, is_installed};
+use weir_tools::packages;
+use weir_tools::shell::{Outcome, command, execute};
 
 /// Files that are searched together.
 const FILES: u64 = 4;
@@ -16,9 +18,9 @@ const FILES: u64 = 4;
 const SPEED_BY_ZGREP: f64 = 3.0;
 
 pub(super) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
-    if !is_installed("zgrep") {
-        let note = "missing: zgrep (Debian's package gzip)".to_owned();
-        return Ok(vec![Table::missing("grep", "gzip files", vec![note])]);
+    let missing = packages::missing(&[("zgrep", "gzip")], !settings.is_smoke);
+    if !missing.is_empty() {
+        return Ok(vec![Table::missing("grep", "gzip files", missing)]);
     }
     let log = input::generated(settings, "combined", (settings.mebibytes / FILES).max(1))?;
     let files = compressed(&log)?;
@@ -34,18 +36,13 @@ fn compressed(log: &Log) -> Outcome<Vec<String>> {
     let mut files = Vec::new();
     for number in 0..FILES {
         let path = format!("{}.{number}.gz", log.path);
-        if !is_newer(&path, &log.path) {
+        if !input::is_newer(Path::new(&path), Path::new(&log.path)) {
             let output = File::create(&path)?;
             execute(command("gzip", &["-c", &log.path]).stdout(output))?;
         }
         files.push(path);
     }
     Ok(files)
-}
-
-fn is_newer(path: &str, than: &str) -> bool {
-    let modified = |path: &str| fs::metadata(path).and_then(|data| data.modified());
-    matches!((modified(path), modified(than)), (Ok(own), Ok(other)) if own >= other)
 }
 
 fn table(settings: &Settings, log: &Log, files: &[String], goal: f64) -> Outcome<Table> {

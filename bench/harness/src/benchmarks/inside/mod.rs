@@ -11,7 +11,8 @@ use crate::measure::Measured;
 use crate::settings::Settings;
 use crate::table::{Table, Threshold};
 use watcher::Watch;
-use weir_tools::shell::{Outcome, is_installed};
+use weir_tools::packages;
+use weir_tools::shell::Outcome;
 
 /// The goals for the rate with `--admin` divided by that without it, and the same while a profile
 /// is taken.
@@ -19,9 +20,9 @@ const WATCHED_MIN: f64 = 0.99;
 const PROFILED_MIN: f64 = 0.97;
 
 pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
-    if !is_installed("curl") {
-        let note = "missing: curl (Debian's package curl)".to_owned();
-        return Ok(vec![Table::missing("inside", "a look inside", vec![note])]);
+    let missing = packages::missing(&[("curl", "curl")], !settings.is_smoke);
+    if !missing.is_empty() {
+        return Ok(vec![Table::missing("inside", "a look inside", missing)]);
     }
     build::weir(settings)?;
     logging::check_levels(settings)?;

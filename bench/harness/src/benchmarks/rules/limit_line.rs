@@ -4,7 +4,7 @@ use serde_json::Value;
 use weir_tools::shell::{Outcome, command, output_of};
 
 use crate::benchmarks::upload::missing;
-use crate::measure::Measured;
+use crate::measure::{Measured, Unit};
 use crate::settings::{Settings, folder, text};
 use crate::statistics;
 use crate::table::{Table, Threshold};
@@ -31,7 +31,8 @@ pub(super) fn run(settings: &Settings) -> Outcome<Table> {
     let title = format!(
         "the limit line of {requests} requests of {clients} clients, from an input event to its frame"
     );
-    let row = Measured::milliseconds("a step of the limit line", &result["steps_ms"]);
+    let row =
+        Measured::of_json("a step of the limit line", Unit::Milliseconds, &result["steps_ms"]);
     let median = statistics::median(&row.runs);
     let highest_20th = statistics::percentile(&row.runs, 95);
     let mut table = Table::list("rules", title, vec![row]);

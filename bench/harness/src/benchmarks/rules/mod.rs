@@ -6,7 +6,7 @@ mod limit_line;
 
 use serde_json::Value;
 
-use crate::measure::Measured;
+use crate::measure::{Measured, Unit};
 use crate::settings::{Settings, cores};
 use crate::table::{Table, Threshold};
 use crate::{build, input, statistics};
@@ -28,7 +28,8 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
     let printed = output_of(&mut command(&example, &[&log.path, &runs, &threads]))?;
     let result: Value = serde_json::from_str(&printed)?;
     check(&result)?;
-    let row = |name: &str, member: &str| Measured::milliseconds(name, &result[member]);
+    let row =
+        |name: &str, member: &str| Measured::of_json(name, Unit::Milliseconds, &result[member]);
     let (requests, tasks) = (&result["requests"], &result["settings"]);
     let rows = vec![
         row("limit_req from rows to a report, one core", "replay_ms"),
