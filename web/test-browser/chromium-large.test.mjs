@@ -1,3 +1,3 @@
-import { chromiumLarge } from "./support/suite.mjs";
+import { part } from "./support/suite.mjs";
 
-chromiumLarge();
+part("chromium-large");

@@ -4,24 +4,11 @@
 use crate::shell::{Outcome, build_workspace, command, root};
 use crate::summary;
 
-/// Everything but what needs a large log, in Chromium.
-pub(crate) fn chromium() -> Outcome {
-    test("chromium")
-}
-
-/// Uploads of a large log in Chromium.
-pub(crate) fn chromium_large() -> Outcome {
-    test("chromium-large")
-}
-
-/// What differs between browsers, in Firefox.
-pub(crate) fn firefox() -> Outcome {
-    test("firefox")
-}
-
-fn test(suite: &str) -> Outcome {
+/// Runs a part of the suite, each of which has a browser of its own
+/// (`web/test-browser/support/suite.mjs`).
+pub(crate) fn test(part: &str) -> Outcome {
     let binary = build_workspace(&["--bin", "weir"])?.join("weir");
-    let file = format!("test-browser/{suite}.test.mjs");
+    let file = format!("test-browser/{part}.test.mjs");
     let mut tests = command("node", &["--test", "--test-reporter=spec", &file]);
     tests.current_dir(root().join("web")).env("NO_COLOR", "1").env("WEIR_BINARY", binary);
     summary::run_tests(&mut tests)

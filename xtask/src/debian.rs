@@ -22,6 +22,8 @@ pub(crate) fn install() -> Outcome {
         ("strace", strace().is_ok()),
         ("fail2ban", fail2ban().is_ok()),
         ("libfaketime", faketime().is_ok()),
+        // The tests are content with the browser that has windows too, but it takes twice as long.
+        ("chromium-headless-shell", is_installed("chromium-headless-shell")),
     ];
     missing.extend(others.iter().filter(|(_, has)| !has).map(|(package, _)| *package));
     if packages::install(&missing).is_err() {

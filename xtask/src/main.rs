@@ -24,7 +24,9 @@ use weir_tools::shell;
 use shell::Outcome;
 
 const HELP: &str = "\
-cargo xtask test            everything that has to pass; docs/testing.md lists the steps
+cargo xtask test            everything that has to pass, but for steps whose inputs have not changed
+                            since they passed; docs/testing.md lists the steps
+cargo xtask test --all      everything that has to pass
 cargo xtask test --quick    only the steps that need nothing but Rust
 cargo xtask test STEP...    only these steps, and those that have to be before
 cargo xtask tidy            the layering checks alone

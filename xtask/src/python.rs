@@ -74,7 +74,8 @@ fn python() -> PathBuf {
     programs().join("python")
 }
 
-fn folder() -> PathBuf {
+/// The folder of the environment.
+pub(crate) fn folder() -> PathBuf {
     root().join(target_folder()).join("python")
 }
 

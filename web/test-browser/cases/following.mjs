@@ -5,6 +5,11 @@ import { appendFile, readFile, rename, writeFile } from "node:fs/promises";
 import { byId, dropFromDesktop, settled, shows, until } from "../support/page.mjs";
 import { fixture, report } from "../support/weir.mjs";
 
+/**
+ * A line is seen after about 0.1 s, and after 1 s on a busy machine. The page asks in vain for no
+ * longer than this, however slow the machine is.
+ */
+const SEEN_MS_MAX = 20_000;
 const ELASTIC = fixture("apache-combined/elastic-first-2000.log");
 /** Console messages of a browser about a connection that the test has cut. */
 const CUT = [/WebSocket/, /ERR_(CONNECTION|EMPTY_RESPONSE|SOCKET)/, /Failed to load resource/];
@@ -25,6 +30,7 @@ export function following(define, { browserName }) {
     async (world) => {
       const { page, server } = world;
       const { lines, file } = await start(world, 100);
+      await page.evaluateOnNewDocument(countMissing);
       await page.goto(server.url);
       await (await page.waitForSelector(byId("follow"))).click();
       await dropFromDesktop(page, file);
@@ -40,7 +46,7 @@ export function following(define, { browserName }) {
       }
       times.sort((a, b) => a - b);
       console.log(`appended lines were seen after ${times.join(", ")} ms`);
-      assert.ok(times[5] < 2_000, `${times} ms`);
+      assert.ok(times[5] < SEEN_MS_MAX, `${times} ms`);
       // The second half of a line does not count as a line.
       await appendFile(file, lines[110].slice(0, 30));
       await appendFile(file, lines[110].slice(30) + lines[111].slice(0, 30));
@@ -56,7 +62,7 @@ export function following(define, { browserName }) {
       assert.match(await page.$eval("main", (main) => main.textContent), /truncated or replaced/);
       // Renamed, and created again.
       await rename(file, world.path("access.log.1"));
-      await new Promise((done) => setTimeout(done, 300));
+      await until(page, () => window.missed > 0);
       await writeFile(file, lines.slice(1_020, 1_030).join(""));
       await reads(page, 1_030);
       await appendFile(file, lines[1_030].trimEnd());
@@ -114,6 +120,18 @@ async function reads(page, count) {
     count,
   );
   assert.equal(await page.$eval(byId("total-requests"), (one) => Number(one.dataset.value)), count);
+}
+
+/** Counts in the page how often a followed file did not exist when it was looked at. */
+function countMissing() {
+  window.missed = 0;
+  const { getFile } = FileSystemFileHandle.prototype;
+  FileSystemFileHandle.prototype.getFile = function () {
+    return getFile.call(this).catch((error) => {
+      window.missed += 1;
+      throw error;
+    });
+  };
 }
 
 /** Waits in the page for a number of requests, and returns the time of the clock. */

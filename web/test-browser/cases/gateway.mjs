@@ -22,7 +22,7 @@ export function gateway(define) {
     world.server = await Server.start([world.path("gateway.toml")], ["gateway"]);
     const { server } = world;
     try {
-      const port = await portOf(server);
+      const port = await server.said(/answering at tcp:\/\/127\.0\.0\.1:(\d+)/);
       await page.goto(server.url);
       // Each request has a token of its own, which no cache can know.
       for (let at = 0; at < REQUESTS; at += 1) await get(port, token(`user-${at}`));
@@ -66,16 +66,6 @@ path = "/"
 issuer = "app"
 backend = "one"
 `;
-}
-
-/** The port at which a gateway answers. */
-async function portOf(server) {
-  for (let tries = 0; tries < 200; tries += 1) {
-    const port = /answering at tcp:\/\/127\.0\.0\.1:(\d+)/.exec(server.stderr)?.[1];
-    if (port) return port;
-    await new Promise((done) => setTimeout(done, 50));
-  }
-  throw new Error(`the gateway does not listen: ${server.stderr}`);
 }
 
 function token(subject) {

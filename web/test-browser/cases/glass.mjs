@@ -7,6 +7,7 @@ import { findings } from "../support/axe.mjs";
 import { until } from "../support/page.mjs";
 import { Server } from "../support/weir.mjs";
 
+/** How long the backend takes, which the page has to show. */
 const SLOW_MS = 150;
 const SECRET = "qZ7secret";
 /** Browsers log the answers 400 and 404, which are expected; the admin address is another origin. */
@@ -133,23 +134,13 @@ backend = "one"
   const args = ["--admin", "127.0.0.1:0", world.path("gateway.toml")];
   world.server = await Server.start(args, ["gateway"]);
   try {
-    const port = await said(world.server, /answering at tcp:\/\/127\.0\.0\.1:(\d+)/);
-    const admin = await said(world.server, /look inside at (http:\S+)/);
+    const port = await world.server.said(/answering at tcp:\/\/127\.0\.0\.1:(\d+)/);
+    const admin = await world.server.said(/look inside at (http:\S+)/);
     await use({ admin, port });
   } finally {
     backend.close();
     backend.closeAllConnections();
   }
-}
-
-/** Waits until the messages of a server match a pattern, and returns the first group. */
-async function said(server, pattern) {
-  for (let tries = 0; tries < 200; tries += 1) {
-    const found = pattern.exec(server.stderr);
-    if (found) return found[1];
-    await new Promise((done) => setTimeout(done, 50));
-  }
-  throw new Error(`${pattern} was not said: ${server.stderr}`);
 }
 
 function get(port, path) {

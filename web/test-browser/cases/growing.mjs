@@ -87,7 +87,7 @@ export function growing(define, shared) {
       assert.equal(await page.$(byId("session-complete")), null);
       // It breaks once more before it succeeds.
       proxy.restore({ cutAt: size / 4 });
-      while (proxy.cuts < 2) await new Promise((done) => setTimeout(done, 20));
+      await proxy.until(() => proxy.cuts >= 2);
       proxy.restore();
       await settled(page);
       await page.waitForSelector(`${byId("progress-row")}[data-state="done"]`);
@@ -107,8 +107,7 @@ export function growing(define, shared) {
       await page.goto(proxy.url);
       await choose(page, shared.large);
       // Within the part that both connections send.
-      while (proxy.uploads < 2 || proxy.received < size * 0.42)
-        await new Promise((done) => setTimeout(done, 2));
+      await proxy.until(() => proxy.uploads >= 2 && proxy.received >= size * 0.42);
       proxy.cutNewestUpload();
       await settled(page);
       await page.waitForSelector(`${byId("progress-row")}[data-state="done"]`);

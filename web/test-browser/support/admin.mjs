@@ -4,24 +4,13 @@ import assert from "node:assert/strict";
 import { findings } from "./axe.mjs";
 import { Server } from "./weir.mjs";
 
-const PATIENCE_MS = 20_000;
 const WIDTHS_PX = [1280, 768, 390];
 
 /** Starts a server with an admin address, whose pages are those of the world from now on. It ends with the world. */
 export async function look(world, ...args) {
   await world.server.end();
   world.server = await Server.start(["--admin", "127.0.0.1:0", ...args]);
-  world.server.url = await adminUrl(world.server);
-}
-
-async function adminUrl(server) {
-  const end_ms = Date.now() + PATIENCE_MS;
-  while (Date.now() < end_ms) {
-    const address = /a look inside at (http:\/\/\S+)/.exec(server.stderr)?.[1];
-    if (address) return new URL(address);
-    await new Promise((done) => setTimeout(done, 20));
-  }
-  throw new Error(`there is no admin address: ${server.stderr}`);
+  world.server.url = new URL(await world.server.said(/a look inside at (http:\/\/\S+)/));
 }
 
 /** Asserts that axe-core finds nothing in either theme. */

@@ -1,16 +1,16 @@
 // The two browsers.
 
+import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import puppeteer from "puppeteer-core";
 
-import { CHROMIUM, CHROMIUM_ARGS } from "./chromium.mjs";
+import { CHROMIUM, CHROMIUM_ARGS, CHROMIUM_SHELL } from "./chromium.mjs";
 import { WAIT_MS } from "./page.mjs";
 
 const TEST_ARGS = [
   ...CHROMIUM_ARGS,
-  "--headless=new",
   // The page must behave the same if its window is in the background.
   "--disable-background-timer-throttling",
   "--disable-renderer-backgrounding",
@@ -54,4 +54,10 @@ export async function launch(name, options = {}) {
     }
   };
   return { name, browser, downloads, close };
+}
+
+/** Starts a browser for tests: Chromium without what its windows need, if that is installed. */
+export function launchForTests(name) {
+  const hasShell = name === "chromium" && existsSync(CHROMIUM_SHELL);
+  return launch(name, hasShell ? { executablePath: CHROMIUM_SHELL, headless: "shell" } : {});
 }

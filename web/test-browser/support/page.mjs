@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 
 /** Time limit of every wait. A slow and busy machine needs minutes to read the large log. */
-export const WAIT_MS = 240_000;
+export const WAIT_MS = 600_000;
 const WAIT = { timeout: WAIT_MS, polling: "raf" };
 
 export const byId = (id) => `[data-testid="${id}"]`;

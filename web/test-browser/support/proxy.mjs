@@ -15,6 +15,8 @@ export class ServerProxy {
   /** The upload connections, oldest first. */
   #uploads = [];
   #pairs = new Set();
+  /** Those who wait, each with what has to hold. */
+  #waits = [];
 
   /** Starts one in front of the server at `target`. */
   static async start(target) {
@@ -28,12 +30,25 @@ export class ServerProxy {
     return proxy;
   }
 
+  /** Waits until something holds, which changes with bytes from the page or with a cut. */
+  until(holds) {
+    return new Promise((done) => {
+      this.#waits.push({ holds, done });
+      this.#changed();
+    });
+  }
+
+  #changed() {
+    this.#waits = this.#waits.filter(({ holds, done }) => !holds() || done());
+  }
+
   /** Breaks every connection and refuses new ones. */
   cut() {
     this.isCut = true;
     this.cuts += 1;
     for (const pair of this.#pairs) for (const socket of pair) socket.resetAndDestroy();
     this.#pairs.clear();
+    this.#changed();
   }
 
   /** The number of upload connections. */
@@ -85,6 +100,7 @@ export class ServerProxy {
 
   #forward(bytes, page, server) {
     this.received += bytes.length;
+    this.#changed();
     if (this.received >= this.cutAt) return this.cut();
     const isFull = !server.write(bytes);
     if (isFull || this.received >= this.holdAt) page.pause();

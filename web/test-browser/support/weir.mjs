@@ -13,7 +13,7 @@ export const BINARY =
   process.env.WEIR_BINARY ?? `${process.env.CARGO_TARGET_DIR ?? `${ROOT}target`}/debug/weir`;
 const OUTPUT_MAX = 1 << 28;
 /** A server that takes longer to stop hangs. */
-const END_MS = 10_000;
+const END_MS = 120_000;
 
 if (!existsSync(BINARY)) {
   throw new Error(
@@ -77,6 +77,20 @@ export class Server {
     process.once("exit", this.orphan);
     child.stderr.on("data", (text) => (this.stderr += text));
     this.address = this.readAddress();
+  }
+
+  /** Waits until the messages match a pattern, and returns the first group. */
+  async said(pattern) {
+    for (;;) {
+      const found = pattern.exec(this.stderr);
+      if (found) return found[1];
+      const isOpen = await new Promise((done) => {
+        this.child.stderr.once("data", () => done(true));
+        this.child.stderr.once("end", () => done(false));
+        if (this.child.stderr.readableEnded) done(false);
+      });
+      assert.ok(isOpen, `${pattern} was not said: ${this.stderr}`);
+    }
   }
 
   async readAddress() {

@@ -1,8 +1,10 @@
 //! The steps that a change has to pass. They run side by side, each in a process of its own, whose
 //! output is kept in `target/test`. docs/testing.md describes them.
 
+mod inputs;
 mod pool;
 mod programs;
+mod record;
 mod steps;
 mod times;
 
@@ -13,7 +15,8 @@ pub(crate) use programs::Program;
 
 use crate::shell::{Outcome, root, target_folder};
 
-/// Runs all steps, those that need only Rust, or those that are named, with those before them.
+/// Runs all steps but those whose inputs have not changed, all steps, those that need only Rust, or
+/// those that are named, with those before them.
 ///
 /// # Errors
 /// If a step fails, or there is no step of a name.

@@ -9,6 +9,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Instant;
 
+use super::inputs::{Digests, Files, Inputs};
+use super::programs::Program;
+use super::record::{self, Record};
 use super::steps::{COMPILATION, Chosen, Kind, Step};
 use super::{folder, programs};
 use crate::shell::{IS_BUILT, Outcome, command};
@@ -27,10 +30,12 @@ pub(super) struct Run {
     pub(super) ended: Vec<Ended>,
 }
 
-/// A step that has ended, or has not been started because one before it failed.
+/// A step that has ended, or has not been started because it is left out or one before it failed.
 pub(super) struct Ended {
     pub(super) name: String,
     pub(super) passed: bool,
+    /// When it passed with the same inputs, if it is left out for that.
+    pub(super) left_out_since: Option<String>,
     /// When it was started, from the start of the run.
     pub(super) start_s: f64,
     pub(super) seconds: f64,
@@ -46,6 +51,14 @@ struct Job {
     after: &'static [&'static str],
     takes_place: bool,
     builds: bool,
+    depends_on: DependsOn,
+    /// The digests of its inputs when it was started, if they are known.
+    digests: Option<Digests>,
+}
+
+enum DependsOn {
+    Inputs(Inputs),
+    Program(Program),
 }
 
 struct Pool {
@@ -61,6 +74,13 @@ struct Pool {
     /// A copy of this program, because the compilation replaces it.
     xtask: PathBuf,
     variables: [(&'static str, String); 2],
+    /// `None` without git: then all steps run, and there is no record.
+    files: Option<Files>,
+    record: Record,
+    /// The steps that have passed, with the digests of their inputs, if these are known.
+    passes: Vec<(String, Digests)>,
+    leaves_out: bool,
+    time: String,
 }
 
 /// Runs the steps. A failed one does not stop those that are not after it.
@@ -84,8 +104,14 @@ pub(super) fn run(chosen: &Chosen) -> Outcome<Run> {
         sender,
         xtask,
         variables: programs::compiler()?,
+        files: Files::read().ok(),
+        record: Record::read(),
+        passes: Vec::new(),
+        leaves_out: chosen.leaves_out,
+        time: record::now()?,
     };
     pool.work(&receiver, chosen.has_tests)?;
+    pool.write_record()?;
     pool.run.seconds = pool.run.start.elapsed().as_secs_f64();
     Ok(pool.run)
 }
@@ -104,6 +130,7 @@ impl Pool {
                     self.add_programs()?;
                 }
             }
+            self.note(&ended, job.digests);
             self.show(&ended);
             self.run.ended.push(ended);
             self.start_what_can();
@@ -119,27 +146,74 @@ impl Pool {
     fn add_programs(&mut self) -> Outcome {
         let mut programs = programs::all()?;
         programs.sort_by_key(|program| std::cmp::Reverse(program.bytes()));
-        self.waiting.extend(programs.iter().map(|program| Job {
-            name: program.name(),
-            after: &[],
-            takes_place: true,
-            builds: false,
-        }));
+        self.waiting.extend(programs.into_iter().map(Job::of_program));
         Ok(())
     }
 
     fn start_what_can(&mut self) {
-        let mut waiting = Vec::new();
-        for job in std::mem::take(&mut self.waiting) {
+        let mut at = 0;
+        while let Some(job) = self.waiting.get(at) {
             let is_ready = job.after.iter().all(|name| self.passed.contains(*name));
             let has_place = !job.takes_place || self.places_taken < places();
-            if is_ready && has_place && !(job.builds && self.is_building) {
-                self.start(job);
-            } else {
-                waiting.push(job);
+            if !is_ready || !has_place || (job.builds && self.is_building) {
+                at += 1;
+                continue;
+            }
+            let mut job = self.waiting.remove(at);
+            job.digests = self.digests(&job);
+            match self.passed_at(&job) {
+                Some(time) => {
+                    self.leave_out(job.name, time);
+                    // Others may have waited for it.
+                    at = 0;
+                }
+                None => self.start(job),
             }
         }
-        self.waiting = waiting;
+    }
+
+    fn digests(&mut self, job: &Job) -> Option<Digests> {
+        let files = self.files.as_mut()?;
+        match &job.depends_on {
+            DependsOn::Inputs(inputs) => files.of_step(*inputs),
+            DependsOn::Program(program) => Some(files.of_program(program)),
+        }
+    }
+
+    /// When a step passed with the same inputs, if it may be left out for that.
+    fn passed_at(&self, job: &Job) -> Option<String> {
+        let digests = job.digests.as_ref().filter(|_| self.leaves_out)?;
+        self.record.passed_at(&job.name, digests).map(str::to_owned)
+    }
+
+    fn leave_out(&mut self, name: String, since: String) {
+        println!("── {name}: not run, nothing has changed since {since}");
+        self.passed.insert(name.clone());
+        let start_s = self.run.start.elapsed().as_secs_f64();
+        let left_out_since = Some(since);
+        let passed = true;
+        self.run.ended.push(Ended { passed, left_out_since, start_s, ..Ended::not_run(name) });
+    }
+
+    /// Notes how a step has ended. One that skipped a test, because a program is missing, runs
+    /// again.
+    fn note(&mut self, ended: &Ended, digests: Option<Digests>) {
+        self.record.forget(&ended.name);
+        if let Some(digests) = digests.filter(|_| ended.passed && ended.counts.skipped == 0) {
+            self.passes.push((ended.name.clone(), digests));
+        }
+    }
+
+    /// Adds the passes to the record, unless a file was changed meanwhile: then it is not known
+    /// which content the steps have read.
+    fn write_record(&mut self) -> Outcome {
+        let passes = std::mem::take(&mut self.passes);
+        if self.files.as_ref().is_some_and(Files::are_unchanged) {
+            passes.into_iter().for_each(|(step, it)| self.record.passed(&step, it, &self.time));
+        } else if self.files.is_some() {
+            println!("files were changed meanwhile, so every step that ran now runs next time");
+        }
+        self.record.write()
     }
 
     fn start(&mut self, job: Job) {
@@ -186,7 +260,25 @@ impl Pool {
 impl Job {
     fn of(step: &Step) -> Self {
         let takes_place = step.kind != Kind::Download;
-        Self { name: step.name.to_owned(), after: step.after, takes_place, builds: step.builds }
+        Self {
+            name: step.name.to_owned(),
+            after: step.after,
+            takes_place,
+            builds: step.builds,
+            depends_on: DependsOn::Inputs(step.inputs),
+            digests: None,
+        }
+    }
+
+    fn of_program(program: Program) -> Self {
+        Self {
+            name: program.name(),
+            after: &[],
+            takes_place: true,
+            builds: false,
+            depends_on: DependsOn::Program(program),
+            digests: None,
+        }
     }
 
     /// Runs the process of a step until it ends.
@@ -209,8 +301,16 @@ impl Job {
 
 impl Ended {
     fn not_run(name: String) -> Self {
-        let (passed, counts, notes) = (false, Counts::default(), Vec::new());
-        Self { name, passed, start_s: 0.0, seconds: 0.0, processor_s: 0.0, counts, notes }
+        Self {
+            name,
+            passed: false,
+            left_out_since: None,
+            start_s: 0.0,
+            seconds: 0.0,
+            processor_s: 0.0,
+            counts: Counts::default(),
+            notes: Vec::new(),
+        }
     }
 
     fn add_line(&mut self, line: &str) {

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use super::folder;
-use crate::shell::{FEATURES, Outcome, command, execute, output_of};
+use crate::shell::{FEATURES, Outcome, command, execute, output_of, root, target_folder};
 
 /// A program of tests.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,6 +112,11 @@ pub(super) fn all() -> Outcome<Vec<Program>> {
     Ok(list.iter().map(read).collect())
 }
 
+/// The path of a binary of the workspace.
+pub(super) fn binary(name: &str) -> PathBuf {
+    root().join(target_folder()).join("debug").join(name)
+}
+
 fn list_path() -> PathBuf {
     folder().join("programs.json")
 }
@@ -136,6 +141,21 @@ impl Program {
 
     pub(super) fn name(&self) -> String {
         format!("{} {}", self.package, self.suite)
+    }
+
+    pub(super) fn package(&self) -> &str {
+        &self.package
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The program, and the binary of its package, which tests can start. Every binary of the
+    /// workspace has the name of its package.
+    pub(super) fn executables(&self) -> Vec<PathBuf> {
+        let binary = Some(binary(&self.package)).filter(|path| path.exists());
+        std::iter::once(self.path.clone()).chain(binary).collect()
     }
 
     /// The size of its file.

@@ -27,7 +27,8 @@ pub(super) fn write(run: &Run) -> Outcome {
 fn as_json(step: &Ended) -> Value {
     json!({
         "name": step.name,
-        "passed": step.passed,
+        "passed": step.passed && step.left_out_since.is_none(),
+        "left_out_since": step.left_out_since,
         "start_seconds": step.start_s,
         "seconds": step.seconds,
         "processor_seconds": step.processor_s,
@@ -42,12 +43,18 @@ pub(super) fn print(run: &Run) {
     let mut steps: Vec<&Ended> = run.ended.iter().collect();
     steps.sort_by(|a, b| a.start_s.total_cmp(&b.start_s));
     println!("\n{:32} {:>8} {:>8} {:>10} {:>7}", "step", "start s", "time s", "processor", "tests");
-    for step in &steps {
+    let (left_out, ran): (Vec<&Ended>, Vec<&Ended>) =
+        steps.iter().partition(|step| step.left_out_since.is_some());
+    for step in &ran {
         let Ended { name, start_s, seconds, processor_s, counts, .. } = step;
         let tests = counts.passed + counts.failed;
         println!("{name:32} {start_s:8.1} {seconds:8.1} {processor_s:10.1} {tests:7}");
     }
     println!("{:32} {:8} {:8.1} {:10.1}\n", "all", "", run.seconds, processor_s(run));
+    for step in &left_out {
+        let since = step.left_out_since.as_deref().unwrap_or_default();
+        println!("{:32} not run: nothing has changed since {since}", step.name);
+    }
     for note in steps.iter().flat_map(|step| &step.notes) {
         println!("{note}");
     }
@@ -57,11 +64,14 @@ pub(super) fn print(run: &Run) {
         println!("failed steps: {}", names.join(", "));
     }
     let Counts { passed, failed, skipped } = counts(run);
-    if skipped == 0 {
-        println!("{passed} passed, {failed} failed");
-    } else {
-        println!("{passed} passed, {failed} failed, {skipped} skipped");
+    let mut sums = format!("{passed} passed, {failed} failed");
+    if skipped > 0 {
+        sums += &format!(", {skipped} skipped");
     }
+    if !left_out.is_empty() {
+        sums += &format!(", {} steps not run (unchanged; --all runs them)", left_out.len());
+    }
+    println!("{sums}");
 }
 
 /// The sums of all steps. A step that failed without a failed test counts as one.

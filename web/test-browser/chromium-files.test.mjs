@@ -1,0 +1,3 @@
+import { part } from "./support/suite.mjs";
+
+part("chromium-files");

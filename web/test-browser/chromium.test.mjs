@@ -1,3 +1,0 @@
-import { chromium } from "./support/suite.mjs";
-
-chromium();

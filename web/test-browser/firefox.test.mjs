@@ -1,3 +1,0 @@
-import { firefox } from "./support/suite.mjs";
-
-firefox();
