@@ -10,6 +10,7 @@ mod outside;
 mod page;
 mod python;
 mod readme;
+mod route_servers;
 mod summary;
 mod supply_chain;
 mod test;

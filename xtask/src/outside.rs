@@ -7,16 +7,16 @@ use std::process::Command;
 use crate::shell::{Outcome, output_of};
 use crate::summary;
 use crate::test::Program;
-use crate::{debian, python};
+use crate::{debian, python, route_servers};
 
 /// Ignored tests that need a program.
-struct Tests {
+struct Tests<'a> {
     /// The program, in words.
-    with: &'static str,
-    package: &'static str,
-    suite: &'static str,
+    with: &'a str,
+    package: &'a str,
+    suite: &'a str,
     /// What the names of the tests begin with.
-    start: &'static str,
+    start: &'a str,
 }
 
 /// A variable that says where a program is.
@@ -82,8 +82,25 @@ pub(crate) fn services() -> Outcome {
     Tests::of("grpcio and websockets", "weir-gateway", "services::").run(found)
 }
 
-impl Tests {
-    fn of(with: &'static str, package: &'static str, start: &'static str) -> Self {
+/// Routes in front of servers that read paths each in its own way.
+pub(crate) fn routes() -> Outcome {
+    type Installed = fn() -> Outcome;
+    let servers: [(&str, &str, Installed); 4] = [
+        ("nginx", "nginx", debian::nginx),
+        ("Express", "express", route_servers::express),
+        ("Tomcat", "tomcat", route_servers::tomcat),
+        ("Go", "go", route_servers::mux),
+    ];
+    for (with, name, installed) in servers {
+        let start = format!("route_servers::no_spelling_passes_to_{name}");
+        let found = installed().map(|()| Some(("ROUTE_SERVERS_FOLDER", route_servers::folder())));
+        Tests::of(with, "weir-gateway", &start).run(found)?;
+    }
+    Ok(())
+}
+
+impl<'a> Tests<'a> {
+    fn of(with: &'a str, package: &'a str, start: &'a str) -> Self {
         Self { with, package, suite: "integration", start }
     }
 

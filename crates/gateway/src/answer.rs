@@ -55,7 +55,8 @@ pub(crate) fn answer(
             Ok(Destination { backend, session }) => {
                 let forwarded_for = sender.forwarded_for.as_ref();
                 let from = RequestOrigin { client: sender.address, is_tls, forwarded_for };
-                let context = ForwardContext { body, from, session, record };
+                let removed_fields = &routing.removed_fields;
+                let context = ForwardContext { body, from, session, removed_fields, record };
                 let forwarding = forward(&backend, &mut parts, context);
                 match mark!("forward").poll_with(forwarding).await {
                     Ok(response) => response,
@@ -141,7 +142,7 @@ async fn match_route<'a>(
     record: &mut OpenRecord,
 ) -> Result<RouteMatch<'a>, Refusal> {
     let target = RequestTarget::read(request)?;
-    let route = routing.route(&target).ok_or(Refusal::NO_ROUTE)?;
+    let route = routing.route(&target)?.ok_or(Refusal::NO_ROUTE)?;
     record.route = Some(route.name.clone());
     record.lap("route", || &*route.name);
     let token = match routing.verifier(route)? {

@@ -30,10 +30,10 @@ fn now_unix_s() -> i64 {
     since.map_or(i64::MAX, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
 }
 
-/// Returns a claim as the text that selects a backend. Only strings and whole numbers do; lists,
+/// Returns a claim, by name or by path, as the text that selects a backend. Only strings and whole numbers do; lists,
 /// objects and other values return `None`.
 pub(crate) fn claim_text<'a>(token: &'a VerifiedToken, name: &str) -> Option<Cow<'a, str>> {
-    match token.claim(name)? {
+    match token.claim_at(name)? {
         Value::String(text) => Some(Cow::Borrowed(text)),
         Value::Number(number) => number.as_i64().map(|number| Cow::Owned(number.to_string())),
         _ => None,

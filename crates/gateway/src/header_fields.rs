@@ -15,6 +15,7 @@ use hyper::header::{
 
 use crate::address_text::push_address;
 use crate::identifiers::{TRACEPARENT, TRACESTATE, X_REQUEST_ID};
+use crate::identity_fields::is_identity_field;
 use crate::sender::{X_FORWARDED_FOR, X_FORWARDED_PROTO};
 
 /// Whether a field is hop-by-hop, so that it is removed. `TE` is added again if it requests trailer
@@ -48,35 +49,10 @@ const UNREMOVABLE: [HeaderName; 8] = [
     TRACESTATE,
 ];
 
-/// Whether gateways use a field to state the client's identity or the original path. A client's own
-/// value is removed. So are fields with an underscore in their names: servers that follow CGI (RFC
-/// 3875 section 4.1.18) cannot distinguish them from names with a hyphen.
-fn is_identity_field(name: &str) -> bool {
-    let is_known = matches!(
-        name,
-        "cf-connecting-ip"
-            | "client-ip"
-            | "forwarded"
-            | "remote-user"
-            | "true-client-ip"
-            | "x-authenticated-user"
-            | "x-client-cert"
-            | "x-client-ip"
-            | "x-cluster-client-ip"
-            | "x-forwarded"
-            | "x-original-uri"
-            | "x-original-url"
-            | "x-real-ip"
-            | "x-rewrite-url"
-            | "x-user"
-    );
-    is_known
-        || IDENTITY_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-        || name.contains('_')
+/// Whether a request cannot be forwarded without a field.
+pub(crate) fn is_needed(name: &HeaderName) -> bool {
+    [HOST, CONTENT_LENGTH, TRANSFER_ENCODING].contains(name) || is_hop_by_hop(name.as_str())
 }
-
-/// Name prefixes of further fields that state an identity or an original path.
-const IDENTITY_PREFIXES: [&str; 4] = ["x-forwarded-", "x-auth-request-", "x-remote-", "remote-"];
 
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 
@@ -93,21 +69,25 @@ pub(crate) struct RequestOrigin<'a> {
     pub(crate) forwarded_for: Option<&'a HeaderValue>,
 }
 
-/// Removes hop-by-hop fields and fields that a client must not set.
-pub(crate) fn clean_request(headers: &mut HeaderMap) {
+/// Removes hop-by-hop fields and fields that a client must not set, among them those of the
+/// configuration.
+pub(crate) fn clean_request(headers: &mut HeaderMap, more: &[HeaderName]) {
     let asks_for_trailers = headers.get_all(TE).iter().any(names_trailers);
     remove_named_by_connection(headers);
     remove_if(headers, |name| is_hop_by_hop(name) || is_identity_field(name));
+    for name in more {
+        headers.remove(name);
+    }
     join_cookies(headers);
     if asks_for_trailers {
         headers.insert(TE, HeaderValue::from_static("trailers"));
     }
 }
 
-/// Removes trailer fields that a client must not set.
-pub(crate) fn clean_trailers(trailers: &mut HeaderMap) {
+/// Removes trailer fields that a client must not set, among them those of the configuration.
+pub(crate) fn clean_trailers(trailers: &mut HeaderMap, more: &[HeaderName]) {
     remove_if(trailers, is_identity_field);
-    for name in UNREMOVABLE {
+    for name in UNREMOVABLE.iter().chain(more) {
         trailers.remove(name);
     }
 }
@@ -291,7 +271,7 @@ mod tests {
             (&[("content-length", "3"), ("connection", "content-length")], &["content-length"]),
         ] {
             let mut headers = headers(fields);
-            clean_request(&mut headers);
+            clean_request(&mut headers, &[]);
             let mut names: Vec<&str> = headers.keys().map(HeaderName::as_str).collect();
             names.sort_unstable();
             assert_eq!(names, expected, "{fields:?}");
@@ -301,7 +281,7 @@ mod tests {
     #[test]
     fn cookies_of_http2_are_joined() {
         let mut map = headers(&[("cookie", "a=1"), ("cookie", "b=2; c=3")]);
-        clean_request(&mut map);
+        clean_request(&mut map, &[]);
         assert_eq!(map.get_all("cookie").iter().collect::<Vec<_>>(), ["a=1; b=2; c=3"]);
     }
 
@@ -314,9 +294,13 @@ mod tests {
 
     #[test]
     fn trailer_fields_claim_nothing() {
-        let mut map =
-            headers(&[("x-forwarded-user", "root"), ("authorization", "x"), ("grpc-status", "0")]);
-        clean_trailers(&mut map);
+        let mut map = headers(&[
+            ("x-forwarded-user", "root"),
+            ("authorization", "x"),
+            ("x-tenant", "a"),
+            ("grpc-status", "0"),
+        ]);
+        clean_trailers(&mut map, &[HeaderName::from_static("x-tenant")]);
         assert_eq!(map.keys().map(HeaderName::as_str).collect::<Vec<_>>(), ["grpc-status"]);
     }
 

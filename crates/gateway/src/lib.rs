@@ -26,12 +26,15 @@ mod gateway;
 mod header_fields;
 mod http_version;
 mod identifiers;
+mod identity_fields;
 mod limits;
 mod meter;
+mod path_reading;
 mod record;
 mod refusal;
 mod request_head;
 mod request_target;
+mod route_match;
 mod routing;
 mod sender;
 mod session;
@@ -57,6 +60,7 @@ pub use meter::{
     BUCKET_BOUNDS_S, DurationCounts, DurationExemplar, EventCounts, InProgressCounts,
     STATUS_CLASSES,
 };
+pub use path_reading::PathReading;
 pub use record::Recorder;
 pub use traces::{SpanCounts, TraceConfig};
 pub use trusted_networks::{InvalidNetwork, TrustedNetwork, TrustedNetworks};

@@ -5,6 +5,7 @@
 //! ambiguous path is therefore refused.
 
 use std::borrow::Cow;
+use std::fmt::Write;
 
 use hyper::header::{HOST, HeaderValue};
 use hyper::http::request::Parts;
@@ -19,6 +20,8 @@ pub(crate) struct RequestTarget<'a> {
     pub(crate) host: Option<&'a str>,
     /// The percent-decoded path.
     pub(crate) path: Cow<'a, str>,
+    /// The path as sent.
+    pub(crate) raw_path: &'a str,
 }
 
 /// Why a request cannot be routed.
@@ -46,8 +49,9 @@ impl<'a> RequestTarget<'a> {
         normalize_host(request)?;
         let request: &'a Parts = request;
         let host = request.headers.get(HOST).map(host_name).transpose()?;
-        let path = decode_path(request.uri.path()).ok_or(TargetError::Path)?;
-        Ok(Self { host, path })
+        let raw_path = request.uri.path();
+        let path = decode_path(raw_path).ok_or(TargetError::Path)?;
+        Ok(Self { host, path, raw_path })
     }
 }
 
@@ -90,7 +94,20 @@ fn is_plain_host(host: &[u8]) -> bool {
     is_port && !name.is_empty()
 }
 
-/// Returns the name in a valid host, without port and final dot.
+/// Returns a host as `$host` of nginx has it: in lower case, without port and final dot. Returns
+/// what was sent if that is not a host.
+pub(crate) fn normal_host(host: &HeaderValue) -> Cow<'_, [u8]> {
+    match host_name(host) {
+        Ok(name) if name.bytes().any(|byte| byte.is_ascii_uppercase()) => {
+            Cow::Owned(name.to_ascii_lowercase().into_bytes())
+        }
+        Ok(name) => Cow::Borrowed(name.as_bytes()),
+        Err(_) => Cow::Borrowed(host.as_bytes()),
+    }
+}
+
+/// Returns the name in a valid host, without port and final dot. nginx refuses empty labels too,
+/// because servers would differ in how many final dots they ignore.
 fn host_name(host: &HeaderValue) -> Result<&str, TargetError> {
     let host = host.to_str().map_err(|_| TargetError::Host)?;
     let end = match host.find(']') {
@@ -99,7 +116,11 @@ fn host_name(host: &HeaderValue) -> Result<&str, TargetError> {
         None => host.find(':').unwrap_or(host.len()),
     };
     let name = host.get(..end).unwrap_or(host);
-    Ok(name.strip_suffix('.').unwrap_or(name))
+    let name = name.strip_suffix('.').unwrap_or(name);
+    match name.split('.').any(str::is_empty) {
+        true => Err(TargetError::Host),
+        false => Ok(name),
+    }
 }
 
 fn parse_authority(host: &HeaderValue) -> Option<Authority> {
@@ -144,13 +165,30 @@ pub(crate) fn decode_path(path: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(decoded))
 }
 
+/// Percent-encodes a path as clients do: only what a segment must not have (RFC 3986 section 3.3).
+pub(crate) fn encode_path(path: &str) -> String {
+    let mut encoded = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        match is_plain(byte) {
+            true => encoded.push(char::from(byte)),
+            // Writing to a string cannot fail.
+            false => _ = write!(encoded, "%{byte:02X}"),
+        }
+    }
+    encoded
+}
+
 /// Whether a path is certainly unambiguous and has nothing to decode.
 fn is_plain_path(path: &[u8]) -> bool {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,=:@/".contains(&byte);
     let is_doubtful = |pair: &[u8]| matches!(pair, [b'/', b'/' | b'.']);
     path.first() == Some(&b'/')
         && path.iter().all(|byte| is_plain(*byte))
         && !path.windows(2).any(is_doubtful)
+}
+
+/// Whether a byte of a path stands for itself and nothing else.
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,=:@/".contains(&byte)
 }
 
 #[cfg(test)]
@@ -215,6 +253,9 @@ mod tests {
             ("/", &[":80"], Err(TargetError::Host)),
             ("/", &["a]b"], Err(TargetError::Host)),
             ("/", &["shop.example."], Ok(Some("shop.example"))),
+            ("/", &["shop.example.."], Err(TargetError::Host)),
+            ("/", &["shop..example"], Err(TargetError::Host)),
+            ("/", &["."], Err(TargetError::Host)),
             ("/", &["[::1]:80"], Ok(Some("[::1]"))),
             ("/", &[], Err(TargetError::Host)),
             ("/", &["a", "a"], Err(TargetError::Host)),

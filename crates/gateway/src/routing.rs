@@ -3,14 +3,18 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use hyper::header::HeaderName;
+
 use crate::backend::Backend;
 use crate::challenge::Challenges;
 use crate::choice::{Lookup, Template};
 use crate::config::{Choice, Config, IssuerConfig, RouteConfig, Target};
 use crate::identifiers::IdentifierConfig;
 use crate::limits::Limits;
+use crate::path_reading::{PathReading, without_parameters};
 use crate::refusal::Refusal;
-use crate::request_target::RequestTarget;
+use crate::request_target::{RequestTarget, TargetError};
+use crate::route_match::{ReadPath, RoutePattern, find};
 use crate::session::Sessions;
 use crate::token::TokenVerifier;
 use crate::traces::Traces;
@@ -19,13 +23,14 @@ use crate::trusted_networks::TrustedNetworks;
 /// A configuration in use. A reload replaces it as a whole.
 #[derive(Debug, Default)]
 pub(crate) struct Routing {
-    /// Sorted by path, longest first.
     routes: Vec<Route>,
     backends: HashMap<String, Arc<Backend>>,
     issuers: HashMap<String, IssuerConfig>,
     pub(crate) limits: Limits,
     pub(crate) identifiers: IdentifierConfig,
     pub(crate) challenges: Challenges,
+    /// The header fields of clients that are removed besides those that always are.
+    pub(crate) removed_fields: Arc<[HeaderName]>,
     /// The networks of trusted proxies.
     pub(crate) trusted: TrustedNetworks,
     /// The exporter of spans, if traces are on.
@@ -36,6 +41,7 @@ pub(crate) struct Routing {
 #[derive(Debug)]
 pub(crate) struct Route {
     pub(crate) config: RouteConfig,
+    pattern: RoutePattern,
     /// The name in records.
     pub(crate) name: Arc<str>,
     pub(crate) sessions: Option<Arc<Sessions>>,
@@ -77,18 +83,14 @@ impl Routing {
             let kept = kept.filter(|issuer| *issuer == config);
             (config.name.clone(), kept.unwrap_or(config).clone())
         };
-        let mut routes: Vec<Route> =
-            config.routes.iter().map(|route| Route::new(route, before)).collect();
-        routes.sort_by_key(|route| {
-            (std::cmp::Reverse(route.config.path.len()), route.config.host.is_none())
-        });
         Self {
-            routes,
+            routes: config.routes.iter().map(|route| Route::new(route, before)).collect(),
             backends: config.backends.iter().map(backend).collect(),
             issuers: config.issuers.iter().map(issuer).collect(),
             limits: Limits::new(&config.limits, before.map(|before| &before.limits)),
             identifiers: config.identifiers,
             challenges: Challenges::new(&config.realm).unwrap_or_default(),
+            removed_fields: config.removed_fields.clone(),
             trusted: config.trusted_networks.clone(),
             traces: config.traces.as_ref().map(|traces| {
                 let kept = before.and_then(|before| before.traces.clone());
@@ -131,8 +133,31 @@ impl Routing {
 
     /// Returns the route of a request: of the matching routes, the one with the longest path. A
     /// route with a host precedes one without.
-    pub(crate) fn route(&self, target: &RequestTarget<'_>) -> Option<&Route> {
-        self.routes.iter().find(|route| route.matches(target))
+    ///
+    /// # Errors
+    /// If the servers of the route may read the path as one of a route that gives other access.
+    pub(crate) fn route(&self, target: &RequestTarget<'_>) -> Result<Option<&Route>, TargetError> {
+        let find = |path: ReadPath<'_>| {
+            find(self.routes.iter(), |route| &route.pattern, target.host, path)
+        };
+        let Some(route) = find(ReadPath::strict(&target.path)) else { return Ok(None) };
+        let own_reading = route.config.reading;
+        let is_plain = !target.raw_path.contains([';', '%']);
+        if own_reading == PathReading::Strict && is_plain {
+            return Ok(Some(route));
+        }
+        for (text, is_encoded) in [(&*target.path, false), (target.raw_path, true)] {
+            for text in [text, &without_parameters(text)] {
+                for reading in [PathReading::Strict, own_reading] {
+                    let text = &*reading.spell(text).ok_or(TargetError::Path)?;
+                    let other = find(ReadPath { text, reading, is_encoded });
+                    if !other.is_some_and(|other| other.config.gives_same_access(&route.config)) {
+                        return Err(TargetError::Path);
+                    }
+                }
+            }
+        }
+        Ok(Some(route))
     }
 
     /// Returns the token verifier of a route; `None` if the route needs no token.
@@ -154,6 +179,8 @@ impl Routing {
                 table.get(claim).and_then(|name| named(name))
             }
             (_, RouteChoice::Template(template), Some(claim)) => template.backend(claim),
+            // A server may take such a value in the path of a URL as another folder.
+            (_, RouteChoice::Lookup(_), Some("" | "." | "..")) => None,
             (_, RouteChoice::Lookup(lookup), Some(claim)) => {
                 return self.look_up(lookup, claim, &route.name).await;
             }
@@ -202,18 +229,13 @@ impl Route {
             Some(host) => format!("{host}{}", config.path),
             None => config.path.clone(),
         };
-        Self { name: name.into(), config: config.clone(), sessions, choice }
-    }
-
-    fn matches(&self, target: &RequestTarget<'_>) -> bool {
-        let is_own = |own: &str| target.host.is_some_and(|host| host.eq_ignore_ascii_case(own));
-        let matches_host = self.config.host.as_deref().is_none_or(is_own);
-        let rest = target.path.strip_prefix(self.config.path.as_str());
-        // `/api` matches `/api` and `/api/...`, but not `/apis`.
-        let matches_path = rest.is_some_and(|rest| {
-            self.config.path.ends_with('/') || rest.is_empty() || rest.starts_with('/')
-        });
-        matches_host && matches_path
+        Self {
+            pattern: RoutePattern::new(config),
+            name: name.into(),
+            config: config.clone(),
+            sessions,
+            choice,
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
+use hyper::header::HeaderName;
 use tokio::time::{Instant, Sleep};
 use weir_net::{BodyRate, IncomingBody};
 use weir_observe::capture::OpenCapture;
@@ -40,6 +41,8 @@ struct Upload {
     progress: UploadProgress,
     /// The capture of the request, if a capture is pending.
     capture: Option<OpenCapture>,
+    /// The fields that are removed from trailers besides those that always are.
+    removed_fields: Arc<[HeaderName]>,
 }
 
 /// A wait for the client.
@@ -77,7 +80,7 @@ impl Upload {
         }
         self.bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
         if let Some(trailers) = frame.trailers_mut() {
-            clean_trailers(trailers);
+            clean_trailers(trailers, &self.removed_fields);
         }
         Ok(frame)
     }
@@ -200,6 +203,7 @@ impl UploadBody {
         body: IncomingBody,
         idle: Duration,
         capture: &Option<OpenCapture>,
+        removed_fields: &Arc<[HeaderName]>,
     ) -> (Self, UploadProgress) {
         if body.is_end_stream() {
             return (Self::empty(), UploadProgress(None));
@@ -207,9 +211,17 @@ impl UploadBody {
         let progress = UploadProgress::started();
         let rate = BodyRate::default();
         let (waited, wait) = (Duration::ZERO, None);
-        let (own_progress, capture) = (progress.clone(), capture.clone());
-        let upload =
-            Upload { body, idle, rate, bytes: 0, waited, wait, progress: own_progress, capture };
+        let upload = Upload {
+            body,
+            idle,
+            rate,
+            bytes: 0,
+            waited,
+            wait,
+            progress: progress.clone(),
+            capture: capture.clone(),
+            removed_fields: removed_fields.clone(),
+        };
         (Self(Kind::Upload(Box::new(upload))), progress)
     }
 }

@@ -6,8 +6,8 @@ use super::inputs::Inputs;
 use super::programs;
 use crate::shell::{FEATURES, Outcome, command, execute};
 use crate::{
-    abuse, bench, browsers, debian, formats, h2spec, outside, page, python, readme, supply_chain,
-    tidy, types, wasm,
+    abuse, bench, browsers, debian, formats, h2spec, outside, page, python, readme, route_servers,
+    supply_chain, tidy, types, wasm,
 };
 
 /// A part of the run.
@@ -47,6 +47,7 @@ const DEBIAN: &str = "packages of Debian";
 const PYTHON: &str = "packages of Python";
 const NPM: &str = "packages of the page";
 const H2SPEC: &str = "program h2spec";
+const ROUTE_SERVERS: &str = "servers behind routes";
 
 const BENCHMARKS: &str = "benchmarks of the crates";
 
@@ -97,11 +98,12 @@ const BUILT_DEBIAN: &[&str] = &[COMPILATION, DEBIAN];
 const BUILT_PYTHON: &[&str] = &[COMPILATION, PYTHON];
 
 /// All steps but the programs of the tests. Those that take long come first.
-const STEPS: [Step; 37] = [
+const STEPS: [Step; 39] = [
     download(DEBIAN, debian::install),
     download(PYTHON, python_packages),
     download(NPM, weir_tools::npm::install),
     download(H2SPEC, h2spec::install),
+    download(ROUTE_SERVERS, route_servers::install),
     step("format", &[], Quick, format),
     step("layering", &[], Quick, tidy::run),
     // Cargo knows what has changed.
@@ -118,6 +120,7 @@ const STEPS: [Step; 37] = [
     step("benchmarks", &[BENCHMARKS, NPM, DEBIAN], Full, || bench::smoke(true)),
     step("benchmarks without the page", &[BENCHMARKS], Quick, || bench::smoke(false)),
     outside("nginx", BUILT_DEBIAN, &[OF_WEIR, WEIR], outside::nginx),
+    outside("routes", &[COMPILATION, DEBIAN, ROUTE_SERVERS], &["weir-gateway integration"], outside::routes),
     outside("fail2ban", BUILT_DEBIAN, &["weir-rules integration"], outside::fail2ban),
     outside("CrowdSec", BUILT_DEBIAN, &[OF_WEIR, WEIR], outside::crowdsec),
     step("h2spec", &[COMPILATION, H2SPEC], Full, abuse::check_http2),

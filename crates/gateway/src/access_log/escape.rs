@@ -23,10 +23,19 @@ pub(super) fn push_word(line: &mut Vec<u8>, value: &[u8]) {
     }
 }
 
-/// Appends the content of a JSON string as nginx does with `escape=json`. Bytes that are not UTF-8
-/// are kept.
+/// Appends the content of a JSON string as nginx does with `escape=json`. A byte that is not UTF-8
+/// would make it no JSON, so it becomes the text `\xHH`.
 pub(super) fn push_json(line: &mut Vec<u8>, value: &[u8]) {
-    for &byte in value {
+    for chunk in value.utf8_chunks() {
+        push_json_text(line, chunk.valid());
+        for &byte in chunk.invalid() {
+            push_hex(line, b"\\\\x", byte);
+        }
+    }
+}
+
+fn push_json_text(line: &mut Vec<u8>, text: &str) {
+    for byte in text.bytes() {
         match byte {
             b'"' | b'\\' => line.extend_from_slice(&[b'\\', byte]),
             b'\n' => line.extend_from_slice(b"\\n"),
@@ -62,5 +71,13 @@ mod tests {
             push(&mut line, value);
             assert_eq!(line, expected, "{}", String::from_utf8_lossy(&line));
         }
+    }
+
+    #[test]
+    fn json_is_text() {
+        let mut line = Vec::new();
+        push_json(&mut line, b"\xff\xc3\xa9\xed\xa0\x80\xe2\x82");
+        let expected = concat!(r"\\xFF", "é", r"\\xED\\xA0\\x80\\xE2\\x82");
+        assert_eq!(String::from_utf8(line).expect("text"), expected);
     }
 }

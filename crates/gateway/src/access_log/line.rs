@@ -20,7 +20,7 @@ use super::escape::{push_escaped, push_json, push_word};
 const TEXTS: [(&str, Field); 9] = [
     ("remote_addr", Field::Client),
     ("remote_user", Field::User),
-    ("http_host", Field::Host),
+    ("host", Field::Host),
     ("request_method", Field::Method),
     ("request_uri", Field::Path),
     ("server_protocol", Field::Protocol),

@@ -9,6 +9,7 @@ use super::origin::Origin;
 use super::read_authorities;
 use super::table::TableReader;
 use crate::fetch::{Authorities, client_config};
+use crate::path_reading::PathReading;
 
 /// A group of servers that answer the same requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +31,8 @@ pub struct BackendConfig {
     pub connections_max: usize,
     /// How long a server may take.
     pub timeouts: Timeouts,
+    /// How the servers read paths.
+    pub reading: PathReading,
 }
 
 impl BackendConfig {
@@ -44,6 +47,7 @@ impl BackendConfig {
             is_http2: false,
             connections_max: CONNECTIONS_MAX as usize,
             timeouts: Timeouts::default(),
+            reading: PathReading::default(),
         }
     }
 }
@@ -68,9 +72,10 @@ impl Default for Timeouts {
     }
 }
 
-/// Reads the table of a backend. Notes mistakes, and may return `None` then.
+/// Reads the table of a backend, whose `paths` have been read. Notes mistakes, and may return `None` then.
 pub(super) fn read(
     name: &str,
+    reading: PathReading,
     table: TableReader<'_>,
     folder: &ConfigFolder,
 ) -> Option<BackendConfig> {
@@ -106,7 +111,19 @@ pub(super) fn read(
         is_http2,
         connections_max: usize::try_from(connections_max).unwrap_or(usize::MAX),
         timeouts,
+        reading,
     })
+}
+
+/// Reads how servers read paths, if `paths` says it.
+pub(super) fn read_paths(table: &TableReader<'_>) -> Option<PathReading> {
+    let name = table.string("paths")?;
+    let found = PathReading::ALL.into_iter().find(|(known, _)| *known == name.value);
+    if found.is_none() {
+        let names = PathReading::ALL.map(|(known, _)| format!("\"{known}\"")).join(", ");
+        table.complain_at(&name, format!("`{}` is not one of {names}", name.value));
+    }
+    found.map(|(_, reading)| reading)
 }
 
 const HEALTH_INTERVAL: Duration = Duration::from_secs(5);

@@ -14,6 +14,7 @@ mod listen;
 mod origin;
 mod problem;
 mod route;
+mod route_table;
 mod secret;
 mod table;
 mod traces;
@@ -22,7 +23,9 @@ use std::fmt;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use hyper::header::HeaderName;
 use toml::de::DeTable;
 use weir_net::socket::{Address, BindError, TlsFiles};
 
@@ -33,13 +36,14 @@ pub use self::listen::{ListenAddress, ReservedAddress};
 pub use self::origin::{InvalidOrigin, Origin};
 pub use self::problem::Problem;
 use self::problem::Problems;
-use self::route::RoutePaths;
 pub use self::route::{Choice, Login, RouteConfig, SessionConfig, Target};
+use self::route_table::{LocatedRoute, NamedReading};
 pub use self::secret::Secret;
 use self::table::TableReader;
 use crate::access_log::AccessLogConfig;
 use crate::challenge::Challenges;
 use crate::fetch::Authorities;
+use crate::header_fields;
 use crate::identifiers::{IdentifierConfig, TraceMode};
 use crate::limits::LimitConfig;
 use crate::traces::TraceConfig;
@@ -61,6 +65,8 @@ pub struct Config {
     /// The networks of proxies in front of the gateway. What their requests say about a client is
     /// trusted.
     pub trusted_networks: TrustedNetworks,
+    /// The header fields of clients that are removed besides those that always are.
+    pub removed_fields: Arc<[HeaderName]>,
     /// The realm of `WWW-Authenticate`.
     pub realm: String,
     /// The handling of request ids and trace contexts.
@@ -180,6 +186,7 @@ fn read_document(
     let listen = listen::read(&root, reserved);
     let threads = read_threads(&root);
     let trusted_networks = read_trusted_networks(&root);
+    let removed_fields = read_removed_fields(&root);
     let mut identifiers = identifiers::read(&root);
     let traces = root.table("traces").and_then(|table| traces::read(table, folder));
     if traces.is_some() {
@@ -201,22 +208,29 @@ fn read_document(
     let issuer_tables = root.named_tables("issuers");
     let backend_tables = root.named_tables("backends");
     let issuer_names: Vec<&str> = issuer_tables.iter().map(|(name, _)| name.value).collect();
-    let backend_names: Vec<&str> = backend_tables.iter().map(|(name, _)| name.value).collect();
+    let readings = backend_tables.iter().map(|(name, table)| {
+        let stated = backend::read_paths(table);
+        let reading = stated.unwrap_or_default();
+        NamedReading { name: name.value, reading, is_stated: stated.is_some() }
+    });
+    let readings: Vec<NamedReading<'_>> = readings.collect();
     let routes = root.tables("routes").into_iter();
-    let mut paths = RoutePaths::default();
-    let routes: Vec<_> = routes
-        .map(|table| route::read(table, &issuer_names, &backend_names, folder, &mut paths))
-        .collect();
+    let routes: Vec<Option<LocatedRoute>> =
+        routes.map(|table| route::read(table, &issuer_names, &readings, folder)).collect();
     warn_unused(&backend_tables, &routes);
-    let routes = routes.into_iter().flatten().collect();
+    let routes: Vec<LocatedRoute> = routes.into_iter().flatten().collect();
+    route_table::check(&root, &routes, &readings);
+    let routes = routes.into_iter().map(|route| route.config).collect();
     if !root.has("routes") {
         root.complain("there is no route; write [[routes]] with `path` and `backend`");
     }
     let issuers = issuer_tables.into_iter();
     let issuers = issuers.filter_map(|(name, table)| issuer::read(name.value, table, folder));
     let issuers = issuers.collect();
-    let backends = backend_tables.into_iter();
-    let backends = backends.filter_map(|(name, table)| backend::read(name.value, table, folder));
+    let backends = backend_tables.into_iter().zip(&readings);
+    let backends = backends.filter_map(|((name, table), of_paths)| {
+        backend::read(name.value, of_paths.reading, table, folder)
+    });
     let backends = backends.collect();
     let limits = root.tables("limits").into_iter();
     let limits = limits.filter_map(|table| limit::read(table, folder)).collect();
@@ -226,6 +240,7 @@ fn read_document(
         listen: listen?,
         threads,
         trusted_networks,
+        removed_fields,
         identifiers,
         realm,
         tls,
@@ -243,11 +258,11 @@ fn read_document(
 /// mistake may be meant to.
 fn warn_unused(
     backends: &[(table::LocatedValue<&str>, TableReader<'_>)],
-    routes: &[Option<RouteConfig>],
+    routes: &[Option<LocatedRoute>],
 ) {
     let mut used = Vec::new();
     for route in routes {
-        match route.as_ref().map(|route| &route.target) {
+        match route.as_ref().map(|route| &route.config.target) {
             Some(Target::Backend(name)) => used.push(name.as_str()),
             Some(Target::Claim { choice: Choice::Table(table), .. }) => {
                 used.extend(table.values().map(String::as_str));
@@ -282,6 +297,22 @@ fn read_trusted_networks(root: &TableReader<'_>) -> TrustedNetworks {
         }
     };
     items.into_iter().filter_map(network).collect()
+}
+
+/// Reads the names of header fields that clients must not set.
+fn read_removed_fields(root: &TableReader<'_>) -> Arc<[HeaderName]> {
+    let list = root.strings("remove_fields");
+    let items = list.map(|list| list.value).unwrap_or_default();
+    let name = |item: table::LocatedValue<&str>| {
+        let name = HeaderName::from_bytes(item.value.as_bytes()).ok();
+        let name = name.filter(|name| !header_fields::is_needed(name));
+        if name.is_none() {
+            let message = format!("`{}` is not a header field that can be removed", item.value);
+            root.complain_at(&item, message);
+        }
+        name
+    };
+    items.into_iter().filter_map(name).collect()
 }
 
 fn read_realm(root: &TableReader<'_>) -> String {

@@ -1,14 +1,16 @@
 //! `[[routes]]`: routes of requests to backends.
 
-use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+use std::net::Ipv6Addr;
 use std::time::Duration;
 
-use super::backend::is_request_path;
+use super::backend::{is_request_path, read_paths};
 use super::folder::ConfigFolder;
+use super::route_table::{LocatedRoute, NamedReading};
 use super::secret::Secret;
 use super::table::{LocatedValue, TableReader};
 use crate::fetch::{FetchClient, FetchLimits, FetchUrl};
+use crate::path_reading::PathReading;
 use crate::request_target::decode_path;
 
 /// A route: matches requests by path and host, and selects their backend.
@@ -24,6 +26,16 @@ pub struct RouteConfig {
     pub target: Target,
     /// How the gateway logs in to the backend, if it does.
     pub session: Option<SessionConfig>,
+    /// How the servers that may get the requests read paths.
+    pub reading: PathReading,
+}
+
+impl RouteConfig {
+    /// Whether requests are checked and sent to servers as by another route.
+    pub(crate) fn gives_same_access(&self, other: &Self) -> bool {
+        (&self.issuer, &self.target, &self.session)
+            == (&other.issuer, &other.target, &other.session)
+    }
 }
 
 /// How the backend of a request is found.
@@ -33,7 +45,7 @@ pub enum Target {
     Backend(String),
     /// The backend selected by the value of a claim.
     Claim {
-        /// The name of the claim.
+        /// The name of the claim, or its path with dots.
         claim: String,
         /// How its value selects the backend.
         choice: Choice,
@@ -77,70 +89,87 @@ pub enum Login {
 }
 
 /// Reads the table of a route. Notes mistakes, and may return `None` then. `issuers` and `backends`
-/// are the names that exist.
+/// are those that exist.
 pub(super) fn read(
     table: TableReader<'_>,
     issuers: &[&str],
-    backends: &[&str],
+    backends: &[NamedReading<'_>],
     folder: &ConfigFolder,
-    paths: &mut RoutePaths,
-) -> Option<RouteConfig> {
+) -> Option<LocatedRoute> {
     let path = table.required_string("path");
-    let host = table.string("host").map(|host| host.value.to_ascii_lowercase());
     if let Some(path) = &path {
         check_path(&table, path);
-        paths.check(&table, path, host.as_deref());
+    }
+    let host = table.string("host");
+    if let Some(host) = &host {
+        check_host(&table, host);
     }
     let issuer = table.string("issuer");
     if let Some(issuer) = &issuer {
         check_name(&table, issuer, issuers, "issuer");
     }
-    let target = read_target(&table, table.may_have("issuer"), backends);
+    let names: Vec<&str> = backends.iter().map(|backend| backend.name).collect();
+    let target = read_target(&table, table.may_have("issuer"), &names);
+    let reading = target.as_ref().map(|target| read_reading(&table, target, backends));
     let has_session = table.has("session");
     let session = table.table("session").and_then(|session| read_session(session, folder));
     if has_session && !table.may_have("issuer") {
         table.complain("`session` needs `issuer`: a session belongs to the subject of a token");
     }
+    let key = table.path().to_owned();
     table.finish();
     if has_session && session.is_none() {
         return None;
     }
-    Some(RouteConfig {
-        path: path?.value.to_owned(),
-        host,
+    let LocatedValue { value: path, span, key: path_key } = path?;
+    let config = RouteConfig {
+        path: path.to_owned(),
+        host: host.map(|host| host.value.to_ascii_lowercase()),
         issuer: issuer.map(|issuer| issuer.value.to_owned()),
         target: target?,
         session,
-    })
+        reading: reading?,
+    };
+    Some(LocatedRoute { config, path: LocatedValue { value: (), span, key: path_key }, key })
 }
 
-/// The paths and hosts of the routes so far, with the key of each route.
-#[derive(Debug, Default)]
-pub(super) struct RoutePaths(HashMap<(String, Option<String>), String>);
-
-impl RoutePaths {
-    /// Checks that no earlier route has the same path and host.
-    fn check(&mut self, table: &TableReader<'_>, path: &LocatedValue<&str>, host: Option<&str>) {
-        let key = (path.value.to_owned(), host.map(str::to_owned));
-        match self.0.entry(key) {
-            Entry::Occupied(first) => {
-                let first = first.get();
-                table.complain_at(
-                    path,
-                    format!("{first} has the same path and host, so this route gets no requests; change or remove one"),
-                );
-            }
-            Entry::Vacant(slot) => _ = slot.insert(table.path().to_owned()),
-        }
+/// How the servers of a route read paths. Those that are made from a claim belong to no backend, so
+/// the route says it.
+fn read_reading(
+    table: &TableReader<'_>,
+    target: &Target,
+    backends: &[NamedReading<'_>],
+) -> PathReading {
+    let is_used = |name: &str| match target {
+        Target::Backend(own) => own == name,
+        Target::Claim { choice: Choice::Table(table), .. } => table.values().any(|it| it == name),
+        Target::Claim { choice: Choice::Template(_), .. } => false,
+        Target::Claim { choice: Choice::Lookup { .. }, .. } => true,
+    };
+    if matches!(target, Target::Claim { choice: Choice::Template(_), .. }) {
+        return read_paths(table).unwrap_or_default();
     }
+    let used = backends.iter().filter(|backend| is_used(backend.name));
+    used.map(|backend| backend.reading).max().unwrap_or_default()
 }
 
 /// Checks that requests can match a path. They are matched after percent-decoding, and those with
 /// ambiguous paths are refused.
 fn check_path(table: &TableReader<'_>, path: &LocatedValue<&str>) {
     let text = path.value;
+    if let Some(plain) = before_pattern(text) {
+        let message = format!(
+            "there are no patterns in paths, so no request matches this; write \"{plain}\", which covers \
+             all below it"
+        );
+        return table.complain_at(path, message);
+    }
     if !text.starts_with('/') || text.contains(['?', '#']) {
         let message = "this is not a path; write it with a slash at its beginning: \"/api\"";
+        return table.complain_at(path, message);
+    }
+    if text.contains(';') {
+        let message = "no request matches this, because `;` begins a parameter; leave it out";
         return table.complain_at(path, message);
     }
     let message = match decode_path(text) {
@@ -155,6 +184,57 @@ fn check_path(table: &TableReader<'_>, path: &LocatedValue<&str>) {
         }
     };
     table.complain_at(path, message);
+}
+
+/// The path before the first segment with another program's notation for patterns, such as `*`,
+/// `{id}`, `:id`, `<id>`, `[id]` and `^...$`. `None` if there is no such segment.
+fn before_pattern(path: &str) -> Option<String> {
+    let is_pattern = |segment: &str| {
+        segment.len() > 1 && segment.starts_with([':', '<', '['])
+            || segment.contains(['*', '{', '}', '|', '^'])
+            || segment.ends_with('$')
+    };
+    let segments: Vec<&str> = path.split('/').collect();
+    let first = segments.iter().position(|segment| is_pattern(segment))?;
+    match segments.get(..first)?.join("/") {
+        plain if plain.is_empty() => Some("/".to_owned()),
+        plain => Some(plain),
+    }
+}
+
+/// Checks that requests can match a host. A route matches its name without the port, in any case.
+fn check_host(table: &TableReader<'_>, host: &LocatedValue<&str>) {
+    let text = host.value;
+    if is_host_name(text) {
+        return;
+    }
+    let name = text.split_once("://").map_or(text, |(_, rest)| rest);
+    let name = name.split('/').next().unwrap_or_default();
+    let name = name.rsplit_once(':').map_or(name, |(name, _)| name).trim_end_matches('.');
+    let message = if text.contains('*') {
+        "there are no patterns in hosts, so no request matches this; write a route for each host, or \
+         leave `host` out"
+            .to_owned()
+    } else if !text.is_ascii() {
+        "write the name as browsers send it, with xn--".to_owned()
+    } else if is_host_name(name) {
+        format!("a host is a name without scheme, port, path and final dot; write \"{name}\"")
+    } else {
+        "this is not the name of a host; write it as in \"shop.example\"".to_owned()
+    };
+    table.complain_at(host, message);
+}
+
+/// Whether a text is a host as requests are matched by it.
+fn is_host_name(text: &str) -> bool {
+    if let Some(address) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        return address.parse::<Ipv6Addr>().is_ok();
+    }
+    let is_label = |label: &str| {
+        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        !label.is_empty() && label.bytes().all(is_name)
+    };
+    text.split('.').all(is_label)
 }
 
 /// Checks that a name exists.
@@ -201,6 +281,11 @@ fn read_target(table: &TableReader<'_>, has_issuer: bool, backends: &[&str]) -> 
         table.complain("`claim` is missing: the claim of the token that decides the backend");
         return None;
     };
+    if claim.value.split('.').any(str::is_empty) {
+        let message =
+            "no token has this claim; write its name, or its path: \"realm_access.tenant\"";
+        table.complain_at(&claim, message);
+    }
     if !has_issuer {
         table.complain("`claim` needs `issuer`: without a token there are no claims");
     }

@@ -64,6 +64,11 @@ impl<'a> TableReader<'a> {
         self.problems.add(&located.span, &located.key, message);
     }
 
+    /// Notes something about one value that is not a mistake.
+    pub(super) fn warn_at<T>(&self, located: &LocatedValue<T>, message: impl Display) {
+        self.problems.warn(&located.span, &located.key, message);
+    }
+
     fn value(&self, name: &'static str) -> Option<LocatedValue<&'a DeValue<'a>>> {
         self.known.borrow_mut().push(name);
         let (_, value) = self.table.iter().find(|(key, _)| key.get_ref() == name)?;

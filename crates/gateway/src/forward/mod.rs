@@ -10,7 +10,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use hyper::body::Incoming;
-use hyper::header::SET_COOKIE;
+use hyper::header::{HeaderName, SET_COOKIE};
 use hyper::http::request::Parts;
 use hyper::upgrade::OnUpgrade;
 use hyper::{Response, StatusCode, Version};
@@ -32,6 +32,8 @@ pub(crate) struct ForwardContext<'a> {
     pub(crate) body: IncomingBody,
     pub(crate) from: RequestOrigin<'a>,
     pub(crate) session: Option<Session>,
+    /// The fields of clients that are removed besides those that always are.
+    pub(crate) removed_fields: &'a Arc<[HeaderName]>,
     pub(crate) record: Box<OpenRecord>,
 }
 
@@ -42,15 +44,16 @@ pub(crate) async fn forward(
     parts: &mut Parts,
     context: ForwardContext<'_>,
 ) -> Result<Response<Body>, (Box<OpenRecord>, ForwardError)> {
-    let ForwardContext { body, from, session, mut record } = context;
+    let ForwardContext { body, from, session, removed_fields, mut record } = context;
     let is_websocket = header_fields::is_websocket_upgrade(&parts.headers);
     let client_upgrade = if is_websocket { parts.extensions.remove::<OnUpgrade>() } else { None };
-    header_fields::clean_request(&mut parts.headers);
+    header_fields::clean_request(&mut parts.headers, removed_fields);
     header_fields::add_forwarded(&mut parts.headers, &from);
     if is_websocket {
         header_fields::add_websocket(&mut parts.headers);
     }
-    let (body, progress) = UploadBody::new(body, backend.timeouts().idle, &record.capture);
+    let (body, progress) =
+        UploadBody::new(body, backend.timeouts().idle, &record.capture, removed_fields);
     let end = backend.timeouts().whole.map(|whole| record.started_at() + whole);
     let has_session = session.is_some();
     let delivered = {
@@ -121,8 +124,12 @@ fn open_tunnel(
     Ok(response.map(|_| Body::empty()))
 }
 
+/// The kind of the tasks that log in again for the next request of a user.
+static RENEWAL: TaskKind = TaskKind::new("session renewal");
+
 /// Delivers a request in a session. If the backend no longer knows the session (401), logs in again
-/// and repeats the request, unless the request had a body, which cannot be sent twice.
+/// and repeats the request. A body cannot be sent twice, so a request with a body only makes the
+/// gateway log in for the next one.
 async fn deliver_in_session(
     session: Session,
     backend: &Arc<Backend>,
@@ -135,7 +142,13 @@ async fn deliver_in_session(
     session.apply(&mut parts.headers);
     let delivered = deliver(backend, parts, body, progress, record).await?;
     let is_unknown = delivered.response.status() == StatusCode::UNAUTHORIZED;
-    if !is_unknown || has_body || !session.may_be_renewed() {
+    if !is_unknown || !session.may_be_renewed() {
+        return Ok(delivered);
+    }
+    if has_body {
+        // The log-in may need the connection of the answer, which is not over yet.
+        let renewal = async { _ = session.renew().await };
+        tokio::spawn(RENEWAL.observe(backend.name().clone(), renewal));
         return Ok(delivered);
     }
     // The log-in may need its connection.

@@ -1,5 +1,6 @@
 //! The fields of a request that are known when it arrives.
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 
 use hyper::HeaderMap;
@@ -8,6 +9,7 @@ use weir_core::{Field, Record, RecordFields, RecordLayout, Timestamp};
 
 use crate::address_text::{ADDRESS_BYTES, push_address};
 use crate::http_version::version_name;
+use crate::request_target::normal_host;
 
 /// The record fields that are known when a request arrives. Others are known only after it is
 /// answered.
@@ -32,7 +34,7 @@ pub(super) fn fields(headers: &[String]) -> RecordFields {
 /// A header field or cookie that a rule reads besides the known fields, by its nginx name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ExtraField {
-    /// The first header field of a name: `http_x_key`.
+    /// The header fields of a name, joined as nginx does since 1.23: `http_x_key`.
     Header(HeaderName),
     /// The first cookie of a name, ignoring case: `cookie_id`.
     Cookie(String),
@@ -53,12 +55,26 @@ impl ExtraField {
         HeaderName::try_from(header).ok().map(Self::Header)
     }
 
-    fn value<'r>(&self, headers: &'r HeaderMap) -> Option<&'r [u8]> {
+    fn value<'r>(&self, headers: &'r HeaderMap) -> Option<Cow<'r, [u8]>> {
         match self {
-            Self::Header(name) => headers.get(name).map(HeaderValue::as_bytes),
-            Self::Cookie(name) => cookie(headers, name.as_bytes()),
+            Self::Header(name) => joined(headers, name),
+            Self::Cookie(name) => cookie(headers, name.as_bytes()).map(Cow::Borrowed),
         }
     }
+}
+
+/// Returns the values of all fields of a name as one.
+fn joined<'r>(headers: &'r HeaderMap, name: &HeaderName) -> Option<Cow<'r, [u8]>> {
+    let mut values = headers.get_all(name).iter().map(HeaderValue::as_bytes);
+    let first = values.next()?;
+    let separator: &[u8] = if *name == COOKIE { b"; " } else { b", " };
+    let mut all = Cow::Borrowed(first);
+    for value in values {
+        let all = all.to_mut();
+        all.extend_from_slice(separator);
+        all.extend_from_slice(value);
+    }
+    Some(all)
 }
 
 /// Returns the value of the first cookie of a name.
@@ -74,6 +90,7 @@ fn cookie<'r>(headers: &'r HeaderMap, name: &[u8]) -> Option<&'r [u8]> {
 /// An arriving request, as rules see it.
 pub(crate) struct Arrival<'a> {
     client: Option<Vec<u8>>,
+    host: Option<Cow<'a, [u8]>>,
     user: Option<&'a str>,
     request: &'a hyper::http::request::Parts,
 }
@@ -89,25 +106,35 @@ impl<'a> Arrival<'a> {
             push_address(&mut text, client.to_canonical());
             text
         });
-        Self { client, user, request }
+        let host = request.headers.get(HOST).map(normal_host);
+        Self { client, host, user, request }
     }
 
-    /// Builds the record of the request, with extra fields.
-    pub(super) fn record(&self, extra: &[ExtraField], now_ns: i64) -> Record<'_> {
+    /// The values of extra fields.
+    pub(super) fn extra(&self, fields: &[ExtraField]) -> Vec<Option<Cow<'_, [u8]>>> {
+        fields.iter().map(|field| field.value(&self.request.headers)).collect()
+    }
+
+    /// Builds the record of the request, with the values of extra fields.
+    pub(super) fn record<'r>(
+        &'r self,
+        extra: &'r [Option<Cow<'_, [u8]>>],
+        now_ns: i64,
+    ) -> Record<'r> {
         let mut record = Record::with_extra_fields(extra.len());
         let value = |name: &HeaderName| self.request.headers.get(name).map(|it| it.as_bytes());
         record.time = Some(Timestamp { unix_ns: now_ns, offset_s: 0 });
         record.put_text(Field::Client, self.client.as_deref());
         record.put_text(Field::User, self.user.map(str::as_bytes));
-        record.put_text(Field::Host, value(&HOST));
+        record.put_text(Field::Host, self.host.as_deref());
         record.put_text(Field::Method, Some(self.request.method.as_str().as_bytes()));
         record.put_text(Field::Path, Some(self.request.uri.path().as_bytes()));
         record.put_text(Field::Query, self.request.uri.query().map(str::as_bytes));
         record.put_text(Field::Protocol, Some(version_name(self.request.version)));
         record.put_text(Field::Referer, value(&REFERER));
         record.put_text(Field::UserAgent, value(&USER_AGENT));
-        for (index, field) in extra.iter().enumerate() {
-            if let Some(value) = field.value(&self.request.headers) {
+        for (index, value) in extra.iter().enumerate() {
+            if let Some(value) = value {
                 record.set_extra(index, value);
             }
         }
@@ -132,10 +159,10 @@ mod tests {
             ("cookie_empty", Some("")),
             ("cookie_name", None),
             ("cookie_i", None),
-            ("http_cookie", Some("a=1; sid=x=y; id=2")),
+            ("http_cookie", Some("a=1; sid=x=y; id=2; id=3;ID=4 ;empty=; name")),
         ] {
             let field = ExtraField::new(name).expect("a field");
-            assert_eq!(field.value(&headers), expected.map(str::as_bytes), "{name}");
+            assert_eq!(field.value(&headers).as_deref(), expected.map(str::as_bytes), "{name}");
         }
         assert_eq!(ExtraField::new("cookie_"), None);
     }

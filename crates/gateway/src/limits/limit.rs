@@ -97,7 +97,8 @@ impl Limit {
         take: &mut dyn FnMut(&GateDecision<'_>, Option<SlotGuard>) -> bool,
     ) {
         for RuleGate { extra, gate } in &self.gates {
-            let own = (!extra.is_empty()).then(|| arrival.record(extra, now_ns));
+            let values = arrival.extra(extra);
+            let own = (!extra.is_empty()).then(|| arrival.record(&values, now_ns));
             let mut locked = gate.0.lock();
             let mut decision = locked.decide(own.as_ref().unwrap_or(record), now_ns);
             let place = decision.place.take();

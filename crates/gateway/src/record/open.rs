@@ -25,6 +25,7 @@ use crate::identifiers::RecordedIdentifiers;
 use crate::limits::{Admission, QuotaSnapshot};
 use crate::meter::{BackendMeter, Timeline};
 use crate::request_head::RequestHead;
+use crate::request_target::normal_host;
 use crate::traces::RequestTrace;
 
 /// The record of a request in progress. It is written on drop, so that no request is lost.
@@ -174,13 +175,14 @@ impl OpenRecord {
         if let Some(address) = self.request.client {
             push_address(&mut client, address.to_canonical());
         }
+        let host = self.request.host.as_ref().map(normal_host);
         let mut record = Record::with_extra_fields(EXTRA_FIELDS.len());
         let (head, timeline) = (&self.request, &self.timeline);
         let arrival = self.admission.arrival_ns;
         record.time = arrival.map(at).or_else(|| timestamp(timeline.arrived_at));
         record.put_text(Field::Client, head.client.map(|_| &client[..]));
         record.put_text(Field::User, self.subject.as_ref().map(|subject| subject.as_bytes()));
-        record.put_text(Field::Host, bytes(&head.host));
+        record.put_text(Field::Host, host.as_deref());
         record.put_text(Field::Method, Some(head.method.as_str().as_bytes()));
         record.put_text(Field::Path, Some(head.uri.path().as_bytes()));
         let query = head.uri.query().map(without_token);

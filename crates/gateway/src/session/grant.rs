@@ -15,9 +15,14 @@ pub(super) struct Grant {
     value: HeaderValue,
     expires: Instant,
     pub(super) started_at: Instant,
-    /// Whether it replaces a grant that the backend no longer accepted.
-    pub(super) is_renewal: bool,
+    /// How many grants before it the backend stopped to accept in quick succession.
+    pub(super) renewals: u32,
 }
+
+/// The least time between two renewals of a session. It doubles with each, because an answer 401
+/// may have other reasons.
+const RENEWAL_PAUSE: Duration = Duration::from_secs(1);
+const RENEWAL_PAUSE_MAX: Duration = Duration::from_secs(60);
 
 impl Expiring for Grant {
     fn expires(&self) -> Instant {
@@ -44,7 +49,30 @@ impl Grant {
         };
         let mut value = value;
         value.set_sensitive(true);
-        Some(Self { name, value, expires, started_at, is_renewal: false })
+        Some(Self { name, value, expires, started_at, renewals: 0 })
+    }
+
+    /// Whether another log-in may replace the grant, which the backend has not accepted.
+    pub(super) fn may_be_renewed(&self) -> bool {
+        self.started_at.elapsed() >= self.renewal_pause()
+    }
+
+    /// The number of renewals of a grant that replaces this one.
+    pub(super) fn next_renewals(&self) -> u32 {
+        match self.started_at.elapsed() < 2 * self.renewal_pause() {
+            true => self.renewals.saturating_add(1),
+            false => 1,
+        }
+    }
+
+    fn renewal_pause(&self) -> Duration {
+        match self.renewals {
+            0 => Duration::ZERO,
+            renewals => {
+                let doubled = 1_u32.checked_shl(renewals - 1).unwrap_or(u32::MAX);
+                RENEWAL_PAUSE.saturating_mul(doubled).min(RENEWAL_PAUSE_MAX)
+            }
+        }
     }
 
     /// Replaces the client's credentials by those of the session.
@@ -116,6 +144,33 @@ mod tests {
                 assert_eq!((sent, request.len()), (expected, 1), "{body}");
             }
             assert_eq!(grant.is_some(), expected.is_some(), "{body}");
+        }
+    }
+
+    #[test]
+    fn the_pause_between_renewals_grows() {
+        let after = |renewals: u32, seconds: u64| {
+            let body = Bytes::from_static(br#"{"access_token":"t"}"#);
+            let grant = Grant::read(&HeaderMap::new(), &body, Duration::from_secs(600)).unwrap();
+            let started_at = grant.started_at - Duration::from_secs(seconds);
+            Grant { renewals, started_at, ..grant }
+        };
+        for (renewals, seconds, expected) in [
+            (0, 0, (true, 1)),
+            (1, 0, (false, 2)),
+            (1, 1, (true, 2)),
+            (1, 2, (true, 1)),
+            (4, 7, (false, 5)),
+            (4, 8, (true, 5)),
+            (4, 16, (true, 1)),
+            (7, 60, (true, 8)),
+            (100, 59, (false, 101)),
+            (100, 60, (true, 101)),
+            (100, 120, (true, 1)),
+        ] {
+            let grant = after(renewals, seconds);
+            let found = (grant.may_be_renewed(), grant.next_renewals());
+            assert_eq!(found, expected, "{renewals} renewals, {seconds} s");
         }
     }
 

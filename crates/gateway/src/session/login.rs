@@ -27,7 +27,7 @@ pub(super) async fn begin(
     backend: &Arc<Backend>,
     user: &SessionUser,
     token: &str,
-    is_renewal: bool,
+    renewals: u32,
 ) -> Option<Grant> {
     let grant = match &settings.config.login {
         Login::Path(path) => log_in(settings, backend, user, path).await,
@@ -38,7 +38,7 @@ pub(super) async fn begin(
     };
     match grant {
         Ok(mut grant) => {
-            grant.is_renewal = is_renewal;
+            grant.renewals = renewals;
             Some(grant)
         }
         Err(error) => {

@@ -6,7 +6,6 @@ mod grant;
 mod login;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use hyper::HeaderMap;
 use ring::digest::{SHA256, SHA256_OUTPUT_LEN, digest};
@@ -41,9 +40,6 @@ impl CacheKey for SessionKey {
         self.user.subject.len()
     }
 }
-
-/// The least time between two renewals of a session, because an answer 401 may have other reasons.
-const RENEWAL_PAUSE: Duration = Duration::from_secs(10);
 
 /// The sessions of one route.
 #[derive(Debug)]
@@ -112,8 +108,8 @@ impl Sessions {
         let is_exchanged = self.settings.exchange.is_some();
         let key =
             SessionKey { user, backend: backend.id(), token: is_exchanged.then(|| sha256(token)) };
-        let is_renewal = stale.is_some();
-        let begin = || login::begin(&self.settings, backend, &key.user, token, is_renewal);
+        let renewals = stale.map_or(0, |grant| grant.next_renewals());
+        let begin = || login::begin(&self.settings, backend, &key.user, token, renewals);
         let CacheResult { value, is_cached } = self.grants.get(&key, stale, begin).await?;
         Some(Session {
             sessions: self.clone(),
@@ -140,8 +136,7 @@ impl Session {
 
     /// Whether a new log-in may replace this session after the backend rejected it.
     pub(crate) fn may_be_renewed(&self) -> bool {
-        self.is_reused
-            && !(self.grant.is_renewal && self.grant.started_at.elapsed() < RENEWAL_PAUSE)
+        self.is_reused && self.grant.may_be_renewed()
     }
 
     /// Logs in again, and returns the new session.

@@ -336,3 +336,144 @@ fn the_gateway_cannot_listen_where_the_page_does() {
     }
     assert_eq!(check(r#""127.0.0.2:7878", "0.0.0.0:7900""#), "");
 }
+
+/// A configuration with an issuer, the backend `one` with `paths`, and these routes.
+fn routes(paths: &str, routes: &[&str]) -> String {
+    let secret = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/gate/secret");
+    let head = format!(
+        "listen = [\"127.0.0.1:0\"]\n[issuers.app]\nissuer = \"i\"\naudience = \"a\"\n\
+         algorithms = [\"HS256\"]\nsecret_file = \"{secret}\"\n\
+         [backends.one]\ninstances = [\"http://127.0.0.1:1\"]\n{paths}\n"
+    );
+    let routes = routes.iter().map(|route| format!("[[routes]]\nbackend = \"one\"\n{route}\n"));
+    head + &routes.collect::<String>()
+}
+
+const STRICT: &str = "paths = \"strict\"";
+
+#[test]
+fn paths_and_hosts_of_other_gateways_are_mistakes() {
+    for (route, expected) in [
+        ("path = \"/admin/*\"", "write \"/admin\", which covers"),
+        ("path = \"/v1/{id}/x\"", "write \"/v1\""),
+        ("path = \"/v1/:id\"", "write \"/v1\""),
+        ("path = \"/{tenant}\"", "write \"/\""),
+        ("path = \"/v1/<id>\"", "write \"/v1\""),
+        ("path = \"/[id]\"", "write \"/\""),
+        ("path = \"^/admin\"", "there are no patterns"),
+        ("path = \"/admin$\"", "there are no patterns"),
+        ("path = \"/admin;x\"", "`;` begins a parameter"),
+        ("path = \"/:\"", ""),
+        ("path = \"/v1:batch\"", ""),
+        ("path = \"/@user/~x/$y\"", ""),
+        ("path = \"/\"\nhost = \"*.example\"", "there are no patterns in hosts"),
+        ("path = \"/\"\nhost = \"shop.test:21241\"", "write \"shop.test\""),
+        ("path = \"/\"\nhost = \"https://shop.test/x\"", "write \"shop.test\""),
+        ("path = \"/\"\nhost = \"shop.test.\"", "write \"shop.test\""),
+        ("path = \"/\"\nhost = \"käse.example\"", "with xn--"),
+        ("path = \"/\"\nhost = \"\"", "not the name of a host"),
+        ("path = \"/\"\nhost = \"a..b\"", "not the name of a host"),
+        ("path = \"/\"\nhost = \"Shop.test\"", ""),
+        ("path = \"/\"\nhost = \"[::1]\"", ""),
+        ("path = \"/\"\nhost = \"my_host\"", ""),
+        ("path = \"/\"\npaths = \"strict\"", "this key is not known"),
+    ] {
+        let found = problems(&routes(STRICT, &[route])).join("\n");
+        match expected {
+            "" => assert_eq!(found, "", "{route}"),
+            part => assert!(found.contains(part), "{route}: {found}"),
+        }
+    }
+    let found = problems(&routes("paths = \"lax\"", &["path = \"/\""]));
+    assert_eq!(found.len(), 1, "{found:?}");
+    let expected = "`lax` is not one of \"strict\", \"ignore-case\", \"windows\"";
+    assert!(found[0].contains(expected), "{found:?}");
+}
+
+#[test]
+fn an_open_route_that_a_spelling_of_a_guarded_path_reaches_is_a_mistake() {
+    let (open, guarded) = ("path = \"/\"", "issuer = \"app\"\n");
+    for (second, expected) in [
+        ("path = \"/api\"", ""),
+        ("path = \"/api/\"", "routes[1] answers `/api` without a token; write \"/api\""),
+        ("path = \"/\"", "routes[1] has the same path and host"),
+        ("path = \"/\"\nhost = \"a.example\"", ""),
+    ] {
+        let found = problems(&routes(STRICT, &[open, &format!("{guarded}{second}")])).join("\n");
+        match expected {
+            "" => assert_eq!(found, "", "{second}"),
+            part => assert!(found.contains(part), "{second}: {found}"),
+        }
+    }
+    for (paths, first, second, is_mistake) in [
+        ("strict", "/admin", "/Admin", false),
+        ("ignore-case", "/admin", "/Admin", true),
+        ("ignore-case", "/admin", "/admin.", false),
+        ("windows", "/admin", "/ADMIN.", true),
+    ] {
+        let first = format!("path = \"{first}\"");
+        let second = format!("{guarded}path = \"{second}\"");
+        let found = problems(&routes(&format!("paths = \"{paths}\""), &[&first, &second]));
+        let found = found.join("\n");
+        let is_found = found.contains("read this path and that of routes[1] as one");
+        assert_eq!(is_found, is_mistake, "{paths}: {found}");
+    }
+}
+
+#[test]
+fn what_a_check_cannot_know_is_a_warning() {
+    let warnings = |text: &str| -> Vec<String> {
+        let config = Config::parse(text, Path::new("/nowhere")).expect("no mistakes");
+        config.warnings.iter().map(ToString::to_string).collect()
+    };
+    let open = "path = \"/\"";
+    let admin = "path = \"/admin\"\nissuer = \"app\"";
+    let found = warnings(&routes("", &[open, admin]));
+    assert_eq!(found.len(), 1, "{found:?}");
+    let expected = "routes[1] answers other spellings, such as `/ADMIN`";
+    assert!(found[0].contains(expected), "{found:?}");
+    for paths in ["strict", "ignore-case", "windows"] {
+        let text = routes(&format!("paths = \"{paths}\""), &[open, admin]);
+        assert_eq!(warnings(&text), [""; 0]);
+    }
+    assert_eq!(warnings(&routes("", &[admin])), [""; 0]);
+    let of_host = format!("{admin}\nhost = \"a.example\"");
+    let found = warnings(&routes(STRICT, &[open, &of_host]));
+    assert_eq!(found.len(), 1, "{found:?}");
+    let expected = "with another host in the request, routes[1] answers this path";
+    assert!(found[0].contains(expected), "{found:?}");
+    let open = format!("{open}\nhost = \"b.example\"");
+    assert_eq!(warnings(&routes(STRICT, &[&open, &of_host])), [""; 0]);
+}
+
+#[test]
+fn fields_that_are_needed_are_not_removed() {
+    let config = |fields: &str| format!("remove_fields = [{fields}]\n{MINIMUM}backend = \"one\"\n");
+    assert_eq!(problems(&config("\"X-Tenant\", \"x-plan\"")), [""; 0]);
+    for name in ["Host", "content-length", "Transfer-Encoding", "connection", "a b", ""] {
+        let found = problems(&config(&format!("\"{name}\""))).join("\n");
+        let expected = "is not a header field that can be removed";
+        assert!(found.contains(expected), "{name}: {found}");
+    }
+}
+
+#[test]
+fn a_claim_without_a_name_is_a_mistake() {
+    for (claim, is_valid) in [
+        ("tenant", true),
+        ("realm_access.tenant", true),
+        ("https://shop.example/tenant", true),
+        ("", false),
+        ("a..b", false),
+        (".a", false),
+        ("a.", false),
+    ] {
+        let route = format!(
+            "path = \"/\"\nissuer = \"app\"\nclaim = \"{claim}\"\nbackends = {{ a = \"one\" }}"
+        );
+        let text = routes(STRICT, &[&route]).replace("]]\nbackend = \"one\"\n", "]]\n");
+        let found = problems(&text).join("\n");
+        assert_eq!(found.contains("no token has this claim"), !is_valid, "{claim}: {found}");
+        assert_eq!(found.is_empty(), is_valid, "{claim}: {found}");
+    }
+}

@@ -116,3 +116,23 @@ async fn a_backend_that_refuses_the_log_in_is_not_asked_at_once_again() {
     assert!(rows.iter().all(|row| row["outcome"] == "no_session"), "{rows:?}");
     assert!(backend.connections() <= 2, "{}", backend.connections());
 }
+
+/// A body cannot be sent twice, so such a request fails; but only the first.
+#[tokio::test]
+async fn a_forgotten_session_costs_a_user_one_request_with_a_body() {
+    let counts = Arc::new(Counts::default());
+    let backend = backend(&counts).await;
+    let gate = Gate::start(&config(&backend)).await;
+    let token = token(r#""sub":"u","tenant":"a""#);
+    let post = format!(
+        "POST / HTTP/1.1\r\nHost: gate\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\
+         Content-Length: 2\r\n\r\nhi"
+    );
+    assert_eq!(status(&gate.exchange(&post).await), "200");
+    counts.known.store(99, Ordering::SeqCst);
+    assert_eq!(status(&gate.exchange(&post).await), "401");
+    for _ in 0..3 {
+        assert_eq!(status(&gate.exchange(&post).await), "200");
+    }
+    assert_eq!(counts.logins.load(Ordering::SeqCst), 2);
+}

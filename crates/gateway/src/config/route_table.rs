@@ -1,0 +1,145 @@
+//! The routes of a configuration as a whole: whether one of them can be reached, or passed by, with
+//! a request that means another.
+
+use super::route::{RouteConfig, Target};
+use super::table::{LocatedValue, TableReader};
+use crate::config::Choice;
+use crate::path_reading::PathReading;
+use crate::route_match::{ReadPath, RoutePattern, find};
+
+/// A route with its place in the configuration.
+#[derive(Debug)]
+pub(super) struct LocatedRoute {
+    pub(super) config: RouteConfig,
+    /// The value of `path`.
+    pub(super) path: LocatedValue<()>,
+    /// The key of the route, such as `routes[1]`.
+    pub(super) key: String,
+}
+
+/// A backend as far as the routes to it are concerned.
+#[derive(Debug)]
+pub(super) struct NamedReading<'a> {
+    pub(super) name: &'a str,
+    pub(super) reading: PathReading,
+    /// Whether the configuration says how its servers read paths.
+    pub(super) is_stated: bool,
+}
+
+/// Notes the mistakes of a table of routes.
+pub(super) fn check(
+    root: &TableReader<'_>,
+    routes: &[LocatedRoute],
+    backends: &[NamedReading<'_>],
+) {
+    for (index, route) in routes.iter().enumerate() {
+        check_equal_routes(root, route, &routes[..index]);
+        if route.config.issuer.is_some() {
+            check_slash(root, route, routes);
+            warn_of_other_hosts(root, route, routes);
+        }
+    }
+    warn_of_other_spellings(root, routes, backends);
+}
+
+/// A route must not have the path of an earlier one, in the way in which a server reads both.
+fn check_equal_routes(root: &TableReader<'_>, route: &LocatedRoute, earlier: &[LocatedRoute]) {
+    for first in earlier.iter().filter(|first| first.config.host == route.config.host) {
+        let LocatedRoute { config, key, .. } = first;
+        if config.path == route.config.path {
+            root.complain_at(&route.path, format!(
+                "{key} has the same path and host, so this route gets no requests; change or remove one"
+            ));
+            return;
+        }
+        let reading = config.reading.max(route.config.reading);
+        let is_same = reading.spell(&config.path) == reading.spell(&route.config.path);
+        if is_same && !config.gives_same_access(&route.config) {
+            root.complain_at(&route.path, format!(
+                "the servers read this path and that of {key} as one, so requests to both are refused; \
+                 remove one, or give both the same issuer and backend"
+            ));
+            return;
+        }
+    }
+}
+
+/// A guarded route `/api/` does not cover `/api`, which an open route may.
+fn check_slash(root: &TableReader<'_>, route: &LocatedRoute, routes: &[LocatedRoute]) {
+    let Some(bare) = route.config.path.strip_suffix('/').filter(|bare| !bare.is_empty()) else {
+        return;
+    };
+    let patterns = routes.iter().map(|route| (route, RoutePattern::new(&route.config)));
+    let patterns: Vec<_> = patterns.collect();
+    let host = route.config.host.as_deref();
+    let found = find(patterns.iter(), |it| &it.1, host, ReadPath::strict(bare));
+    if let Some((open, _)) = found
+        && open.config.issuer.is_none()
+    {
+        root.complain_at(&route.path, format!(
+            "{} answers `{bare}` without a token; write \"{bare}\", which covers `{bare}` and all below it",
+            open.key
+        ));
+    }
+}
+
+/// A guarded route of one host, whose backend a request with another host reaches without a token.
+fn warn_of_other_hosts(root: &TableReader<'_>, route: &LocatedRoute, routes: &[LocatedRoute]) {
+    if route.config.host.is_none() {
+        return;
+    }
+    let pattern = |open: &LocatedRoute| RoutePattern::new(&open.config);
+    let open = routes.iter().find(|open| {
+        let RouteConfig { host, issuer, target, .. } = &open.config;
+        host.is_none()
+            && issuer.is_none()
+            && *target == route.config.target
+            && pattern(open).matches(None, ReadPath::strict(&route.config.path))
+    });
+    if let Some(open) = open {
+        root.warn_at(&route.path, format!(
+            "with another host in the request, {} answers this path from the same backend without a token; \
+             give that route a `host`, if the backend does not tell hosts apart",
+            open.key
+        ));
+    }
+}
+
+/// A backend with open and guarded routes, of which it is not said how its servers read paths.
+fn warn_of_other_spellings(
+    root: &TableReader<'_>,
+    routes: &[LocatedRoute],
+    backends: &[NamedReading<'_>],
+) {
+    for backend in backends.iter().filter(|backend| !backend.is_stated) {
+        let uses = |route: &&LocatedRoute| match &route.config.target {
+            Target::Backend(name) => name == backend.name,
+            Target::Claim { choice: Choice::Table(table), .. } => {
+                table.values().any(|name| name == backend.name)
+            }
+            Target::Claim { .. } => false,
+        };
+        let mut guarded = routes.iter().filter(uses).filter(|it| it.config.issuer.is_some());
+        let covers = |open: &LocatedRoute, guarded: &LocatedRoute| {
+            let host = guarded.config.host.as_deref();
+            let pattern = RoutePattern::new(&open.config);
+            guarded.config.path != "/"
+                && pattern.matches(host, ReadPath::strict(&guarded.config.path))
+        };
+        let open_of = |guarded: &LocatedRoute| {
+            let mut open = routes.iter().filter(uses).filter(|it| it.config.issuer.is_none());
+            open.find(|open| covers(open, guarded))
+        };
+        let found = guarded.find_map(|guarded| Some((guarded, open_of(guarded)?)));
+        if let Some((guarded, open)) = found {
+            root.warn_at(&guarded.path, format!(
+                "{open} answers other spellings, such as `{upper}`, without a token. If the servers of \
+                 `{name}` ignore case (Express does) or run on Windows, write paths = \"ignore-case\" or \
+                 \"windows\" in [backends.{name}], else paths = \"strict\"",
+                open = open.key,
+                upper = guarded.config.path.to_uppercase(),
+                name = backend.name,
+            ));
+        }
+    }
+}

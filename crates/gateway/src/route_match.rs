@@ -1,0 +1,80 @@
+//! Which route a host and a path lead to.
+
+use std::borrow::Cow;
+
+use crate::config::RouteConfig;
+use crate::path_reading::PathReading;
+use crate::request_target::encode_path;
+
+/// What a route matches: a host, and a path in each way of reading it.
+#[derive(Debug, Clone)]
+pub(crate) struct RoutePattern {
+    host: Option<String>,
+    /// The decoded path, by [`PathReading`].
+    decoded: [String; PathReading::ALL.len()],
+    /// The percent-encoded path, by [`PathReading`].
+    encoded: [String; PathReading::ALL.len()],
+}
+
+/// A path of a request in one way of reading it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ReadPath<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) reading: PathReading,
+    /// Whether the path is not decoded. Some servers, such as Express, match paths as they are sent.
+    pub(crate) is_encoded: bool,
+}
+
+impl<'a> ReadPath<'a> {
+    /// A decoded path, read strictly.
+    pub(crate) fn strict(text: &'a str) -> Self {
+        Self { text, reading: PathReading::Strict, is_encoded: false }
+    }
+}
+
+impl RoutePattern {
+    pub(crate) fn new(route: &RouteConfig) -> Self {
+        let spellings = |path: &str| {
+            PathReading::ALL.map(|(_, reading)| {
+                reading.spell(path).map_or_else(|| path.into(), Cow::into_owned)
+            })
+        };
+        Self {
+            host: route.host.clone(),
+            decoded: spellings(&route.path),
+            encoded: spellings(&encode_path(&route.path)),
+        }
+    }
+
+    /// Whether the route matches a host and a path.
+    pub(crate) fn matches(&self, host: Option<&str>, path: ReadPath<'_>) -> bool {
+        let is_own = |own: &str| host.is_some_and(|host| host.eq_ignore_ascii_case(own));
+        let own = self.path(path);
+        // `/api` matches `/api` and `/api/...`, but not `/apis`.
+        let is_below = |rest: &str| own.ends_with('/') || rest.is_empty() || rest.starts_with('/');
+        path.text.strip_prefix(own).is_some_and(is_below) && self.host.as_deref().is_none_or(is_own)
+    }
+
+    /// Of the routes that match, the one with the longest path has precedence, and one with a host
+    /// over one without.
+    fn precedence(&self, path: ReadPath<'_>) -> (usize, bool) {
+        (self.path(path).len(), self.host.is_some())
+    }
+
+    /// The own path in the spelling of another.
+    fn path(&self, other: ReadPath<'_>) -> &str {
+        let paths = if other.is_encoded { &self.encoded } else { &self.decoded };
+        &paths[other.reading as usize]
+    }
+}
+
+/// Finds the route of a host and a path.
+pub(crate) fn find<'a, T>(
+    routes: impl Iterator<Item = &'a T>,
+    pattern: impl Fn(&T) -> &RoutePattern,
+    host: Option<&str>,
+    path: ReadPath<'_>,
+) -> Option<&'a T> {
+    let matching = routes.filter(|route| pattern(route).matches(host, path));
+    matching.max_by_key(|route| pattern(route).precedence(path))
+}
