@@ -20,7 +20,7 @@ use crate::close_reason::CloseReason;
 use crate::file_queue::FileQueue;
 use crate::handler::{Handler, ResponseFuture};
 use crate::idle::{Activity, IdleEntry};
-use crate::incoming_body::IncomingBody;
+use crate::incoming_body::{BodyReading, IncomingBody};
 use crate::options::{BodyRate, HEADERS_MAX_ON_STACK, ServeOptions};
 use crate::refusal::{self, LATE_HEAD, REFUSALS_MAX, TOO_MANY_FROM_ADDRESS};
 use crate::response_body::ResponseBody;
@@ -262,8 +262,12 @@ impl HttpConnection {
     ) -> impl Future<Output = Result<Response<ResponseBody>, Infallible>> + Send {
         let (in_progress, version) = (activity.begin_request(), request.version());
         activity.set_may_send_body(!request.body().is_end_stream());
+        let reading = BodyReading::of(&request);
         let response = match has_known_coding(&request) {
-            true => Ok(self.call(request.map(IncomingBody::http1), client)),
+            true => {
+                let of_body = reading.clone();
+                Ok(self.call(request.map(|body| IncomingBody::http1(body, of_body)), client))
+            }
             false => Err(refuse_coding()),
         };
         async move {
@@ -276,7 +280,7 @@ impl HttpConnection {
             }
             if response.status() == StatusCode::SWITCHING_PROTOCOLS {
                 activity.note_upgrade();
-            } else if activity.is_ending() {
+            } else if activity.is_ending() || reading.is_some_and(|it| it.ends_connection()) {
                 response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
             Ok(response.map(|body| ResponseBody::http1(body, in_progress, version)))

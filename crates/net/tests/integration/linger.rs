@@ -6,7 +6,7 @@ use hyper::{Request, Response, StatusCode};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use weir_net::{Body, Client, IncomingBody, ServeOptions};
 
-use crate::common::{Running, exchange, soon};
+use crate::common::{Running, exchange, read_until, soon};
 use crate::http2_client::{
     ACK, DATA, END_HEADERS, END_STREAM, HEADERS, Http2Client, RST_STREAM, SETTINGS, WINDOW_UPDATE,
     header_block,
@@ -205,4 +205,49 @@ async fn over_http_2_a_connection_with_a_refused_upload_makes_room() {
     assert_eq!(next.receive_of(HEADERS, 1).await.status(), 200);
     // The stream of the upload is reset after 5 s.
     assert!(begun.elapsed() < Duration::from_millis(4_500), "{:?}", begun.elapsed());
+}
+
+/// Reads an answer with the body `no room`, and returns its head.
+async fn read_refusal(stream: &mut (impl AsyncRead + Unpin)) -> String {
+    let answer = read_until(stream, "no room").await;
+    answer.to_ascii_lowercase()
+}
+
+#[tokio::test]
+async fn a_refusal_does_not_cost_the_connection() {
+    let server = Running::start(ServeOptions::default(), refuse).await;
+    let mut stream = server.connect().await;
+    for (field, body) in [
+        ("Content-Length: 10", "0123456789"),
+        ("Transfer-Encoding: chunked", "4\r\n0123\r\n6\r\n456789\r\n0\r\n\r\n"),
+        ("Content-Length: 1", "0"),
+    ] {
+        let head = format!("PUT / HTTP/1.1\r\nHost: x\r\n{field}\r\n\r\n");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let refusal = read_refusal(&mut stream).await;
+        assert!(!refusal.contains("connection: close"), "{refusal}");
+        // The client sends the body although it has the answer.
+        for byte in body.bytes() {
+            stream.write_all(&[byte]).await.unwrap();
+            stream.flush().await.unwrap();
+            tokio::task::yield_now().await;
+        }
+        stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+        let answer = read_refusal(&mut stream).await;
+        assert!(answer.starts_with("http/1.1 200 "), "{field}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_cannot_go_on_says_so() {
+    let server = Running::start(ServeOptions::default(), refuse).await;
+    for fields in ["Content-Length: 1000000000", "Content-Length: 10\r\nExpect: 100-continue"] {
+        let mut stream = server.connect().await;
+        let head = format!("PUT / HTTP/1.1\r\nHost: x\r\n{fields}\r\n\r\n");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        soon(stream.read_to_string(&mut answer)).await.expect("an end without a reset");
+        assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
+        assert!(answer.to_ascii_lowercase().contains("connection: close"), "{answer}");
+    }
 }
