@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::shell::{Outcome, output_of};
 use crate::summary;
 use crate::test::Program;
-use crate::{debian, python, route_servers};
+use crate::{debian, peers, python};
 
 /// Ignored tests that need a program.
 struct Tests<'a> {
@@ -82,19 +82,22 @@ pub(crate) fn services() -> Outcome {
     Tests::of("grpcio and websockets", "weir-gateway", "services::").run(found)
 }
 
-/// Routes in front of servers that read paths each in its own way.
-pub(crate) fn routes() -> Outcome {
+/// Routes in front of servers that read paths each in its own way, and answers that come before the
+/// end of a request.
+pub(crate) fn peers() -> Outcome {
     type Installed = fn() -> Outcome;
-    let servers: [(&str, &str, Installed); 4] = [
-        ("nginx", "nginx", debian::nginx),
-        ("Express", "express", route_servers::express),
-        ("Tomcat", "tomcat", route_servers::tomcat),
-        ("Go", "go", route_servers::mux),
+    let tests: [(&str, &str, Installed); 7] = [
+        ("nginx", "route_servers::no_spelling_passes_to_nginx", debian::nginx),
+        ("Express", "route_servers::no_spelling_passes_to_express", peers::express),
+        ("Tomcat", "route_servers::no_spelling_passes_to_tomcat", peers::tomcat),
+        ("Go", "route_servers::no_spelling_passes_to_go", peers::go),
+        ("Node.js", "early_answers::no_request_of_node_is_lost", || Ok(())),
+        ("Python", "early_answers::no_request_of_python_is_lost", || Ok(())),
+        ("Go", "early_answers::no_request_of_go_is_lost", peers::go),
     ];
-    for (with, name, installed) in servers {
-        let start = format!("route_servers::no_spelling_passes_to_{name}");
-        let found = installed().map(|()| Some(("ROUTE_SERVERS_FOLDER", route_servers::folder())));
-        Tests::of(with, "weir-gateway", &start).run(found)?;
+    for (with, start, installed) in tests {
+        let found = installed().map(|()| Some(("PEERS_FOLDER", peers::folder())));
+        Tests::of(with, "weir-gateway", start).run(found)?;
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use super::inputs::Inputs;
 use super::programs;
 use crate::shell::{FEATURES, Outcome, command, execute};
 use crate::{
-    abuse, bench, browsers, debian, formats, h2spec, outside, page, python, readme, route_servers,
+    abuse, bench, browsers, debian, formats, h2spec, outside, page, peers, python, readme,
     supply_chain, tidy, types, wasm,
 };
 
@@ -47,7 +47,7 @@ const DEBIAN: &str = "packages of Debian";
 const PYTHON: &str = "packages of Python";
 const NPM: &str = "packages of the page";
 const H2SPEC: &str = "program h2spec";
-const ROUTE_SERVERS: &str = "servers behind routes";
+const PEERS: &str = "programs of others";
 
 const BENCHMARKS: &str = "benchmarks of the crates";
 
@@ -95,6 +95,7 @@ impl Step {
 }
 
 const BUILT_DEBIAN: &[&str] = &[COMPILATION, DEBIAN];
+const BUILT_PEERS: &[&str] = &[COMPILATION, DEBIAN, PEERS];
 const BUILT_PYTHON: &[&str] = &[COMPILATION, PYTHON];
 
 /// All steps but the programs of the tests. Those that take long come first.
@@ -103,7 +104,7 @@ const STEPS: [Step; 39] = [
     download(PYTHON, python_packages),
     download(NPM, weir_tools::npm::install),
     download(H2SPEC, h2spec::install),
-    download(ROUTE_SERVERS, route_servers::install),
+    download(PEERS, peers::install),
     step("format", &[], Quick, format),
     step("layering", &[], Quick, tidy::run),
     // Cargo knows what has changed.
@@ -120,7 +121,12 @@ const STEPS: [Step; 39] = [
     step("benchmarks", &[BENCHMARKS, NPM, DEBIAN], Full, || bench::smoke(true)),
     step("benchmarks without the page", &[BENCHMARKS], Quick, || bench::smoke(false)),
     outside("nginx", BUILT_DEBIAN, &[OF_WEIR, WEIR], outside::nginx),
-    outside("routes", &[COMPILATION, DEBIAN, ROUTE_SERVERS], &["weir-gateway integration"], outside::routes),
+    outside(
+        "clients and servers of others",
+        BUILT_PEERS,
+        &["weir-gateway integration"],
+        outside::peers,
+    ),
     outside("fail2ban", BUILT_DEBIAN, &["weir-rules integration"], outside::fail2ban),
     outside("CrowdSec", BUILT_DEBIAN, &[OF_WEIR, WEIR], outside::crowdsec),
     step("h2spec", &[COMPILATION, H2SPEC], Full, abuse::check_http2),

@@ -10,6 +10,7 @@ mod capture_tunnels;
 mod clients_that_leave;
 mod configuration;
 mod connections;
+mod early_answers;
 mod edge;
 mod failing_services;
 mod forwarding;

@@ -16,7 +16,7 @@ use crate::spellings::{HANDLERS, spellings};
 use crate::tokens::{ISSUER, token};
 
 /// Where the programs of the servers are, by `cargo xtask test`.
-const FOLDER: &str = "ROUTE_SERVERS_FOLDER";
+const FOLDER: &str = "PEERS_FOLDER";
 
 /// A running server, which ends when its standard input does.
 struct Server {
@@ -45,7 +45,7 @@ impl Drop for Server {
 }
 
 fn source(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/integration/servers").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/integration/peers").join(name)
 }
 
 fn programs() -> PathBuf {

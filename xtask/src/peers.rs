@@ -1,5 +1,5 @@
-//! Servers of other implementations, behind whose routes no spelling of a path may pass: Express by
-//! npm, Tomcat by Maven, and Go's ServeMux.
+//! Clients and servers of other implementations on both sides of the gateway: Express by npm, Tomcat
+//! by Maven, and programs in Go.
 
 use std::fs;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ const TOMCAT: [&str; 2] = [
 
 /// Where the tests find the servers.
 pub(crate) fn folder() -> PathBuf {
-    root().join(target_folder()).join("route-servers")
+    root().join(target_folder()).join("peers")
 }
 
 /// Installs what is missing. Prints what could not be installed.
@@ -24,7 +24,7 @@ pub(crate) fn folder() -> PathBuf {
 /// # Errors
 /// None: the tests with it are skipped then.
 pub(crate) fn install() -> Outcome {
-    for installed in [express(), tomcat(), mux()] {
+    for installed in [express(), tomcat(), go()] {
         if let Err(why) = installed {
             println!("{why}");
         }
@@ -69,13 +69,16 @@ pub(crate) fn tomcat() -> Outcome {
     Ok(())
 }
 
-/// The program with Go's ServeMux.
+/// The programs in Go: a server and a client.
 ///
 /// # Errors
 /// If there is no Go.
-pub(crate) fn mux() -> Outcome {
-    let source = root().join("crates/gateway/tests/integration/servers/mux.go");
-    let mut go = command("go", &["build", "-o"]);
-    execute(go.arg(folder().join("mux")).arg(source))
-        .map_err(|error| format!("the server in Go cannot be built: {error}").into())
+pub(crate) fn go() -> Outcome {
+    for name in ["mux", "early_answers"] {
+        let source = format!("crates/gateway/tests/integration/peers/{name}.go");
+        let mut go = command("go", &["build", "-o"]);
+        execute(go.arg(folder().join(name)).arg(root().join(source)))
+            .map_err(|error| format!("the programs in Go cannot be built: {error}"))?;
+    }
+    Ok(())
 }
