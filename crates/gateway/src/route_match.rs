@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use crate::config::RouteConfig;
 use crate::path_reading::PathReading;
 use crate::request_target::encode_path;
 
@@ -33,16 +32,16 @@ impl<'a> ReadPath<'a> {
 }
 
 impl RoutePattern {
-    pub(crate) fn new(route: &RouteConfig) -> Self {
+    pub(crate) fn new(host: Option<&str>, path: &str) -> Self {
         let spellings = |path: &str| {
             PathReading::ALL.map(|(_, reading)| {
                 reading.spell(path).map_or_else(|| path.into(), Cow::into_owned)
             })
         };
         Self {
-            host: route.host.clone(),
-            decoded: spellings(&route.path),
-            encoded: spellings(&encode_path(&route.path)),
+            host: host.map(str::to_owned),
+            decoded: spellings(path),
+            encoded: spellings(&encode_path(path)),
         }
     }
 

@@ -230,7 +230,7 @@ impl Route {
             None => config.path.clone(),
         };
         Self {
-            pattern: RoutePattern::new(config),
+            pattern: RoutePattern::new(config.host.as_deref(), &config.path),
             name: name.into(),
             config: config.clone(),
             sessions,

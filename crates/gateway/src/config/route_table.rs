@@ -26,6 +26,10 @@ pub(super) struct NamedReading<'a> {
     pub(super) is_stated: bool,
 }
 
+fn pattern(route: &LocatedRoute) -> RoutePattern {
+    RoutePattern::new(route.config.host.as_deref(), &route.config.path)
+}
+
 /// Notes the mistakes of a table of routes.
 pub(super) fn check(
     root: &TableReader<'_>,
@@ -69,7 +73,7 @@ fn check_slash(root: &TableReader<'_>, route: &LocatedRoute, routes: &[LocatedRo
     let Some(bare) = route.config.path.strip_suffix('/').filter(|bare| !bare.is_empty()) else {
         return;
     };
-    let patterns = routes.iter().map(|route| (route, RoutePattern::new(&route.config)));
+    let patterns = routes.iter().map(|route| (route, pattern(route)));
     let patterns: Vec<_> = patterns.collect();
     let host = route.config.host.as_deref();
     let found = find(patterns.iter(), |it| &it.1, host, ReadPath::strict(bare));
@@ -88,7 +92,6 @@ fn warn_of_other_hosts(root: &TableReader<'_>, route: &LocatedRoute, routes: &[L
     if route.config.host.is_none() {
         return;
     }
-    let pattern = |open: &LocatedRoute| RoutePattern::new(&open.config);
     let open = routes.iter().find(|open| {
         let RouteConfig { host, issuer, target, .. } = &open.config;
         host.is_none()
@@ -122,9 +125,8 @@ fn warn_of_other_spellings(
         let mut guarded = routes.iter().filter(uses).filter(|it| it.config.issuer.is_some());
         let covers = |open: &LocatedRoute, guarded: &LocatedRoute| {
             let host = guarded.config.host.as_deref();
-            let pattern = RoutePattern::new(&open.config);
             guarded.config.path != "/"
-                && pattern.matches(host, ReadPath::strict(&guarded.config.path))
+                && pattern(open).matches(host, ReadPath::strict(&guarded.config.path))
         };
         let open_of = |guarded: &LocatedRoute| {
             let mut open = routes.iter().filter(uses).filter(|it| it.config.issuer.is_none());
