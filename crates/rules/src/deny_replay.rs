@@ -3,8 +3,8 @@
 use std::fmt;
 
 use crate::event::Event;
-use crate::interner::Interner;
-use crate::key_lists::KeyLists;
+use crate::keys::Interner;
+use crate::keys::KeyLists;
 use crate::report::{Decision, Exactness, RequestCounts, RuleReport, Trip, Verdict};
 use crate::rule::Replay;
 

@@ -16,17 +16,18 @@
 //! The crate does no I/O and has no clock: the time of a replay is that of the log. Each family of
 //! rules is a module, whose documentation names the source that it follows.
 
+mod arrivals;
 mod condition;
 mod crowdsec;
 mod deny_replay;
+mod engine;
 mod error;
 mod event;
 mod fail2ban;
 mod file_search;
 mod files;
 mod gate;
-mod interner;
-mod key_lists;
+mod keys;
 mod limit_conn;
 mod limit_req;
 mod lists;
@@ -37,7 +38,6 @@ mod presets;
 mod report;
 mod rule;
 mod shared_data;
-mod stamps;
 mod suggestion;
 mod sweep;
 mod windows;

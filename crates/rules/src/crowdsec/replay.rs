@@ -19,7 +19,7 @@ use super::scenario::{BucketKind, Scenario, Scope};
 use super::subject::{Subject, subjects_of};
 use super::summary::{Place, Summary, alert_bytes};
 use crate::event::Event;
-use crate::interner::Interner;
+use crate::keys::Interner;
 use crate::report::{Alert, Ban, Decision, RuleReport};
 use crate::rule::Replay;
 

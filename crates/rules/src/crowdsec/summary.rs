@@ -2,8 +2,8 @@
 
 use super::bucket::Level;
 use super::scenario::{BucketKind, Scenario};
-use crate::interner::Interner;
-use crate::key_lists::{CLOSEST_MAX, TRIPS_MAX};
+use crate::keys::Interner;
+use crate::keys::{CLOSEST_MAX, TRIPS_MAX};
 use crate::report::{
     Alert, Ban, Decision, Exactness, KeyCounts, RequestCounts, RuleReport, Step, Trip, Verdict,
 };

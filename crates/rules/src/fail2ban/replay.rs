@@ -6,7 +6,7 @@ use super::observer::{FAILURE, HOST_NAME, TOO_SLOW};
 use super::summary::Summary;
 use super::times::{TIMES, unpack};
 use crate::event::Event;
-use crate::interner::Interner;
+use crate::keys::Interner;
 use crate::report::{Ban, Decision, RuleReport, Verdict};
 use crate::rule::Replay;
 

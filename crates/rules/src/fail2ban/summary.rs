@@ -4,8 +4,8 @@ use super::bans::{NewBan, SERVICE_S};
 use super::estimator::FailManager;
 use super::jail::Limits;
 use super::replay::Undecided;
-use crate::interner::Interner;
-use crate::key_lists::KeyLists;
+use crate::keys::Interner;
+use crate::keys::KeyLists;
 use crate::report::{Exactness, RequestCounts, RuleReport, Step, Trip, Verdict};
 
 /// The summary of a key.

@@ -1,6 +1,7 @@
 //! The states of keys, within the bounds of a gate.
 
-use super::{GateOptions, GateUsage, KeySlots, UseOrder};
+use super::{GateOptions, GateUsage};
+use crate::keys::{KeySlots, UseOrder};
 
 /// The most idle keys that are removed when a key is added, as in nginx: enough to keep up, and
 /// little work for one request.

@@ -4,28 +4,28 @@
 //! the same decisions in the gate and over its own log. It does no I/O and has no clock: the caller
 //! passes the time.
 //!
-//! [`KeyStates`] stores the bounded set of a gate's keys in [`KeySlots`] and their [`UseOrder`].
-//! [`RequestsInProgress`] counts them by key, and [`Quota`] is what a response tells the client.
+//! [`KeyStates`] stores the bounded set of a gate's keys.
+//! [`ConcurrencyGate`] enforces limits of concurrent requests, for every family that has them, and
+//! [`Quota`] is what a response tells the client.
 
 mod clock;
+mod concurrency;
 mod fields;
-mod key_slots;
 mod key_states;
 mod quota;
 mod served;
-mod use_order;
 
 use std::fmt;
 
 use weir_core::Record;
 
 pub(crate) use self::clock::GateClock;
+pub(crate) use self::concurrency::{
+    ConcurrencyGate, ConcurrencyLimit, ConcurrencyLimitSet, ConcurrencyZone, RequestKeys,
+};
 pub(crate) use self::fields::check_fields;
-pub(crate) use self::key_slots::KeySlots;
 pub(crate) use self::key_states::{KeyState, KeyStates};
 pub use self::quota::{Quota, QuotaPolicy, QuotaUnit};
-pub(crate) use self::served::{HeldPlaces, RequestsInProgress};
-pub(crate) use self::use_order::UseOrder;
 
 /// Decides about requests one at a time, as they arrive.
 ///

@@ -1,6 +1,7 @@
 //! The requests in progress.
 
-use super::{GateOptions, GateUsage, KeySlots, Place};
+use super::{GateOptions, GateUsage, Place};
+use crate::keys::KeySlots;
 
 /// The number of requests in progress, by key. A key is stored as long as it has one.
 ///

@@ -11,10 +11,12 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::LimitConn;
+use super::doubt::end_ms;
 use super::limit::ConnectionLimit;
-use super::replay::Outcome;
-use super::requests::{NO_KEY, Request, Requests};
-use super::summary::{Peak, Summary};
+use super::replay::ConnectionOutcome;
+use crate::arrivals::{Arrivals, NO_KEY, ZoneLimit, applying};
+use crate::engine::Outcome;
+use crate::keys::{Peak, ZoneSummary};
 use crate::report::Verdict;
 
 /// The memory of a key, in bytes.
@@ -22,7 +24,7 @@ pub(super) const KEY_BYTES: usize = size_of::<KeyState>();
 
 /// The memory of a request in a zone, in bytes: its ends in two heaps that have doubled their size,
 /// and the state of its key in its millisecond.
-pub(super) const REQUEST_BYTES: usize = 4 * size_of::<i64>() + size_of::<Arrivals>();
+pub(super) const REQUEST_BYTES: usize = 4 * size_of::<i64>() + size_of::<KeyGroup>();
 
 /// The ends of requests, the earliest first.
 type Ends = BinaryHeap<Reverse<i64>>;
@@ -46,7 +48,7 @@ struct KeyState {
 
 /// The requests of a key that arrive in the same millisecond.
 #[derive(Debug, Default)]
-struct Arrivals {
+struct KeyGroup {
     zone: usize,
     key: u32,
     /// The least and the most requests that an arrival finds, without those of this millisecond.
@@ -73,108 +75,113 @@ struct Arrivals {
     new_undecided: u64,
     /// The lowest limit of the undecided arrivals that do not end in this millisecond.
     lowest_undecided_limit: u64,
-    last: Option<Request>,
+    /// The position of the last request that was counted.
+    last: Option<u32>,
 }
 
-/// Replays the requests. Stores their outcomes in the order of the log, if the caller asks for
-/// them.
+/// Replays the requests. Stores their outcomes in the order of the log, unless `outcomes` is empty.
 pub(super) fn replay(
     rule: &LimitConn,
-    requests: &Requests,
-    summary: &mut Summary<'_>,
-    mut outcomes: Option<&mut Vec<Outcome>>,
+    arrivals: &Arrivals,
+    summary: &mut ZoneSummary,
+    outcomes: &mut [Outcome],
 ) {
-    if let Some(outcomes) = &mut outcomes {
-        outcomes.resize(requests.list.len(), Outcome::UNDECIDED);
-    }
-    let order = requests.by_arrival();
-    let mut state = State {
+    let mut milliseconds = Milliseconds {
         rule,
-        requests,
+        arrivals,
         zones: rule.zones().iter().map(|_| Vec::new()).collect(),
         groups: 0,
-        arrivals: Vec::new(),
+        arriving: Vec::new(),
         limits_are_alone: rule.limits_are_alone(),
     };
     let mut decided = Vec::new();
-    let begin_ms = |position: &u32| requests.list[*position as usize].begin_ms;
-    for positions in order.chunk_by(|one, other| begin_ms(one) == begin_ms(other)) {
-        state.find(positions);
+    let time_ns = |position: &u32| arrivals.list[*position as usize].time_ns;
+    for positions in arrivals.by_arrival().chunk_by(|one, other| time_ns(one) == time_ns(other)) {
+        milliseconds.begin(positions);
         decided.clear();
-        decided.extend(positions.iter().map(|position| state.rejection(*position)));
+        decided.extend(positions.iter().map(|position| milliseconds.rejection(*position)));
         for (position, decided) in positions.iter().zip(&mut decided) {
-            let outcome = decided.get_or_insert_with(|| state.undecided_outcome(*position));
-            state.count(*position, *outcome, summary);
-            if let Some(outcomes) = &mut outcomes {
-                outcomes[*position as usize] = *outcome;
+            let outcome = *decided.get_or_insert_with(|| milliseconds.others_outcome(*position));
+            milliseconds.count(*position, outcome, summary);
+            if let Some(kept) = outcomes.get_mut(*position as usize) {
+                *kept = outcome.into();
             }
         }
-        state.end_group(summary);
+        milliseconds.end(summary);
     }
 }
 
-struct State<'r> {
+/// The replay of one millisecond after another.
+struct Milliseconds<'r> {
     rule: &'r LimitConn,
-    requests: &'r Requests,
+    arrivals: &'r Arrivals,
     /// The states by zone and key.
     zones: Vec<Vec<KeyState>>,
     /// The number of milliseconds processed.
     groups: u64,
-    /// The arrivals of each key in the present millisecond.
-    arrivals: Vec<Arrivals>,
+    /// The keys with an arrival in the present millisecond.
+    arriving: Vec<KeyGroup>,
     limits_are_alone: bool,
 }
 
-impl<'r> State<'r> {
-    fn request(&self, position: u32) -> (&'r Request, &'r [ConnectionLimit], &'r [u32]) {
-        let request = &self.requests.list[position as usize];
-        let limits = &self.rule.limit_sets()[request.set as usize].limits;
-        (request, limits, self.requests.keys_of(request, limits.len()))
+impl<'r> Milliseconds<'r> {
+    /// The limits of the request at a position, and its keys.
+    fn limits(&self, position: u32) -> (&'r [ConnectionLimit], &'r [u32]) {
+        let arrival = &self.arrivals.list[position as usize];
+        let limits = self.rule.limits(arrival.set);
+        (limits, self.arrivals.keys_of(arrival, limits.len()))
+    }
+
+    /// Whether the request at a position ends in a later millisecond.
+    fn is_lasting(&self, position: u32) -> bool {
+        end_ms(self.arrivals, position) > self.arrivals.list[position as usize].time_ms()
     }
 
     /// The positions of the limits that apply to a request, with the arrivals of their keys.
     fn applying(
         &self,
         position: u32,
-    ) -> impl Iterator<Item = (u32, &'r ConnectionLimit, &Arrivals)> {
-        let (_, limits, keys) = self.request(position);
+    ) -> impl Iterator<Item = (u32, &'r ConnectionLimit, &KeyGroup)> {
+        let (limits, keys) = self.limits(position);
         limits.iter().zip(keys).zip(0..).filter(|((_, key), _)| **key != NO_KEY).map(
             |((limit, key), number)| {
                 let place = self.zones[limit.zone][*key as usize].place;
-                (number, limit, &self.arrivals[place])
+                (number, limit, &self.arriving[place])
             },
         )
     }
 
-    /// Prepares the arrivals of a millisecond.
-    fn find(&mut self, positions: &[u32]) {
+    /// Begins a millisecond: finds what its requests find.
+    fn begin(&mut self, positions: &[u32]) {
         self.groups += 1;
-        self.arrivals.clear();
+        self.arriving.clear();
         for position in positions {
-            let (request, limits, keys) = self.request(*position);
-            for (limit, key) in limits.iter().zip(keys).filter(|(_, key)| **key != NO_KEY) {
+            let (limits, keys) = self.limits(*position);
+            let now_ms = self.arrivals.list[*position as usize].time_ms();
+            let is_lasting = self.is_lasting(*position);
+            for (limit, key) in applying(limits, keys) {
                 let zone = &mut self.zones[limit.zone];
-                zone.resize_with(zone.len().max(*key as usize + 1), KeyState::default);
-                let state = &mut zone[*key as usize];
+                zone.resize_with(zone.len().max(key as usize + 1), KeyState::default);
+                let state = &mut zone[key as usize];
                 if state.group != self.groups {
-                    (state.group, state.place) = (self.groups, self.arrivals.len());
-                    self.arrivals.push(state.arrivals(limit.zone, *key, request.begin_ms));
+                    (state.group, state.place) = (self.groups, self.arriving.len());
+                    self.arriving.push(state.begin(limit.zone, key, now_ms));
                 }
-                let arrivals = &mut self.arrivals[state.place];
-                arrivals.count += 1;
-                arrivals.lasting += u64::from(request.end_ms > request.begin_ms);
+                let group = &mut self.arriving[state.place];
+                group.count += 1;
+                group.lasting += u64::from(is_lasting);
             }
         }
     }
 
     /// The outcome of a request that is surely rejected. It is not counted in any zone.
-    fn rejection(&mut self, position: u32) -> Option<Outcome> {
+    fn rejection(&mut self, position: u32) -> Option<ConnectionOutcome> {
         let mut earlier_pass = true;
         let mut rejecting = None;
-        for (number, limit, arrivals) in self.applying(position) {
-            if arrivals.found.0 >= limit.connections {
-                let (least, most) = (arrivals.found.0 + 1, arrivals.found.1 + arrivals.count);
-                rejecting = Some(Outcome {
+        for (number, limit, group) in self.applying(position) {
+            if group.found.0 >= limit.connections {
+                let (least, most) = (group.found.0 + 1, group.found.1 + group.count);
+                rejecting = Some(ConnectionOutcome {
                     verdict: Verdict::Rejected,
                     limit: number,
                     limit_is_sure: earlier_pass,
@@ -182,68 +189,68 @@ impl<'r> State<'r> {
                 });
                 break;
             }
-            earlier_pass &= arrivals.found.1 + arrivals.count <= limit.connections;
+            earlier_pass &= group.found.1 + group.count <= limit.connections;
         }
         rejecting?;
-        let (_, limits, keys) = self.request(position);
-        for (limit, key) in limits.iter().zip(keys).filter(|(_, key)| **key != NO_KEY) {
-            let place = self.zones[limit.zone][*key as usize].place;
-            self.arrivals[place].rejected += 1;
+        let (limits, keys) = self.limits(position);
+        for (limit, key) in applying(limits, keys) {
+            let place = self.zones[limit.zone][key as usize].place;
+            self.arriving[place].rejected += 1;
         }
         rejecting
     }
 
     /// The outcome of a request that is not surely rejected.
-    fn undecided_outcome(&self, position: u32) -> Outcome {
+    fn others_outcome(&self, position: u32) -> ConnectionOutcome {
         let mut first = None;
-        for (number, limit, arrivals) in self.applying(position) {
-            let least = arrivals.found.0 + 1;
-            let most = arrivals.found.1 + arrivals.count - arrivals.rejected;
+        for (number, limit, group) in self.applying(position) {
+            let least = group.found.0 + 1;
+            let most = group.found.1 + group.count - group.rejected;
             if most > limit.connections {
-                return Outcome { limit: number, ..Outcome::UNDECIDED };
+                return ConnectionOutcome { limit: number, ..ConnectionOutcome::UNDECIDED };
             }
-            first.get_or_insert(Outcome {
+            first.get_or_insert(ConnectionOutcome {
                 verdict: Verdict::Passed,
                 limit: number,
                 limit_is_sure: true,
                 connections: (least == most).then_some(least),
             });
         }
-        first.unwrap_or(Outcome::UNDECIDED)
+        first.unwrap_or(ConnectionOutcome::UNDECIDED)
     }
 
-    /// Counts a request with its outcome.
-    fn count(&mut self, position: u32, outcome: Outcome, summary: &mut Summary<'_>) {
-        let (request, limits, keys) = self.request(position);
-        summary.count(limits, keys, outcome, request);
-        let is_lasting = request.end_ms > request.begin_ms;
-        for (limit, key) in limits.iter().zip(keys).filter(|(_, key)| **key != NO_KEY) {
-            let state = &mut self.zones[limit.zone][*key as usize];
-            let arrivals = &mut self.arrivals[state.place];
-            arrivals.count_limit(limit, outcome.verdict, is_lasting);
-            arrivals.last = Some(*request);
+    /// Counts the request at a position with its outcome.
+    fn count(&mut self, position: u32, outcome: ConnectionOutcome, summary: &mut ZoneSummary) {
+        let (limits, keys) = self.limits(position);
+        outcome.count(summary, limits, keys, position);
+        let (is_lasting, end_ms) = (self.is_lasting(position), end_ms(self.arrivals, position));
+        for (limit, key) in applying(limits, keys) {
+            let state = &mut self.zones[limit.zone][key as usize];
+            let group = &mut self.arriving[state.place];
+            group.count_limit(limit, outcome.verdict, is_lasting);
+            group.last = Some(position);
             if is_lasting {
-                state.all.push(Reverse(request.end_ms));
+                state.all.push(Reverse(end_ms));
                 match outcome.verdict {
-                    Verdict::Passed => state.passed.push(Reverse(request.end_ms)),
-                    Verdict::Undecided => state.undecided.push(Reverse(request.end_ms)),
+                    Verdict::Passed => state.passed.push(Reverse(end_ms)),
+                    Verdict::Undecided => state.undecided.push(Reverse(end_ms)),
                     _ => {}
                 }
             }
-            summary.peak(limit, *key, arrivals.peak(request));
+            let peak = group.peak(position);
+            summary.key(limit.zone(), key).peak(limit.connections as i64, peak);
         }
     }
 
     /// Ends a millisecond: bounds how many of its undecided requests passed.
-    fn end_group(&mut self, summary: &mut Summary<'_>) {
-        for arrivals in &self.arrivals {
-            let state = &mut self.zones[arrivals.zone][arrivals.key as usize];
-            state.undecided_passed = arrivals.undecided_passed_after(self.limits_are_alone);
-            if self.limits_are_alone
-                && let Some(last) = &arrivals.last
-            {
-                let rejected = arrivals.rejected_at_least();
-                summary.reject_undecided(arrivals.zone, arrivals.key, rejected, last);
+    fn end(&mut self, summary: &mut ZoneSummary) {
+        for group in &self.arriving {
+            let state = &mut self.zones[group.zone][group.key as usize];
+            state.undecided_passed = group.undecided_passed_after(self.limits_are_alone);
+            let rejected = if self.limits_are_alone { group.rejected_at_least() } else { 0 };
+            if let Some(last) = group.last.filter(|_| rejected > 0) {
+                summary.reject_undecided(group.zone, group.key, rejected);
+                summary.key(group.zone, group.key).trip(last);
             }
         }
     }
@@ -252,7 +259,7 @@ impl<'r> State<'r> {
 impl KeyState {
     /// The requests that an arrival finds now. Removes all that end before the end of the
     /// millisecond.
-    fn arrivals(&mut self, zone: usize, key: u32, now_ms: i64) -> Arrivals {
+    fn begin(&mut self, zone: usize, key: u32, now_ms: i64) -> KeyGroup {
         take_before(&mut self.passed, now_ms);
         take_before(&mut self.all, now_ms);
         let ended = take_before(&mut self.undecided, now_ms);
@@ -265,7 +272,7 @@ impl KeyState {
         let ending_of_all = take_before(&mut self.all, next_ms);
         let least = least.saturating_sub(ending_undecided);
         let staying = self.passed.len() as u64;
-        Arrivals {
+        KeyGroup {
             zone,
             key,
             found: (staying + least, staying + ending_passed + most_before),
@@ -274,12 +281,12 @@ impl KeyState {
             undecided_passed: (least, most_before.min(self.undecided.len() as u64)),
             ending: ending_passed + ending_undecided,
             lowest_undecided_limit: u64::MAX,
-            ..Arrivals::default()
+            ..KeyGroup::default()
         }
     }
 }
 
-impl Arrivals {
+impl KeyGroup {
     fn count_limit(&mut self, limit: &ConnectionLimit, verdict: Verdict, is_lasting: bool) {
         if verdict == Verdict::Rejected {
             return;
@@ -298,10 +305,11 @@ impl Arrivals {
 
     /// The connections of the key, including this request, if none had been rejected. Of the
     /// requests that arrive together and do not end in this millisecond, the last finds all others.
-    fn peak(&self, request: &Request) -> Peak {
+    fn peak(&self, position: u32) -> Peak {
         let (staying, ending) = self.found_of_all;
-        let lowest = staying + self.lasting.max(1);
-        Peak::new(lowest, lowest, staying + ending + self.count, request)
+        let lowest = (staying + self.lasting.max(1)) as i64;
+        let highest = (staying + ending + self.count) as i64;
+        Peak { count: lowest, lowest, highest, position }
     }
 
     /// The least and the most of the undecided requests that passed, after this millisecond.

@@ -1,5 +1,6 @@
 //! `limit_conn_zone` and `limit_conn`.
 
+use crate::arrivals::ZoneLimit;
 use crate::error::RuleError;
 use crate::limit_req::configuration::{
     Directive, LimitKind, Template, ZoneKind, find_zone, unknown_parameter, whole_number,
@@ -63,6 +64,12 @@ impl ZoneKind for ConnectionZone {
     }
 }
 
+impl ZoneLimit for ConnectionLimit {
+    fn zone(&self) -> usize {
+        self.zone
+    }
+}
+
 impl LimitKind for ConnectionLimit {
     type Zone = ConnectionZone;
 
@@ -93,10 +100,6 @@ impl LimitKind for ConnectionLimit {
             ))
         })?;
         Ok(Self { zone, connections: connections.unsigned_abs() })
-    }
-
-    fn zone(&self) -> usize {
-        self.zone
     }
 
     fn text(&self, zones: &[ConnectionZone]) -> String {

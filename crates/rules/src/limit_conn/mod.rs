@@ -11,17 +11,15 @@
 //! they arrive. Zones, keys, servers and locations are read as those of `limit_req`.
 
 mod bounded;
+mod doubt;
 mod exact;
 mod gate;
 mod limit;
 mod observer;
 mod replay;
-mod requests;
-mod summary;
 
 use weir_core::RecordFields;
 
-use self::gate::ConnectionGate;
 use self::limit::ConnectionLimit;
 use self::observer::ConnectionObserver;
 use self::replay::ConnectionReplay;
@@ -33,13 +31,8 @@ use crate::rule::{Family, MissingField, Observer, Replay};
 pub(crate) type LimitConn = NginxRule<ConnectionLimit>;
 
 impl LimitConn {
-    /// Whether no request has more than one limit, so that its only limit rejects it.
-    fn limits_are_alone(&self) -> bool {
-        self.limit_sets().iter().all(|set| set.limits.len() == 1)
-    }
-
-    /// Whether, in addition, all limits of a zone are equal, so that a peak over the limit means a
-    /// rejection.
+    /// Whether no request has more than one limit, and all limits of a zone are equal, so that a peak
+    /// over the limit means a rejection.
     fn peaks_decide(&self) -> bool {
         let mut limits = vec![None; self.zones().len()];
         self.limits_are_alone()
@@ -68,6 +61,6 @@ impl RuleKind for ConnectionLimit {
         fields: &RecordFields,
         options: GateOptions,
     ) -> Result<Box<dyn Gate>, CannotEnforce> {
-        Ok(Box::new(ConnectionGate::new(&rule.configuration, fields, options)?))
+        Ok(Box::new(gate::gate(&rule.configuration, fields, options)?))
     }
 }

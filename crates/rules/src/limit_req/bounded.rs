@@ -16,139 +16,129 @@
 use super::LimitReq;
 use super::bucket::{REQUEST, Rate, delay_ms};
 use super::configuration::Limit;
-use super::level::{Arrival, Excess, Level, THOUSANDTH, UnlimitedLevel, rate_times};
-use super::replay::{NO_KEY, Outcome, Request, Requests};
-use super::summary::{Peak, Summary};
-use super::unlimited::BoundedExcess;
+use super::level::{Excess, Level, THOUSANDTH, TimeRange, UnlimitedLevel, rate_times};
+use crate::arrivals::{Arrivals, NO_KEY, SECOND_SPREAD_NS, ZoneLimit, applying};
+use crate::engine::{Outcome, for_each_disagreement};
+use crate::keys::ZoneSummary;
 use crate::report::Verdict;
 
-/// By limit: the excess that a request would make. The outer option is `None` if the limit does not
-/// apply, the inner one if the key is new.
-type Excesses = Vec<Option<Option<Excess>>>;
-
-/// The keys of a zone.
-struct ZoneState {
-    rate: Rate,
-    levels: Vec<Option<Level<i128>>>,
-    unlimited: Vec<Option<UnlimitedLevel<i128>>>,
-}
+/// How much later than its stamp a request may have arrived, in milliseconds.
+pub(super) const SPREAD_MS: i64 = SECOND_SPREAD_NS / 1_000_000;
 
 /// The memory of the state of a key, in bytes.
-pub(super) const KEY_BYTES: usize =
-    size_of::<Option<Level<i128>>>() + size_of::<Option<UnlimitedLevel<i128>>>();
+pub(super) const KEY_BYTES: usize = size_of::<KeyLevels>();
 
-/// The outcome of a request that cannot be decided.
-pub(super) const UNDECIDED: Outcome =
-    Outcome { verdict: Verdict::Undecided, limit: 0, delay_ms: None, excess: None };
+/// The levels of a key; `None` before its first request.
+#[derive(Debug, Clone, Copy, Default)]
+struct KeyLevels {
+    level: Option<Level<i128>>,
+    unlimited: Option<UnlimitedLevel<i128>>,
+}
 
-/// Replays the requests. Stores their outcomes in the order of the log, if the caller asks for
-/// them.
+/// The keys of a zone.
+struct ZoneLevels {
+    rate: Rate,
+    keys: Vec<KeyLevels>,
+}
+
+impl ZoneLevels {
+    fn key(&mut self, key: u32) -> &mut KeyLevels {
+        let index = key as usize;
+        self.keys.resize(self.keys.len().max(index + 1), KeyLevels::default());
+        &mut self.keys[index]
+    }
+}
+
+/// A limit that applies to a request, and the level and excess of the request's key.
+#[derive(Debug, Clone, Copy)]
+struct AppliedLimit<'r> {
+    /// Its position in the limit set.
+    number: u32,
+    limit: &'r Limit,
+    rate: Rate,
+    key: u32,
+    before: Option<Level<i128>>,
+    excess: Excess,
+}
+
+/// Replays the requests in `order`. Stores their outcomes in the order of the log, if the caller
+/// asks for them.
 pub(super) fn replay(
     rule: &LimitReq,
-    requests: &Requests,
-    summary: &mut Summary<'_>,
-    outcomes: Option<&mut Vec<Outcome>>,
+    arrivals: &Arrivals,
+    order: &[u32],
+    summary: &mut ZoneSummary,
+    mut outcomes: Option<&mut [Outcome]>,
 ) {
-    let mut zones: Vec<ZoneState> =
-        rule.zones().iter().map(|zone| ZoneState::new(zone.rate)).collect();
-    let order = requests.replay_order(rule);
-    let (start_ms, _) = requests.range_ms();
-    let mut decided = outcomes.as_ref().map(|_| vec![UNDECIDED; requests.list.len()]);
-    let mut excesses = Excesses::new();
-    let spread_ms = requests.spread_ms();
-    requests.each(rule, &order, |position, request, keys| {
-        let limits = &rule.limit_sets()[request.set as usize].limits;
-        let arrival = Arrival::within(request.arrival_ms() - start_ms, spread_ms);
-        let outcome = decide(&mut zones, limits, keys, arrival, &mut excesses);
+    let zone = |rate: Rate| ZoneLevels { rate, keys: Vec::new() };
+    let mut zones: Vec<ZoneLevels> = rule.zones().iter().map(|it| zone(it.rate)).collect();
+    let (start_ms, _) = arrivals.range_ms();
+    let mut found = Vec::new();
+    let limits_of = |set| rule.limits(set).len();
+    arrivals.each(order, limits_of, |position, arrival, keys| {
+        let limits = rule.limits(arrival.set);
+        let time = TimeRange::within(arrival.time_ms() - start_ms, SPREAD_MS);
+        found.clear();
+        found.extend(limits.iter().zip(keys).zip(0..).filter(|((_, key), _)| **key != NO_KEY).map(
+            |((limit, key), number)| {
+                let zone = &mut zones[limit.zone];
+                let (rate, before) = (zone.rate, zone.key(*key).level);
+                let excess = before.map(|level| level.excess_at(time, rate)).unwrap_or_default();
+                AppliedLimit { number, limit, rate, key: *key, before, excess }
+            },
+        ));
+        let outcome = decide(&mut zones, &found, limits.len(), time);
         summary.count(limits, keys, outcome.verdict);
-        for (limit, key) in limits.iter().zip(keys).filter(|(_, key)| **key != NO_KEY) {
-            let excess = zones[limit.zone].unlimited_excess(*key, arrival);
-            summary.peak(limit, *key, Peak::new(excess, position as u32));
+        for (limit, key) in applying(limits, keys) {
+            let zone = &mut zones[limit.zone];
+            let rate = zone.rate;
+            let unlimited = &mut zone.key(key).unlimited;
+            let peak = UnlimitedLevel::count(unlimited, time, rate, position as u32);
+            summary.key(limit.zone, key).peak(limit.burst, peak);
         }
         if outcome.verdict == Verdict::Rejected {
-            let limit = outcome.limit as usize;
-            summary.trip(&limits[limit], keys[limit], position as u32);
+            let number = outcome.limit as usize;
+            summary.key(limits[number].zone(), keys[number]).trip(position as u32);
         }
-        if let Some(decided) = &mut decided {
-            decided[position] = outcome;
+        if let Some(outcomes) = &mut outcomes {
+            outcomes[position] = outcome;
         }
     });
-    if let (Some(outcomes), Some(mut decided)) = (outcomes, decided) {
-        let verdicts: Vec<Verdict> = decided.iter().map(|outcome| outcome.verdict).collect();
-        for sequence in sequences(rule, requests, &order) {
-            agree(requests, &sequence, &verdicts, &mut decided);
+    if let Some(outcomes) = outcomes {
+        let verdicts: Vec<Verdict> = outcomes.iter().map(|outcome| outcome.verdict).collect();
+        for sequence in rule.sequences(arrivals, order).iter().flatten() {
+            agree(arrivals, sequence, &verdicts, outcomes);
         }
-        *outcomes = decided;
     }
 }
 
-impl ZoneState {
-    fn new(rate: Rate) -> Self {
-        Self { rate, levels: Vec::new(), unlimited: Vec::new() }
-    }
-
-    /// The excess that a request would make; `None` for the first request of a key.
-    fn excess(&mut self, key: u32, arrival: Arrival) -> Option<Excess> {
-        let index = key as usize;
-        self.levels.resize(self.levels.len().max(index + 1), None);
-        self.levels[index].map(|level| level.excess_at(arrival, self.rate))
-    }
-
-    /// The excess of a request if none had been rejected; the replayed one takes the stamps as
-    /// times.
-    fn unlimited_excess(&mut self, key: u32, arrival: Arrival) -> BoundedExcess {
-        let index = key as usize;
-        self.unlimited.resize(self.unlimited.len().max(index + 1), None);
-        UnlimitedLevel::count(&mut self.unlimited[index], arrival, self.rate)
-    }
-}
-
-/// Decides about the request at a position, and updates the levels.
+/// Decides about a request with these limits, of which there are `limits` in its set, and updates
+/// the levels.
 fn decide(
-    zones: &mut [ZoneState],
-    limits: &[Limit],
-    keys: &[u32],
-    arrival: Arrival,
-    excesses: &mut Excesses,
+    zones: &mut [ZoneLevels],
+    applied: &[AppliedLimit<'_>],
+    limits: usize,
+    time: TimeRange,
 ) -> Outcome {
-    excesses.clear();
-    excesses.extend(
-        limits
-            .iter()
-            .zip(keys)
-            .map(|(limit, key)| (*key != NO_KEY).then(|| zones[limit.zone].excess(*key, arrival))),
-    );
-    let applying = || {
-        let numbered = limits.iter().zip(keys).zip(&*excesses).enumerate();
-        numbered.filter_map(|(number, ((limit, key), excess))| {
-            let excess = (*excess)?;
-            Some((number, limit, *key, excess.unwrap_or_default(), excess.is_none()))
-        })
-    };
-    let rejecting = applying().find(|(_, limit, _, excess, _)| excess.lowest > limit.burst);
-    if let Some((number, ..)) = rejecting {
-        let limit = number as u32;
-        return Outcome { verdict: Verdict::Rejected, limit, delay_ms: None, excess: None };
+    let rejecting = applied.iter().find(|it| it.excess.lowest > it.limit.burst);
+    if let Some(AppliedLimit { number, .. }) = rejecting {
+        return Outcome { limit: *number, ..Outcome::verdict(Verdict::Rejected) };
     }
-    let has_passed = applying().all(|(_, limit, _, excess, _)| excess.highest <= limit.burst);
-    let (mut is_delayed, mut may_be_delayed, mut first) = (false, false, None);
-    for (number, limit, key, excess, is_first) in applying() {
-        let zone = &mut zones[limit.zone];
-        first.get_or_insert(number as u32);
-        is_delayed |= delay_ms(excess.lowest, limit.delay, zone.rate) > 0;
-        may_be_delayed |= delay_ms(excess.highest, limit.delay, zone.rate) > 0;
-        let before = zone.levels[key as usize];
-        let passed = Level::passed(before, excess, limit.burst, arrival, zone.rate);
+    let has_passed = applied.iter().all(|it| it.excess.highest <= it.limit.burst);
+    let (mut is_delayed, mut may_be_delayed) = (false, false);
+    for AppliedLimit { limit, rate, key, before, excess, .. } in applied.iter().copied() {
+        is_delayed |= delay_ms(excess.lowest, limit.delay, rate) > 0;
+        may_be_delayed |= delay_ms(excess.highest, limit.delay, rate) > 0;
+        let passed = Level::passed(before, excess, limit.burst, time, rate);
         // A new key has no level if another limit rejected the request.
-        zone.levels[key as usize] = match (has_passed, is_first) {
+        zones[limit.zone].key(key).level = match (has_passed, before.is_none()) {
             (true, _) => Some(passed),
             (false, true) => Some(Level::new_or_nothing(passed)),
             (false, false) => {
                 // Another limit may have rejected it.
                 let over = i128::from(limit.burst - REQUEST) * i128::from(THOUSANDTH);
-                let over = over + rate_times::<i128>(zone.rate, arrival.earliest_ms);
-                let rejected = (limits.len() == 1).then_some(over);
-                Level::either(before, passed, rejected)
+                let over = over + rate_times::<i128>(rate, time.earliest_ms);
+                Level::either(before, passed, (limits == 1).then_some(over))
             }
         };
     }
@@ -157,53 +147,24 @@ fn decide(
         (true, _, false) => Verdict::Passed,
         _ => Verdict::Undecided,
     };
-    Outcome { verdict, limit: first.unwrap_or(0), delay_ms: None, excess: None }
+    let limit = applied.first().map_or(0, |first| first.number);
+    Outcome { limit, ..Outcome::verdict(verdict) }
 }
 
 /// Makes the verdicts of requests undecided whose possible positions disagree. The requests of a
 /// key are in the order of their arrival; `verdicts` are those of their positions.
 pub(super) fn agree(
-    requests: &Requests,
+    arrivals: &Arrivals,
     sequence: &[u32],
     verdicts: &[Verdict],
-    decided: &mut [Outcome],
+    outcomes: &mut [Outcome],
 ) {
-    let request = |at: usize| &requests.list[sequence[at] as usize];
-    let spread_ms = requests.spread_ms();
-    // For each position, the end of the run with the same verdict.
-    let mut run_ends = vec![sequence.len(); sequence.len()];
-    let verdict = |at: usize| verdicts[sequence[at] as usize];
-    for at in (0..sequence.len().saturating_sub(1)).rev() {
-        let is_same = verdict(at) == verdict(at + 1);
-        run_ends[at] = if is_same { run_ends[at + 1] } else { at + 1 };
-    }
-    let (mut first, mut end) = (0, 0);
-    for at in 0..sequence.len() {
-        let arrival_ms = request(at).arrival_ms();
-        while request(first).arrival_ms() + spread_ms < arrival_ms {
-            first += 1;
-        }
-        while end < sequence.len() && request(end).arrival_ms() <= arrival_ms + spread_ms {
-            end += 1;
-        }
-        if run_ends[first] < end {
-            decided[sequence[at] as usize].verdict = Verdict::Undecided;
-        }
-    }
-}
-
-/// The requests of each key of each zone, in the order of their arrival.
-fn sequences(rule: &LimitReq, requests: &Requests, order: &[u32]) -> Vec<Vec<u32>> {
-    let mut zones: Vec<Vec<Vec<u32>>> = rule.zones().iter().map(|_| Vec::new()).collect();
-    for position in order {
-        let request: &Request = &requests.list[*position as usize];
-        let limits = &rule.limit_sets()[request.set as usize].limits;
-        let keys = requests.keys_of(request, limits.len());
-        for (limit, key) in limits.iter().zip(keys).filter(|(_, key)| **key != NO_KEY) {
-            let lists = &mut zones[limit.zone];
-            lists.resize_with(lists.len().max(*key as usize + 1), Vec::new);
-            lists[*key as usize].push(*position);
-        }
-    }
-    zones.into_iter().flatten().collect()
+    let position = |at: usize| sequence[at] as usize;
+    for_each_disagreement(
+        sequence.len(),
+        SPREAD_MS,
+        |at| arrivals.list[position(at)].time_ms(),
+        |at| verdicts[position(at)],
+        |at| outcomes[position(at)].verdict = Verdict::Undecided,
+    );
 }

@@ -6,6 +6,9 @@
 /// One request, in the unit of all counts.
 pub(super) const REQUEST: i64 = 1_000;
 
+/// How long a node must be idle before nginx frees it, in milliseconds.
+pub(super) const IDLE_MS: i64 = 60_000;
+
 /// A larger step back of the clock, in milliseconds, counts as one millisecond forward.
 const CLOCK_STEP_MS_MAX: i64 = 60_000;
 

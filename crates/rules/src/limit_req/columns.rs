@@ -17,8 +17,8 @@ use weir_core::{
 use super::configuration::Configuration;
 use super::key::KeySource;
 use super::observer::LimitObserver;
-use super::replay::NO_KEY;
-use crate::interner::Interner;
+use crate::arrivals::NO_KEY;
+use crate::keys::Interner;
 
 /// A value that is not in the cache yet. Cached numbers are stored plus two.
 const NOT_KNOWN: u32 = 0;
@@ -110,7 +110,8 @@ impl LimitColumns {
     /// order, by zone. Returns the number of rows with dropped values, which are skipped.
     pub(super) fn each(
         &mut self,
-        (segment, selection): (&Segment, &Selection),
+        segment: &Segment,
+        selection: &Selection,
         values: &Values,
         numbers: &mut [Interner],
         mut take: impl FnMut(LimitedRow<'_>),

@@ -1,26 +1,37 @@
 //! The replay over arrival times to the millisecond: every verdict is nginx's.
 
 use super::LimitReq;
-use super::bounded::UNDECIDED;
 use super::bucket::{Bucket, Rate, delay_ms};
 use super::configuration::Limit;
-use super::idle_queue::IdleQueue;
-use super::replay::{NO_KEY, Outcome, Requests};
-use super::summary::{Peak, Summary};
-use super::unlimited::{self, UnlimitedBuckets};
+use super::nodes::ZoneNodes;
+use super::unlimited::UnlimitedBucket;
+use crate::arrivals::{Arrivals, NO_KEY, ZoneLimit, applying};
+use crate::engine::Outcome;
+use crate::keys::ZoneSummary;
 use crate::report::Verdict;
 
-/// The nodes of a zone.
-#[derive(Debug)]
-pub(super) struct ZoneState {
-    rate: Rate,
-    /// The buckets by key.
-    buckets: Vec<Option<Bucket>>,
-    unlimited: UnlimitedBuckets,
-    idle: Option<IdleQueue>,
+/// The memory of the state of a key, in bytes.
+pub(super) const KEY_BYTES: usize = size_of::<Option<Bucket>>() + size_of::<UnlimitedBucket>();
+
+/// The outcome of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ExactOutcome {
+    pub(super) verdict: Verdict,
+    /// The position of the deciding limit in the limit set.
+    pub(super) limit: u32,
+    pub(super) delay_ms: Option<u64>,
+    /// In thousandths of a request.
+    pub(super) excess: i64,
 }
 
-/// Access to the nodes of a zone by keys of type `K`.
+impl From<ExactOutcome> for Outcome {
+    fn from(outcome: ExactOutcome) -> Self {
+        let ExactOutcome { verdict, limit, delay_ms, excess } = outcome;
+        Self { verdict, limit, delay_ms, count: Some(excess as f64 / 1_000.0) }
+    }
+}
+
+/// The nodes of a zone, by keys of type `K`.
 pub(super) trait Nodes<K> {
     /// The rate of the zone.
     fn rate(&self) -> Rate;
@@ -29,109 +40,95 @@ pub(super) trait Nodes<K> {
     /// the first request of a key.
     fn excess(&mut self, key: K, now_ms: i64) -> Option<i64>;
 
-    /// Counts a request that caused this excess, as `ngx_http_limit_req_account` does.
-    fn count(&mut self, key: K, now_ms: i64, excess: Option<i64>);
+    /// Counts a request whose excess was found, as `ngx_http_limit_req_account` does.
+    fn count(&mut self, key: K, now_ms: i64);
 }
 
-/// The memory of the state of a key, in bytes.
-pub(super) const KEY_BYTES: usize = size_of::<Option<Bucket>>() + unlimited::KEY_BYTES;
+/// A zone of a replay.
+#[derive(Debug)]
+struct ReplayedZone {
+    nodes: ZoneNodes,
+    /// The buckets of the keys as if no request were rejected.
+    unlimited: Vec<UnlimitedBucket>,
+}
 
-impl ZoneState {
-    /// Makes the nodes of a zone whose limits have a burst of at most `burst`.
+impl ReplayedZone {
+    /// Makes a zone whose limits have a burst of at most `burst`.
     fn new(rate: Rate, burst: i64) -> Self {
-        let idle = IdleQueue::is_needed(rate, burst).then(IdleQueue::new);
-        Self { rate, buckets: Vec::new(), unlimited: UnlimitedBuckets::new(rate), idle }
+        Self { nodes: ZoneNodes::new(rate, burst), unlimited: Vec::new() }
     }
 
-    /// Makes the nodes of a zone that forgets every drained and idle key, whether or not that has
-    /// an effect.
-    pub(super) fn with_idle_queue(rate: Rate) -> Self {
-        Self { idle: Some(IdleQueue::new()), ..Self::new(rate, 0) }
-    }
-
-    /// Adds a node, so that [`Nodes::excess`] does not need to make room for it.
-    pub(super) fn add(&mut self, key: u32) {
-        if let Some(idle) = &mut self.idle {
-            idle.touch(key);
+    /// The bucket of a key as if no request were rejected.
+    fn unlimited(&mut self, key: u32) -> &mut UnlimitedBucket {
+        let index = key as usize;
+        if index >= self.unlimited.len() {
+            self.unlimited.resize(index + 1, UnlimitedBucket::default());
         }
-    }
-
-    /// Frees nodes as nginx does before it adds one. If `must_free`, frees the oldest node in any
-    /// case. Calls `freed` with their keys.
-    pub(super) fn free(&mut self, now_ms: i64, must_free: bool, freed: impl FnMut(u32)) {
-        if let Some(idle) = &mut self.idle {
-            idle.expire(now_ms, self.rate, must_free, &mut self.buckets, freed);
-        }
-    }
-
-    /// The memory taken by the nodes, in bytes.
-    pub(super) fn memory_bytes(&self) -> usize {
-        self.buckets.capacity() * size_of::<Option<Bucket>>()
-            + self.idle.as_ref().map_or(0, IdleQueue::memory_bytes)
+        &mut self.unlimited[index]
     }
 }
 
-impl Nodes<u32> for ZoneState {
+impl Nodes<u32> for ReplayedZone {
     fn rate(&self) -> Rate {
-        self.rate
+        self.nodes.rate()
     }
 
     fn excess(&mut self, key: u32, now_ms: i64) -> Option<i64> {
-        let index = key as usize;
-        self.buckets.resize(self.buckets.len().max(index + 1), None);
-        let excess = self.buckets[index].map(|bucket| bucket.excess_at(now_ms, self.rate));
-        if let Some(idle) = &mut self.idle {
-            // If another limit rejects the request, the node has no count.
-            if !idle.contains(key) {
-                let unlimited = &mut self.unlimited;
-                idle.expire(now_ms, self.rate, false, &mut self.buckets, |key| {
-                    unlimited.forget(key, now_ms);
-                });
-            }
-            idle.touch(key);
+        let Self { nodes, unlimited } = self;
+        if nodes.is_new(key) {
+            let rate = nodes.rate();
+            nodes.free(now_ms, false, |key| {
+                if let Some(unlimited) = unlimited.get_mut(key as usize) {
+                    unlimited.forget(now_ms, rate);
+                }
+            });
         }
-        excess
+        nodes.excess(key, now_ms)
     }
 
-    fn count(&mut self, key: u32, now_ms: i64, excess: Option<i64>) {
-        let bucket = &mut self.buckets[key as usize];
-        match (bucket, excess) {
-            (Some(bucket), Some(excess)) => bucket.count(now_ms, excess),
-            (bucket, _) => *bucket = Some(Bucket::first(now_ms)),
-        }
+    fn count(&mut self, key: u32, now_ms: i64) {
+        self.nodes.count(key, now_ms);
     }
 }
 
-/// Replays the requests. Stores their outcomes in the order of the log, if the caller asks for
-/// them.
+/// Replays the requests in `order`. Stores their outcomes in the order of the log, if the caller
+/// asks for them.
 pub(super) fn replay(
     rule: &LimitReq,
-    requests: &Requests,
-    summary: &mut Summary<'_>,
-    mut outcomes: Option<&mut Vec<Outcome>>,
+    arrivals: &Arrivals,
+    order: &[u32],
+    summary: &mut ZoneSummary,
+    mut outcomes: Option<&mut [Outcome]>,
 ) {
-    let mut zones: Vec<ZoneState> =
-        rule.zones_with_bursts().map(|(zone, burst)| ZoneState::new(zone.rate, burst)).collect();
-    if let Some(outcomes) = &mut outcomes {
-        outcomes.resize(requests.list.len(), UNDECIDED);
-    }
-    requests.each(rule, &requests.replay_order(rule), |position, request, keys| {
-        let limits = &rule.limit_sets()[request.set as usize].limits;
-        let key = |number: usize| (keys[number] != NO_KEY).then_some(keys[number]);
-        let outcome = decide(&mut zones, limits, key, request.arrival_ms());
-        summary.count(limits, keys, outcome.verdict);
-        for (limit, key) in limits.iter().zip(keys).filter(|(_, key)| **key != NO_KEY) {
-            let excess = zones[limit.zone].unlimited.count(*key, request.arrival_ms());
-            summary.peak(limit, *key, Peak::new(excess, position as u32));
-        }
-        if outcome.verdict == Verdict::Rejected {
-            let limit = outcome.limit as usize;
-            summary.trip(&limits[limit], keys[limit], position as u32);
-        }
-        if let Some(outcomes) = &mut outcomes {
-            outcomes[position] = outcome;
-        }
-    });
+    let mut zones: Vec<ReplayedZone> =
+        rule.zones_with_bursts().map(|(zone, burst)| ReplayedZone::new(zone.rate, burst)).collect();
+    arrivals.each(
+        order,
+        |set| rule.limits(set).len(),
+        |position, arrival, keys| {
+            let (limits, now_ms) = (rule.limits(arrival.set), arrival.time_ms());
+            let outcome = decide(&mut zones, limits, |number| keyed(keys[number]), now_ms);
+            summary.count(limits, keys, outcome.verdict);
+            for (limit, key) in applying(limits, keys) {
+                let rate = zones[limit.zone()].rate();
+                let unlimited = zones[limit.zone()].unlimited(key);
+                let peak = unlimited.count(now_ms, rate, position as u32);
+                summary.key(limit.zone(), key).peak(limit.burst, peak);
+            }
+            if outcome.verdict == Verdict::Rejected {
+                let number = outcome.limit as usize;
+                summary.key(limits[number].zone(), keys[number]).trip(position as u32);
+            }
+            if let Some(outcomes) = &mut outcomes {
+                outcomes[position] = outcome.into();
+            }
+        },
+    );
+}
+
+/// A key; `None` if it is that of a limit that does not apply.
+fn keyed(key: u32) -> Option<u32> {
+    (key != NO_KEY).then_some(key)
 }
 
 /// Decides about one request and updates the nodes. The first limit that rejects the request ends
@@ -142,41 +139,31 @@ pub(super) fn decide<K, N: Nodes<K>>(
     limits: &[Limit],
     key: impl Fn(usize) -> Option<K>,
     now_ms: i64,
-) -> Outcome {
-    let mut excesses = [None; 8];
-    let mut more = Vec::new();
-    let excesses: &mut [Option<i64>] = if limits.len() <= excesses.len() {
-        &mut excesses[..limits.len()]
-    } else {
-        more.resize(limits.len(), None);
-        &mut more
-    };
+) -> ExactOutcome {
     let applying = || {
         let numbered = limits.iter().enumerate();
         numbered.filter_map(|(number, limit)| Some((number, limit, key(number)?)))
     };
     let mut outcome =
-        Outcome { verdict: Verdict::Passed, limit: 0, delay_ms: Some(0), excess: Some(0) };
+        ExactOutcome { verdict: Verdict::Passed, limit: 0, delay_ms: Some(0), excess: 0 };
     let mut is_first = true;
     for (number, limit, key) in applying() {
         let zone = &mut zones[limit.zone];
-        let excess = zone.excess(key, now_ms);
-        excesses[number] = excess;
-        let excess = excess.unwrap_or(0);
+        let excess = zone.excess(key, now_ms).unwrap_or(0);
         if excess > limit.burst {
-            let (limit, excess) = (number as u32, Some(excess));
-            return Outcome { verdict: Verdict::Rejected, limit, delay_ms: None, excess };
+            let limit = number as u32;
+            return ExactOutcome { verdict: Verdict::Rejected, limit, delay_ms: None, excess };
         }
         let delay = delay_ms(excess, limit.delay, zone.rate()) as u64;
         if is_first || outcome.delay_ms < Some(delay) {
             is_first = false;
             outcome.limit = number as u32;
             outcome.delay_ms = Some(delay);
-            outcome.excess = Some(excess);
+            outcome.excess = excess;
         }
     }
-    for (number, limit, key) in applying() {
-        zones[limit.zone].count(key, now_ms, excesses[number]);
+    for (_, limit, key) in applying() {
+        zones[limit.zone].count(key, now_ms);
     }
     if outcome.delay_ms > Some(0) {
         outcome.verdict = Verdict::Delayed;
@@ -186,7 +173,7 @@ pub(super) fn decide<K, N: Nodes<K>>(
 
 #[cfg(test)]
 mod tests {
-    use super::{Nodes, ZoneState, decide};
+    use super::{Nodes, ReplayedZone, decide};
     use crate::limit_req::bucket::Rate;
     use crate::limit_req::configuration::Limit;
     use crate::report::Verdict;
@@ -197,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_rejected_request_counts_in_no_zone() {
-        let mut zones = [ZoneState::new(Rate(1_000), 0), ZoneState::new(Rate(1_000), 0)];
+        let mut zones = [ReplayedZone::new(Rate(1_000), 0), ReplayedZone::new(Rate(1_000), 0)];
         let limits = [limit(0, 5, i64::MAX), limit(1, 1, i64::MAX)];
         let mut verdicts = Vec::new();
         for _ in 0..4 {
@@ -211,11 +198,11 @@ mod tests {
 
     #[test]
     fn a_node_without_a_count_is_not_made_anew() {
-        let mut zone = ZoneState::new(Rate(16), 1_000);
+        let mut zone = ReplayedZone::new(Rate(16), 1_000);
         let (counted, uncounted, new) = (0, 1, 2);
         for _ in 0..2 {
-            let excess = zone.excess(counted, 0);
-            zone.count(counted, 0, excess);
+            zone.excess(counted, 0);
+            zone.count(counted, 0);
         }
         zone.excess(uncounted, 0);
         zone.excess(uncounted, 62_500);
@@ -227,7 +214,7 @@ mod tests {
 
     #[test]
     fn the_longest_delay_holds() {
-        let mut zones = [ZoneState::new(Rate(10_000), 0), ZoneState::new(Rate(1_000), 0)];
+        let mut zones = [ReplayedZone::new(Rate(10_000), 0), ReplayedZone::new(Rate(1_000), 0)];
         let limits = [limit(0, 5, 0), limit(1, 5, 1_000)];
         let delays: Vec<_> =
             (0..4).map(|_| decide(&mut zones, &limits, |_| Some(0), 0).delay_ms).collect();

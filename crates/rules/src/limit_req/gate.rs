@@ -10,13 +10,14 @@ use weir_core::{Record, RecordFields};
 
 use super::bucket::{REQUEST, Rate};
 use super::configuration::{Configuration, Limit, LimitSet, Zone};
-use super::exact::{self, Nodes, ZoneState};
+use super::exact::{self, ExactOutcome, Nodes};
+use super::nodes::ZoneNodes;
 use super::observer::{KEY_BYTES_MAX, LimitObserver};
-use super::replay::Outcome;
 use crate::gate::{
-    CannotEnforce, Gate, GateClock, GateDecision, GateOptions, GateUsage, GateVerdict, KeySlots,
-    Quota, QuotaPolicy,
+    CannotEnforce, Gate, GateClock, GateDecision, GateOptions, GateUsage, GateVerdict, Quota,
+    QuotaPolicy,
 };
+use crate::keys::KeySlots;
 use crate::report::Verdict;
 
 /// The excess of a request whose key has no room in its zone; it exceeds every burst.
@@ -120,8 +121,13 @@ fn policy(zone: &Zone, limit: &Limit) -> QuotaPolicy {
 
 /// The quota left after a decision: the number of requests that would pass at once, and the time
 /// until one more would.
-fn quota<'p>(limit: &Limit, rate: Rate, outcome: &Outcome, policy: &'p QuotaPolicy) -> Quota<'p> {
-    let excess = outcome.excess.unwrap_or(0);
+fn quota<'p>(
+    limit: &Limit,
+    rate: Rate,
+    outcome: &ExactOutcome,
+    policy: &'p QuotaPolicy,
+) -> Quota<'p> {
+    let excess = outcome.excess;
     if excess == NO_ROOM {
         return Quota { policy, remaining: 0, reset_s: Some(1) };
     }
@@ -136,7 +142,7 @@ fn quota<'p>(limit: &Limit, rate: Rate, outcome: &Outcome, policy: &'p QuotaPoli
 
 /// A zone with the texts of its keys.
 struct GateZone {
-    nodes: ZoneState,
+    nodes: ZoneNodes,
     keys: KeySlots,
     /// The bytes that its nodes would take in nginx.
     bytes: usize,
@@ -151,7 +157,7 @@ struct GateZone {
 impl GateZone {
     fn new(zone: &Zone, options: GateOptions) -> Self {
         Self {
-            nodes: ZoneState::with_idle_queue(zone.rate),
+            nodes: ZoneNodes::that_forget(zone.rate),
             keys: KeySlots::default(),
             bytes: 0,
             bytes_max: zone.bytes.unwrap_or(usize::MAX).min(options.bytes_max),
@@ -163,7 +169,7 @@ impl GateZone {
     }
 
     fn clear(&mut self) {
-        self.nodes = ZoneState::with_idle_queue(self.nodes.rate());
+        self.nodes = ZoneNodes::that_forget(self.nodes.rate());
         self.keys = KeySlots::default();
         self.bytes = 0;
     }
@@ -214,7 +220,6 @@ impl Nodes<&[u8]> for GateZone {
                 }
                 self.bytes += node_bytes;
                 let number = self.keys.insert(key);
-                self.nodes.add(number);
                 number
             }
         };
@@ -223,8 +228,8 @@ impl Nodes<&[u8]> for GateZone {
     }
 
     /// The key is that of the last call of [`Self::excess`], because a request uses each zone once.
-    fn count(&mut self, _: &[u8], now_ms: i64, excess: Option<i64>) {
-        self.nodes.count(self.current, now_ms, excess);
+    fn count(&mut self, _: &[u8], now_ms: i64) {
+        self.nodes.count(self.current, now_ms);
     }
 }
 

@@ -4,9 +4,8 @@
 
 use std::ops::{Add, Mul, Sub};
 
-use super::bucket::{REQUEST, Rate, drained};
-use super::idle_queue::IDLE_MS;
-use super::unlimited::BoundedExcess;
+use super::bucket::{IDLE_MS, REQUEST, Rate, drained};
+use crate::keys::Peak;
 
 /// A thousandth of a request, in the unit of levels.
 pub(super) const THOUSANDTH: i64 = 1_000;
@@ -62,12 +61,12 @@ pub(super) fn rate_times<N: LevelNumber>(rate: Rate, time_ms: i64) -> N {
 
 /// The bounds of a request's arrival, in milliseconds since the first one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Arrival {
+pub(super) struct TimeRange {
     pub(super) earliest_ms: i64,
     pub(super) latest_ms: i64,
 }
 
-impl Arrival {
+impl TimeRange {
     /// An arrival at this time, or up to `spread_ms` later.
     pub(super) fn within(earliest_ms: i64, spread_ms: i64) -> Self {
         Self { earliest_ms, latest_ms: earliest_ms + spread_ms }
@@ -95,7 +94,7 @@ pub(super) struct Level<N> {
 impl<N: LevelNumber> Level<N> {
     /// The excess that a request would make.
     #[inline]
-    pub(super) fn excess_at(&self, arrival: Arrival, rate: Rate) -> Excess {
+    pub(super) fn excess_at(&self, arrival: TimeRange, rate: Rate) -> Excess {
         let drained = |time_ms: i64| rate_times::<N>(rate, time_ms);
         let lowest = (self.lowest - drained(arrival.latest_ms)).div_floor(THOUSANDTH) + REQUEST;
         let highest = self.highest - drained(arrival.earliest_ms) + N::from(THOUSANDTH - 1);
@@ -108,7 +107,7 @@ impl<N: LevelNumber> Level<N> {
 
     /// Whether nginx may have forgotten the key.
     #[inline]
-    pub(super) fn may_be_forgotten(&self, arrival: Arrival, rate: Rate) -> bool {
+    pub(super) fn may_be_forgotten(&self, arrival: TimeRange, rate: Rate) -> bool {
         let is_idle = arrival.latest_ms - self.last_ms >= IDLE_MS;
         is_idle && self.lowest <= rate_times(rate, arrival.latest_ms)
     }
@@ -119,11 +118,11 @@ impl<N: LevelNumber> Level<N> {
         before: Option<Self>,
         excess: Excess,
         burst: i64,
-        arrival: Arrival,
+        arrival: TimeRange,
         rate: Rate,
     ) -> Self {
         let drained = |time_ms: i64| rate_times::<N>(rate, time_ms);
-        let Arrival { earliest_ms, latest_ms } = arrival;
+        let TimeRange { earliest_ms, latest_ms } = arrival;
         let (mut lowest, mut highest) = (drained(earliest_ms), drained(latest_ms));
         if let Some(level) = before {
             let request = N::from(WHOLE);
@@ -168,9 +167,15 @@ pub(super) struct UnlimitedLevel<N> {
 }
 
 impl<N: LevelNumber> UnlimitedLevel<N> {
-    /// Counts a request and returns its excess; the replayed one takes the stamps as times.
+    /// Counts the request at a position, and returns its excess; the replayed one takes the stamps
+    /// as times.
     #[inline]
-    pub(super) fn count(key: &mut Option<Self>, arrival: Arrival, rate: Rate) -> BoundedExcess {
+    pub(super) fn count(
+        key: &mut Option<Self>,
+        arrival: TimeRange,
+        rate: Rate,
+        position: u32,
+    ) -> Peak {
         let level = key.map(|key| key.level);
         let excess = level.map(|level| level.excess_at(arrival, rate)).unwrap_or_default();
         let now_ms = arrival.earliest_ms;
@@ -183,6 +188,6 @@ impl<N: LevelNumber> UnlimitedLevel<N> {
         let level = Level::passed(level, excess, i64::MAX, arrival, rate);
         *key = Some(Self { level, stamped: (stamped, now_ms) });
         let Excess { lowest, highest } = excess;
-        BoundedExcess { replayed: stamped.clamp(lowest, highest), lowest, highest }
+        Peak { count: stamped.clamp(lowest, highest), lowest, highest, position }
     }
 }

@@ -12,19 +12,19 @@
 mod bounded;
 mod bounded_by_key;
 mod bucket;
-mod by_key;
 mod columns;
 pub(crate) mod configuration;
 mod exact;
 mod exact_by_key;
 mod gate;
-mod idle_queue;
 mod key;
 mod level;
 mod nginx_rule;
+mod nodes;
 pub(crate) mod observer;
 mod replay;
-mod summary;
+#[cfg(test)]
+mod tests;
 mod unlimited;
 
 use weir_core::RecordFields;
@@ -49,13 +49,6 @@ impl LimitReq {
             let bursts = limits.filter(|limit| limit.zone == number).map(|limit| limit.burst);
             (zone, bursts.max().unwrap_or(0))
         })
-    }
-
-    /// The limit, if there is only one.
-    fn single_limit(&self) -> Option<&Limit> {
-        let [set] = self.limit_sets() else { return None };
-        let [limit] = &set.limits[..] else { return None };
-        Some(limit)
     }
 }
 

@@ -5,8 +5,12 @@ use std::sync::Arc;
 use weir_core::RecordFields;
 
 use super::configuration::{Configuration, Directive, LimitKind, LimitSet, ZoneKind, directives};
+use crate::arrivals::{Arrival, Arrivals, NO_KEY, applying};
+use crate::engine::Outcome;
 use crate::error::RuleError;
 use crate::gate::{CannotEnforce, Gate, GateOptions};
+use crate::keys::Interner;
+use crate::report::Decision;
 use crate::rule::{Family, MissingField, Observer, Replay, Rule};
 
 /// The limits of one kind in an nginx configuration.
@@ -68,6 +72,66 @@ impl<L: LimitKind> NginxRule<L> {
     /// The limit sets by number; the limits of a set apply to a request together.
     pub(crate) fn limit_sets(&self) -> &[LimitSet<L>] {
         &self.configuration.limit_sets
+    }
+
+    /// The limits of a set.
+    #[inline]
+    pub(crate) fn limits(&self, set: u32) -> &[L] {
+        &self.configuration.limit_sets[set as usize].limits
+    }
+
+    /// Whether no request has more than one limit, so that its only limit rejects it.
+    pub(crate) fn limits_are_alone(&self) -> bool {
+        self.limit_sets().iter().all(|set| set.limits.len() == 1)
+    }
+
+    /// The limit, if there is only one.
+    pub(crate) fn single_limit(&self) -> Option<&L> {
+        let [set] = self.limit_sets() else { return None };
+        let [limit] = &set.limits[..] else { return None };
+        Some(limit)
+    }
+
+    /// The names of the zones, with the keys of a replay.
+    pub(crate) fn zone_keys<'z>(
+        &'z self,
+        keys: &'z [Interner],
+    ) -> impl ExactSizeIterator<Item = (&'z str, &'z Interner)> {
+        self.zones().iter().map(ZoneKind::name).zip(keys)
+    }
+
+    /// The positions of the requests of each key, by zone and key, in this order.
+    pub(crate) fn sequences(&self, arrivals: &Arrivals, order: &[u32]) -> Vec<Vec<Vec<u32>>> {
+        let mut zones: Vec<Vec<Vec<u32>>> = self.zones().iter().map(|_| Vec::new()).collect();
+        for position in order {
+            let arrival = &arrivals.list[*position as usize];
+            let limits = self.limits(arrival.set);
+            for (limit, key) in applying(limits, arrivals.keys_of(arrival, limits.len())) {
+                let lists = &mut zones[limit.zone()];
+                lists.resize_with(lists.len().max(key as usize + 1), Vec::new);
+                lists[key as usize].push(*position);
+            }
+        }
+        zones
+    }
+
+    /// Calls `decide` with the decisions of a replay in the order of the log. `keys` are those of
+    /// each zone.
+    pub(crate) fn decide(
+        &self,
+        arrivals: &Arrivals,
+        keys: &[Interner],
+        outcomes: &[Outcome],
+        decide: &mut dyn FnMut(&Decision<'_>),
+    ) {
+        let key = |arrival: &Arrival, position: usize| {
+            let limits = self.limits(arrival.set);
+            match arrivals.keys_of(arrival, limits.len())[position] {
+                NO_KEY => &b""[..],
+                key => keys[limits[position].zone()].text(key),
+            }
+        };
+        arrivals.decide(outcomes, key, decide);
     }
 }
 

@@ -7,6 +7,7 @@ use weir_core::{Field, FieldAccessor, Record, RecordFields};
 
 use super::configuration::{Configuration, Limit, LimitKind, Server, normalised};
 use super::key::{KeySource, Keys, Request};
+use crate::arrivals::ZoneLimit;
 use crate::event::{EventHead, Events};
 use crate::rule::{Line, MissingField, Observer};
 
@@ -80,7 +81,7 @@ impl<L: LimitKind> LimitObserver<L> {
     #[inline]
     pub(super) fn zone_of_limit(&self, set: u32, position: usize) -> Option<usize> {
         let limits = &self.configuration.limit_sets[set as usize].limits;
-        limits.get(position).map(LimitKind::zone)
+        limits.get(position).map(ZoneLimit::zone)
     }
 
     /// The distinct properties on which the key of a zone depends.

@@ -9,17 +9,21 @@
 use super::counter::{BucketScale, is_forgotten};
 use super::exact::{for_each_count, make_undecided};
 use super::limit::{Algorithm, Limit};
-use super::replay::{Outcome, Peak, Request, SECOND_SPREAD_NS};
+use super::replay::KeyRequests;
+use super::summary::Peak;
 use super::{bounded_bucket, bounded_concurrency, bounded_periods, bounded_ring};
+use crate::arrivals::SECOND_SPREAD_NS;
+use crate::engine::{Outcome, for_each_disagreement};
 use crate::report::Verdict;
 
 /// Decides about the requests of a key, which are in the order of their earliest arrival. Puts an
 /// outcome for each, and returns the peak, and how many of the undecided requests were rejected.
 pub(super) fn evaluate(
     limit: &Limit,
-    requests: &[Request],
+    requests: KeyRequests<'_>,
     outcomes: &mut Vec<Outcome>,
 ) -> (Peak, u64) {
+    let times_ns = requests.times_ns;
     let window_ns = limit.window_ns as i64;
     let peak = match limit.algorithm {
         // Which request it is decides how long it takes, so this one is not by position.
@@ -27,30 +31,30 @@ pub(super) fn evaluate(
             return (bounded_concurrency::evaluate(limit, requests, outcomes), 0);
         }
         Algorithm::SlidingRing => {
-            bounded_ring::decide(limit, requests, outcomes);
-            Windows::Sliding(window_ns).peak(requests, |_, _| {})
+            bounded_ring::decide(limit, times_ns, outcomes);
+            Windows::Sliding(window_ns).peak(times_ns, |_, _| {})
         }
-        Algorithm::SlidingLog => count(limit, requests, Windows::Sliding(window_ns), outcomes),
-        Algorithm::FixedWindow => count(limit, requests, Windows::Fixed(window_ns), outcomes),
-        Algorithm::FirstWindow => first_window(limit, requests, outcomes),
-        Algorithm::TwoPeriods => bounded_periods::evaluate(limit, requests, outcomes),
+        Algorithm::SlidingLog => count(limit, times_ns, Windows::Sliding(window_ns), outcomes),
+        Algorithm::FixedWindow => count(limit, times_ns, Windows::Fixed(window_ns), outcomes),
+        Algorithm::FirstWindow => first_window(limit, times_ns, outcomes),
+        Algorithm::TwoPeriods => bounded_periods::evaluate(limit, times_ns, outcomes),
         Algorithm::TokenBucket { .. } | Algorithm::LeakyBucket => {
-            bounded_bucket::evaluate(limit, requests, outcomes)
+            bounded_bucket::evaluate(limit, times_ns, outcomes)
         }
         Algorithm::Unpublished { hold_ns, .. } => {
-            let peak = count(limit, requests, Windows::Sliding(window_ns), outcomes);
-            make_undecided(requests, outcomes, hold_ns.saturating_add(SECOND_SPREAD_NS as u64));
+            let peak = count(limit, times_ns, Windows::Sliding(window_ns), outcomes);
+            make_undecided(times_ns, outcomes, hold_ns.saturating_add(SECOND_SPREAD_NS as u64));
             Peak { lowest: (peak.lowest / 2.0).ceil(), ..peak }
         }
     };
-    let more_rejected = agree(limit, requests, outcomes);
+    let more_rejected = agree(limit, times_ns, outcomes);
     (peak, more_rejected)
 }
 
 /// The most of some requests in succession that pass, if the algorithm bounds that.
-fn most_passed(limit: &Limit, requests: &[Request]) -> Option<u64> {
-    let (first, last) = (requests.first()?, requests.last()?);
-    let elapsed_ns = last.arrival_ns.saturating_sub(first.arrival_ns);
+fn most_passed(limit: &Limit, times_ns: &[i64]) -> Option<u64> {
+    let (first_ns, last_ns) = (times_ns.first()?, times_ns.last()?);
+    let elapsed_ns = last_ns.saturating_sub(*first_ns);
     let elapsed_ns = elapsed_ns.saturating_add(SECOND_SPREAD_NS);
     match limit.algorithm {
         Algorithm::SlidingRing => {
@@ -59,11 +63,11 @@ fn most_passed(limit: &Limit, requests: &[Request]) -> Option<u64> {
         }
         Algorithm::TokenBucket { .. } | Algorithm::LeakyBucket => {
             let scale = BucketScale::new(limit);
-            let may_forget = |pair: &[Request]| {
-                let latest_ns = pair[1].arrival_ns.saturating_add(SECOND_SPREAD_NS);
-                is_forgotten(pair[0].arrival_ns, latest_ns, scale.forget_s)
+            let may_forget = |pair: &[i64]| {
+                let latest_ns = pair[1].saturating_add(SECOND_SPREAD_NS);
+                is_forgotten(pair[0], latest_ns, scale.forget_s)
             };
-            if requests.windows(2).any(may_forget) {
+            if times_ns.windows(2).any(may_forget) {
                 return None;
             }
             let passed = (scale.time(elapsed_ns) + scale.highest + scale.request) / scale.request;
@@ -112,12 +116,12 @@ impl Windows {
     }
 
     /// The peak of some requests, of which `each` takes the least and most count.
-    fn peak(self, requests: &[Request], mut each: impl FnMut(u64, u64)) -> Peak {
+    fn peak(self, times_ns: &[i64], mut each: impl FnMut(u64, u64)) -> Peak {
         let counts = |certainty| {
-            let mut counts = Vec::with_capacity(requests.len());
-            let time = |at: usize| requests[at].arrival_ns;
-            let is_inside = |from: usize, to: usize| self.have(time(from), time(to), certainty);
-            for_each_count(requests.len(), is_inside, |_, count| counts.push(count));
+            let mut counts = Vec::with_capacity(times_ns.len());
+            let is_inside =
+                |from: usize, to: usize| self.have(times_ns[from], times_ns[to], certainty);
+            for_each_count(times_ns.len(), is_inside, |_, count| counts.push(count));
             counts
         };
         let [stamped, surely, possibly] =
@@ -133,26 +137,20 @@ impl Windows {
     }
 }
 
-fn count(
-    limit: &Limit,
-    requests: &[Request],
-    windows: Windows,
-    outcomes: &mut Vec<Outcome>,
-) -> Peak {
-    windows.peak(requests, |surely, possibly| {
+fn count(limit: &Limit, times_ns: &[i64], windows: Windows, outcomes: &mut Vec<Outcome>) -> Peak {
+    windows.peak(times_ns, |surely, possibly| {
         outcomes.push(Outcome::bounded(surely > limit.count, possibly <= limit.count));
     })
 }
 
 /// The window begins with a request, of which the least and most time are known, and the least and
 /// most number of requests in it.
-fn first_window(limit: &Limit, requests: &[Request], outcomes: &mut Vec<Outcome>) -> Peak {
+fn first_window(limit: &Limit, times_ns: &[i64], outcomes: &mut Vec<Outcome>) -> Peak {
     let window_ns = limit.window_ns as i64;
     let mut window: Option<((i64, i64), (u64, u64))> = None;
     let mut peak = Peak::default();
     let mut stamped: Option<(i64, u64)> = None;
-    for (at, request) in requests.iter().enumerate() {
-        let earliest_ns = request.arrival_ns;
+    for (at, earliest_ns) in times_ns.iter().copied().enumerate() {
         let latest_ns = earliest_ns.saturating_add(SECOND_SPREAD_NS);
         let next = match window {
             Some(((first_ns, last_ns), (least, most))) => {
@@ -186,27 +184,15 @@ fn first_window(limit: &Limit, requests: &[Request], outcomes: &mut Vec<Outcome>
 /// Makes the verdicts of requests undecided whose possible positions do not agree. Returns how many
 /// of the undecided ones were rejected at least: of those in succession that did not surely pass,
 /// only so many can have passed.
-fn agree(limit: &Limit, requests: &[Request], outcomes: &mut [Outcome]) -> u64 {
+fn agree(limit: &Limit, times_ns: &[i64], outcomes: &mut [Outcome]) -> u64 {
     let verdicts: Vec<Verdict> = outcomes.iter().map(|outcome| outcome.verdict).collect();
-    // From each position, the end of the run with the same verdict.
-    let mut run_ends = vec![verdicts.len(); verdicts.len()];
-    for at in (0..verdicts.len().saturating_sub(1)).rev() {
-        let is_same = verdicts[at] == verdicts[at + 1];
-        run_ends[at] = if is_same { run_ends[at + 1] } else { at + 1 };
-    }
-    let time = |at: usize| requests[at].arrival_ns;
-    let (mut first, mut end) = (0, 0);
-    for (at, outcome) in outcomes.iter_mut().enumerate() {
-        while time(first).saturating_add(SECOND_SPREAD_NS) < time(at) {
-            first += 1;
-        }
-        while end < verdicts.len() && time(end) <= time(at).saturating_add(SECOND_SPREAD_NS) {
-            end += 1;
-        }
-        if run_ends[first] < end {
-            *outcome = Outcome::verdict(Verdict::Undecided);
-        }
-    }
+    for_each_disagreement(
+        times_ns.len(),
+        SECOND_SPREAD_NS,
+        |at| times_ns[at],
+        |at| verdicts[at],
+        |at| outcomes[at] = Outcome::UNDECIDED,
+    );
     let count = |verdict| verdicts.iter().filter(|it| **it == verdict).count() as u64;
     let shown = outcomes.iter().filter(|it| it.verdict == Verdict::Rejected).count() as u64;
     let mut rejected = count(Verdict::Rejected);
@@ -219,7 +205,7 @@ fn agree(limit: &Limit, requests: &[Request], outcomes: &mut [Outcome]) -> u64 {
         if run.is_empty() {
             continue;
         }
-        let Some(most) = most_passed(limit, &requests[run.clone()]) else { continue };
+        let Some(most) = most_passed(limit, &times_ns[run.clone()]) else { continue };
         let known = verdicts[run].iter().filter(|it| **it == Verdict::Rejected).count() as u64;
         rejected += (length as u64).saturating_sub(most).saturating_sub(known);
     }

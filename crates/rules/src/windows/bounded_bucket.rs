@@ -7,7 +7,9 @@
 
 use super::counter::{BucketScale, is_forgotten};
 use super::limit::Limit;
-use super::replay::{Outcome, Peak, Request, SECOND_SPREAD_NS};
+use super::summary::Peak;
+use crate::arrivals::SECOND_SPREAD_NS;
+use crate::engine::Outcome;
 use crate::report::Verdict;
 
 /// The bounds of the time at which the bucket is full, in the unit of [`BucketScale`].
@@ -21,7 +23,7 @@ struct Full {
 
 /// The possible times of a request.
 #[derive(Debug, Clone, Copy)]
-struct Arrival {
+struct TimeRange {
     earliest: i128,
     latest: i128,
 }
@@ -34,15 +36,15 @@ struct Level {
 }
 
 /// Decides about requests by position, and returns the peak.
-pub(super) fn evaluate(limit: &Limit, requests: &[Request], outcomes: &mut Vec<Outcome>) -> Peak {
+pub(super) fn evaluate(limit: &Limit, times_ns: &[i64], outcomes: &mut Vec<Outcome>) -> Peak {
     let scale = BucketScale::new(limit);
     let distant = Full { earliest: i128::MIN / 4, latest: i128::MIN / 4, level: 0 };
     let (mut full, mut unlimited, mut stamped) = (distant, distant, i128::MIN / 4);
     let (mut peak, mut last_ns) = (Peak::default(), None);
-    for (at, request) in requests.iter().enumerate() {
-        let earliest_ns = request.arrival_ns;
+    for (at, earliest_ns) in times_ns.iter().copied().enumerate() {
         let latest_ns = earliest_ns.saturating_add(SECOND_SPREAD_NS);
-        let arrival = Arrival { earliest: scale.time(earliest_ns), latest: scale.time(latest_ns) };
+        let arrival =
+            TimeRange { earliest: scale.time(earliest_ns), latest: scale.time(latest_ns) };
         if let Some(last_ns) = last_ns.replace(earliest_ns) {
             let last_latest_ns = i64::saturating_add(last_ns, SECOND_SPREAD_NS);
             if is_forgotten(last_latest_ns, earliest_ns, scale.forget_s) {
@@ -84,20 +86,20 @@ fn verdict(level: Level, scale: &BucketScale) -> Verdict {
 }
 
 impl Full {
-    fn level_at(&self, arrival: Arrival) -> Level {
+    fn level_at(&self, arrival: TimeRange) -> Level {
         // The level does not grow between two requests.
         let highest = (self.latest - arrival.earliest).clamp(0, self.level);
         let lowest = (self.earliest - arrival.latest).clamp(0, highest);
         Level { lowest, highest }
     }
 
-    fn pass(&mut self, arrival: Arrival, level: Level, scale: &BucketScale) {
+    fn pass(&mut self, arrival: TimeRange, level: Level, scale: &BucketScale) {
         self.earliest = self.earliest.max(arrival.earliest) + scale.request;
         self.latest = self.latest.max(arrival.latest) + scale.request;
         self.level = level.highest + scale.request;
     }
 
-    fn pass_or_not(&mut self, arrival: Arrival, level: Level, scale: &BucketScale) {
+    fn pass_or_not(&mut self, arrival: TimeRange, level: Level, scale: &BucketScale) {
         let mut passed = *self;
         let highest = level.highest.min(scale.highest);
         passed.pass(arrival, Level { highest, ..level }, scale);

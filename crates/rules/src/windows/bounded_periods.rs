@@ -8,7 +8,9 @@
 //! closer ([`AnyPeriod`]).
 
 use super::limit::Limit;
-use super::replay::{Outcome, Peak, Request, SECOND_SPREAD_NS};
+use super::summary::Peak;
+use crate::arrivals::SECOND_SPREAD_NS;
+use crate::engine::Outcome;
 
 /// The least and most that a number can be.
 type Range<T> = (T, T);
@@ -50,21 +52,21 @@ impl State {
 }
 
 /// Decides about requests by position, and returns the peak.
-pub(super) fn evaluate(limit: &Limit, requests: &[Request], outcomes: &mut Vec<Outcome>) -> Peak {
+pub(super) fn evaluate(limit: &Limit, times_ns: &[i64], outcomes: &mut Vec<Outcome>) -> Peak {
     let period = (limit.window_ns / 1_000_000) as i64;
     let distant = i64::MIN / 4;
     let mut state = State { tick: (distant, distant), current: (0, 0), previous: (0, 0) };
     let mut any_period = AnyPeriod::default();
     let mut peak = Peak::default();
-    for (at, request) in requests.iter().enumerate() {
-        let latest_ns = request.arrival_ns.saturating_add(SECOND_SPREAD_NS);
+    for (at, earliest_ns) in times_ns.iter().copied().enumerate() {
+        let latest_ns = earliest_ns.saturating_add(SECOND_SPREAD_NS);
         let millisecond = |time_ns: i64| time_ns.div_euclid(1_000_000);
-        let now = (millisecond(request.arrival_ns), millisecond(latest_ns));
+        let now = (millisecond(earliest_ns), millisecond(latest_ns));
         let possible: Vec<State> = after(state, now, period).into_iter().flatten().collect();
         let rates = possible.iter().map(|state| state.rate(now, period));
         let rate = rates.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)));
         let (lowest, highest) = rate.unwrap_or((0, u64::MAX));
-        let (least, most) = any_period.rate(requests, at, period);
+        let (least, most) = any_period.rate(times_ns, at, period);
         let (lowest, highest) = (lowest.max(least), highest.min(most));
         let joined = possible.into_iter().reduce(State::join);
         state = joined.unwrap_or(state);
@@ -120,12 +122,11 @@ struct AnyPeriod {
 
 impl AnyPeriod {
     /// The bounds for the request at a position; positions are asked for in their order.
-    fn rate(&mut self, requests: &[Request], at: usize, period: i64) -> Range<u64> {
+    fn rate(&mut self, times_ns: &[i64], at: usize, period: i64) -> Range<u64> {
         let millisecond = |time_ns: i64| time_ns.div_euclid(1_000_000);
-        let earliest = |position: usize| millisecond(requests[position].arrival_ns);
-        let latest = |position: usize| {
-            millisecond(requests[position].arrival_ns.saturating_add(SECOND_SPREAD_NS))
-        };
+        let earliest = |position: usize| millisecond(times_ns[position]);
+        let latest =
+            |position: usize| millisecond(times_ns[position].saturating_add(SECOND_SPREAD_NS));
         let part = |index: usize| period * index as i64 / PARTS as i64;
         let count = |first: usize| (at - first + 1) as u64;
         let mut least = [0; PARTS + 1];

@@ -7,17 +7,17 @@
 use std::collections::VecDeque;
 
 use super::limit::Limit;
-use super::replay::{Outcome, Request, SECOND_SPREAD_NS};
+use crate::arrivals::SECOND_SPREAD_NS;
+use crate::engine::Outcome;
 
 /// Decides about requests by position.
-pub(super) fn decide(limit: &Limit, requests: &[Request], outcomes: &mut Vec<Outcome>) {
+pub(super) fn decide(limit: &Limit, times_ns: &[i64], outcomes: &mut Vec<Outcome>) {
     let window_ns = limit.window_ns as i64;
     let size = usize::try_from(limit.count).unwrap_or(usize::MAX);
     // Fewer than `size` of them: the others are in the distant past.
     let (mut earliest, mut latest) = (VecDeque::new(), VecDeque::new());
-    for request in requests {
-        let (first_ns, last_ns) =
-            (request.arrival_ns, request.arrival_ns.saturating_add(SECOND_SPREAD_NS));
+    for first_ns in times_ns.iter().copied() {
+        let last_ns = first_ns.saturating_add(SECOND_SPREAD_NS);
         let oldest = |times: &VecDeque<i64>| times.front().copied().filter(|_| times.len() == size);
         let has_passed =
             oldest(&latest).is_none_or(|oldest_ns| first_ns.saturating_sub(oldest_ns) > window_ns);

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use super::frequency::FrequencyCounter;
 use super::limit::{Algorithm, Limit};
-use super::replay::Outcome;
+use crate::engine::Outcome;
 use crate::gate::KeyState;
 use crate::report::Verdict;
 
@@ -54,10 +54,9 @@ impl Window {
         until(i128::from(time_ns) + i128::from(self.window_ns), now_ns)
     }
 
-    fn drop_old(self, times: &mut VecDeque<i64>, now_ns: i64) {
-        while times.front().is_some_and(|first| self.has_left(*first, now_ns)) {
-            times.pop_front();
-        }
+    /// When the window of a time begins if windows begin at multiples of their length since 1970.
+    fn aligned_start(self, now_ns: i64) -> i64 {
+        now_ns.saturating_sub(now_ns.rem_euclid(self.window_ns))
     }
 }
 
@@ -66,55 +65,23 @@ fn until(time_ns: i128, now_ns: i64) -> u64 {
     u64::try_from((time_ns - i128::from(now_ns)).max(0)).unwrap_or(u64::MAX)
 }
 
-/// `allowed` of caddy-ratelimit: a request passes if the `count` last ones that passed are not all
-/// within the window.
+/// The times of the requests within the window.
+///
+/// Without rejected requests, this is `allowed` of caddy-ratelimit: a request passes if the `count`
+/// last ones that passed are not all within the window. With them, it is a sliding log. It stores no
+/// more times than it needs to decide, so the count of a request far over the limit may be too low.
 #[derive(Debug, Default)]
-pub(super) struct SlidingRing {
-    passed: VecDeque<i64>,
-}
-
-impl Counter for SlidingRing {
-    type Settings = Window;
-
-    fn settings(limit: &Limit) -> Window {
-        Window::new(limit)
-    }
-
-    fn decide(&mut self, window: Window, now_ns: i64) -> Outcome {
-        window.drop_old(&mut self.passed, now_ns);
-        let is_rejected = self.passed.len() as u64 >= window.count;
-        let outcome = Outcome::of(is_rejected, (self.passed.len() + 1) as f64);
-        if !is_rejected {
-            self.passed.push_back(now_ns);
-        }
-        outcome
-    }
-
-    fn remaining(&self, window: Window, now_ns: i64) -> (u64, u64) {
-        let remaining = window.count.saturating_sub(self.passed.len() as u64);
-        let first = self.passed.front();
-        (remaining, first.map_or(0, |first| window.until_left(*first, now_ns)))
-    }
-
-    fn is_like_new(&self, window: Window, now_ns: i64) -> bool {
-        self.passed.back().is_none_or(|last| window.has_left(*last, now_ns))
-    }
-}
-
-impl KeyState for SlidingRing {
-    fn heap_bytes(&self) -> usize {
-        self.passed.capacity() * size_of::<i64>()
-    }
-}
-
-/// A sliding log, in which rejected requests count, too. It stores no more times than it needs to
-/// decide, so the count of a request far over the limit may be too low.
-#[derive(Debug, Default)]
-pub(super) struct SlidingLog {
+pub(super) struct SlidingTimes<const COUNTS_REJECTED: bool> {
     times: VecDeque<i64>,
 }
 
-impl Counter for SlidingLog {
+/// The counter of [`Algorithm::SlidingRing`].
+pub(super) type SlidingRing = SlidingTimes<false>;
+
+/// The counter of [`Algorithm::SlidingLog`].
+pub(super) type SlidingLog = SlidingTimes<true>;
+
+impl<const COUNTS_REJECTED: bool> Counter for SlidingTimes<COUNTS_REJECTED> {
     type Settings = Window;
 
     fn settings(limit: &Limit) -> Window {
@@ -122,13 +89,18 @@ impl Counter for SlidingLog {
     }
 
     fn decide(&mut self, window: Window, now_ns: i64) -> Outcome {
-        window.drop_old(&mut self.times, now_ns);
-        if self.times.len() >= window.times_max {
+        while self.times.front().is_some_and(|first| window.has_left(*first, now_ns)) {
             self.times.pop_front();
         }
-        self.times.push_back(now_ns);
-        let count = self.times.len();
-        Outcome::of(count as u64 > window.count, count as f64)
+        if COUNTS_REJECTED && self.times.len() >= window.times_max {
+            self.times.pop_front();
+        }
+        let count = self.times.len() as u64 + 1;
+        let is_rejected = count > window.count;
+        if COUNTS_REJECTED || !is_rejected {
+            self.times.push_back(now_ns);
+        }
+        Outcome::of(is_rejected, count as f64)
     }
 
     fn remaining(&self, window: Window, now_ns: i64) -> (u64, u64) {
@@ -146,65 +118,29 @@ impl Counter for SlidingLog {
     }
 }
 
-impl KeyState for SlidingLog {
+impl<const COUNTS_REJECTED: bool> KeyState for SlidingTimes<COUNTS_REJECTED> {
     fn heap_bytes(&self) -> usize {
         self.times.capacity() * size_of::<i64>()
     }
 }
 
-/// Windows that begin at multiples of their length since 1970.
+/// The count of the present window. A window begins at a multiple of its length since 1970 if it is
+/// aligned, otherwise with the first request after the last window.
 #[derive(Debug, Default)]
-pub(super) struct FixedWindow {
-    number: Option<i64>,
-    count: u64,
-}
-
-impl KeyState for FixedWindow {}
-
-impl Counter for FixedWindow {
-    type Settings = Window;
-
-    fn settings(limit: &Limit) -> Window {
-        Window::new(limit)
-    }
-
-    fn decide(&mut self, window: Window, now_ns: i64) -> Outcome {
-        let number = Some(now_ns.div_euclid(window.window_ns));
-        if self.number != number {
-            (self.number, self.count) = (number, 0);
-        }
-        self.count += 1;
-        Outcome::of(self.count > window.count, self.count as f64)
-    }
-
-    fn remaining(&self, window: Window, now_ns: i64) -> (u64, u64) {
-        let number = i128::from(self.number.unwrap_or(0));
-        let wait_ns = until((number + 1) * i128::from(window.window_ns), now_ns);
-        (window.count.saturating_sub(self.count), wait_ns)
-    }
-
-    fn is_like_new(&self, window: Window, now_ns: i64) -> bool {
-        self.number != Some(now_ns.div_euclid(window.window_ns))
-    }
-}
-
-/// Windows that begin with the first request after the last window.
-#[derive(Debug, Default)]
-pub(super) struct FirstWindow {
+pub(super) struct PresentWindow<const IS_ALIGNED: bool> {
     start_ns: Option<i64>,
     count: u64,
 }
 
-impl FirstWindow {
-    fn is_over(&self, window: Window, now_ns: i64) -> bool {
-        let window_ns = window.window_ns.unsigned_abs();
-        self.start_ns.is_none_or(|start| now_ns.saturating_sub(start).unsigned_abs() >= window_ns)
-    }
-}
+/// The counter of [`Algorithm::FixedWindow`].
+pub(super) type FixedWindow = PresentWindow<true>;
 
-impl KeyState for FirstWindow {}
+/// The counter of [`Algorithm::FirstWindow`].
+pub(super) type FirstWindow = PresentWindow<false>;
 
-impl Counter for FirstWindow {
+impl<const IS_ALIGNED: bool> KeyState for PresentWindow<IS_ALIGNED> {}
+
+impl<const IS_ALIGNED: bool> Counter for PresentWindow<IS_ALIGNED> {
     type Settings = Window;
 
     fn settings(limit: &Limit) -> Window {
@@ -212,8 +148,9 @@ impl Counter for FirstWindow {
     }
 
     fn decide(&mut self, window: Window, now_ns: i64) -> Outcome {
-        if self.is_over(window, now_ns) {
-            (self.start_ns, self.count) = (Some(now_ns), 0);
+        if self.is_like_new(window, now_ns) {
+            let start_ns = if IS_ALIGNED { window.aligned_start(now_ns) } else { now_ns };
+            (self.start_ns, self.count) = (Some(start_ns), 0);
         }
         self.count += 1;
         Outcome::of(self.count > window.count, self.count as f64)
@@ -226,7 +163,13 @@ impl Counter for FirstWindow {
     }
 
     fn is_like_new(&self, window: Window, now_ns: i64) -> bool {
-        self.is_over(window, now_ns)
+        self.start_ns.is_none_or(|start_ns| match IS_ALIGNED {
+            true => start_ns != window.aligned_start(now_ns),
+            false => {
+                let age_ns = now_ns.saturating_sub(start_ns).unsigned_abs();
+                age_ns >= window.window_ns.unsigned_abs()
+            }
+        })
     }
 }
 

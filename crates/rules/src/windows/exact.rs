@@ -8,28 +8,35 @@ use super::counter::{
 };
 use super::frequency::FrequencyCounter;
 use super::limit::{Algorithm, Limit};
-use super::replay::{Outcome, Peak, Request};
+use super::replay::KeyRequests;
+use super::summary::Peak;
+use crate::engine::Outcome;
 use crate::report::Verdict;
 
 /// Decides about the requests of a key, which are in the order of their arrival. Puts an outcome
 /// for each, and returns the peak.
-pub(super) fn evaluate(limit: &Limit, requests: &[Request], outcomes: &mut Vec<Outcome>) -> Peak {
+pub(super) fn evaluate(
+    limit: &Limit,
+    requests: KeyRequests<'_>,
+    outcomes: &mut Vec<Outcome>,
+) -> Peak {
+    let times_ns = requests.times_ns;
     match limit.algorithm {
         Algorithm::SlidingRing => {
-            decide::<SlidingRing>(limit, requests, outcomes);
+            decide::<SlidingRing>(limit, times_ns, outcomes);
             let mut peak = Peak::default();
-            for_each_in_window(limit, requests, |at, count| peak.take(at, count as f64));
+            for_each_in_window(limit, times_ns, |at, count| peak.take(at, count as f64));
             peak
         }
-        Algorithm::SlidingLog => sliding_log(limit, requests, outcomes),
-        Algorithm::FixedWindow => decide_by_count::<FixedWindow>(limit, requests, outcomes),
-        Algorithm::FirstWindow => decide_by_count::<FirstWindow>(limit, requests, outcomes),
-        Algorithm::TwoPeriods => two_periods(limit, requests, outcomes),
-        Algorithm::TokenBucket { .. } | Algorithm::LeakyBucket => bucket(limit, requests, outcomes),
+        Algorithm::SlidingLog => sliding_log(limit, times_ns, outcomes),
+        Algorithm::FixedWindow => decide_by_count::<FixedWindow>(limit, times_ns, outcomes),
+        Algorithm::FirstWindow => decide_by_count::<FirstWindow>(limit, times_ns, outcomes),
+        Algorithm::TwoPeriods => two_periods(limit, times_ns, outcomes),
+        Algorithm::TokenBucket { .. } | Algorithm::LeakyBucket => bucket(limit, times_ns, outcomes),
         Algorithm::Concurrency => concurrency(limit, requests, outcomes),
         Algorithm::Unpublished { hold_ns, .. } => {
-            let peak = sliding_log(limit, requests, outcomes);
-            make_undecided(requests, outcomes, hold_ns);
+            let peak = sliding_log(limit, times_ns, outcomes);
+            make_undecided(times_ns, outcomes, hold_ns);
             // A counter of windows that are aligned in any way counts at least half of them.
             Peak { lowest: (peak.count / 2.0).ceil(), ..peak }
         }
@@ -38,10 +45,9 @@ pub(super) fn evaluate(limit: &Limit, requests: &[Request], outcomes: &mut Vec<O
 
 /// Makes the verdicts over the limit undecided, and those of the requests that a block may have
 /// lasted for.
-pub(super) fn make_undecided(requests: &[Request], outcomes: &mut [Outcome], hold_ns: u64) {
+pub(super) fn make_undecided(times_ns: &[i64], outcomes: &mut [Outcome], hold_ns: u64) {
     let mut over_ns = None;
-    for (request, outcome) in requests.iter().zip(outcomes) {
-        let now_ns = request.arrival_ns;
+    for (now_ns, outcome) in times_ns.iter().copied().zip(outcomes) {
         if outcome.verdict != Verdict::Passed {
             over_ns = Some(now_ns);
         }
@@ -69,10 +75,10 @@ pub(super) fn for_each_count(
 }
 
 /// The sliding log, in which rejected requests count as the others do.
-fn sliding_log(limit: &Limit, requests: &[Request], outcomes: &mut Vec<Outcome>) -> Peak {
-    decide::<SlidingLog>(limit, requests, outcomes);
+fn sliding_log(limit: &Limit, times_ns: &[i64], outcomes: &mut Vec<Outcome>) -> Peak {
+    decide::<SlidingLog>(limit, times_ns, outcomes);
     let mut peak = Peak::default();
-    for_each_in_window(limit, requests, |at, count| {
+    for_each_in_window(limit, times_ns, |at, count| {
         peak.take(at, count as f64);
         // The counter keeps no more times than it needs to decide.
         outcomes[at].count = Some(count as f64);
@@ -81,27 +87,27 @@ fn sliding_log(limit: &Limit, requests: &[Request], outcomes: &mut Vec<Outcome>)
 }
 
 /// Calls `each` with a position and the number of requests up to it that are in the window.
-fn for_each_in_window(limit: &Limit, requests: &[Request], each: impl FnMut(usize, u64)) {
+fn for_each_in_window(limit: &Limit, times_ns: &[i64], each: impl FnMut(usize, u64)) {
     // A limit is at most a year.
     let window_ns = limit.window_ns as i64;
-    let time = |at: usize| requests[at].arrival_ns;
-    let is_in_window = |from: usize, to: usize| time(to).saturating_sub(time(from)) <= window_ns;
-    for_each_count(requests.len(), is_in_window, each);
+    let is_in_window =
+        |from: usize, to: usize| times_ns[to].saturating_sub(times_ns[from]) <= window_ns;
+    for_each_count(times_ns.len(), is_in_window, each);
 }
 
 /// Decides about the requests of a key with its counter.
-fn decide<C: Counter>(limit: &Limit, requests: &[Request], outcomes: &mut Vec<Outcome>) {
+fn decide<C: Counter>(limit: &Limit, times_ns: &[i64], outcomes: &mut Vec<Outcome>) {
     let (mut counter, settings) = (C::default(), C::settings(limit));
-    outcomes.extend(requests.iter().map(|request| counter.decide(settings, request.arrival_ns)));
+    outcomes.extend(times_ns.iter().map(|now_ns| counter.decide(settings, *now_ns)));
 }
 
 /// The same, for an algorithm whose counts do not depend on what was rejected.
 fn decide_by_count<C: Counter>(
     limit: &Limit,
-    requests: &[Request],
+    times_ns: &[i64],
     outcomes: &mut Vec<Outcome>,
 ) -> Peak {
-    decide::<C>(limit, requests, outcomes);
+    decide::<C>(limit, times_ns, outcomes);
     let mut peak = Peak::default();
     for (at, outcome) in outcomes.iter().enumerate() {
         peak.take(at, outcome.count.unwrap_or(0.0));
@@ -111,12 +117,12 @@ fn decide_by_count<C: Counter>(
 
 /// The rate of HAProxy. Whether its clock is even when that of the log is, is not known, so a
 /// verdict holds for both.
-fn two_periods(limit: &Limit, requests: &[Request], outcomes: &mut Vec<Outcome>) -> Peak {
+fn two_periods(limit: &Limit, times_ns: &[i64], outcomes: &mut Vec<Outcome>) -> Peak {
     let period = FrequencyCounter::period_ms(limit);
     let mut counters = [false, true].map(FrequencyCounter::new);
     let (mut peak, mut peaks) = (Peak::default(), [0; 2]);
-    for (at, request) in requests.iter().enumerate() {
-        let now = request.arrival_ns.div_euclid(1_000_000);
+    for (at, now_ns) in times_ns.iter().enumerate() {
+        let now = now_ns.div_euclid(1_000_000);
         let rates = counters.each_mut().map(|counter| counter.count(now, period));
         peaks = [peaks[0].max(rates[0]), peaks[1].max(rates[1])];
         let highest = rates[0].max(rates[1]);
@@ -131,40 +137,34 @@ fn two_periods(limit: &Limit, requests: &[Request], outcomes: &mut Vec<Outcome>)
     Peak { lowest: peaks[0].min(peaks[1]) as f64, ..peak }
 }
 
-fn bucket(limit: &Limit, requests: &[Request], outcomes: &mut Vec<Outcome>) -> Peak {
-    decide::<Bucket>(limit, requests, outcomes);
+fn bucket(limit: &Limit, times_ns: &[i64], outcomes: &mut Vec<Outcome>) -> Peak {
+    decide::<Bucket>(limit, times_ns, outcomes);
     let (scale, mut unlimited, mut peak) =
         (BucketScale::new(limit), Bucket::default(), Peak::default());
-    for (at, request) in requests.iter().enumerate() {
-        let level = unlimited.count_unlimited(scale, request.arrival_ns);
+    for (at, now_ns) in times_ns.iter().enumerate() {
+        let level = unlimited.count_unlimited(scale, *now_ns);
         peak.take(at, scale.requests(level));
     }
     peak
 }
 
-/// Whether a request passes that finds so many others at once, of which there may be `count`.
-pub(super) fn has_place(found: u64, count: u64) -> bool {
-    found < count
-}
-
-fn concurrency(limit: &Limit, requests: &[Request], outcomes: &mut Vec<Outcome>) -> Peak {
+fn concurrency(limit: &Limit, requests: KeyRequests<'_>, outcomes: &mut Vec<Outcome>) -> Peak {
     let mut served: BinaryHeap<Reverse<i64>> = BinaryHeap::new();
     let mut all: BinaryHeap<Reverse<i64>> = BinaryHeap::new();
     let mut peak = Peak::default();
-    for (at, request) in requests.iter().enumerate() {
+    for (at, (now_ns, end_ns)) in requests.times_ns.iter().zip(requests.ends_ns).enumerate() {
         for heap in [&mut served, &mut all] {
-            while heap.peek().is_some_and(|Reverse(end_ns)| *end_ns <= request.arrival_ns) {
+            while heap.peek().is_some_and(|Reverse(end_ns)| end_ns <= now_ns) {
                 heap.pop();
             }
         }
-        let end_ns = request.arrival_ns.saturating_add(request.duration_ns);
-        all.push(Reverse(end_ns));
+        all.push(Reverse(*end_ns));
         peak.take(at, all.len() as f64);
         let found = served.len() as u64;
-        let is_rejected = !has_place(found, limit.count);
+        let is_rejected = found >= limit.count;
         outcomes.push(Outcome::of(is_rejected, (found + 1) as f64));
         if !is_rejected {
-            served.push(Reverse(end_ns));
+            served.push(Reverse(*end_ns));
         }
     }
     peak

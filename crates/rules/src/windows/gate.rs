@@ -5,12 +5,12 @@ use weir_core::{Record, RecordFields};
 use super::counter::{
     Bucket, Counter, FirstWindow, FixedWindow, SlidingLog, SlidingRing, TwoPeriods,
 };
-use super::gate_at_once::AtOnceGate;
 use super::limit::{Algorithm, Limit};
 use super::observer::KeyFinder;
 use crate::gate::{
-    CannotEnforce, Gate, GateClock, GateDecision, GateOptions, GateUsage, GateVerdict, KeyStates,
-    Quota, QuotaPolicy, check_fields,
+    CannotEnforce, ConcurrencyGate, ConcurrencyLimit, ConcurrencyLimitSet, ConcurrencyZone, Gate,
+    GateClock, GateDecision, GateOptions, GateUsage, GateVerdict, KeyStates, Quota, QuotaPolicy,
+    RequestKeys, check_fields,
 };
 use crate::report::Verdict;
 
@@ -37,7 +37,7 @@ pub(super) fn gate(
         Algorithm::TokenBucket { .. } | Algorithm::LeakyBucket => {
             WindowGate::<Bucket>::boxed(parts)
         }
-        Algorithm::Concurrency => Box::new(AtOnceGate::new(parts)),
+        Algorithm::Concurrency => Box::new(concurrency_gate(parts)),
         Algorithm::Unpublished { .. } => {
             return Err(CannotEnforce::new(
                 "how this service counts is not published, so the limit cannot be enforced as it \
@@ -46,6 +46,26 @@ pub(super) fn gate(
             ));
         }
     })
+}
+
+/// The memory of a key with requests in progress besides its text, in bytes.
+const KEY_BYTES: usize = 64;
+
+/// Makes the gate of a limit of requests at once.
+fn concurrency_gate(parts: GateParts<'_>) -> ConcurrencyGate<KeyFinder<'static>> {
+    let GateParts { name, limit, finder, options } = parts;
+    let limits = vec![ConcurrencyLimit::new(name, 0, limit.count)];
+    let limit_set = ConcurrencyLimitSet { limits, is_dry_run: false };
+    let zone = ConcurrencyZone::new(name, options);
+    ConcurrencyGate::new(finder, vec![zone], vec![limit_set], |key_bytes| KEY_BYTES + key_bytes)
+}
+
+impl RequestKeys for KeyFinder<'static> {
+    const EMPTY_IS_KEY: bool = true;
+
+    fn keys(&mut self, record: &Record<'_>) -> Option<(usize, &[Vec<u8>])> {
+        self.text_of_key(record).map(|text| (0, std::slice::from_ref(text)))
+    }
 }
 
 /// The gate of a limit.
@@ -65,11 +85,11 @@ struct WindowGate<C: Counter> {
 }
 
 /// The parts of a gate.
-pub(super) struct GateParts<'l> {
-    pub(super) name: &'l str,
-    pub(super) limit: &'l Limit,
-    pub(super) finder: KeyFinder<'static>,
-    pub(super) options: GateOptions,
+struct GateParts<'l> {
+    name: &'l str,
+    limit: &'l Limit,
+    finder: KeyFinder<'static>,
+    options: GateOptions,
 }
 
 impl<C: Counter> WindowGate<C> {

@@ -113,6 +113,11 @@ impl Limit {
         }
     }
 
+    /// Whether the algorithm is published.
+    pub(super) fn is_published(&self) -> bool {
+        !matches!(self.algorithm, Algorithm::Unpublished { .. })
+    }
+
     /// The setting that [`Self::threshold`] is about.
     pub(super) fn setting(&self) -> u64 {
         if self.algorithm.has_burst() { self.burst } else { self.count }

@@ -19,7 +19,6 @@ mod counter;
 mod exact;
 mod frequency;
 mod gate;
-mod gate_at_once;
 mod key;
 mod language;
 mod limit;

@@ -41,6 +41,12 @@ impl<'r> KeyFinder<'r> {
     /// The key of a record; `None` if the limit is not about it.
     #[inline]
     pub(super) fn key(&mut self, record: &Record<'_>) -> Option<&[u8]> {
+        self.text_of_key(record).map(Vec::as_slice)
+    }
+
+    /// The buffer with the key of a record.
+    #[inline]
+    pub(super) fn text_of_key(&mut self, record: &Record<'_>) -> Option<&Vec<u8>> {
         if self.predicate.as_ref().is_some_and(|predicate| !predicate.accepts(record)) {
             return None;
         }

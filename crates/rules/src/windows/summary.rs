@@ -1,40 +1,75 @@
 //! The summary of a replay: counts by key, peaks and trips.
 
-use super::limit::{Algorithm, Limit};
-use super::replay::{Outcome, Peak, Request};
-use crate::key_lists::KeyLists;
+use super::limit::Limit;
+use crate::arrivals::Arrival;
+use crate::engine::Outcome;
+use crate::keys::{KeyLists, other_settings};
 use crate::report::{RequestCounts, RuleReport, Step, Trip, Verdict};
+
+/// The highest count of a key if none of its requests had been rejected.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Peak {
+    /// As replayed.
+    pub(super) count: f64,
+    pub(super) lowest: f64,
+    pub(super) highest: f64,
+    /// The position of the request that reached it.
+    pub(super) at: usize,
+}
+
+impl Peak {
+    /// Takes a count into account that is known.
+    pub(super) fn take(&mut self, at: usize, count: f64) {
+        self.take_range(at, count, count, count);
+    }
+
+    /// Takes a count into account, and the least and the most that it can be.
+    pub(super) fn take_range(&mut self, at: usize, count: f64, lowest: f64, highest: f64) {
+        if count > self.count {
+            (self.count, self.at) = (count, at);
+        }
+        self.lowest = self.lowest.max(lowest);
+        self.highest = self.highest.max(highest);
+    }
+}
+
+/// Another value of the setting of a limit.
+#[derive(Debug, Clone, Copy)]
+struct OtherSetting {
+    value: u64,
+    /// The keys that surely exceed it, and those that may.
+    tripped: u64,
+    may_trip: u64,
+}
 
 /// The summary of a replay.
 pub(super) struct Summary<'r> {
     limit: &'r Limit,
     keys: KeyLists,
     requests: RequestCounts,
-    /// Other values of the setting, and the keys that surely exceed them and that may.
-    steps: Vec<(u64, u64, u64)>,
+    others: [OtherSetting; 2],
 }
 
 impl<'r> Summary<'r> {
     pub(super) fn new(limit: &'r Limit) -> Self {
-        let setting = limit.setting();
-        let others = match setting {
-            1 => vec![2, 5],
-            setting => vec![setting / 2, setting * 2],
-        };
+        let others = other_settings(limit.setting() as i64, 1);
+        let other =
+            |value: i64| OtherSetting { value: value.unsigned_abs(), tripped: 0, may_trip: 0 };
         Self {
             limit,
             keys: KeyLists::default(),
             requests: RequestCounts::default(),
-            steps: others.into_iter().map(|other| (other, 0, 0)).collect(),
+            others: others.map(other),
         }
     }
 
-    /// Takes the requests of a key, which are not empty. `more_rejected` of those that are
-    /// undecided were rejected, it is not known which.
+    /// Takes the outcomes of the requests of a key, which are not empty. `place` returns the request
+    /// at a position among them. `more_rejected` of those that are undecided were rejected; it is
+    /// not known which.
     pub(super) fn take(
         &mut self,
         key: &[u8],
-        requests: &[Request],
+        place: impl Fn(usize) -> Arrival,
         outcomes: &[Outcome],
         peak: Peak,
         more_rejected: u64,
@@ -54,26 +89,25 @@ impl<'r> Summary<'r> {
             Verdict::Passed | Verdict::Delayed => None,
             _ => first(Verdict::Rejected).or_else(|| first(Verdict::Undecided)),
         };
-        let request = requests.get(over.unwrap_or(peak.at));
-        let trip = request.map(|request| Trip {
+        let arrival = place(over.unwrap_or(peak.at));
+        let trip = Trip {
             key: key.to_vec(),
             limit: None,
             verdict,
-            time_ns: request.arrival_ns,
-            source: request.source,
-            line: request.line,
+            time_ns: arrival.time_ns,
+            source: arrival.source,
+            line: arrival.line,
             peak: peak.count,
             peak_range: (peak.lowest, peak.highest),
             margin: peak.count - self.limit.threshold(),
             requests: counts,
-        });
-        self.keys.put(verdict, trip);
+        };
+        self.keys.put(verdict, Some(trip));
     }
 
     fn verdict(&self, counts: RequestCounts, peak: Peak) -> Verdict {
         let threshold = self.limit.threshold();
-        let is_published = !matches!(self.limit.algorithm, Algorithm::Unpublished { .. });
-        match (is_published && peak.lowest > threshold, peak.highest > threshold) {
+        match (self.limit.is_published() && peak.lowest > threshold, peak.highest > threshold) {
             _ if counts.rejected > 0 => Verdict::Rejected,
             (true, _) => Verdict::Rejected,
             (_, true) => Verdict::Undecided,
@@ -83,22 +117,20 @@ impl<'r> Summary<'r> {
 
     fn count_steps(&mut self, peak: Peak) {
         let more = self.limit.threshold() - self.limit.setting() as f64;
-        let is_published = !matches!(self.limit.algorithm, Algorithm::Unpublished { .. });
-        for (value, tripped, may_trip) in &mut self.steps {
-            let threshold = *value as f64 + more;
-            *tripped += u64::from(is_published && peak.lowest > threshold);
-            *may_trip += u64::from(peak.highest > threshold);
+        for other in &mut self.others {
+            let threshold = other.value as f64 + more;
+            other.tripped += u64::from(self.limit.is_published() && peak.lowest > threshold);
+            other.may_trip += u64::from(peak.highest > threshold);
         }
     }
 
     /// The report. Exactness and notes are added by the replay.
     pub(super) fn finish(self) -> RuleReport {
-        let step = |(value, tripped, may_trip): &(u64, u64, u64)| Step {
-            setting: self.limit.setting_text(*value),
-            tripped: *tripped,
-            undecided: may_trip - tripped,
+        let step = |other: OtherSetting| Step {
+            setting: self.limit.setting_text(other.value),
+            tripped: other.tripped,
+            undecided: other.may_trip - other.tripped,
         };
-        let steps = self.steps.iter().map(step).collect();
-        self.keys.into_report(self.requests, steps)
+        self.keys.into_report(self.requests, self.others.map(step).into())
     }
 }

@@ -4,11 +4,12 @@ use std::fmt;
 
 use super::template::Template;
 use super::tokens::Directive;
+use crate::arrivals::ZoneLimit;
 use crate::error::RuleError;
 
 /// A limit of one kind: the arguments of a directive such as `limit_req`.
 pub(crate) trait LimitKind:
-    Sized + Clone + PartialEq + fmt::Debug + Send + Sync + 'static
+    ZoneLimit + Sized + Clone + PartialEq + fmt::Debug + Send + Sync + 'static
 {
     /// The type of its zones.
     type Zone: ZoneKind;
@@ -30,9 +31,6 @@ pub(crate) trait LimitKind:
     /// # Errors
     /// If the directive is not a valid limit of one of the zones.
     fn parse(directive: &Directive, zones: &[Self::Zone]) -> Result<Self, RuleError>;
-
-    /// The number of its zone.
-    fn zone(&self) -> usize;
 
     /// A short description of the limit.
     fn text(&self, zones: &[Self::Zone]) -> String;

@@ -5,6 +5,7 @@ use weir_core::nearest_name;
 use super::kind::{LimitKind, ZoneKind};
 use super::template::Template;
 use super::tokens::{Directive, Word};
+use crate::arrivals::ZoneLimit;
 use crate::error::RuleError;
 use crate::limit_req::bucket::{REQUEST, Rate};
 
@@ -78,6 +79,12 @@ impl ZoneKind for Zone {
     }
 }
 
+impl ZoneLimit for Limit {
+    fn zone(&self) -> usize {
+        self.zone
+    }
+}
+
 impl LimitKind for Limit {
     type Zone = Zone;
 
@@ -104,10 +111,6 @@ impl LimitKind for Limit {
         }
         let missing = || directive.name.error("zone=NAME is missing");
         Ok(Self { zone: zone.ok_or_else(missing)?, burst, delay })
-    }
-
-    fn zone(&self) -> usize {
-        self.zone
     }
 
     fn text(&self, zones: &[Zone]) -> String {

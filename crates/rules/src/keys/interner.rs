@@ -5,6 +5,9 @@ use std::hash::BuildHasher;
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 
+use crate::arrivals::{NO_KEY, ZoneLimit};
+use crate::event::Texts;
+
 /// Assigns each distinct text a number, from 0 in the order of first use.
 #[derive(Debug, Default)]
 pub(crate) struct Interner {
@@ -48,6 +51,21 @@ impl Interner {
             + self.bytes.capacity()
             + self.ends.capacity() * size_of::<usize>()
     }
+}
+
+/// Writes the numbers of a request's keys in the zones of its limits to `keys`. A limit whose text
+/// is empty or missing does not apply.
+pub(crate) fn number_keys<L: ZoneLimit>(
+    limits: &[L],
+    mut texts: Texts<'_>,
+    zones: &mut [Interner],
+    keys: &mut Vec<u32>,
+) {
+    keys.clear();
+    keys.extend(limits.iter().map(|limit| match texts.next() {
+        None | Some(b"") => NO_KEY,
+        Some(text) => zones[limit.zone()].number(text).unwrap_or(NO_KEY),
+    }));
 }
 
 fn text_at<'a>(bytes: &'a [u8], ends: &[usize], number: u32) -> &'a [u8] {

@@ -23,6 +23,11 @@ impl Stamps {
         *fractional += u64::from(time_ns % 1_000_000_000 != 0);
     }
 
+    /// Whether no stamp was counted.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.sources.is_empty()
+    }
+
     /// Whether all sources have fractions of a second.
     pub(crate) fn have_fractions(&self) -> bool {
         self.sources.iter().all(|(all, fractional)| *all == 0 || fractional * 2 > *all)

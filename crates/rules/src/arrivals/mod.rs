@@ -1,0 +1,239 @@
+//! The requests of a log that have limits, and when they arrived.
+//!
+//! [`Arrivals`] stores them in the order of the log until its end. They are then decided in the
+//! order of their arrival, or one key after another ([`ByKey`]). [`Stamps`] finds out how precise
+//! the times are: of a log with whole seconds, only bounds of the arrivals are known.
+
+mod by_key;
+mod stamps;
+
+pub(crate) use self::by_key::ByKey;
+pub(crate) use self::stamps::Stamps;
+use crate::engine::Outcome;
+use crate::report::Decision;
+
+/// Nanoseconds in a millisecond.
+pub(crate) const NS_IN_MS: i64 = 1_000_000;
+
+/// The most by which a request may have arrived after its stamp in whole seconds, in nanoseconds.
+pub(crate) const SECOND_SPREAD_NS: i64 = 999_999_999;
+
+/// The key of a limit that does not apply to a request.
+pub(crate) const NO_KEY: u32 = u32::MAX;
+
+/// The number of arrivals that are copied before they are replayed.
+const COPIED_AT_ONCE: usize = 32;
+
+/// A request that has limits.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Arrival {
+    /// When it arrived, or the earliest possible time, in nanoseconds since 1970.
+    pub(crate) time_ns: i64,
+    pub(crate) line: u64,
+    pub(crate) source: u32,
+    /// The number of its limit set.
+    pub(crate) set: u32,
+    /// Its key if its set has one limit, otherwise the start of its keys in [`Arrivals::keys`].
+    key: u32,
+}
+
+impl Arrival {
+    /// Makes an arrival whose key is not set yet.
+    #[inline]
+    pub(crate) fn new(time_ns: i64, source: u32, line: u64, set: u32) -> Self {
+        Self { time_ns, line, source, set, key: NO_KEY }
+    }
+
+    /// When it arrived, in milliseconds since 1970.
+    #[inline]
+    pub(crate) fn time_ms(&self) -> i64 {
+        self.time_ns.div_euclid(NS_IN_MS)
+    }
+
+    /// Its key, if its limit set has one limit.
+    #[inline]
+    pub(crate) fn only_key(&self) -> u32 {
+        self.key
+    }
+}
+
+/// The arrival of a request whose time stamp is that of its end, in nanoseconds since 1970.
+#[inline]
+pub(crate) fn arrival_ns(stamp_ns: i64, duration_ns: u64) -> i64 {
+    stamp_ns.saturating_sub(i64::try_from(duration_ns).unwrap_or(i64::MAX))
+}
+
+/// A limit of the requests of a key in a zone.
+pub(crate) trait ZoneLimit {
+    /// The number of its zone.
+    fn zone(&self) -> usize;
+}
+
+/// The limits that apply to a request, with its keys in their zones.
+pub(crate) fn applying<'a, L>(
+    limits: &'a [L],
+    keys: &'a [u32],
+) -> impl Iterator<Item = (&'a L, u32)> {
+    let keyed = limits.iter().zip(keys.iter().copied());
+    keyed.filter(|(_, key)| *key != NO_KEY)
+}
+
+/// The requests of a log that have limits, in the order of the log.
+///
+/// # Memory
+///
+/// 32 bytes for each request, 4 for each of its keys if it has several, and 8 for its end if that
+/// is stored.
+#[derive(Debug, Default)]
+pub(crate) struct Arrivals {
+    pub(crate) list: Vec<Arrival>,
+    /// The keys of the requests whose limit sets have several limits.
+    keys: Vec<u32>,
+    /// The number of those requests.
+    several: usize,
+    /// By position: when the request ended, in nanoseconds since 1970; empty if ends do not matter.
+    ends_ns: Vec<i64>,
+    stamps: Stamps,
+    /// The precision of the durations other than zero; only counted with ends.
+    durations: Stamps,
+}
+
+impl Arrivals {
+    /// Reserves memory for some requests with one key each.
+    pub(crate) fn reserve(&mut self, requests: usize) {
+        self.list.reserve(requests);
+    }
+
+    /// Adds a request with the time stamp of its line and the keys of its limits. Returns false if
+    /// there are too many requests or keys.
+    #[inline]
+    pub(crate) fn push(&mut self, stamp_ns: i64, mut arrival: Arrival, keys: &[u32]) -> bool {
+        if self.list.len().max(self.keys.len()) >= u32::MAX as usize {
+            return false;
+        }
+        self.stamps.count(arrival.source, stamp_ns);
+        arrival.key = match keys {
+            [key] => *key,
+            keys => {
+                let start = self.keys.len() as u32;
+                self.keys.extend_from_slice(keys);
+                self.several += 1;
+                start
+            }
+        };
+        self.list.push(arrival);
+        true
+    }
+
+    /// Adds the end of the request that was added last.
+    pub(crate) fn push_end(&mut self, source: u32, duration_ns: i64, end_ns: i64) {
+        if duration_ns != 0 {
+            self.durations.count(source, duration_ns);
+        }
+        self.ends_ns.push(end_ns);
+    }
+
+    /// When the request at a position ended, in nanoseconds since 1970.
+    #[inline]
+    pub(crate) fn end_ns(&self, position: u32) -> i64 {
+        self.ends_ns[position as usize]
+    }
+
+    /// The number of all keys of all requests.
+    pub(crate) fn key_count(&self) -> usize {
+        self.list.len() - self.several + self.keys.len()
+    }
+
+    /// The keys of a request whose limit set has this number of limits.
+    #[inline]
+    pub(crate) fn keys_of<'a>(&'a self, arrival: &'a Arrival, limits: usize) -> &'a [u32] {
+        match limits {
+            1 => std::slice::from_ref(&arrival.key),
+            _ => {
+                let start = arrival.key as usize;
+                &self.keys[start..start + limits]
+            }
+        }
+    }
+
+    /// Whether all times are known to the fraction of a second that the log has.
+    ///
+    /// If one source has whole seconds, the doubt applies to all sources: a replay needs the
+    /// earliest and the latest arrivals in the same order.
+    pub(crate) fn have_fractions(&self) -> bool {
+        self.stamps.have_fractions()
+    }
+
+    /// Whether durations have fractions of a second. If all are zero, they may be whole seconds.
+    pub(crate) fn durations_have_fractions(&self) -> bool {
+        !self.durations.is_empty() && self.durations.have_fractions()
+    }
+
+    /// The first and the last arrival, in milliseconds; 0 without requests.
+    pub(crate) fn range_ms(&self) -> (i64, i64) {
+        let times = || self.list.iter().map(|arrival| arrival.time_ns);
+        let ms = |time_ns: Option<i64>| time_ns.unwrap_or(0).div_euclid(NS_IN_MS);
+        (ms(times().min()), ms(times().max()))
+    }
+
+    /// The positions in the list by arrival; requests at the same time stay in the order of the
+    /// log.
+    pub(crate) fn by_arrival(&self) -> Vec<u32> {
+        let time = |position: &u32| self.list[*position as usize].time_ns;
+        let mut order: Vec<u32> = (0..self.list.len() as u32).collect();
+        if !order.is_sorted_by_key(time) {
+            order.sort_by_key(time);
+        }
+        order
+    }
+
+    /// Calls `take` with the requests in `order`, each with its position and its keys. `limits`
+    /// returns the number of limits in a set.
+    ///
+    /// The requests are scattered in memory. Some are copied before they are passed on, so that the
+    /// processor fetches them in parallel, which takes half the time.
+    pub(crate) fn each(
+        &self,
+        order: &[u32],
+        limits: impl Fn(u32) -> usize,
+        mut take: impl FnMut(usize, &Arrival, &[u32]),
+    ) {
+        let mut copied = [Arrival::default(); COPIED_AT_ONCE];
+        for positions in order.chunks(COPIED_AT_ONCE) {
+            for (position, arrival) in positions.iter().zip(&mut copied) {
+                *arrival = self.list[*position as usize];
+            }
+            for (position, arrival) in positions.iter().zip(&copied) {
+                let keys = self.keys_of(arrival, limits(arrival.set));
+                take(*position as usize, arrival, keys);
+            }
+        }
+    }
+
+    /// Calls `decide` with the decisions in the order of the log. `key` returns the text of the key
+    /// of a request's limit at a position in its set.
+    pub(crate) fn decide<'k>(
+        &self,
+        outcomes: &[Outcome],
+        key: impl Fn(&Arrival, usize) -> &'k [u8],
+        decide: &mut dyn FnMut(&Decision<'_>),
+    ) {
+        for (arrival, outcome) in self.list.iter().zip(outcomes) {
+            decide(&Decision {
+                source: arrival.source,
+                line: arrival.line,
+                key: key(arrival, outcome.limit as usize),
+                verdict: outcome.verdict,
+                delay_ms: outcome.delay_ms,
+                excess: outcome.count,
+            });
+        }
+    }
+
+    /// The memory taken, in bytes.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.list.capacity() * size_of::<Arrival>()
+            + self.keys.capacity() * size_of::<u32>()
+            + self.ends_ns.capacity() * size_of::<i64>()
+    }
+}

@@ -1,0 +1,8 @@
+//! What the replays of limits have in common when they decide: the outcome of a request, and bounds
+//! over times that are only known to the second.
+
+mod outcome;
+mod presence;
+
+pub(crate) use self::outcome::{Outcome, for_each_disagreement};
+pub(crate) use self::presence::{PossiblyPresent, Span, SurelyPresent};

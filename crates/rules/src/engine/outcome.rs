@@ -1,0 +1,73 @@
+//! The outcome of a request in a replay.
+
+use crate::report::Verdict;
+
+/// The outcome of a request.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Outcome {
+    pub(crate) verdict: Verdict,
+    /// The position of the deciding limit in the limit set.
+    pub(crate) limit: u32,
+    pub(crate) delay_ms: Option<u64>,
+    /// The count that was compared with the limit, in requests, if it is known.
+    pub(crate) count: Option<f64>,
+}
+
+impl Outcome {
+    /// The outcome of a request that cannot be decided.
+    pub(crate) const UNDECIDED: Self = Self::verdict(Verdict::Undecided);
+
+    /// A verdict alone.
+    pub(crate) const fn verdict(verdict: Verdict) -> Self {
+        Self { verdict, limit: 0, delay_ms: None, count: None }
+    }
+
+    /// A request that passes immediately, or is rejected.
+    pub(crate) fn of(is_rejected: bool, count: f64) -> Self {
+        let verdict = if is_rejected { Verdict::Rejected } else { Verdict::Passed };
+        let delay_ms = (!is_rejected).then_some(0);
+        Self { verdict, limit: 0, delay_ms, count: Some(count) }
+    }
+
+    /// Rejected or passed if that is sure, otherwise undecided.
+    pub(crate) fn bounded(is_surely_rejected: bool, has_surely_passed: bool) -> Self {
+        Self::verdict(match (is_surely_rejected, has_surely_passed) {
+            (true, _) => Verdict::Rejected,
+            (_, true) => Verdict::Passed,
+            _ => Verdict::Undecided,
+        })
+    }
+}
+
+/// Calls `undecide` with the requests of a key whose possible positions have different verdicts.
+///
+/// Verdicts belong to positions: the *k*-th request of a key by its real time has the *k*-th stamp.
+/// The log does not tell which of the requests within `spread` of each other it was, so the verdict
+/// of a request is known if those of all its possible positions agree. `time` and `verdict` are
+/// those of the positions, of which there are `count`.
+pub(crate) fn for_each_disagreement(
+    count: usize,
+    spread: i64,
+    time: impl Fn(usize) -> i64,
+    verdict: impl Fn(usize) -> Verdict,
+    mut undecide: impl FnMut(usize),
+) {
+    // From each position, the end of the run with the same verdict.
+    let mut run_ends = vec![count; count];
+    for at in (0..count.saturating_sub(1)).rev() {
+        let is_same = verdict(at) == verdict(at + 1);
+        run_ends[at] = if is_same { run_ends[at + 1] } else { at + 1 };
+    }
+    let (mut first, mut end) = (0, 0);
+    for at in 0..count {
+        while time(first).saturating_add(spread) < time(at) {
+            first += 1;
+        }
+        while end < count && time(end) <= time(at).saturating_add(spread) {
+            end += 1;
+        }
+        if run_ends[first] < end {
+            undecide(at);
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Bounds of the number of requests in progress, if times are only known within bounds.
+//!
+//! The duration of each request is known, so its end is as precise as its arrival. A request is
+//! sure to find those that have surely begun and not ended, and may find those that may have.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// The possible times of a request, in the unit of its log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Span {
+    /// The earliest arrival.
+    pub(crate) earliest: i64,
+    /// The latest arrival.
+    pub(crate) latest: i64,
+    /// A request that arrives at this time or later finds that this one has begun.
+    pub(crate) begun: i64,
+    /// The earliest end.
+    pub(crate) end: i64,
+    /// A request that arrives at this time or later finds that this one is over.
+    pub(crate) over: i64,
+}
+
+/// The requests of a key that are surely in progress. Requests come by arrival.
+#[derive(Debug, Default)]
+pub(crate) struct SurelyPresent {
+    /// Requests that may not have begun: when they surely have, and the earliest end.
+    waiting: VecDeque<(i64, i64)>,
+    ends: BinaryHeap<Reverse<i64>>,
+}
+
+impl SurelyPresent {
+    /// The least number of these requests that another one finds.
+    pub(crate) fn count(&mut self, span: Span) -> u64 {
+        while let Some((_, end)) = self.waiting.pop_front_if(|(begun, _)| *begun <= span.earliest) {
+            self.ends.push(Reverse(end));
+        }
+        while self.ends.peek().is_some_and(|Reverse(end)| *end <= span.latest) {
+            self.ends.pop();
+        }
+        self.ends.len() as u64
+    }
+
+    /// Adds a request.
+    pub(crate) fn push(&mut self, span: Span) {
+        self.waiting.push_back((span.begun, span.end));
+    }
+}
+
+/// The requests of a key that may be in progress. Requests come by arrival, and are numbered in
+/// that order.
+#[derive(Debug, Default)]
+pub(crate) struct PossiblyPresent {
+    /// When requests are over, with their numbers.
+    ends: BinaryHeap<Reverse<(i64, usize)>>,
+    /// The number of the next request.
+    next: usize,
+    count: u64,
+}
+
+impl PossiblyPresent {
+    /// The most requests that a request may find, including itself. `span_of` returns the possible
+    /// times of the request with a number. Rejected requests were removed from the count before.
+    pub(crate) fn count(
+        &mut self,
+        span: Span,
+        span_of: impl Fn(usize) -> Option<Span>,
+        is_rejected: impl Fn(usize) -> bool,
+    ) -> u64 {
+        while let Some(next) = span_of(self.next).filter(|next| next.earliest <= span.latest) {
+            self.ends.push(Reverse((next.over, self.next)));
+            self.next += 1;
+            self.count += 1;
+        }
+        while let Some(Reverse((over, number))) = self.ends.peek().copied() {
+            if over > span.earliest {
+                break;
+            }
+            self.ends.pop();
+            self.count -= u64::from(!is_rejected(number));
+        }
+        self.count
+    }
+
+    /// Removes a request that was rejected from the count.
+    pub(crate) fn reject(&mut self) {
+        self.count -= 1;
+    }
+}

@@ -1,0 +1,254 @@
+//! The summary of a replay: the requests of each key by verdict, its peak and its trip.
+
+use super::{Interner, KeyLists};
+use crate::arrivals::{Arrival, ZoneLimit, applying};
+use crate::report::{RequestCounts, Step, Trip, Verdict};
+
+/// The units of a replay.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Units {
+    /// One request, in the unit of counts.
+    pub(crate) request: i64,
+    /// The step of the clock, in nanoseconds.
+    pub(crate) clock_ns: i64,
+}
+
+impl Units {
+    fn in_requests(self, count: i64) -> f64 {
+        count as f64 / self.request as f64
+    }
+}
+
+/// The count of a key at a request, including this one, if none had been rejected.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Peak {
+    /// The count according to the replay.
+    pub(crate) count: i64,
+    pub(crate) lowest: i64,
+    pub(crate) highest: i64,
+    /// The position of the request in the log.
+    pub(crate) position: u32,
+}
+
+impl Peak {
+    /// A count that is known.
+    pub(crate) fn known(count: i64, position: u32) -> Self {
+        Self { count, lowest: count, highest: count, position }
+    }
+}
+
+/// The count that came closest to its limit, or is farthest over it.
+#[derive(Debug, Clone, Copy)]
+struct ClosestCount {
+    count: i64,
+    limit: i64,
+    position: u32,
+}
+
+/// The summary of a key.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct KeySummary {
+    pub(crate) requests: RequestCounts,
+    closest: Option<ClosestCount>,
+    /// The highest margins that requests surely have, and may have.
+    margins: Option<(i64, i64)>,
+    /// The position of the first rejected request in the log.
+    trip: Option<u32>,
+    /// Whether a limit of the key may have rejected a request.
+    may_have_tripped: bool,
+}
+
+impl KeySummary {
+    /// Counts a request.
+    #[inline]
+    pub(crate) fn count(&mut self, verdict: Verdict) {
+        self.requests.count(verdict);
+        self.may_have_tripped |= verdict == Verdict::Undecided;
+    }
+
+    /// Updates the peak with the count at a request of this limit.
+    #[inline]
+    pub(crate) fn peak(&mut self, limit: i64, peak: Peak) {
+        let margin = peak.count - limit;
+        if self.closest.is_none_or(|known| margin > known.count - known.limit) {
+            let Peak { count, position, .. } = peak;
+            self.closest = Some(ClosestCount { count, limit, position });
+        }
+        let margins = (peak.lowest - limit, peak.highest - limit);
+        self.margins = Some(match self.margins {
+            Some(known) => (known.0.max(margins.0), known.1.max(margins.1)),
+            None => margins,
+        });
+    }
+
+    /// Notes that the request at a position was rejected.
+    #[inline]
+    pub(crate) fn trip(&mut self, position: u32) {
+        self.trip.get_or_insert(position);
+    }
+
+    /// Whether a request is known to be rejected.
+    pub(crate) fn has_tripped(&self) -> bool {
+        self.trip.is_some()
+    }
+
+    /// Counts undecided requests as rejected.
+    pub(crate) fn reject_undecided(&mut self, requests: u64) {
+        self.requests.rejected += requests;
+        self.requests.undecided -= requests;
+    }
+
+    /// Whether a request was rejected; `None` if the key has no requests. If `peaks_decide`, a peak
+    /// that is surely over the limit means a rejection.
+    pub(crate) fn verdict(&self, peaks_decide: bool) -> Option<Verdict> {
+        let (lowest, highest) = self.margins?;
+        let has_tripped = self.has_tripped() || peaks_decide && lowest > 0;
+        Some(match (has_tripped, highest > 0) {
+            (true, _) => Verdict::Rejected,
+            (false, true) if self.may_have_tripped || peaks_decide => Verdict::Undecided,
+            (false, _) => Verdict::Passed,
+        })
+    }
+
+    /// The entry of the key in a list; `None` if it has no requests.
+    pub(crate) fn entry(
+        &self,
+        key: &[u8],
+        limit: Option<String>,
+        verdict: Verdict,
+        arrivals: &[Arrival],
+        units: Units,
+    ) -> Option<Trip> {
+        let closest = self.closest?;
+        let (lowest, highest) = self.margins?;
+        let arrival = arrivals.get(self.trip.unwrap_or(closest.position) as usize)?;
+        let ticks = arrival.time_ns.div_euclid(units.clock_ns);
+        Some(Trip {
+            key: key.to_vec(),
+            limit,
+            verdict,
+            time_ns: ticks.saturating_mul(units.clock_ns),
+            source: arrival.source,
+            line: arrival.line,
+            peak: units.in_requests(closest.count),
+            peak_range: (
+                units.in_requests(lowest + closest.limit),
+                units.in_requests(highest + closest.limit),
+            ),
+            margin: units.in_requests(closest.count - closest.limit),
+            requests: self.requests,
+        })
+    }
+}
+
+/// The summaries of the keys of several zones.
+#[derive(Debug)]
+pub(crate) struct ZoneSummary {
+    /// The summaries by zone and key.
+    zones: Vec<Vec<KeySummary>>,
+    pub(crate) requests: RequestCounts,
+}
+
+impl ZoneSummary {
+    /// The memory of the summary of a key, in bytes.
+    pub(crate) const KEY_BYTES: usize = size_of::<KeySummary>();
+
+    /// Begins a summary of the keys of each zone.
+    pub(crate) fn new(zones: &[Interner]) -> Self {
+        let zones = zones.iter().map(|zone| vec![KeySummary::default(); zone.len()]).collect();
+        Self { zones, requests: RequestCounts::default() }
+    }
+
+    /// The summary of a key of a zone.
+    #[inline]
+    pub(crate) fn key(&mut self, zone: usize, key: u32) -> &mut KeySummary {
+        &mut self.zones[zone][key as usize]
+    }
+
+    /// Counts a request in total and for each of its keys.
+    pub(crate) fn count<L: ZoneLimit>(&mut self, limits: &[L], keys: &[u32], verdict: Verdict) {
+        self.requests.count(verdict);
+        for (limit, key) in applying(limits, keys) {
+            self.key(limit.zone(), key).count(verdict);
+        }
+    }
+
+    /// Notes that the limits of a request may have rejected it, although it is not known which.
+    pub(crate) fn doubt<L: ZoneLimit>(&mut self, limits: &[L], keys: &[u32]) {
+        for (limit, key) in applying(limits, keys) {
+            self.key(limit.zone(), key).may_have_tripped = true;
+        }
+    }
+
+    /// Stores the finished summary of a key, and counts its requests.
+    pub(crate) fn put(&mut self, zone: usize, key: u32, summary: KeySummary) {
+        self.requests += summary.requests;
+        *self.key(zone, key) = summary;
+    }
+
+    /// Counts undecided requests of a key as rejected.
+    pub(crate) fn reject_undecided(&mut self, zone: usize, key: u32, requests: u64) {
+        self.requests.rejected += requests;
+        self.requests.undecided -= requests;
+        self.key(zone, key).reject_undecided(requests);
+    }
+
+    /// Counts the undecided requests that cannot have passed as rejected: all that are present at
+    /// the peak and over the limit.
+    pub(crate) fn reject_at_peaks(&mut self) {
+        for zone in 0..self.zones.len() {
+            for key in 0..self.zones[zone].len() {
+                let KeySummary { requests, margins, .. } = self.zones[zone][key];
+                let over = margins.map_or(0, |(lowest, _)| u64::try_from(lowest).unwrap_or(0));
+                let more = over.saturating_sub(requests.rejected).min(requests.undecided);
+                self.reject_undecided(zone, key as u32, more);
+            }
+        }
+    }
+
+    /// The lists of keys. `zones` are the names and keys of the zones; a list has the names if there
+    /// are several.
+    pub(crate) fn lists<'z>(
+        &self,
+        zones: impl ExactSizeIterator<Item = (&'z str, &'z Interner)>,
+        arrivals: &[Arrival],
+        units: Units,
+        peaks_decide: bool,
+    ) -> KeyLists {
+        let mut lists = KeyLists::default();
+        let has_several = zones.len() > 1;
+        for (keys, (name, texts)) in self.zones.iter().zip(zones) {
+            for (number, key) in keys.iter().enumerate() {
+                let Some(verdict) = key.verdict(peaks_decide) else { continue };
+                let text = texts.text(number as u32);
+                let limit = has_several.then(|| name.to_owned());
+                lists.put(verdict, key.entry(text, limit, verdict, arrivals, units));
+            }
+        }
+        lists
+    }
+
+    /// The keys of a zone that other values of a limit would have caught. `setting` writes one.
+    pub(crate) fn steps(
+        &self,
+        zone: usize,
+        limit: i64,
+        others: [i64; 2],
+        setting: impl Fn(i64) -> String,
+    ) -> Vec<Step> {
+        let margins = || self.zones[zone].iter().filter_map(|key| key.margins);
+        let step = |other: i64| {
+            let more = other - limit;
+            let tripped = margins().filter(|(lowest, _)| *lowest > more).count() as u64;
+            let may_trip = margins().filter(|(_, highest)| *highest > more).count() as u64;
+            Step { setting: setting(other), tripped, undecided: may_trip - tripped }
+        };
+        others.into_iter().map(step).collect()
+    }
+}
+
+/// The other values of a setting that a report shows: half and twice of it, or the next ones if it
+/// is the lowest.
+pub(crate) fn other_settings(setting: i64, lowest: i64) -> [i64; 2] {
+    if setting == lowest { [lowest + 1, 5] } else { [setting / 2, setting * 2] }
+}
