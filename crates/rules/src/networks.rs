@@ -34,12 +34,18 @@ impl Network {
         Self { is_v4: all == 32, length: all, bits }
     }
 
-    fn text(&self) -> String {
-        let (address, all) = if self.is_v4 {
-            (IpAddr::V4(Ipv4Addr::from_bits(self.bits as u32)), 32)
+    /// The first address of the network.
+    pub(crate) fn address(&self) -> IpAddr {
+        if self.is_v4 {
+            IpAddr::V4(Ipv4Addr::from_bits(self.bits as u32))
         } else {
-            (IpAddr::V6(Ipv6Addr::from_bits(self.bits)), 128)
-        };
+            IpAddr::V6(Ipv6Addr::from_bits(self.bits))
+        }
+    }
+
+    /// The network in CIDR notation, or the address alone if all of its bits count.
+    pub(crate) fn text(&self) -> String {
+        let (address, all) = (self.address(), if self.is_v4 { 32 } else { 128 });
         if self.length == all { address.to_string() } else { format!("{address}/{}", self.length) }
     }
 }

@@ -6,11 +6,9 @@ use crate::crowdsec::CrowdSec;
 use crate::error::{ParseError, RuleError};
 use crate::fail2ban;
 use crate::files::RuleFiles;
-use crate::limit_conn::LimitConn;
-use crate::limit_req::LimitReq;
-use crate::limit_req::configuration::{directive_place, directives};
 use crate::lists::{self, ListRule};
 use crate::modsecurity::{self, ModSecurity};
+use crate::nginx;
 use crate::presets;
 use crate::rule::{Family, Rule};
 use crate::windows::{self, WindowRule};
@@ -49,8 +47,8 @@ pub fn parse_rules_up_to(
         None => recognise(text)?,
     };
     let rules: Vec<Box<dyn Rule>> = match family {
-        Family::LimitReq => nginx_rules(text, name)?,
-        Family::LimitConn => vec![Box::new(LimitConn::parse(text, name)?)],
+        Family::LimitReq => nginx::parse(text, name)?,
+        Family::LimitConn => vec![nginx::parse_limit_conn(text, name)?],
         Family::Windows => boxed(WindowRule::parse(text, name, rules_max)?),
         Family::Caddy | Family::Haproxy | Family::Traefik | Family::Cloud => {
             boxed(presets::parse(text, name, family)?)
@@ -76,28 +74,6 @@ pub(crate) fn missing_files(
         Ok(Family::Fail2ban) => fail2ban::missing_files(text, name, find),
         _ => Vec::new(),
     }
-}
-
-/// The rules of a configuration of nginx: its limits of requests, of connections, or both.
-fn nginx_rules(text: &str, name: &str) -> Result<Vec<Box<dyn Rule>>, RuleError> {
-    let directives = directives(text)?;
-    let has = |limit| directive_place(&directives, limit).is_some();
-    let (has_requests, has_connections) = (has("limit_req"), has("limit_conn"));
-    let mut rules: Vec<Box<dyn Rule>> = Vec::new();
-    let mut own_name = None;
-    if has_requests || !has_connections {
-        let of_requests = LimitReq::read(&directives, name)?;
-        own_name = Some(of_requests.name.clone());
-        rules.push(Box::new(of_requests));
-    }
-    if has_connections {
-        let mut of_connections = LimitConn::read(&directives, name)?;
-        if own_name.is_some_and(|own| own == of_connections.name) {
-            of_connections.name.push_str("-limit_conn");
-        }
-        rules.push(Box::new(of_connections));
-    }
-    Ok(rules)
 }
 
 /// The family that a text looks like.

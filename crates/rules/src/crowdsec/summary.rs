@@ -2,11 +2,8 @@
 
 use super::bucket::Level;
 use super::scenario::{BucketKind, Scenario};
-use crate::keys::Interner;
-use crate::keys::{CLOSEST_MAX, TRIPS_MAX};
-use crate::report::{
-    Alert, Ban, Decision, Exactness, KeyCounts, RequestCounts, RuleReport, Step, Trip, Verdict,
-};
+use crate::keys::{Interner, KeyLists};
+use crate::report::{Alert, Ban, Decision, RequestCounts, RuleReport, Step, Trip, Verdict};
 
 /// The time and the line of an event.
 #[derive(Debug, Clone, Copy)]
@@ -136,32 +133,20 @@ impl Summary {
             self.decide(scenario, keys, decide);
         }
         let mut requests = RequestCounts { undecided: self.untimed, ..RequestCounts::default() };
-        let (mut trips, mut closest) = (Vec::new(), Vec::new());
-        let mut counts = KeyCounts { seen: self.keys.len() as u64, ..KeyCounts::default() };
+        let steps = self.steps(scenario);
+        let mut lists = KeyLists::ordered_by(|one, other| {
+            one.time_ns.cmp(&other.time_ns).then(one.line.cmp(&other.line))
+        });
         for (key, summary) in self.keys.iter().enumerate() {
             requests += summary.requests;
-            counts.tripped += u64::from(summary.trip.is_some());
-            let list = if summary.trip.is_some() { &mut trips } else { &mut closest };
-            list.push(summary.as_trip(scenario, keys.text(key as u32)));
-            if closest.len() > 2 * CLOSEST_MAX {
-                sort(&mut closest, CLOSEST_MAX);
-            }
-            if trips.len() > 2 * TRIPS_MAX {
-                sort(&mut trips, TRIPS_MAX);
-            }
+            let trip = summary.as_trip(scenario, keys.text(key as u32));
+            lists.put(trip.verdict, Some(trip));
         }
-        sort(&mut trips, TRIPS_MAX);
-        sort(&mut closest, CLOSEST_MAX);
         RuleReport {
-            exactness: Exactness::Exact,
             notes: scenario.capacity_warning.iter().cloned().chain(self.notes(pending)).collect(),
-            keys: counts,
-            requests,
-            trips,
-            closest,
-            steps: self.steps(scenario),
             bans: self.bans,
             alerts: self.alerts,
+            ..lists.into_report(requests, steps)
         }
     }
 
@@ -254,12 +239,4 @@ impl KeySummary {
             requests: self.requests,
         }
     }
-}
-
-/// Sorts by margin, the highest first, and keeps the first of them.
-fn sort(trips: &mut Vec<Trip>, most: usize) {
-    trips.sort_by(|a, b| {
-        b.margin.total_cmp(&a.margin).then(a.time_ns.cmp(&b.time_ns)).then(a.line.cmp(&b.line))
-    });
-    trips.truncate(most);
 }

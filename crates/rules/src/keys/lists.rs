@@ -1,22 +1,38 @@
 //! The lists of keys in a report: those over a limit, and those that came closest to it.
 
+use std::cmp::Ordering;
+
 use crate::report::{Exactness, KeyCounts, RequestCounts, RuleReport, Step, Trip, Verdict};
 
 /// The most keys within the limit that are listed.
-pub(crate) const CLOSEST_MAX: usize = 100;
+const CLOSEST_MAX: usize = 100;
 
 /// The most keys over the limit that are listed; the others are only counted.
-pub(crate) const TRIPS_MAX: usize = 1_000_000;
+const TRIPS_MAX: usize = 1_000_000;
 
 /// Collects the keys of a replay for its report.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct KeyLists {
+    /// The order of keys with the same margin.
+    order: fn(&Trip, &Trip) -> Ordering,
     counts: KeyCounts,
     trips: Vec<Trip>,
     closest: Vec<Trip>,
 }
 
+impl Default for KeyLists {
+    fn default() -> Self {
+        Self::ordered_by(|one, other| one.key.cmp(&other.key))
+    }
+}
+
 impl KeyLists {
+    /// Makes lists with this order of keys with the same margin.
+    pub(crate) fn ordered_by(order: fn(&Trip, &Trip) -> Ordering) -> Self {
+        let (counts, trips, closest) = Default::default();
+        Self { order, counts, trips, closest }
+    }
+
     /// Adds a key with its verdict, and its list entry if it has one.
     pub(crate) fn put(&mut self, verdict: Verdict, entry: Option<Trip>) {
         self.counts.seen += 1;
@@ -28,14 +44,14 @@ impl KeyLists {
         };
         list.extend(entry);
         if list.len() > 2 * max {
-            sort_by_margin(list, max);
+            sort_by_margin(list, max, self.order);
         }
     }
 
     /// Makes the report. The caller sets exactness and notes.
     pub(crate) fn into_report(mut self, requests: RequestCounts, steps: Vec<Step>) -> RuleReport {
-        sort_by_margin(&mut self.trips, TRIPS_MAX);
-        sort_by_margin(&mut self.closest, CLOSEST_MAX);
+        sort_by_margin(&mut self.trips, TRIPS_MAX, self.order);
+        sort_by_margin(&mut self.closest, CLOSEST_MAX, self.order);
         RuleReport {
             exactness: Exactness::Exact,
             notes: Vec::new(),
@@ -50,10 +66,8 @@ impl KeyLists {
     }
 }
 
-/// Sorts keys by margin, the highest first, then by key, and keeps the first `max`.
-fn sort_by_margin(trips: &mut Vec<Trip>, max: usize) {
-    trips.sort_by(|one, other| {
-        other.margin.total_cmp(&one.margin).then_with(|| one.key.cmp(&other.key))
-    });
+/// Sorts keys by margin, the highest first, then in an order, and keeps the first `max`.
+fn sort_by_margin(trips: &mut Vec<Trip>, max: usize, order: fn(&Trip, &Trip) -> Ordering) {
+    trips.sort_by(|one, other| other.margin.total_cmp(&one.margin).then_with(|| order(one, other)));
     trips.truncate(max);
 }

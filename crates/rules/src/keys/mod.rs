@@ -11,7 +11,7 @@ mod summary;
 mod use_order;
 
 pub(crate) use self::interner::{Interner, number_keys};
-pub(crate) use self::lists::{CLOSEST_MAX, KeyLists, TRIPS_MAX};
+pub(crate) use self::lists::KeyLists;
 pub(crate) use self::slots::KeySlots;
 pub(crate) use self::summary::{KeySummary, Peak, Units, ZoneSummary, other_settings};
 pub(crate) use self::use_order::UseOrder;

@@ -10,6 +10,8 @@
 //! | [`cloud`] | AWS WAF, Cloudflare, Azure | not published |
 
 mod caddy;
+#[cfg(test)]
+mod caddy_tests;
 mod cloud;
 pub(crate) mod evasive;
 mod haproxy;

@@ -6,7 +6,7 @@
 //! a second had which position, the log does not tell: the verdict of a request is known if all
 //! positions that it can have agree.
 
-use super::counter::{BucketScale, is_forgotten};
+use super::counter::{BucketScale, Counter, FirstWindow, is_forgotten};
 use super::exact::{for_each_count, make_undecided};
 use super::limit::{Algorithm, Limit};
 use super::replay::KeyRequests;
@@ -143,40 +143,46 @@ fn count(limit: &Limit, times_ns: &[i64], windows: Windows, outcomes: &mut Vec<O
     })
 }
 
-/// The window begins with a request, of which the least and most time are known, and the least and
-/// most number of requests in it.
+/// What is known about a window that begins with a request.
+#[derive(Debug, Clone, Copy)]
+struct WindowBounds {
+    /// The earliest and the latest time of its first request.
+    first_ns: i64,
+    last_ns: i64,
+    /// The least and the most requests in it.
+    least: u64,
+    most: u64,
+}
+
+impl WindowBounds {
+    /// The window after a request between these times.
+    fn after(self, earliest_ns: i64, latest_ns: i64, window_ns: i64) -> Self {
+        let Self { first_ns, last_ns, least, most } = self;
+        if latest_ns.saturating_sub(first_ns) < window_ns {
+            Self { first_ns, last_ns, least: least + 1, most: most + 1 }
+        } else if earliest_ns.saturating_sub(last_ns) >= window_ns {
+            Self { first_ns: earliest_ns, last_ns: latest_ns, least: 1, most: 1 }
+        } else {
+            let first_ns = first_ns.max(earliest_ns.saturating_sub(window_ns)).min(earliest_ns);
+            Self { first_ns, last_ns: latest_ns, least: 1, most: most + 1 }
+        }
+    }
+}
+
 fn first_window(limit: &Limit, times_ns: &[i64], outcomes: &mut Vec<Outcome>) -> Peak {
     let window_ns = limit.window_ns as i64;
-    let mut window: Option<((i64, i64), (u64, u64))> = None;
+    let (mut stamped, settings) = (FirstWindow::default(), FirstWindow::settings(limit));
+    let mut window: Option<WindowBounds> = None;
     let mut peak = Peak::default();
-    let mut stamped: Option<(i64, u64)> = None;
-    for (at, earliest_ns) in times_ns.iter().copied().enumerate() {
-        let latest_ns = earliest_ns.saturating_add(SECOND_SPREAD_NS);
-        let next = match window {
-            Some(((first_ns, last_ns), (least, most))) => {
-                if latest_ns.saturating_sub(first_ns) < window_ns {
-                    ((first_ns, last_ns), (least + 1, most + 1))
-                } else if earliest_ns.saturating_sub(last_ns) >= window_ns {
-                    ((earliest_ns, latest_ns), (1, 1))
-                } else {
-                    let first_ns = first_ns.max(earliest_ns.saturating_sub(window_ns));
-                    ((first_ns.min(earliest_ns), latest_ns), (1, most + 1))
-                }
-            }
-            None => ((earliest_ns, latest_ns), (1, 1)),
-        };
+    for (at, first_ns) in times_ns.iter().copied().enumerate() {
+        let last_ns = first_ns.saturating_add(SECOND_SPREAD_NS);
+        let new = WindowBounds { first_ns, last_ns, least: 1, most: 1 };
+        let next = window.map_or(new, |window| window.after(first_ns, last_ns, window_ns));
         window = Some(next);
-        let (least, most) = next.1;
-        let of_stamps = match stamped {
-            Some((start_ns, count)) if earliest_ns.saturating_sub(start_ns) < window_ns => {
-                (start_ns, count + 1)
-            }
-            _ => (earliest_ns, 1),
-        };
-        stamped = Some(of_stamps);
-        let count = of_stamps.1.clamp(least, most);
-        peak.take_range(at, count as f64, least as f64, most as f64);
-        outcomes.push(Outcome::bounded(least > limit.count, most <= limit.count));
+        let (least, most) = (next.least as f64, next.most as f64);
+        let count = stamped.decide(settings, first_ns).count.unwrap_or(0.0);
+        peak.take_range(at, count.clamp(least, most), least, most);
+        outcomes.push(Outcome::bounded(next.least > limit.count, next.most <= limit.count));
     }
     peak
 }

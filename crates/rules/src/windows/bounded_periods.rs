@@ -18,14 +18,17 @@ type Range<T> = (T, T);
 /// The beginnings of the period are looked at in this many parts.
 const PARTS: usize = 8;
 
+/// What may be known when a request arrives.
 #[derive(Debug, Clone, Copy)]
-struct State {
+struct PeriodState {
+    /// When the period began, in milliseconds.
     tick: Range<i64>,
+    /// The requests of this period, and of the one before it.
     current: Range<u64>,
     previous: Range<u64>,
 }
 
-impl State {
+impl PeriodState {
     /// A state that covers both.
     fn join(self, other: Self) -> Self {
         fn cover<T: Ord>(one: Range<T>, other: Range<T>) -> Range<T> {
@@ -55,20 +58,20 @@ impl State {
 pub(super) fn evaluate(limit: &Limit, times_ns: &[i64], outcomes: &mut Vec<Outcome>) -> Peak {
     let period = (limit.window_ns / 1_000_000) as i64;
     let distant = i64::MIN / 4;
-    let mut state = State { tick: (distant, distant), current: (0, 0), previous: (0, 0) };
+    let mut state = PeriodState { tick: (distant, distant), current: (0, 0), previous: (0, 0) };
     let mut any_period = AnyPeriod::default();
     let mut peak = Peak::default();
     for (at, earliest_ns) in times_ns.iter().copied().enumerate() {
         let latest_ns = earliest_ns.saturating_add(SECOND_SPREAD_NS);
         let millisecond = |time_ns: i64| time_ns.div_euclid(1_000_000);
         let now = (millisecond(earliest_ns), millisecond(latest_ns));
-        let possible: Vec<State> = after(state, now, period).into_iter().flatten().collect();
+        let possible: Vec<PeriodState> = after(state, now, period).into_iter().flatten().collect();
         let rates = possible.iter().map(|state| state.rate(now, period));
         let rate = rates.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)));
         let (lowest, highest) = rate.unwrap_or((0, u64::MAX));
         let (least, most) = any_period.rate(times_ns, at, period);
         let (lowest, highest) = (lowest.max(least), highest.min(most));
-        let joined = possible.into_iter().reduce(State::join);
+        let joined = possible.into_iter().reduce(PeriodState::join);
         state = joined.unwrap_or(state);
         let middle = lowest.midpoint(highest);
         peak.take_range(at, middle as f64, lowest as f64, highest as f64);
@@ -79,15 +82,15 @@ pub(super) fn evaluate(limit: &Limit, times_ns: &[i64], outcomes: &mut Vec<Outco
 
 /// The states that are possible after a request: of the same period, of the next, and of one after
 /// a pause.
-fn after(state: State, now: Range<i64>, period: i64) -> [Option<State>; 3] {
+fn after(state: PeriodState, now: Range<i64>, period: i64) -> [Option<PeriodState>; 3] {
     let age = (now.0.saturating_sub(state.tick.1), now.1.saturating_sub(state.tick.0));
     let one_more = (state.current.0 + 1, state.current.1 + 1);
-    let same = State {
+    let same = PeriodState {
         tick: (state.tick.0.max(now.0.saturating_sub(period - 1)), state.tick.1),
         current: one_more,
         ..state
     };
-    let next = State {
+    let next = PeriodState {
         tick: (
             state.tick.0.saturating_add(period - 1).max(now.0.saturating_sub(period - 1)),
             state.tick.1.saturating_add(period).min(now.1),
@@ -96,7 +99,7 @@ fn after(state: State, now: Range<i64>, period: i64) -> [Option<State>; 3] {
         previous: state.current,
     };
     let tick = (now.0.saturating_sub(1), now.1);
-    let new = State { tick, current: (1, 1), previous: (0, 0) };
+    let new = PeriodState { tick, current: (1, 1), previous: (0, 0) };
     [
         (age.0 < period).then_some(same),
         (age.0 < 2 * period && age.1 >= period).then_some(next),

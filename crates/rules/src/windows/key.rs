@@ -5,6 +5,8 @@ use std::net::IpAddr;
 
 use weir_core::{FieldAccessor, Record, RecordFields, UnknownField};
 
+use crate::networks::Network;
+
 /// The parts of a key. Without any, all requests are counted together.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct LimitKey(pub(crate) Vec<KeyPart>);
@@ -127,17 +129,8 @@ fn quote(text: &mut Vec<u8>, start: usize) {
 /// The network of an address in CIDR notation; the address alone if all of its bits count.
 fn network(value: &[u8], v4: u8, v6: u8) -> Option<String> {
     let address: IpAddr = std::str::from_utf8(value).ok()?.parse().ok()?;
-    Some(match address.to_canonical() {
-        IpAddr::V4(address) if v4 < 32 => {
-            let mask = u32::MAX.checked_shl(32 - u32::from(v4)).unwrap_or(0);
-            format!("{}/{v4}", std::net::Ipv4Addr::from_bits(address.to_bits() & mask))
-        }
-        IpAddr::V6(address) if v6 < 128 => {
-            let mask = u128::MAX.checked_shl(128 - u32::from(v6)).unwrap_or(0);
-            format!("{}/{v6}", std::net::Ipv6Addr::from_bits(address.to_bits() & mask))
-        }
-        address => address.to_string(),
-    })
+    let address = address.to_canonical();
+    Network::new(address, if address.is_ipv4() { v4 } else { v6 }).map(|network| network.text())
 }
 
 /// The hash FNV-1a of 64 bits.

@@ -10,8 +10,8 @@ use crate::gate::{
     CannotEnforce, ConcurrencyGate, ConcurrencyLimit, ConcurrencyLimitSet, ConcurrencyZone,
     GateOptions, RequestKeys,
 };
-use crate::limit_req::configuration::{Configuration, LimitSet};
-use crate::limit_req::observer::LimitObserver;
+use crate::nginx::configuration::{Configuration, LimitSet};
+use crate::nginx::observer::LimitObserver;
 
 /// The bytes of a node without its key: `ngx_rbtree_node_t` up to its color, and
 /// `ngx_http_limit_conn_node_t` up to its data, with 64 bits.

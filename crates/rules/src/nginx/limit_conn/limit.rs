@@ -2,7 +2,7 @@
 
 use crate::arrivals::ZoneLimit;
 use crate::error::RuleError;
-use crate::limit_req::configuration::{
+use crate::nginx::configuration::{
     Directive, LimitKind, Template, ZoneKind, find_zone, unknown_parameter, whole_number,
     zone_bytes, zone_name,
 };

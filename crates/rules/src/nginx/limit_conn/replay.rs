@@ -9,7 +9,7 @@ use crate::arrivals::{Arrival, Arrivals, NS_IN_MS, ZoneLimit};
 use crate::engine::Outcome;
 use crate::event::Event;
 use crate::keys::{Interner, Units, ZoneSummary, number_keys, other_settings};
-use crate::limit_req::configuration::LimitKind;
+use crate::nginx::configuration::LimitKind;
 use crate::report::{Decision, Exactness, RuleReport, Step, Verdict};
 use crate::rule::Replay;
 
@@ -71,7 +71,7 @@ impl From<ConnectionOutcome> for Outcome {
 /// # Memory
 ///
 /// 40 bytes for each request, 4 for each of its keys if it has several, and the text of each
-/// distinct key. At the end of the log, up to 50 bytes more for each request, 240 for each key of it
+/// distinct key. At the end of the log, up to 44 bytes more for each request, 240 for each key of it
 /// and 400 for each distinct key, which [`memory_bytes`](Replay::memory_bytes) counts from the
 /// beginning.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use super::LimitReq;
 use super::bucket::{Bucket, Rate, delay_ms};
-use super::configuration::Limit;
+use super::limit::Limit;
 use super::nodes::ZoneNodes;
 use super::unlimited::UnlimitedBucket;
 use crate::arrivals::{Arrivals, NO_KEY, ZoneLimit, applying};
@@ -174,8 +174,8 @@ pub(super) fn decide<K, N: Nodes<K>>(
 #[cfg(test)]
 mod tests {
     use super::{Nodes, ReplayedZone, decide};
-    use crate::limit_req::bucket::Rate;
-    use crate::limit_req::configuration::Limit;
+    use crate::nginx::limit_req::Limit;
+    use crate::nginx::limit_req::bucket::Rate;
     use crate::report::Verdict;
 
     fn limit(zone: usize, burst: i64, delay: i64) -> Limit {

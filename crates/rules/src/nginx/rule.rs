@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use weir_core::RecordFields;
 
-use super::configuration::{Configuration, Directive, LimitKind, LimitSet, ZoneKind, directives};
+use super::configuration::{Configuration, Directive, LimitKind, LimitSet, ZoneKind};
 use crate::arrivals::{Arrival, Arrivals, NO_KEY, applying};
 use crate::engine::Outcome;
 use crate::error::RuleError;
@@ -43,14 +43,6 @@ pub(crate) trait RuleKind: LimitKind {
 }
 
 impl<L: LimitKind> NginxRule<L> {
-    /// Reads the zones and limits in a text.
-    ///
-    /// # Errors
-    /// If the text is not a configuration, there is no limit, or one is not valid.
-    pub(crate) fn parse(text: &str, name: &str) -> Result<Self, RuleError> {
-        Self::read(&directives(text)?, name)
-    }
-
     /// Reads the zones and limits in the directives of a configuration.
     ///
     /// # Errors

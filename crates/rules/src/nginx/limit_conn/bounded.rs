@@ -37,6 +37,18 @@ struct KeyState {
     stamped: BinaryHeap<Reverse<i64>>,
 }
 
+/// What a request finds under a limit that applies to it.
+#[derive(Debug, Clone, Copy)]
+struct FoundRequests {
+    /// The position of the limit in the limit set.
+    number: u32,
+    limit: u64,
+    /// The least number of other requests.
+    least: u64,
+    /// The largest number of requests, including itself.
+    most: u64,
+}
+
 /// Replays the requests, and stores their outcomes in the order of the log.
 pub(super) fn replay(
     rule: &LimitConn,
@@ -54,9 +66,8 @@ pub(super) fn replay(
         let limits = rule.limits(arrival.set);
         let keys = arrivals.keys_of(arrival, limits.len());
         found.clear();
-        for (limit, key) in limits.iter().zip(keys) {
+        for ((limit, key), number) in limits.iter().zip(keys).zip(0..) {
             if *key == NO_KEY {
-                found.push(None);
                 continue;
             }
             let state = &mut zones[limit.zone][*key as usize];
@@ -66,8 +77,12 @@ pub(super) fn replay(
             let span_of = |number: usize| Some(doubt.span(arrivals, *positions.get(number)?));
             let is_rejected =
                 |number: usize| outcomes[positions[number] as usize].verdict == Verdict::Rejected;
-            let (least, most) = (passed.count(span), possibly.count(span, span_of, is_rejected));
-            found.push(Some((least, most, limit.connections)));
+            found.push(FoundRequests {
+                number,
+                limit: limit.connections,
+                least: passed.count(span),
+                most: possibly.count(span, span_of, is_rejected),
+            });
         }
         let outcome = outcome(&found);
         outcome.count(summary, limits, keys, position);
@@ -90,24 +105,23 @@ fn key_states(rule: &LimitConn, arrivals: &Arrivals, order: &[u32]) -> Vec<Vec<K
     zones.into_iter().map(|keys| keys.into_iter().map(state).collect()).collect()
 }
 
-/// The outcome of a request. For each limit, `found` has the least number of requests that it
-/// finds, the most including itself, and the limit.
-fn outcome(found: &[Option<(u64, u64, u64)>]) -> ConnectionOutcome {
-    let applying = || found.iter().zip(0..).filter_map(|(found, number)| Some((number, (*found)?)));
-    let is_over = |(_, (least, _, limit)): &(u32, (u64, u64, u64))| least >= limit;
-    let may_be_over = |(_, (_, most, limit)): &(u32, (u64, u64, u64))| most > limit;
-    let (rejecting, doubtful) = (applying().find(is_over), applying().find(may_be_over));
+/// The outcome of a request, given what it finds under the limits that apply to it.
+fn outcome(found: &[FoundRequests]) -> ConnectionOutcome {
+    let rejecting = found.iter().find(|it| it.least >= it.limit);
+    let doubtful = found.iter().find(|it| it.most > it.limit);
     match (rejecting, doubtful) {
-        (Some((limit, _)), doubtful) => ConnectionOutcome {
+        (Some(rejecting), doubtful) => ConnectionOutcome {
             verdict: Verdict::Rejected,
-            limit,
-            limit_is_sure: doubtful.is_none_or(|(first, _)| first >= limit),
+            limit: rejecting.number,
+            limit_is_sure: doubtful.is_none_or(|first| first.number >= rejecting.number),
             connections: None,
         },
-        (None, Some((limit, _))) => ConnectionOutcome { limit, ..ConnectionOutcome::UNDECIDED },
+        (None, Some(doubtful)) => {
+            ConnectionOutcome { limit: doubtful.number, ..ConnectionOutcome::UNDECIDED }
+        }
         (None, None) => ConnectionOutcome {
             verdict: Verdict::Passed,
-            limit: applying().next().map_or(0, |(limit, _)| limit),
+            limit: found.first().map_or(0, |first| first.number),
             limit_is_sure: true,
             connections: None,
         },

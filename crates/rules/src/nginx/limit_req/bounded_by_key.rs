@@ -7,10 +7,10 @@
 
 use super::bounded::{SPREAD_MS, agree};
 use super::bucket::{REQUEST, Rate, delay_ms};
-use super::configuration::Limit;
 use super::level::{
     Level, LevelNumber, THOUSANDTH, TimeRange, UnlimitedLevel, WHOLE, fits_64_bits, rate_times,
 };
+use super::limit::Limit;
 use crate::arrivals::{Arrivals, ByKey};
 use crate::engine::Outcome;
 use crate::keys::{KeySummary, ZoneSummary};

@@ -6,8 +6,8 @@ use weir_core::{Field, RecordFields};
 
 use super::limit::ConnectionLimit;
 use crate::event::{EventHead, Events};
-use crate::limit_req::configuration::Configuration;
-use crate::limit_req::observer::LimitObserver;
+use crate::nginx::configuration::Configuration;
+use crate::nginx::observer::LimitObserver;
 use crate::rule::{Line, MissingField, Observer};
 
 /// The longest key, in bytes; nginx does not limit requests with a longer one.

@@ -15,8 +15,8 @@
 
 use super::LimitReq;
 use super::bucket::{REQUEST, Rate, delay_ms};
-use super::configuration::Limit;
 use super::level::{Excess, Level, THOUSANDTH, TimeRange, UnlimitedLevel, rate_times};
+use super::limit::Limit;
 use crate::arrivals::{Arrivals, NO_KEY, SECOND_SPREAD_NS, ZoneLimit, applying};
 use crate::engine::{Outcome, for_each_disagreement};
 use crate::keys::ZoneSummary;

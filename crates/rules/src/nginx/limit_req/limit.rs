@@ -1,13 +1,12 @@
 //! `limit_req_zone` and `limit_req`.
 
-use weir_core::nearest_name;
-
-use super::kind::{LimitKind, ZoneKind};
-use super::template::Template;
-use super::tokens::{Directive, Word};
+use super::bucket::{REQUEST, Rate};
 use crate::arrivals::ZoneLimit;
 use crate::error::RuleError;
-use crate::limit_req::bucket::{REQUEST, Rate};
+use crate::nginx::configuration::{
+    Directive, LimitKind, NUMBER_MAX, Template, Word, ZoneKind, find_zone, unknown_parameter,
+    whole_number, zone_bytes, zone_name,
+};
 
 /// A `limit_req_zone`: the key by which requests are counted, and the rate at which counts drain.
 #[derive(Debug, Clone)]
@@ -31,9 +30,6 @@ pub(crate) struct Limit {
     /// In thousandths of a request; more is delayed. `i64::MAX` with `nodelay`.
     pub(crate) delay: i64,
 }
-
-/// The largest burst, for which all sums stay far from the limits of an `i64`.
-const BURST_MAX: i64 = i32::MAX as i64;
 
 impl ZoneKind for Zone {
     const NAME: &'static str = "limit_req_zone";
@@ -124,44 +120,6 @@ impl LimitKind for Limit {
     }
 }
 
-/// The name in the value of `zone=`.
-pub(crate) fn zone_name(value: &str, word: &Word) -> Result<String, RuleError> {
-    let name = value.split_once(':').map_or(value, |(name, _)| name);
-    match name {
-        "" => Err(word.error("the zone has no name; write zone=NAME:SIZE, such as zone=one:10m")),
-        name => Ok(name.to_owned()),
-    }
-}
-
-/// Parses the size in the value of `zone=` to bytes: a number with `k`, `m` or no unit, as
-/// `ngx_parse_size` reads it. Only a gate uses it.
-pub(crate) fn zone_bytes(value: &str) -> Option<usize> {
-    let (_, size) = value.split_once(':')?;
-    let (digits, unit) = match size.as_bytes().last()? {
-        b'k' | b'K' => (&size[..size.len() - 1], 1 << 10),
-        b'm' | b'M' => (&size[..size.len() - 1], 1 << 20),
-        _ => (size, 1),
-    };
-    digits.parse::<usize>().ok()?.checked_mul(unit)
-}
-
-/// The number of the zone with a name.
-pub(crate) fn find_zone<Z: ZoneKind>(
-    name: &str,
-    word: &Word,
-    zones: &[Z],
-) -> Result<usize, RuleError> {
-    let names = || zones.iter().map(ZoneKind::name);
-    names().position(|known| known == name).ok_or_else(|| {
-        let hint = nearest_name(name, names()).map(|known| format!("; did you mean `{known}`?"));
-        word.error(format_args!(
-            "there is no `{}` with the name `{name}`{}",
-            Z::NAME,
-            hint.unwrap_or_default()
-        ))
-    })
-}
-
 /// Parses a rate, `Nr/s` or `Nr/m`, to thousandths of a request per second, rounded down as in
 /// nginx.
 fn parse_rate(text: &str, word: &Word) -> Result<Rate, RuleError> {
@@ -182,23 +140,6 @@ fn parse_rate(text: &str, word: &Word) -> Result<Rate, RuleError> {
 fn requests(text: &str, word: &Word, min: i64) -> Result<i64, RuleError> {
     let number = whole_number(text).filter(|number| *number >= min);
     number.map(|number| number * REQUEST).ok_or_else(|| {
-        word.error(format_args!("`{text}` is not a number of requests from {min} to {BURST_MAX}"))
+        word.error(format_args!("`{text}` is not a number of requests from {min} to {NUMBER_MAX}"))
     })
-}
-
-/// A number of at most [`BURST_MAX`].
-pub(crate) fn whole_number(text: &str) -> Option<i64> {
-    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    text.parse().ok().filter(|number| is_number && *number <= BURST_MAX)
-}
-
-/// An error at a parameter that the directive does not have.
-pub(crate) fn unknown_parameter(word: &Word, known: &[&str]) -> RuleError {
-    let name = word.text.split_once('=').map_or(&*word.text, |(name, _)| name);
-    let hint = nearest_name(name, known.iter().copied());
-    let hint = hint.map_or_else(
-        || format!("; it has {}", known.join(", ")),
-        |known| format!("; did you mean `{known}`?"),
-    );
-    word.error(format_args!("`{}` is not a parameter of this directive{hint}", word.text))
 }

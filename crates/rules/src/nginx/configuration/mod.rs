@@ -1,25 +1,26 @@
 //! The part of nginx's configuration that decides which limits apply to a request.
 //!
 //! A text may be a whole `nginx.conf`, or some of its lines; limits outside of any server apply to
-//! all requests. [`tokens`] splits the text, [`limit`] reads zones and limits, [`map`] reads `map`
-//! and `geo`, [`server`] finds the location of a request, and [`template`] reads keys.
+//! all requests. [`tokens`] splits the text, [`map`] reads `map` and `geo`, [`server`] finds the
+//! location of a request, and [`template`] reads keys. Each kind of limit reads its own directives
+//! ([`LimitKind`]).
 
 mod kind;
-mod limit;
 mod map;
+mod parameters;
 mod server;
 mod template;
 mod tokens;
 mod uri;
 
 pub(crate) use kind::{LimitKind, ZoneKind};
-pub(crate) use limit::{
-    Limit, Zone, find_zone, unknown_parameter, whole_number, zone_bytes, zone_name,
-};
 pub(crate) use map::Map;
+pub(crate) use parameters::{
+    NUMBER_MAX, find_zone, unknown_parameter, whole_number, zone_bytes, zone_name,
+};
 pub(crate) use server::Server;
 pub(crate) use template::{Template, TemplatePart};
-pub(crate) use tokens::{Directive, directives};
+pub(crate) use tokens::{Directive, Word, directives};
 pub(crate) use uri::normalised;
 
 use std::ops::Range;
@@ -29,7 +30,7 @@ use crate::error::RuleError;
 
 /// The limits of one kind in a configuration.
 #[derive(Debug)]
-pub(crate) struct Configuration<L: LimitKind = Limit> {
+pub(crate) struct Configuration<L: LimitKind> {
     pub(crate) zones: Vec<L::Zone>,
     pub(crate) limit_sets: Vec<LimitSet<L>>,
     pub(crate) servers: Vec<Server>,
@@ -40,7 +41,7 @@ pub(crate) struct Configuration<L: LimitKind = Limit> {
 
 /// The limits that apply to a request together, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct LimitSet<L = Limit> {
+pub(crate) struct LimitSet<L> {
     pub(crate) limits: Vec<L>,
     /// Whether the limits are a dry run, which lets all requests through. A replay ignores it.
     pub(crate) is_dry_run: bool,
@@ -296,7 +297,9 @@ fn has(directives: &[Directive], name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Configuration, Limit};
+    use crate::nginx::limit_req::Limit;
+
+    type Configuration = super::Configuration<Limit>;
 
     const ZONE: &str = "limit_req_zone $binary_remote_addr zone=one:10m rate=10r/s;\n";
 
@@ -317,8 +320,7 @@ mod tests {
             location /api { location /api/in { limit_req zone=one burst=6; } location ~ x$ { limit_req zone=one burst=7; } }
             location /gone { return 410; location /gone/in { limit_req zone=one burst=8; } }
         } }";
-        let configuration =
-            Configuration::<Limit>::parse(&format!("{ZONE}{text}")).expect("it is valid");
+        let configuration = Configuration::parse(&format!("{ZONE}{text}")).expect("it is valid");
         for (path, expected) in [
             ("/", Some(1)),
             ("/exact", Some(2)),
@@ -340,7 +342,7 @@ mod tests {
     #[test]
     fn limits_without_a_server_apply_to_all_requests() {
         let text = format!("limit_req zone=one burst=5 nodelay;\n{ZONE}");
-        let configuration = Configuration::<Limit>::parse(&text).expect("it is valid");
+        let configuration = Configuration::parse(&text).expect("it is valid");
         assert_eq!(burst(&configuration, "/any"), Some(5));
         assert_eq!(configuration.description(), "zone one rate=10r/s burst=5 nodelay");
     }
@@ -365,7 +367,7 @@ mod tests {
             ("geo $b { 192.0.2.0/33 1; }", "192.0.2.0/33", "not an address or a network"),
         ] {
             let text = format!("{ZONE}{text}");
-            let error = Configuration::<Limit>::parse(&text).expect_err(&text);
+            let error = Configuration::parse(&text).expect_err(&text);
             assert!(error.message.contains(message), "{text}: {}", error.message);
             assert_eq!(Some(error.range.start), text.rfind(place), "{text}");
         }
@@ -373,7 +375,7 @@ mod tests {
 
     /// The lines of the notes about a configuration.
     fn noted_lines(text: &str) -> Vec<usize> {
-        let configuration = Configuration::<Limit>::parse(text).expect(text);
+        let configuration = Configuration::parse(text).expect(text);
         configuration.notes.iter().map(|note| note.line(text)).collect()
     }
 

@@ -9,15 +9,17 @@ use std::sync::Arc;
 use weir_core::{Record, RecordFields};
 
 use super::bucket::{REQUEST, Rate};
-use super::configuration::{Configuration, Limit, LimitSet, Zone};
 use super::exact::{self, ExactOutcome, Nodes};
+use super::limit::{Limit, Zone};
 use super::nodes::ZoneNodes;
-use super::observer::{KEY_BYTES_MAX, LimitObserver};
 use crate::gate::{
     CannotEnforce, Gate, GateClock, GateDecision, GateOptions, GateUsage, GateVerdict, Quota,
     QuotaPolicy,
 };
 use crate::keys::KeySlots;
+use crate::nginx::configuration::{Configuration, LimitSet};
+use crate::nginx::key::KEY_BYTES_MAX;
+use crate::nginx::observer::LimitObserver;
 use crate::report::Verdict;
 
 /// The excess of a request whose key has no room in its zone; it exceeds every burst.
@@ -36,8 +38,8 @@ const PAGE_BYTES: usize = 4_096;
 ///
 /// About 100 bytes and the text for each key, about as much as in nginx.
 pub(super) struct LimitGate {
-    configuration: Arc<Configuration>,
-    observer: LimitObserver,
+    configuration: Arc<Configuration<Limit>>,
+    observer: LimitObserver<Limit>,
     zones: Vec<GateZone>,
     /// The policies by limit set and position of the limit.
     policies: Vec<Vec<QuotaPolicy>>,
@@ -50,7 +52,7 @@ impl LimitGate {
     /// # Errors
     /// If a key has a variable that requests do not have when they arrive.
     pub(super) fn new(
-        configuration: &Arc<Configuration>,
+        configuration: &Arc<Configuration<Limit>>,
         fields: &RecordFields,
         options: GateOptions,
     ) -> Result<Self, CannotEnforce> {

@@ -84,7 +84,7 @@ fn count(bucket: &mut Option<Bucket>, now_ms: i64, rate: Rate) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::UnlimitedBucket;
-    use crate::limit_req::bucket::Rate;
+    use crate::nginx::limit_req::bucket::Rate;
 
     const RATE: Rate = Rate(50);
 

@@ -5,20 +5,14 @@ use std::sync::Arc;
 
 use weir_core::{Field, FieldAccessor, Record, RecordFields};
 
-use super::configuration::{Configuration, Limit, LimitKind, Server, normalised};
-use super::key::{KeySource, Keys, Request};
+use super::configuration::{Configuration, LimitKind, Server, normalised};
+use super::key::{KEY_BYTES_MAX, KeySource, Keys, Request};
 use crate::arrivals::ZoneLimit;
-use crate::event::{EventHead, Events};
-use crate::rule::{Line, MissingField, Observer};
+use crate::rule::MissingField;
 
-/// The longest key, in bytes; nginx does not limit requests with a longer one.
-pub(super) const KEY_BYTES_MAX: usize = 65_535;
-
-/// Finds the limits of one kind for requests, and emits an event for each request that has a
-/// `limit_req`. Its tag is the number of the limit set, and its texts are the keys of the limits in
-/// order, empty if a limit does not apply.
+/// Finds the limits of one kind for requests.
 #[derive(Debug)]
-pub(crate) struct LimitObserver<L: LimitKind = Limit> {
+pub(crate) struct LimitObserver<L: LimitKind> {
     configuration: Arc<Configuration<L>>,
     host: Option<FieldAccessor>,
     port: Option<FieldAccessor>,
@@ -137,21 +131,6 @@ impl<L: LimitKind> LimitObserver<L> {
     }
 }
 
-impl Observer for LimitObserver {
-    fn observe(&mut self, line: &Line<'_>, events: &mut Events) {
-        let Some(record) = line.record else { return };
-        let duration_ns = record.number(Field::RequestTime).filter(|_| !self.time_is_arrival);
-        let Some((set, texts)) = self.limits(record, KEY_BYTES_MAX) else { return };
-        let head = EventHead {
-            line: line.number,
-            time_ns: record.time.map(|time| time.unix_ns),
-            duration_ns: duration_ns.unwrap_or(0),
-            tag: set as u32,
-        };
-        events.put(head, texts.iter().map(Vec::as_slice));
-    }
-}
-
 /// The server of a record: among those on its port, the one whose name matches best, or else the
 /// default one. Of equal ones, the first that has limits.
 fn server_of<'s>(
@@ -231,15 +210,18 @@ mod tests {
 
     use super::LimitObserver;
     use crate::event::Events;
-    use crate::limit_req::configuration::{Configuration, Limit};
+    use crate::nginx::configuration;
+    use crate::nginx::limit_req::Limit;
     use crate::rule::{Line, Observer};
+
+    type Configuration = configuration::Configuration<Limit>;
 
     const FORMAT: &str =
         r#"$remote_addr $remote_user $msec $request_time $host "$request" $http_x_key"#;
 
     /// The key and the tag of the event of a line; `None` if there is none.
     fn key(configuration: &str, line: &str) -> Option<String> {
-        let configuration = Configuration::<Limit>::parse(configuration).expect("it is valid");
+        let configuration = Configuration::parse(configuration).expect("it is valid");
         key_of(&Arc::new(configuration), FORMAT, line)
     }
 
@@ -334,7 +316,7 @@ mod tests {
             server {{ listen [::]:443 ssl; server_name a.example b.example; {limit}; }}
             server {{ listen 8443; server_name c.example a.example; {limit} burst=2; }}"
         );
-        let configuration = Arc::new(Configuration::<Limit>::parse(&text).expect("it is valid"));
+        let configuration = Arc::new(Configuration::parse(&text).expect("it is valid"));
         for (format, line, expected) in [
             ("$remote_addr $msec $host", "192.0.2.7 1.5 a.example", Some("a.example")),
             ("$remote_addr $msec $host $server_port", "192.0.2.7 1.5 a.example 80", None),
@@ -406,8 +388,7 @@ mod tests {
             let text = format!(
                 "{maps} limit_req_zone {variable} zone=one:1m rate=1r/s; limit_req zone=one;"
             );
-            let configuration =
-                Arc::new(Configuration::<Limit>::parse(&text).expect("it is valid"));
+            let configuration = Arc::new(Configuration::parse(&text).expect("it is valid"));
             let format = Format::parse("$remote_addr $msec $status").expect("a format");
             let error = LimitObserver::new(&configuration, &format.record_fields());
             let error = error.expect_err("it is refused");

@@ -7,8 +7,10 @@ use weir_core::{Field, FieldAccessor, Record, RecordFields};
 use super::configuration::{
     Configuration, LimitKind, Map, Server, Template, TemplatePart, ZoneKind,
 };
-use super::observer::KEY_BYTES_MAX;
 use crate::rule::MissingField;
+
+/// The longest key of a limit, in bytes; nginx does not limit requests with a longer one.
+pub(super) const KEY_BYTES_MAX: usize = 65_535;
 
 /// The deepest nesting of maps.
 const MAP_DEPTH_MAX: usize = 8;

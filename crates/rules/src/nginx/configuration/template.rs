@@ -62,8 +62,8 @@ fn name_length(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tokens::Word;
     use super::{Template, TemplatePart};
-    use crate::limit_req::configuration::tokens::Word;
 
     fn parse(text: &str) -> Option<Vec<String>> {
         let word = Word { text: text.to_owned(), range: 0..text.len() };

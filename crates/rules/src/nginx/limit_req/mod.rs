@@ -3,8 +3,7 @@
 //! The algorithm is that of ngx_http_limit_req_module.c (nginx 1.22): integers in thousandths of a
 //! request, a zone of nodes by key, and a rejected request that changes nothing. [`bucket`] is the
 //! arithmetic of one key, [`exact`] a replay with arrival times to the millisecond, [`bounded`] one
-//! with times to the second, [`gate`] decides about requests as they arrive, and [`configuration`]
-//! is the language.
+//! with times to the second, and [`gate`] decides about requests as they arrive.
 //!
 //! A request is logged when it ends, so it arrived at the time stamp minus the request time.
 //! Without the request time, the stamp is used.
@@ -13,15 +12,13 @@ mod bounded;
 mod bounded_by_key;
 mod bucket;
 mod columns;
-pub(crate) mod configuration;
 mod exact;
 mod exact_by_key;
 mod gate;
-mod key;
 mod level;
-mod nginx_rule;
+mod limit;
 mod nodes;
-pub(crate) mod observer;
+mod observer;
 mod replay;
 #[cfg(test)]
 mod tests;
@@ -29,12 +26,12 @@ mod unlimited;
 
 use weir_core::RecordFields;
 
-pub(crate) use self::nginx_rule::{NginxRule, RuleKind};
-
-use self::configuration::{Limit, Zone};
 use self::gate::LimitGate;
-use self::observer::LimitObserver;
+pub(super) use self::limit::Limit;
+use self::limit::Zone;
 use self::replay::LimitReplay;
+use super::observer::LimitObserver;
+use super::rule::{NginxRule, RuleKind};
 use crate::gate::{CannotEnforce, Gate, GateOptions};
 use crate::rule::{Family, MissingField, Observer, Replay};
 

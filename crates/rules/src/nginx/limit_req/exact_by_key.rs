@@ -3,8 +3,8 @@
 //! The decisions are those of [`exact`](super::exact), which replays any number of limits.
 
 use super::bucket::{Bucket, Rate, delay_ms};
-use super::configuration::Limit;
 use super::exact::ExactOutcome;
+use super::limit::Limit;
 use super::unlimited::UnlimitedBucket;
 use crate::arrivals::ByKey;
 use crate::engine::Outcome;

@@ -24,7 +24,7 @@ use self::limit::ConnectionLimit;
 use self::observer::ConnectionObserver;
 use self::replay::ConnectionReplay;
 use crate::gate::{CannotEnforce, Gate, GateOptions};
-use crate::limit_req::{NginxRule, RuleKind};
+use crate::nginx::rule::{NginxRule, RuleKind};
 use crate::rule::{Family, MissingField, Observer, Replay};
 
 /// The connection limits in an nginx configuration.

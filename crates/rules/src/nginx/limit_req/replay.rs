@@ -8,7 +8,7 @@ use weir_core::{RowReader, Segment, Selection, Values};
 use super::LimitReq;
 use super::bucket::REQUEST;
 use super::columns::LimitColumns;
-use super::configuration::Limit;
+use super::limit::Limit;
 use super::nodes::ZoneNodes;
 use super::{bounded, bounded_by_key, exact, exact_by_key};
 use crate::arrivals::{Arrival, Arrivals, ByKey, NO_KEY, NS_IN_MS, arrival_ns};

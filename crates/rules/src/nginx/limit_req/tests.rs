@@ -7,8 +7,14 @@ use super::{LimitReq, bounded, bounded_by_key, exact, level};
 use crate::engine::Outcome;
 use crate::event::{EventHead, Events};
 use crate::keys::ZoneSummary;
+use crate::nginx::configuration::directives;
 use crate::report::{RuleReport, Verdict};
 use crate::rule::Replay;
+
+/// Reads a rule.
+fn parse(text: &str) -> LimitReq {
+    LimitReq::read(&directives(text).expect(text), "one").expect(text)
+}
 
 /// A rule with one limit.
 fn rule() -> impl Strategy<Value = LimitReq> {
@@ -19,7 +25,7 @@ fn rule() -> impl Strategy<Value = LimitReq> {
                  limit_req zone=one burst={} {delay};",
             burst.max(1)
         );
-        LimitReq::parse(&text, "one").expect(&text)
+        parse(&text)
     })
 }
 
@@ -123,7 +129,7 @@ proptest! {
 #[test]
 fn a_request_without_a_key_passes() {
     let text = "limit_req_zone $a zone=one:1m rate=1r/m; limit_req zone=one;";
-    let rule = LimitReq::parse(text, "one").expect(text);
+    let rule = parse(text);
     for unit_ms in [1, 1_000] {
         let replay = begin(&rule, &[(1_001, 0), (1_001, 0), (1_001, 1)], unit_ms);
         let (report, outcomes) = run(&replay, |summary, outcomes| {

@@ -14,11 +14,12 @@ use weir_core::{
     Values,
 };
 
-use super::configuration::Configuration;
-use super::key::KeySource;
-use super::observer::LimitObserver;
+use super::Limit;
 use crate::arrivals::NO_KEY;
 use crate::keys::Interner;
+use crate::nginx::configuration::Configuration;
+use crate::nginx::key::KeySource;
+use crate::nginx::observer::LimitObserver;
 
 /// A value that is not in the cache yet. Cached numbers are stored plus two.
 const NOT_KNOWN: u32 = 0;
@@ -34,7 +35,7 @@ const NONE: u32 = 1;
 #[derive(Debug)]
 pub(super) struct LimitColumns {
     rows: RowReader,
-    observer: LimitObserver,
+    observer: LimitObserver<Limit>,
     /// By path id: the cached number of the limit set.
     limit_sets: Vec<u32>,
     /// The keys by zone.
@@ -83,7 +84,7 @@ pub(super) struct LimitedRow<'k> {
 impl LimitColumns {
     /// Resolves the columns of a configuration; `None` if its limits or keys need more than one
     /// field.
-    pub(super) fn new(configuration: &Arc<Configuration>, rows: &RowReader) -> Option<Self> {
+    pub(super) fn new(configuration: &Arc<Configuration<Limit>>, rows: &RowReader) -> Option<Self> {
         let observer = LimitObserver::new(configuration, rows.fields()).ok()?;
         let mut zones = Vec::new();
         for zone in 0..configuration.zones.len() {

@@ -1,0 +1,118 @@
+//! Tests of the zones of caddy-ratelimit.
+
+use super::caddy::{looks_like, parse};
+
+const TEXT: &str = "example.com {
+    rate_limit {
+        zone login {
+            match {
+                method POST
+                path /login* /signin
+                header X-A b
+            }
+            key    {remote_host}
+            window 1m30s
+            events 5
+        }
+        zone all {
+            key    static
+            events 100
+            window 1s
+        }
+        sweep_interval 1m
+    }
+}";
+
+#[test]
+fn zones_are_limits() {
+    assert!(looks_like(TEXT));
+    let presets = parse(TEXT).expect("it is valid");
+    let texts: Vec<String> = presets.iter().map(|preset| preset.limit.to_string()).collect();
+    let login = r#"limit 5 requests in 90s by client where method="POST" and (path~'(?i)^/login' or path~'(?i)^/signin$') as sliding"#;
+    assert_eq!(texts, [login, "limit 100 requests in 1s as sliding"]);
+    assert_eq!(presets[0].limit.name.as_deref(), Some("login"));
+    let notes: Vec<usize> = presets[0].notes.iter().map(|note| note.line(TEXT)).collect();
+    // The zone with 100 events in a second comes before it.
+    assert_eq!(notes, [7, 3]);
+    assert!(presets[1].notes.is_empty());
+}
+
+/// The condition of a zone with matchers, and the lines of its notes.
+fn matched(matchers: &str) -> (String, Vec<usize>) {
+    let text = format!("zone a {{\n{matchers}\nkey {{remote_host}}\nwindow 1m\nevents 2\n}}");
+    let preset = parse(&text).expect(&text).remove(0);
+    let condition = preset.limit.condition.map(|it| it.text().to_owned()).unwrap_or_default();
+    (condition, preset.notes.iter().map(|note| note.line(&text)).collect())
+}
+
+#[test]
+fn matchers_are_conditions() {
+    for (matchers, condition, notes) in [
+        ("match {\nnot {\npath /api/*\n}\n}", "", vec![3]),
+        (
+            "match {\nnot {\nnot {\npath /a\n}\npath /b\n}\nmethod GET\n}",
+            r#"method="GET""#,
+            vec![3],
+        ),
+        ("match {\nnot path /api/*\n}", "", vec![3]),
+        ("match {\npath /API/*\n}", r#"path~'(?i)^/API/'"#, vec![]),
+        ("match {\npath *.php\npath */x/*\n}", r#"path~'(?i)\.php$' or path~'(?i)/x/'"#, vec![]),
+        ("match {\npath /a*b\n}", "", vec![3]),
+        ("match {\npath {vars.x}\n}", "", vec![3]),
+        (
+            "match {\nhost A.example\nmethod GET POST\n}",
+            r#"(method="GET" or method="POST") and host~'(?i)^A\.example$'"#,
+            vec![],
+        ),
+        ("match {\nhost *.example\n}", "", vec![3]),
+        (
+            "match {\nmethod GET\n}\nmatch {\npath /b\n}",
+            r#"method="GET" or path~'(?i)^/b$'"#,
+            vec![],
+        ),
+        ("match {\nmethod GET\n}\nmatch {\nprotocol https\n}", "", vec![6]),
+        ("other {\nevents 7\n}", "", vec![2]),
+    ] {
+        assert_eq!(matched(matchers), (condition.to_owned(), notes), "{matchers}");
+    }
+}
+
+#[test]
+fn zones_after_others_are_named() {
+    let zone =
+        |name, events, window| format!("zone {name} {{\nevents {events}\nwindow {window}\n}}\n");
+    let noted = |text: &str| {
+        let presets = parse(text).expect(text);
+        presets.iter().map(|preset| preset.notes.len()).collect::<Vec<_>>()
+    };
+    let (fast, slow) = (zone("a", 1, "1s"), zone("b", 5, "10s"));
+    for (text, expected) in [
+        (format!("rate_limit {{\n{fast}}}"), vec![0]),
+        (format!("rate_limit {{\n{fast}{slow}}}"), vec![0, 1]),
+        (format!("rate_limit {{\n{slow}{fast}}}"), vec![1, 0]),
+        (format!("rate_limit {{\n{fast}{fast}}}"), vec![1, 1]),
+        (format!("rate_limit {{\n{fast}}}\nrate_limit {{\n{slow}}}"), vec![1, 1]),
+        (format!("rate_limit @api {{\n{fast}}}"), vec![1]),
+        (format!("a.example {{\nhandle /api/* {{\nrate_limit {{\n{fast}}}\n}}\n}}"), vec![1]),
+        (format!("handle /api/* {{\n}}\nhandle {{\nrate_limit {{\n{fast}}}\n}}"), vec![0]),
+        (format!("rate_limit {{\n{fast}distributed {{\n}}\n}}"), vec![1]),
+    ] {
+        assert_eq!(noted(&text), expected, "{text}");
+    }
+}
+
+#[test]
+fn mistakes_are_refused_at_their_place() {
+    for (text, place, message) in [
+        ("zone a {\nevents 5\n}", "a {", "no `window`"),
+        ("zone a {\nwindow 1m\n}", "a {", "no `events`"),
+        ("zone a {\nwindow 1y\n}", "1y", "`1y` is not a duration"),
+        ("zone a {\nevents x\n}", "x\n", "`x` is not a number"),
+        ("zone a {\nkey {nonsense}\n}", "{nonsense}", "`nonsense`"),
+        ("zone a {\nevents 5", "", "that ends with"),
+    ] {
+        let error = parse(text).err().expect(text);
+        assert!(error.message.contains(message), "{text}: {}", error.message);
+        assert_eq!(Some(error.range.start), text.find(place), "{text}");
+    }
+}
