@@ -221,8 +221,7 @@ impl Nodes<&[u8]> for GateZone {
                     return Some(NO_ROOM);
                 }
                 self.bytes += node_bytes;
-                let number = self.keys.insert(key);
-                number
+                self.keys.insert(key)
             }
         };
         self.current = number;
