@@ -132,6 +132,11 @@ pub trait LogSource {
     /// Its name, as a person knows it.
     fn name(&self) -> &str;
 
+    /// The number by which rows name it. Without one, it is its place among the sources.
+    fn number(&self) -> Option<u32> {
+        None
+    }
+
     /// Why it ended before it was read whole, as a sentence; `None` if it is whole, or has not
     /// ended.
     fn defect(&self) -> Option<String> {

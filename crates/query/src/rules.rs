@@ -8,7 +8,7 @@ use weir_core::{
     AddressBlock, CompiledFilter, LogSource, Record, RowReader, Segment, Selection,
     SnapshotSegment, Snapshots, Values,
 };
-use weir_rules::{Events, LimitSweep, Line, MissingField, Replay, Rule};
+use weir_rules::{Events, LimitSweep, Line, MissingField, Replay, Rule, RuleReport};
 use weir_view::{Collateral, LimitAdvice, LimitCurve, LimitGrid, ReplayedRule};
 
 use crate::advice::{advice, grid};
@@ -25,7 +25,8 @@ const SEGMENTS_AT_ONCE: usize = 64;
 
 /// The replay of a rule over the records of a data set.
 ///
-/// The line of a request is its byte offset in its source.
+/// The line of a request is its byte offset in its source, or, for a rule that looks at lines, its
+/// number from 1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RuleAnswer {
     /// The report.
@@ -123,75 +124,96 @@ pub fn replay_rules<D: Snapshots>(
     jobs: usize,
     abandoned: &AtomicBool,
 ) -> Result<Option<Vec<RuleAnswer>>, RuleQueryError> {
+    let work = LineWork { data, query, jobs, abandoned };
+    let Some(reports) = work.over_lines(rules, lines)? else { return Ok(None) };
     over_snapshot(data, jobs, abandoned, |work| {
-        RowReplay { work: &work, options, lines }.run_all(query, rules)
+        RowReplay { work: &work, options }.run_all(query, rules, &reports)
     })
+}
+
+/// The replays of rules that look at lines.
+struct LineWork<'a, D> {
+    data: &'a Arc<D>,
+    query: &'a ParsedQuery,
+    jobs: usize,
+    abandoned: &'a AtomicBool,
+}
+
+impl<D: Snapshots> LineWork<'_, D> {
+    /// Replays the rules that look at lines. The lines are read once for all of them. Returns the
+    /// reports of these rules in their order, or `None` if they are no longer wanted.
+    fn over_lines(
+        &self,
+        rules: &[&dyn Rule],
+        lines: &dyn SourceLines,
+    ) -> Result<Option<Vec<RuleReport>>, RuleQueryError> {
+        let Self { data, query, jobs, abandoned } = *self;
+        let (of_lines, of_rows): (Vec<&dyn Rule>, Vec<&dyn Rule>) =
+            rules.iter().partition(|rule| rule.observe_lines().is_some());
+        if of_lines.is_empty() {
+            return Ok(Some(Vec::new()));
+        }
+        // What would refuse the others comes first, because the lines may be there only once.
+        let options = &RuleOptions::default();
+        let checked = over_snapshot(data, jobs, abandoned, |work| {
+            let replay = RowReplay { work: &work, options };
+            of_rows.iter().try_for_each(|rule| replay.seen_rows(*rule).map(drop))
+        })?;
+        if checked.is_none() {
+            return Ok(None);
+        }
+        let replays = of_lines.into_iter();
+        let mut replays: Vec<_> =
+            replays.map(|rule| LineReplay { rule, replay: rule.replay() }).collect();
+        let selected = SelectedLines::of(query, &data.values())?;
+        match lines.replay(&selected, &mut replays) {
+            Ok(()) => {}
+            Err(SourceLinesError::Abandoned) => return Ok(None),
+            Err(SourceLinesError::Gone(why)) => return Err(RuleQueryError::LinesGone(why)),
+        }
+        Ok(Some(replays.into_iter().map(|line| line.replay.finish(None)).collect()))
+    }
 }
 
 /// The replays over one snapshot.
 struct RowReplay<'a, D: Snapshots> {
     work: &'a SnapshotWork<'a, D>,
     options: &'a RuleOptions,
-    lines: &'a dyn SourceLines,
+}
+
+/// The rows that a rule looks at, and their reader.
+struct SeenRows<'a> {
+    segments: Vec<&'a SnapshotSegment>,
+    rows: RowReader,
 }
 
 type ReplayResult<T> = Result<T, Unanswered<RuleQueryError>>;
 
 impl<D: Snapshots> RowReplay<'_, D> {
-    fn run_all<'r>(
+    /// Answers for all rules. `reports` has those of the rules that look at lines.
+    fn run_all(
         &self,
         query: &ParsedQuery,
-        rules: &[&'r dyn Rule],
+        rules: &[&dyn Rule],
+        reports: &[RuleReport],
     ) -> ReplayResult<Vec<RuleAnswer>> {
         let has_traits = self.options.has_grid || self.options.has_collateral;
         let networks = &self.options.good_networks;
         let traits = has_traits.then(|| ClientTraits::of(self.work, networks)).transpose()?;
-        let mut of_lines = self.over_lines(query, rules)?.into_iter();
-        let replay = |rule: &&'r dyn Rule| match rule.observe_lines() {
-            Some(_) => Ok(of_lines.next().map_or((rule.replay(), 0), |line| (line.replay, 0))),
-            None => self.over_rows(query, *rule),
+        let mut reports = reports.iter();
+        let answer = |rule: &&dyn Rule| match rule.observe_lines().and_then(|_| reports.next()) {
+            Some(report) => Ok(self.answer_of_report(*rule, report.clone(), traits.as_ref())?),
+            None => {
+                let (replay, unknown_records) = self.over_rows(query, *rule)?;
+                Ok(self.answer(*rule, replay, unknown_records, traits.as_ref())?)
+            }
         };
-        let replays: Vec<_> = rules.iter().map(replay).collect::<ReplayResult<_>>()?;
-        let answers = rules.iter().zip(replays).map(|(rule, (replay, unknown_records))| {
-            Ok(self.answer(*rule, replay, unknown_records, traits.as_ref())?)
-        });
-        answers.collect()
+        rules.iter().map(answer).collect()
     }
 
-    /// Replays the rules that look at lines. The lines are read once for all of them.
-    fn over_lines<'r>(
-        &self,
-        query: &ParsedQuery,
-        rules: &[&'r dyn Rule],
-    ) -> ReplayResult<Vec<LineReplay<'r>>> {
-        let of_lines = rules.iter().filter(|rule| rule.observe_lines().is_some());
-        let replay = |rule: &&'r dyn Rule| LineReplay { rule: *rule, replay: rule.replay() };
-        let mut replays: Vec<_> = of_lines.map(replay).collect();
-        if replays.is_empty() {
-            return Ok(replays);
-        }
-        let lines = SelectedLines::of(query, &self.work.data.values());
-        let lines = lines.map_err(|error| Unanswered::Refused(error.into()))?;
-        self.lines.replay(&lines, &mut replays).map_err(|error| match error {
-            SourceLinesError::Abandoned => Unanswered::Interrupted(Interruption::Abandoned),
-            SourceLinesError::Gone(why) => Unanswered::Refused(RuleQueryError::LinesGone(why)),
-        })?;
-        Ok(replays)
-    }
-
-    /// Replays a rule that looks at records. Returns the number of records that were left out.
-    fn over_rows<'r>(
-        &self,
-        query: &ParsedQuery,
-        rule: &'r dyn Rule,
-    ) -> ReplayResult<(Box<dyn Replay + 'r>, u64)> {
+    /// Returns the rows that a rule looks at.
+    fn seen_rows(&self, rule: &dyn Rule) -> ReplayResult<SeenRows<'_>> {
         let SnapshotWork { data, snapshot, .. } = self.work;
-        let filter = query.filter(&data.values());
-        let filter = filter.map_err(|error| Unanswered::Refused(error.into()))?;
-        let mut filter = CompiledFilter::new(&filter);
-        filter.refresh(&data.values());
-        let mut replay = rule.replay();
-        let mut unknown_records = 0;
         let is_seen = |segment: &&SnapshotSegment| rule.sees(segment.segment.kind());
         let segments: Vec<&SnapshotSegment> = snapshot.segments.iter().filter(is_seen).collect();
         let kind = segments.first().map(|first| first.segment.kind()).unwrap_or_default();
@@ -204,6 +226,23 @@ impl<D: Snapshots> RowReplay<'_, D> {
             let bound = rule.bind(rows.fields()).map_err(RuleQueryError::MissingField);
             bound.map_err(Unanswered::Refused)?;
         }
+        Ok(SeenRows { segments, rows })
+    }
+
+    /// Replays a rule that looks at records. Returns the number of records that were left out.
+    fn over_rows<'r>(
+        &self,
+        query: &ParsedQuery,
+        rule: &'r dyn Rule,
+    ) -> ReplayResult<(Box<dyn Replay + 'r>, u64)> {
+        let data = self.work.data;
+        let filter = query.filter(&data.values());
+        let filter = filter.map_err(|error| Unanswered::Refused(error.into()))?;
+        let mut filter = CompiledFilter::new(&filter);
+        filter.refresh(&data.values());
+        let SeenRows { segments, rows } = self.seen_rows(rule)?;
+        let mut replay = rule.replay();
+        let mut unknown_records = 0;
         let takes_rows = replay.bind_rows(&rows);
         for chunk in segments.chunks(SEGMENTS_AT_ONCE) {
             unknown_records += match takes_rows {
@@ -275,22 +314,39 @@ impl<D: Snapshots> RowReplay<'_, D> {
             .filter(|_| self.options.has_grid)
             .map(|sweep| grid(sweep, advice, self.work.jobs, self.work.abandoned))
             .transpose()?;
-        let names: Vec<String> =
-            self.work.snapshot.sources.iter().map(|source| source.name().to_owned()).collect();
-        let report = replay.finish(None);
+        let answer = self.answer_of_report(rule, replay.finish(None), traits)?;
+        let collateral = answer.collateral.map(|found| Collateral { peaks: good_peaks, ..found });
+        let curve = sweep.as_ref().map(limit_curve);
+        Ok(RuleAnswer { curve, grid, collateral, sweep, unknown_records, ..answer })
+    }
+
+    /// Returns the answer of a rule that has a report only.
+    fn answer_of_report(
+        &self,
+        rule: &dyn Rule,
+        report: RuleReport,
+        traits: Option<&ClientTraits>,
+    ) -> Result<RuleAnswer, Interruption> {
+        // Sources that were removed leave gaps.
+        let mut names = Vec::new();
+        for (place, source) in self.work.snapshot.sources.iter().enumerate() {
+            let number = source.number().map_or(place, |number| number as usize);
+            names.resize(number.max(names.len()), String::new());
+            names.push(source.name().to_owned());
+        }
         let traits = traits.filter(|_| self.options.has_collateral);
         let collateral = match traits {
             Some(traits) => self.work.with_values(|values| collateral(&report, traits, values))?,
             None => None,
         };
         Ok(RuleAnswer {
-            curve: sweep.as_ref().map(limit_curve),
-            grid,
-            collateral: collateral.map(|found| Collateral { peaks: good_peaks, ..found }),
+            curve: None,
+            grid: None,
+            collateral,
             caught: if self.options.has_caught { caught(&report) } else { Vec::new() },
             rule: ReplayedRule::new(rule, report, &names),
-            sweep,
-            unknown_records,
+            sweep: None,
+            unknown_records: 0,
         })
     }
 

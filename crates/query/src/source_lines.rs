@@ -8,7 +8,7 @@ use crate::question::{ParsedQuery, QueryError};
 /// The lines of the sources of a data set, which can be read again.
 pub trait SourceLines {
     /// Reads the lines again, and passes what each rule counts in them to its replay, in the order
-    /// of the sources. Lines are numbered by their offsets.
+    /// of the sources. Lines are numbered from 1 in each source. Called at most once for an answer.
     ///
     /// # Errors
     /// Fails if some of the lines are gone, or if the answer is no longer wanted.

@@ -26,6 +26,7 @@ mod answer;
 mod assets;
 mod captured_request;
 mod captures;
+mod event_sink;
 mod export;
 mod export_form;
 mod file;

@@ -67,6 +67,8 @@ pub enum Refusal {
     Interrupted,
     /// The file was begun with another size before.
     FileChanged,
+    /// No question waits for the lines of the file.
+    UnknownReplay,
     /// The file has ended already, for this reason.
     FileOver(String),
     /// The file has fewer or more bytes than its size.
@@ -183,6 +185,7 @@ impl Refusal {
             Self::TooManyConnections(_) => ("too_many_connections", StatusCode::CONFLICT),
             Self::Interrupted => ("interrupted", StatusCode::CONFLICT),
             Self::FileChanged => ("file_changed", StatusCode::CONFLICT),
+            Self::UnknownReplay => ("unknown_replay", StatusCode::NOT_FOUND),
             Self::FileOver(_) => ("file_over", StatusCode::GONE),
             Self::WrongLength { .. } => ("wrong_length", StatusCode::BAD_REQUEST),
             Self::WindowExceeded => ("window_exceeded", StatusCode::BAD_REQUEST),
@@ -298,7 +301,11 @@ impl fmt::Display for Refusal {
                  resume at the offset in `ready`",
             ),
             Self::FileChanged => formatter.write_str(
-                "the size of the file has changed since its upload began; choose the file again",
+                "the file has changed since its upload began; choose the file again",
+            ),
+            Self::UnknownReplay => formatter.write_str(
+                "no question of this session waits for the lines of this file: it was answered or \
+                 replaced, or its page has gone; try the rule again",
             ),
             Self::FileOver(why) => {
                 write!(formatter, "the upload of this file has already ended: {why}")
@@ -440,7 +447,8 @@ mod tests {
             Refusal::NotBegun => Refusal::TooManyConnections(1),
             Refusal::TooManyConnections(_) => Refusal::Interrupted,
             Refusal::Interrupted => Refusal::FileChanged,
-            Refusal::FileChanged => Refusal::FileOver(String::new()),
+            Refusal::FileChanged => Refusal::UnknownReplay,
+            Refusal::UnknownReplay => Refusal::FileOver(String::new()),
             Refusal::FileOver(_) => Refusal::WrongLength { received: 1, expected: 2 },
             Refusal::WrongLength { .. } => Refusal::WindowExceeded,
             Refusal::WindowExceeded => Refusal::Stalled(1),

@@ -1,197 +1,299 @@
-//! The lines of sources that are read again from their files, for rules that look at whole lines.
+//! The lines of sources that are read again, for rules that look at whole lines: from the files on
+//! the server's disk, and from a page that sends its files again.
 
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use weir_core::RecordPredicate;
+use tokio::runtime::Handle;
 use weir_ingest::{
-    DataSet, FileSpan, FormatChoice, FormatMap, FoundRecord, Intake, LineSink, LogLine, LogLines,
-    Records, SourceEnd, SourceOptions, VisitedBlock,
+    DataSet, FileSpan, FormatChoice, Intake, Records, SourceEnd, SourceOptions, SourceProgress,
+    SourceWriter, VisitedBlock,
 };
 use weir_query::{LineReplay, SelectedLines, SourceLines, SourceLinesError};
-use weir_rules::{Events, Line, Observer, Rule};
+use weir_rules::{Events, Rule};
+use weir_sync::Lock;
 
+use crate::event_sink::EventSink;
+use crate::file::{
+    CountedSource, FeedError, FileReceiver, FileToReplay, Purpose, ReplayFeed, UnpackDestination,
+    UnpackLimits,
+};
 use crate::read_back::unreadable_reason;
+use crate::session::{MEMBERS_MAX, Session};
+use crate::turns::Cancellation;
 
-/// The lines of a data set, up to those that are parsed so far. They are read from the files on the
-/// disk, and nothing of them is kept.
-pub(crate) struct FileLines<'a> {
-    pub(crate) data: &'a DataSet,
-    /// The format of the sources.
-    pub(crate) format: &'a FormatChoice,
-    pub(crate) jobs: usize,
+/// The sources of a data set in their order, up to the lines that are parsed so far, and where
+/// these are.
+#[derive(Debug, Default)]
+pub(crate) struct SourceFiles {
+    files: Vec<SourceFile>,
+    /// Why some lines are gone, as a clause.
+    gone: Option<String>,
+}
+
+/// Where the lines of a source are, or those of all files in an archive.
+#[derive(Debug)]
+enum SourceFile {
+    /// In files on the disk.
+    OnDisk { source: CountedSource, spans: Vec<FileSpan> },
+    /// In a file that a page has.
+    Uploaded(FileToReplay),
+}
+
+impl SourceFiles {
+    pub(crate) fn find(session: &Session, data: &DataSet) -> Self {
+        let mut uploads = HashMap::new();
+        for file in session.files() {
+            let numbers = file.sources().into_iter().map(|source| source.number());
+            uploads.extend(numbers.map(|number| (number, file.clone())));
+        }
+        let mut found = Self::default();
+        let mut of_uploads = HashSet::new();
+        for source in data.sources() {
+            if let Some(spans) = source.file_spans() {
+                // An archive itself has no lines.
+                if !spans.is_empty() {
+                    let source = CountedSource::new(source);
+                    found.files.push(SourceFile::OnDisk { source, spans });
+                }
+            } else if let Some(upload) = uploads.get(&source.number()) {
+                if of_uploads.insert(upload.id().to_owned()) {
+                    found.files.push(SourceFile::Uploaded(FileToReplay::of(upload)));
+                }
+            } else {
+                let remedy = &session.remedies().lines_gone;
+                found.gone = Some(format!("{}. {remedy}", unreadable_reason(&source)));
+            }
+        }
+        found
+    }
+
+    /// Returns the files that a page has to send, unless other lines are gone anyway.
+    pub(crate) fn uploaded(&self) -> impl Iterator<Item = &FileToReplay> {
+        let files = self.files.iter().filter(|_| self.gone.is_none());
+        files.filter_map(|file| match file {
+            SourceFile::OnDisk { .. } => None,
+            SourceFile::Uploaded(file) => Some(file),
+        })
+    }
+}
+
+/// Reads the lines of sources again.
+pub(crate) struct SourceReader<'a> {
+    pub(crate) session: &'a Session,
+    pub(crate) files: &'a SourceFiles,
+    /// Where the files come from that a page sends.
+    pub(crate) feed: Option<&'a CancellableFeed>,
+    /// The most memory that the replays may take, in bytes.
+    pub(crate) memory_bytes_max: usize,
     pub(crate) should_stop: &'a AtomicBool,
-    /// What to do if lines are gone.
-    pub(crate) remedy: &'a str,
 }
 
-/// A source of the data set, and where its lines are.
-struct FileSource {
-    number: u32,
-    name: String,
-    spans: Vec<FileSpan>,
+/// The files that a page sends, until the answer is no longer wanted.
+#[derive(Debug)]
+pub(crate) struct CancellableFeed {
+    pub(crate) feed: ReplayFeed,
+    pub(crate) cancellation: Arc<Cancellation>,
 }
 
-impl SourceLines for FileLines<'_> {
+impl SourceLines for SourceReader<'_> {
     fn replay(
         &self,
         lines: &SelectedLines,
         replays: &mut [LineReplay<'_>],
     ) -> Result<(), SourceLinesError> {
-        let sources = self.sources()?;
+        if let Some(gone) = &self.files.gone {
+            return Err(SourceLinesError::Gone(gone.clone()));
+        }
         let rules: Vec<&dyn Rule> = replays.iter().map(|replay| replay.rule).collect();
-        let records = Records::new(self.jobs);
-        let consume = |block: VisitedBlock<'_, Vec<LineEvents>>| {
-            let source = &sources[block.source.number() as usize];
-            for (LineReplay { replay, .. }, found) in replays.iter_mut().zip(&block.output) {
-                for (event, offset) in found.events.iter().zip(&found.offsets) {
-                    replay.take(source.number, *offset, &event);
+        let intake = Arc::new(SourceIntake::new(self.session.jobs()));
+        let mut is_full = false;
+        let consume = |block: VisitedBlock<'_, Vec<Events>>| {
+            if let Some(number) = intake.number_of(block.source) {
+                for (LineReplay { replay, .. }, events) in replays.iter_mut().zip(&block.output) {
+                    for event in events.iter() {
+                        replay.take(number, block.lines_before + event.line + 1, &event);
+                    }
                 }
             }
-            match self.should_stop.load(Ordering::Relaxed) {
+            let memory_bytes: usize = replays.iter().map(|one| one.replay.memory_bytes()).sum();
+            is_full = memory_bytes > self.memory_bytes_max;
+            match is_full || self.should_stop.load(Ordering::Relaxed) {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
             }
         };
         let read = || {
-            let read = self.read(&sources, lines, &records);
+            let read = self.read(lines, &intake);
             if read.is_err() {
-                records.cancel();
+                intake.records.cancel();
             }
             read
         };
-        records.run(|| EventSink::new(&rules, lines), consume, read)?;
-        match self.should_stop.load(Ordering::Relaxed) {
-            true => Err(SourceLinesError::Abandoned),
-            false => Ok(()),
+        let read = intake.records.run(|| EventSink::new(&rules, lines), consume, read);
+        if self.should_stop.load(Ordering::Relaxed) {
+            return Err(SourceLinesError::Abandoned);
         }
+        if is_full {
+            let why = format!(
+                "the replay takes more than {} MiB, the memory limit of the data set",
+                self.memory_bytes_max >> 20
+            );
+            return Err(self.gone(&why));
+        }
+        read?;
+        intake.check(lines).map_err(|name| self.not_again(&name, &FeedError::Changed))
     }
 }
 
-impl FileLines<'_> {
-    fn sources(&self) -> Result<Vec<FileSource>, SourceLinesError> {
-        let source = |source: std::sync::Arc<weir_ingest::SourceProgress>| {
-            let spans =
-                source.file_spans().ok_or_else(|| self.gone(&unreadable_reason(&source)))?;
-            Ok(FileSource { number: source.number(), name: source.name().to_owned(), spans })
-        };
-        self.data.sources().into_iter().map(source).collect()
-    }
-
+impl SourceReader<'_> {
     /// Reads the files of all sources.
     fn read(
         &self,
-        sources: &[FileSource],
         lines: &SelectedLines,
-        records: &Records,
+        intake: &Arc<SourceIntake>,
     ) -> Result<(), SourceLinesError> {
         let format = match lines {
             SelectedLines::All => &FormatChoice::Unread,
-            SelectedLines::Of { .. } => self.format,
+            SelectedLines::Of { .. } => self.session.format(),
         };
-        for FileSource { name, spans, .. } in sources {
-            let mut writer = records.open(SourceOptions::new(name, format.clone()));
-            for span in spans {
-                let mut has_stopped = false;
-                let take = |bytes: &[u8]| {
-                    let should_stop = self.should_stop.load(Ordering::Relaxed);
-                    has_stopped = should_stop || writer.write_all(bytes).is_err();
-                    !has_stopped
-                };
-                span.read(take)
-                    .map_err(|error| self.gone(&format!("{name} cannot be read again: {error}")))?;
-                if has_stopped {
-                    return Err(SourceLinesError::Abandoned);
+        for file in &self.files.files {
+            match file {
+                SourceFile::OnDisk { source, spans } => {
+                    intake.expect(std::slice::from_ref(source));
+                    let options = SourceOptions::new(source.name(), format.clone());
+                    self.read_spans(source.name(), spans, intake.open(options))?;
+                }
+                SourceFile::Uploaded(file) => {
+                    intake.expect(&file.sources);
+                    let options = SourceOptions::new(&file.name, format.clone());
+                    let writer = intake.open(options.bytes_total(Some(file.bytes)));
+                    let limits = Arc::new(UnpackLimits::new(MEMBERS_MAX));
+                    let (intake, format) = (intake.clone(), format.clone());
+                    let destination = UnpackDestination { intake, format, limits };
+                    let receiver = FileReceiver::new(writer, destination, Purpose::Parse);
+                    self.receive(file, receiver)?;
                 }
             }
-            writer.finish(SourceEnd::Done).map_err(|_| SourceLinesError::Abandoned)?;
         }
         Ok(())
     }
 
+    fn read_spans(
+        &self,
+        name: &str,
+        spans: &[FileSpan],
+        mut writer: SourceWriter,
+    ) -> Result<(), SourceLinesError> {
+        for span in spans {
+            let mut has_stopped = false;
+            let take = |bytes: &[u8]| {
+                let should_stop = self.should_stop.load(Ordering::Relaxed);
+                has_stopped = should_stop || writer.write_all(bytes).is_err();
+                !has_stopped
+            };
+            span.read(take).map_err(|error| self.not_again(name, &error))?;
+            if has_stopped {
+                return Err(SourceLinesError::Abandoned);
+            }
+        }
+        writer.finish(SourceEnd::Done).map_err(|_| SourceLinesError::Abandoned)
+    }
+
+    /// Waits until the page has sent a file and its lines are read.
+    fn receive(&self, file: &FileToReplay, receiver: FileReceiver) -> Result<(), SourceLinesError> {
+        let Some(CancellableFeed { feed, cancellation }) = self.feed else {
+            return Err(self.not_again(&file.name, &FeedError::Lost));
+        };
+        let received = cancellation.unless_cancelled(feed.receive(file, receiver));
+        match Handle::current().block_on(received) {
+            None => Err(SourceLinesError::Abandoned),
+            Some(received) => received.map_err(|error| self.not_again(&file.name, &error)),
+        }
+    }
+
+    fn not_again(&self, name: &str, error: &dyn std::fmt::Display) -> SourceLinesError {
+        self.gone(&format!("{name} cannot be read again: {error}"))
+    }
+
     fn gone(&self, reason: &str) -> SourceLinesError {
-        SourceLinesError::Gone(format!("{reason}. {}", self.remedy))
+        SourceLinesError::Gone(format!("{reason}. {}", self.session.remedies().lines_gone))
     }
 }
 
-/// What a rule counts in the lines of a block.
+/// Opens the sources that are read again, and knows which ones they are.
+#[derive(Debug)]
+struct SourceIntake {
+    records: Records,
+    sources: Lock<SourcesAgain>,
+}
+
 #[derive(Debug, Default)]
-struct LineEvents {
-    events: Events,
-    /// By event: the offset of its line in the source.
-    offsets: Vec<u64>,
+struct SourcesAgain {
+    /// The sources of the current file that were not opened again.
+    expected: VecDeque<CountedSource>,
+    /// By the number of a source that is read again: what it is, and the source that it was. `None`
+    /// for a file in an archive that was left out.
+    opened: Vec<(Arc<SourceProgress>, Option<CountedSource>)>,
+    /// The name of a source that was not opened again.
+    missing: Option<String>,
 }
 
-/// Observes lines on one thread.
-struct EventSink<'a> {
-    observers: Vec<Box<dyn Observer + 'a>>,
-    lines: &'a SelectedLines,
-    predicates: FormatMap<RecordPredicate<'a>>,
-}
-
-impl<'a> EventSink<'a> {
-    fn new(rules: &[&'a dyn Rule], lines: &'a SelectedLines) -> Self {
-        let observers = rules.iter().filter_map(|rule| rule.observe_lines()).collect();
-        Self { observers, lines, predicates: FormatMap::default() }
-    }
-}
-
-impl LineSink for EventSink<'_> {
-    type Output = Vec<LineEvents>;
-
-    fn output(&mut self) -> Self::Output {
-        self.observers.iter().map(|_| LineEvents::default()).collect()
+impl SourceIntake {
+    fn new(jobs: usize) -> Self {
+        Self { records: Records::new(jobs), sources: Lock::default() }
     }
 
-    fn take(
-        &mut self,
-        line: &LogLine<'_>,
-        found: Option<FoundRecord<'_>>,
-        output: &mut Self::Output,
-    ) {
-        if let SelectedLines::Of { filter, columns } = self.lines {
-            // As in a scan with conditions, lines that are no records are not selected.
-            let Some(FoundRecord { format, record }) = found else { return };
-            let new = || RecordPredicate::new(filter, columns, format);
-            if !self.predicates.get(format, new).accepts(record) {
-                return;
-            }
+    /// Begins a file that has these sources.
+    fn expect(&self, sources: &[CountedSource]) {
+        let mut state = self.sources.lock();
+        let left = std::mem::replace(&mut state.expected, sources.iter().cloned().collect());
+        let missing = left.front().map(|source| source.name().to_owned());
+        state.missing = state.missing.take().or(missing);
+    }
+
+    /// Returns the number in the data set of a source that is read again. `None` if the data set does
+    /// not have it.
+    fn number_of(&self, source: &SourceProgress) -> Option<u32> {
+        let state = self.sources.lock();
+        let (_, before) = state.opened.get(source.number() as usize)?;
+        before.as_ref().and_then(CountedSource::number)
+    }
+
+    /// Checks that the same was read of all sources as before.
+    ///
+    /// # Errors
+    /// With the name of one of which it was not.
+    fn check(&self, lines: &SelectedLines) -> Result<(), String> {
+        self.expect(&[]);
+        let state = self.sources.lock();
+        let counts_records = matches!(lines, SelectedLines::Of { .. });
+        let changed = state.opened.iter().find_map(|(again, before)| {
+            let before = before.as_ref()?;
+            (!before.is_same(&again.read_counts(), counts_records)).then(|| before.name())
+        });
+        match changed.or(state.missing.as_deref()) {
+            Some(name) => Err(name.to_owned()),
+            None => Ok(()),
         }
-        let record = found.map(|found| found.record);
-        let line = Line { number: line.offset, bytes: line.bytes, record };
-        for (observer, LineEvents { events, offsets }) in self.observers.iter_mut().zip(output) {
-            observer.observe(&line, events);
-            offsets.resize(events.len(), line.number);
-        }
-    }
-
-    fn reads_records(&self) -> bool {
-        matches!(self.lines, SelectedLines::Of { .. })
-    }
-
-    fn take_lines(&mut self, lines: &LogLines<'_>, output: &mut Self::Output) -> u64 {
-        let mut count = 0;
-        for (observer, found) in self.observers.iter_mut().zip(output) {
-            count = observer.observe_block(lines.bytes, 0, &mut found.events);
-            found.add_offsets(lines);
-        }
-        count
     }
 }
 
-impl LineEvents {
-    /// Adds the offsets of the events that were found in these lines. Their lines are numbered from
-    /// the first of these.
-    fn add_offsets(&mut self, lines: &LogLines<'_>) {
-        let (mut number, mut start) = (0, 0);
-        for event in self.events.iter().skip(self.offsets.len()) {
-            while number < event.line {
-                let rest = lines.bytes.get(start..).unwrap_or_default();
-                let length = rest.iter().position(|byte| *byte == b'\n');
-                start += length.map_or(rest.len(), |length| length + 1);
-                number += 1;
-            }
-            self.offsets.push(lines.offset + start as u64);
-        }
+impl Intake for SourceIntake {
+    fn open(&self, options: SourceOptions) -> SourceWriter {
+        // No other source is opened in between.
+        let mut state = self.sources.lock();
+        let writer = self.records.open(options);
+        let again = writer.progress().clone();
+        let at = state.expected.iter().position(|source| source.name() == again.name());
+        let before = at.and_then(|at| state.expected.remove(at));
+        state.opened.push((again, before));
+        writer
+    }
+
+    fn is_watched(&self) -> bool {
+        false
     }
 }

@@ -41,6 +41,11 @@ const SESSION_CHECKS_MAX: usize = 1;
 const EXPORTS_MAX: usize = 16;
 const SESSION_EXPORTS_MAX: usize = 1;
 
+/// The maximum number of replays at once over lines that pages send, for all sessions and for one.
+/// They take as long as their pages, which are not waited for in other turns.
+const REPLAYS_MAX: usize = 4;
+const SESSION_REPLAYS_MAX: usize = 1;
+
 /// The expected duration of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effort {
@@ -92,6 +97,7 @@ pub(crate) struct ServerTurns {
     short_checks: Arc<Semaphore>,
     long_checks: Arc<Semaphore>,
     exports: Arc<Semaphore>,
+    replays: Arc<Semaphore>,
     pub(crate) views: ServerViews,
 }
 
@@ -104,6 +110,7 @@ impl Default for ServerTurns {
             short_checks: turns(CHECKS_MAX),
             long_checks: turns(CHECKS_MAX),
             exports: turns(EXPORTS_MAX),
+            replays: turns(REPLAYS_MAX),
             views: ServerViews::default(),
         }
     }
@@ -118,6 +125,7 @@ pub(crate) struct SessionTurns {
     short_checks: TurnLimit,
     long_checks: TurnLimit,
     exports: TurnLimit,
+    replays: TurnLimit,
     /// The number of the session.
     number: u64,
     views: ServerViews,
@@ -244,6 +252,7 @@ impl SessionTurns {
             short_checks: TurnLimit::new(&server.short_checks, SESSION_CHECKS_MAX),
             long_checks: TurnLimit::new(&server.long_checks, SESSION_CHECKS_MAX),
             exports: TurnLimit::new(&server.exports, SESSION_EXPORTS_MAX),
+            replays: TurnLimit::new(&server.replays, SESSION_REPLAYS_MAX),
             number,
             views: server.views.clone(),
             view_work: OnceLock::new(),
@@ -285,6 +294,22 @@ impl SessionTurns {
         let Some(turn) = turn.filter(|_| cancellation.restart()) else { return Ok(None) };
         let running = RunningWork::start(self, turn, cancellation, &work);
         self.wait_for_long(running, cancellation).await
+    }
+
+    /// Computes an answer from lines that a page sends meanwhile, however long that takes. Returns
+    /// `None` if the answer was cancelled.
+    ///
+    /// # Errors
+    /// Fails if the server ends.
+    pub(crate) async fn replay<T: Send + 'static>(
+        &self,
+        cancellation: &Arc<Cancellation>,
+        work: impl Fn(&AtomicBool) -> Option<T> + Send + Sync + 'static,
+    ) -> Result<Option<T>, Refusal> {
+        let turn = cancellation.unless_cancelled(self.replays.turn()).await;
+        let Some(turn) = turn.filter(|_| cancellation.restart()) else { return Ok(None) };
+        let running = RunningWork::start(self, turn, cancellation, &Arc::new(work));
+        running.task.await.map_err(|_| Refusal::SessionEnded)
     }
 
     async fn wait_for_long<T: Send + 'static>(

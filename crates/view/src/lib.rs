@@ -74,7 +74,10 @@ pub use palette::{
     FADE_PERCENT, FADE_PERCENT_MAX, Hue, OTHER_COLOUR, OUTCOMES, SERIES_COLOURS, STATUS_COLOURS,
     ThemedColour, group_hues,
 };
-pub use panel::{RuleAnswer, RuleDetails, RuleFile, RuleNote, RulePlace, RuleText, RulesAnswer};
+pub use panel::{
+    LinesNeeded, NeededFile, RuleAnswer, RuleDetails, RuleFile, RuleNote, RulePlace, RuleText,
+    RulesAnswer,
+};
 pub use program::{CallProfile, FunctionCalls, NamedStack, ThreadStacks};
 pub use query::{Clause, NormalFilter, Operator, Query};
 pub use report::{Bucket, Format, FormatCount, Histogram, Quantiles, Report, TimeRange, TopRow};

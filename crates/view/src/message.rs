@@ -6,7 +6,7 @@ use crate::blocks::{BlocksAnswer, BlocksQuestion};
 use crate::json::from_json;
 use crate::kind::RecordKind;
 use crate::lines::LinesAnswer;
-use crate::panel::{RuleDetails, RulePlace, RuleText, RulesAnswer};
+use crate::panel::{LinesNeeded, RuleDetails, RulePlace, RuleText, RulesAnswer};
 use crate::query::Query;
 use crate::view::View;
 
@@ -183,6 +183,10 @@ pub enum LiveReply {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "typescript", ts(optional))]
         place: Option<RulePlace>,
+        /// The lines that the page has to send again before there is an answer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "typescript", ts(optional))]
+        lines: Option<Box<LinesNeeded>>,
     },
     /// The answer to `lines`: the lines, or why there are none.
     Lines {
@@ -255,6 +259,11 @@ pub enum UploadRequest {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "typescript", ts(optional))]
         fingerprint: Option<String>,
+        /// The id of the replay for which the file is sent again; see [`LinesNeeded`]. Nothing of it
+        /// is kept.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "typescript", ts(optional))]
+        replay: Option<String>,
     },
     /// Blocks of the file are also sent on this connection.
     Join {

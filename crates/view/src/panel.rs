@@ -71,9 +71,35 @@ pub struct RulesAnswer {
     pub complete: bool,
 }
 
+/// The lines that rules look at, which the page has to send again.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct LinesNeeded {
+    /// The id of the replay, which [`crate::UploadRequest::Begin`] names.
+    pub replay: String,
+    /// The files, in the order in which they are to be sent. None while files of the session are
+    /// still being uploaded; they are named after that.
+    pub files: Vec<NeededFile>,
+    /// A sentence for a person whose page does not have the files: what to do instead.
+    pub remedy: String,
+}
+
+/// A file that the page has to send again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct NeededFile {
+    /// The page's id of the file.
+    pub file: String,
+    /// Its name.
+    pub name: String,
+    /// The number of bytes to send, from the first that was uploaded.
+    pub bytes: u64,
+}
+
 /// What a rule would have done with the records of a data set.
 ///
-/// The line of a request is its byte offset in its source.
+/// The line of a request is its byte offset in its source, or, for a rule that looks at lines, its
+/// number from 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct RuleAnswer {

@@ -3,7 +3,8 @@
 import type { Failure } from "../generated/Failure";
 import type { View } from "../generated/View";
 import { filteredLines } from "../lines/control";
-import { followSession } from "../rules/control";
+import { followSession, takeRulesReply } from "../rules/control";
+import { endReplays } from "../rules/lineReplays";
 import { takeSavedLines } from "../save/control";
 import { RateMeter } from "../socket/rate";
 import { createSession, RefusedError, removeSource, sessionExists } from "../socket/session";
@@ -12,7 +13,7 @@ import { isGrowing } from "../state/rows";
 import { canAsk, hasLines } from "../state/state";
 import { awaiting, dispatch, state } from "../state/store";
 import { sessionOf } from "../state/url";
-import { STORY_BLOCKS_PANEL, STORY_PANEL, storyLines } from "../story/story";
+import { STORY_BLOCKS_PANEL, STORY_PANEL, storyLines, takeStoryRules } from "../story/story";
 import type { NamedFile } from "../upload/uploads";
 import { noteDataSet, offerRoom } from "./dataSets";
 import { sorted } from "./duplicates";
@@ -84,6 +85,7 @@ async function startSession(): Promise<string> {
 
 function openSession(session: string | null): void {
   closeLive();
+  endReplays();
   dispatch({ type: "session", session });
   if (session === null) return;
   dispatch({ type: "connection", connection: "opening" });
@@ -95,8 +97,10 @@ function openSession(session: string | null): void {
     view: (view) => inNextFrame("view", () => show(session, view, meters), isUrgent(view)),
     failed: reject,
     counted: showCount,
-    ruled: (reply) =>
-      dispatch({ type: reply.panel === STORY_PANEL ? "story_rules" : "rule_reply", reply }),
+    ruled: (reply) => {
+      if (reply.panel === STORY_PANEL) takeStoryRules(session, reply);
+      else takeRulesReply(session, reply);
+    },
     lined: (reply) => {
       filteredLines.take(reply);
       storyLines.take(reply);

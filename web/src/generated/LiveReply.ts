@@ -2,6 +2,7 @@
 import type { BlocksAnswer } from "./BlocksAnswer";
 import type { Failure } from "./Failure";
 import type { LinesAnswer } from "./LinesAnswer";
+import type { LinesNeeded } from "./LinesNeeded";
 import type { RulePlace } from "./RulePlace";
 import type { RulesAnswer } from "./RulesAnswer";
 import type { SelectionCount } from "./SelectionCount";
@@ -54,7 +55,11 @@ error?: Failure,
 /**
  * The part of the rule's text that caused the error.
  */
-place?: RulePlace, } | { "type": "lines", 
+place?: RulePlace, 
+/**
+ * The lines that the page has to send again before there is an answer.
+ */
+lines?: LinesNeeded, } | { "type": "lines", 
 /**
  * The number of the panel of lines.
  */

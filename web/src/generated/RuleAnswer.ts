@@ -7,7 +7,8 @@ import type { ReplayedRule } from "./ReplayedRule";
 /**
  * What a rule would have done with the records of a data set.
  *
- * The line of a request is its byte offset in its source.
+ * The line of a request is its byte offset in its source, or, for a rule that looks at lines, its
+ * number from 1.
  */
 export type RuleAnswer = { 
 /**

@@ -25,7 +25,12 @@ continues?: string,
  * A short text computed from the file's first and last bytes, by which the page recognises
  * the file later: at most 64 bytes. It is returned in [`crate::Source`].
  */
-fingerprint?: string, } | { "type": "join", 
+fingerprint?: string, 
+/**
+ * The id of the replay for which the file is sent again; see [`LinesNeeded`]. Nothing of it
+ * is kept.
+ */
+replay?: string, } | { "type": "join", 
 /**
  * The file, which another connection has begun.
  */

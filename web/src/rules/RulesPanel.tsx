@@ -7,7 +7,8 @@ import { hasFilter } from "../state/state";
 import { question, rules } from "../state/store";
 import { NetworksBox } from "./Collateral";
 import { Comparison } from "./Comparison";
-import { filterRules } from "./control";
+import { cancelReplay, filterRules } from "./control";
+import { LinesAgain } from "./LinesAgain";
 import { RuleBox } from "./RuleBox";
 import { RuleResult } from "./RuleResult";
 import { PANEL_ID } from "./RulesLine";
@@ -45,6 +46,7 @@ export function RulesPanel() {
         <div class="rules-column">
           {hasOther && <h3>This rule</h3>}
           <RuleBox isFresh={isOpen && text === null} />
+          <Replay slot={OWN} />
           <FilterSwitch />
           {answer !== null && <NetworksBox />}
           <Answer answer={answer} isAnswered={isAnswered} slot={OWN} />
@@ -68,9 +70,16 @@ function OtherColumn() {
     <div class="rules-column" data-testid="other-rule">
       <h3>Other rule</h3>
       <RuleBox isFresh={text === null} slot={OTHER} />
+      <Replay slot={OTHER} />
       <Answer answer={answer} isAnswered={isAnswered} slot={OTHER} />
     </div>
   );
+}
+
+/** The replay of a rule while its lines are read again. */
+function Replay({ slot }: { slot: Slot }) {
+  const { lines } = rules.value.panels[slot];
+  return lines && <LinesAgain lines={lines} onCancel={() => cancelReplay(slot)} />;
 }
 
 interface AnswerProps {

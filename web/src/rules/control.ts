@@ -5,10 +5,20 @@ import { noteRules, rulesOfAddress } from "../control/history";
 import { askRules } from "../control/live";
 import type { RuleDetails } from "../generated/RuleDetails";
 import type { RuleFile } from "../generated/RuleFile";
-import { type Lab, NO_RULE, OTHER, OWN, type RulePanel, type Slot } from "../state/rules";
+import { inNextFrame } from "../state/frame";
+import {
+  type Lab,
+  NO_RULE,
+  OTHER,
+  OWN,
+  type RulePanel,
+  type RulesReply,
+  type Slot,
+} from "../state/rules";
 import { dispatch, rules, state } from "../state/store";
 import { filesTogether, ruleOfFiles, ruleTextOf } from "./files";
 import { withBurst, withRate } from "./limit";
+import { endReplay, reasonOfEnd, sendLines } from "./lineReplays";
 import { networksOf } from "./networks";
 
 /** The longest text of rules, in bytes, which is the limit of the server. */
@@ -68,9 +78,10 @@ export function applySetting(rate: string, burst: number): void {
   if (text !== null) tryRule(withBurst(withRate(text, rate), burst));
 }
 
-/** Shows another rule beside that of the panel, with this text. */
+/** Shows another rule beside that of the panel, with this text and the files of that rule. */
 export function compareWith(text: string): void {
   setLab({ hasOther: true });
+  set(OTHER, { files: panelOf(OWN).files });
   if (text !== "") tryRule(text, OTHER);
 }
 
@@ -79,6 +90,46 @@ export function endComparison(): void {
   setLab({ hasOther: false });
   clear(OTHER);
   noteTexts();
+}
+
+/** Shows a reply to a panel, and sends the lines that it asks for. */
+export function takeRulesReply(session: string, reply: RulesReply): void {
+  const slot = reply.panel === OTHER ? OTHER : OWN;
+  const { asked } = panelOf(slot);
+  dispatch({ type: "rule_reply", reply });
+  if (reply.query !== asked) return;
+  if (reply.lines) {
+    void sendLines(session, slot, reply.lines, {
+      progressed: (progress) =>
+        inNextFrame(`replay ${slot}`, () => {
+          const isOn = panelOf(slot).asked === asked && panelOf(slot).lines !== null;
+          if (isOn) set(slot, { lines: { isWaiting: false, ...progress } });
+        }),
+      failed: (message) => abandon(slot, message),
+    });
+  } else if (reply.error) {
+    void reasonOfEnd(slot).then((refusal) => {
+      if (refusal !== null && panelOf(slot).asked === asked) set(slot, { refusal });
+    });
+  } else {
+    endReplay(slot);
+  }
+}
+
+/** Ends the replay of a rule whose lines are read again. */
+export function cancelReplay(slot: Slot): void {
+  endReplay(slot);
+  abandon(
+    slot,
+    "The replay was cancelled. Try the rule again to read the lines from the beginning.",
+  );
+}
+
+/** Ends the question of a panel without an answer. */
+function abandon(slot: Slot, refusal: string): void {
+  const { asked } = panelOf(slot);
+  set(slot, { isAnswered: true, answer: null, refusal, place: null, lines: null });
+  askRules(slot, asked, state.peek().question, null);
 }
 
 /** Keeps both texts in the address. */
@@ -141,7 +192,8 @@ function ask(slot: Slot): void {
   const { question } = state.peek();
   const { clauses, conditions, zone } = question;
   const filter = isFiltered ? { clauses, conditions } : { clauses: [], conditions: [] };
-  set(slot, { asked: asked + 1, isAnswered: false, refusal: null, place: null });
+  endReplay(slot);
+  set(slot, { asked: asked + 1, isAnswered: false, refusal: null, place: null, lines: null });
   const rule = ruleTextOf(text, files);
   askRules(slot, asked + 1, { ...question, ...filter, zone }, rule, detailsOf(slot));
 }
@@ -157,6 +209,7 @@ function detailsOf(slot: Slot): RuleDetails {
 
 function clear(slot: Slot): void {
   const { asked, isFiltered } = panelOf(slot);
+  endReplay(slot);
   set(slot, { ...NO_RULE, asked: asked + 1, isFiltered });
   askRules(slot, asked + 1, state.peek().question, null);
 }

@@ -1,5 +1,6 @@
 /** The slice of the rules panel: its rule and one beside it, what is asked of them, and the answers. */
 
+import type { LinesNeeded } from "../generated/LinesNeeded";
 import type { LiveReply } from "../generated/LiveReply";
 import type { RuleFile } from "../generated/RuleFile";
 import type { RulePlace } from "../generated/RulePlace";
@@ -27,6 +28,15 @@ export interface RulePanel {
   refusal: string | null;
   /** The part of the text that was refused. */
   place: RulePlace | null;
+  /** The lines that are read again for the answer; `null` if none are. */
+  lines: LinesAgain | null;
+}
+
+/** Lines that are read again for an answer. The server waits while others are still uploaded. */
+export interface LinesAgain {
+  isWaiting: boolean;
+  bytes_done: number;
+  bytes_total: number;
 }
 
 /** The lab: what a person asks of the panel beyond the replay. */
@@ -64,6 +74,7 @@ export const NO_RULE: RulePanel = {
   answer: null,
   refusal: null,
   place: null,
+  lines: null,
 };
 
 export const NO_RULES: RulesSlice = {
@@ -98,7 +109,15 @@ function withPanel(
 /** The panel after a reply. One without an id refuses a message that could not be read. */
 export function withReply(before: RulePanel, reply: RulesReply): RulePanel {
   if (reply.query !== null && reply.query !== before.asked) return before;
-  const { answer = null, error, place = null } = reply;
-  if (error) return { ...before, isAnswered: true, answer: null, refusal: error.message, place };
-  return { ...before, isAnswered: true, answer, refusal: null, place: null };
+  const { answer = null, error, place = null, lines } = reply;
+  if (lines) return { ...before, isAnswered: false, lines: linesOf(lines) };
+  const after = { ...before, isAnswered: true, lines: null };
+  if (error) return { ...after, answer: null, refusal: error.message, place };
+  return { ...after, answer, refusal: null, place: null };
+}
+
+/** The lines that are needed, before any is sent. */
+export function linesOf({ files }: LinesNeeded): LinesAgain {
+  const bytes_total = files.reduce((sum, { bytes }) => sum + bytes, 0);
+  return { isWaiting: files.length === 0, bytes_done: 0, bytes_total };
 }

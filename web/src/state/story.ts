@@ -5,13 +5,15 @@ import type { Report } from "../generated/Report";
 import type { RulesAnswer } from "../generated/RulesAnswer";
 import type { Action } from "./action";
 import type { BlocksReply } from "./blocks";
-import type { RulesReply } from "./rules";
+import { type LinesAgain, linesOf, type RulesReply } from "./rules";
 
 /** What is known of the client. */
 export interface StoryFacts {
   report: Report | null;
   /** What the rules of the panel would have done with it; `null` if there are none. */
   rules: RulesAnswer | null;
+  /** The lines that are read again for these; `null` if none are. */
+  lines: LinesAgain | null;
   /** What the logs of blocks state of it; `undefined` until that is known, `null` for nothing. */
   blocked: BlockedClient | null | undefined;
   /** Why something is missing. */
@@ -33,7 +35,13 @@ export type StoryAction =
   | { type: "story_rules"; reply: RulesReply }
   | { type: "story_blocks"; reply: BlocksReply };
 
-const NO_FACTS: StoryFacts = { report: null, rules: null, blocked: undefined, refusal: null };
+const NO_FACTS: StoryFacts = {
+  report: null,
+  rules: null,
+  lines: null,
+  blocked: undefined,
+  refusal: null,
+};
 
 export const NO_STORY: StorySlice = { ...NO_FACTS, client: null, asked: 0 };
 
@@ -55,10 +63,12 @@ export function reduceStory(before: StorySlice, action: Action): StorySlice {
   }
 }
 
-function withRules(before: StorySlice, { query, answer, error }: RulesReply): StorySlice {
+function withRules(before: StorySlice, reply: RulesReply): StorySlice {
+  const { query, answer, error, lines } = reply;
   if (query !== before.asked) return before;
+  if (lines) return { ...before, lines: linesOf(lines) };
   const refusal = error ? error.message : before.refusal;
-  return { ...before, rules: answer ?? null, refusal };
+  return { ...before, rules: answer ?? null, refusal, lines: null };
 }
 
 function withBlocks(before: StorySlice, { query, answer, error }: BlocksReply): StorySlice {

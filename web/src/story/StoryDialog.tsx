@@ -5,6 +5,7 @@ import { count, share } from "../format/number";
 import { capitalized, visible } from "../format/text";
 import type { Report } from "../generated/Report";
 import { LinesView } from "../lines/LinesView";
+import { LinesAgain } from "../rules/LinesAgain";
 import { OWN } from "../state/rules";
 import { rules, story, view } from "../state/store";
 import { withoutLines } from "../state/withoutLines";
@@ -151,7 +152,7 @@ function Blocks() {
 
 /** The rules of the rules panel, and which of them the client crossed. */
 function Rules({ client }: { client: string }) {
-  const { rules: answer } = story.value;
+  const { rules: answer, lines, refusal } = story.value;
   const hasRule = rules.value.panels[OWN].text !== null;
   return (
     <section class="story-part" aria-label="Rules" data-testid="story-rules">
@@ -161,7 +162,10 @@ function Rules({ client }: { client: string }) {
           Put a rule into the rules panel to see whether this client would have crossed it.
         </p>
       )}
-      {hasRule && answer === null && <p class="muted">Replaying…</p>}
+      {lines !== null && <LinesAgain lines={lines} />}
+      {hasRule && answer === null && lines === null && refusal === null && (
+        <p class="muted">Replaying…</p>
+      )}
       <ul>
         {answer?.rules.map(({ rule }, at) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: rules are told apart by their places

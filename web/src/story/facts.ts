@@ -73,6 +73,14 @@ export function refusedText({ top, matching }: Report): string | null {
   return `The server refused ${count(all)} of ${count(matching)}: ${each}.`;
 }
 
+/** Whether a client is among the listed keys, bans and alerts of a rule. */
+export function hasKey({ trips, closest, bans, alerts }: ReplayedRule, client: string): boolean {
+  return (
+    [...trips, ...closest, ...bans].some(({ key }) => key === client) ||
+    alerts.some(({ source }) => source === client)
+  );
+}
+
 /** What a rule would have done with the client, as a sentence. */
 export function ruleText(rule: ReplayedRule, client: string): string {
   const keys = [...rule.trips, ...rule.closest].filter(({ key }) => key === client);

@@ -6,11 +6,16 @@ import { leaveStory, pushStory, storyOfAddress } from "../control/history";
 import { askBlocks, askRules, blocksAhead_s } from "../control/live";
 import { filterBy } from "../control/questions";
 import type { Report } from "../generated/Report";
+import type { RuleText } from "../generated/RuleText";
 import { LinePanel } from "../lines/control";
+import { ruleTextOf } from "../rules/files";
+import { endReplay, sendLines } from "../rules/lineReplays";
 import { conditionOf } from "../state/conditionText";
-import { OWN } from "../state/rules";
+import { inNextFrame } from "../state/frame";
+import { OWN, type RulesReply } from "../state/rules";
 import type { Question } from "../state/state";
 import { blocks, dispatch, rules, state, story, view } from "../state/store";
+import { hasKey } from "./facts";
 
 /** The number of the panel of rules on the connection: the last one. */
 export const STORY_PANEL = 7;
@@ -68,16 +73,16 @@ export function followStories(): void {
   let isWaiting = false;
   effect(() => {
     const { session, connection, question } = state.value;
-    const { text } = rules.value.panels[OWN];
+    const rule = ruleOfPanel();
     const of = connection === "open" && session !== null ? story.value.client : null;
     const { zone, kind } = question;
-    const context = [text, zone, kind, ...blocksContext()];
+    const context = [rule, zone, kind, ...blocksContext()];
     const key = of === null ? "" : JSON.stringify([session, of, ...context]);
     const records = view.value?.report.records ?? 0;
     if (key !== last) {
       last = key;
       size = records;
-      tell(session, of, text);
+      tell(session, of, rule);
     } else if (of !== null && session !== null && records !== size) {
       size = records;
       if (isWaiting) return;
@@ -90,14 +95,21 @@ export function followStories(): void {
   });
 }
 
+/** The rule of the panel; `null` if there is none. */
+function ruleOfPanel(): RuleText | null {
+  const { text, files } = rules.value.panels[OWN];
+  return text === null ? null : ruleTextOf(text, files);
+}
+
 /** What a question about blocks depends on. */
 function blocksContext(): unknown[] {
   const kinds = view.value?.report.kinds ?? [];
   return [mayHaveBlocks(kinds), blocks.value.report?.clock.offset_s ?? 0];
 }
 
-function tell(session: string | null, of: string | null, text: string | null): void {
+function tell(session: string | null, of: string | null, rule: RuleText | null): void {
   const asked = story.peek().asked + 1;
+  endReplay(STORY_PANEL);
   dispatch({ type: "story_asked", asked });
   if (of === null || session === null) {
     if (asked > 1) {
@@ -107,10 +119,43 @@ function tell(session: string | null, of: string | null, text: string | null): v
     return;
   }
   void report(session, of);
-  if (text !== null) askRules(STORY_PANEL, asked, questionOf(of), { text });
+  if (rule !== null) askRules(STORY_PANEL, asked, questionOf(of), rule);
   if (!mayHaveBlocks(view.peek()?.report.kinds ?? [])) return;
   const question = { window_s: WINDOW_S, clock_offset_s: blocksAhead_s() };
   askBlocks(STORY_BLOCKS_PANEL, asked, { ...questionOf(of), hasOverlay: false }, question);
+}
+
+/**
+ * Takes a reply about the rules of the panel. If they look at lines that this page has to send
+ * again, the answer of the panel does, if it is about all lines and names the client.
+ */
+export function takeStoryRules(session: string, reply: RulesReply): void {
+  const { asked, client } = story.peek();
+  const { lines } = reply;
+  if (reply.query !== asked || client === null || lines === undefined) {
+    if (reply.query === asked) endReplay(STORY_PANEL);
+    dispatch({ type: "story_rules", reply });
+    return;
+  }
+  const { answer, isFiltered } = rules.peek().panels[OWN];
+  if (answer !== null && !isFiltered && answer.rules.every(({ rule }) => hasKey(rule, client))) {
+    askRules(STORY_PANEL, asked, state.peek().question, null);
+    const { panel, query } = reply;
+    dispatch({ type: "story_rules", reply: { type: "rules", panel, query, answer } });
+    return;
+  }
+  dispatch({ type: "story_rules", reply });
+  const isOn = () => story.peek().asked === asked && story.peek().lines !== null;
+  void sendLines(session, STORY_PANEL, lines, {
+    progressed: (progress) =>
+      inNextFrame("story replay", () => {
+        if (!isOn()) return;
+        dispatch({ type: "story_facts", facts: { lines: { isWaiting: false, ...progress } } });
+      }),
+    failed: (refusal) => {
+      if (isOn()) dispatch({ type: "story_facts", facts: { lines: null, refusal } });
+    },
+  });
 }
 
 async function report(session: string, of: string): Promise<void> {

@@ -55,6 +55,8 @@ export class FileTransfer implements Transfer {
     readonly blob: Blob,
     /** The text by which the file is recognised later; `null` if it could not be read. */
     readonly fingerprint: string | null = null,
+    /** The replay for which the file is sent again. */
+    readonly replay?: string,
   ) {}
 
   get bytes_total(): number {

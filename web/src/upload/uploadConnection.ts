@@ -123,10 +123,11 @@ export class UploadConnection {
     else this.wake();
   }
 
-  private begin({ file, name, blob, fingerprint }: FileTransfer): void {
+  private begin({ file, name, blob, fingerprint, replay }: FileTransfer): void {
     this.isBeginning = true;
     const known = fingerprint === null ? {} : { fingerprint };
-    this.request({ type: "begin", file, name, bytes_total: blob.size, ...known });
+    const again = replay === undefined ? {} : { replay };
+    this.request({ type: "begin", file, name, bytes_total: blob.size, ...known, ...again });
   }
 
   private receive(reply: UploadReply): void {

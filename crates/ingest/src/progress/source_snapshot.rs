@@ -92,6 +92,10 @@ impl LogSource for SourceSnapshot {
         &self.name
     }
 
+    fn number(&self) -> Option<u32> {
+        Some(self.number)
+    }
+
     fn defect(&self) -> Option<String> {
         match self.end.as_ref()? {
             SourceEnd::Done => None,

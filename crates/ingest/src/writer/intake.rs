@@ -1,11 +1,12 @@
 //! What sources are opened in.
 
+use std::fmt;
 use std::sync::Arc;
 
 use super::{SourceOptions, SourceWriter};
 
 /// Takes the bytes of sources: a [`Pipeline`](crate::Pipeline), or [`Records`](crate::Records).
-pub trait Intake: Sync {
+pub trait Intake: fmt::Debug + Send + Sync {
     /// Opens a source. Sources are independent of one another and may be written to at the same
     /// time.
     fn open(&self, options: SourceOptions) -> SourceWriter;
@@ -15,7 +16,7 @@ pub trait Intake: Sync {
     fn is_watched(&self) -> bool;
 }
 
-impl<I: Intake + Send> Intake for Arc<I> {
+impl<I: Intake + ?Sized> Intake for Arc<I> {
     fn open(&self, options: SourceOptions) -> SourceWriter {
         (**self).open(options)
     }

@@ -22,6 +22,8 @@ pub(crate) struct FileReceiver {
     stage: Stage,
     ack_offsets: Arc<AckOffsets>,
     bytes_received: u64,
+    /// The sources of the files in an archive, after its end.
+    members: Vec<Arc<SourceProgress>>,
     /// Whether bytes arrived since the last [`Self::flush`].
     is_dirty: bool,
 }
@@ -90,7 +92,8 @@ impl FileReceiver {
             }
         };
         let ack_offsets = Arc::new(AckOffsets::new(parsed));
-        Self { progress, destination, stage, ack_offsets, bytes_received: 0, is_dirty: false }
+        let (bytes_received, members, is_dirty) = (0, Vec::new(), false);
+        Self { progress, destination, stage, ack_offsets, bytes_received, members, is_dirty }
     }
 
     /// Returns the number of bytes received so far.
@@ -105,6 +108,11 @@ impl FileReceiver {
 
     pub(crate) fn progress(&self) -> &Arc<SourceProgress> {
         &self.progress
+    }
+
+    /// Returns the sources of the files in an archive, after its end.
+    pub(crate) fn take_members(&mut self) -> Vec<Arc<SourceProgress>> {
+        std::mem::take(&mut self.members)
     }
 
     /// Returns whether there may be lines that [`Self::flush`] would submit.
@@ -237,10 +245,11 @@ impl FileReceiver {
 
     /// Ends the source of a packed file, with the reason if not everything was read.
     async fn finish_unpacked(
-        &self,
+        &mut self,
         mut read: ReadUpload,
         end: SourceEnd,
     ) -> Result<(), ReceiveError> {
+        self.members = std::mem::take(&mut read.sources);
         let error = match read.result {
             Ok(()) => {
                 let end = match omission(&read.errors, read.left_out, &self.destination.limits) {
@@ -321,7 +330,7 @@ mod tests {
         let pipeline = std::sync::Arc::new(pipeline);
         let limits = std::sync::Arc::new(UnpackLimits::new(1));
         let destination =
-            UnpackDestination { pipeline: pipeline.clone(), format: format.clone(), limits };
+            UnpackDestination { intake: pipeline.clone(), format: format.clone(), limits };
         let source = pipeline.source("a", None, format);
         let mut receiver = FileReceiver::new(source, destination, Purpose::Parse);
         let line = b"1.2.3.4 - - [02/Nov/2026:00:00:00 +0000] \"-\" 200 7\n";

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use weir_ingest::{
-    FormatChoice, HeldBytes, MemberLimit, Pipeline, ReadUpload, SourceProgress, SourceWriter,
+    FormatChoice, HeldBytes, Intake, MemberLimit, ReadUpload, SourceProgress, SourceWriter,
     StopReason, read_upload,
 };
 
@@ -39,7 +39,7 @@ impl UnpackLimits {
 /// The destination of the text or the members in packed files.
 #[derive(Debug, Clone)]
 pub(crate) struct UnpackDestination {
-    pub(crate) pipeline: Arc<Pipeline>,
+    pub(crate) intake: Arc<dyn Intake>,
     pub(crate) format: FormatChoice,
     pub(crate) limits: Arc<UnpackLimits>,
 }
@@ -98,8 +98,8 @@ impl Unpacker {
             has_ended: false,
         };
         let work = move || {
-            let UnpackDestination { pipeline, format, limits } = &destination;
-            let read = read_upload(pipeline, writer, &mut stream, format, &limits.members);
+            let UnpackDestination { intake, format, limits } = &destination;
+            let read = read_upload(intake, writer, &mut stream, format, &limits.members);
             if read.result.is_ok() {
                 stream.skip_rest();
             }

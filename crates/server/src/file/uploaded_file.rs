@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use weir_ingest::{SourceEnd, SourceProgress, SourceWriter};
+use weir_sync::Lock;
 
 use super::merger::BlockMerger;
 use super::receiver::{FileReceiver, Purpose};
@@ -26,6 +27,8 @@ pub(crate) struct FileBegin {
     pub(crate) continues: Option<String>,
     /// The text by which the page recognises the file.
     pub(crate) fingerprint: Option<String>,
+    /// The id of the replay for which it is sent again.
+    pub(crate) replay: Option<String>,
 }
 
 /// A file of a session. The connection that locks its receiver owns it.
@@ -37,6 +40,8 @@ pub(crate) struct UploadedFile {
     /// The number of bytes received; set when the file has ended.
     length: AtomicU64,
     progress: Arc<SourceProgress>,
+    /// The sources of the files in an archive; set when it has ended.
+    members: Lock<Vec<Arc<SourceProgress>>>,
     is_interrupted: AtomicBool,
     interruption_count: AtomicU64,
     /// `None` after the file has ended.
@@ -62,6 +67,7 @@ impl UploadedFile {
             fingerprint: begin.fingerprint.clone(),
             length: AtomicU64::new(0),
             progress,
+            members: Lock::default(),
             is_interrupted: AtomicBool::new(false),
             interruption_count: AtomicU64::new(0),
             receiver: Arc::new(Mutex::new(Some(receiver))),
@@ -90,6 +96,12 @@ impl UploadedFile {
         self.fingerprint.as_deref()
     }
 
+    /// Returns whether more of the file is expected soon. A file that is growing may stay so.
+    pub(crate) fn is_arriving(&self) -> bool {
+        let is_known = self.bytes_total.is_some() || self.progress.is_packed();
+        is_known && self.progress.end().is_none()
+    }
+
     /// Returns the number of bytes received; set when the file has ended.
     pub(crate) fn length(&self) -> u64 {
         self.length.load(Ordering::Relaxed)
@@ -101,6 +113,18 @@ impl UploadedFile {
 
     pub(crate) fn progress(&self) -> &Arc<SourceProgress> {
         &self.progress
+    }
+
+    /// Returns the sources of its lines: its own and, if it is an archive that has ended, those of
+    /// the files in it.
+    pub(crate) fn sources(&self) -> Vec<Arc<SourceProgress>> {
+        let mut sources = vec![self.progress.clone()];
+        sources.extend_from_slice(&self.members.lock());
+        sources
+    }
+
+    pub(crate) fn set_members(&self, members: Vec<Arc<SourceProgress>>) {
+        *self.members.lock() = members;
     }
 
     /// Returns whether the file's connection was lost and the file can be resumed.

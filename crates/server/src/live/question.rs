@@ -5,10 +5,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use weir_ingest::DataSet;
-use weir_view::{LiveReply, RulePlace};
+use weir_view::{LinesNeeded, LiveReply, RulePlace};
 
 use crate::refusal::Refusal;
 use crate::session::Session;
+use crate::source_lines::{CancellableFeed, SourceFiles};
 use crate::turns::Effort;
 
 /// A question that is valid for the data.
@@ -20,6 +21,11 @@ pub(super) trait Question: Send + Sync {
 
     /// Returns how often the question is answered.
     fn pace(&self) -> Pace;
+
+    /// Returns whether the lines of the sources are read again for the answer.
+    fn reads_lines(&self) -> bool {
+        false
+    }
 
     /// Computes the answer, on a blocking thread. Returns `None` if `should_stop` became true.
     fn answer(
@@ -37,6 +43,10 @@ pub(super) struct QuestionWork {
     pub(super) data: Arc<DataSet>,
     /// Whether all sources have ended.
     pub(super) complete: bool,
+    /// Where the lines of the sources are, if they are read again.
+    pub(super) files: Arc<SourceFiles>,
+    /// Where the files come from that a page sends again.
+    pub(super) feed: Option<Arc<CancellableFeed>>,
 }
 
 /// How often a question is answered.
@@ -99,8 +109,15 @@ impl ReplyTo {
             Subject::Lines => LiveReply::Lines { panel, query, answer: None, error },
             Subject::Rules => {
                 let place = place.map(|place| *place);
-                LiveReply::Rules { panel, query, answer: None, error, place }
+                LiveReply::Rules { panel, query, answer: None, error, place, lines: None }
             }
         }
+    }
+
+    /// Returns the reply that asks the page for lines.
+    pub(super) fn ask_for_lines(self, lines: LinesNeeded) -> LiveReply {
+        let Self { panel, query, .. } = self;
+        let lines = Some(Box::new(lines));
+        LiveReply::Rules { panel, query, answer: None, error: None, place: None, lines }
     }
 }

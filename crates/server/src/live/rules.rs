@@ -14,7 +14,7 @@ use super::question::{Pace, Question, QuestionWork, Refused, ReplyTo};
 use super::rule_files::files_of;
 use crate::answer;
 use crate::refusal::Refusal;
-use crate::source_lines::FileLines;
+use crate::source_lines::SourceReader;
 
 /// The maximum length of a text of rules, in bytes.
 pub(super) const RULE_BYTES_MAX: usize = 512 << 10;
@@ -141,22 +141,23 @@ impl Question for RulesOverQuery {
         Pace::OF_PANELS
     }
 
+    fn reads_lines(&self) -> bool {
+        let mut rules = self.rules.iter().chain(&self.against);
+        rules.any(|rule| rule.observe_lines().is_some())
+    }
+
     fn answer(
         &self,
         ReplyTo { panel, query, .. }: ReplyTo,
         work: &QuestionWork,
         should_stop: &AtomicBool,
     ) -> Result<Option<LiveReply>, Refusal> {
-        let (data, session) = (&work.data, &work.session);
+        let QuestionWork { data, session, files, feed, .. } = work;
         let jobs = session.jobs();
         let settled = self.query.settled_for(&**data)?;
-        let lines = FileLines {
-            data,
-            format: session.format(),
-            jobs,
-            should_stop,
-            remedy: &session.remedies().lines_gone,
-        };
+        let memory_bytes_max = data.memory_bytes_max();
+        let feed = feed.as_deref();
+        let lines = SourceReader { session, files, feed, memory_bytes_max, should_stop };
         let run = |against: &Rules| {
             let all: Vec<&dyn Rule> =
                 self.rules.iter().chain(against).map(|rule| &**rule).collect();
@@ -164,8 +165,11 @@ impl Question for RulesOverQuery {
         };
         // Both texts together over the same records, so that the comparison matches the answer.
         let answers = match run(&self.against) {
-            // The rules of the other text may need fields that the data lacks.
-            Err(_) if !self.against.is_empty() => run(&Rules::new()),
+            // The rules of the other text may need fields that the data lacks, or lines that are
+            // gone. Lines that were sent are there only once.
+            Err(error) if !self.against.is_empty() && (feed.is_none() || !is_of_lines(&error)) => {
+                run(&Rules::new())
+            }
             answers => answers,
         };
         let Some(mut answers) = answers.map_err(refusal_of)? else { return Ok(None) };
@@ -174,7 +178,8 @@ impl Question for RulesOverQuery {
         let rules = answers.into_iter().map(page_answer).collect();
         let (notes, complete) = (self.notes.clone(), work.complete);
         let answer = Some(Box::new(RulesAnswer { rules, notes, comparison, complete }));
-        Ok(Some(LiveReply::Rules { panel, query, answer, error: None, place: None }))
+        let (error, place, lines) = (None, None, None);
+        Ok(Some(LiveReply::Rules { panel, query, answer, error, place, lines }))
     }
 }
 
@@ -184,6 +189,10 @@ fn page_answer(answered: weir_query::RuleAnswer) -> RuleAnswer {
     let mut answer = RuleAnswer { rule, curve, grid, collateral, unknown_records };
     answer.truncate(KEYS_MAX);
     answer
+}
+
+fn is_of_lines(error: &RuleQueryError) -> bool {
+    matches!(error, RuleQueryError::LinesGone(_))
 }
 
 fn refusal_of(error: RuleQueryError) -> Refusal {

@@ -8,19 +8,21 @@ use std::task::Poll;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
-use weir_ingest::DataSet;
+use weir_ingest::{DataSet, SourceProgress};
 use weir_net::websocket::{UpgradedStream, Writer};
 use weir_query::{LineFinder, WrittenQuery};
 use weir_sync::Lock;
-use weir_view::{LiveReply, LiveRequest};
+use weir_view::{LinesNeeded, LiveReply, LiveRequest, NeededFile};
 
 use super::count::CountQuestion;
 use super::lines::LinesQuestion;
 use super::message::{Message, read_message};
 use super::question::{Question, QuestionWork, ReplyTo, Subject};
 use super::{blocks, has_open_source, process_newest, rules, send_reply, wait_for_ends};
+use crate::file::{FileToReplay, ReplayFeed};
 use crate::refusal::Refusal;
 use crate::session::Session;
+use crate::source_lines::{CancellableFeed, SourceFiles};
 use crate::turns::{CancelOnDrop, Cancellation, Effort};
 
 /// A place for one question of a connection, which a newer one replaces.
@@ -100,12 +102,16 @@ impl Slot<'_> {
             let cancel = CancelOnDrop::default();
             let cancellation = cancel.cancellation();
             let answered = tokio::select! {
-                answered = self.answer(to, &question, !is_growing, &cancellation) => answered,
+                answered = self.answer(to, &question, &cancellation) => answered,
                 _ = newest.changed() => break,
             };
             let next = started + pace.interval.max(started.elapsed() * pace.work_share);
+            let mut sent_lines = None;
             match answered {
-                Ok(Some(reply)) => send_reply(self.writer, &reply).await,
+                Ok(Some(Answered { reply, extent })) => {
+                    send_reply(self.writer, &reply).await;
+                    sent_lines = extent;
+                }
                 Ok(None) => return,
                 Err(refusal) => {
                     let is_final = matches!(refusal, Refusal::TooSlow(_) | Refusal::SessionEnded);
@@ -126,6 +132,9 @@ impl Slot<'_> {
                 }
                 // This cannot fail, because the sender lives as long as the data.
                 let _ = version.wait_for(|version| *version != seen).await;
+                if let Some(extent) = sent_lines {
+                    self.wait_for_other_lines(&extent).await;
+                }
             };
             tokio::select! {
                 () = outdated => {}
@@ -135,21 +144,91 @@ impl Slot<'_> {
         newest.mark_changed();
     }
 
-    /// Answers in a turn. Returns `None` if cancelled.
+    /// Waits until the data differs from what was replayed, and is complete: a page does not send
+    /// its files again and again while another source grows.
+    async fn wait_for_other_lines(&self, extent: &[(u32, u64)]) {
+        let mut version = self.data.version();
+        while has_open_source(self.data) || extent_of(self.data) == extent {
+            // This cannot fail, because the sender lives as long as the data.
+            let _ = version.changed().await;
+        }
+    }
+
+    /// Answers in a turn, after the page was asked for the lines that the question needs. Returns
+    /// `None` if cancelled.
     async fn answer(
         &self,
         to: ReplyTo,
         question: &Arc<dyn Question>,
-        complete: bool,
         cancellation: &Arc<Cancellation>,
-    ) -> Result<Option<LiveReply>, Refusal> {
+    ) -> Result<Option<Answered>, Refusal> {
+        let files = match question.reads_lines() {
+            true => self.find_files(to).await,
+            false => SourceFiles::default(),
+        };
+        let needed: Vec<_> = files.uploaded().map(FileToReplay::to_view).collect();
         let (session, data) = (self.session.clone(), self.data.clone());
-        let work = QuestionWork { session, data, complete };
-        let asked = question.clone();
-        let answer =
-            move |should_stop: &AtomicBool| asked.answer(to, &work, should_stop).transpose();
-        self.session.turns().answer(question.effort(), cancellation, answer).await?.transpose()
+        let (files, complete) = (Arc::new(files), !has_open_source(self.data));
+        let mut work = QuestionWork { session, data, complete, files, feed: None };
+        let turns = self.session.turns();
+        if needed.is_empty() {
+            let answer = answer_from(to, question, work);
+            let answer =
+                turns.answer(question.effort(), cancellation, answer).await?.transpose()?;
+            return Ok(answer.map(|reply| Answered { reply, extent: None }));
+        }
+        let extent = Some(extent_of(self.data));
+        let feed = ReplayFeed::open(self.session.replays())?;
+        send_reply(self.writer, &to.ask_for_lines(self.lines_needed(feed.id(), needed))).await;
+        feed.begun().await;
+        let cancellable = CancellableFeed { feed, cancellation: cancellation.clone() };
+        work.feed = Some(Arc::new(cancellable));
+        let answer = answer_from(to, question, work);
+        let answer = turns.replay(cancellation, answer).await?.transpose()?;
+        Ok(answer.map(|reply| Answered { reply, extent }))
     }
+
+    /// Finds the lines of the sources, after the files that are being uploaded have arrived.
+    async fn find_files(&self, to: ReplyTo) -> SourceFiles {
+        let is_arriving = || self.session.files().iter().any(|file| file.is_arriving());
+        let mut version = self.data.version();
+        if is_arriving() {
+            send_reply(self.writer, &to.ask_for_lines(self.lines_needed("", Vec::new()))).await;
+        }
+        while is_arriving() {
+            // This cannot fail, because the sender lives as long as the data.
+            let _ = version.changed().await;
+        }
+        SourceFiles::find(self.session, self.data)
+    }
+
+    fn lines_needed(&self, replay: &str, files: Vec<NeededFile>) -> LinesNeeded {
+        let remedy = self.session.remedies().lines_gone.clone();
+        LinesNeeded { replay: replay.to_owned(), files, remedy }
+    }
+}
+
+/// An answer.
+struct Answered {
+    reply: LiveReply,
+    /// The sources that a page has sent for it, and how far each was read.
+    extent: Option<Vec<(u32, u64)>>,
+}
+
+/// Returns the number of each source, and the number of its bytes that are parsed.
+fn extent_of(data: &DataSet) -> Vec<(u32, u64)> {
+    let extent = |source: Arc<SourceProgress>| (source.number(), *source.parsed().borrow());
+    data.sources().into_iter().map(extent).collect()
+}
+
+/// Returns the work on an answer.
+fn answer_from(
+    to: ReplyTo,
+    question: &Arc<dyn Question>,
+    work: QuestionWork,
+) -> impl Fn(&AtomicBool) -> Option<Result<LiveReply, Refusal>> + Send + Sync + use<> {
+    let question = question.clone();
+    move |should_stop| question.answer(to, &work, should_stop).transpose()
 }
 
 /// Checks a message, which compiles its expressions. Returns `None` if it only cancels the previous

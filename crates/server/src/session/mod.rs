@@ -12,7 +12,9 @@ use tokio::time::Instant;
 use weir_ingest::{DataSet, FormatChoice, Pipeline, ReadTotals, TotalMemory};
 use weir_sync::Lock;
 
-use crate::file::{AheadPool, FileBegin, Purpose, UnpackDestination, UnpackLimits, UploadedFile};
+use crate::file::{
+    AheadPool, FileBegin, Purpose, Replays, UnpackDestination, UnpackLimits, UploadedFile,
+};
 use crate::options::{Options, Remedies};
 use crate::refusal::Refusal;
 use crate::turns::{ServerTurns, SessionTurns};
@@ -24,7 +26,7 @@ use sharing::{SharedAnswers, ViewMemory};
 const FILES_MAX: usize = 1_000;
 
 /// The maximum number of files in all archives of one session. Each is a line on the page too.
-const MEMBERS_MAX: usize = 10_000;
+pub(crate) const MEMBERS_MAX: usize = 10_000;
 
 /// How long a session is kept while it has no users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +71,7 @@ pub(crate) struct Session {
     files: Lock<Vec<Arc<UploadedFile>>>,
     unpack_limits: Arc<UnpackLimits>,
     ahead: AheadPool,
+    replays: Arc<Replays>,
     turns: SessionTurns,
     answers: SharedAnswers,
     view_memory: Arc<ViewMemory>,
@@ -115,6 +118,7 @@ impl Session {
             files: Lock::default(),
             unpack_limits: Arc::new(UnpackLimits::new(MEMBERS_MAX)),
             ahead: AheadPool::new(settings.memory_bytes_max, memory.bytes_max()),
+            replays: Arc::default(),
             turns: SessionTurns::new(turns, number, options.answer_time_max),
             answers: SharedAnswers::default(),
             view_memory,
@@ -150,6 +154,11 @@ impl Session {
     /// Returns the limit on early bytes of uploads.
     pub(crate) fn ahead(&self) -> &AheadPool {
         &self.ahead
+    }
+
+    /// Returns the replays that wait for lines or read them.
+    pub(crate) fn replays(&self) -> &Arc<Replays> {
+        &self.replays
     }
 
     /// Returns the turns in which questions are checked and answered.
@@ -290,7 +299,7 @@ impl Session {
         let pipeline = self.pipeline().ok_or(Refusal::SessionEnded)?;
         let source = pipeline.source(&begin.name, begin.bytes_total, format.clone());
         let limits = self.unpack_limits.clone();
-        let destination = UnpackDestination { pipeline, format: format.clone(), limits };
+        let destination = UnpackDestination { intake: pipeline, format: format.clone(), limits };
         let file = Arc::new(UploadedFile::new(begin, source, destination, purpose));
         files.push(file.clone());
         Ok(file)

@@ -12,7 +12,9 @@ use weir_view::{UploadReply, UploadRequest};
 use super::file_request::FileRequest;
 use super::transfer::{Outcome, Transfer, WINDOW_BYTES};
 use crate::captures::UploadCaptures;
-use crate::file::{AheadAccount, FileBegin, Purpose, ReceiveError, ReceiverGuard, UploadedFile};
+use crate::file::{
+    AheadAccount, FeedingConnection, FileBegin, Purpose, ReceiveError, ReceiverGuard, UploadedFile,
+};
 use crate::message;
 use crate::options::Options;
 use crate::refusal::Refusal;
@@ -57,6 +59,7 @@ pub(crate) async fn run(
         writer: &writer,
         is_discarding: false,
         next_request: None,
+        feed: None,
     };
     let close_reason = tokio::select! {
         close_reason = connection.serve() => close_reason,
@@ -76,16 +79,18 @@ pub(crate) async fn run(
 
 pub(super) struct Connection<'a> {
     pub(super) session: &'a Arc<Session>,
-    options: &'a Options,
+    pub(super) options: &'a Options,
     /// The captures that wait for an upload.
-    captures: &'a Arc<UploadCaptures>,
+    pub(super) captures: &'a Arc<UploadCaptures>,
     purpose: Purpose,
     pub(super) reader: &'a mut Reader<UpgradedStream>,
-    writer: &'a Writer<UpgradedStream>,
+    pub(super) writer: &'a Writer<UpgradedStream>,
     /// Whether binary messages belong to a file that has ended, and are ignored.
     pub(super) is_discarding: bool,
     /// A request that arrived during the previous file.
     pub(super) next_request: Option<FileRequest>,
+    /// The replay whose files this connection sends.
+    pub(super) feed: Option<FeedingConnection>,
 }
 
 /// Why the server closes the connection.
@@ -121,6 +126,10 @@ impl Connection<'_> {
                 Ok(Some(Event::Text(text))) => match weir_view::from_json(text) {
                     Ok(message) => match FileRequest::of(message) {
                         Ok(request) => return Ok(request),
+                        // A file of a replay has the id of its upload, which goes on.
+                        Err(UploadRequest::Cancel { .. }) if self.feed.is_some() => {
+                            self.feed = None;
+                        }
                         Err(UploadRequest::Cancel { file }) => cancel(self.session, &file),
                         // The others belong to a file that has ended, about which the page is or
                         // will be notified.
@@ -151,6 +160,10 @@ impl Connection<'_> {
         }
         begin.name.truncate(shorten(&begin.name).len());
         task::set_name(begin.name.as_str());
+        if let Some(replay) = begin.replay.take() {
+            return self.replay(&begin, &replay).await;
+        }
+        self.feed = None;
         let format = begin.continues.as_ref().and_then(|before| self.format_of(before));
         let format = format.unwrap_or_else(|| self.options.format.clone());
         let opened = match self.session.open_file(&begin, self.purpose, &format) {
@@ -351,7 +364,9 @@ impl Connection<'_> {
     fn end(&mut self, file: &UploadedFile, mut guard: ReceiverGuard, end: SourceEnd) {
         tracing::debug!(bytes = file.length(), ?end, "an upload has ended");
         file.progress().set_end(end);
-        *guard = None;
+        if let Some(mut receiver) = guard.take() {
+            file.set_members(receiver.take_members());
+        }
         self.is_discarding = true;
         self.session.touch();
     }

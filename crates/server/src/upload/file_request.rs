@@ -17,8 +17,15 @@ impl FileRequest {
     /// Returns the request of a message, or the message if it belongs to a file that was begun.
     pub(super) fn of(message: UploadRequest) -> Result<Self, UploadRequest> {
         match message {
-            UploadRequest::Begin { file: id, name, bytes_total, continues, fingerprint } => {
-                Ok(Self::Begin(FileBegin { id, name, bytes_total, continues, fingerprint }))
+            UploadRequest::Begin {
+                file: id,
+                name,
+                bytes_total,
+                continues,
+                fingerprint,
+                replay,
+            } => {
+                Ok(Self::Begin(FileBegin { id, name, bytes_total, continues, fingerprint, replay }))
             }
             UploadRequest::Join { file } => Ok(Self::Join(file)),
             other => Err(other),

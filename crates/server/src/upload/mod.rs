@@ -9,7 +9,8 @@
 //! 3. The [`file`](crate::file) takes the bytes.
 //! 4. `acks` tells the page which bytes are parsed.
 //!
-//! `put` receives a file as the body of a request. `bench` is for measurements.
+//! `replayed_file` receives a file that the page sends again for the replay of a rule. `put` receives
+//! a file as the body of a request. `bench` is for measurements.
 
 mod acks;
 mod bench;
@@ -17,6 +18,7 @@ mod connection;
 mod file_request;
 mod joined_connection;
 mod put;
+mod replayed_file;
 mod transfer;
 
 pub(crate) use bench::count;

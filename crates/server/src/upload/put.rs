@@ -178,7 +178,7 @@ async fn read(
     let source = pipeline.source(&name, bytes_total, hub.options.format.clone());
     let limits = session.unpack_limits().clone();
     let format = hub.options.format.clone();
-    let destination = UnpackDestination { pipeline, format, limits };
+    let destination = UnpackDestination { intake: pipeline, format, limits };
     let mut receiver = FileReceiver::new(source, destination, Purpose::Parse);
     let progress = receiver.progress().clone();
     let result = tokio::select! {

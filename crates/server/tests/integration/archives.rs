@@ -29,7 +29,7 @@ fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
     archive
 }
 
-fn gzip(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
     encoder.write_all(bytes).expect("memory");
     encoder.finish().expect("memory")

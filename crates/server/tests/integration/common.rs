@@ -223,9 +223,23 @@ impl Uploader {
     ) {
         let (file, name) = (file.to_owned(), format!("{file}.log"));
         let continues = continues.map(str::to_owned);
-        let fingerprint = None;
-        let begin = UploadRequest::Begin { file, name, bytes_total, continues, fingerprint };
+        let (fingerprint, replay) = (None, None);
+        let begin =
+            UploadRequest::Begin { file, name, bytes_total, continues, fingerprint, replay };
         self.request(&begin).await;
+    }
+
+    /// Sends `begin` for a file that is sent again for a replay.
+    pub(crate) async fn request_begin_again(&mut self, file: &str, bytes: usize, replay: &str) {
+        self.request(&UploadRequest::Begin {
+            file: file.to_owned(),
+            name: format!("{file}.log"),
+            bytes_total: Some(bytes as u64),
+            continues: None,
+            fingerprint: None,
+            replay: Some(replay.to_owned()),
+        })
+        .await;
     }
 
     /// Begins or resumes a file, and returns the offset to send from.

@@ -9,14 +9,14 @@ use crate::lines::{Folder, read};
 const JAIL: &str = "[web]\nfilter = weir-test\nmaxretry = 3\nfindtime = 600\nbantime = 60\n";
 const FILTER: &str = "[Definition]\nfailregex = ^<HOST> .*\" 404 \n";
 
-fn line(client: &str, second: usize, status: u16) -> String {
+pub(crate) fn line(client: &str, second: usize, status: u16) -> String {
     format!(
         "{client} - - [22/Nov/2026:10:00:{second:02} +0000] \"GET /{second} HTTP/1.1\" {status} 5\n"
     )
 }
 
-/// A log in which one client is banned by its third failure, and the offset of that line.
-fn log(client: &str) -> (String, usize) {
+/// A log in which one client is banned by its third failure.
+pub(crate) fn log(client: &str) -> String {
     let mut log = String::new();
     for second in 0..20 {
         log += &line("192.0.2.200", second, 200);
@@ -24,11 +24,13 @@ fn log(client: &str) -> (String, usize) {
             log += &line(client, second, 404);
         }
     }
-    let third = log.match_indices(client).nth(2).expect("four failures").0;
-    (log, third)
+    log
 }
 
-fn rule() -> Value {
+/// The number of the line of the ban in such a log.
+pub(crate) const BAN_LINE: u64 = 14;
+
+pub(crate) fn rule() -> Value {
     json!({ "text": JAIL, "files": [{ "name": "weir-test.conf", "text": FILTER }] })
 }
 
@@ -43,10 +45,8 @@ async fn bans(live: &mut Live, query: Value) -> Value {
 async fn a_jail_is_replayed_over_the_files() {
     let folder = Folder::new("jail");
     let logs = ["192.0.2.7", "192.0.2.8"].map(log);
-    let paths = [
-        folder.write("one.log", logs[0].0.as_bytes()),
-        folder.write("two.log", logs[1].0.as_bytes()),
-    ];
+    let paths =
+        [folder.write("one.log", logs[0].as_bytes()), folder.write("two.log", logs[1].as_bytes())];
     let (server, session) = TestServer::start_pinned(Options::default()).await;
     read(&session, &[&paths[0], &paths[1]]).await;
     let mut live = server.live(session.id()).await;
@@ -54,10 +54,8 @@ async fn a_jail_is_replayed_over_the_files() {
     let found = bans(&mut live, json!({ "id": 1 })).await;
     let found = found.as_array().expect("bans");
     assert_eq!(found.len(), 2, "{found:?}");
-    for (ban, (client, (_, offset))) in
-        found.iter().zip(["192.0.2.7", "192.0.2.8"].iter().zip(&logs))
-    {
-        assert_eq!((&ban["key"], &ban["line"]), (&json!(client), &json!(offset)), "{ban}");
+    for (ban, client) in found.iter().zip(["192.0.2.7", "192.0.2.8"]) {
+        assert_eq!((&ban["key"], &ban["line"]), (&json!(client), &json!(BAN_LINE)), "{ban}");
     }
     // A filter leaves lines out.
     let only = json!({ "id": 2, "conditions": ["client=192.0.2.8"] });
@@ -84,16 +82,33 @@ async fn a_jail_is_replayed_over_the_files() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn lines_of_an_upload_are_gone() {
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
-    server.upload(session.id()).await.send_file("a", log("192.0.2.7").0.as_bytes(), 1_000).await;
-    let mut live = server.live(session.id()).await;
+async fn lines_of_a_stream_are_gone() {
+    let server = TestServer::start(Options::default()).await;
+    let put = server.put("access.log", log("192.0.2.7").as_bytes()).await;
+    let address = put.field("location").expect("an address");
+    let mut live = server.live(address.trim_start_matches("/s/")).await;
     live.view_where(|view| view.complete).await;
     live.try_rule(0, json!({ "id": 1 }), rule()).await;
     let reply = live.ruled().await;
     assert_eq!(reply["error"]["name"], "bad_rule", "{reply}");
     let message = reply["error"]["message"].as_str().unwrap_or_default();
-    assert!(message.contains("over the files themselves"), "{reply}");
+    assert!(message.contains("was a stream") && message.contains("over the files themselves"));
+    drop(live);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_filter_that_includes_itself_is_refused() {
+    let server = TestServer::start(Options::default()).await;
+    let id = server.create_session().await;
+    let mut live = server.live(&id).await;
+    let filter = format!("[INCLUDES]\nbefore = weir-test.conf\n\n{FILTER}");
+    let files = json!([{ "name": "weir-test.conf", "text": filter }]);
+    live.try_rule(0, json!({ "id": 1 }), json!({ "text": JAIL, "files": files })).await;
+    let reply = live.ruled().await;
+    assert_eq!(reply["error"]["name"], "bad_rule", "{reply}");
+    let message = reply["error"]["message"].as_str().unwrap_or_default();
+    assert!(message.contains("weir-test.conf"), "{reply}");
     drop(live);
     server.stop().await;
 }

@@ -20,6 +20,7 @@ mod memory;
 mod protection;
 mod put;
 mod removal;
+mod replayed_uploads;
 mod resume;
 mod rules;
 mod selection;

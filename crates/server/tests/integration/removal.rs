@@ -79,6 +79,7 @@ async fn an_interrupted_upload_is_recognised_by_its_fingerprint() {
         bytes_total: Some(log.len() as u64),
         continues: None,
         fingerprint: Some(fingerprint.to_owned()),
+        replay: None,
     };
     let mut upload = server.upload(&id).await;
     upload.request(&begin("abc")).await;

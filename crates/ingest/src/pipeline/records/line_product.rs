@@ -10,7 +10,7 @@ use weir_observe::mark;
 use weir_sync::Lock;
 
 use super::Records;
-use super::raw_lines::{RawLines, bare};
+use super::raw_lines::{BYTE_ORDER_MARK, RawLines, bare};
 use super::sink::{BlockStart, FoundRecord, LineSink, LogLine, LogLines, VisitedBlock};
 use crate::pipeline::product::{BlockPlace, Product, Turn, fail};
 use crate::progress::BlockCounts;
@@ -255,8 +255,11 @@ impl<S: LineSink, C> LineProduct<'_, S, C> {
     /// Passes lines to the sink that need not be read as records.
     fn take_lines(&mut self, job: &Job, Visit { output, counts, .. }: &mut Visit<S::Output>) {
         let (bytes, line_bytes_max) = (job.block.bytes(), self.records.limits.line_bytes_max);
-        // Almost every block is like this.
-        if bytes.len() <= line_bytes_max && memchr::memchr(0, bytes).is_none() {
+        // Almost every block is like this. NULs and a byte order mark at the end are not a line.
+        if bytes.len() <= line_bytes_max
+            && memchr::memchr(0, bytes).is_none()
+            && !bytes.ends_with(BYTE_ORDER_MARK)
+        {
             let first = job.lines_before + counts.lines;
             let lines = LogLines { bytes, first, offset: job.block.offset };
             counts.lines += self.sink.take_lines(&lines, output);

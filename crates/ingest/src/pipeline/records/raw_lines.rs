@@ -3,7 +3,7 @@
 use memchr::memchr;
 use weir_core::leading_nuls;
 
-const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// The lines of a block with the offset of each, without line feeds. They are those of
 /// [`weir_core::Lines`], but keep a byte order mark and a CR.
