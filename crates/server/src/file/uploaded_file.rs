@@ -27,8 +27,6 @@ pub(crate) struct FileBegin {
     pub(crate) continues: Option<String>,
     /// The text by which the page recognises the file.
     pub(crate) fingerprint: Option<String>,
-    /// The id of the replay for which it is sent again.
-    pub(crate) replay: Option<String>,
 }
 
 /// A file of a session. The connection that locks its receiver owns it.

@@ -102,6 +102,7 @@ impl Connection<'_> {
         loop {
             let close_reason = match self.next_file().await {
                 Ok(FileRequest::Begin(begin)) => self.begin(begin).await,
+                Ok(FileRequest::Replay { begin, replay }) => self.replay(&begin, &replay).await,
                 Ok(FileRequest::Join(id)) => self.join(&id).await,
                 Ok(FileRequest::Disconnect) => return None,
                 Err(close_reason) => Some(close_reason),
@@ -160,9 +161,6 @@ impl Connection<'_> {
         }
         begin.name.truncate(shorten(&begin.name).len());
         task::set_name(begin.name.as_str());
-        if let Some(replay) = begin.replay.take() {
-            return self.replay(&begin, &replay).await;
-        }
         self.feed = None;
         let format = begin.continues.as_ref().and_then(|before| self.format_of(before));
         let format = format.unwrap_or_else(|| self.options.format.clone());

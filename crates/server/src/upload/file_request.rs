@@ -7,6 +7,11 @@ use crate::file::FileBegin;
 /// A request between two files.
 pub(super) enum FileRequest {
     Begin(FileBegin),
+    /// A file that is sent again for the replay with this id.
+    Replay {
+        begin: FileBegin,
+        replay: String,
+    },
     /// Join the file with this id.
     Join(String),
     /// The connection has ended.
@@ -25,7 +30,11 @@ impl FileRequest {
                 fingerprint,
                 replay,
             } => {
-                Ok(Self::Begin(FileBegin { id, name, bytes_total, continues, fingerprint, replay }))
+                let begin = FileBegin { id, name, bytes_total, continues, fingerprint };
+                Ok(match replay {
+                    None => Self::Begin(begin),
+                    Some(replay) => Self::Replay { begin, replay },
+                })
             }
             UploadRequest::Join { file } => Ok(Self::Join(file)),
             other => Err(other),

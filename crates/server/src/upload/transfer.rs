@@ -366,8 +366,8 @@ impl TransferState<'_> {
             UploadRequest::Cancel { file } if file == this => return Err(Outcome::Cancelled),
             UploadRequest::Begin { file: id, name, bytes_total, .. } if id == this => {
                 // The file keeps its format and its fingerprint.
-                let (continues, fingerprint, replay) = (None, None, None);
-                let begin = FileBegin { id, name, bytes_total, continues, fingerprint, replay };
+                let (continues, fingerprint) = (None, None);
+                let begin = FileBegin { id, name, bytes_total, continues, fingerprint };
                 return Err(Outcome::BegunAgain(begin));
             }
             UploadRequest::Block { file, offset } if file == this => {
