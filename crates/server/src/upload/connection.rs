@@ -125,17 +125,16 @@ impl Connection<'_> {
             };
             match event {
                 Ok(Some(Event::Text(text))) => match weir_view::from_json(text) {
-                    Ok(message) => match FileRequest::of(message) {
-                        Ok(request) => return Ok(request),
-                        // A file of a replay has the id of its upload, which goes on.
-                        Err(UploadRequest::Cancel { .. }) if self.feed.is_some() => {
-                            self.feed = None;
+                    // A file of a replay has the id of its upload, which goes on.
+                    Ok(UploadRequest::Cancel { .. }) if self.feed.is_some() => self.feed = None,
+                    Ok(UploadRequest::Cancel { file }) => cancel(self.session, &file),
+                    // The others belong to a file that has ended, about which the page is or will
+                    // be notified.
+                    Ok(message) => {
+                        if let Some(request) = FileRequest::of(message) {
+                            return Ok(request);
                         }
-                        Err(UploadRequest::Cancel { file }) => cancel(self.session, &file),
-                        // The others belong to a file that has ended, about which the page is or
-                        // will be notified.
-                        Err(_) => {}
-                    },
+                    }
                     Err(error) => {
                         let why = format!("the message cannot be read: {error}");
                         return Err((CloseCode::POLICY, Refusal::BadRequest(why)));

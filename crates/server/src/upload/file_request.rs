@@ -19,8 +19,8 @@ pub(super) enum FileRequest {
 }
 
 impl FileRequest {
-    /// Returns the request of a message, or the message if it belongs to a file that was begun.
-    pub(super) fn of(message: UploadRequest) -> Result<Self, UploadRequest> {
+    /// Returns the request of a message; `None` if it belongs to a file that was begun.
+    pub(super) fn of(message: UploadRequest) -> Option<Self> {
         match message {
             UploadRequest::Begin {
                 file: id,
@@ -31,13 +31,13 @@ impl FileRequest {
                 replay,
             } => {
                 let begin = FileBegin { id, name, bytes_total, continues, fingerprint };
-                Ok(match replay {
+                Some(match replay {
                     None => Self::Begin(begin),
                     Some(replay) => Self::Replay { begin, replay },
                 })
             }
-            UploadRequest::Join { file } => Ok(Self::Join(file)),
-            other => Err(other),
+            UploadRequest::Join { file } => Some(Self::Join(file)),
+            _ => None,
         }
     }
 }

@@ -98,8 +98,8 @@ fn read_message(text: &str, id: &str, offset: &mut Option<u64>) -> Next {
         }
         Ok(UploadRequest::Cancel { file }) if file == id => Next::Leave(None),
         Ok(message) => match FileRequest::of(message) {
-            Ok(request) => Next::Leave(Some(request)),
-            Err(_) => Next::Violation(format!("this connection has joined the file `{id}` only")),
+            Some(request) => Next::Leave(Some(request)),
+            None => Next::Violation(format!("this connection has joined the file `{id}` only")),
         },
         Err(error) => Next::Violation(format!("the message cannot be read: {error}")),
     }

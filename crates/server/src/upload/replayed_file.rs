@@ -113,9 +113,7 @@ impl Connection<'_> {
         };
         let result = match outcome {
             Outcome::AllReceived if receiver.bytes_received() != bytes => Err(FeedError::Changed),
-            Outcome::AllReceived => {
-                receiver.finish(SourceEnd::Done).await.or_else(|error| end_of(error))
-            }
+            Outcome::AllReceived => receiver.finish(SourceEnd::Done).await.or_else(end_of),
             Outcome::Receive(error) => end_of(error),
             Outcome::Lost | Outcome::JoinedLost => Err(FeedError::Lost),
             Outcome::Cancelled => Err(FeedError::Cancelled),
