@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use weir_observe::capture::{Capture, CaptureOutcome, Captures, OpenCapture, is_any_armed};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn captures() -> Arc<Captures<u16>> {
     Arc::default()

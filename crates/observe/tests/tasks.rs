@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 use weir_observe::task::{self, Snapshot, TaskKind, TaskName, TaskSnapshot, TaskState, snapshot};
 
 /// No test waits longer than this for anything.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Tests that compare two snapshots take turns, because a snapshot is of the whole program.
 static TURN: weir_sync::Lock<()> = weir_sync::Lock::new(());

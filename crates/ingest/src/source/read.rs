@@ -389,7 +389,7 @@ mod tests {
         fn wait_until_visible(&self) {
             let start = Instant::now();
             while self.data.snapshot().segments.is_empty() {
-                assert!(start.elapsed() < Duration::from_secs(20), "no line is visible");
+                assert!(start.elapsed() < Duration::from_secs(60), "no line is visible");
                 thread::yield_now();
             }
         }

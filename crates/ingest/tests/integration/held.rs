@@ -7,7 +7,7 @@ use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention};
 const LINE: &[u8] = b"192.0.2.1 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 200 1\n";
 
 fn wait_until(is_true: impl Fn() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + Duration::from_secs(60);
     while !is_true() {
         assert!(Instant::now() < deadline, "it takes too long");
         std::thread::sleep(Duration::from_millis(1));

@@ -14,7 +14,7 @@ use weir_server::AccessToken;
 use weir_view::{RouteStage, RouteStageKind};
 
 /// No test waits longer than this for anything.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The number of calls of a part.
 #[derive(Default)]

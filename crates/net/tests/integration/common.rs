@@ -15,7 +15,7 @@ use weir_net::{Body, Client, IncomingBody, ServeOptions, Server};
 use crate::transports::tls_options;
 
 /// The time limit of events that are immediate on an idle machine.
-pub(crate) const SOON: Duration = Duration::from_secs(30);
+pub(crate) const SOON: Duration = Duration::from_secs(60);
 
 /// A server that runs in the background of a test.
 pub(crate) struct Running {

@@ -94,7 +94,7 @@ async fn a_busy_runtime_of_the_server_holds_up_no_connection() {
     // No `await` from here on.
     use std::io::{Read, Write};
     connection.set_nonblocking(false).unwrap();
-    connection.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    connection.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     connection.write_all(LAST_GET.as_bytes()).unwrap();
     let mut answer = String::new();
     connection.read_to_string(&mut answer).unwrap();

@@ -21,7 +21,7 @@ use weir_view::{UploadReply, UploadRequest, View};
 pub(crate) const ROWS: usize = 25;
 
 /// Longer than any step takes, so that a test that hangs fails.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) struct TestServer {
     pub(crate) address: SocketAddr,
