@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::Args;
-use weir_demo::{Options, Shape, Traffic};
+use weir_demo::{Shape, Traffic, TrafficOptions};
 use weir_ingest::{FormatChoice, Pipeline, SourceEnd, StopReason};
 
 use crate::display::separated;
@@ -74,7 +74,12 @@ fn traffic(arguments: &DemoArguments) -> Result<(Traffic, u64), Failure> {
         let shape = &arguments.shape;
         Failure::new(format_args!("--shape: `{shape}` is not a known shape; use one of {names}"))
     })?;
-    let options = Options { seed: arguments.seed, bytes: Some(bytes), shape, ..Options::default() };
+    let options = TrafficOptions {
+        seed: arguments.seed,
+        bytes: Some(bytes),
+        shape,
+        ..TrafficOptions::default()
+    };
     Ok((Traffic::new(options), bytes))
 }
 

@@ -46,7 +46,7 @@ pub(crate) fn parse_format(text: &str) -> Result<Format, Failure> {
         .map_err(|error| Failure::new(format_args!("{}: {}", safe(text), cannot_read(&error))))?;
     if is_goaccess {
         return parse_goaccess(&content)
-            .map_err(|message| Failure::new(format_args!("{}: {message}", safe(text))));
+            .map_err(|fault| Failure::new(format_args!("{}: {}", safe(text), fault.message)));
     }
     parse_file(&content).map_err(|fault| {
         let line = content[..fault.offset.min(content.len())].matches('\n').count() + 1;
@@ -54,13 +54,14 @@ pub(crate) fn parse_format(text: &str) -> Result<Format, Failure> {
     })
 }
 
-/// Parses the content of GoAccess's configuration.
-fn parse_goaccess(content: &str) -> Result<Format, String> {
+/// Parses the content of a configuration of GoAccess. An error is one of the whole file.
+fn parse_goaccess(content: &str) -> Result<Format, Fault> {
     let is_format = |line: &str| line.trim_start().starts_with("log-format");
     if !content.lines().any(is_format) {
-        return Err("it has no line `log-format`; remove the `#` before the one to use".to_owned());
+        let message = "it has no line `log-format`; remove the `#` before the one to use";
+        return Err(Fault::new(&(0..0), message));
     }
-    Format::parse(content).map_err(|error| error.to_string())
+    Format::parse(content).map_err(|error| Fault::new(&(0..0), error.to_string()))
 }
 
 fn read(path: &Path) -> std::io::Result<String> {
@@ -180,8 +181,12 @@ mod tests {
         let format = parse_goaccess(content).expect("a format");
         assert!(format.fills(weir_core::Field::Client) && format.fills(weir_core::Field::Time));
         assert_eq!(parse_goaccess("log-format COMBINED").expect("a format").name(), "COMBINED");
-        assert!(parse_goaccess("# log-format COMBINED").expect_err("none").contains("remove"));
-        assert!(parse_goaccess("log-format %h %Z %^").expect_err("a mistake").contains("%Z"));
+        assert!(
+            parse_goaccess("# log-format COMBINED").expect_err("none").message.contains("remove")
+        );
+        assert!(
+            parse_goaccess("log-format %h %Z %^").expect_err("a mistake").message.contains("%Z")
+        );
     }
 
     fn fault(content: &str) -> (usize, String) {

@@ -3,13 +3,13 @@
 use std::fmt;
 use std::path::Path;
 
-use weir_log::{Filter, Format, Log};
+use weir_log::{Log, LogFilter, MessageFormat};
 
 use crate::outcome::{Failure, say};
 use crate::process_log::keep;
 
 /// Writes the events of all crates to standard error from now on.
-pub(crate) fn install(filter: &Filter, format: Format) -> Result<Log, Failure> {
+pub(crate) fn install(filter: &LogFilter, format: MessageFormat) -> Result<Log, Failure> {
     let log = Log::new(filter.clone(), format, std::io::stderr());
     log.install().map_err(|error| Failure::new(format_args!("--log: {error}")))?;
     let log = keep(log);

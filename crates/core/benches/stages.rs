@@ -10,7 +10,7 @@ use weir_core::{
     Filter, Fold, Format, LineParser, Lines, Question, Record, Segment, TextTest, Values,
     format_by_name,
 };
-use weir_demo::{Options, Traffic};
+use weir_demo::{Traffic, TrafficOptions};
 
 /// Large enough for a few thousand distinct values, and small enough to generate quickly.
 const LOG_BYTES: u64 = 16 << 20;
@@ -20,7 +20,7 @@ fn main() {
 }
 
 static COMBINED: LazyLock<Vec<u8>> = LazyLock::new(|| {
-    let options = Options { bytes: Some(LOG_BYTES), ..Options::default() };
+    let options = TrafficOptions { bytes: Some(LOG_BYTES), ..TrafficOptions::default() };
     let mut traffic = Traffic::new(options).with_dirt_every(0);
     let mut log = Vec::new();
     while traffic.fill(&mut log, 1 << 20) > 0 {}

@@ -4,7 +4,7 @@
 
 use std::time::Instant;
 
-use weir_demo::{Options, Shape, Traffic};
+use weir_demo::{Shape, Traffic, TrafficOptions};
 
 const BYTES: u64 = 1 << 30;
 const FILL_BYTES: usize = 1 << 20;
@@ -16,7 +16,8 @@ fn main() {
         std::process::exit(2);
     };
     let before = Instant::now();
-    let mut traffic = Traffic::new(Options { bytes: Some(BYTES), shape, ..Options::default() });
+    let mut traffic =
+        Traffic::new(TrafficOptions { bytes: Some(BYTES), shape, ..TrafficOptions::default() });
     println!("built in {:.1} ms", before.elapsed().as_secs_f64() * 1e3);
     for round in 1..=3 {
         let mut buffer = Vec::with_capacity(FILL_BYTES * 2);
@@ -32,6 +33,7 @@ fn main() {
             "round {round}: {bytes} bytes in {fills} fills, {seconds:.3} s, {:.2} GB/s",
             bytes as f64 / seconds / 1e9
         );
-        traffic = Traffic::new(Options { bytes: Some(BYTES), shape, ..Options::default() });
+        traffic =
+            Traffic::new(TrafficOptions { bytes: Some(BYTES), shape, ..TrafficOptions::default() });
     }
 }

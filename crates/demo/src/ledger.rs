@@ -31,7 +31,7 @@ pub struct Ledger {
 pub const LINE_BYTES_MAX: u64 = 1 << 20;
 
 impl Ledger {
-    pub(crate) fn record(&mut self, record: &Entry) {
+    pub(crate) fn record(&mut self, record: &LedgerEntry) {
         self.lines += 1;
         self.bytes_sent += u64::from(record.bytes_sent);
         *self.by_status.entry(record.status).or_default() += 1;
@@ -46,7 +46,7 @@ impl Ledger {
 
 /// One record for the ledger.
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub(crate) struct LedgerEntry {
     pub(crate) now_s: i64,
     pub(crate) method: Option<&'static str>,
     pub(crate) status: u16,

@@ -2,10 +2,10 @@
 
 use crate::clock::Clock;
 use crate::digits;
-use crate::ledger::Entry;
+use crate::ledger::LedgerEntry;
 use crate::outcome::METHODS;
 use crate::rng::Rng;
-use crate::schedule::Event;
+use crate::schedule::TrafficEvent;
 use crate::world::{Parts, World};
 
 /// Appends a line.
@@ -31,9 +31,9 @@ pub(crate) fn write_end(out: &mut Vec<u8>, parts: &Parts<'_>) {
 }
 
 /// The ledger's entry for a line.
-pub(crate) fn entry(clock: &Clock, parts: &Parts<'_>) -> Entry {
+pub(crate) fn entry(clock: &Clock, parts: &Parts<'_>) -> LedgerEntry {
     let method = METHODS[usize::from(parts.outcome.method)].trim_ascii_end();
-    Entry {
+    LedgerEntry {
         now_s: clock.now_s(),
         method: std::str::from_utf8(method).ok(),
         status: parts.outcome.status(),
@@ -59,7 +59,7 @@ pub(crate) fn write_dirty(
     clock: &Clock,
     world: &World,
     rng: &mut Rng,
-) -> Option<Entry> {
+) -> Option<LedgerEntry> {
     match number % KINDS {
         0 => {
             let hello = rng.pick(&HELLOS);
@@ -93,10 +93,10 @@ pub(crate) fn write_dirty(
 }
 
 fn clean<'w>(world: &'w World, rng: &mut Rng) -> Parts<'w> {
-    world.parts(Event::None, rng)
+    world.parts(TrafficEvent::None, rng)
 }
 
-fn changed(out: &mut Vec<u8>, clock: &Clock, parts: Parts<'_>) -> Entry {
+fn changed(out: &mut Vec<u8>, clock: &Clock, parts: Parts<'_>) -> LedgerEntry {
     write(out, clock, &parts);
     entry(clock, &parts)
 }
@@ -108,10 +108,10 @@ fn not_http(
     request: &str,
     status: u16,
     size: Option<u32>,
-) -> Entry {
+) -> LedgerEntry {
     let bytes = size.map_or_else(|| "-".to_owned(), |size| size.to_string());
     out.extend_from_slice(client);
     out.extend_from_slice(clock.text());
     out.extend_from_slice(format!("{request}\" {status} {bytes} \"-\" \"-\"\n").as_bytes());
-    Entry { now_s: clock.now_s(), method: None, status, bytes_sent: size.unwrap_or(0) }
+    LedgerEntry { now_s: clock.now_s(), method: None, status, bytes_sent: size.unwrap_or(0) }
 }

@@ -2,7 +2,7 @@
 
 /// The seed, size, start and shape of the traffic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options {
+pub struct TrafficOptions {
     /// The same seed produces the same bytes on every platform.
     pub seed: u64,
     /// The traffic ends with the first line that reaches this number of bytes; `None` never ends.
@@ -16,7 +16,7 @@ pub struct Options {
     pub shape: Shape,
 }
 
-impl Default for Options {
+impl Default for TrafficOptions {
     /// Endless combined traffic from midnight of Monday, 2 November 2026, with seed 1.
     fn default() -> Self {
         Self { seed: 1, bytes: None, start: 1_793_577_600, shape: Shape::Combined }

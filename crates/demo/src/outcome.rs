@@ -1,7 +1,7 @@
 //! The outcome of a request: its method, status and response size.
 
 use crate::rng::Rng;
-use crate::site::{Kind, Resource};
+use crate::site::{Resource, ResourceKind};
 
 /// The methods, with the space that follows them.
 pub(crate) const METHODS: [&[u8]; 7] =
@@ -28,14 +28,14 @@ pub(crate) type Tail = [u8; 15];
 
 /// The method and status of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Outcome {
+pub(crate) struct RequestOutcome {
     /// An index into `METHODS`.
     pub(crate) method: u8,
     /// An index into `STATUSES`.
     pub(crate) status: u8,
 }
 
-impl Outcome {
+impl RequestOutcome {
     pub(crate) fn new(method: u8, status: u16) -> Self {
         let status = STATUSES.iter().position(|&known| known == status);
         Self { method, status: status.expect("a status of STATUSES") as u8 }
@@ -123,12 +123,12 @@ const OUTAGE: [Weight; 9] = [
 ];
 
 /// A table from which outcomes are drawn with equal probability.
-type Table = Box<[Outcome; TABLE]>;
+type Table = Box<[RequestOutcome; TABLE]>;
 
 /// The tables of outcomes: one for each kind of resource, and one for an outage.
 #[derive(Debug)]
 pub(crate) struct Outcomes {
-    normal: [Table; Kind::COUNT],
+    normal: [Table; ResourceKind::COUNT],
     outage: Table,
     /// By protocol, then by status.
     tails: Vec<Tail>,
@@ -136,34 +136,40 @@ pub(crate) struct Outcomes {
 
 impl Outcomes {
     pub(crate) fn new() -> Self {
-        let lists: [&[Weight]; Kind::COUNT] = [&PAGE, &ASSET, &API, &MOVED, &GONE, &HEALTH];
+        let lists: [&[Weight]; ResourceKind::COUNT] = [&PAGE, &ASSET, &API, &MOVED, &GONE, &HEALTH];
         let tails = PROTOCOLS.iter().flat_map(|protocol| STATUSES.map(|code| tail(protocol, code)));
         Self { normal: lists.map(table), outage: table(&OUTAGE), tails: tails.collect() }
     }
 
     /// Draws the outcome of a request for a resource of this kind.
     #[inline]
-    pub(crate) fn draw(&self, kind: Kind, is_outage: bool, rng: &mut Rng) -> Outcome {
-        let is_hit = is_outage && matches!(kind, Kind::Page | Kind::Api | Kind::Health);
+    pub(crate) fn draw(
+        &self,
+        kind: ResourceKind,
+        is_outage: bool,
+        rng: &mut Rng,
+    ) -> RequestOutcome {
+        let is_hit = is_outage
+            && matches!(kind, ResourceKind::Page | ResourceKind::Api | ResourceKind::Health);
         let table = if is_hit { &self.outage } else { &self.normal[kind as usize] };
         table[(rng.bits() >> 52) as usize % TABLE]
     }
 
     /// The text between the target and the size.
     #[inline]
-    pub(crate) fn tail(&self, protocol: u8, outcome: Outcome) -> &Tail {
+    pub(crate) fn tail(&self, protocol: u8, outcome: RequestOutcome) -> &Tail {
         &self.tails[usize::from(protocol) * STATUSES.len() + usize::from(outcome.status)]
     }
 }
 
 /// The size of the response in bytes; `None` for `-`.
 #[inline]
-pub(crate) fn size(outcome: Outcome, resource: Resource, rng: &mut Rng) -> Option<u32> {
+pub(crate) fn size(outcome: RequestOutcome, resource: Resource, rng: &mut Rng) -> Option<u32> {
     if outcome.method == HEAD {
         return Some(0);
     }
     Some(match outcome.status() {
-        200 | 201 if resource.kind == Kind::Asset => resource.bytes,
+        200 | 201 if resource.kind == ResourceKind::Asset => resource.bytes,
         200 | 201 if outcome.method == GET => varied(resource.bytes, rng),
         200 | 201 => varied(resource.bytes.min(2_000), rng),
         206 => rng.below(resource.bytes.max(1)) + 1,
@@ -183,10 +189,10 @@ fn varied(bytes: u32, rng: &mut Rng) -> u32 {
 
 fn table(weights: &[Weight]) -> Table {
     let (method, status, _) = weights[0];
-    let mut table = Box::new([Outcome::new(method, status); TABLE]);
+    let mut table = Box::new([RequestOutcome::new(method, status); TABLE]);
     let mut end = TABLE;
     for &(method, status, weight) in &weights[1..] {
-        table[end - weight..end].fill(Outcome::new(method, status));
+        table[end - weight..end].fill(RequestOutcome::new(method, status));
         end -= weight;
     }
     table
@@ -207,13 +213,13 @@ mod tests {
     fn a_table_follows_its_weights() {
         let table = table(&ASSET);
         let count = |outcome| table.iter().filter(|&&entry| entry == outcome).count();
-        assert_eq!(count(Outcome::new(GET, 304)), 1150);
-        assert_eq!(count(Outcome::new(GET, 200)), TABLE - 1242);
+        assert_eq!(count(RequestOutcome::new(GET, 304)), 1150);
+        assert_eq!(count(RequestOutcome::new(GET, 200)), TABLE - 1242);
     }
 
     #[test]
     fn a_tail_has_protocol_and_status() {
-        let tail = *Outcomes::new().tail(2, Outcome::new(GET, 404));
+        let tail = *Outcomes::new().tail(2, RequestOutcome::new(GET, 404));
         assert_eq!(&tail, b" HTTP/2.0\" 404 ");
     }
 }

@@ -18,7 +18,7 @@ const WEEKEND: u32 = 75;
 
 /// An event besides the normal traffic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Event {
+pub(crate) enum TrafficEvent {
     None,
     /// A network attempts to log in.
     Attack,
@@ -29,11 +29,11 @@ pub(crate) enum Event {
 }
 
 /// The start and end of each event in thousandths of the span, and its load in percent.
-const EVENTS: [(u64, u64, Event, u32); 4] = [
-    (212, 215, Event::Scan, 130),
-    (350, 361, Event::Outage, 90),
-    (612, 618, Event::Attack, 800),
-    (871, 874, Event::Scan, 130),
+const EVENTS: [(u64, u64, TrafficEvent, u32); 4] = [
+    (212, 215, TrafficEvent::Scan, 130),
+    (350, 361, TrafficEvent::Outage, 90),
+    (612, 618, TrafficEvent::Attack, 800),
+    (871, 874, TrafficEvent::Scan, 130),
 ];
 
 /// The number of lines in each second.
@@ -69,7 +69,7 @@ impl Schedule {
     }
 
     /// The number of lines in this second, and the event during it.
-    pub(crate) fn second(&mut self, now_s: i64, rng: &mut Rng) -> (u32, Event) {
+    pub(crate) fn second(&mut self, now_s: i64, rng: &mut Rng) -> (u32, TrafficEvent) {
         let (event, load) = self.load(now_s);
         if self.lines_per_load == 0.0 {
             return (1, event);
@@ -82,16 +82,16 @@ impl Schedule {
         (lines, event)
     }
 
-    fn load(&self, now_s: i64) -> (Event, f64) {
+    fn load(&self, now_s: i64) -> (TrafficEvent, f64) {
         let (event, boost) = self.event(now_s);
         (event, f64::from(rhythm(now_s)) * f64::from(boost))
     }
 
-    fn event(&self, now_s: i64) -> (Event, u32) {
+    fn event(&self, now_s: i64) -> (TrafficEvent, u32) {
         let second = (now_s - self.start_s) as u64 % self.span_s;
         let at = second * 1000 / self.span_s;
         let running = EVENTS.iter().find(|(start, end, ..)| (*start..*end).contains(&at));
-        running.map_or((Event::None, 100), |&(_, _, event, load)| (event, load))
+        running.map_or((TrafficEvent::None, 100), |&(_, _, event, load)| (event, load))
     }
 }
 
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn every_event_occurs() {
         let schedule = Schedule::new(0, Some(1 << 20), 250);
-        for wanted in [Event::Attack, Event::Outage, Event::Scan] {
+        for wanted in [TrafficEvent::Attack, TrafficEvent::Outage, TrafficEvent::Scan] {
             assert!((0..schedule.span_s as i64).any(|second| schedule.event(second).0 == wanted));
         }
     }

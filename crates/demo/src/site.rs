@@ -8,7 +8,7 @@ use crate::rng::Rng;
 
 /// The kind of resource at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ResourceKind {
     Page,
     Asset,
     Api,
@@ -20,7 +20,7 @@ pub(crate) enum Kind {
     Health,
 }
 
-impl Kind {
+impl ResourceKind {
     /// The number of kinds.
     pub(crate) const COUNT: usize = 6;
 }
@@ -28,7 +28,7 @@ impl Kind {
 /// A resource of the site.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Resource {
-    pub(crate) kind: Kind,
+    pub(crate) kind: ResourceKind,
     /// The size of a full response in bytes.
     pub(crate) bytes: u32,
 }
@@ -57,21 +57,21 @@ const SHIFT: f64 = 3.0;
 /// The number of own pages that occur as referers.
 const OWN_REFERERS: usize = 3000;
 
-const FIXED: [(Kind, &str, u32); 14] = [
-    (Kind::Page, "/", 14_210),
-    (Kind::Asset, "/assets/app-4f2a91c7.js", 183_442),
-    (Kind::Asset, "/assets/app-9be01d33.css", 41_907),
-    (Kind::Api, "/api/v1/session", 412),
-    (Kind::Asset, "/favicon.ico", 15_086),
-    (Kind::Asset, "/img/logo.svg", 3_318),
-    (Kind::Page, "/cart", 9_120),
-    (Kind::Page, "/search?q=", 11_400),
-    (Kind::Page, "/robots.txt", 310),
-    (Kind::Api, "/api/v1/cart", 1_204),
-    (Kind::Asset, "/fonts/inter-var.woff2", 98_868),
-    (Kind::Page, "/sitemap.xml", 88_210),
-    (Kind::Moved, "/index.html", 162),
-    (Kind::Page, "/login", 5_211),
+const FIXED: [(ResourceKind, &str, u32); 14] = [
+    (ResourceKind::Page, "/", 14_210),
+    (ResourceKind::Asset, "/assets/app-4f2a91c7.js", 183_442),
+    (ResourceKind::Asset, "/assets/app-9be01d33.css", 41_907),
+    (ResourceKind::Api, "/api/v1/session", 412),
+    (ResourceKind::Asset, "/favicon.ico", 15_086),
+    (ResourceKind::Asset, "/img/logo.svg", 3_318),
+    (ResourceKind::Page, "/cart", 9_120),
+    (ResourceKind::Page, "/search?q=", 11_400),
+    (ResourceKind::Page, "/robots.txt", 310),
+    (ResourceKind::Api, "/api/v1/cart", 1_204),
+    (ResourceKind::Asset, "/fonts/inter-var.woff2", 98_868),
+    (ResourceKind::Page, "/sitemap.xml", 88_210),
+    (ResourceKind::Moved, "/index.html", 162),
+    (ResourceKind::Page, "/login", 5_211),
 ];
 
 const WORDS: [&str; 64] = [
@@ -120,11 +120,12 @@ impl Site {
                 seen.insert(path);
             }
         }
-        let browsed = Alias::new(&weights(&resources, |kind| kind != Kind::Health));
-        let crawled =
-            Alias::new(&weights(&resources, |kind| !matches!(kind, Kind::Asset | Kind::Api)));
+        let browsed = Alias::new(&weights(&resources, |kind| kind != ResourceKind::Health));
+        let crawled = Alias::new(&weights(&resources, |kind| {
+            !matches!(kind, ResourceKind::Asset | ResourceKind::Api)
+        }));
         paths.push(b"/healthz");
-        resources.push(Resource { kind: Kind::Health, bytes: 2 });
+        resources.push(Resource { kind: ResourceKind::Health, bytes: 2 });
         let (referers, own_count, foreign_count) = referers(&paths, &resources, rng);
         let (own, foreign) = (Alias::zipf(own_count, SHIFT), Alias::zipf(foreign_count, 0.5));
         Self { paths, resources, browsed, crawled, referers, own, foreign }
@@ -150,7 +151,7 @@ impl Site {
 /// No referer, as it stands in a line.
 pub(crate) const NO_REFERER: &[u8] = b" \"-\" \"";
 
-fn weights(resources: &[Resource], wanted: impl Fn(Kind) -> bool) -> Vec<f64> {
+fn weights(resources: &[Resource], wanted: impl Fn(ResourceKind) -> bool) -> Vec<f64> {
     let weight = |(rank, resource): (usize, &Resource)| {
         if wanted(resource.kind) { zipf_weight(rank, SHIFT) } else { 0.0 }
     };
@@ -172,7 +173,8 @@ fn referers(paths: &Pool, resources: &[Resource], rng: &mut Rng) -> (Pool, usize
         let path = paths.get(i as u32);
         !path.ends_with(b".txt") && !path.ends_with(b".xml")
     };
-    let pages = (0..resources.len()).filter(|&i| resources[i].kind == Kind::Page && is_html(i));
+    let pages =
+        (0..resources.len()).filter(|&i| resources[i].kind == ResourceKind::Page && is_html(i));
     for page in pages.cycle().take(OWN_REFERERS) {
         let mut referer = b" \"https://www.example.com".to_vec();
         referer.extend_from_slice(paths.get(page as u32));
@@ -182,13 +184,17 @@ fn referers(paths: &Pool, resources: &[Resource], rng: &mut Rng) -> (Pool, usize
     (pool, OWN_REFERERS, foreign)
 }
 
-fn generate(rng: &mut Rng) -> (Kind, String, u32) {
+fn generate(rng: &mut Rng) -> (ResourceKind, String, u32) {
     match rng.below(100) {
-        0..34 => (Kind::Page, page(rng), rng.between(4_000, 60_000)),
+        0..34 => (ResourceKind::Page, page(rng), rng.between(4_000, 60_000)),
         34..78 => asset(rng),
-        78..96 => (Kind::Api, api(rng), rng.between(60, 9_000)),
-        96..98 => (Kind::Moved, page(rng), 162),
-        _ => (Kind::Gone, format!("/old/{}.php?id={}", words(rng, 2, '_'), rng.below(5000)), 1_245),
+        78..96 => (ResourceKind::Api, api(rng), rng.between(60, 9_000)),
+        96..98 => (ResourceKind::Moved, page(rng), 162),
+        _ => (
+            ResourceKind::Gone,
+            format!("/old/{}.php?id={}", words(rng, 2, '_'), rng.below(5000)),
+            1_245,
+        ),
     }
 }
 
@@ -222,7 +228,7 @@ fn page(rng: &mut Rng) -> String {
     }
 }
 
-fn asset(rng: &mut Rng) -> (Kind, String, u32) {
+fn asset(rng: &mut Rng) -> (ResourceKind, String, u32) {
     let hash = rng.bits() as u32;
     let (path, bytes) = match rng.below(10) {
         0..6 => {
@@ -239,7 +245,7 @@ fn asset(rng: &mut Rng) -> (Kind, String, u32) {
             rng.between(400_000, 24_000_000),
         ),
     };
-    (Kind::Asset, path, bytes)
+    (ResourceKind::Asset, path, bytes)
 }
 
 fn api(rng: &mut Rng) -> String {

@@ -4,10 +4,10 @@ use crate::clock::Clock;
 use crate::digits;
 use crate::ledger::{LINE_BYTES_MAX, Ledger};
 use crate::line;
-use crate::options::{Options, Shape};
+use crate::options::{Shape, TrafficOptions};
 use crate::outcome::{GET, METHODS};
 use crate::rng::Rng;
-use crate::schedule::{Event, REFERENCE_BYTES, Schedule};
+use crate::schedule::{REFERENCE_BYTES, Schedule, TrafficEvent};
 use crate::world::World;
 
 /// The measured mean length of a line in bytes, to derive the number of lines from the size.
@@ -29,12 +29,12 @@ const LONG_LINE_BYTES: u64 = 64 << 20;
 /// The sizes of the calls of [`Self::fill`] do not change the bytes.
 #[derive(Debug)]
 pub struct Traffic {
-    options: Options,
+    options: TrafficOptions,
     world: World,
     rng: Rng,
     clock: Clock,
     schedule: Schedule,
-    event: Event,
+    event: TrafficEvent,
     /// The number of lines left for the current second.
     left_in_second: u32,
     dirt_every: u32,
@@ -62,7 +62,7 @@ struct Run {
 
 impl Traffic {
     /// Traffic with these options. Building its pools takes a few hundredths of a second.
-    pub fn new(options: Options) -> Self {
+    pub fn new(options: TrafficOptions) -> Self {
         let mut rng = Rng::new(options.seed);
         let world = World::new(&mut rng);
         let schedule = match options.shape {
@@ -74,7 +74,7 @@ impl Traffic {
             world,
             clock: Clock::new(options.start),
             schedule,
-            event: Event::None,
+            event: TrafficEvent::None,
             left_in_second: 1,
             dirt_every: DIRT_EVERY,
             until_dirt: gap(DIRT_EVERY, &mut rng),
@@ -248,7 +248,7 @@ impl Traffic {
         let start = out.len();
         self.lines_written += 1;
         self.advance();
-        let mut parts = self.world.parts(Event::None, &mut self.rng);
+        let mut parts = self.world.parts(TrafficEvent::None, &mut self.rng);
         parts.outcome.method = GET;
         out.extend_from_slice(parts.client);
         out.extend_from_slice(self.clock.text());
@@ -300,7 +300,7 @@ impl Traffic {
 }
 
 /// The size from which the offset and the length of a run are derived.
-fn size(options: &Options) -> u64 {
+fn size(options: &TrafficOptions) -> u64 {
     options.bytes.unwrap_or(REFERENCE_BYTES)
 }
 

@@ -3,11 +3,11 @@
 use crate::agents::{Agents, Class};
 use crate::alias::Alias;
 use crate::clients::{self, Client, Clients};
-use crate::outcome::{GET, Outcome, Outcomes, POST, Tail, size};
+use crate::outcome::{GET, Outcomes, POST, RequestOutcome, Tail, size};
 use crate::pool::Pool;
 use crate::rng::Rng;
-use crate::schedule::Event;
-use crate::site::{Kind, NO_REFERER, Site};
+use crate::schedule::TrafficEvent;
+use crate::site::{NO_REFERER, ResourceKind, Site};
 
 /// The number of distinct clients, without those of the events.
 const CLIENTS: usize = 60_000;
@@ -21,7 +21,7 @@ const PATHS: usize = 36_000;
 pub(crate) struct Parts<'w> {
     /// `192.0.2.1 - - `
     pub(crate) client: &'w [u8],
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: RequestOutcome,
     /// `/path?query`
     pub(crate) target: &'w [u8],
     /// ` HTTP/1.1" 200 `
@@ -94,11 +94,11 @@ impl World {
 
     /// Draws the next line during an event.
     #[inline]
-    pub(crate) fn parts(&self, event: Event, rng: &mut Rng) -> Parts<'_> {
+    pub(crate) fn parts(&self, event: TrafficEvent, rng: &mut Rng) -> Parts<'_> {
         match event {
-            Event::Attack if rng.below(100) < 87 => self.attack(rng),
-            Event::Scan if rng.below(100) < 25 => self.probe(rng),
-            _ => self.visit(event == Event::Outage, rng),
+            TrafficEvent::Attack if rng.below(100) < 87 => self.attack(rng),
+            TrafficEvent::Scan if rng.below(100) < 25 => self.probe(rng),
+            _ => self.visit(event == TrafficEvent::Outage, rng),
         }
     }
 
@@ -136,13 +136,15 @@ impl World {
         self.agent_ranks.draw(rng) as u32
     }
 
-    fn referer(&self, class: Class, kind: Kind, rng: &mut Rng) -> &[u8] {
+    fn referer(&self, class: Class, kind: ResourceKind, rng: &mut Rng) -> &[u8] {
         if class != Class::Browser {
             return NO_REFERER;
         }
         match (kind, rng.below(100)) {
-            (Kind::Page | Kind::Moved, 0..42) | (_, 0..6) => NO_REFERER,
-            (Kind::Page | Kind::Moved | Kind::Gone, 42..66) => self.site.foreign_referer(rng),
+            (ResourceKind::Page | ResourceKind::Moved, 0..42) | (_, 0..6) => NO_REFERER,
+            (ResourceKind::Page | ResourceKind::Moved | ResourceKind::Gone, 42..66) => {
+                self.site.foreign_referer(rng)
+            }
             _ => self.site.own_referer(rng),
         }
     }
@@ -161,7 +163,7 @@ impl World {
             72..97 => 429,
             _ => 200,
         };
-        let outcome = Outcome::new(POST, status);
+        let outcome = RequestOutcome::new(POST, status);
         Parts {
             client: self.attackers.get(host),
             outcome,
@@ -176,7 +178,7 @@ impl World {
     /// A request of the scanner for a vulnerable path.
     fn probe(&self, rng: &mut Rng) -> Parts<'_> {
         let status = rng.pick(&[&404, &404, &404, &404, &404, &403, &400, &301]);
-        let outcome = Outcome::new(GET, *status);
+        let outcome = RequestOutcome::new(GET, *status);
         Parts {
             client: clients::SCANNER,
             outcome,

@@ -114,8 +114,8 @@ impl RowBatch {
         let has_escaped = {
             let Self { schema, cells, ids, .. } = self;
             for ((column, cells), id) in schema.columns.iter().zip(cells).zip(ids) {
-                let source = (&column.source, *id);
-                self.unknown_values += push_cells(cells, source, file, segment, rows, values);
+                let source = &column.source;
+                self.unknown_values += push_cells(cells, source, *id, file, segment, rows, values);
             }
             self.push_other_fields(segment, rows, values);
             self.cells.iter().any(|cells| matches!(cells, Cells::Text(it) if it.has_escaped()))
@@ -280,7 +280,8 @@ fn reorder<T: Copy>(cells: &mut [T], order: &[usize]) {
 /// Adds the cells of one column. Returns the number of values that the data set did not keep.
 fn push_cells(
     cells: &mut Cells,
-    (source, id): (&CellSource, Option<ColumnId>),
+    source: &CellSource,
+    id: Option<ColumnId>,
     file: &str,
     segment: &Segment,
     rows: &Selection,

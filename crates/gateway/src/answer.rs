@@ -13,7 +13,7 @@ use weir_observe::mark;
 use crate::authorize::{authorize, claim_text};
 use crate::backend::Backend;
 use crate::capture;
-use crate::config::Target;
+use crate::config::RouteTarget;
 use crate::forward::{ForwardContext, forward};
 use crate::header_fields::RequestOrigin;
 use crate::identifiers::X_REQUEST_ID;
@@ -159,7 +159,7 @@ async fn choose(
     record: &mut OpenRecord,
 ) -> Result<Arc<Backend>, Refusal> {
     let claim = match (&route.config.target, token) {
-        (Target::Claim { claim, .. }, Some(token)) => claim_text(token, claim),
+        (RouteTarget::Claim { claim, .. }, Some(token)) => claim_text(token, claim),
         _ => None,
     };
     record.claim = claim.as_deref().map(Arc::from);

@@ -49,8 +49,8 @@ pub use access_log::{AccessLog, AccessLogConfig, AccessLogError, AccessLogFormat
 pub use capture::TunnelCaptures;
 pub use config::{
     BackendConfig, CertificateFiles, Choice, Config, ConfigError, ConfigReading, InvalidOrigin,
-    IssuerConfig, ListenAddress, Login, Origin, Problem, ReservedAddress, RouteConfig, Secret,
-    SessionConfig, Target, Timeouts,
+    IssuerConfig, ListenAddress, Login, Origin, Problem, ReservedAddress, RouteConfig, RouteTarget,
+    Secret, SessionConfig, Timeouts,
 };
 pub use counts::{BackendCounts, GatewayCounts, ServerCounts};
 pub use gateway::{Gateway, GatewayHandle};

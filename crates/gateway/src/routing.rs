@@ -8,7 +8,7 @@ use hyper::header::HeaderName;
 use crate::backend::Backend;
 use crate::challenge::Challenges;
 use crate::choice::{Lookup, Template};
-use crate::config::{Choice, Config, IssuerConfig, RouteConfig, Target};
+use crate::config::{Choice, Config, IssuerConfig, RouteConfig, RouteTarget};
 use crate::identifiers::IdentifierConfig;
 use crate::limits::Limits;
 use crate::path_reading::{PathReading, without_parameters};
@@ -174,8 +174,8 @@ impl Routing {
     pub(crate) async fn backend(&self, route: &Route, claim: Option<&str>) -> BackendChoice {
         let named = |name: &str| self.backends.get(name).cloned();
         let backend = match (&route.config.target, &route.choice, claim) {
-            (Target::Backend(name), ..) => named(name),
-            (Target::Claim { choice: Choice::Table(table), .. }, _, Some(claim)) => {
+            (RouteTarget::Backend(name), ..) => named(name),
+            (RouteTarget::Claim { choice: Choice::Table(table), .. }, _, Some(claim)) => {
                 table.get(claim).and_then(|name| named(name))
             }
             (_, RouteChoice::Template(template), Some(claim)) => template.backend(claim),
@@ -240,14 +240,18 @@ impl Route {
 }
 
 impl RouteChoice {
-    fn new(target: &Target) -> Self {
+    fn new(target: &RouteTarget) -> Self {
         match target {
-            Target::Backend(_) | Target::Claim { choice: Choice::Table(_), .. } => Self::Named,
-            Target::Claim { choice: Choice::Template(text), .. } => {
+            RouteTarget::Backend(_) | RouteTarget::Claim { choice: Choice::Table(_), .. } => {
+                Self::Named
+            }
+            RouteTarget::Claim { choice: Choice::Template(text), .. } => {
                 Self::Template(Arc::new(Template::new(text)))
             }
-            Target::Claim { choice: Choice::Lookup { url, cache }, .. } => Lookup::new(url, *cache)
-                .map_or(Self::Invalid, |lookup| Self::Lookup(Arc::new(lookup))),
+            RouteTarget::Claim { choice: Choice::Lookup { url, cache }, .. } => {
+                Lookup::new(url, *cache)
+                    .map_or(Self::Invalid, |lookup| Self::Lookup(Arc::new(lookup)))
+            }
         }
     }
 }

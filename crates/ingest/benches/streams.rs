@@ -7,7 +7,7 @@ use divan::Bencher;
 use divan::counter::BytesCount;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use weir_demo::{Options, Traffic};
+use weir_demo::{Traffic, TrafficOptions};
 use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, read_stream};
 
 const LOG_BYTES: u64 = 16 << 20;
@@ -18,7 +18,7 @@ fn main() {
 }
 
 fn log() -> Vec<u8> {
-    let options = Options { bytes: Some(LOG_BYTES), ..Options::default() };
+    let options = TrafficOptions { bytes: Some(LOG_BYTES), ..TrafficOptions::default() };
     let mut traffic = Traffic::new(options);
     let mut log = Vec::new();
     while traffic.fill(&mut log, 1 << 20) > 0 {}

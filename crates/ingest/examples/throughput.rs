@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use weir_demo::{Options, Traffic};
+use weir_demo::{Traffic, TrafficOptions};
 use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd};
 
 fn main() {
@@ -47,7 +47,8 @@ fn main() {
 }
 
 fn generate_log(bytes: u64) -> Vec<u8> {
-    let mut traffic = Traffic::new(Options { bytes: Some(bytes), ..Options::default() });
+    let mut traffic =
+        Traffic::new(TrafficOptions { bytes: Some(bytes), ..TrafficOptions::default() });
     let mut log = Vec::with_capacity(bytes as usize + 4096);
     while traffic.fill(&mut log, 1 << 20) > 0 {}
     log

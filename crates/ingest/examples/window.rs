@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use weir_demo::{Options, Traffic};
+use weir_demo::{Traffic, TrafficOptions};
 use weir_ingest::{
     DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd, SourceWriter,
 };
@@ -60,7 +60,8 @@ fn feed(
     let mut seconds = 0.0;
     let mut number = 0u64;
     for seed in 0..mebibytes.div_ceil(PIECE) {
-        let options = Options { seed, bytes: Some(PIECE << 20), ..Options::default() };
+        let options =
+            TrafficOptions { seed, bytes: Some(PIECE << 20), ..TrafficOptions::default() };
         let mut traffic = Traffic::new(options);
         let mut log = Vec::with_capacity((PIECE as usize) << 20);
         while traffic.fill(&mut log, 1 << 20) > 0 {}

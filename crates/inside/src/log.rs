@@ -2,7 +2,7 @@
 
 use http_body_util::{BodyExt, Limited};
 use hyper::{Request, Response, StatusCode};
-use weir_log::{Filter, LEVEL_MAX, Log};
+use weir_log::{LEVEL_MAX, Log, LogFilter};
 use weir_net::{Body, IncomingBody};
 use weir_view::{LogLevel, LogTail, to_json};
 
@@ -46,7 +46,7 @@ pub(crate) async fn set_filter(
         return sentence(StatusCode::BAD_REQUEST, &message);
     };
     let text = String::from_utf8_lossy(&body.to_bytes()).into_owned();
-    match text.trim().parse::<Filter>() {
+    match text.trim().parse::<LogFilter>() {
         Ok(filter) => sentence(StatusCode::OK, &replace_filter(log, filter)),
         Err(error) => sentence(StatusCode::BAD_REQUEST, &error.to_string()),
     }
@@ -54,7 +54,7 @@ pub(crate) async fn set_filter(
 
 /// Replaces the filter, and logs that, whatever the filters say. Returns the filter, and a line for
 /// each of its entries that has no effect.
-fn replace_filter(log: &Log, filter: Filter) -> String {
+fn replace_filter(log: &Log, filter: LogFilter) -> String {
     let notes = filter.notes();
     let (before, now) = (log.filter().to_string(), filter.to_string());
     log.set_filter(filter);
@@ -68,13 +68,13 @@ fn replace_filter(log: &Log, filter: Filter) -> String {
 
 #[cfg(test)]
 mod tests {
-    use weir_log::{Format, Log};
+    use weir_log::{Log, MessageFormat};
 
     use super::replace_filter;
 
     #[test]
     fn a_change_is_logged_also_between_strict_filters() {
-        let log = Log::new("warn".parse().expect("a filter"), Format::Text, std::io::sink());
+        let log = Log::new("warn".parse().expect("a filter"), MessageFormat::Text, std::io::sink());
         let answer = replace_filter(&log, "error,nosuch=off".parse().expect("a filter"));
         let mut lines = answer.lines();
         assert_eq!(lines.next(), Some("error,nosuch=off"));

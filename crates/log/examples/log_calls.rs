@@ -12,7 +12,7 @@ use std::io::{Write, sink};
 use std::time::{Duration, Instant};
 
 use tracing::subscriber::with_default;
-use weir_log::{Format, Log};
+use weir_log::{Log, MessageFormat};
 
 /// The number of timed calls if nothing is written.
 const CALLS: u64 = 10_000_000;
@@ -42,8 +42,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let repeated = || (0..REPEATED_CALLS).for_each(|_| calls(0..1));
             per_call(timed(repeated), REPEATED_CALLS)
         }
-        "text" => written(Format::Text, file)?,
-        "json" => written(Format::Json, file)?,
+        "text" => written(MessageFormat::Text, file)?,
+        "json" => written(MessageFormat::Json, file)?,
         _ => return Err(format!("`{kind}` is not none, disabled, counted, text or json").into()),
     };
     println!("{ns}");
@@ -66,13 +66,13 @@ fn calls(numbers: std::ops::Range<u64>) {
 
 /// Installs a global log, as `weir` does.
 fn install(filter: &str) -> Result<(), Box<dyn std::error::Error>> {
-    let log = Log::new(filter.parse()?, Format::Text, sink());
+    let log = Log::new(filter.parse()?, MessageFormat::Text, sink());
     log.install().map_err(|_| "there is a log already")?;
     Ok(())
 }
 
 /// Returns the nanoseconds of a call whose message is written.
-fn written(format: Format, file: &str) -> Result<f64, Box<dyn std::error::Error>> {
+fn written(format: MessageFormat, file: &str) -> Result<f64, Box<dyn std::error::Error>> {
     let mut time = Duration::ZERO;
     for _ in 0..BATCHES {
         let output: Box<dyn Write + Send> = match file {

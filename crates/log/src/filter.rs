@@ -22,13 +22,13 @@ const PARTS: [&str; 6] =
 /// the longest applies.
 ///
 /// ```
-/// let filter: weir_log::Filter = "weir_net=off".parse()?;
+/// let filter: weir_log::LogFilter = "weir_net=off".parse()?;
 /// assert_eq!(filter.to_string(), "info,weir_net=off");
-/// assert!("weir_net=loud".parse::<weir_log::Filter>().is_err());
-/// # Ok::<(), weir_log::FilterError>(())
+/// assert!("weir_net=loud".parse::<weir_log::LogFilter>().is_err());
+/// # Ok::<(), weir_log::LogFilterError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Filter {
+pub struct LogFilter {
     level: LevelFilter,
     /// Levels by crate or module: unique names, the longest first.
     targets: Vec<(String, LevelFilter)>,
@@ -36,7 +36,7 @@ pub struct Filter {
 
 /// The reason why a text is not a valid filter.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FilterError {
+pub enum LogFilterError {
     /// The text is longer than 4 KiB.
     TooLong,
     /// An entry has no valid level.
@@ -51,7 +51,7 @@ pub enum FilterError {
     },
 }
 
-impl Filter {
+impl LogFilter {
     /// Returns the most detailed level of any entry.
     pub fn level_max(&self) -> LevelFilter {
         let levels = self.targets.iter().map(|(_, level)| *level);
@@ -99,18 +99,18 @@ impl Filter {
     }
 }
 
-impl Default for Filter {
+impl Default for LogFilter {
     fn default() -> Self {
         Self { level: LevelFilter::INFO, targets: Vec::new() }
     }
 }
 
-impl FromStr for Filter {
-    type Err = FilterError;
+impl FromStr for LogFilter {
+    type Err = LogFilterError;
 
-    fn from_str(text: &str) -> Result<Self, FilterError> {
+    fn from_str(text: &str) -> Result<Self, LogFilterError> {
         if text.len() > BYTES_MAX {
-            return Err(FilterError::TooLong);
+            return Err(LogFilterError::TooLong);
         }
         let mut filter = Self::default();
         for entry in text.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
@@ -119,11 +119,11 @@ impl FromStr for Filter {
                 None => (None, entry),
             };
             let level =
-                level(word).ok_or_else(|| FilterError::Level { entry: entry.to_owned() })?;
+                level(word).ok_or_else(|| LogFilterError::Level { entry: entry.to_owned() })?;
             match name {
                 None => filter.level = level,
                 Some(name) if is_valid_name(name) => filter.set(name, level),
-                Some(_) => return Err(FilterError::Name { entry: entry.to_owned() }),
+                Some(_) => return Err(LogFilterError::Name { entry: entry.to_owned() }),
             }
         }
         filter.targets.sort_by(|(a, _), (b, _)| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
@@ -151,14 +151,14 @@ fn is_valid_name(name: &str) -> bool {
     name.split("::").all(is_valid)
 }
 
-impl fmt::Display for Filter {
+impl fmt::Display for LogFilter {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}", self.level)?;
         self.targets.iter().try_for_each(|(name, level)| write!(formatter, ",{name}={level}"))
     }
 }
 
-impl fmt::Display for FilterError {
+impl fmt::Display for LogFilterError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLong => write!(formatter, "the filter is longer than {BYTES_MAX} bytes"),
@@ -176,7 +176,7 @@ impl fmt::Display for FilterError {
     }
 }
 
-impl std::error::Error for FilterError {}
+impl std::error::Error for LogFilterError {}
 
 #[cfg(test)]
 mod tests {
@@ -184,7 +184,7 @@ mod tests {
 
     use tracing::level_filters::LevelFilter;
 
-    use super::{BYTES_MAX, Filter, FilterError, PARTS};
+    use super::{BYTES_MAX, LogFilter, LogFilterError, PARTS};
 
     #[test]
     fn a_filter_is_read_and_written() {
@@ -195,16 +195,17 @@ mod tests {
             ("weir_a=warn,weir_a=error", "info,weir_a=error"),
             ("a=trace,a::b::c=off,a::b=info", "info,a::b::c=off,a::b=info,a=trace"),
         ] {
-            let filter: Filter = text.parse().expect("a filter");
+            let filter: LogFilter = text.parse().expect("a filter");
             assert_eq!(filter.to_string(), written);
-            assert_eq!(written.parse::<Filter>(), Ok(filter));
+            assert_eq!(written.parse::<LogFilter>(), Ok(filter));
         }
     }
 
     #[test]
     fn entries_without_an_effect_are_named() {
-        let notes =
-            |text: &str, level_max| text.parse::<Filter>().expect("a filter").notes_for(level_max);
+        let notes = |text: &str, level_max| {
+            text.parse::<LogFilter>().expect("a filter").notes_for(level_max)
+        };
         let (info, trace) = (LevelFilter::INFO, LevelFilter::TRACE);
         assert!(notes("warn,weir_gateway::backend=info,weir=off", info).is_empty());
         assert!(notes("debug,weir_net=trace", trace).is_empty());
@@ -247,13 +248,13 @@ mod tests {
 
     #[test]
     fn what_is_not_valid_is_named() {
-        let error = |text: &str| text.parse::<Filter>().expect_err("not a filter");
+        let error = |text: &str| text.parse::<LogFilter>().expect_err("not a filter");
         for entry in ["loud", "INFO", "weir_net=", "weir_net=2", "weir_net"] {
-            assert_eq!(error(entry), FilterError::Level { entry: entry.to_owned() });
+            assert_eq!(error(entry), LogFilterError::Level { entry: entry.to_owned() });
         }
         for entry in ["=info", "weir-net=info", "a:::b=info", "a::=info", "a.b=info"] {
-            assert_eq!(error(entry), FilterError::Name { entry: entry.to_owned() });
+            assert_eq!(error(entry), LogFilterError::Name { entry: entry.to_owned() });
         }
-        assert_eq!(error(&"info,".repeat(BYTES_MAX / 5 + 1)), FilterError::TooLong);
+        assert_eq!(error(&"info,".repeat(BYTES_MAX / 5 + 1)), LogFilterError::TooLong);
     }
 }

@@ -6,7 +6,7 @@ use weir_view::{LogEvent, LogValue, push_printable, to_json};
 
 /// The format of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Format {
+pub enum MessageFormat {
     /// For people: time, level, target, message and fields.
     #[default]
     Text,
@@ -14,7 +14,7 @@ pub enum Format {
     Json,
 }
 
-impl Format {
+impl MessageFormat {
     /// Formats a message as one line, with the line feed. Control characters and invisible
     /// characters are escaped, so they cannot break the line or control a terminal.
     pub(crate) fn line(self, event: &LogEvent) -> String {
@@ -66,7 +66,7 @@ mod tests {
     use proptest::prelude::*;
     use weir_view::{LogEvent, LogLevel, LogValue, from_json};
 
-    use super::Format;
+    use super::MessageFormat;
 
     fn event(message: &str, fields: BTreeMap<String, LogValue>) -> LogEvent {
         let time = "2026-01-02T03:04:05.678Z".to_owned();
@@ -84,11 +84,14 @@ mod tests {
         let mut event = event("red \u{1b}[31m\nnext", fields);
         let start = "2026-01-02T03:04:05.678Z warn  weir_net: red \\x1b[31m\\nnext bytes=12 \
                      error=\"it is \\\"so\\\"\" server=127.0.0.1:80";
-        assert_eq!(Format::Text.line(&event), format!("{start}\n"));
+        assert_eq!(MessageFormat::Text.line(&event), format!("{start}\n"));
         event.similar = Some(3);
-        assert_eq!(Format::Text.line(&event), format!("{start} (and 3 more of this kind)\n"));
+        assert_eq!(
+            MessageFormat::Text.line(&event),
+            format!("{start} (and 3 more of this kind)\n")
+        );
         event.repeated = Some(2);
-        assert_eq!(Format::Text.line(&event), format!("{start} (repeated 2 times)\n"));
+        assert_eq!(MessageFormat::Text.line(&event), format!("{start} (repeated 2 times)\n"));
     }
 
     proptest! {
@@ -99,9 +102,9 @@ mod tests {
                 ("number".to_owned(), LogValue::from(number)),
             ]);
             let event = event(&message, fields);
-            let json = Format::Json.line(&event);
+            let json = MessageFormat::Json.line(&event);
             prop_assert_eq!(from_json::<LogEvent>(&json).expect("JSON"), event.clone());
-            for line in [json, Format::Text.line(&event)] {
+            for line in [json, MessageFormat::Text.line(&event)] {
                 let line = line.strip_suffix('\n').expect("an end");
                 prop_assert!(!line.chars().any(|c| c.is_control() || weir_view::is_invisible(c)));
             }

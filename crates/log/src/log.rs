@@ -14,8 +14,8 @@ use tracing::{Event, Metadata, Subscriber};
 use weir_sync::{Condition, Lock, ReadWriteLock};
 use weir_view::{LogEvent, LogLevel, LogValue};
 
-use crate::filter::Filter;
-use crate::format::Format;
+use crate::filter::LogFilter;
+use crate::format::MessageFormat;
 use crate::message::{now, to_message, truncate};
 use crate::repeats::{Repeats, WINDOW};
 use crate::ring::Ring;
@@ -32,8 +32,8 @@ const IDLE: Duration = Duration::from_secs(3_600);
 pub struct Log(Arc<Inner>);
 
 struct Inner {
-    filter: ReadWriteLock<Filter>,
-    format: Format,
+    filter: ReadWriteLock<LogFilter>,
+    format: MessageFormat,
     output: Lock<Output>,
     /// The last messages. They have their own lock, so that they can be read while `output` is
     /// blocked.
@@ -55,7 +55,11 @@ pub struct InstallError;
 
 impl Log {
     /// Makes a log that writes to `sink`. Callers wait until their event is written.
-    pub fn new(filter: Filter, format: Format, sink: impl Write + Send + 'static) -> Self {
+    pub fn new(
+        filter: LogFilter,
+        format: MessageFormat,
+        sink: impl Write + Send + 'static,
+    ) -> Self {
         let (sink, repeats) = (Box::new(sink), Repeats::default());
         let output = Output { sink, repeats, has_wake_time: false };
         Self(Arc::new(Inner {
@@ -82,12 +86,12 @@ impl Log {
     }
 
     /// Returns the current filter.
-    pub fn filter(&self) -> Filter {
+    pub fn filter(&self) -> LogFilter {
         self.0.filter.read().clone()
     }
 
     /// Replaces the filter.
-    pub fn set_filter(&self, filter: Filter) {
+    pub fn set_filter(&self, filter: LogFilter) {
         *self.0.filter.write() = filter;
         // Each call site caches whether it is enabled.
         rebuild_interest_cache();
@@ -98,8 +102,8 @@ impl Log {
     pub fn announce(&self, level: LogLevel, target: &str, message: &str, line: &str) {
         let event = LogEvent::new(now(), level, target, truncate(message.to_owned()));
         let written = match self.0.format {
-            Format::Text => line.to_owned(),
-            Format::Json => Format::Json.line(&event),
+            MessageFormat::Text => line.to_owned(),
+            MessageFormat::Json => MessageFormat::Json.line(&event),
         };
         self.0.ring().push(event);
         // A write error cannot be reported: this is where errors are reported.

@@ -4,8 +4,8 @@
 //!     echo ADDRESS...
 //!
 //! It prints its addresses, one a line. `/next` reads WebSockets with
-//! [`Reader::next`](weir_net::websocket::Reader::next), `/next_into` with
-//! [`Reader::next_into`](weir_net::websocket::Reader::next_into). A request is answered after the
+//! [`SocketReader::next`](weir_net::websocket::SocketReader::next), `/next_into` with
+//! [`SocketReader::next_into`](weir_net::websocket::SocketReader::next_into). A request is answered after the
 //! end of its body, so that h2spec finds half-open streams. The limits allow many idle connections.
 
 use std::path::PathBuf;
@@ -14,7 +14,8 @@ use std::time::Duration;
 use hyper::{Request, Response};
 use weir_net::socket::{BindOptions, Listener, TlsFiles, reserve_connections};
 use weir_net::websocket::{
-    BufferEvent, Error, Event, SocketOptions, UpgradedStream, WebSocket, Writer, accept,
+    BufferEvent, SocketError, SocketEvent, SocketOptions, SocketWriter, UpgradedStream, WebSocket,
+    accept,
 };
 use weir_net::{Body, Client, Http2Options, IncomingBody, RequestBody, ServeOptions, Server};
 
@@ -90,22 +91,22 @@ async fn body(request: Request<IncomingBody>) -> Body {
     if bytes.is_empty() { Body::from("hello") } else { Body::from(bytes) }
 }
 
-async fn echo_next(socket: WebSocket<UpgradedStream>) -> Result<(), Error> {
+async fn echo_next(socket: WebSocket<UpgradedStream>) -> Result<(), SocketError> {
     let (mut reader, writer) = socket.split();
     let mut message = Message::default();
     while let Some(event) = reader.next().await? {
         match event {
-            Event::Text(text) => writer.send_text(text).await?,
-            Event::Binary { bytes, end_of_message } => {
+            SocketEvent::Text(text) => writer.send_text(text).await?,
+            SocketEvent::Binary { bytes, end_of_message } => {
                 message.add(bytes, end_of_message, &writer).await?;
             }
-            Event::Pong(_) => {}
+            SocketEvent::Pong(_) => {}
         }
     }
     Ok(())
 }
 
-async fn echo_next_into(socket: WebSocket<UpgradedStream>) -> Result<(), Error> {
+async fn echo_next_into(socket: WebSocket<UpgradedStream>) -> Result<(), SocketError> {
     let (mut reader, writer) = socket.split();
     let mut message = Message::default();
     let mut space = [0; SPACE_BYTES];
@@ -130,11 +131,11 @@ impl Message {
         &mut self,
         bytes: &[u8],
         end_of_message: bool,
-        writer: &Writer<UpgradedStream>,
-    ) -> Result<(), Error> {
+        writer: &SocketWriter<UpgradedStream>,
+    ) -> Result<(), SocketError> {
         self.0.extend_from_slice(bytes);
         if self.0.len() > MESSAGE_BYTES_MAX {
-            return Err(Error::Closed);
+            return Err(SocketError::Closed);
         }
         if end_of_message {
             writer.send_binary(&self.0).await?;

@@ -12,7 +12,7 @@
 //!   sent, or a file.
 //! - [`Client`] is the client of a request: its address, and whether it has gone.
 //! - [`HostGuard`] refuses requests that a browser was tricked into sending.
-//! - [`websocket::accept`] answers a WebSocket handshake; [`websocket::Reader`] lends out the
+//! - [`websocket::accept`] answers a WebSocket handshake; [`websocket::SocketReader`] lends out the
 //!   payload of each frame from one reused buffer, without waiting for the frame's end.
 //!
 //! # Example

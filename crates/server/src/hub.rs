@@ -9,7 +9,7 @@ use weir_observe::task::{TaskKind, TaskName};
 use weir_sync::Lock;
 
 use crate::captures::{PageCaptures, UploadCaptures};
-use crate::options::Options;
+use crate::options::ServerOptions;
 use crate::random_id::random_id;
 use crate::refusal::Refusal;
 use crate::session::{EndCause, Lifetime, Session};
@@ -21,7 +21,7 @@ const DISPLACED_MAX: usize = 1_024;
 /// All sessions, and the settings they share.
 #[derive(Debug)]
 pub(crate) struct Hub {
-    pub(crate) options: Options,
+    pub(crate) options: ServerOptions,
     pub(crate) guard: HostGuard,
     pub(crate) turns: ServerTurns,
     pub(crate) memory: TotalMemory,
@@ -84,7 +84,7 @@ impl Sessions {
 static SESSION_END: TaskKind = TaskKind::new("end of a session");
 
 impl Hub {
-    pub(crate) fn new(options: Options, guard: HostGuard) -> Arc<Self> {
+    pub(crate) fn new(options: ServerOptions, guard: HostGuard) -> Arc<Self> {
         let memory = options.total_memory();
         let hub = Arc::new(Self {
             options,
@@ -129,7 +129,7 @@ impl Hub {
     /// As [`Self::create`], with options other than the server's.
     pub(crate) fn create_with(
         self: &Arc<Self>,
-        options: &Options,
+        options: &ServerOptions,
         lifetime: Lifetime,
     ) -> Result<NewSession, Refusal> {
         let id = random_id()?;

@@ -5,12 +5,12 @@
 //! [`Server::new_session`]. `docs/protocol.md` describes every address.
 //!
 //! ```
-//! use weir_server::{Options, Server};
+//! use weir_server::{ServerOptions, Server};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), weir_server::StartError> {
 //! let listen = vec!["127.0.0.1:0".parse().expect("an address")];
-//! let server = Server::bind(Options { listen, ..Options::default() }).await?;
+//! let server = Server::bind(ServerOptions { listen, ..ServerOptions::default() }).await?;
 //! for address in server.addresses() {
 //!     println!("listening at {address}");
 //! }
@@ -56,7 +56,7 @@ pub use access_token::{AccessToken, InvalidToken};
 pub use assets::{Asset, Assets};
 pub use captures::{PageCaptures, UploadCaptures};
 pub use hub::SessionHandle;
-pub use options::{Options, Remedies, StartError};
+pub use options::{Remedies, ServerOptions, StartError};
 pub use page::{asset, html_page};
 pub use query_string::parameters as query_parameters;
 pub use refusal::Refusal;

@@ -13,7 +13,7 @@ use crate::machine;
 
 /// The settings and limits of a server.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct ServerOptions {
     /// The addresses to listen on: TCP, TLS and Unix sockets. Port 0 chooses a free port. Default:
     /// a free port of 127.0.0.1.
     pub listen: Vec<Address>,
@@ -91,7 +91,7 @@ impl Default for Remedies {
     }
 }
 
-impl Default for Options {
+impl Default for ServerOptions {
     fn default() -> Self {
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
@@ -118,7 +118,7 @@ impl Default for Options {
     }
 }
 
-impl Options {
+impl ServerOptions {
     /// Returns the memory limit of all sessions together.
     pub(crate) fn total_memory(&self) -> TotalMemory {
         let half = machine::memory_bytes().map_or(0, |bytes| bytes / 2);
@@ -138,12 +138,12 @@ impl Options {
 pub enum StartError {
     /// The address cannot be bound.
     Bind(BindError),
-    /// Other machines can reach the address, and there is no [`Options::token`].
+    /// Other machines can reach the address, and there is no [`ServerOptions::token`].
     NoToken(Address),
     /// Other machines can reach the address, it is not encrypted, and
-    /// [`Options::allows_insecure_http`] is false.
+    /// [`ServerOptions::allows_insecure_http`] is false.
     Insecure(Address),
-    /// [`Options::zone`] is not a known time zone.
+    /// [`ServerOptions::zone`] is not a known time zone.
     Zone(UnknownZone),
 }
 

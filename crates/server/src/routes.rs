@@ -191,7 +191,7 @@ async fn export_rows(
     query.zone = query.zone.or_else(|| session.zone().cloned());
     let data = session.data()?;
     tokio::select! {
-        response = export::respond(&session, data, (query, form), request) => response,
+        response = export::respond(&session, data, query, form, request) => response,
         () = gone(client) => Err(Refusal::ClientGone),
     }
 }

@@ -14,7 +14,7 @@ use weir_query::find_zone;
 use crate::access_token::AccessToken;
 use crate::captures::{PageCaptures, UploadCaptures};
 use crate::hub::{Hub, SessionHandle};
-use crate::options::{Options, StartError};
+use crate::options::{ServerOptions, StartError};
 use crate::refusal::Refusal;
 use crate::routes;
 use crate::session::Lifetime;
@@ -67,7 +67,7 @@ impl Server {
     /// Fails if an address is in use or does not belong to this machine, if other machines can
     /// reach it without the protection that the options require, or if the time zone does not
     /// exist.
-    pub async fn bind(mut options: Options) -> Result<Self, StartError> {
+    pub async fn bind(mut options: ServerOptions) -> Result<Self, StartError> {
         if let Some(zone) = &options.zone {
             find_zone(zone).map_err(StartError::Zone)?;
         }
@@ -96,7 +96,7 @@ impl Server {
     }
 
     /// Returns the number of possible connections, which may be lower than
-    /// [`Options::connections_max`].
+    /// [`ServerOptions::connections_max`].
     pub fn connection_budget(&self) -> ConnectionBudget {
         self.budget
     }
@@ -121,7 +121,7 @@ impl Server {
     /// inside a tokio runtime.
     ///
     /// # Errors
-    /// Fails if [`Options::sessions_max`] sessions exist, or the system has no random numbers.
+    /// Fails if [`ServerOptions::sessions_max`] sessions exist, or the system has no random numbers.
     pub fn new_session(&self, pinned: bool) -> Result<SessionHandle, Refusal> {
         let lifetime = if pinned { Lifetime::Pinned } else { Lifetime::Grace };
         let session = self.hub.create(lifetime)?.session;
@@ -138,7 +138,7 @@ impl Server {
         retention: Retention,
         memory_bytes_max: usize,
     ) -> Result<SessionHandle, Refusal> {
-        let options = Options { retention, memory_bytes_max, ..self.hub.options.clone() };
+        let options = ServerOptions { retention, memory_bytes_max, ..self.hub.options.clone() };
         let session = self.hub.create_with(&options, Lifetime::Pinned)?.session;
         Ok(SessionHandle { session })
     }
@@ -169,7 +169,7 @@ impl Server {
 
 /// Listens on all addresses. Connections are not accepted yet, so an address that turns out to need
 /// a token is not exposed.
-async fn listen(options: &mut Options) -> Result<Vec<Listener>, StartError> {
+async fn listen(options: &mut ServerOptions) -> Result<Vec<Listener>, StartError> {
     let mut listeners = Vec::new();
     for address in &options.listen {
         let listener = Listener::bind(address, &options.bind).await.map_err(StartError::Bind)?;

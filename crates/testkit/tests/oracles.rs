@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
-use weir_demo::{Options, Traffic};
+use weir_demo::{Traffic, TrafficOptions};
 use weir_testkit::fixtures;
 use weir_testkit::oracle::{Layout, Oracle};
 
@@ -66,7 +66,7 @@ fn compare(path: &Path, offset_s: i64) {
 }
 
 fn generate(bytes: u64, dirt_every: u32) -> (Vec<u8>, weir_demo::Ledger) {
-    let options = Options { bytes: Some(bytes), ..Options::default() };
+    let options = TrafficOptions { bytes: Some(bytes), ..TrafficOptions::default() };
     let mut traffic = Traffic::new(options).with_ledger().with_dirt_every(dirt_every);
     let mut log = Vec::new();
     while traffic.fill(&mut log, 1 << 20) > 0 {}

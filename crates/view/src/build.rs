@@ -102,7 +102,7 @@ impl Report {
             ..shown
         });
         let shown = self.histogram.as_ref().filter(|_| layers.iter().any(Option::is_some));
-        self.overlay = shown.map(|shown| overlay_histogram(shown, (overlay, &layers), values));
+        self.overlay = shown.map(|shown| overlay_histogram(shown, overlay, &layers, values));
         self
     }
 
@@ -251,7 +251,8 @@ fn field_name(stack: Stack, values: &Values) -> String {
 /// Combines all layers into a histogram with the buckets of `under`, which the layers share.
 fn overlay_histogram(
     under: &Histogram,
-    (layers, counts): (&[Layer<'_>], &[Option<weir_core::Histogram>]),
+    layers: &[Layer<'_>],
+    counts: &[Option<weir_core::Histogram>],
     values: &Values,
 ) -> Histogram {
     let stack = layers.first().map_or(Stack::StatusClass, |layer| layer.evaluation.stack());

@@ -27,8 +27,8 @@ const TIME: Duration = Duration::from_secs(5);
 pub(super) fn run(setting: &Setting) -> Outcome<Verdict> {
     super::build_examples()?;
     let mut lines = vec![make_room(setting)?];
-    for kind in KINDS {
-        lines.push(stay(kind)?);
+    for (name, word, address) in KINDS {
+        lines.push(stay(name, word, address)?);
     }
     Ok(Verdict::Passed(lines))
 }
@@ -47,7 +47,7 @@ fn make_room(setting: &Setting) -> Outcome<String> {
 }
 
 /// Opens connections that the server keeps, and measures the memory of each.
-fn stay((name, word, address): (&str, &str, usize)) -> Outcome<String> {
+fn stay(name: &str, word: &str, address: usize) -> Outcome<String> {
     let mut echo = Command::new(super::example("echo"));
     let server = Server::start_program(echo.args(["tcp://127.0.0.1:0", "tls://127.0.0.1:0"]), 2)?;
     let before = server.memory_kib()?;
@@ -61,5 +61,5 @@ fn stay((name, word, address): (&str, &str, usize)) -> Outcome<String> {
 /// Opens connections that are closed when the returned value is dropped.
 fn hold(kind: &str, host: &str) -> Outcome<HeldConnections> {
     let program = super::example("hold");
-    HeldConnections::open(&program.to_string_lossy(), (kind, host), CONNECTIONS)
+    HeldConnections::open(&program.to_string_lossy(), kind, host, CONNECTIONS)
 }

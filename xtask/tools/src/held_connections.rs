@@ -14,7 +14,7 @@ impl HeldConnections {
     ///
     /// # Errors
     /// If the example cannot be started, or some connection gets no answer.
-    pub fn open(program: &str, (kind, host): (&str, &str), count: usize) -> Outcome<Self> {
+    pub fn open(program: &str, kind: &str, host: &str, count: usize) -> Outcome<Self> {
         let mut hold = command(program, &[kind, host, &count.to_string()]);
         let mut process = hold.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let stdout = process.stdout.take().ok_or("the client has no output")?;

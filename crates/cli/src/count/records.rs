@@ -13,7 +13,9 @@ use weir_view::value_in;
 
 use super::InputCount;
 use super::kinds::{KindChunk, KindChunks, KindTallies};
-use crate::scan::{Conditions, FieldCheck, LogFields, UnparsedLines, check_field, read_lines};
+use crate::scan::{
+    Conditions, FieldCheck, LogFields, MissingField, UnparsedLines, check_field, read_lines,
+};
 use crate::sources::Complaint;
 
 /// The key of a tally for records without the field.
@@ -84,8 +86,8 @@ struct BoundCount<'a> {
     tracks_period: bool,
     /// Whether records of the format are of the requested kind.
     is_requested: bool,
-    /// Whether the format has the fields. The error is a sentence.
-    has_fields: Result<(), String>,
+    /// Whether the format has the fields.
+    has_fields: Result<(), MissingField>,
 }
 
 /// The counts of a block.
@@ -145,17 +147,17 @@ impl RecordCounter<'_> {
             };
         let sink = || CountSink { counter: self, formats: FormatMap::default() };
         let records = Records::new(self.threads);
-        let read = read_lines(&records, (input, self.format), sink, consume);
+        let read = read_lines(&records, input, self.format, sink, consume);
         let mut result = InputCount::default();
         for text in &read.texts {
             let counts = texts.get(text.number as usize);
-            let Some(sentence) = counts.and_then(|counts| counts.fields.failure()) else {
+            let Some(missing) = counts.and_then(|counts| counts.fields.failure()) else {
                 result.was_read = true;
                 result.unparsed.extend(UnparsedLines::of_source(text));
                 continue;
             };
             // A text without the fields has no count, not even 0.
-            let (name, sentence) = (text.name.clone(), sentence.clone());
+            let (name, sentence) = (text.name.clone(), missing.to_string());
             result.complaints.push(Complaint { name, sentence });
         }
         result.complaints.extend(read.complaints);
@@ -167,8 +169,8 @@ impl RecordCounter<'_> {
         format.kind() == self.kind.unwrap_or_default()
     }
 
-    /// Checks that a format has the fields. The error is a sentence.
-    fn check_fields(&self, format: &Format) -> Result<(), String> {
+    /// Checks that a format has the fields.
+    fn check_fields(&self, format: &Format) -> Result<(), MissingField> {
         for name in self.by {
             check_field("--by", name, format, self.logs)?;
         }

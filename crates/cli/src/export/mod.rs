@@ -86,10 +86,10 @@ pub(crate) fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
     };
     let format = match form {
         Form::Fields(format) => format,
-        Form::Lines => return export_lines(arguments, (inputs, choice), output, &complaints),
+        Form::Lines => return export_lines(arguments, inputs, choice, output, &complaints),
     };
     let request = Request::new(arguments, &mut inputs, &choice, format)?;
-    let mut exported = export(arguments, &request, (&inputs, &choice), &mut output)?;
+    let mut exported = export(arguments, &request, &inputs, &choice, &mut output)?;
     exported.complaints.splice(0..0, complaints);
     let withheld = output.finish_unless(exported.withheld());
     let withheld = withheld.map_err(|error| arguments.output_failure(&error))?;
@@ -101,14 +101,15 @@ pub(crate) fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
 /// Writes the lines of the records, as `weir grep` does.
 fn export_lines(
     arguments: &ExportArguments,
-    (mut inputs, format): (Vec<Input>, FormatChoice),
+    mut inputs: Vec<Input>,
+    format: FormatChoice,
     output: Output,
     complaints: &[Complaint],
 ) -> Result<Exit, Failure> {
     let (kind, is_terminal) = (arguments.kind.map(Into::into), arguments.is_terminal());
     let records = RecordLines { logs: &arguments.logs, kind, format, is_terminal };
     let mut buffered = io::BufWriter::with_capacity(OUTPUT_BYTES, output);
-    let written = write_record_lines(records, &mut inputs, (&arguments.name(), &mut buffered))?;
+    let written = write_record_lines(records, &mut inputs, &arguments.name(), &mut buffered)?;
     let finished = buffered.into_inner().map_err(io::IntoInnerError::into_error);
     let withheld = written.withheld(!complaints.is_empty());
     let withheld = finished.and_then(|output| output.finish_unless(withheld));
@@ -216,7 +217,8 @@ impl Request {
 fn export(
     arguments: &ExportArguments,
     request: &Request,
-    (inputs, choice): (&[Input], &FormatChoice),
+    inputs: &[Input],
+    choice: &FormatChoice,
     output: &mut Output,
 ) -> Result<ExportOutcome, Failure> {
     let retention = Retention::UntilConsumed;

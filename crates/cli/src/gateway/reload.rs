@@ -22,13 +22,14 @@ pub(crate) fn watch(
     reserved: Vec<ReservedAddress>,
     gateway: GatewayHandle,
 ) -> impl Future<Output = ()> + Send {
-    let signals = (Signal::hangup(), Signal::user1());
+    let (hangups, renames) = (Signal::hangup(), Signal::user1());
     let fixed = FixedSettings::of(&config);
-    follow(signals, files, Running { fixed, config, reserved, gateway })
+    follow(hangups, renames, files, Running { fixed, config, reserved, gateway })
 }
 
 async fn follow(
-    (mut hangups, mut renames): (Signal, Signal),
+    mut hangups: Signal,
+    mut renames: Signal,
     mut files: ConfigFiles,
     mut running: Running,
 ) {

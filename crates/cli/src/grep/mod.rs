@@ -88,8 +88,7 @@ pub(crate) fn run(arguments: &GrepArguments) -> Result<Exit, Failure> {
         complaints.extend(same);
     }
     let threads = arguments.logs.threads();
-    let mut search =
-        Search::new((arguments, pattern.as_deref()), &mut inputs, format, has_several)?;
+    let mut search = Search::new(arguments, pattern.as_deref(), &mut inputs, format, has_several)?;
     search.threads_per_input = if inputs.len() == 1 { threads } else { 1 };
     let mut output = io::BufWriter::with_capacity(OUTPUT_BYTES, io::stdout());
     let results = search
@@ -109,7 +108,8 @@ pub(crate) fn run(arguments: &GrepArguments) -> Result<Exit, Failure> {
 
 impl Search {
     fn new(
-        (arguments, pattern): (&GrepArguments, Option<&str>),
+        arguments: &GrepArguments,
+        pattern: Option<&str>,
         inputs: &mut [Input],
         format: FormatChoice,
         has_several: bool,

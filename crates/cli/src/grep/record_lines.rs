@@ -34,7 +34,8 @@ pub(crate) struct WrittenLines(Vec<InputResult>);
 pub(crate) fn write_record_lines(
     records: RecordLines<'_>,
     inputs: &mut [Input],
-    (name, output): (&str, &mut (dyn Write + Send)),
+    name: &str,
+    output: &mut (dyn Write + Send),
 ) -> Result<WrittenLines, Failure> {
     let threads = records.logs.threads();
     let search = Search {

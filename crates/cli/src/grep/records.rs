@@ -14,7 +14,7 @@ use weir_view::{FieldValues, LineText, value_in};
 
 use super::{InputResult, Scope, Search};
 use crate::options::OutputKind;
-use crate::scan::{FieldCheck, RecordPeriod, UnparsedLines, check_field, read_lines};
+use crate::scan::{FieldCheck, MissingField, RecordPeriod, UnparsedLines, check_field, read_lines};
 use crate::sources::Complaint;
 
 /// Searches the lines of blocks on one thread.
@@ -33,8 +33,8 @@ struct BoundSearch<'s> {
     is_in_scope: bool,
     predicate: RecordPredicate<'s>,
     columns: Vec<(String, FieldAccessor)>,
-    /// Whether the format has the fields of the search. The error is a sentence.
-    fields: Result<(), String>,
+    /// Whether the format has the fields of the search.
+    fields: Result<(), MissingField>,
 }
 
 /// The matches of a block, or of a text.
@@ -99,7 +99,7 @@ impl Search {
             if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
         let sink = || RecordSink { search: self, input, formats: FormatMap::default() };
-        let read = read_lines(&records, (input, &self.format), sink, consume);
+        let read = read_lines(&records, input, &self.format, sink, consume);
         written?;
         let mut result = InputResult::default();
         for text in &read.texts {
@@ -108,8 +108,8 @@ impl Search {
             result.has_records |= matches.has_records;
             result.period.merge(matches.period);
             let is_listed = self.layout.is_list && matches.lines > 0;
-            if let Some(sentence) = matches.fields.failure().filter(|_| !is_listed) {
-                let (name, sentence) = (text.name.clone(), sentence.clone());
+            if let Some(missing) = matches.fields.failure().filter(|_| !is_listed) {
+                let (name, sentence) = (text.name.clone(), missing.to_string());
                 result.missing = Some(sentence.clone());
                 result.complaints.push(Complaint { name, sentence });
                 continue;
@@ -123,8 +123,8 @@ impl Search {
         Ok(result)
     }
 
-    /// Checks that a format has the fields of the search. The error is a sentence.
-    fn check_fields(&self, format: &Format) -> Result<(), String> {
+    /// Checks that a format has the fields of the search.
+    fn check_fields(&self, format: &Format) -> Result<(), MissingField> {
         if let Some(name) = &self.field {
             check_field("--field", name, format, &self.logs)?;
         }
@@ -146,7 +146,8 @@ impl Search {
     fn print(
         &self,
         line: &LogLine<'_>,
-        (value, fields): (Option<&[u8]>, Option<FieldValues<'_>>),
+        value: Option<&[u8]>,
+        fields: Option<FieldValues<'_>>,
         Matches { source, has_names, printed, lines, .. }: &mut Matches,
     ) {
         let name = source.as_ref().map_or("", |source| source.name());
@@ -198,7 +199,7 @@ impl LineSink for RecordSink<'_> {
             // Without its fields a line cannot meet conditions on them.
             let needs_fields = search.field.is_some() || !search.conditions.is_empty();
             if search.scope == Scope::Lines && !needs_fields {
-                search.print(line, (None, None), matches);
+                search.print(line, None, None, matches);
             }
             return;
         };
@@ -228,6 +229,6 @@ impl LineSink for RecordSink<'_> {
         }
         let columns = &bound.columns;
         let fields = FieldValues { columns, record, zone: search.zone.as_ref() };
-        search.print(line, (value.as_deref(), Some(fields)), matches);
+        search.print(line, value.as_deref(), Some(fields), matches);
     }
 }

@@ -1,7 +1,7 @@
 //! `--log` and `--log-as`: the messages of a running command, and their form.
 
 use clap::{Args, ValueEnum};
-use weir_log::{Filter, Format};
+use weir_log::{LogFilter, MessageFormat};
 
 /// The messages of a running command, and their form.
 #[derive(Debug, Clone, Args)]
@@ -9,7 +9,7 @@ pub(crate) struct LogArguments {
     /// The messages on standard error: off, error, warn, info, debug or trace, for all or for
     /// single crates, such as info,weir_net=warn. Release builds have none below info
     #[arg(long, value_name = "FILTER", default_value_t)]
-    pub(crate) log: Filter,
+    pub(crate) log: LogFilter,
 
     /// How they are written
     #[arg(long, value_name = "FORM", value_enum, default_value_t)]
@@ -27,7 +27,7 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-impl From<LogFormat> for Format {
+impl From<LogFormat> for MessageFormat {
     fn from(format: LogFormat) -> Self {
         match format {
             LogFormat::Text => Self::Text,

@@ -1,6 +1,7 @@
 //! The arguments of `weir report`.
 
 use clap::Args;
+use std::error::Error;
 use std::path::PathBuf;
 use weir_view::BlocksQuestion;
 
@@ -78,18 +79,18 @@ pub(crate) struct ReportArguments {
 }
 
 /// Parses a duration of whole seconds that may be negative.
-fn parse_clock_offset(text: &str) -> Result<i64, String> {
+fn parse_clock_offset(text: &str) -> Result<i64, Box<dyn Error + Send + Sync>> {
     let (is_behind, length) = match text.strip_prefix('-') {
         Some(length) => (true, length),
         None => (false, text),
     };
     let max_s = BlocksQuestion::CLOCK_OFFSET_S_MAX;
-    let length = parse_duration(length).map_err(|error| error.to_string())?;
+    let length = parse_duration(length)?;
     let seconds = i64::try_from(length.as_secs()).ok().filter(|_| length.subsec_nanos() == 0);
     match seconds.filter(|seconds| *seconds <= max_s) {
         Some(seconds) if is_behind => Ok(-seconds),
         Some(seconds) => Ok(seconds),
-        None => Err("write whole seconds such as 90s, 15m or -2h, up to 48h".to_owned()),
+        None => Err("write whole seconds such as 90s, 15m or -2h, up to 48h".into()),
     }
 }
 
@@ -118,7 +119,7 @@ mod tests {
     #[test]
     fn offsets_of_clocks_may_be_negative() {
         for (text, seconds) in [("0", 0), ("90s", 90), ("-2h", -7_200), ("48h", 172_800)] {
-            assert_eq!(parse_clock_offset(text), Ok(seconds), "{text}");
+            assert_eq!(parse_clock_offset(text).unwrap(), seconds, "{text}");
         }
         for text in ["", "-", "5", "--5s", "49h", "1x"] {
             assert!(parse_clock_offset(text).is_err(), "{text}");

@@ -73,7 +73,9 @@ pub(super) enum Blocks {
 pub(super) fn read(
     census: &BlockCensus,
     values: &Values,
-    (arguments, inputs, request): (&ReportArguments, &[Input], &ReportRequest),
+    arguments: &ReportArguments,
+    inputs: &[Input],
+    request: &ReportRequest,
 ) -> Result<Option<Blocks>, Failure> {
     let max = (arguments.top as usize).min(BLOCKED_ADDRESSES_MAX);
     let Some(addresses) = census.addresses(values, max) else { return Ok(None) };

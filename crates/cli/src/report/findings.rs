@@ -20,7 +20,8 @@ use crate::unmatched::without_records;
 /// # Errors
 /// For the first field that none of the formats has.
 pub(crate) fn check_fields(
-    (arguments, query): (&ReportArguments, &WrittenQuery),
+    arguments: &ReportArguments,
+    query: &WrittenQuery,
     sources: &[SourceSnapshot],
     formats: &[Arc<Format>],
 ) -> Result<(), Failure> {

@@ -143,8 +143,8 @@ fn read(
 
     let ReportFold { evaluations: answer, census } = answer.merged().ok_or_else(no_threads)?;
     let snapshot = data.snapshot();
-    let asked = (arguments, &request.written);
-    findings::check_fields(asked, &snapshot.sources, &snapshot.formats)?;
+    let written = &request.written;
+    findings::check_fields(arguments, written, &snapshot.sources, &snapshot.formats)?;
     complaints.extend(findings::truncated(&snapshot.sources));
     let compared = if arguments.compare { compared(&data, request, options.jobs)? } else { None };
     let mut report = compared
@@ -153,7 +153,7 @@ fn read(
     let mut notes = findings::notes(&snapshot.sources, &report, log_ns);
     notes.extend(findings::mixed_offsets(answer.offset_range_s(), &report));
     if let Some(census) = census {
-        match blocks::read(&census, &data.values(), (arguments, inputs, request))? {
+        match blocks::read(&census, &data.values(), arguments, inputs, request)? {
             Some(Blocks::Report(blocks)) => report.blocks = Some(*blocks),
             Some(Blocks::Note(note)) => notes.push(note),
             None => {}

@@ -1,7 +1,7 @@
 //! Reads the rules of the command line.
 
 use std::collections::HashSet;
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -50,10 +50,10 @@ pub(super) fn load(arguments: &RulesArguments) -> Result<LoadedRules, Failure> {
             let ending = path.extension().unwrap_or_default();
             FILTER_ENDINGS.iter().any(|known| ending == *known)
         };
-        add_files(&mut files, ("--filter-dir", folder), is_filter)?;
+        add_files(&mut files, "--filter-dir", folder, is_filter)?;
     }
     for folder in &arguments.data_dirs {
-        add_files(&mut files, ("--data-dir", folder), is_text)?;
+        add_files(&mut files, "--data-dir", folder, is_text)?;
     }
     let mut loader = RuleLoader {
         family: arguments.family.map(Family::from),
@@ -149,7 +149,7 @@ impl RuleLoader {
         }
         let parsed = parse_rules(text, origin.name, self.family, &files)
             .map_err(|error| Failure::new(locate_error(origin.shown, text, &error)))?;
-        say_notes(&parsed, (origin.shown, text));
+        say_notes(&parsed, origin.shown, text);
         self.rules.extend(parsed);
         Ok(())
     }
@@ -195,7 +195,8 @@ fn cannot_list(error: &io::Error) -> String {
 /// Adds the files of a folder that rules may refer to.
 fn add_files(
     files: &mut RuleFiles,
-    (option, folder): (&str, &Path),
+    option: &str,
+    folder: &Path,
     is_kept: impl Fn(&Path) -> bool,
 ) -> Result<(), Failure> {
     let shown = folder.display();
@@ -221,19 +222,42 @@ fn is_text(path: &Path) -> bool {
 /// Reads a rule file, or a file that a rule names.
 ///
 /// # Errors
-/// A sentence, if the file cannot be read, is too large or is not a text.
-pub(super) fn read(file: &Path) -> Result<String, String> {
-    let too_large = || format!("larger than {} MiB, which no rule is", FILE_BYTES_MAX >> 20);
-    let metadata = fs::metadata(file).map_err(|error| cannot_read(&error))?;
-    if metadata.len() > FILE_BYTES_MAX {
-        return Err(too_large());
+/// If the file cannot be read, is too large or is not a text.
+pub(super) fn read(file: &Path) -> Result<String, UnreadableRule> {
+    if fs::metadata(file)?.len() > FILE_BYTES_MAX {
+        return Err(UnreadableRule::TooLarge);
     }
-    let bytes = fs::read(file).map_err(|error| cannot_read(&error))?;
-    String::from_utf8(bytes).map_err(|_| "is not a text in UTF-8".to_owned())
+    String::from_utf8(fs::read(file)?).map_err(|_| UnreadableRule::NotText)
+}
+
+/// A rule file is of no use.
+#[derive(Debug)]
+pub(super) enum UnreadableRule {
+    Io(io::Error),
+    TooLarge,
+    NotText,
+}
+
+impl From<io::Error> for UnreadableRule {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl Display for UnreadableRule {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) => formatter.write_str(&cannot_read(error)),
+            Self::TooLarge => {
+                write!(formatter, "larger than {} MiB, which no rule is", FILE_BYTES_MAX >> 20)
+            }
+            Self::NotText => formatter.write_str("is not a text in UTF-8"),
+        }
+    }
 }
 
 /// Prints which parts of a text are not followed. Several rules of it may have the same notes.
-fn say_notes(rules: &[Box<dyn Rule>], (origin, text): (&str, &str)) {
+fn say_notes(rules: &[Box<dyn Rule>], origin: &str, text: &str) {
     let mut said = HashSet::new();
     for note in rules.iter().flat_map(|rule| rule.notes()) {
         if said.insert((note.range.start, &note.message)) {

@@ -67,7 +67,7 @@ impl RuleScan<'_, '_> {
             merged.put(events, bytes);
             ControlFlow::Continue(())
         };
-        read_lines(&Records::new(self.threads), (input, format), || self.sink(), consume)
+        read_lines(&Records::new(self.threads), input, format, || self.sink(), consume)
     }
 
     fn sink(&self) -> RuleSink<'_, '_> {

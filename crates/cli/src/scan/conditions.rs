@@ -7,8 +7,7 @@ use weir_ingest::{FormatChoice, Input};
 use weir_query::{Now, ParsedQuery, QueryError, WrittenQuery};
 use weir_view::Query;
 
-use super::LogArguments;
-use super::LogFields;
+use super::{LogArguments, LogFields, MissingField};
 use crate::outcome::Failure;
 use crate::zone;
 
@@ -60,8 +59,12 @@ impl Conditions {
     /// Checks that a format, or another one of the logs, has the fields of the conditions.
     ///
     /// # Errors
-    /// With a sentence that names the option with the first field that is missing.
-    pub(crate) fn check_fields(&self, format: &Format, logs: &LogFields) -> Result<(), String> {
+    /// If a field is missing: the first one.
+    pub(crate) fn check_fields(
+        &self,
+        format: &Format,
+        logs: &LogFields,
+    ) -> Result<(), MissingField> {
         for (option, field) in &self.fields {
             check_field(option, field, format, logs)?;
         }
@@ -78,15 +81,15 @@ impl Conditions {
 /// Checks that a format, or another one of the logs, has a field.
 ///
 /// # Errors
-/// With a sentence that names the option.
+/// If it is missing.
 pub(crate) fn check_field(
-    option: &str,
+    option: &'static str,
     field: &str,
     format: &Format,
     logs: &LogFields,
-) -> Result<(), String> {
+) -> Result<(), MissingField> {
     match format.accessor(field) {
-        Err(error) if !logs.have(field) => Err(format!("{option}: {error}")),
+        Err(error) if !logs.have(field) => Err(MissingField { option, error }),
         _ => Ok(()),
     }
 }

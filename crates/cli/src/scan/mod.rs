@@ -11,7 +11,7 @@ mod texts;
 
 pub(crate) use arguments::{LogArguments, inputs_of};
 pub(crate) use conditions::{Conditions, check_field, parse_query, query_failure};
-pub(crate) use field_check::FieldCheck;
+pub(crate) use field_check::{FieldCheck, MissingField};
 pub(crate) use log_fields::LogFields;
 pub(crate) use record_period::RecordPeriod;
 pub(crate) use records::{ReadInput, read_lines};

@@ -35,7 +35,8 @@ impl ReadInput {
 /// order of the lines.
 pub(crate) fn read_lines<S: LineSink>(
     records: &Records,
-    (input, format): (&Input, &FormatChoice),
+    input: &Input,
+    format: &FormatChoice,
     sink: impl Fn() -> S + Sync,
     consume: impl FnMut(VisitedBlock<'_, S::Output>) -> ControlFlow<()> + Send,
 ) -> ReadInput {

@@ -22,8 +22,8 @@ use weir_observe::thread::{ObservedRuntime, observe_runtime};
 #[cfg(unix)]
 use weir_server::PassedSockets;
 use weir_server::{
-    AccessToken, Address, BindError, Options, Refusal, Remedies, SelfSignedCertificate, Server,
-    SessionHandle, StartError,
+    AccessToken, Address, BindError, Refusal, Remedies, SelfSignedCertificate, Server,
+    ServerOptions, SessionHandle, StartError,
 };
 
 use admin::{Admin, AdminEnd};
@@ -172,7 +172,7 @@ impl Page {
         // Checked here, so that the message names the option.
         arguments.read.zone()?;
         let pipeline = arguments.read.pipeline_options(Retention::Segments)?;
-        let options = Options {
+        let options = ServerOptions {
             memory_bytes_max: pipeline.memory_bytes_max,
             total_memory_bytes_max: arguments.total_memory_bytes_max()?,
             jobs: pipeline.jobs,
@@ -186,7 +186,7 @@ impl Page {
             allows_insecure_http: arguments.insecure_http,
             connections_max: arguments.connections_max()?,
             bench,
-            ..Options::default()
+            ..ServerOptions::default()
         };
         let (certificate, wanted) = (options.bind.self_signed.clone(), options.connections_max);
         let runtime = new_runtime();
@@ -422,11 +422,11 @@ fn fill_session(session: &SessionHandle, fill: impl FnOnce(&Pipeline) -> Exit) -
 /// passed cannot be taken twice.
 async fn bind(
     requested: Vec<Address>,
-    options: Options,
+    options: ServerOptions,
 ) -> Result<(Server, Option<AccessToken>), Failure> {
     let is_default = requested.is_empty();
     let listen = if is_default { vec![default_address()] } else { requested };
-    let mut options = Options { listen, ..options };
+    let mut options = ServerOptions { listen, ..options };
     let has_no_token = options.token.is_none();
     if has_no_token {
         options.public_token = Some(AccessToken::random().map_err(Failure::new)?);

@@ -144,7 +144,7 @@ pub(crate) fn text(path: &Path) -> &str {
 
 /// A generated log with one dirty line in fifty.
 pub(crate) fn generated(bytes: u64) -> Vec<u8> {
-    let options = weir_demo::Options { seed: 7, bytes: Some(bytes), ..Default::default() };
+    let options = weir_demo::TrafficOptions { seed: 7, bytes: Some(bytes), ..Default::default() };
     let mut traffic = weir_demo::Traffic::new(options).with_dirt_every(50);
     let mut log = Vec::new();
     while traffic.fill(&mut log, 1 << 16) > 0 {}

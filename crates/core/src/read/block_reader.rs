@@ -223,22 +223,22 @@ impl BlockReader {
         match self.parser.fast_path_quotes() {
             _ if self.parser.format().is_packed() => {
                 let records = PackedRecords::new(block.bytes()).map(IndexedLine::without_index);
-                self.read_lines((records, bytes), &mut read, |_| None, left);
+                self.read_lines(records, bytes, &mut read, |_| None, left);
             }
             _ if self.parser.is_escaped() => {
                 let unwrapped = UnwrappedBlock::new(block.bytes(), &self.parser);
-                self.read_unwrapped((&unwrapped, bytes), &mut read, left);
+                self.read_unwrapped(&unwrapped, bytes, &mut read, left);
             }
             Some(quotes) => {
                 let mut index = std::mem::take(&mut self.structural_index);
                 index.scan(block.bytes());
                 let lines = index.lines(block.bytes(), quotes);
-                self.read_lines((lines, bytes), &mut read, |_| None, left);
+                self.read_lines(lines, bytes, &mut read, |_| None, left);
                 self.structural_index = index;
             }
             None => {
                 let lines = Lines::new(block.bytes()).map(IndexedLine::without_index);
-                self.read_lines((lines, bytes), &mut read, |_| None, left);
+                self.read_lines(lines, bytes, &mut read, |_| None, left);
             }
         }
         self.end(read)
@@ -266,12 +266,13 @@ impl BlockReader {
     /// Reads lines that had to be unwrapped first, of a block of `bytes` bytes.
     fn read_unwrapped(
         &mut self,
-        (unwrapped, bytes): (&UnwrappedBlock, usize),
+        unwrapped: &UnwrappedBlock,
+        bytes: usize,
         read: &mut ReadBlock,
         left: Option<&mut LeftLines>,
     ) {
         let lines = unwrapped.lines().map(IndexedLine::without_index);
-        self.read_lines((lines, bytes), read, |line| unwrapped.mismatch(line), left);
+        self.read_lines(lines, bytes, read, |line| unwrapped.mismatch(line), left);
     }
 
     /// Reads lines, which have at most `bytes` bytes together. `known` returns the mismatch of a
@@ -280,7 +281,8 @@ impl BlockReader {
     #[inline]
     fn read_lines<'a>(
         &mut self,
-        (lines, bytes): (impl Iterator<Item = IndexedLine<'a>>, usize),
+        lines: impl Iterator<Item = IndexedLine<'a>>,
+        bytes: usize,
         read: &mut ReadBlock,
         known: impl Fn(Line<'a>) -> Option<Mismatch>,
         mut left: Option<&mut LeftLines>,

@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 
 use crate::support::{fill, lines, log, read};
-use weir_demo::{LINE_BYTES_MAX, Options, Shape, Traffic};
+use weir_demo::{LINE_BYTES_MAX, Shape, Traffic, TrafficOptions};
 
 const BYTES: u64 = 6 << 20;
 
 fn log_with_ledger(shape: Shape) -> (Vec<u8>, weir_demo::Ledger) {
-    let options = Options { bytes: Some(BYTES), shape, ..Options::default() };
+    let options = TrafficOptions { bytes: Some(BYTES), shape, ..TrafficOptions::default() };
     let mut traffic = Traffic::new(options).with_ledger().with_dirt_every(0);
     let log = fill(&mut traffic, 1 << 20);
     let ledger = traffic.ledger().expect("the traffic has a ledger").clone();
@@ -17,7 +17,7 @@ fn log_with_ledger(shape: Shape) -> (Vec<u8>, weir_demo::Ledger) {
 
 #[test]
 fn one_line_in_twenty_thousand_is_dirty() {
-    let options = Options { bytes: Some(64 << 20), ..Options::default() };
+    let options = TrafficOptions { bytes: Some(64 << 20), ..TrafficOptions::default() };
     let mut traffic = Traffic::new(options).with_ledger();
     let mut out = Vec::new();
     while traffic.fill(&mut out, 1 << 20) > 0 {
@@ -29,7 +29,7 @@ fn one_line_in_twenty_thousand_is_dirty() {
 
 #[test]
 fn every_kind_of_dirty_line_occurs() {
-    let options = Options { bytes: Some(BYTES), ..Options::default() };
+    let options = TrafficOptions { bytes: Some(BYTES), ..TrafficOptions::default() };
     let mut traffic = Traffic::new(options).with_ledger().with_dirt_every(10);
     let log = fill(&mut traffic, 1 << 20);
     let ledger = traffic.ledger().expect("the traffic has a ledger");
@@ -55,7 +55,8 @@ fn one_line_has_one_line_feed() {
     let (text, ledger) = log_with_ledger(Shape::OneLine);
     assert_eq!(text.iter().position(|&byte| byte == b'\n'), Some(text.len() - 1));
     assert_eq!((ledger.lines, ledger.too_long_lines, ledger.unparsed_lines), (1, 1, 0));
-    let small = log(Options { bytes: Some(1), shape: Shape::OneLine, ..Options::default() });
+    let small =
+        log(TrafficOptions { bytes: Some(1), shape: Shape::OneLine, ..TrafficOptions::default() });
     assert!(small.len() > 200 && lines(&small).all(|line| read(line).is_none()));
 }
 

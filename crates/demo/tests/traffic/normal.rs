@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 
 use crate::support::{Line, fill, lines, log, read};
-use weir_demo::{Options, Shape, Traffic};
+use weir_demo::{Shape, Traffic, TrafficOptions};
 
 const MIB: u64 = 1 << 20;
 
-fn options(bytes: u64) -> Options {
-    Options { bytes: Some(bytes), ..Options::default() }
+fn options(bytes: u64) -> TrafficOptions {
+    TrafficOptions { bytes: Some(bytes), ..TrafficOptions::default() }
 }
 
 /// The 64-bit FNV-1a hash.
@@ -21,7 +21,7 @@ fn fingerprint(log: &[u8]) -> u64 {
 #[test]
 fn fills_of_any_size_append_the_same_bytes() {
     for shape in Shape::ALL {
-        let options = Options { shape, ..options(300_000) };
+        let options = TrafficOptions { shape, ..options(300_000) };
         let whole = fill(&mut Traffic::new(options), usize::MAX);
         for bytes in [1, 7, 250, 4_096, 65_536, 299_999, 300_000] {
             let pieces = fill(&mut Traffic::new(options), bytes);
@@ -34,7 +34,7 @@ fn fills_of_any_size_append_the_same_bytes() {
 fn a_seed_produces_the_same_bytes_everywhere() {
     // After an intended change to the generator, replace the number.
     assert_eq!(format!("{:016x}", fingerprint(&log(options(MIB)))), "c0149b61e8cbbea0");
-    assert!(log(options(MIB)) != log(Options { seed: 2, ..options(MIB) }));
+    assert!(log(options(MIB)) != log(TrafficOptions { seed: 2, ..options(MIB) }));
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn the_first_line_that_reaches_the_size_is_the_last() {
 
 #[test]
 fn a_fill_ends_with_a_whole_line() {
-    let mut traffic = Traffic::new(Options::default());
+    let mut traffic = Traffic::new(TrafficOptions::default());
     let mut out = b"kept\n".to_vec();
     assert_eq!(traffic.fill(&mut out, 0), 0);
     let grown = traffic.fill(&mut out, 10_000);
@@ -146,7 +146,7 @@ fn times_never_decrease_and_cover_the_documented_span() {
         // The days are in one month, so the texts sort like the times.
         assert!(lines(&log).filter_map(read).map(|line| line.time).is_sorted());
         let (first, last) = traffic.ledger().and_then(|ledger| ledger.time).expect("records");
-        assert_eq!(first, Options::default().start);
+        assert_eq!(first, TrafficOptions::default().start);
         (last - first) as f64 / 3600.0
     };
     // 120 hours times the square root of the share of 1 GiB.

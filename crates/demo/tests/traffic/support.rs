@@ -1,9 +1,9 @@
 //! Helpers of the tests: whole logs, and a strict reader of combined lines.
 
-use weir_demo::{Options, Traffic};
+use weir_demo::{Traffic, TrafficOptions};
 
 /// The whole log of these options.
-pub(crate) fn log(options: Options) -> Vec<u8> {
+pub(crate) fn log(options: TrafficOptions) -> Vec<u8> {
     fill(&mut Traffic::new(options), 1 << 20)
 }
 

@@ -57,7 +57,7 @@ pub(super) fn schema(schema: &TableSchema) -> Vec<u8> {
         (3, Value::Reference(features)),
     ]);
     let mut output = Vec::new();
-    push_message(&mut output, buffer, (Header::Schema, schema), &[]);
+    push_message(&mut output, buffer, Header::Schema, schema, &[]);
     output
 }
 
@@ -68,14 +68,14 @@ pub(super) fn push_dictionary(output: &mut Vec<u8>, column: usize, dictionary: &
     let mut buffer = FlatBuffer::default();
     let texts = record_batch(&mut buffer, dictionary.len(), &body);
     let header = buffer.table(&[(0, Value::Long(column as i64)), (1, Value::Reference(texts))]);
-    push_message(output, buffer, (Header::DictionaryBatch, header), &body.bytes);
+    push_message(output, buffer, Header::DictionaryBatch, header, &body.bytes);
 }
 
 /// Adds the message with the cells of some rows.
 pub(super) fn push_rows(output: &mut Vec<u8>, rows: usize, body: &Body) {
     let mut buffer = FlatBuffer::default();
     let header = record_batch(&mut buffer, rows, body);
-    push_message(output, buffer, (Header::RecordBatch, header), &body.bytes);
+    push_message(output, buffer, Header::RecordBatch, header, &body.bytes);
 }
 
 /// Adds the end of the stream.
@@ -87,7 +87,8 @@ pub(super) fn push_end(output: &mut Vec<u8>) {
 fn push_message(
     output: &mut Vec<u8>,
     mut buffer: FlatBuffer,
-    (kind, header): (Header, Position),
+    kind: Header,
+    header: Position,
     body: &[u8],
 ) {
     let root = buffer.table(&[

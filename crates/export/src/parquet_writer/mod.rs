@@ -192,18 +192,24 @@ fn encode_column(
     properties: WriterPropertiesPtr,
     cells: &Cells,
 ) -> Result<EncodedColumn, ParquetError> {
-    let column = (description, properties);
     match cells {
-        Cells::Text(cells) => encode_texts(column, cells),
+        Cells::Text(cells) => encode_texts(description, properties, cells),
         // Parquet stores unsigned numbers as signed ones with the same bits.
-        Cells::Numbers(cells) => encode_values::<Int64Type, _>(column, cells, u64::cast_signed),
-        Cells::Instants(cells) => encode_values::<Int64Type, _>(column, cells, |instant| instant),
-        Cells::ZoneOffsets(cells) => encode_values::<Int32Type, _>(column, cells, |offset| offset),
+        Cells::Numbers(cells) => {
+            encode_values::<Int64Type, _>(description, properties, cells, u64::cast_signed)
+        }
+        Cells::Instants(cells) => {
+            encode_values::<Int64Type, _>(description, properties, cells, |instant| instant)
+        }
+        Cells::ZoneOffsets(cells) => {
+            encode_values::<Int32Type, _>(description, properties, cells, |offset| offset)
+        }
     }
 }
 
 fn encode_values<D: DataType, C: Copy>(
-    (description, properties): (ColumnDescPtr, WriterPropertiesPtr),
+    description: ColumnDescPtr,
+    properties: WriterPropertiesPtr,
     cells: &[Option<C>],
     value: impl Fn(C) -> D::T,
 ) -> Result<EncodedColumn, ParquetError> {

@@ -31,7 +31,8 @@ struct Pages<'a> {
 
 /// Encodes a column of texts.
 pub(super) fn encode_texts(
-    (description, properties): (ColumnDescPtr, WriterPropertiesPtr),
+    description: ColumnDescPtr,
+    properties: WriterPropertiesPtr,
     cells: &TextCells,
 ) -> Result<EncodedColumn, ParquetError> {
     let mut output = TrackedWrite::new(Vec::new());

@@ -106,10 +106,10 @@ impl TextWriter {
     pub fn push(&mut self, rows: &SegmentRows<'_>, index: usize, output: &mut Vec<u8>) -> bool {
         output.extend_from_slice(&rows.file);
         let mut is_known = true;
-        let row = (rows.rows[index], index);
+        let row = rows.rows[index];
         for (column, values) in self.columns.iter().zip(&rows.columns) {
-            let start = column.start.as_slice();
-            let outcome = push_cell((self.format, &mut self.times), (start, values), row, output);
+            let (start, times) = (column.start.as_slice(), &mut self.times);
+            let outcome = push_cell(self.format, times, start, values, row, index, output);
             if outcome != CellOutcome::Written {
                 output.extend_from_slice(self.format.absent());
             }
@@ -122,9 +122,12 @@ impl TextWriter {
 
 /// Adds the cell of a row after `start`, unless the record lacks the field.
 fn push_cell(
-    (format, times): (TextFormat, &mut TimeText),
-    (start, values): (&[u8], &RowValues<'_>),
-    (row, index): (usize, usize),
+    format: TextFormat,
+    times: &mut TimeText,
+    start: &[u8],
+    values: &RowValues<'_>,
+    row: usize,
+    index: usize,
     output: &mut Vec<u8>,
 ) -> CellOutcome {
     match values {

@@ -36,7 +36,7 @@ pub use self::listen::{ListenAddress, ReservedAddress};
 pub use self::origin::{InvalidOrigin, Origin};
 pub use self::problem::Problem;
 use self::problem::Problems;
-pub use self::route::{Choice, Login, RouteConfig, SessionConfig, Target};
+pub use self::route::{Choice, Login, RouteConfig, RouteTarget, SessionConfig};
 use self::route_table::{LocatedRoute, NamedReading};
 pub use self::secret::Secret;
 use self::table::TableReader;
@@ -263,12 +263,12 @@ fn warn_unused(
     let mut used = Vec::new();
     for route in routes {
         match route.as_ref().map(|route| &route.config.target) {
-            Some(Target::Backend(name)) => used.push(name.as_str()),
-            Some(Target::Claim { choice: Choice::Table(table), .. }) => {
+            Some(RouteTarget::Backend(name)) => used.push(name.as_str()),
+            Some(RouteTarget::Claim { choice: Choice::Table(table), .. }) => {
                 used.extend(table.values().map(String::as_str));
             }
-            Some(Target::Claim { choice: Choice::Template(_), .. }) => {}
-            Some(Target::Claim { choice: Choice::Lookup { .. }, .. }) | None => return,
+            Some(RouteTarget::Claim { choice: Choice::Template(_), .. }) => {}
+            Some(RouteTarget::Claim { choice: Choice::Lookup { .. }, .. }) | None => return,
         }
     }
     for (name, table) in backends {

@@ -23,7 +23,7 @@ pub struct RouteConfig {
     /// The name of the issuer whose tokens are accepted; without one, the route needs no token.
     pub issuer: Option<String>,
     /// How the backend is found.
-    pub target: Target,
+    pub target: RouteTarget,
     /// How the gateway logs in to the backend, if it does.
     pub session: Option<SessionConfig>,
     /// How the servers that may get the requests read paths.
@@ -40,7 +40,7 @@ impl RouteConfig {
 
 /// How the backend of a request is found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Target {
+pub enum RouteTarget {
     /// Always the backend of this name.
     Backend(String),
     /// The backend selected by the value of a claim.
@@ -137,16 +137,18 @@ pub(super) fn read(
 /// the route says it.
 fn read_reading(
     table: &TableReader<'_>,
-    target: &Target,
+    target: &RouteTarget,
     backends: &[NamedReading<'_>],
 ) -> PathReading {
     let is_used = |name: &str| match target {
-        Target::Backend(own) => own == name,
-        Target::Claim { choice: Choice::Table(table), .. } => table.values().any(|it| it == name),
-        Target::Claim { choice: Choice::Template(_), .. } => false,
-        Target::Claim { choice: Choice::Lookup { .. }, .. } => true,
+        RouteTarget::Backend(own) => own == name,
+        RouteTarget::Claim { choice: Choice::Table(table), .. } => {
+            table.values().any(|it| it == name)
+        }
+        RouteTarget::Claim { choice: Choice::Template(_), .. } => false,
+        RouteTarget::Claim { choice: Choice::Lookup { .. }, .. } => true,
     };
-    if matches!(target, Target::Claim { choice: Choice::Template(_), .. }) {
+    if matches!(target, RouteTarget::Claim { choice: Choice::Template(_), .. }) {
         return read_paths(table).unwrap_or_default();
     }
     let used = backends.iter().filter(|backend| is_used(backend.name));
@@ -256,7 +258,11 @@ fn check_name(
     false
 }
 
-fn read_target(table: &TableReader<'_>, has_issuer: bool, backends: &[&str]) -> Option<Target> {
+fn read_target(
+    table: &TableReader<'_>,
+    has_issuer: bool,
+    backends: &[&str],
+) -> Option<RouteTarget> {
     let (claim, fixed) = (table.string("claim"), table.string("backend"));
     let has = ["backends", "lookup"].map(|name| table.has(name));
     let set_count = has.into_iter().filter(|has| *has).count() + usize::from(fixed.is_some());
@@ -274,7 +280,7 @@ fn read_target(table: &TableReader<'_>, has_issuer: bool, backends: &[&str]) -> 
             );
         }
         return check_name(table, &name, backends, "backend")
-            .then(|| Target::Backend(name.value.to_owned()));
+            .then(|| RouteTarget::Backend(name.value.to_owned()));
     }
     let choice = if has[1] { read_lookup(table) } else { read_choice(table, backends) };
     let Some(claim) = claim else {
@@ -289,7 +295,7 @@ fn read_target(table: &TableReader<'_>, has_issuer: bool, backends: &[&str]) -> 
     if !has_issuer {
         table.complain("`claim` needs `issuer`: without a token there are no claims");
     }
-    Some(Target::Claim { claim: claim.value.to_owned(), choice: choice? })
+    Some(RouteTarget::Claim { claim: claim.value.to_owned(), choice: choice? })
 }
 
 fn read_choice(table: &TableReader<'_>, backends: &[&str]) -> Option<Choice> {

@@ -1,7 +1,7 @@
 //! The routes of a configuration as a whole: whether one of them can be reached, or passed by, with
 //! a request that means another.
 
-use super::route::{RouteConfig, Target};
+use super::route::{RouteConfig, RouteTarget};
 use super::table::{LocatedValue, TableReader};
 use crate::config::Choice;
 use crate::path_reading::PathReading;
@@ -116,11 +116,11 @@ fn warn_of_other_spellings(
 ) {
     for backend in backends.iter().filter(|backend| !backend.is_stated) {
         let uses = |route: &&LocatedRoute| match &route.config.target {
-            Target::Backend(name) => name == backend.name,
-            Target::Claim { choice: Choice::Table(table), .. } => {
+            RouteTarget::Backend(name) => name == backend.name,
+            RouteTarget::Claim { choice: Choice::Table(table), .. } => {
                 table.values().any(|name| name == backend.name)
             }
-            Target::Claim { .. } => false,
+            RouteTarget::Claim { .. } => false,
         };
         let mut guarded = routes.iter().filter(uses).filter(|it| it.config.issuer.is_some());
         let covers = |open: &LocatedRoute, guarded: &LocatedRoute| {

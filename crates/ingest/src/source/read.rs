@@ -357,7 +357,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use weir_core::FormatChoice;
-    use weir_demo::{Options, Traffic};
+    use weir_demo::{Traffic, TrafficOptions};
 
     use super::{ByteCounter, DETECTION_PATIENCE, TextReader, unpack};
     use crate::clock::{Clock, ManualClock};
@@ -437,7 +437,8 @@ mod tests {
     #[test]
     fn the_detected_format_does_not_depend_on_the_pieces() {
         let mut log = LINE.to_vec();
-        let mut combined = Traffic::new(Options { bytes: Some(1 << 20), ..Options::default() });
+        let mut combined =
+            Traffic::new(TrafficOptions { bytes: Some(1 << 20), ..TrafficOptions::default() });
         while combined.fill(&mut log, 1 << 16) > 0 {}
         let (whole, by_line) = (read(&log[..]), read(LineByLine(&log)));
         for source in [&whole, &by_line] {

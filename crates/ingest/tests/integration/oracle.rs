@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use weir_core::{BlockLimits, Evaluation, Fold, Format, ReadCounts};
-use weir_demo::{Options, Shape, Traffic};
+use weir_demo::{Shape, Traffic, TrafficOptions};
 use weir_ingest::{
     DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd, SourceWriter,
 };
@@ -62,8 +62,12 @@ fn text<'a>(record: &'a Record, field: &str) -> Option<&'a [u8]> {
 }
 
 fn generated(bytes: u64) -> Vec<u8> {
-    let options =
-        Options { seed: 7, bytes: Some(bytes), shape: Shape::Combined, ..Options::default() };
+    let options = TrafficOptions {
+        seed: 7,
+        bytes: Some(bytes),
+        shape: Shape::Combined,
+        ..TrafficOptions::default()
+    };
     let mut traffic = Traffic::new(options).with_dirt_every(50);
     let mut log = Vec::new();
     while traffic.fill(&mut log, 1 << 16) > 0 {}

@@ -8,14 +8,15 @@ use std::time::{Duration, Instant, SystemTime};
 use flate2::Compression as Level;
 use flate2::write::GzEncoder;
 use weir_core::SnapshotSegment;
-use weir_demo::{Options, Traffic};
+use weir_demo::{Traffic, TrafficOptions};
 use weir_ingest::{
     DataSet, FormatChoice, Input, Pipeline, PipelineOptions, ReadError, Retention, SourceEnd,
     SourceError, SourceSnapshot, StopReason, read_inputs, read_stream,
 };
 
 fn generated(bytes: u64) -> Vec<u8> {
-    let mut traffic = Traffic::new(Options { bytes: Some(bytes), ..Options::default() });
+    let mut traffic =
+        Traffic::new(TrafficOptions { bytes: Some(bytes), ..TrafficOptions::default() });
     let mut log = Vec::new();
     while traffic.fill(&mut log, 1 << 16) > 0 {}
     log

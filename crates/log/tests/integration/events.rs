@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
 use tracing::subscriber::with_default;
-use weir_log::{Format, Log};
+use weir_log::{Log, MessageFormat};
 use weir_view::{LogEvent, LogLevel, LogValue, from_json};
 
 /// A sink that collects the written bytes.
@@ -32,14 +32,14 @@ impl Write for Sink {
     }
 }
 
-fn log(filter: &str, format: Format) -> (Log, Sink) {
+fn log(filter: &str, format: MessageFormat) -> (Log, Sink) {
     let sink = Sink::default();
     (Log::new(filter.parse().expect("a filter"), format, sink.clone()), sink)
 }
 
 #[test]
 fn an_event_keeps_its_level_and_its_fields() {
-    let (log, sink) = log("info", Format::Json);
+    let (log, sink) = log("info", MessageFormat::Json);
     with_default(log, || {
         let error = io::Error::other("red \x1b[31m");
         tracing::warn!(target: "weir_net", %error, bytes = 12_u64, less = -1_i64, is_new = true, "it \u{202e}fails");
@@ -70,7 +70,7 @@ fn emit() {
 
 #[test]
 fn the_filter_changes_while_the_program_runs() {
-    let (log, _) = log("info", Format::Text);
+    let (log, _) = log("info", MessageFormat::Text);
     let mut from = 0;
     let mut messages = |filter: &str| {
         log.set_filter(filter.parse().expect("a filter"));
@@ -92,7 +92,7 @@ fn the_filter_changes_while_the_program_runs() {
 
 #[test]
 fn repeats_are_written_once_more_with_their_number() {
-    let (log, sink) = log("info", Format::Text);
+    let (log, sink) = log("info", MessageFormat::Text);
     with_default(log.clone(), || {
         for _ in 0..42 {
             tracing::info!("the same");
@@ -108,8 +108,8 @@ fn repeats_are_written_once_more_with_their_number() {
 
 #[test]
 fn what_the_command_says_is_a_line_of_the_same_format() {
-    let (text, text_sink) = log("off", Format::Text);
-    let (json, json_sink) = log("off", Format::Json);
+    let (text, text_sink) = log("off", MessageFormat::Text);
+    let (json, json_sink) = log("off", MessageFormat::Json);
     for log in [&text, &json] {
         log.announce(LogLevel::Info, "weir", "answering", "weir: answering\n");
     }

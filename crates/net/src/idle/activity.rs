@@ -17,7 +17,7 @@ use crate::socket::{ConnectionEnd, SendingSide};
 #[derive(Debug)]
 pub(crate) struct Activity {
     pub(super) idle: Arc<IdleConnections>,
-    state: Lock<State>,
+    state: Lock<ActivityState>,
     /// Whether the client has closed its sending side, from the first time that something waits for
     /// it. Few connections need this channel, which takes 350 bytes.
     sending_closed: OnceLock<watch::Sender<bool>>,
@@ -41,7 +41,7 @@ pub(crate) struct Activity {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub(super) struct ActivityState {
     /// The number of the current wait; 0 during a request.
     pub(super) waiting: u64,
     /// The requests in progress. A request ends with the body of its response.
@@ -215,7 +215,7 @@ impl Activity {
         self.close_reason.load(Ordering::SeqCst) == CloseReason::MakeRoom.number()
     }
 
-    pub(super) fn begin_wait(&self, state: &mut State) {
+    pub(super) fn begin_wait(&self, state: &mut ActivityState) {
         state.waiting = self.idle.waits.fetch_add(1, Ordering::SeqCst) + 1;
     }
 
@@ -230,7 +230,7 @@ impl Activity {
         self.is_http2.load(Ordering::SeqCst) && self.state().has_served
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, ActivityState> {
         self.state.lock()
     }
 

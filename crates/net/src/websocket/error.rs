@@ -7,7 +7,7 @@ use super::violation::Violation;
 /// The error of a WebSocket that cannot continue.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Error {
+pub enum SocketError {
     /// The peer violated the protocol. A close frame has told it so.
     Violation(Violation),
     /// The connection ended without a close frame: the peer crashed, or the network broke.
@@ -18,39 +18,41 @@ pub enum Error {
     Io(io::Error),
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for SocketError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Violation(violation) => {
+            SocketError::Violation(violation) => {
                 write!(formatter, "the peer violated the WebSocket protocol: {violation}")
             }
-            Error::Disconnected => {
+            SocketError::Disconnected => {
                 formatter.write_str("the connection ended without a close frame")
             }
-            Error::Closed => formatter.write_str("the WebSocket is closed already"),
-            Error::Io(error) => write!(formatter, "the WebSocket's connection failed: {error}"),
+            SocketError::Closed => formatter.write_str("the WebSocket is closed already"),
+            SocketError::Io(error) => {
+                write!(formatter, "the WebSocket's connection failed: {error}")
+            }
         }
     }
 }
 
-impl std::error::Error for Error {
+impl std::error::Error for SocketError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Error::Violation(violation) => Some(violation),
-            Error::Io(error) => Some(error),
-            Error::Disconnected | Error::Closed => None,
+            SocketError::Violation(violation) => Some(violation),
+            SocketError::Io(error) => Some(error),
+            SocketError::Disconnected | SocketError::Closed => None,
         }
     }
 }
 
-impl From<io::Error> for Error {
+impl From<io::Error> for SocketError {
     fn from(error: io::Error) -> Self {
-        Error::Io(error)
+        SocketError::Io(error)
     }
 }
 
-impl From<Violation> for Error {
+impl From<Violation> for SocketError {
     fn from(violation: Violation) -> Self {
-        Error::Violation(violation)
+        SocketError::Violation(violation)
     }
 }

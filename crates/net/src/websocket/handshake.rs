@@ -12,7 +12,7 @@ use hyper::upgrade::OnUpgrade;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode, Version};
 use sha1::{Digest, Sha1};
 
-use super::error::Error;
+use super::error::SocketError;
 use super::options::SocketOptions;
 use super::socket::WebSocket;
 use super::upgraded_stream::UpgradedStream;
@@ -59,7 +59,7 @@ impl Upgrade {
     pub async fn websocket(
         self,
         options: SocketOptions,
-    ) -> Result<WebSocket<UpgradedStream>, Error> {
+    ) -> Result<WebSocket<UpgradedStream>, SocketError> {
         Ok(WebSocket::new(self.stream().await?, options))
     }
 }

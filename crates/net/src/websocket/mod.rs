@@ -7,8 +7,8 @@
 //!
 //! - [`accept`] checks a handshake and returns the `101` response. The [`Upgrade`] that it also
 //!   returns becomes a [`WebSocket`] after that response is sent.
-//! - [`Reader`] yields [`Event`]s and answers pings and closes; [`Writer`] sends. They may live
-//!   in different tasks. [`Reader::next_into`] reads payload directly into a buffer of the caller.
+//! - [`SocketReader`] yields [`SocketEvent`]s and answers pings and closes; [`SocketWriter`] sends. They may live
+//!   in different tasks. [`SocketReader::next_into`] reads payload directly into a buffer of the caller.
 //! - [`Decoder`] is the protocol without the socket. It decodes bytes into [`Frame`]s, also for
 //!   tests and fuzzing.
 //!
@@ -18,7 +18,7 @@
 //! ```no_run
 //! # use hyper::{Request, Response};
 //! # use weir_net::{Body, IncomingBody};
-//! use weir_net::websocket::{Event, SocketOptions, accept};
+//! use weir_net::websocket::{SocketEvent, SocketOptions, accept};
 //!
 //! async fn echo(mut request: Request<IncomingBody>) -> Response<Body> {
 //!     let (response, upgrade) = match accept(&mut request) {
@@ -34,12 +34,12 @@
 //!         let (mut reader, writer) = socket.split();
 //!         while let Some(event) = reader.next().await? {
 //!             match event {
-//!                 Event::Text(text) => writer.send_text(text).await?,
-//!                 Event::Binary { bytes, .. } => writer.send_binary(bytes).await?,
-//!                 Event::Pong(_) => {}
+//!                 SocketEvent::Text(text) => writer.send_text(text).await?,
+//!                 SocketEvent::Binary { bytes, .. } => writer.send_binary(bytes).await?,
+//!                 SocketEvent::Pong(_) => {}
 //!             }
 //!         }
-//!         Ok::<(), weir_net::websocket::Error>(())
+//!         Ok::<(), weir_net::websocket::SocketError>(())
 //!     });
 //!     response
 //! }
@@ -66,11 +66,11 @@ mod writer;
 pub use close::CloseFrame;
 pub use close_code::CloseCode;
 pub use decoder::{Decoder, Frame};
-pub use error::Error;
+pub use error::SocketError;
 pub use handshake::{HandshakeError, Upgrade, accept};
 pub use options::SocketOptions;
-pub use reader::{BufferEvent, Event, Reader};
+pub use reader::{BufferEvent, SocketEvent, SocketReader};
 pub use socket::WebSocket;
 pub use upgraded_stream::UpgradedStream;
 pub use violation::Violation;
-pub use writer::Writer;
+pub use writer::SocketWriter;

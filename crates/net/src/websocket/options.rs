@@ -13,7 +13,7 @@ pub struct SocketOptions {
     /// of a connection. Default 64 KiB.
     pub text_bytes_max: usize,
     /// The time in which a peer must end the connection after it was told to: after a violation, or
-    /// by [`Reader::drain`](super::Reader::drain). Default 2 s.
+    /// by [`SocketReader::drain`](super::SocketReader::drain). Default 2 s.
     pub linger_timeout: Duration,
 }
 

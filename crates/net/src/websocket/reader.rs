@@ -12,14 +12,14 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::close::CloseFrame;
 use super::decoder::{Decoder, Frame};
-use super::error::Error;
+use super::error::SocketError;
 use super::options::SocketOptions;
 use super::send_half::SendHalf;
 use super::violation::Violation;
 
 /// An event from the peer, borrowed from the reader until its next call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event<'a> {
+pub enum SocketEvent<'a> {
     /// The next bytes of a binary message as they were read from the socket, before the end of
     /// their frame or message.
     Binary {
@@ -35,7 +35,7 @@ pub enum Event<'a> {
     Pong(&'a [u8]),
 }
 
-/// An event from [`Reader::next_into`], whose binary payload is in the buffer of the caller.
+/// An event from [`SocketReader::next_into`], whose binary payload is in the buffer of the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BufferEvent<'a> {
     /// The next bytes of a binary message are at the start of the given space.
@@ -52,7 +52,7 @@ pub enum BufferEvent<'a> {
 }
 
 /// Receives from a WebSocket, and answers pings and close frames.
-pub struct Reader<S> {
+pub struct SocketReader<S> {
     half: ReadHalf<S>,
     send_half: Arc<SendHalf<S>>,
     decoder: Decoder,
@@ -85,7 +85,7 @@ enum End {
     Disconnected,
 }
 
-impl<S: AsyncRead + AsyncWrite> Reader<S> {
+impl<S: AsyncRead + AsyncWrite> SocketReader<S> {
     pub(crate) fn new(
         half: ReadHalf<S>,
         send_half: Arc<SendHalf<S>>,
@@ -106,18 +106,18 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
     }
 
     /// Waits for the next event. `None` means that the peer closed with a close frame, which
-    /// has been answered; [`close_frame`](Reader::close_frame) returns it.
+    /// has been answered; [`close_frame`](SocketReader::close_frame) returns it.
     ///
     /// Pings are answered meanwhile. The future may be dropped at any time without losing
     /// anything, so it may be used in a `select!` or under a timeout.
     ///
     /// # Errors
     ///
-    /// [`Error::Violation`] if the peer violates RFC 6455 or a limit. Before that, the peer is sent
+    /// [`SocketError::Violation`] if the peer violates RFC 6455 or a limit. Before that, the peer is sent
     /// a close frame and has [`linger_timeout`](SocketOptions::linger_timeout) to read it.
-    /// [`Error::Disconnected`] if the connection ends without a close frame. [`Error::Io`] if
+    /// [`SocketError::Disconnected`] if the connection ends without a close frame. [`SocketError::Io`] if
     /// reading fails otherwise. Further calls return the same error, or `Disconnected` after `Io`.
-    pub async fn next(&mut self) -> Result<Option<Event<'_>>, Error> {
+    pub async fn next(&mut self) -> Result<Option<SocketEvent<'_>>, SocketError> {
         while self.advance().await? {
             if !self.has_buffered() {
                 self.fill(usize::MAX).await?;
@@ -126,17 +126,17 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
             match self.decode_buffered(usize::MAX) {
                 Some(Frame::Binary { range, end_of_message }) => {
                     let bytes = &self.buffer[start..][range];
-                    return Ok(Some(Event::Binary { bytes, end_of_message }));
+                    return Ok(Some(SocketEvent::Binary { bytes, end_of_message }));
                 }
-                Some(Frame::Text) => return Ok(Some(Event::Text(self.decoder.text()))),
-                Some(Frame::Pong) => return Ok(Some(Event::Pong(self.decoder.control()))),
+                Some(Frame::Text) => return Ok(Some(SocketEvent::Text(self.decoder.text()))),
+                Some(Frame::Pong) => return Ok(Some(SocketEvent::Pong(self.decoder.control()))),
                 frame => self.answer(frame).await,
             }
         }
         Ok(None)
     }
 
-    /// Like [`next`](Reader::next), but stores the bytes of binary messages at the start of
+    /// Like [`next`](SocketReader::next), but stores the bytes of binary messages at the start of
     /// `space`. Except for the first few, the bytes of a long frame are read from the socket
     /// directly into `space` and unmasked there. One call stores at most
     /// [`read_buffer_bytes`](SocketOptions::read_buffer_bytes). The rest of `space` is unspecified
@@ -147,8 +147,11 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
     ///
     /// # Errors
     ///
-    /// The same as those of [`next`](Reader::next).
-    pub async fn next_into(&mut self, space: &mut [u8]) -> Result<Option<BufferEvent<'_>>, Error> {
+    /// The same as those of [`next`](SocketReader::next).
+    pub async fn next_into(
+        &mut self,
+        space: &mut [u8],
+    ) -> Result<Option<BufferEvent<'_>>, SocketError> {
         while self.advance().await? {
             if space.is_empty() {
                 return Ok(Some(BufferEvent::Binary { length: 0, end_of_message: false }));
@@ -181,7 +184,7 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
         &mut self,
         space: &mut [u8],
         bytes_due: u64,
-    ) -> Result<BufferEvent<'_>, Error> {
+    ) -> Result<BufferEvent<'_>, SocketError> {
         let most = space.len().min(self.buffer.capacity());
         let length = usize::try_from(bytes_due).map_or(most, |due| due.min(most));
         let read = self.half.read(&mut space[..length]);
@@ -225,19 +228,19 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
 
     /// Whether there are bytes that were read and not yet decoded. If so, the next event probably
     /// follows at once. Otherwise the socket may still have bytes; to detect a pause of the peer,
-    /// call [`next`](Reader::next) with a short timeout.
+    /// call [`next`](SocketReader::next) with a short timeout.
     pub fn has_buffered(&self) -> bool {
         self.consumed < self.buffer.len()
     }
 
-    /// Returns the peer's close frame, after [`next`](Reader::next) has returned `None`.
+    /// Returns the peer's close frame, after [`next`](SocketReader::next) has returned `None`.
     pub fn close_frame(&self) -> Option<&CloseFrame> {
         self.close_frame.as_ref()
     }
 
     /// Discards further messages until the peer closes, for at most
     /// [`linger_timeout`](SocketOptions::linger_timeout). Call it after
-    /// [`Writer::close`](super::Writer::close). Closing a socket with unread bytes resets the
+    /// [`SocketWriter::close`](super::SocketWriter::close). Closing a socket with unread bytes resets the
     /// connection, and a reset can overtake the close frame.
     pub async fn drain(&mut self) {
         let linger_timeout = self.options.linger_timeout;
@@ -251,7 +254,7 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
 
     /// Sends the close frame if one is due. Returns whether the connection is open, or the error
     /// that ended it.
-    async fn advance(&mut self) -> Result<bool, Error> {
+    async fn advance(&mut self) -> Result<bool, SocketError> {
         if let Phase::Leaving(end, deadline) = self.phase {
             // The peer may be gone or stuck; the deadline bounds the wait.
             let _sent_in_time = timeout_at(deadline, self.send_close(end)).await;
@@ -259,8 +262,8 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
         }
         match self.phase {
             Phase::Ended(End::Closed) => Ok(false),
-            Phase::Ended(End::Violation(violation)) => Err(Error::Violation(violation)),
-            Phase::Ended(End::Disconnected) => Err(Error::Disconnected),
+            Phase::Ended(End::Violation(violation)) => Err(SocketError::Violation(violation)),
+            Phase::Ended(End::Disconnected) => Err(SocketError::Disconnected),
             Phase::Open | Phase::Leaving(..) => Ok(true),
         }
     }
@@ -279,7 +282,7 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
         }
     }
 
-    /// Reads to the end without decoding, for the reason that [`drain`](Reader::drain) states.
+    /// Reads to the end without decoding, for the reason that [`drain`](SocketReader::drain) states.
     async fn discard(&mut self) -> io::Result<()> {
         loop {
             self.buffer.clear();
@@ -301,7 +304,7 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
     }
 
     /// Fills the buffer by one read of at most `bytes_max`. All buffered bytes must be decoded.
-    async fn fill(&mut self, bytes_max: usize) -> Result<(), Error> {
+    async fn fill(&mut self, bytes_max: usize) -> Result<(), SocketError> {
         self.buffer.clear();
         self.consumed = 0;
         // `read_buf` writes into the spare capacity of the vector. The capacity is not filled with
@@ -314,14 +317,14 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
     }
 
     /// Returns the length of a read, or ends the connection if it is 0 or the read failed.
-    fn check_read(&mut self, result: io::Result<usize>) -> Result<usize, Error> {
+    fn check_read(&mut self, result: io::Result<usize>) -> Result<usize, SocketError> {
         use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset};
         let error = match result {
-            Ok(0) => Error::Disconnected,
+            Ok(0) => SocketError::Disconnected,
             Ok(length) => return Ok(length),
             Err(error) => match error.kind() {
-                BrokenPipe | ConnectionAborted | ConnectionReset => Error::Disconnected,
-                _ => Error::Io(error),
+                BrokenPipe | ConnectionAborted | ConnectionReset => SocketError::Disconnected,
+                _ => SocketError::Io(error),
             },
         };
         self.phase = Phase::Ended(End::Disconnected);
@@ -345,10 +348,10 @@ async fn receive<S: AsyncWrite>(
     .await
 }
 
-impl<S> fmt::Debug for Reader<S> {
+impl<S> fmt::Debug for SocketReader<S> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
-            .debug_struct("Reader")
+            .debug_struct("SocketReader")
             .field("bytes_buffered", &(self.buffer.len() - self.consumed))
             .field("phase", &self.phase)
             .finish_non_exhaustive()

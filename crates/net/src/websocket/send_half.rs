@@ -12,7 +12,7 @@ use weir_sync::Lock;
 
 use super::close;
 use super::close_code::CloseCode;
-use super::error::Error;
+use super::error::SocketError;
 use super::frame::{HEADER_BYTES_MAX, Opcode, put_header};
 
 /// The send buffer is freed if a message made it grow beyond this.
@@ -54,10 +54,10 @@ impl<S: AsyncWrite> SendHalf<S> {
     }
 
     /// Sends one frame, with header and payload in one write.
-    pub(crate) async fn send(&self, opcode: Opcode, payload: &[u8]) -> Result<(), Error> {
+    pub(crate) async fn send(&self, opcode: Opcode, payload: &[u8]) -> Result<(), SocketError> {
         let mut sink = self.sink.lock().await;
         if sink.is_closing {
-            return Err(Error::Closed);
+            return Err(SocketError::Closed);
         }
         sink.drain().await?;
         sink.put(opcode, payload);
@@ -72,10 +72,10 @@ impl<S: AsyncWrite> SendHalf<S> {
         opcode: Opcode,
         head: &[u8],
         shared: Bytes,
-    ) -> Result<(), Error> {
+    ) -> Result<(), SocketError> {
         let mut sink = self.sink.lock().await;
         if sink.is_closing {
-            return Err(Error::Closed);
+            return Err(SocketError::Closed);
         }
         sink.drain().await?;
         put_header(&mut sink.unsent, opcode, true, head.len() + shared.len(), None);
@@ -87,7 +87,11 @@ impl<S: AsyncWrite> SendHalf<S> {
     }
 
     /// Sends a close frame, unless one was sent already.
-    pub(crate) async fn close(&self, code: Option<CloseCode>, reason: &str) -> Result<(), Error> {
+    pub(crate) async fn close(
+        &self,
+        code: Option<CloseCode>,
+        reason: &str,
+    ) -> Result<(), SocketError> {
         let mut sink = self.sink.lock().await;
         sink.put_close(code, reason);
         Ok(sink.drain().await?)
@@ -123,7 +127,7 @@ impl<S: AsyncWrite> SendHalf<S> {
         }
     }
 
-    async fn send_pong(&self) -> Result<(), Error> {
+    async fn send_pong(&self) -> Result<(), SocketError> {
         // Whoever holds the lock checks for a pong again after releasing it. So a reader that
         // stores a ping and finds the lock taken can leave the pong to the holder.
         while self.owes_pong() {

@@ -10,7 +10,7 @@ use crate::common::frame;
 use proptest::prelude::*;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use weir_net::websocket::{
-    BufferEvent, Decoder, Error, Event, Frame, SocketOptions, Violation, WebSocket,
+    BufferEvent, Decoder, Frame, SocketError, SocketEvent, SocketOptions, Violation, WebSocket,
 };
 
 /// A connection that delivers its bytes in given pieces and accepts all writes.
@@ -125,15 +125,15 @@ async fn read(pieces: Pieces, space_sizes: &[usize]) -> Seen {
         let mut space = vec![0xEE; *size];
         let ended = match space.is_empty() {
             true => match reader.next().await {
-                Ok(Some(Event::Binary { bytes, end_of_message })) => {
+                Ok(Some(SocketEvent::Binary { bytes, end_of_message })) => {
                     seen.binary(bytes, end_of_message);
                     continue;
                 }
-                Ok(Some(Event::Text(text))) => {
+                Ok(Some(SocketEvent::Text(text))) => {
                     seen.other(format!("text {text:?}"));
                     continue;
                 }
-                Ok(Some(Event::Pong(bytes))) => {
+                Ok(Some(SocketEvent::Pong(bytes))) => {
                     seen.other(format!("pong {bytes:?}"));
                     continue;
                 }
@@ -159,8 +159,8 @@ async fn read(pieces: Pieces, space_sizes: &[usize]) -> Seen {
             },
         };
         match ended {
-            Err(Error::Violation(violation)) => seen.end = Some(violation),
-            Ok(()) | Err(Error::Disconnected) => {}
+            Err(SocketError::Violation(violation)) => seen.end = Some(violation),
+            Ok(()) | Err(SocketError::Disconnected) => {}
             Err(error) => panic!("{error}"),
         }
         break;

@@ -6,10 +6,11 @@ use crate::common::{frame, read_all, read_frame};
 use tokio::io::{AsyncWriteExt, DuplexStream, duplex};
 use tokio::time::{Instant, timeout};
 use weir_net::websocket::{
-    CloseCode, Error, Event, Reader, SocketOptions, Violation, WebSocket, Writer,
+    CloseCode, SocketError, SocketEvent, SocketOptions, SocketReader, SocketWriter, Violation,
+    WebSocket,
 };
 
-type Halves = (Reader<DuplexStream>, Writer<DuplexStream>);
+type Halves = (SocketReader<DuplexStream>, SocketWriter<DuplexStream>);
 
 /// A client's end of a pipe that holds `bytes_max` each way, and a socket on the other.
 fn pipe(bytes_max: usize) -> (DuplexStream, Halves) {
@@ -17,8 +18,8 @@ fn pipe(bytes_max: usize) -> (DuplexStream, Halves) {
     (client, WebSocket::new(server, SocketOptions::default()).split())
 }
 
-fn binary(bytes: &[u8], end_of_message: bool) -> Event<'_> {
-    Event::Binary { bytes, end_of_message }
+fn binary(bytes: &[u8], end_of_message: bool) -> SocketEvent<'_> {
+    SocketEvent::Binary { bytes, end_of_message }
 }
 
 fn close_payload(code: u16, reason: &str) -> Vec<u8> {
@@ -44,9 +45,9 @@ async fn several_frames_of_one_read_are_separate_events() {
     client.write_all(&all.concat()).await.unwrap();
     assert_eq!(reader.next().await.unwrap(), Some(binary(b"a", false)));
     assert!(reader.has_buffered());
-    assert_eq!(reader.next().await.unwrap(), Some(Event::Pong(b"p")));
+    assert_eq!(reader.next().await.unwrap(), Some(SocketEvent::Pong(b"p")));
     assert_eq!(reader.next().await.unwrap(), Some(binary(b"b", true)));
-    assert_eq!(reader.next().await.unwrap(), Some(Event::Text("t")));
+    assert_eq!(reader.next().await.unwrap(), Some(SocketEvent::Text("t")));
     assert!(!reader.has_buffered());
 }
 
@@ -59,7 +60,7 @@ async fn a_dropped_wait_loses_nothing() {
         assert!(timeout(Duration::from_millis(1), reader.next()).await.is_err());
     }
     client.write_all(&message[message.len() - 1..]).await.unwrap();
-    assert_eq!(reader.next().await.unwrap(), Some(Event::Text("slowly")));
+    assert_eq!(reader.next().await.unwrap(), Some(SocketEvent::Text("slowly")));
 }
 
 #[tokio::test(start_paused = true)]
@@ -113,7 +114,7 @@ async fn a_writer_that_is_stuck_delays_no_reading_and_sends_the_pong_after() {
     tokio::time::sleep(Duration::from_millis(1)).await;
     client.write_all(&frame(0x89, b"?")).await.unwrap();
     client.write_all(&frame(0x81, b"read")).await.unwrap();
-    assert_eq!(reader.next().await.unwrap(), Some(Event::Text("read")));
+    assert_eq!(reader.next().await.unwrap(), Some(SocketEvent::Text("read")));
     assert_eq!(read_frame(&mut client).await, (0x82, vec![7; 500]));
     assert_eq!(read_frame(&mut client).await, (0x8a, b"?".to_vec()));
     sending.await.unwrap().unwrap();
@@ -129,7 +130,7 @@ async fn a_close_is_answered_with_its_code() {
     }
     let said = reader.close_frame().unwrap();
     assert_eq!((said.code.unwrap().get(), said.reason.as_str()), (3001, "bye"));
-    assert!(matches!(writer.send_text("late").await, Err(Error::Closed)));
+    assert!(matches!(writer.send_text("late").await, Err(SocketError::Closed)));
     assert_eq!(read_frame(&mut client).await, (0x88, close_payload(3001, "")));
     assert_eq!(read_all(&mut client).await, "");
 }
@@ -147,7 +148,7 @@ async fn our_close_is_sent_once_and_drain_waits_for_the_peers() {
     let (mut client, (mut reader, writer)) = pipe(1000);
     writer.close(CloseCode::GOING_AWAY, "shutting down").await.unwrap();
     writer.close(CloseCode::NORMAL, "again").await.unwrap();
-    assert!(matches!(writer.send_ping(b"").await, Err(Error::Closed)));
+    assert!(matches!(writer.send_ping(b"").await, Err(SocketError::Closed)));
     client.write_all(&frame(0x82, b"still under way")).await.unwrap();
     client.write_all(&frame(0x88, &close_payload(1001, ""))).await.unwrap();
     reader.drain().await;
@@ -185,9 +186,9 @@ async fn a_violation_is_answered_and_ends_the_connection() {
         assert!(!reading.is_finished(), "the reader waits for the peer to go");
         drop(client);
         let (error, again) = reading.await.unwrap();
-        assert!(matches!(error, Error::Violation(v) if v == violation), "{error}");
-        assert!(matches!(again, Error::Violation(v) if v == violation), "{again}");
-        assert!(matches!(writer.send_text("late").await, Err(Error::Closed)));
+        assert!(matches!(error, SocketError::Violation(v) if v == violation), "{error}");
+        assert!(matches!(again, SocketError::Violation(v) if v == violation), "{again}");
+        assert!(matches!(writer.send_text("late").await, Err(SocketError::Closed)));
     }
 }
 
@@ -200,7 +201,7 @@ async fn a_peer_that_does_not_close_is_left_after_the_linger_timeout() {
     client.write_all(&[0xff, 0xff]).await.unwrap();
     let begun = Instant::now();
     let error = reader.next().await.unwrap_err();
-    assert!(matches!(error, Error::Violation(Violation::ReservedBits)), "{error}");
+    assert!(matches!(error, SocketError::Violation(Violation::ReservedBits)), "{error}");
     let linger_timeout = SocketOptions::default().linger_timeout;
     assert!((linger_timeout..2 * linger_timeout).contains(&begun.elapsed()));
     stuck.abort();
@@ -213,7 +214,7 @@ async fn an_end_without_a_close_is_distinguished() {
     drop(client);
     assert_eq!(reader.next().await.unwrap(), Some(binary(b"half", false)));
     for _ in 0..2 {
-        assert!(matches!(reader.next().await, Err(Error::Disconnected)));
+        assert!(matches!(reader.next().await, Err(SocketError::Disconnected)));
     }
 }
 
@@ -225,7 +226,9 @@ async fn the_read_buffer_never_grows() {
     client.write_all(&frame(0x82, &[1; 60_000])).await.unwrap();
     let mut received = 0;
     while received < 60_000 {
-        let Some(Event::Binary { bytes, .. }) = reader.next().await.unwrap() else { panic!() };
+        let Some(SocketEvent::Binary { bytes, .. }) = reader.next().await.unwrap() else {
+            panic!()
+        };
         assert!(bytes.len() <= 4096);
         received += bytes.len();
     }

@@ -8,7 +8,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc;
 use weir_net::websocket::client::{ClientOptions, ConnectError, Message, connect, encode_binary};
 use weir_net::websocket::{
-    CloseCode, Error, Event, SocketOptions, UpgradedStream, WebSocket, accept,
+    CloseCode, SocketError, SocketEvent, SocketOptions, UpgradedStream, WebSocket, accept,
 };
 use weir_net::{Body, Client, HostGuard, IncomingBody, ServeOptions};
 
@@ -16,7 +16,7 @@ use weir_net::{Body, Client, HostGuard, IncomingBody, ServeOptions};
 async fn start<R, F>(run: R) -> Running
 where
     R: Fn(WebSocket<UpgradedStream>) -> F + Clone + Send + Sync + 'static,
-    F: Future<Output = Result<(), Error>> + Send + 'static,
+    F: Future<Output = Result<(), SocketError>> + Send + 'static,
 {
     let handler = move |mut request: Request<IncomingBody>, _: Client| {
         let run = run.clone();
@@ -38,19 +38,19 @@ where
     Running::start(ServeOptions::default(), handler).await
 }
 
-async fn echo(socket: WebSocket<UpgradedStream>) -> Result<(), Error> {
+async fn echo(socket: WebSocket<UpgradedStream>) -> Result<(), SocketError> {
     let (mut reader, writer) = socket.split();
     let mut message = Vec::new();
     while let Some(event) = reader.next().await? {
         match event {
-            Event::Text(text) => writer.send_text(text).await?,
-            Event::Binary { bytes, end_of_message } => {
+            SocketEvent::Text(text) => writer.send_text(text).await?,
+            SocketEvent::Binary { bytes, end_of_message } => {
                 message.extend_from_slice(bytes);
                 if end_of_message {
                     writer.send_binary(&std::mem::take(&mut message)).await?;
                 }
             }
-            Event::Pong(_) => {}
+            SocketEvent::Pong(_) => {}
         }
     }
     Ok(())
@@ -98,7 +98,7 @@ async fn an_upload_arrives_as_it_was_sent() {
             let (mut reader, writer) = socket.split();
             let (mut received, mut messages) = (Vec::new(), 0);
             while let Some(event) = reader.next().await? {
-                let Event::Binary { bytes, end_of_message } = event else { continue };
+                let SocketEvent::Binary { bytes, end_of_message } = event else { continue };
                 received.extend_from_slice(bytes);
                 messages += usize::from(end_of_message);
                 if end_of_message {

@@ -16,7 +16,7 @@ use crate::{all_records, parsed};
 const LIMITS: BlockLimits = BlockLimits { block_bytes: 4_096, line_bytes_max: 1 << 16 };
 
 fn log() -> Vec<u8> {
-    let options = weir_demo::Options { bytes: Some(400_000), ..Default::default() };
+    let options = weir_demo::TrafficOptions { bytes: Some(400_000), ..Default::default() };
     let mut traffic = Traffic::new(options).with_dirt_every(50);
     let mut log = Vec::new();
     while traffic.fill(&mut log, 1 << 16) > 0 {}

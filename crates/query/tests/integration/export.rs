@@ -20,7 +20,7 @@ use super::record_text::{header, record_text};
 const LIMITS: BlockLimits = BlockLimits { block_bytes: 4_096, line_bytes_max: 1 << 20 };
 
 fn log(seed: u64, bytes: u64) -> Vec<u8> {
-    let options = weir_demo::Options { seed, bytes: Some(bytes), ..Default::default() };
+    let options = weir_demo::TrafficOptions { seed, bytes: Some(bytes), ..Default::default() };
     let mut traffic = Traffic::new(options).with_dirt_every(50);
     let mut log = Vec::new();
     while traffic.fill(&mut log, 1 << 16) > 0 {}

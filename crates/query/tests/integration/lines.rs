@@ -27,7 +27,7 @@ const FILTERS: [(&str, &str); 4] = [
 ];
 
 fn log(seed: u64, bytes: u64) -> Vec<u8> {
-    let options = weir_demo::Options { seed, bytes: Some(bytes), ..Default::default() };
+    let options = weir_demo::TrafficOptions { seed, bytes: Some(bytes), ..Default::default() };
     let mut traffic = Traffic::new(options);
     let mut log = Vec::new();
     while traffic.fill(&mut log, 1 << 16) > 0 {}

@@ -16,7 +16,7 @@ const RULE: &str = "limit_req_zone $binary_remote_addr zone=one:10m rate=2r/s;
     limit_req zone=one burst=3;";
 
 fn log() -> Vec<u8> {
-    let options = weir_demo::Options { bytes: Some(400_000), ..Default::default() };
+    let options = weir_demo::TrafficOptions { bytes: Some(400_000), ..Default::default() };
     let mut traffic = Traffic::new(options).with_dirt_every(50);
     let mut log = Vec::new();
     while traffic.fill(&mut log, 1 << 16) > 0 {}

@@ -50,11 +50,12 @@ const WHOLE: Range<u64> = 0..u64::MAX;
 pub(crate) async fn respond<B>(
     session: &Arc<Session>,
     data: Arc<DataSet>,
-    (query, form): (Query, Form),
+    query: Query,
+    form: Form,
     request: &Request<B>,
 ) -> Result<Response<Body>, Refusal> {
     tokio::select! {
-        response = respond_in_session(session, data, (query, form), request) => response,
+        response = respond_in_session(session, data, query, form, request) => response,
         () = session.ended() => Err(session.end_refusal()),
     }
 }
@@ -62,7 +63,8 @@ pub(crate) async fn respond<B>(
 async fn respond_in_session<B>(
     session: &Arc<Session>,
     data: Arc<DataSet>,
-    (query, form): (Query, Form),
+    query: Query,
+    form: Form,
     request: &Request<B>,
 ) -> Result<Response<Body>, Refusal> {
     let is_head = *request.method() == Method::HEAD;
@@ -71,7 +73,7 @@ async fn respond_in_session<B>(
     let turn = if is_head { None } else { Some(session.turns().export_turn().await) };
     let written = WrittenQuery::parse(&query, Now::read())?;
     let (effort, owner) = (Effort::of(written.expressions()), session.clone());
-    let begin = move || Export::begin(owner, data, (&query, &written), form);
+    let begin = move || Export::begin(owner, data, &query, &written, form);
     let export = Arc::new(session.turns().check(effort, begin).await??);
     let requested = match &export.tag {
         Some(tag) => RequestedContent::of(request, tag, None),
@@ -105,7 +107,8 @@ impl Export {
     fn begin(
         session: Arc<Session>,
         data: Arc<DataSet>,
-        (query, written): (&Query, &WrittenQuery),
+        query: &Query,
+        written: &WrittenQuery,
         form: Form,
     ) -> Result<Self, Refusal> {
         let snapshot = data.snapshot();

@@ -39,7 +39,8 @@ pub(super) struct LinesQuestion {
 impl LinesQuestion {
     pub(super) fn check(
         query: WrittenQuery,
-        (from, count): (u64, u32),
+        from: u64,
+        count: u32,
         finder: Arc<Lock<LineFinder>>,
         data: &DataSet,
     ) -> Result<Self, Refusal> {

@@ -16,7 +16,9 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use weir_ingest::DataSet;
-use weir_net::websocket::{CloseCode, Event, Reader, UpgradedStream, WebSocket, Writer};
+use weir_net::websocket::{
+    CloseCode, SocketEvent, SocketReader, SocketWriter, UpgradedStream, WebSocket,
+};
 use weir_query::{Now, WrittenQuery};
 use weir_view::{LiveReply, LiveRequest, LiveTopic, Query};
 
@@ -123,12 +125,12 @@ pub(crate) async fn run(session: Arc<Session>, socket: WebSocket<UpgradedStream>
 /// Reads messages until the page disconnects. It also runs while a query is checked, so that a page
 /// that disconnects leaves the queue.
 async fn read_messages(
-    reader: &mut Reader<UpgradedStream>,
+    reader: &mut SocketReader<UpgradedStream>,
     newest: &Messages,
-    writer: &Writer<UpgradedStream>,
+    writer: &SocketWriter<UpgradedStream>,
 ) {
     while let Ok(Some(event)) = reader.next().await {
-        let Event::Text(text) = event else { continue };
+        let SocketEvent::Text(text) = event else { continue };
         let topic = LiveRequest::topic(text);
         if text.len() > QUERY_BYTES_MAX && !matches!(topic, LiveTopic::Panel(_)) {
             let reason = "a query can have 64 KiB";
@@ -162,12 +164,16 @@ async fn process_newest<T, F: Future<Output = T>>(
 }
 
 /// Sends the reason why the query with this id is refused, or why the connection ends.
-async fn send_failure(writer: &Writer<UpgradedStream>, query: Option<u64>, refusal: &Refusal) {
+async fn send_failure(
+    writer: &SocketWriter<UpgradedStream>,
+    query: Option<u64>,
+    refusal: &Refusal,
+) {
     send_reply(writer, &LiveReply::Error { query, error: refusal.failure(None) }).await;
 }
 
 /// Sends a short reply, and gives up if the page does not receive it in time.
-async fn send_reply(writer: &Writer<UpgradedStream>, reply: &LiveReply) {
+async fn send_reply(writer: &SocketWriter<UpgradedStream>, reply: &LiveReply) {
     let sending = crate::message::send(writer, weir_view::to_json(reply));
     // If this fails, reading from the connection fails too and ends it.
     let _ = tokio::time::timeout(SEND_TIMEOUT, sending).await;

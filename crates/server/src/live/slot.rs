@@ -9,7 +9,7 @@ use std::task::Poll;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use weir_ingest::{DataSet, SourceProgress};
-use weir_net::websocket::{UpgradedStream, Writer};
+use weir_net::websocket::{SocketWriter, UpgradedStream};
 use weir_query::{LineFinder, WrittenQuery};
 use weir_sync::Lock;
 use weir_view::{LinesNeeded, LiveReply, LiveRequest, NeededFile};
@@ -29,7 +29,7 @@ use crate::turns::{CancelOnDrop, Cancellation, Effort};
 pub(super) struct Slot<'a> {
     pub(super) session: &'a Arc<Session>,
     pub(super) data: &'a Arc<DataSet>,
-    pub(super) writer: &'a Writer<UpgradedStream>,
+    pub(super) writer: &'a SocketWriter<UpgradedStream>,
     /// What a message asks for if it cannot be read.
     pub(super) subject: Subject,
     /// The number of the slot among those of its kind.
@@ -242,7 +242,7 @@ fn check(
     Ok(match request {
         LiveRequest::Count { .. } => Some(Arc::new(CountQuestion::check(query, data)?)),
         LiveRequest::Lines { from, count, .. } => {
-            Some(Arc::new(LinesQuestion::check(query, (from, count), finder, data)?))
+            Some(Arc::new(LinesQuestion::check(query, from, count, finder, data)?))
         }
         LiveRequest::Rules { rule: Some(rule), details, .. } => {
             Some(Arc::new(rules::check(query, &rule, &details, data)?))

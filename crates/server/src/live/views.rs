@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use weir_ingest::DataSet;
-use weir_net::websocket::{UpgradedStream, Writer};
+use weir_net::websocket::{SocketWriter, UpgradedStream};
 use weir_query::WrittenQuery;
 use weir_view::{NormalFilter, view_message_start};
 
@@ -66,7 +66,7 @@ pub(super) async fn check_queries(
     session: &Arc<Session>,
     data: &Arc<DataSet>,
     mut newest: watch::Receiver<String>,
-    writer: &Writer<UpgradedStream>,
+    writer: &SocketWriter<UpgradedStream>,
     current: &watch::Sender<Arc<LiveQuery>>,
 ) {
     let read = |text| read_query(session, data, text);
@@ -110,7 +110,7 @@ async fn read_query(
 pub(super) async fn publish(
     session: &Arc<Session>,
     data: &Arc<DataSet>,
-    writer: &Writer<UpgradedStream>,
+    writer: &SocketWriter<UpgradedStream>,
     mut current: watch::Receiver<Arc<LiveQuery>>,
 ) {
     let mut version = data.version();
@@ -273,7 +273,7 @@ impl AnswerSubscription {
 /// unsent views take too much memory.
 async fn send_view(
     session: &Session,
-    writer: &Writer<UpgradedStream>,
+    writer: &SocketWriter<UpgradedStream>,
     start: &str,
     view: &MadeView,
 ) -> bool {

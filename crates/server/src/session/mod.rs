@@ -15,7 +15,7 @@ use weir_sync::Lock;
 use crate::file::{
     AheadPool, FileBegin, Purpose, Replays, UnpackDestination, UnpackLimits, UploadedFile,
 };
-use crate::options::{Options, Remedies};
+use crate::options::{Remedies, ServerOptions};
 use crate::refusal::Refusal;
 use crate::turns::{ServerTurns, SessionTurns};
 pub(crate) use export_lengths::ExportLengths;
@@ -92,7 +92,7 @@ struct Presence {
 impl Session {
     pub(crate) fn new(
         id: String,
-        options: &Options,
+        options: &ServerOptions,
         lifetime: Lifetime,
         turns: &ServerTurns,
         memory: &TotalMemory,

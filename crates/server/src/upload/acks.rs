@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
-use weir_net::websocket::{UpgradedStream, Writer};
+use weir_net::websocket::{SocketWriter, UpgradedStream};
 use weir_observe::capture::Capturable;
 use weir_observe::task::{TaskKind, TaskName};
 use weir_sync::Lock;
@@ -66,7 +66,7 @@ impl AckTask {
     pub(crate) fn start(
         file: &str,
         offsets: &Arc<AckOffsets>,
-        writer: &Writer<UpgradedStream>,
+        writer: &SocketWriter<UpgradedStream>,
         last_ack: &Arc<LastAck>,
         timeout: Duration,
         capture: &Arc<Capturable>,

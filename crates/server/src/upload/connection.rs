@@ -4,19 +4,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weir_ingest::{FormatChoice, SourceEnd, SourceError, StopReason};
-use weir_net::websocket::{CloseCode, Event, Reader, UpgradedStream, WebSocket, Writer};
+use weir_net::websocket::{
+    CloseCode, SocketEvent, SocketReader, SocketWriter, UpgradedStream, WebSocket,
+};
 use weir_observe::capture::Capturable;
 use weir_observe::task::{self, TaskKind, TaskName};
 use weir_view::{UploadReply, UploadRequest};
 
 use super::file_request::FileRequest;
-use super::transfer::{Outcome, Transfer, WINDOW_BYTES};
+use super::transfer::{Transfer, TransferOutcome, WINDOW_BYTES};
 use crate::captures::UploadCaptures;
 use crate::file::{
     AheadAccount, FeedingConnection, FileBegin, Purpose, ReceiveError, ReceiverGuard, UploadedFile,
 };
 use crate::message;
-use crate::options::Options;
+use crate::options::ServerOptions;
 use crate::refusal::Refusal;
 use crate::session::Session;
 
@@ -45,7 +47,7 @@ static INTERRUPTED: TaskKind = TaskKind::new("interrupted upload");
 pub(crate) async fn run(
     session: Arc<Session>,
     socket: WebSocket<UpgradedStream>,
-    options: Options,
+    options: ServerOptions,
     purpose: Purpose,
     captures: Arc<UploadCaptures>,
 ) {
@@ -79,12 +81,12 @@ pub(crate) async fn run(
 
 pub(super) struct Connection<'a> {
     pub(super) session: &'a Arc<Session>,
-    pub(super) options: &'a Options,
+    pub(super) options: &'a ServerOptions,
     /// The captures that wait for an upload.
     pub(super) captures: &'a Arc<UploadCaptures>,
     purpose: Purpose,
-    pub(super) reader: &'a mut Reader<UpgradedStream>,
-    pub(super) writer: &'a Writer<UpgradedStream>,
+    pub(super) reader: &'a mut SocketReader<UpgradedStream>,
+    pub(super) writer: &'a SocketWriter<UpgradedStream>,
     /// Whether binary messages belong to a file that has ended, and are ignored.
     pub(super) is_discarding: bool,
     /// A request that arrived during the previous file.
@@ -124,7 +126,7 @@ impl Connection<'_> {
                 return Err((CloseCode::NORMAL, Refusal::Stalled(self.options.stall.as_secs())));
             };
             match event {
-                Ok(Some(Event::Text(text))) => match weir_view::from_json(text) {
+                Ok(Some(SocketEvent::Text(text))) => match weir_view::from_json(text) {
                     // A file of a replay has the id of its upload, which goes on.
                     Ok(UploadRequest::Cancel { .. }) if self.feed.is_some() => self.feed = None,
                     Ok(UploadRequest::Cancel { file }) => cancel(self.session, &file),
@@ -140,9 +142,11 @@ impl Connection<'_> {
                         return Err((CloseCode::POLICY, Refusal::BadRequest(why)));
                     }
                 },
-                Ok(Some(Event::Binary { .. })) if self.is_discarding => {}
-                Ok(Some(Event::Binary { .. })) => return Err((CloseCode::POLICY, Refusal::NoFile)),
-                Ok(Some(Event::Pong(_))) => {}
+                Ok(Some(SocketEvent::Binary { .. })) if self.is_discarding => {}
+                Ok(Some(SocketEvent::Binary { .. })) => {
+                    return Err((CloseCode::POLICY, Refusal::NoFile));
+                }
+                Ok(Some(SocketEvent::Pong(_))) => {}
                 Ok(None) | Err(_) => return Ok(FileRequest::Disconnect),
             }
         }
@@ -235,34 +239,34 @@ impl Connection<'_> {
         &mut self,
         file: &Arc<UploadedFile>,
         guard: ReceiverGuard,
-        outcome: Outcome,
+        outcome: TransferOutcome,
     ) -> Option<CloseReason> {
         match outcome {
-            Outcome::Lost => self.interrupt(file, guard).await,
-            Outcome::JoinedLost => {
+            TransferOutcome::Lost => self.interrupt(file, guard).await,
+            TransferOutcome::JoinedLost => {
                 self.interrupt(file, guard).await;
                 self.refuse(file.id(), &Refusal::Interrupted).await
             }
-            Outcome::BegunAgain(begin) => {
+            TransferOutcome::BegunAgain(begin) => {
                 self.next_request = Some(FileRequest::Begin(begin));
                 self.interrupt(file, guard).await
             }
-            Outcome::AllReceived => self.finish(file, guard).await,
-            Outcome::Cancelled => {
+            TransferOutcome::AllReceived => self.finish(file, guard).await,
+            TransferOutcome::Cancelled => {
                 file.progress().cancel();
                 self.end(file, guard, SourceEnd::Cancelled);
                 None
             }
-            Outcome::Failed(refusal) => {
+            TransferOutcome::Failed(refusal) => {
                 self.stop(file, guard, &refusal).await;
                 self.refuse(file.id(), &refusal).await
             }
-            Outcome::Violation(refusal) => {
+            TransferOutcome::Violation(refusal) => {
                 self.stop(file, guard, &refusal).await;
                 self.refuse(file.id(), &refusal).await;
                 Some((CloseCode::POLICY, refusal))
             }
-            Outcome::Receive(error) => self.fail(file, guard, error).await,
+            TransferOutcome::Receive(error) => self.fail(file, guard, error).await,
         }
     }
 

@@ -1,6 +1,6 @@
 //! A connection that joins another one to send parts of its file.
 
-use weir_net::websocket::{CloseCode, Event};
+use weir_net::websocket::{CloseCode, SocketEvent};
 use weir_view::{UploadReply, UploadRequest};
 
 use super::connection::{CloseReason, Connection, cancel};
@@ -47,9 +47,9 @@ impl Connection<'_> {
                 }
             };
             let next = match event {
-                Ok(Some(Event::Text(text))) => read_message(text, id, &mut offset),
-                Ok(Some(Event::Binary { bytes: [], .. })) => Next::Read,
-                Ok(Some(Event::Binary { bytes, .. })) => match &mut offset {
+                Ok(Some(SocketEvent::Text(text))) => read_message(text, id, &mut offset),
+                Ok(Some(SocketEvent::Binary { bytes: [], .. })) => Next::Read,
+                Ok(Some(SocketEvent::Binary { bytes, .. })) => match &mut offset {
                     Some(offset) => match offset.checked_add(bytes.len() as u64) {
                         Some(next) => {
                             // If the owner no longer receives, the next iteration notices.
@@ -63,7 +63,7 @@ impl Connection<'_> {
                         Next::Violation("bytes arrived before a `block` gave their offset".into())
                     }
                 },
-                Ok(Some(Event::Pong(_))) => Next::Read,
+                Ok(Some(SocketEvent::Pong(_))) => Next::Read,
                 Ok(None) => Next::Leave(Some(FileRequest::Disconnect)),
                 Err(_) => {
                     self.next_request = Some(FileRequest::Disconnect);

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use weir_ingest::SourceEnd;
-use weir_net::websocket::{CloseCode, Event};
+use weir_net::websocket::{CloseCode, SocketEvent};
 use weir_observe::capture::Capturable;
 use weir_view::{UploadReply, UploadRequest};
 
 use super::connection::{CloseReason, Connection};
 use super::file_request::FileRequest;
-use super::transfer::{Outcome, Transfer, WINDOW_BYTES};
+use super::transfer::{Transfer, TransferOutcome, WINDOW_BYTES};
 use crate::file::{
     AheadAccount, BlockMerger, FeedError, FeedTurn, FileBegin, FileToReplay, ReceiveError,
 };
@@ -72,8 +72,8 @@ impl Connection<'_> {
                 event = self.reader.next() => event,
             };
             match event {
-                Ok(Some(Event::Pong(_))) => {}
-                Ok(Some(Event::Text(text))) => {
+                Ok(Some(SocketEvent::Pong(_))) => {}
+                Ok(Some(SocketEvent::Text(text))) => {
                     return match weir_view::from_json(text) {
                         Ok(UploadRequest::Cancel { file }) if file == id => Waited::Cancelled,
                         _ => {
@@ -82,7 +82,7 @@ impl Connection<'_> {
                         }
                     };
                 }
-                Ok(Some(Event::Binary { .. })) => return Waited::Violation(Refusal::NoFile),
+                Ok(Some(SocketEvent::Binary { .. })) => return Waited::Violation(Refusal::NoFile),
                 Ok(None) | Err(_) => return Waited::Disconnected,
             }
         }
@@ -109,18 +109,20 @@ impl Connection<'_> {
         };
         let outcome = tokio::select! {
             outcome = transfer.run() => outcome,
-            () = done.closed() => Outcome::Failed(Refusal::UnknownReplay),
+            () = done.closed() => TransferOutcome::Failed(Refusal::UnknownReplay),
         };
         let result = match outcome {
-            Outcome::AllReceived if receiver.bytes_received() != bytes => Err(FeedError::Changed),
-            Outcome::AllReceived => receiver.finish(SourceEnd::Done).await.or_else(end_of),
-            Outcome::Receive(error) => end_of(error),
-            Outcome::Lost | Outcome::JoinedLost => Err(FeedError::Lost),
-            Outcome::Cancelled => Err(FeedError::Cancelled),
-            Outcome::Failed(Refusal::WrongLength { .. }) => Err(FeedError::Changed),
-            Outcome::Failed(refusal) => Err(FeedError::Refused(refusal)),
-            Outcome::Violation(refusal) => Err(FeedError::Violation(refusal)),
-            Outcome::BegunAgain(_) => {
+            TransferOutcome::AllReceived if receiver.bytes_received() != bytes => {
+                Err(FeedError::Changed)
+            }
+            TransferOutcome::AllReceived => receiver.finish(SourceEnd::Done).await.or_else(end_of),
+            TransferOutcome::Receive(error) => end_of(error),
+            TransferOutcome::Lost | TransferOutcome::JoinedLost => Err(FeedError::Lost),
+            TransferOutcome::Cancelled => Err(FeedError::Cancelled),
+            TransferOutcome::Failed(Refusal::WrongLength { .. }) => Err(FeedError::Changed),
+            TransferOutcome::Failed(refusal) => Err(FeedError::Refused(refusal)),
+            TransferOutcome::Violation(refusal) => Err(FeedError::Violation(refusal)),
+            TransferOutcome::BegunAgain(_) => {
                 let why = "a file of a replay cannot be begun again".to_owned();
                 Err(FeedError::Violation(Refusal::BadRequest(why)))
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
-use weir_net::websocket::{BufferEvent, Event, Reader, UpgradedStream, Writer};
+use weir_net::websocket::{BufferEvent, SocketEvent, SocketReader, SocketWriter, UpgradedStream};
 use weir_observe::capture::{Capturable, OpenCapture};
 use weir_view::UploadRequest;
 
@@ -26,7 +26,7 @@ pub(crate) const PAUSE: Duration = Duration::from_millis(10);
 
 /// How a transfer ended.
 #[derive(Debug)]
-pub(crate) enum Outcome {
+pub(crate) enum TransferOutcome {
     /// The page sent `end`, and all bytes of the file were received.
     AllReceived,
     /// The page sent `cancel`.
@@ -45,13 +45,13 @@ pub(crate) enum Outcome {
     Receive(ReceiveError),
 }
 
-impl From<ReceiveError> for Outcome {
+impl From<ReceiveError> for TransferOutcome {
     fn from(error: ReceiveError) -> Self {
         Self::Receive(error)
     }
 }
 
-impl From<Overlap> for Outcome {
+impl From<Overlap> for TransferOutcome {
     fn from(_: Overlap) -> Self {
         Self::Violation(Refusal::BadRequest("two blocks of the file overlap".to_owned()))
     }
@@ -64,8 +64,8 @@ pub(crate) struct Transfer<'a> {
     pub(crate) bytes_total: Option<u64>,
     pub(crate) stall: Duration,
     pub(crate) receiver: &'a mut FileReceiver,
-    pub(crate) reader: &'a mut Reader<UpgradedStream>,
-    pub(crate) writer: &'a Writer<UpgradedStream>,
+    pub(crate) reader: &'a mut SocketReader<UpgradedStream>,
+    pub(crate) writer: &'a SocketWriter<UpgradedStream>,
     pub(crate) joined: MergeOutput<'a>,
     pub(crate) ahead: AheadAccount,
     /// The record of the transfer for a capture, if one waits.
@@ -74,7 +74,7 @@ pub(crate) struct Transfer<'a> {
 
 impl<'a> Transfer<'a> {
     /// Receives and acknowledges until the transfer ends.
-    pub(crate) async fn run(self) -> Outcome {
+    pub(crate) async fn run(self) -> TransferOutcome {
         let received = self.receiver.bytes_received();
         let last_ack = Arc::new(LastAck::new(received));
         let acks = AckTask::start(
@@ -96,7 +96,7 @@ impl<'a> Transfer<'a> {
         };
         let outcome = match state.receive().await {
             Err(outcome) => outcome,
-            Ok(()) => Outcome::AllReceived,
+            Ok(()) => TransferOutcome::AllReceived,
         };
         acks.stop().await;
         outcome
@@ -156,7 +156,7 @@ impl Input {
 
 impl TransferState<'_> {
     /// Receives until all bytes of the file have arrived.
-    async fn receive(&mut self) -> Result<(), Outcome> {
+    async fn receive(&mut self) -> Result<(), TransferOutcome> {
         let mut waiting_since = Instant::now();
         // Whether a ping was sent to a silent page and nothing has arrived since.
         let mut is_pinged = false;
@@ -187,14 +187,14 @@ impl TransferState<'_> {
                     let ping = self.transfer.writer.send_ping(b"");
                     let sent = tokio::time::timeout(self.transfer.stall, ping).await;
                     if !matches!(sent, Ok(Ok(()))) {
-                        return Err(Outcome::Lost);
+                        return Err(TransferOutcome::Lost);
                     }
                     (is_pinged, waiting_since) = (true, Instant::now());
                 }
-                Input::Timeout if is_pinged => return Err(Outcome::Lost),
+                Input::Timeout if is_pinged => return Err(TransferOutcome::Lost),
                 Input::Timeout => {
                     let stall_s = self.transfer.stall.as_secs();
-                    return Err(Outcome::Failed(Refusal::Stalled(stall_s)));
+                    return Err(TransferOutcome::Failed(Refusal::Stalled(stall_s)));
                 }
                 input => match capture.flatten() {
                     None => self.process(input).await?,
@@ -252,7 +252,7 @@ impl TransferState<'_> {
         &mut self,
         input: Input,
         capture: &OpenCapture,
-    ) -> Result<(), Outcome> {
+    ) -> Result<(), TransferOutcome> {
         let begun = std::time::Instant::now();
         let processed = self.process(input).await;
         let times = begun..std::time::Instant::now();
@@ -274,7 +274,7 @@ impl TransferState<'_> {
         }
     }
 
-    async fn process(&mut self, input: Input) -> Result<(), Outcome> {
+    async fn process(&mut self, input: Input) -> Result<(), TransferOutcome> {
         match input {
             Input::InPlace { length, .. } => {
                 self.advance_own(length)?;
@@ -289,13 +289,13 @@ impl TransferState<'_> {
             }
             Input::Message(text) => self.process_message(&text),
             Input::Joined(MergeEvent::Chunk(chunk)) => self.write_chunk(chunk).await,
-            Input::Joined(MergeEvent::Lost) => Err(Outcome::JoinedLost),
+            Input::Joined(MergeEvent::Lost) => Err(TransferOutcome::JoinedLost),
             Input::Joined(MergeEvent::Left) | Input::Empty { .. } | Input::Timeout => Ok(()),
-            Input::Disconnected => Err(Outcome::Lost),
+            Input::Disconnected => Err(TransferOutcome::Lost),
         }
     }
 
-    async fn write_own(&mut self, bytes: Vec<u8>) -> Result<(), Outcome> {
+    async fn write_own(&mut self, bytes: Vec<u8>) -> Result<(), TransferOutcome> {
         let offset = self.own_offset;
         self.advance_own(bytes.len())?;
         if offset == self.transfer.receiver.bytes_received() {
@@ -306,14 +306,14 @@ impl TransferState<'_> {
         Ok(())
     }
 
-    async fn write_chunk(&mut self, chunk: Chunk) -> Result<(), Outcome> {
+    async fn write_chunk(&mut self, chunk: Chunk) -> Result<(), TransferOutcome> {
         self.check(chunk.offset, chunk.bytes.len())?;
         self.reorder.insert(chunk)?;
         self.write_reordered().await
     }
 
     /// Writes the kept parts that are now in order, including one that still waits for room.
-    async fn write_reordered(&mut self) -> Result<(), Outcome> {
+    async fn write_reordered(&mut self) -> Result<(), TransferOutcome> {
         loop {
             self.write_kept().await?;
             let received = self.transfer.receiver.bytes_received();
@@ -327,7 +327,7 @@ impl TransferState<'_> {
         }
     }
 
-    async fn write_kept(&mut self) -> Result<(), Outcome> {
+    async fn write_kept(&mut self) -> Result<(), TransferOutcome> {
         while let Some(part) = self.reorder.take(self.transfer.receiver.bytes_received())? {
             self.transfer.receiver.write(part.bytes()).await?;
         }
@@ -335,7 +335,7 @@ impl TransferState<'_> {
     }
 
     /// Checks bytes of this connection, and moves its offset past them.
-    fn advance_own(&mut self, length: usize) -> Result<(), Outcome> {
+    fn advance_own(&mut self, length: usize) -> Result<(), TransferOutcome> {
         if self.has_end {
             return Err(violation("bytes arrived after the `end` of the file".to_owned()));
         }
@@ -345,30 +345,32 @@ impl TransferState<'_> {
     }
 
     /// Checks bytes against the size of the file and the window.
-    fn check(&self, offset: u64, length: usize) -> Result<(), Outcome> {
+    fn check(&self, offset: u64, length: usize) -> Result<(), TransferOutcome> {
         let end = offset.saturating_add(length as u64);
         if let Some(expected) = self.transfer.bytes_total.filter(|expected| end > *expected) {
-            return Err(Outcome::Failed(Refusal::WrongLength { received: end, expected }));
+            return Err(TransferOutcome::Failed(Refusal::WrongLength { received: end, expected }));
         }
         if end.saturating_sub(self.last_ack.offset()) > WINDOW_BYTES {
-            return Err(Outcome::Violation(Refusal::WindowExceeded));
+            return Err(TransferOutcome::Violation(Refusal::WindowExceeded));
         }
         Ok(())
     }
 
     /// Processes a message that arrives during the file.
-    fn process_message(&mut self, text: &str) -> Result<(), Outcome> {
+    fn process_message(&mut self, text: &str) -> Result<(), TransferOutcome> {
         let request = weir_view::from_json::<UploadRequest>(text)
             .map_err(|error| violation(format!("the message cannot be read: {error}")))?;
         let this = self.transfer.file;
         match request {
             UploadRequest::End { file } if file == this => self.has_end = true,
-            UploadRequest::Cancel { file } if file == this => return Err(Outcome::Cancelled),
+            UploadRequest::Cancel { file } if file == this => {
+                return Err(TransferOutcome::Cancelled);
+            }
             UploadRequest::Begin { file: id, name, bytes_total, .. } if id == this => {
                 // The file keeps its format and its fingerprint.
                 let (continues, fingerprint) = (None, None);
                 let begin = FileBegin { id, name, bytes_total, continues, fingerprint };
-                return Err(Outcome::BegunAgain(begin));
+                return Err(TransferOutcome::BegunAgain(begin));
             }
             UploadRequest::Block { file, offset } if file == this => {
                 if offset < self.own_offset {
@@ -395,12 +397,12 @@ impl TransferState<'_> {
     }
 
     /// Checks that a complete file has no gap.
-    fn check_gap(&self) -> Result<(), Outcome> {
+    fn check_gap(&self) -> Result<(), TransferOutcome> {
         if self.reorder.is_empty() && self.held.is_none() {
             return Ok(());
         }
         let received = self.transfer.receiver.bytes_received();
-        Err(Outcome::Failed(match self.transfer.bytes_total {
+        Err(TransferOutcome::Failed(match self.transfer.bytes_total {
             Some(expected) => Refusal::WrongLength { received, expected },
             None => Refusal::BadRequest(format!(
                 "the file has ended, but the bytes after byte {received} are missing"
@@ -422,17 +424,17 @@ impl TransferState<'_> {
 }
 
 /// Reads the next bytes, into the space if there is one, or a message.
-async fn read(reader: &mut Reader<UpgradedStream>, space: Option<&mut [u8]>) -> Input {
+async fn read(reader: &mut SocketReader<UpgradedStream>, space: Option<&mut [u8]>) -> Input {
     let Some(space) = space else {
         return match reader.next().await {
-            Ok(Some(Event::Binary { bytes: [], end_of_message })) => {
+            Ok(Some(SocketEvent::Binary { bytes: [], end_of_message })) => {
                 Input::Empty { ends_message: end_of_message }
             }
-            Ok(Some(Event::Pong(_))) => Input::Empty { ends_message: false },
-            Ok(Some(Event::Binary { bytes, end_of_message })) => {
+            Ok(Some(SocketEvent::Pong(_))) => Input::Empty { ends_message: false },
+            Ok(Some(SocketEvent::Binary { bytes, end_of_message })) => {
                 Input::Bytes { bytes: bytes.to_vec(), ends_message: end_of_message }
             }
-            Ok(Some(Event::Text(text))) => Input::Message(text.to_owned()),
+            Ok(Some(SocketEvent::Text(text))) => Input::Message(text.to_owned()),
             Ok(None) | Err(_) => Input::Disconnected,
         };
     };
@@ -458,6 +460,6 @@ fn contains_bytes(input: &Input) -> bool {
     )
 }
 
-fn violation(why: String) -> Outcome {
-    Outcome::Violation(Refusal::BadRequest(why))
+fn violation(why: String) -> TransferOutcome {
+    TransferOutcome::Violation(Refusal::BadRequest(why))
 }

@@ -6,12 +6,12 @@ use crate::common::{TestServer, compare, log, read_response};
 use flate2::read::GzDecoder;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
-use weir_server::{Address, Options, Server, StartError};
+use weir_server::{Address, Server, ServerOptions, StartError};
 use weir_view::Report;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_page_and_its_files() {
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     let page = server.request("GET", "/", &[]).await;
     assert_eq!((page.status, page.field("content-type")), (200, Some("text/html; charset=utf-8")));
     assert_eq!(page.field("cache-control"), Some("no-store"));
@@ -45,7 +45,7 @@ async fn the_page_and_its_files() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_response_has_the_security_fields() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     for (method, path) in
         [("GET", "/"), ("GET", "/nothing"), ("POST", "/api/sessions"), ("GET", "/assets/app.js")]
     {
@@ -67,7 +67,7 @@ async fn every_response_has_the_security_fields() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn refusals() {
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     let id = session.id();
     let report = |query: &str| format!("/api/sessions/{id}/report?{query}");
     for (method, path, status, name) in [
@@ -100,7 +100,7 @@ async fn refusals() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_report_has_the_group_and_the_comparison_of_a_live_view() {
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     server.upload(session.id()).await.send_file("a", &log(1 << 18), 1 << 18).await;
     let path = |query: &str| format!("/api/sessions/{}/report?{query}", session.id());
     let mut live = server.live(session.id()).await;
@@ -132,7 +132,7 @@ async fn a_report_has_the_group_and_the_comparison_of_a_live_view() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn foreign_hosts_and_origins_are_refused_everywhere() {
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     let port = server.address.port();
     let live = format!("/api/sessions/{}/live", session.id());
     let host = format!("127.0.0.1:{port}");
@@ -160,7 +160,7 @@ async fn foreign_hosts_and_origins_are_refused_everywhere() {
 #[tokio::test(flavor = "multi_thread")]
 async fn forwarded_ports_and_the_public_url_are_answered() {
     let public_url = Some("https://logs.example".parse().expect("a URL"));
-    let server = TestServer::start(Options { public_url, ..Options::default() }).await;
+    let server = TestServer::start(ServerOptions { public_url, ..ServerOptions::default() }).await;
     for (host, origin) in [
         ("localhost:9000", "http://localhost:9000"),
         ("127.0.0.1:9000", "http://127.0.0.1:9000"),
@@ -180,14 +180,18 @@ async fn forwarded_ports_and_the_public_url_are_answered() {
 
 #[tokio::test]
 async fn an_address_in_use_is_named() {
-    let server = Server::bind(Options::default()).await.expect("a free port");
+    let server = Server::bind(ServerOptions::default()).await.expect("a free port");
     let address = server.local_addr().expect("an address");
     let listen = vec![Address::Tcp(address.to_string())];
-    let error = Server::bind(Options { listen, ..Options::default() }).await.expect_err("taken");
+    let error = Server::bind(ServerOptions { listen, ..ServerOptions::default() })
+        .await
+        .expect_err("taken");
     assert!(error.is_address_in_use());
     assert!(error.to_string().contains(&address.to_string()));
     let zone = Some("Europe/Atlantis".to_owned());
-    let error = Server::bind(Options { zone, ..Options::default() }).await.expect_err("no zone");
+    let error = Server::bind(ServerOptions { zone, ..ServerOptions::default() })
+        .await
+        .expect_err("no zone");
     assert!(matches!(error, StartError::Zone(_)));
 }
 
@@ -198,7 +202,7 @@ fn session(response: &crate::common::Response) -> &str {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn curl_uploads_with_a_length() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let log = log(3 << 20);
     let (host, length) = (server.address.to_string(), log.len().to_string());
     let fields = [
@@ -224,7 +228,7 @@ async fn curl_uploads_with_a_length() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn curl_uploads_in_chunks() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let log = log(300_000);
     for (method, path, chunk_bytes) in [("POST", "/a/b.log", 1_000), ("PUT", "/", 100_000)] {
         let mut body = Vec::new();
@@ -245,7 +249,7 @@ async fn curl_uploads_in_chunks() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_long_name_is_cut() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let (host, path) = (server.address.to_string(), format!("/{}", "%C3%A9".repeat(1_000)));
     let fields = [("Host", host.as_str()), ("Content-Length", "0")];
     let response = server.request_as("PUT", &path, &fields, b"").await;
@@ -258,7 +262,7 @@ async fn a_long_name_is_cut() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stalled_body_is_refused() {
     let stall = std::time::Duration::from_secs(1);
-    let server = TestServer::start(Options { stall, ..Options::default() }).await;
+    let server = TestServer::start(ServerOptions { stall, ..ServerOptions::default() }).await;
     let log = log(20_000);
     let host = server.address.to_string();
     let fields = [("Host", host.as_str()), ("Content-Length", "30000")];
@@ -271,7 +275,7 @@ async fn a_stalled_body_is_refused() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_broken_body_fails_its_source() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let log = log(20_000);
     let mut stream = TcpStream::connect(server.address).await.expect("the server listens");
     let head = format!(
@@ -291,7 +295,7 @@ async fn a_broken_body_fails_its_source() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_report_follows_its_query() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let log = log(300_000);
     let id = server.create_session().await;
     server.upload(&id).await.send_file("a", &log, 50_000).await;

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use crate::common::{TestServer, compare, log};
 use serde_json::Value;
-use weir_server::Options;
+use weir_server::ServerOptions;
 use weir_testkit::archive::tar;
 use weir_view::{SourceState, UploadReply, View};
 
@@ -38,7 +38,7 @@ pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
 /// Uploads an archive in messages of this size; returns the last reply, the last view and the
 /// report.
 async fn upload(archive: &[u8], message_bytes: usize) -> (UploadReply, View, Value) {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let id = server.create_session().await;
     let mut upload = server.upload(&id).await;
     assert_eq!(upload.begin("a", archive.len()).await, 0);
@@ -102,7 +102,7 @@ async fn a_truncated_archive_keeps_its_lines_and_fails() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_archive_is_resumed_after_a_lost_connection() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let id = server.create_session().await;
     let log = log(2 * MIB as u64);
     let archive = tar(&[("a.log", &log)]);
@@ -122,7 +122,7 @@ async fn an_archive_is_resumed_after_a_lost_connection() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_archive_ends_the_current_member() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let id = server.create_session().await;
     let log = log(2 * MIB as u64);
     let archive = tar(&[("a.log", &log)]);
@@ -141,7 +141,7 @@ async fn a_cancelled_archive_ends_the_current_member() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_members_of_all_archives_of_a_session_are_limited() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let id = server.create_session().await;
     let line = b"::1 - - [17/Dec/2025:09:00:00 +0000] \"GET / HTTP/1.1\" 200 5\n";
     let one = tar(&[("a.log", line)]);
@@ -227,7 +227,7 @@ async fn unpacking_stops_when_its_upload_ends() {
         assert!(bomb.len() < MIB, "it fits the queues, so sending it does not block");
         // It also limits the time between `create_session` and `upload`.
         let grace = std::time::Duration::from_secs(2);
-        let server = TestServer::start(Options { grace, ..Options::default() }).await;
+        let server = TestServer::start(ServerOptions { grace, ..ServerOptions::default() }).await;
         let id = server.create_session().await;
         let mut upload = server.upload(&id).await;
         assert_eq!(upload.begin("a", bomb.len()).await, 0);
@@ -261,7 +261,7 @@ async fn unpacking_stops_when_its_upload_ends() {
 async fn interrupted_packed_files_have_few_threads() {
     let _alone = MANY_THREADS.lock().await;
     const THREADS_MAX: usize = 64;
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let id = server.create_session().await;
     let log = log(100_000);
     let packed = gzip(&log);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
-use weir_server::Options;
+use weir_server::ServerOptions;
 
 use crate::common::{
     Live, TestServer, log, long_expressions, percent_encoded, read_response, skip,
@@ -17,7 +17,7 @@ fn question(id: u64) -> Value {
 
 #[tokio::test]
 async fn a_report_ends_when_its_client_has_gone() {
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     server.upload(session.id()).await.send_file("a", &log(50_000), 10_000).await;
     let condition = |text: &String| percent_encoded(&format!("path~\"{text}\""));
     let conditions: Vec<String> =
@@ -45,7 +45,7 @@ async fn a_report_ends_when_its_client_has_gone() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_question_does_not_wait_for_those_that_take_long() {
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     server.upload(session.id()).await.send_file("a", &log(50_000), 10_000).await;
     let mut slow: Vec<Live> = Vec::new();
     for _ in 0..6 {

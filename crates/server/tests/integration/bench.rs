@@ -2,7 +2,7 @@
 
 use crate::common::{TestServer, log, within};
 use weir_net::websocket::client::{ClientOptions, ConnectError, Message, connect};
-use weir_server::Options;
+use weir_server::ServerOptions;
 use weir_view::{UploadReply, UploadRequest};
 
 async fn status_of(server: &TestServer, path: &str) -> Option<u16> {
@@ -15,7 +15,7 @@ async fn status_of(server: &TestServer, path: &str) -> Option<u16> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_the_option_they_do_not_exist() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let id = server.create_session().await;
     assert_eq!(server.request("GET", "/bench/upload", &[]).await.status, 404);
     assert_eq!(status_of(&server, "/api/bench/plain").await, Some(404));
@@ -25,7 +25,7 @@ async fn without_the_option_they_do_not_exist() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_baseline_acknowledges_each_message() {
-    let server = TestServer::start(Options { bench: true, ..Options::default() }).await;
+    let server = TestServer::start(ServerOptions { bench: true, ..ServerOptions::default() }).await;
     let page = server.request("GET", "/bench/upload", &[]).await;
     assert_eq!(page.status, 200);
     let connected = connect(server.address, "/api/bench/plain", ClientOptions::default()).await;
@@ -43,7 +43,7 @@ async fn the_baseline_acknowledges_each_message() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn discarded_bytes_are_acknowledged_and_not_parsed() {
-    let server = TestServer::start(Options { bench: true, ..Options::default() }).await;
+    let server = TestServer::start(ServerOptions { bench: true, ..ServerOptions::default() }).await;
     let id = server.create_session().await;
     let log = log(3 << 20);
     let mut upload = server.try_upload_to(&id, "discard", ClientOptions::default()).await.unwrap();

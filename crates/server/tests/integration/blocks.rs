@@ -1,7 +1,7 @@
 //! Blocks in a panel of the page.
 
 use serde_json::{Value, json};
-use weir_server::Options;
+use weir_server::ServerOptions;
 
 use crate::common::{Live, TestServer};
 
@@ -34,7 +34,7 @@ impl Live {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn blocks_are_told_again_when_the_data_grows() {
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     let mut upload = server.upload(session.id()).await;
     upload.send_file("access", ACCESS.as_bytes(), 100_000).await;
     let mut live = server.live(session.id()).await;
@@ -70,7 +70,7 @@ async fn blocks_are_told_again_when_the_data_grows() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_question_that_is_not_valid_is_refused() {
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     server.upload(session.id()).await.send_file("access", ACCESS.as_bytes(), 100_000).await;
     let mut live = server.live(session.id()).await;
     live.view_where(|view| view.complete).await;

@@ -3,7 +3,7 @@
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use weir_observe::capture::{Capture, CaptureOutcome, PendingCapture, Step, StepTotal};
-use weir_server::Options;
+use weir_server::ServerOptions;
 
 use crate::common::{PATIENCE, TestServer, log};
 
@@ -24,7 +24,7 @@ fn total<'a>(capture: &'a Capture, name: &str) -> &'a StepTotal {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn messages_and_acknowledgements_of_an_upload_are_steps() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let log = log(400_000);
     let pending = server.handle.uploads().arm(None).expect("nobody else waits");
     let id = server.create_session().await;
@@ -53,7 +53,7 @@ async fn messages_and_acknowledgements_of_an_upload_are_steps() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_upload_in_a_request_is_seen_too() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let log = log(300_000);
     let pending = server.handle.uploads().arm(None).expect("nobody else waits");
     let answer = server.put("a%3Cb%3E.log", &log).await;
@@ -83,7 +83,7 @@ fn step<'a>(capture: &'a Capture, name: &str) -> &'a Step {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_is_seen_from_its_first_byte_to_the_last_of_its_answer() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let put = server.put("a.log", &log(2_000_000)).await;
     let location = put.field("location").expect("an address").to_owned();
     let id = location.rsplit('/').next().expect("an id").to_owned();
@@ -117,7 +117,7 @@ async fn a_request_is_seen_from_its_first_byte_to_the_last_of_its_answer() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_whose_client_goes_is_seen_as_far_as_it_came() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let pending = server.handle.requests().arm(None).expect("nobody else waits");
     let mut client = TcpStream::connect(server.address).await.expect("the server listens");
     let head = format!(

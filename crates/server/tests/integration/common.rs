@@ -13,7 +13,7 @@ use weir_ingest::TotalMemory;
 use weir_net::websocket::client::{
     ClientOptions, ClientReceiver, ClientSender, ConnectError, Message, connect, encode_binary,
 };
-use weir_server::{Options, Server, ServerHandle, SessionHandle};
+use weir_server::{Server, ServerHandle, ServerOptions, SessionHandle};
 use weir_testkit::oracle::{Layout, Oracle};
 use weir_view::{UploadReply, UploadRequest, View};
 
@@ -33,15 +33,15 @@ pub(crate) struct TestServer {
 }
 
 impl TestServer {
-    pub(crate) async fn start(options: Options) -> Self {
+    pub(crate) async fn start(options: ServerOptions) -> Self {
         Self::start_pinned(options).await.0
     }
 
     /// Starts a server with a pinned session.
-    pub(crate) async fn start_pinned(options: Options) -> (Self, SessionHandle) {
+    pub(crate) async fn start_pinned(options: ServerOptions) -> (Self, SessionHandle) {
         // Tests move the clock forward, which must not end the work on an answer.
         let answer_time_max = Duration::from_secs(86_400);
-        let options = Options { answer_time_max, ..options };
+        let options = ServerOptions { answer_time_max, ..options };
         let server = Server::bind(options).await.expect("a free port");
         let session = server.new_session(true).expect("a session");
         let address = server.local_addr().expect("an address");
@@ -411,7 +411,7 @@ impl Live {
 
 /// Returns a log of about this many bytes, with dirty lines. The same size returns the same log.
 pub(crate) fn log(bytes: u64) -> Vec<u8> {
-    let options = weir_demo::Options { seed: 7, bytes: Some(bytes), ..Default::default() };
+    let options = weir_demo::TrafficOptions { seed: 7, bytes: Some(bytes), ..Default::default() };
     let mut traffic = Traffic::new(options).with_dirt_every(50);
     let mut log = Vec::new();
     while traffic.fill(&mut log, 1 << 16) > 0 {}

@@ -1,13 +1,13 @@
 //! The statistics of a running server.
 
-use weir_server::{Options, SessionViewCounts};
+use weir_server::{ServerOptions, SessionViewCounts};
 use weir_view::UploadRequest;
 
 use crate::common::{TestServer, log, within};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn only_data_sets_with_an_open_source_have_running_parsers() {
-    let server = TestServer::start(Options { jobs: 2, ..Options::default() }).await;
+    let server = TestServer::start(ServerOptions { jobs: 2, ..ServerOptions::default() }).await;
     let log = log(200_000);
     for _ in 0..3 {
         assert_eq!(server.put("a.log", &log).await.status, 201);
@@ -29,7 +29,7 @@ async fn only_data_sets_with_an_open_source_have_running_parsers() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn views_are_counted_for_each_data_set_and_stay_in_the_sum() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let sum = |views: &[SessionViewCounts]| views.iter().map(|it| it.counts.views).sum::<u64>();
     let mut ids = Vec::new();
     let mut pages = Vec::new();
@@ -78,7 +78,7 @@ async fn views_are_counted_for_each_data_set_and_stay_in_the_sum() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn live_views_are_counted() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let id = server.create_session().await;
     let mut live = server.live(&id).await;
     let view = live.view().await;
@@ -102,7 +102,7 @@ async fn live_views_are_counted() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bytes_that_wait_are_counted_for_each_source() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let log = log(2_000);
     let id = server.create_session().await;
     let held = || {

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 
 use crate::common::{TestServer, log};
 use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, read_stream};
-use weir_server::Options;
+use weir_server::ServerOptions;
 use weir_testkit::archive::tar;
 
 /// The number of times each file is sent, because the loss can depend on threads.
@@ -58,7 +58,7 @@ fn read_by_command(file: &[u8]) -> (u64, u64) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_damaged_file_keeps_the_lines_that_the_command_keeps() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let log = log(1 << 20);
     for content in [log.clone(), tar(&[("a.log", &log)])] {
         for (name, packed) in packed(&content) {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use weir_server::Options;
+use weir_server::ServerOptions;
 use weir_testkit::arrow::ArrowStream;
 
 use crate::common::{PATIENCE, TestServer, log, percent_encoded, skip, within};
@@ -45,7 +45,7 @@ impl TestServer {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn exports_have_the_rows_of_the_conditions() {
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     let id = session.id();
     server.upload(id).await.send_file("a", &log(300_000), 10_000).await;
     let records = server.report(id).await["records"].as_u64().expect("a number") as usize;
@@ -96,7 +96,7 @@ async fn exports_have_the_rows_of_the_conditions() {
 /// The rows exceed the buffers of a connection.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_does_not_read_holds_no_lock_and_its_end_is_noticed() {
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     let id = session.id();
     server.upload(id).await.send_file("a", &log(20_000_000), 200_000).await;
     let slow = server.begin_export(id).await;
@@ -112,7 +112,7 @@ async fn a_client_that_does_not_read_holds_no_lock_and_its_end_is_noticed() {
 /// The time limit of a write of the crate `net` ends the export.
 #[tokio::test]
 async fn a_client_that_stops_reading_for_an_hour_lets_the_next_one_export() {
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     let id = session.id().to_owned();
     server.upload(&id).await.send_file("a", &log(20_000_000), 200_000).await;
     let mut stalled = server.begin_export(&id).await;
@@ -131,7 +131,7 @@ async fn a_client_that_stops_reading_for_an_hour_lets_the_next_one_export() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_accept_field_chooses_a_form_or_excludes_it() {
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     let id = session.id();
     server.upload(id).await.send_file("a", &log(30_000), 10_000).await;
     let path = |rest: &str| format!("/api/sessions/{id}/{rest}");
@@ -164,7 +164,7 @@ async fn the_accept_field_chooses_a_form_or_excludes_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn refusals_say_what_would_be_allowed() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let put = server.put("a.log", &log(3_000)).await;
     let id = put.field("Location").expect("an address").trim_start_matches("/s/").to_owned();
     for (method, path, allowed) in [

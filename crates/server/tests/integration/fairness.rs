@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tokio::task::JoinHandle;
-use weir_server::Options;
+use weir_server::ServerOptions;
 
 use crate::common::{TestServer, Uploader, log, within};
 
@@ -59,7 +59,7 @@ async fn send_on(mut upload: Uploader, sent: Arc<AtomicU64>, ends: Arc<AtomicBoo
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_upload_gets_its_share_beside_uploads_that_never_end() {
-    let server = TestServer::start(Options { jobs: 1, ..Options::default() }).await;
+    let server = TestServer::start(ServerOptions { jobs: 1, ..ServerOptions::default() }).await;
     let mut all = Vec::new();
     for _ in 0..GREEDY {
         all.push(Greedy::start(&server).await);

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use crate::common::{TestServer, compare, log, within};
 use weir_net::websocket::client::Message;
-use weir_server::Options;
+use weir_server::ServerOptions;
 use weir_view::SourceState;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn lines_are_shown_as_they_arrive_and_a_partial_one_at_the_end() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let id = server.create_session().await;
     let mut live = server.live(&id).await;
     let mut upload = server.upload(&id).await;
@@ -42,7 +42,7 @@ async fn lines_are_shown_as_they_arrive_and_a_partial_one_at_the_end() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pause_is_not_a_stall_and_a_resumed_file_has_no_duplicates() {
     // Longer than the pauses of a busy machine, because it also limits the steps of this test.
-    let options = Options { stall: Duration::from_secs(1), ..Options::default() };
+    let options = ServerOptions { stall: Duration::from_secs(1), ..ServerOptions::default() };
     let server = TestServer::start(options).await;
     let id = server.create_session().await;
     let log = log(20_000);
@@ -74,7 +74,7 @@ async fn a_pause_is_not_a_stall_and_a_resumed_file_has_no_duplicates() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_continued_file_has_the_format_of_the_first() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let id = server.create_session().await;
     // These lines alone would not identify the format.
     let rest =
@@ -97,7 +97,7 @@ async fn a_continued_file_has_the_format_of_the_first() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_continued_file_has_all_formats_of_the_first() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let id = server.create_session().await;
     let common = b"192.0.2.2 - - [02/Nov/2026:00:00:01 +0000] \"GET /b HTTP/1.1\" 404 7\n";
     // One line alone might be a fragment of a combined one.

@@ -9,7 +9,7 @@ use crate::common::{Live, PATIENCE, TestServer, Uploader, close, compare, log, s
 use proptest::prelude::{ProptestConfig, prop, proptest};
 use weir_ingest::DataSet;
 use weir_net::websocket::client::{Message, encode_binary};
-use weir_server::{Options, SessionHandle};
+use weir_server::{ServerOptions, SessionHandle};
 use weir_view::{SourceState, UploadReply};
 
 /// The length of the lines that have a line end.
@@ -50,7 +50,7 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
         static LOG: LazyLock<Vec<u8>> = LazyLock::new(|| log(60_000));
         runtime.block_on(async {
-            let server = TestServer::start(Options::default()).await;
+            let server = TestServer::start(ServerOptions::default()).await;
             send_with_cuts(&server, &LOG, &cuts, message_bytes).await;
         });
     }
@@ -58,7 +58,7 @@ proptest! {
 
 #[tokio::test]
 async fn only_bytes_reset_the_stall_timer() {
-    let options = Options::default();
+    let options = ServerOptions::default();
     let stall = options.stall;
     let server = TestServer::start(options).await;
     let id = server.create_session().await;
@@ -98,7 +98,8 @@ async fn acknowledged_means_parsed() {
     // Longer than the pauses of a busy machine, which stall the upload too.
     let stall = Duration::from_secs(2);
     let (server, session) =
-        TestServer::start_pinned(Options { jobs: 1, stall, ..Options::default() }).await;
+        TestServer::start_pinned(ServerOptions { jobs: 1, stall, ..ServerOptions::default() })
+            .await;
     let log = log(1 << 20).repeat(20);
     // Encoded in advance, because an upload stalls if the page pauses.
     let rest = encode_binary(&log[100_000..], 131_000);
@@ -143,7 +144,7 @@ struct UnfinishedUpload {
 impl UnfinishedUpload {
     const FILE_BYTES: usize = 50_000;
 
-    async fn start(options: Options) -> Self {
+    async fn start(options: ServerOptions) -> Self {
         let (server, session) = TestServer::start_pinned(options).await;
         let live = server.live(session.id()).await;
         let mut upload = server.upload(session.id()).await;
@@ -157,7 +158,7 @@ impl UnfinishedUpload {
 
 #[tokio::test]
 async fn a_stalled_upload_ends() {
-    let options = Options::default();
+    let options = ServerOptions::default();
     let stall = options.stall;
     let UnfinishedUpload { server, mut live, mut upload, sent, .. } =
         UnfinishedUpload::start(options).await;
@@ -184,7 +185,7 @@ async fn a_stalled_upload_ends() {
 
 #[tokio::test]
 async fn a_file_that_is_not_resumed_fails() {
-    let options = Options::default();
+    let options = ServerOptions::default();
     let grace = options.grace;
     let UnfinishedUpload { server, session, mut live, upload, .. } =
         UnfinishedUpload::start(options).await;
@@ -215,7 +216,7 @@ async fn wait_until_freed(data: &std::sync::Weak<DataSet>) {
 
 #[tokio::test]
 async fn an_unused_session_is_freed() {
-    let options = Options::default();
+    let options = ServerOptions::default();
     let grace = options.grace;
     let server = weir_server::Server::bind(options).await.expect("a free port");
     let session = server.new_session(false).expect("a session");
@@ -234,7 +235,7 @@ async fn an_unused_session_is_freed() {
 async fn viewers_and_uploads_keep_a_session() {
     // Shorter than the stall time of the upload.
     let grace = Duration::from_secs(10);
-    let server = TestServer::start(Options { grace, ..Options::default() }).await;
+    let server = TestServer::start(ServerOptions { grace, ..ServerOptions::default() }).await;
     let viewed = server.create_session().await;
     let mut live = server.live(&viewed).await;
     let uploaded = server.create_session().await;
@@ -257,7 +258,7 @@ async fn viewers_and_uploads_keep_a_session() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn delete_frees_a_session_in_use() {
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     let log = log(200_000);
     let mut live = server.live(session.id()).await;
     let mut upload = server.upload(session.id()).await;
@@ -282,7 +283,7 @@ async fn delete_frees_a_session_in_use() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_ends_closes_its_connections() {
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     let mut live = server.live(session.id()).await;
     let mut upload = server.upload(session.id()).await;
     upload.begin("a", 100).await;
@@ -299,7 +300,7 @@ async fn a_server_that_ends_closes_its_connections() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_memory_ends_the_file_and_keeps_its_lines() {
-    let options = Options { memory_bytes_max: 600_000, jobs: 1, ..Options::default() };
+    let options = ServerOptions { memory_bytes_max: 600_000, jobs: 1, ..ServerOptions::default() };
     let (server, session) = TestServer::start_pinned(options).await;
     let log = log(1 << 20).repeat(20);
     let mut upload = server.upload(session.id()).await;

@@ -1,7 +1,7 @@
 //! Rules that look at whole lines, which are read again from the files on the server's disk.
 
 use serde_json::{Value, json};
-use weir_server::Options;
+use weir_server::ServerOptions;
 
 use crate::common::{Live, TestServer};
 use crate::lines::{Folder, read};
@@ -47,7 +47,7 @@ async fn a_jail_is_replayed_over_the_files() {
     let logs = ["192.0.2.7", "192.0.2.8"].map(log);
     let paths =
         [folder.write("one.log", logs[0].as_bytes()), folder.write("two.log", logs[1].as_bytes())];
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     read(&session, &[&paths[0], &paths[1]]).await;
     let mut live = server.live(session.id()).await;
     live.view_where(|view| view.complete).await;
@@ -83,7 +83,7 @@ async fn a_jail_is_replayed_over_the_files() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn lines_of_a_stream_are_gone() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let put = server.put("access.log", log("192.0.2.7").as_bytes()).await;
     let address = put.field("location").expect("an address");
     let mut live = server.live(address.trim_start_matches("/s/")).await;
@@ -99,7 +99,7 @@ async fn lines_of_a_stream_are_gone() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_filter_that_includes_itself_is_refused() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let id = server.create_session().await;
     let mut live = server.live(&id).await;
     let filter = format!("[INCLUDES]\nbefore = weir-test.conf\n\n{FILTER}");

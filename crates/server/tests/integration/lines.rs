@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use weir_ingest::{FormatChoice, Input, Pipeline, read_inputs};
-use weir_server::{Options, SessionHandle};
+use weir_server::{ServerOptions, SessionHandle};
 
 use crate::common::{Live, TestServer, log, percent_encoded};
 use crate::export::unchunked_bytes;
@@ -85,7 +85,7 @@ async fn lines_are_read_back_from_the_files_on_the_disk() {
     let folder = Folder::new("disk");
     let (one, two) = (log(200_000), log(90_000));
     let paths = [folder.write("one.log", &one), folder.write("two.log", &two)];
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     read(&session, &[&paths[0], &paths[1]]).await;
     let mut live = server.live(session.id()).await;
     let query = json!({ "id": 3, "conditions": ["status=404"] });
@@ -121,7 +121,7 @@ async fn lines_are_read_back_from_the_files_on_the_disk() {
 async fn refusal_after(name: &str, change: impl FnOnce(&Folder, &Path)) -> Value {
     let folder = Folder::new(name);
     let path = folder.write("access.log", &log(50_000));
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     read(&session, &[&path]).await;
     change(&folder, &path);
     let mut live = server.live(session.id()).await;
@@ -168,7 +168,7 @@ async fn lines_of_a_truncated_file_are_not_shown() {
 #[tokio::test(flavor = "multi_thread")]
 async fn lines_of_an_upload_are_left_to_the_page() {
     let bytes = log(80_000);
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     server.upload(session.id()).await.send_file("a", &bytes, 10_000).await;
     let mut live = server.live(session.id()).await;
     live.ask_lines(2, json!({ "id": 1, "conditions": ["status=200"] }), 2, 3).await;
@@ -208,7 +208,7 @@ async fn long_and_hostile_lines_are_shown_in_part() {
     let log = [hostile.clone(), long.repeat(40)].concat();
     let folder = Folder::new("hostile");
     let path = folder.write("access.log", &log);
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     read(&session, &[&path]).await;
     let mut live = server.live(session.id()).await;
     live.ask_lines(0, json!({ "id": 1 }), 0, 40).await;
@@ -227,7 +227,7 @@ async fn long_and_hostile_lines_are_shown_in_part() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn panels_of_lines_answer_their_newest_question() {
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     server.upload(session.id()).await.send_file("a", &log(100_000), 10_000).await;
     let mut live = server.live(session.id()).await;
     for id in 0..50 {
@@ -266,7 +266,7 @@ async fn lines_are_exported_from_the_files_on_the_disk() {
     let folder = Folder::new("export");
     let (one, two) = (log(8_000_000), log(90_000));
     let paths = [folder.write("one.log", &one), folder.write("two.log", &two)];
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     read(&session, &[&paths[0], &paths[1]]).await;
     let path = lines_path(session.id());
     let expected = [with_status(&one, "404"), with_status(&two, "404")].concat();
@@ -310,7 +310,7 @@ async fn lines_are_exported_from_the_files_on_the_disk() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refused_export_of_lines_names_the_source_and_a_way() {
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     let path = lines_path(session.id());
     assert_eq!(server.request("GET", &path, &[]).await.status, 200, "no source, no lines");
     server.upload(session.id()).await.send_file("a", &log(30_000), 10_000).await;

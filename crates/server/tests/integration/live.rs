@@ -6,12 +6,12 @@ use crate::common::{TestServer, compare, log, within};
 use serde_json::json;
 use tokio::sync::watch;
 use weir_net::websocket::client::Message;
-use weir_server::{Options, Remedies};
+use weir_server::{Remedies, ServerOptions};
 use weir_view::{SourceState, View};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_first_view_arrives_at_once_and_the_last_is_correct() {
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     let mut live = server.live(session.id()).await;
     let first = live.view().await;
     assert_eq!((first.query, first.complete, first.sources.len()), (0, false, 0));
@@ -51,7 +51,7 @@ async fn the_first_view_arrives_at_once_and_the_last_is_correct() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn dates_are_in_the_zone_of_the_log_once_it_is_known() {
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     let clauses = json!([{ "field": "time", "op": ">=", "values": ["2025-12-17"] }]);
     let mut live = server.live(session.id()).await;
     // Nothing is read yet, so the zone is unknown.
@@ -85,7 +85,7 @@ async fn dates_are_in_the_zone_of_the_log_once_it_is_known() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn views_are_consistent_and_at_most_20_a_second() {
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     let mut live = server.live(session.id()).await;
     let log = log(1 << 20);
     let upload = (server.upload(session.id()).await, log.clone());
@@ -134,7 +134,7 @@ async fn views_are_consistent_and_at_most_20_a_second() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_page_receives_only_the_newest_view() {
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     let mut live = server.live(session.id()).await;
     live.view().await;
     // Large views fill the sockets while the page does not read. A view has more than half a
@@ -160,7 +160,7 @@ async fn a_slow_page_receives_only_the_newest_view() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn queries_are_answered_by_id_and_invalid_ones_refused() {
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     let log = log(300_000);
     server.upload(session.id()).await.send_file("a", &log, 100_000).await;
     let mut live = server.live(session.id()).await;
@@ -230,7 +230,7 @@ async fn queries_are_answered_by_id_and_invalid_ones_refused() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn hostile_values_arrive_as_text() {
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     let hostile = "<script>alert(1)</script>\u{1b}[31m\u{202e}\u{0}'";
     let line = format!(
         "1.2.3.4 - - [02/Nov/2026:00:00:00 +0000] \"GET /{} HTTP/1.1\" 200 5 \"-\" \"{hostile}\"\n",
@@ -258,7 +258,7 @@ async fn hostile_values_arrive_as_text() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_log_in_an_unknown_format_is_reported() {
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     let mut upload = server.upload(session.id()).await;
     upload.send_file("a", "neither this\nnor that\n".repeat(100).as_bytes(), 100).await;
     let mut live = server.live(session.id()).await;
@@ -271,7 +271,7 @@ async fn a_log_in_an_unknown_format_is_reported() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pings_are_answered() {
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     let mut live = server.live(session.id()).await;
     live.view().await;
     live.sender.send_ping(b"still there?").await.expect("the server reads");
@@ -283,7 +283,7 @@ async fn pings_are_answered() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_gets_a_group_and_a_comparison() {
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     let mut live = server.live(session.id()).await;
     let compare = json!({ "id": 1, "group": "status_class", "top": 2, "compare": {} });
     live.ask(compare.clone()).await;
@@ -324,7 +324,7 @@ async fn a_page_gets_a_group_and_a_comparison() {
 async fn a_note_ends_with_the_remedy_of_the_program() {
     let remedies = Remedies { unknown_format: "Turn it around.".to_owned(), ..Remedies::default() };
     let (server, session) =
-        TestServer::start_pinned(Options { remedies, ..Options::default() }).await;
+        TestServer::start_pinned(ServerOptions { remedies, ..ServerOptions::default() }).await;
     server.upload(session.id()).await.send_file("a", b"no known format\n", 16).await;
     let view = server.live(session.id()).await.view_where(|view| view.complete).await;
     assert_eq!(view.notes, ["No line of a.log could be parsed in a known format. Turn it around."]);
@@ -333,7 +333,7 @@ async fn a_note_ends_with_the_remedy_of_the_program() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_that_ask_the_same_share_views() {
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     let log = log(600_000);
     let mut pages = Vec::new();
     for id in 0..30_u64 {

@@ -3,15 +3,15 @@
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
-use weir_server::Options;
+use weir_server::ServerOptions;
 use weir_view::UploadReply;
 
 use crate::common::{TestServer, Uploader, log, read_response, within};
 
 const TOTAL: usize = 4 << 20;
 
-fn limited() -> Options {
-    Options { total_memory_bytes_max: Some(TOTAL), jobs: 2, ..Options::default() }
+fn limited() -> ServerOptions {
+    ServerOptions { total_memory_bytes_max: Some(TOTAL), jobs: 2, ..ServerOptions::default() }
 }
 
 /// A log that takes more memory than [`TOTAL`], because no two paths are the same.
@@ -62,7 +62,7 @@ async fn at_the_total_uploads_end_and_new_sessions_are_refused() {
 /// The limit of its own session lets each log be read, so none ends because of the others.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_upload_displaces_data_sets_that_no_page_shows() {
-    let server = TestServer::start(Options { memory_bytes_max: TOTAL, ..limited() }).await;
+    let server = TestServer::start(ServerOptions { memory_bytes_max: TOTAL, ..limited() }).await;
     let (log, mut sessions) = (large_log(), Vec::new());
     for number in 0..8 {
         let put = server.put("large.log", &log).await;
@@ -87,7 +87,7 @@ async fn an_upload_displaces_data_sets_that_no_page_shows() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_thousand_uploads_that_break_off_leave_nothing() {
-    let options = Options { sessions_max: 8, ..limited() };
+    let options = ServerOptions { sessions_max: 8, ..limited() };
     let server = TestServer::start(options).await;
     let (before, log) = (server.memory.bytes(), log(60_000));
     let mut sessions = Vec::new();
@@ -123,7 +123,7 @@ async fn a_thousand_uploads_that_break_off_leave_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stop_ends_uploads_with_what_to_do() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let session = server.create_session().await;
     let mut upload = server.upload(&session).await;
     upload.begin("a", 1_000).await;

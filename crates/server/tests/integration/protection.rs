@@ -3,14 +3,14 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use weir_net::socket::Address;
-use weir_server::{AccessToken, Options, Server, StartError};
+use weir_server::{AccessToken, Server, ServerOptions, StartError};
 
 use crate::common::TestServer;
 
 const TOKEN: &str = "a-token-of-25-characters.";
 
-fn options(address: &str) -> Options {
-    Options { listen: vec![address.parse().expect("an address")], ..Options::default() }
+fn options(address: &str) -> ServerOptions {
+    ServerOptions { listen: vec![address.parse().expect("an address")], ..ServerOptions::default() }
 }
 
 fn token() -> Option<AccessToken> {
@@ -22,10 +22,10 @@ async fn a_reachable_address_needs_a_token_and_encryption() {
     let everywhere = options("0.0.0.0:0");
     let error = Server::bind(everywhere.clone()).await.expect_err("no token");
     assert!(matches!(error, StartError::NoToken(Address::Tcp(_))), "{error}");
-    let with_token = Options { token: token(), ..everywhere };
+    let with_token = ServerOptions { token: token(), ..everywhere };
     let error = Server::bind(with_token.clone()).await.expect_err("no encryption");
     assert!(matches!(error, StartError::Insecure(Address::Tcp(_))), "{error}");
-    let allowed = Options { allows_insecure_http: true, ..with_token };
+    let allowed = ServerOptions { allows_insecure_http: true, ..with_token };
     let server = Server::bind(allowed).await.expect("it is allowed");
     let unspecified = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
     assert_eq!(server.local_addr().expect("an address").ip(), unspecified);
@@ -36,7 +36,7 @@ async fn a_reachable_address_needs_a_token_and_encryption() {
 
 #[tokio::test]
 async fn without_the_token_nothing_is_answered() {
-    let options = Options { token: token(), ..options("127.0.0.1:0") };
+    let options = ServerOptions { token: token(), ..options("127.0.0.1:0") };
     let server = TestServer::start(options).await;
     let bearer = format!("Bearer {TOKEN}");
     let cookie = format!("weir-token-{}={TOKEN}", server.address.port());

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use crate::common::{Response, TestServer, log};
-use weir_server::{Options, Remedies};
+use weir_server::{Remedies, ServerOptions};
 use weir_testkit::archive::tar;
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
@@ -20,7 +20,7 @@ async fn report(server: &TestServer, response: &Response) -> serde_json::Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_archive_that_is_cut_short_is_not_created() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let log = log(200_000);
     let archive = tar(&[("a.log", &log), ("b.log", &log)]);
     let cut = &archive[..log.len() + 512 + 100_000];
@@ -40,7 +40,7 @@ async fn an_archive_that_is_cut_short_is_not_created() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_damaged_file_has_its_defect_in_the_report() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let mut packed = gzip(&log(200_000));
     packed.truncate(packed.len() / 2);
     let response = server.put("a.log.gz", &packed).await;
@@ -58,7 +58,7 @@ async fn a_damaged_file_has_its_defect_in_the_report() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sound_data_that_needs_too_much_memory_is_not_called_damaged() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let mut encoder = zstd::Encoder::new(Vec::new(), 1).expect("an encoder");
     encoder.include_contentsize(false).expect("a setting");
     encoder.window_log(28).expect("a setting");
@@ -75,9 +75,9 @@ async fn sound_data_that_needs_too_much_memory_is_not_called_damaged() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_text_that_is_no_log_is_said_to_be_none() {
-    let options = Options {
+    let options = ServerOptions {
         remedies: Remedies { unknown_format: "Name one.".to_owned(), ..Remedies::default() },
-        ..Options::default()
+        ..ServerOptions::default()
     };
     let server = TestServer::start(options).await;
     let response = server.put("story.txt", b"The fog comes\non little cat feet.\n").await;

@@ -1,6 +1,6 @@
 //! Sources can be removed from a session, even during their upload.
 
-use weir_server::Options;
+use weir_server::ServerOptions;
 use weir_view::{Failure, SourceState, UploadReply, UploadRequest};
 
 use crate::common::{TestServer, compare, log};
@@ -11,7 +11,7 @@ fn address(session: &str, number: u32) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_removed_source_leaves_every_number() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let id = server.create_session().await;
     let (kept, removed) = (log(200_000), log(300_000));
     let mut upload = server.upload(&id).await;
@@ -45,7 +45,7 @@ async fn a_removed_source_leaves_every_number() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn removing_a_source_stops_its_upload() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let id = server.create_session().await;
     let log = log(400_000);
     let mut upload = server.upload(&id).await;
@@ -70,7 +70,7 @@ async fn removing_a_source_stops_its_upload() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_interrupted_upload_is_recognised_by_its_fingerprint() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let id = server.create_session().await;
     let log = log(400_000);
     let begin = |fingerprint: &str| UploadRequest::Begin {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use weir_server::Options;
+use weir_server::ServerOptions;
 use weir_testkit::archive::tar;
 use weir_view::{UploadReply, UploadRequest};
 
@@ -79,7 +79,7 @@ async fn uploaded(server: &TestServer, files: &[PageFile<'_>]) -> (String, Live)
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_jail_is_replayed_over_files_that_the_page_sends_again() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let (one, two) = (log("192.0.2.7"), log("192.0.2.8"));
     let packed = gzip(two.as_bytes());
     let files = [("a", one.as_bytes()), ("b", &packed[..])];
@@ -108,7 +108,7 @@ async fn a_jail_is_replayed_over_files_that_the_page_sends_again() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_files_of_an_archive_are_replayed_as_the_sources_that_they_were() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let (one, two) = (log("192.0.2.7"), log("192.0.2.8"));
     let members = [("x/one.log", one.as_bytes()), ("two.log", two.as_bytes())];
     let archive = tar(&members);
@@ -138,7 +138,7 @@ async fn the_files_of_an_archive_are_replayed_as_the_sources_that_they_were() {
 async fn files_on_the_disk_and_files_of_the_page_are_replayed_in_their_order() {
     let folder = Folder::new("mixed");
     let path = folder.write("disk.log", log("192.0.2.9").as_bytes());
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     let (one, two) = (log("192.0.2.7"), log("192.0.2.8"));
     let files = [("a", one.as_bytes()), ("b", two.as_bytes())];
     let mut upload = server.upload(session.id()).await;
@@ -162,7 +162,7 @@ async fn files_on_the_disk_and_files_of_the_page_are_replayed_in_their_order() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_is_being_uploaded_is_awaited_and_one_that_grows_is_replayed_up_to_now() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let id = server.create_session().await;
     let (one, two) = (log("192.0.2.7"), log("192.0.2.8"));
     let mut growing = server.upload(&id).await;
@@ -190,7 +190,7 @@ async fn a_file_that_is_being_uploaded_is_awaited_and_one_that_grows_is_replayed
 
 #[tokio::test(flavor = "multi_thread")]
 async fn several_rules_are_replayed_in_one_pass_and_compared() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let one = log("192.0.2.7");
     let files = [("a", one.as_bytes())];
     let (id, mut live) = uploaded(&server, &files).await;
@@ -238,7 +238,7 @@ async fn send_half(server: &TestServer, id: &str, lines: &Value, bytes: &[u8]) -
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_replay_ends_with_its_question_its_page_and_its_connection() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let one = log("192.0.2.7");
     let (id, mut live) = uploaded(&server, &[("a", one.as_bytes())]).await;
     // The connection is lost.
@@ -277,7 +277,7 @@ async fn a_replay_ends_with_its_question_its_page_and_its_connection() {
 
 #[tokio::test]
 async fn a_page_that_sends_nothing_ends_its_replay() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let one = log("192.0.2.7");
     let (id, mut live) = uploaded(&server, &[("a", one.as_bytes())]).await;
     let lines = ask(&mut live, json!({ "id": 1 })).await;
@@ -297,7 +297,7 @@ async fn a_page_that_sends_nothing_ends_its_replay() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_has_changed_is_refused() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let one = log("192.0.2.7");
     let (id, mut live) = uploaded(&server, &[("a", one.as_bytes())]).await;
     let mut number = 0;
@@ -333,7 +333,7 @@ async fn a_file_that_has_changed_is_refused() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn only_the_files_of_a_question_of_the_session_are_taken() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let one = log("192.0.2.7");
     let files = [("a", one.as_bytes())];
     let (id, mut live) = uploaded(&server, &files).await;
@@ -381,7 +381,7 @@ async fn only_the_files_of_a_question_of_the_session_are_taken() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_from_sent_lines_is_repeated_only_for_other_lines() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let (one, two) = (log("192.0.2.7"), log("192.0.2.8"));
     let files = [("a", one.as_bytes()), ("b", two.as_bytes())];
     let (id, mut live) = uploaded(&server, &files[..1]).await;

@@ -3,7 +3,7 @@
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use weir_ingest::Retention;
-use weir_server::Options;
+use weir_server::ServerOptions;
 
 use crate::common::{Response, TestServer, log, percent_encoded, within};
 
@@ -94,7 +94,7 @@ fn numbers(seed: u64) -> impl FnMut(usize) -> usize {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_interrupted_export_goes_on_with_the_same_bytes() {
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     let id = session.id();
     // More rows than a row group has.
     server.upload(id).await.send_file("a", &log(18_000_000), 200_000).await;
@@ -124,7 +124,7 @@ async fn an_interrupted_export_goes_on_with_the_same_bytes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_export_at_rest_has_a_tag_and_ranges() {
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     let id = session.id();
     server.upload(id).await.send_file("a", &log(300_000), 10_000).await;
     let path = format!("/api/sessions/{id}/export?format=csv");
@@ -177,7 +177,7 @@ async fn an_export_at_rest_has_a_tag_and_ranges() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tag_is_of_one_question_about_one_state() {
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     let id = session.id();
     let path = |question: &str| format!("/api/sessions/{id}/export?{question}");
     let tag = async |question: &str| {
@@ -220,7 +220,7 @@ async fn a_tag_is_of_one_question_about_one_state() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_export_has_no_ranges_while_data_comes_or_expires() {
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     let path = format!("/api/sessions/{}/export?format=csv", session.id());
     let bytes = log(100_000);
     let mut upload = server.upload(session.id()).await;
@@ -241,7 +241,7 @@ async fn an_export_has_no_ranges_while_data_comes_or_expires() {
     server.stop().await;
 
     let retention = Retention::Window { width: None };
-    let options = Options { retention, ..Options::default() };
+    let options = ServerOptions { retention, ..ServerOptions::default() };
     let (server, session) = TestServer::start_pinned(options).await;
     server.upload(session.id()).await.send_file("a", &bytes, 10_000).await;
     let path = format!("/api/sessions/{}/export?format=csv", session.id());

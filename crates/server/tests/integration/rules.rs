@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use weir_server::Options;
+use weir_server::ServerOptions;
 
 use crate::common::{Live, TestServer, close, log, long_expressions};
 
@@ -61,7 +61,7 @@ fn requests(counts: &[(&str, usize)], second: u32) -> Vec<u8> {
 }
 
 async fn start(log: &[u8]) -> (TestServer, Live) {
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     server.upload(session.id()).await.send_file("a", log, 100_000).await;
     let mut live = server.live(session.id()).await;
     live.view_where(|view| view.complete).await;
@@ -178,7 +178,7 @@ async fn panels_are_answered_apart_and_only_for_the_newest_question() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_is_renewed_when_the_data_has_grown() {
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     let mut live = server.live(session.id()).await;
     // The rule is tried before the first line.
     live.try_rule(1, json!({ "id": 1 }), json!({ "text": RULE })).await;

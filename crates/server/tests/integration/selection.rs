@@ -1,7 +1,7 @@
 //! Counts of what a condition selects while the user types it.
 
 use serde_json::{Value, json};
-use weir_server::Options;
+use weir_server::ServerOptions;
 
 use crate::common::{Live, TestServer, log, long_expressions, percent_encoded};
 
@@ -24,7 +24,7 @@ impl Live {
 }
 
 async fn start() -> (TestServer, weir_server::SessionHandle, Live) {
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     server.upload(session.id()).await.send_file("a", &log(300_000), 100_000).await;
     let mut live = server.live(session.id()).await;
     live.view_where(|view| view.complete).await;

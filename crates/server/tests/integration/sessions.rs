@@ -1,7 +1,7 @@
 //! At the limit of sessions, unused ones are ended to make room.
 
 use crate::common::{Response, TestServer};
-use weir_server::Options;
+use weir_server::ServerOptions;
 
 const LINE: &[u8] = b"::1 - - [17/Dec/2025:09:00:00 +0000] \"GET / HTTP/1.1\" 200 5\n";
 
@@ -19,7 +19,8 @@ fn id(response: &Response) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn uploads_by_curl_lock_nobody_out() {
     // The server of the tests has a pinned session.
-    let server = TestServer::start(Options { sessions_max: 4, ..Options::default() }).await;
+    let server =
+        TestServer::start(ServerOptions { sessions_max: 4, ..ServerOptions::default() }).await;
     let mut ids = Vec::new();
     for number in 0..20 {
         let response = put(&server, &format!("{number}.log")).await;
@@ -48,7 +49,8 @@ async fn uploads_by_curl_lock_nobody_out() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sessions_that_are_used_make_no_room() {
-    let server = TestServer::start(Options { sessions_max: 3, ..Options::default() }).await;
+    let server =
+        TestServer::start(ServerOptions { sessions_max: 3, ..ServerOptions::default() }).await;
     let viewed = id(&put(&server, "viewed.log").await);
     let mut live = server.live(&viewed).await;
     live.view().await;

@@ -8,7 +8,7 @@ use crate::common::{TestServer, Uploader, compare, log, within};
 use proptest::prelude::{ProptestConfig, prop, proptest};
 use weir_net::websocket::CloseCode;
 use weir_net::websocket::client::{Message, encode_binary};
-use weir_server::Options;
+use weir_server::ServerOptions;
 use weir_view::{SourceState, UploadReply, UploadRequest, View};
 
 const MIB: usize = 1 << 20;
@@ -139,7 +139,7 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
         static LOG: LazyLock<Vec<u8>> = LazyLock::new(|| log(60_000));
         runtime.block_on(async {
-            let server = TestServer::start(Options::default()).await;
+            let server = TestServer::start(ServerOptions::default()).await;
             send(&server, &LOG, &attempts).await;
         });
     }
@@ -147,7 +147,7 @@ proptest! {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_compressed_file_can_use_two_connections() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let log = log(2 * MIB as u64);
     let packed = zstd::encode_all(&log[..], 1).expect("memory");
     let id = server.create_session().await;
@@ -170,7 +170,7 @@ async fn a_compressed_file_can_use_two_connections() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bytes_out_of_order_are_bounded_and_then_received() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let id = server.create_session().await;
     let log = log(MIB as u64).repeat(40);
     let mut first = server.upload(&id).await;
@@ -196,7 +196,7 @@ async fn bytes_out_of_order_are_bounded_and_then_received() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_can_begin_a_file_again() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let id = server.create_session().await;
     let log = log(100_000);
     let mut upload = server.upload(&id).await;
@@ -215,7 +215,7 @@ async fn a_page_can_begin_a_file_again() {
 async fn a_missing_block_is_a_stall() {
     // Longer than the pauses of a busy machine, because it also limits the steps before the gap.
     let stall = Duration::from_secs(2);
-    let server = TestServer::start(Options { stall, ..Options::default() }).await;
+    let server = TestServer::start(ServerOptions { stall, ..ServerOptions::default() }).await;
     let id = server.create_session().await;
     let log = log(50_000);
     let mut first = server.upload(&id).await;
@@ -232,7 +232,7 @@ async fn a_missing_block_is_a_stall() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_end_behind_a_gap_is_a_wrong_length_at_once() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let id = server.create_session().await;
     let log = log(50_000);
     for (file, bytes_total, error) in
@@ -251,7 +251,7 @@ async fn an_end_behind_a_gap_is_a_wrong_length_at_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancel_by_another_connection_is_told() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let id = server.create_session().await;
     let log = log(100_000);
     let mut sender = server.upload(&id).await;
@@ -274,7 +274,7 @@ async fn a_cancel_by_another_connection_is_told() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn violations_by_joined_connections_are_refused() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let id = server.create_session().await;
     let log = log(50_000);
     let mut stray = server.upload(&id).await;

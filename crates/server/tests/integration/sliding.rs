@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::common::TestServer;
 use serde_json::json;
 use weir_ingest::{FormatChoice, Retention};
-use weir_server::Options;
+use weir_server::ServerOptions;
 
 /// One line a second in combined format; every fourth has status 404.
 fn lines(seconds: std::ops::Range<u64>) -> String {
@@ -25,7 +25,7 @@ fn lines(seconds: std::ops::Range<u64>) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_filter_changes_while_the_window_moves() {
     let retention = Retention::Window { width: Some(Duration::from_secs(99)) };
-    let options = Options { retention, ..Options::default() };
+    let options = ServerOptions { retention, ..ServerOptions::default() };
     let (server, session) = TestServer::start_pinned(options).await;
     let mut live = server.live(session.id()).await;
     let empty = live.view().await;

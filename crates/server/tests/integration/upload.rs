@@ -4,14 +4,14 @@ use std::time::{Duration, Instant};
 
 use crate::common::{TestServer, compare, log};
 use weir_net::websocket::client::ClientOptions;
-use weir_server::Options;
+use weir_server::ServerOptions;
 use weir_view::{SourceState, UploadReply, UploadRequest};
 
 const MIB: usize = 1 << 20;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn messages_of_any_size_make_the_same_report() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let (small, large) = (log(150_000), log(3 * MIB as u64));
     let cases = [
         (&small, 1),
@@ -33,7 +33,7 @@ async fn messages_of_any_size_make_the_same_report() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_cost_is_linear_in_the_bytes() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let log = log(400_000);
     let mut durations = Vec::new();
     for bytes in [100_000, 400_000] {
@@ -56,7 +56,7 @@ async fn the_cost_is_linear_in_the_bytes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn several_files_at_once_make_one_data_set() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let id = server.create_session().await;
     let log = log(400_000);
     let middle =
@@ -74,7 +74,7 @@ async fn several_files_at_once_make_one_data_set() {
 #[tokio::test(flavor = "multi_thread")]
 async fn compressed_files_are_read_and_acknowledged_in_their_own_bytes() {
     use std::io::Write;
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let log = log(2 * MIB as u64);
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     gzip.write_all(&log).expect("memory");
@@ -115,7 +115,7 @@ async fn compressed_files_are_read_and_acknowledged_in_their_own_bytes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_packed_file_is_parsed_and_acknowledged_while_its_sender_pauses() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let log = log(2 * MIB as u64);
     // A frame of 128 KiB blocks, whose beginning can be unpacked.
     let packed = zstd::encode_all(&log[..], 1).expect("memory");
@@ -136,7 +136,7 @@ async fn a_packed_file_is_parsed_and_acknowledged_while_its_sender_pauses() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_packing_that_is_not_read_is_refused_at_once() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let id = server.create_session().await;
     let mut upload = server.upload(&id).await;
     upload.begin("a", 100 * MIB).await;
@@ -159,7 +159,7 @@ async fn every_layer_of_packing_is_removed() {
         gzip.write_all(bytes).expect("memory");
         gzip.finish().expect("memory")
     };
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     // Only UTF-8 can be converted to UTF-16.
     let text = String::from_utf8_lossy(&log(2 * MIB as u64)).into_owned();
     let log = text.clone().into_bytes();
@@ -187,7 +187,7 @@ async fn every_layer_of_packing_is_removed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn skipped_bytes_are_acknowledged_and_large_messages_are_received() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let log = log(100_000);
     // Longer than the window, so it ends only if skipped bytes are acknowledged.
     for (byte, too_long) in [(b'x', 1), (0, 0)] {
@@ -203,7 +203,7 @@ async fn skipped_bytes_are_acknowledged_and_large_messages_are_received() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_small_piece_is_parsed_after_a_pause() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let id = server.create_session().await;
     let log = log(10_000);
     let mut upload = server.upload(&id).await;
@@ -223,7 +223,7 @@ async fn a_small_piece_is_parsed_after_a_pause() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_of_another_length_than_announced_is_an_error() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let id = server.create_session().await;
     let log = log(50_000);
     let mut upload = server.upload(&id).await;
@@ -244,7 +244,7 @@ async fn a_file_of_another_length_than_announced_is_an_error() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_has_one_owner() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let id = server.create_session().await;
     let log = log(50_000);
     let mut first = server.upload(&id).await;
@@ -267,7 +267,7 @@ async fn a_file_has_one_owner() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_file_keeps_its_parsed_lines() {
-    let (server, session) = TestServer::start_pinned(Options::default()).await;
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     let log = log(50_000);
     let mut live = server.live(session.id()).await;
     let mut upload = server.upload(session.id()).await;
@@ -288,7 +288,7 @@ async fn a_cancelled_file_keeps_its_parsed_lines() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn violations_of_the_protocol_close_the_connection() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let id = server.create_session().await;
     for (message, name) in [
         ("no JSON", "bad_request"),
@@ -314,7 +314,7 @@ async fn violations_of_the_protocol_close_the_connection() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn foreign_pages_cannot_connect() {
-    let server = TestServer::start(Options::default()).await;
+    let server = TestServer::start(ServerOptions::default()).await;
     let id = server.create_session().await;
     let foreign =
         ClientOptions { origin: Some("http://evil.example".to_owned()), ..Default::default() };

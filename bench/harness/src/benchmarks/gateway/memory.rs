@@ -55,7 +55,7 @@ pub(super) fn table(setup: &Setup<'_>) -> Outcome<Table> {
 fn idle(setup: &Setup<'_>, count: usize) -> Outcome<u64> {
     let weir = setup.weir(&[])?;
     let host = format!("127.0.0.1:{}", weir.port);
-    let _held = HeldConnections::open(&setup.settings.example("hold"), ("plain", &host), count)?;
+    let _held = HeldConnections::open(&setup.settings.example("hold"), "plain", &host, count)?;
     weir.program.resident_bytes()
 }
 

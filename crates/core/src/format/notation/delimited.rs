@@ -48,7 +48,8 @@ pub(super) fn separator_of(trimmed: &str) -> Option<(Separator, usize)> {
 /// values.
 pub(super) fn compile(
     definition: &str,
-    (separator, prefix_length): (Separator, usize),
+    separator: Separator,
+    prefix_length: usize,
 ) -> Result<Format, FormatError> {
     let start = definition.len() - definition.trim_start().len();
     let mut builder = FormatBuilder::new(definition, false);

@@ -16,7 +16,7 @@ use crate::field::Field;
 use crate::format::compiled::Format;
 use crate::format::error::FormatError;
 use crate::format::program::Program;
-use crate::format::program::json::{Entry, JsonProgram, Reading};
+use crate::format::program::json::{JsonProgram, KeyEntry, Reading};
 use crate::format::program::sink::Sink;
 use crate::value::TimeKind;
 
@@ -54,7 +54,7 @@ pub(super) fn compile(definition: &str) -> Result<Format, FormatError> {
         if pair.is_required {
             required.push(group);
         }
-        entries.extend(pair.keys.iter().map(|(path, unit_ns)| Entry {
+        entries.extend(pair.keys.iter().map(|(path, unit_ns)| KeyEntry {
             path: (*path).to_owned(),
             group,
             reading: Reading::Whole(sink(pair.field, *unit_ns, extra)),

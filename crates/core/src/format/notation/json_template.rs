@@ -18,7 +18,7 @@ use super::builder::FormatBuilder;
 use super::positioned::Positioned;
 use crate::format::compiled::Format;
 use crate::format::error::FormatError;
-use crate::format::program::json::{Entry, JsonProgram, Reading};
+use crate::format::program::json::{JsonProgram, KeyEntry, Reading};
 use crate::format::program::line_program::{End, LineProgram};
 
 /// How the values of a text are written.
@@ -48,7 +48,7 @@ pub(super) fn compile<'d>(
         builder.end_program();
         paths.push(path);
     }
-    let entry = |(group, (path, program)): (usize, (String, LineProgram))| Entry {
+    let entry = |(group, (path, program)): (usize, (String, LineProgram))| KeyEntry {
         path,
         group,
         reading: reading(program),

@@ -58,8 +58,8 @@ pub(super) fn compile(definition: &str) -> Option<Result<Format, FormatError>> {
     if trimmed.starts_with(json::PREFIX) {
         return Some(json::compile(definition));
     }
-    if let Some(separator) = delimited::separator_of(trimmed) {
-        return Some(delimited::compile(definition, separator));
+    if let Some((separator, prefix_length)) = delimited::separator_of(trimmed) {
+        return Some(delimited::compile(definition, separator, prefix_length));
     }
     if w3c::is_directives(trimmed) {
         return Some(w3c::compile(definition));

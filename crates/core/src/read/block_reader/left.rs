@@ -27,10 +27,10 @@ impl BlockReader {
         let left = || lines.iter().map(|left| left.of(block));
         if self.parser.is_escaped() {
             let unwrapped = UnwrappedBlock::of_lines(left(), &self.parser, Vec::new());
-            self.read_unwrapped((&unwrapped, bytes), &mut read, None);
+            self.read_unwrapped(&unwrapped, bytes, &mut read, None);
         } else {
             let lines = left().map(IndexedLine::without_index);
-            self.read_lines((lines, bytes), &mut read, |_| None, None);
+            self.read_lines(lines, bytes, &mut read, |_| None, None);
         }
         // Its inside was not too long for the first reader.
         read.unparsed_lines += read.too_long_lines;

@@ -42,7 +42,7 @@ use crate::schema::RecordKind;
 #[derive(Debug, Clone)]
 pub(in crate::format) struct JsonProgram {
     keys: Keys,
-    entries: Vec<Entry>,
+    entries: Vec<KeyEntry>,
     /// A line must have a value for at least one entry of each list.
     requirements: Vec<Vec<usize>>,
     /// The kind of the objects' records.
@@ -51,7 +51,7 @@ pub(in crate::format) struct JsonProgram {
 
 /// A key and the meaning of its value.
 #[derive(Debug, Clone)]
-pub(in crate::format) struct Entry {
+pub(in crate::format) struct KeyEntry {
     /// The key's path, such as `request.headers.User-Agent`.
     pub(in crate::format) path: String,
     /// The entries of a group are adjacent and alternatives: the first one in the line is read.
@@ -107,7 +107,7 @@ impl JsonProgram {
     /// required too, unless `may_lack_request`. Otherwise other lines of a program in JSON would be
     /// read as requests.
     pub(in crate::format) fn new(
-        entries: Vec<Entry>,
+        entries: Vec<KeyEntry>,
         mut required_groups: Vec<usize>,
         may_lack_request: bool,
     ) -> Self {
@@ -118,7 +118,7 @@ impl JsonProgram {
         required_groups.sort_unstable();
         required_groups.dedup();
         let members = |group: &usize| {
-            let in_group = |(_, entry): &(usize, &Entry)| entry.group == *group;
+            let in_group = |(_, entry): &(usize, &KeyEntry)| entry.group == *group;
             entries.iter().enumerate().filter(in_group).map(|(index, _)| index).collect()
         };
         let mut requirements: Vec<Vec<usize>> = required_groups.iter().map(members).collect();
@@ -143,7 +143,7 @@ impl JsonProgram {
         let mut found = std::mem::take(&mut state.json_values);
         found.clear();
         found.resize(self.entries.len(), Span::NONE);
-        let outcome = self.read((line, decoded), &mut found, record, state);
+        let outcome = self.read(line, decoded, &mut found, record, state);
         state.json_values = found;
         outcome
     }
@@ -152,7 +152,8 @@ impl JsonProgram {
     /// entry.
     fn read<'a>(
         &self,
-        (line, decoded): (&'a [u8], &mut DecodeBuffer<'a>),
+        line: &'a [u8],
+        decoded: &mut DecodeBuffer<'a>,
         found: &mut [Span],
         record: &mut Record<'a>,
         state: &mut LineState,
