@@ -22,8 +22,10 @@ pub(super) enum Inputs {
     /// The files in these folders.
     Folders(&'static [&'static str]),
     /// These programs, by their names in `target/debug` or as programs of tests, and every file of
-    /// the tree that is not Rust source.
+    /// the tree but Rust source and the sources of the page.
     Programs(&'static [&'static str]),
+    /// The binary `weir`, and every file of the tree that is not Rust source.
+    Browser,
 }
 
 /// The digests of a step's inputs, each with what it is of.
@@ -103,6 +105,10 @@ impl Files {
                 let paths: Option<Vec<PathBuf>> = names.iter().map(|name| path_of(name)).collect();
                 Some(self.digests(is_data, &paths?))
             }
+            Inputs::Browser => {
+                let is_input = |path: &str| is_data(path) || is_below(path, "web");
+                Some(self.digests(is_input, &[path_of("weir")?]))
+            }
         }
     }
 
@@ -138,9 +144,11 @@ impl Files {
     }
 }
 
-/// Whether a file may be read by a program that contains the Rust source already.
+/// Whether a file may be read by a program of tests. The program contains the Rust source already,
+/// and of the page only what is built.
 fn is_data(path: &str) -> bool {
-    Path::new(path).extension().is_none_or(|extension| extension != "rs")
+    let is_rust = Path::new(path).extension().is_some_and(|extension| extension == "rs");
+    !is_rust && (!is_below(path, "web") || is_below(path, "web/dist"))
 }
 
 fn is_below(path: &str, folder: &str) -> bool {
@@ -162,11 +170,13 @@ fn versions() -> String {
 }
 
 /// What else the machine brings, which may come while the steps run: the packages of Debian, the
-/// modules of Python, h2spec, and the logs beside the repository.
+/// modules of Python, h2spec, other servers, and the logs beside the repository.
 fn installed() -> String {
     let mut parts = vec![fs::read(DEBIAN_PACKAGES).map_or_else(|_| gone(), digest)];
     parts.extend(names_below(&python::folder().join("lib"), 4));
-    parts.extend(names_below(&root().join(target_folder()).join("h2spec"), 1));
+    for folder in ["h2spec", "peers"] {
+        parts.extend(names_below(&root().join(target_folder()).join(folder), 2));
+    }
     parts.extend(names_below(&root().join(LOGS_BESIDE), 4));
     parts.join("\n")
 }
@@ -274,6 +284,9 @@ mod tests {
         assert_ne!(digests(&TREE, "2"), before, "another program");
         assert_ne!(digests(&TREE[1..], "1"), before, "other data");
         assert_eq!(digests(&TREE[..3], "1"), before, "the source is in the program");
+        let of_page = |path| [TREE.as_slice(), &[(path, "")]].concat();
+        assert_eq!(digests(&of_page("web/src/new.ts"), "1"), before, "a source of the page");
+        assert_ne!(digests(&of_page("web/dist/new.js"), "1"), before, "the built page");
         std::fs::remove_dir_all(folder).unwrap();
     }
 

@@ -75,7 +75,7 @@ const fn download(name: &'static str, work: fn() -> Outcome) -> Step {
 
 /// A part of the suite of the browsers.
 const fn browser(name: &'static str, work: fn() -> Outcome) -> Step {
-    step(name, &[COMPILATION, NPM, DEBIAN], Full, work).with(Inputs::Programs(&[WEIR]))
+    step(name, &[COMPILATION, NPM, DEBIAN], Full, work).with(Inputs::Browser)
 }
 
 /// Tests of a program of tests that need a program of others.
@@ -289,6 +289,6 @@ mod tests {
         for name in ["documentation", "README", "core for WebAssembly", "h2spec", "benchmarks"] {
             assert_eq!(inputs(name), Inputs::Tree, "{name}");
         }
-        assert_eq!(inputs("Firefox"), Inputs::Programs(&["weir"]));
+        assert_eq!(inputs("Firefox"), Inputs::Browser);
     }
 }
