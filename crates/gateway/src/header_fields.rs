@@ -9,8 +9,9 @@ use std::net::IpAddr;
 use bytes::Bytes;
 use hyper::HeaderMap;
 use hyper::header::{
-    AUTHORIZATION, CONNECTION, CONTENT_LENGTH, COOKIE, FORWARDED, HOST, HeaderName, HeaderValue,
-    TE, TRANSFER_ENCODING, UPGRADE,
+    AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE,
+    CONTENT_TYPE, COOKIE, FORWARDED, HOST, HeaderName, HeaderValue, LOCATION, SET_COOKIE, TE,
+    TRAILER, TRANSFER_ENCODING, UPGRADE, WWW_AUTHENTICATE,
 };
 
 use crate::address_text::push_address;
@@ -92,14 +93,61 @@ pub(crate) fn clean_trailers(trailers: &mut HeaderMap, more: &[HeaderName]) {
     }
 }
 
-/// Removes the hop-by-hop fields of an answer.
-pub(crate) fn clean_response(headers: &mut HeaderMap) {
-    if headers.contains_key(TRANSFER_ENCODING) {
+/// An answer whose fields say two things about its body.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct AmbiguousAnswer;
+
+/// Removes the hop-by-hop fields of an answer, and writes its length once.
+///
+/// # Errors
+/// If the body has a transfer coding besides `chunked`, which the client would not learn of.
+pub(crate) fn clean_response(headers: &mut HeaderMap) -> Result<(), AmbiguousAnswer> {
+    let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
+    if let Some(coding) = codings.next() {
+        if codings.next().is_some() || !coding.as_bytes().eq_ignore_ascii_case(b"chunked") {
+            return Err(AmbiguousAnswer);
+        }
         // `Transfer-Encoding` overrides `Content-Length` (RFC 9112 section 6.3).
         headers.remove(CONTENT_LENGTH);
     }
+    join_lengths(headers);
     remove_named_by_connection(headers);
     remove_if(headers, is_hop_by_hop);
+    Ok(())
+}
+
+/// Replaces a list of equal lengths, such as `5, 5`, by one (RFC 9112 section 6.3). hyper has refused
+/// unequal ones.
+fn join_lengths(headers: &mut HeaderMap) {
+    let mut lengths = headers.get_all(CONTENT_LENGTH).iter();
+    let Some(first) = lengths.next() else { return };
+    if lengths.next().is_none() && !first.as_bytes().contains(&b',') {
+        return;
+    }
+    let first = first.as_bytes().split(|byte| *byte == b',').next().unwrap_or_default();
+    if let Ok(length) = HeaderValue::from_bytes(first.trim_ascii()) {
+        headers.insert(CONTENT_LENGTH, length);
+    }
+}
+
+/// Removes the trailer fields of an answer that would change what its head says (RFC 9110 section
+/// 6.5.1).
+pub(crate) fn clean_response_trailers(trailers: &mut HeaderMap) {
+    const OF_HEAD: [HeaderName; 9] = [
+        CACHE_CONTROL,
+        CONTENT_ENCODING,
+        CONTENT_LENGTH,
+        CONTENT_RANGE,
+        CONTENT_TYPE,
+        LOCATION,
+        SET_COOKIE,
+        TRAILER,
+        WWW_AUTHENTICATE,
+    ];
+    remove_if(trailers, is_hop_by_hop);
+    for name in OF_HEAD {
+        trailers.remove(name);
+    }
 }
 
 /// Adds the `X-Forwarded-*` fields and `Forwarded`.
@@ -288,8 +336,45 @@ mod tests {
     #[test]
     fn a_chunked_answer_has_no_other_length() {
         let mut map = headers(&[("transfer-encoding", "chunked"), ("content-length", "3")]);
-        clean_response(&mut map);
+        assert_eq!(clean_response(&mut map), Ok(()));
         assert!(map.is_empty(), "{map:?}");
+    }
+
+    #[test]
+    fn an_answer_has_one_length_and_no_hidden_coding() {
+        for (fields, expected) in [
+            (&[("content-length", "5")][..], Ok(Some("5"))),
+            (&[("content-length", "5, 5")], Ok(Some("5"))),
+            (&[("content-length", "5"), ("content-length", "5")], Ok(Some("5"))),
+            (&[("transfer-encoding", "Chunked")], Ok(None)),
+            (&[("transfer-encoding", "gzip, chunked")], Err(AmbiguousAnswer)),
+            (
+                &[("transfer-encoding", "gzip"), ("transfer-encoding", "chunked")],
+                Err(AmbiguousAnswer),
+            ),
+        ] {
+            let mut map = headers(fields);
+            let cleaned = clean_response(&mut map);
+            let lengths = map.get_all("content-length").iter().count();
+            assert!(cleaned.is_err() || lengths < 2, "{fields:?}");
+            let length = map.get("content-length").map(|it| it.to_str().expect("text"));
+            assert_eq!(cleaned.map(|()| length), expected, "{fields:?}");
+        }
+    }
+
+    #[test]
+    fn trailers_of_an_answer_change_nothing() {
+        let mut map = headers(&[
+            ("content-length", "9"),
+            ("transfer-encoding", "chunked"),
+            ("set-cookie", "a=1"),
+            ("grpc-status", "0"),
+            ("server-timing", "db"),
+        ]);
+        clean_response_trailers(&mut map);
+        let mut names: Vec<&str> = map.keys().map(HeaderName::as_str).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["grpc-status", "server-timing"]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::body::{Body as _, Incoming};
-use hyper::header::{CONTENT_LENGTH, HOST, HeaderValue};
+use hyper::header::{CONTENT_LENGTH, COOKIE, HOST, HeaderMap, HeaderValue};
 use hyper::server::conn::http2;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -121,17 +121,43 @@ impl HttpConnection {
     /// Performs the checks that hyper performs for HTTP/1 requests, and sets `Host` as they have
     /// it. Returns the refusal if a check fails.
     fn check_request(&self, request: &mut Request<IncomingBody>) -> Option<Response<Body>> {
-        let (fields, fields_max) = (request.headers().len(), self.options.headers_max);
+        let (fields, fields_max) = (field_count(request.headers()), self.options.headers_max);
         if fields > fields_max {
             let text = format!(
                 "the request has {fields} header fields; at most {fields_max} are allowed\n"
             );
             return Some(text_response(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, text));
         }
+        if let Some(text) = malformed_field(request.headers()) {
+            return Some(text_response(StatusCode::BAD_REQUEST, text));
+        }
         let HostConflict = set_host(request).err()?;
         let text = "`Host` is not the `:authority` of the request\n";
         Some(text_response(StatusCode::BAD_REQUEST, text))
     }
+}
+
+/// The number of header fields. Clients may send each cookie as a field of its own (RFC 9113 section
+/// 8.2.3), as Chromium does; they count as the one field that they are over HTTP/1.
+fn field_count(headers: &HeaderMap) -> usize {
+    let cookies = headers.get_all(COOKIE).iter().count();
+    headers.len() - cookies.saturating_sub(1)
+}
+
+/// Says which field makes a request malformed, if there is one: two lengths, or a value that begins
+/// or ends with a space (RFC 9113 section 8.2.1). The h2 crate accepts both, and servers of HTTP/1
+/// may read them in different ways.
+fn malformed_field(headers: &HeaderMap) -> Option<&'static str> {
+    let is_space = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
+    let is_padded = |value: &HeaderValue| {
+        let value = value.as_bytes();
+        is_space(value.first()) || is_space(value.last())
+    };
+    if headers.get_all(CONTENT_LENGTH).iter().nth(1).is_some() {
+        return Some("the request has more than one `Content-Length`\n");
+    }
+    let is_malformed = headers.values().any(is_padded);
+    is_malformed.then_some("the value of a header field begins or ends with a space\n")
 }
 
 /// A request that names two hosts.
@@ -166,9 +192,37 @@ fn remove_body(response: &mut Response<Body>) {
 #[cfg(test)]
 mod tests {
     use hyper::Request;
-    use hyper::header::HOST;
+    use hyper::header::{HOST, HeaderMap, HeaderValue};
 
-    use super::{HostConflict, set_host};
+    use super::{HostConflict, field_count, malformed_field, set_host};
+
+    #[test]
+    fn cookies_are_one_field() {
+        let mut headers = HeaderMap::new();
+        assert_eq!(field_count(&headers), 0);
+        for (name, expected) in [("accept", 1), ("cookie", 2), ("cookie", 2), ("a", 3), ("a", 4)] {
+            headers.append(name, HeaderValue::from_static("x"));
+            assert_eq!(field_count(&headers), expected);
+        }
+    }
+
+    #[test]
+    fn fields_that_servers_read_in_different_ways_are_malformed() {
+        for (fields, expected) in [
+            (&[("content-length", "5")][..], false),
+            (&[("content-length", "5"), ("content-length", "5")], true),
+            (&[("a", "x y"), ("b", "")], false),
+            (&[("a", " x")], true),
+            (&[("a", "x\t")], true),
+            (&[("a", " ")], true),
+        ] {
+            let mut headers = HeaderMap::new();
+            for (name, value) in fields {
+                headers.append(*name, HeaderValue::from_static(value));
+            }
+            assert_eq!(malformed_field(&headers).is_some(), expected, "{fields:?}");
+        }
+    }
 
     #[test]
     fn the_host_is_the_authority() {

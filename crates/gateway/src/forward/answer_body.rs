@@ -12,6 +12,7 @@ use tokio::time::{Instant, Sleep};
 use weir_net::BodyAbortError;
 
 use crate::backend::{Backend, InstanceGuard, Lease};
+use crate::header_fields::clean_response_trailers;
 use crate::record::OpenRecord;
 
 /// The body of an answer. It holds the connection to the backend until the body ends, then
@@ -122,8 +123,11 @@ impl Body for AnswerBody {
             return Poll::Ready(Some(Err(BodyAbortError)));
         }
         match this.poll_body(context) {
-            Poll::Ready(Some(Ok(frame))) => {
+            Poll::Ready(Some(Ok(mut frame))) => {
                 this.deadline = None;
+                if let Some(trailers) = frame.trailers_mut() {
+                    clean_response_trailers(trailers);
+                }
                 if let (Some(end), Some(data)) = (&mut this.end, frame.data_ref()) {
                     end.record.note_body(data.len());
                 }

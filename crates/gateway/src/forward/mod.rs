@@ -84,8 +84,10 @@ pub(crate) async fn forward(
         lease.retire();
     }
     record.set_status(response.status());
+    if header_fields::clean_response(response.headers_mut()).is_err() {
+        return Err((record, ForwardError::Broken));
+    }
     let done = AnswerEnd { lease: Some(lease), backend: backend.clone(), instance, record };
-    header_fields::clean_response(response.headers_mut());
     if has_session {
         // Cookies of the gateway's session are not for the client.
         response.headers_mut().remove(SET_COOKIE);

@@ -5,6 +5,8 @@
 
 use std::fmt::{self, Write};
 
+use weir_view::push_printable;
+
 use super::metric::{Metric, MetricKind};
 use super::scrape::{Exemplar, Family, HistogramPoint, Point, Scrape};
 
@@ -125,14 +127,21 @@ fn push_sample(
     writeln!(text, " {value}")
 }
 
-/// Appends labels in braces, or nothing if there are none.
+/// Appends labels in braces, or nothing if there are none. Control and format characters of a value,
+/// such as the name of a file, are escaped: a terminal would obey them.
 fn push_labels(text: &mut String, labels: &[(&str, &str)]) -> fmt::Result {
     for (index, (name, value)) in labels.iter().enumerate() {
         let before = if index == 0 { '{' } else { ',' };
-        let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+        let value = value.split('\n').map(label_line).collect::<Vec<_>>().join("\\n");
         write!(text, "{before}{name}=\"{value}\"")?;
     }
     if labels.is_empty() { Ok(()) } else { text.write_char('}') }
+}
+
+fn label_line(line: &str) -> String {
+    let mut printable = String::with_capacity(line.len());
+    push_printable(&mut printable, line);
+    printable.replace('\\', "\\\\").replace('"', "\\\"")
 }
 
 /// A number with a decimal point, as both formats write it: the text of a bucket's bound is the
@@ -152,7 +161,7 @@ impl fmt::Display for Float {
 
 #[cfg(test)]
 mod tests {
-    use super::TextFormat;
+    use super::{TextFormat, label_line};
     use crate::metrics::{Exemplar, HistogramPoint, Metric, MetricKind, Scrape};
 
     static REQUESTS: Metric = Metric {
@@ -190,6 +199,11 @@ mod tests {
         scrape.add_histogram(&TOOK, &["b"], histogram.clone());
         scrape.add_histogram(&TOOK, &["b"], histogram);
         scrape
+    }
+
+    #[test]
+    fn a_terminal_obeys_no_label() {
+        assert_eq!(label_line("a\x1b[2J\u{202e}b\x7f\\"), r"a\\x1b[2J\\u{202e}b\\x7f\\");
     }
 
     #[test]
