@@ -1,9 +1,9 @@
 //! The routes of a configuration as a whole: whether one of them can be reached, or passed by, with
 //! a request that means another.
 
-use super::route::{RouteConfig, RouteTarget};
+use super::route::RouteConfig;
 use super::table::{LocatedValue, TableReader};
-use crate::config::Choice;
+use super::target::{Choice, Target};
 use crate::path_reading::PathReading;
 use crate::route_match::{ReadPath, RoutePattern, find};
 
