@@ -4,20 +4,21 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use hyper::header::HeaderValue;
 use hyper::http::request::Parts;
 use hyper::{Request, Response};
 use weir_net::{Body, Client, IncomingBody, Peer, Scheme};
 use weir_observe::mark;
 
+use crate::answer_fields::AnswerFields;
 use crate::authorize::{authorize, claim_text};
 use crate::backend::Backend;
 use crate::capture;
-use crate::config::RouteTarget;
+use crate::config::{RouteConfig, Target};
 use crate::forward::{ForwardContext, forward};
+use crate::forwarded_claims::{UnusableClaim, UserFields};
 use crate::header_fields::RequestOrigin;
-use crate::identifiers::X_REQUEST_ID;
-use crate::limits::{Admission, Arrival, QuotaSnapshot};
+use crate::limits::{Admission, Arrival};
 use crate::record::{OpenRecord, Recorder};
 use crate::refusal::Refusal;
 use crate::request_target::RequestTarget;
@@ -25,10 +26,8 @@ use crate::routing::{BackendChoice, Route, Routing};
 use crate::sender::Sender;
 use crate::session::{Session, SessionUser, Sessions};
 use crate::token::{TokenVerifier, VerifiedBy, VerifiedToken, bearer_token};
+use crate::token_place::move_token;
 use crate::traces::TraceSender;
-
-const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
-const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
 /// Answers a request from a backend, or refuses it. The request is taken apart before the future
 /// begins, to keep the future small: it is allocated for each request.
@@ -47,16 +46,17 @@ pub(crate) fn answer(
     let capture = record.capture.clone();
     let (mut parts, body) = request.into_parts();
     let request_id = identify(&routing, client.peer(), is_tls, &mut parts, &mut record);
+    let mut fields = AnswerFields { request_id, ..AnswerFields::default() };
     async move {
-        let admitting = admit(&routing, &mut parts, sender.address, &mut record);
+        let admitting = admit(&routing, &mut parts, sender.address, &mut record, &mut fields);
         let admitted = mark!("admit").poll_with(admitting).await;
-        let quota = record.take_quota();
+        fields.quota = record.take_quota();
         let mut response = match admitted {
-            Ok(Destination { backend, session }) => {
+            Ok(Destination { backend, session, user }) => {
                 let forwarded_for = sender.forwarded_for.as_ref();
                 let from = RequestOrigin { client: sender.address, is_tls, forwarded_for };
                 let removed_fields = &routing.removed_fields;
-                let context = ForwardContext { body, from, session, removed_fields, record };
+                let context = ForwardContext { body, from, session, user, removed_fields, record };
                 let forwarding = forward(&backend, &mut parts, context);
                 match mark!("forward").poll_with(forwarding).await {
                     Ok(response) => response,
@@ -65,12 +65,7 @@ pub(crate) fn answer(
             }
             Err(refusal) => refuse(&routing, record, refusal),
         };
-        if let Some(quota) = quota {
-            add_quota(response.headers_mut(), &quota);
-        }
-        if let Some(id) = request_id {
-            response.headers_mut().insert(X_REQUEST_ID, id);
-        }
+        fields.apply(&mut response);
         match capture {
             None => response,
             Some(capture) => capture::note_passed_on(&capture, response),
@@ -104,12 +99,15 @@ fn identify(
 struct Destination {
     backend: Arc<Backend>,
     session: Option<Session>,
+    user: UserFields,
 }
 
 /// The route of a request, and its verified token if the route needs one.
 struct RouteMatch<'a> {
     route: &'a Route,
     token: Option<Arc<VerifiedToken>>,
+    /// Whether the token was in another place than `Authorization`.
+    was_moved: bool,
 }
 
 /// Checks a request, and returns its backend and its session there.
@@ -118,12 +116,17 @@ async fn admit(
     request: &mut Parts,
     client: Option<IpAddr>,
     record: &mut OpenRecord,
+    fields: &mut AnswerFields,
 ) -> Result<Destination, Refusal> {
-    let matched = match_route(routing, request, record).await;
+    let matched = match_route(routing, request, record, fields).await;
     // Limits come before any other work for the client. They count even requests that are refused
     // for another reason, because a replay over the records sees those too.
     limit(routing, request, client, record).await?;
-    let RouteMatch { route, token } = matched?;
+    let RouteMatch { route, token, was_moved } = matched?;
+    let user = match &token {
+        Some(token) => check_claims(&route.config, token, was_moved)?,
+        None => UserFields::default(),
+    };
     let backend = choose(routing, route, token.as_deref(), record).await?;
     let session = match (&route.sessions, &token) {
         (Some(sessions), Some(token)) => {
@@ -132,7 +135,19 @@ async fn admit(
         }
         _ => None,
     };
-    Ok(Destination { backend, session })
+    Ok(Destination { backend, session, user })
+}
+
+/// Checks that a token has what a route requires, and returns what the backend learns of it.
+fn check_claims(
+    route: &RouteConfig,
+    token: &VerifiedToken,
+    was_moved: bool,
+) -> Result<UserFields, Refusal> {
+    if !route.requirements.iter().all(|requirement| requirement.is_met(token)) {
+        return Err(Refusal::INSUFFICIENT_SCOPE);
+    }
+    route.forwarded_claims.of(token, was_moved).map_err(|UnusableClaim| Refusal::UNUSABLE_CLAIM)
 }
 
 /// Finds the route of a request, and verifies its token if the route needs one.
@@ -140,16 +155,30 @@ async fn match_route<'a>(
     routing: &'a Routing,
     request: &mut Parts,
     record: &mut OpenRecord,
+    fields: &mut AnswerFields,
 ) -> Result<RouteMatch<'a>, Refusal> {
     let target = RequestTarget::read(request)?;
     let route = routing.route(&target)?.ok_or(Refusal::NO_ROUTE)?;
     record.route = Some(route.name.clone());
     record.lap("route", || &*route.name);
+    if let Some(cors) = &route.config.cors {
+        let cors = cors.answer(request);
+        let preflight = cors.preflight;
+        fields.cors = Some(Box::new(cors));
+        match preflight {
+            Some(true) => return Err(Refusal::PREFLIGHT),
+            Some(false) => return Err(Refusal::OTHER_ORIGIN),
+            None => {}
+        }
+    }
+    let moved = move_token(&route.config, request)?;
+    let was_moved = moved.is_some();
+    fields.subprotocol = moved.and_then(|moved| moved.subprotocol);
     let token = match routing.verifier(route)? {
         None => None,
         Some(verifier) => Some(verify(verifier, request, record).await?),
     };
-    Ok(RouteMatch { route, token })
+    Ok(RouteMatch { route, token, was_moved })
 }
 
 async fn choose(
@@ -272,17 +301,4 @@ fn now_ns() -> i64 {
 fn refuse(routing: &Routing, record: Box<OpenRecord>, refusal: Refusal) -> Response<Body> {
     record.refuse(refusal.status(), refusal.reason(), refusal.bytes());
     refusal.response(&routing.challenges)
-}
-
-/// Adds the `RateLimit` fields with the client's remaining quota.
-fn add_quota(headers: &mut HeaderMap, quota: &QuotaSnapshot) {
-    let (policy, quota) = quota.header_values();
-    for (name, value) in [
-        (RATE_LIMIT_POLICY, HeaderValue::from_str(policy)),
-        (RATE_LIMIT, HeaderValue::try_from(quota)),
-    ] {
-        if let Ok(value) = value {
-            headers.insert(name, value);
-        }
-    }
 }

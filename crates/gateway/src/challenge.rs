@@ -7,6 +7,8 @@ use hyper::header::HeaderValue;
 pub(crate) enum Challenge {
     NoToken,
     InvalidToken,
+    /// The token is valid, but lacks a right.
+    InsufficientScope,
 }
 
 /// The values of `WWW-Authenticate`, with the realm (RFC 9110 section 11.5).
@@ -14,6 +16,7 @@ pub(crate) enum Challenge {
 pub(crate) struct Challenges {
     no_token: HeaderValue,
     invalid_token: HeaderValue,
+    insufficient_scope: HeaderValue,
 }
 
 impl Challenges {
@@ -25,26 +28,31 @@ impl Challenges {
             return None;
         }
         let no_token = format!("Bearer realm=\"{realm}\"");
-        let invalid_token = HeaderValue::from_str(&format!("{no_token}, error=\"invalid_token\""));
-        let no_token = HeaderValue::from_str(&no_token).ok()?;
-        Some(Self { no_token, invalid_token: invalid_token.ok()? })
+        let with_error =
+            |error: &str| HeaderValue::from_str(&format!("{no_token}, error=\"{error}\"")).ok();
+        Some(Self {
+            invalid_token: with_error("invalid_token")?,
+            insufficient_scope: with_error("insufficient_scope")?,
+            no_token: HeaderValue::from_str(&no_token).ok()?,
+        })
     }
 
     pub(crate) fn field(&self, challenge: Challenge) -> HeaderValue {
         match challenge {
             Challenge::NoToken => self.no_token.clone(),
             Challenge::InvalidToken => self.invalid_token.clone(),
+            Challenge::InsufficientScope => self.insufficient_scope.clone(),
         }
     }
 }
 
 impl Default for Challenges {
     fn default() -> Self {
+        let of = HeaderValue::from_static;
         Self {
-            no_token: HeaderValue::from_static("Bearer realm=\"weir\""),
-            invalid_token: HeaderValue::from_static(
-                "Bearer realm=\"weir\", error=\"invalid_token\"",
-            ),
+            no_token: of("Bearer realm=\"weir\""),
+            invalid_token: of("Bearer realm=\"weir\", error=\"invalid_token\""),
+            insufficient_scope: of("Bearer realm=\"weir\", error=\"insufficient_scope\""),
         }
     }
 }

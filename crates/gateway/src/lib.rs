@@ -12,6 +12,7 @@
 mod access_log;
 mod address_text;
 mod answer;
+mod answer_fields;
 mod authorize;
 mod backend;
 mod capture;
@@ -19,9 +20,11 @@ mod challenge;
 mod choice;
 mod clock_watch;
 mod config;
+mod cors;
 mod counts;
 pub mod fetch;
 mod forward;
+mod forwarded_claims;
 mod gateway;
 mod header_fields;
 mod http_version;
@@ -34,6 +37,7 @@ mod record;
 mod refusal;
 mod request_head;
 mod request_target;
+mod requirement;
 mod route_match;
 mod routing;
 mod sender;
@@ -41,6 +45,7 @@ mod session;
 mod shared_cache;
 mod tls_error;
 pub mod token;
+mod token_place;
 mod traces;
 mod trusted_networks;
 mod upload_body;
@@ -52,7 +57,9 @@ pub use config::{
     IssuerConfig, ListenAddress, Login, Origin, Problem, ReservedAddress, RouteConfig, RouteTarget,
     Secret, SessionConfig, Timeouts,
 };
+pub use cors::{AllowedOrigins, CorsConfig};
 pub use counts::{BackendCounts, GatewayCounts, ServerCounts};
+pub use forwarded_claims::ForwardedClaims;
 pub use gateway::{Gateway, GatewayHandle};
 pub use identifiers::{IdentifierConfig, TraceMode};
 pub use limits::{LimitConfig, LimitMode};
@@ -62,6 +69,8 @@ pub use meter::{
 };
 pub use path_reading::PathReading;
 pub use record::Recorder;
+pub use requirement::Requirement;
+pub use token_place::TokenPlaces;
 pub use traces::{SpanCounts, TraceConfig};
 pub use trusted_networks::{InvalidNetwork, TrustedNetwork, TrustedNetworks};
 pub use weir_net::Shutdown;

@@ -51,6 +51,27 @@ impl Refusal {
     pub(crate) const NO_LOOKUP: Self =
         Self::new(StatusCode::BAD_GATEWAY, "no_lookup", "the service could not be found\n");
 
+    /// The answer to a preflight of an origin that may call the route, in fields of CORS.
+    pub(crate) const PREFLIGHT: Self = Self::new(StatusCode::NO_CONTENT, "preflight", "");
+    /// A page of this origin may not call the route.
+    pub(crate) const OTHER_ORIGIN: Self = Self::new(
+        StatusCode::FORBIDDEN,
+        "other_origin",
+        "pages of this origin may not call this service\n",
+    );
+    /// The token lacks what the route requires (RFC 6750 section 3.1).
+    pub(crate) const INSUFFICIENT_SCOPE: Self = Self {
+        field: Field::Challenge(Challenge::InsufficientScope),
+        ..Self::new(
+            StatusCode::FORBIDDEN,
+            "insufficient_scope",
+            "your token does not permit this here\n",
+        )
+    };
+    /// A claim that the backend is to learn has no form that fits into a header field.
+    pub(crate) const UNUSABLE_CLAIM: Self =
+        Self::new(StatusCode::FORBIDDEN, "unusable_claim", "there is no service for you here\n");
+
     const fn new(status: StatusCode, reason: &'static str, text: &'static str) -> Self {
         Self { status, reason, text, field: Field::None }
     }
@@ -72,7 +93,9 @@ impl Refusal {
         let mut response = Response::new(Body::from(self.text));
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+        if !self.text.is_empty() {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+        }
         match self.field {
             Field::None => {}
             Field::Challenge(challenge) => {

@@ -90,7 +90,7 @@ impl Routing {
             limits: Limits::new(&config.limits, before.map(|before| &before.limits)),
             identifiers: config.identifiers,
             challenges: Challenges::new(&config.realm).unwrap_or_default(),
-            removed_fields: config.removed_fields.clone(),
+            removed_fields: removed_fields(config),
             trusted: config.trusted_networks.clone(),
             traces: config.traces.as_ref().map(|traces| {
                 let kept = before.and_then(|before| before.traces.clone());
@@ -205,6 +205,14 @@ impl Routing {
         };
         BackendChoice { backend, is_cached }
     }
+}
+
+/// The header fields of clients that are removed. A field that states a claim on one route is
+/// removed on all.
+fn removed_fields(config: &Config) -> Arc<[HeaderName]> {
+    let of_claims = config.routes.iter().flat_map(|route| &route.forwarded_claims.fields);
+    let of_claims = of_claims.map(|(name, _)| name);
+    config.removed_fields.iter().chain(of_claims).cloned().collect()
 }
 
 impl Route {

@@ -5,6 +5,8 @@
 
 mod access_log;
 mod backend;
+mod claims;
+mod cors;
 mod file;
 mod folder;
 mod identifiers;
@@ -20,6 +22,7 @@ mod secret;
 mod session;
 mod table;
 mod target;
+mod token_places;
 mod traces;
 
 use std::fmt;

@@ -1,12 +1,19 @@
 //! `[[routes]]`: routes of requests to backends.
 
+use super::claims;
+use super::cors;
 use super::folder::ConfigFolder;
 use super::route_path::{check_host, check_path};
 use super::route_table::{LocatedRoute, NamedReading};
 use super::session::{self, SessionConfig};
 use super::table::{LocatedValue, TableReader};
 use super::target::{self, Target, check_name};
+use super::token_places;
+use crate::cors::CorsConfig;
+use crate::forwarded_claims::ForwardedClaims;
 use crate::path_reading::PathReading;
+use crate::requirement::Requirement;
+use crate::token_place::TokenPlaces;
 
 /// A route: matches requests by path and host, and selects their backend.
 #[derive(Debug, Clone)]
@@ -21,6 +28,14 @@ pub struct RouteConfig {
     pub target: RouteTarget,
     /// How the gateway logs in to the backend, if it does.
     pub session: Option<SessionConfig>,
+    /// The pages of other origins that may call the route; none if absent.
+    pub cors: Option<CorsConfig>,
+    /// Where the token may be besides `Authorization`.
+    pub token_places: TokenPlaces,
+    /// What the token must have besides its validity.
+    pub requirements: Vec<Requirement>,
+    /// What the backend learns of the token.
+    pub forwarded_claims: ForwardedClaims,
     /// How the servers that may get the requests read paths.
     pub reading: PathReading,
 }
@@ -30,6 +45,9 @@ impl RouteConfig {
     pub(crate) fn gives_same_access(&self, other: &Self) -> bool {
         (&self.issuer, &self.target, &self.session)
             == (&other.issuer, &other.target, &other.session)
+            && self.requirements == other.requirements
+            && self.forwarded_claims == other.forwarded_claims
+            && self.token_places == other.token_places
     }
 }
 
@@ -61,6 +79,16 @@ pub(super) fn read(
     if has_session && !table.may_have("issuer") {
         table.complain("`session` needs `issuer`: a session belongs to the subject of a token");
     }
+    let cors = table.table("cors").and_then(cors::read);
+    let token_places = table.table("token").map(token_places::read).unwrap_or_default();
+    let requirements = table.table("require").map(claims::read_required).unwrap_or_default();
+    let forwarded_claims = claims::read_forwarded(&table);
+    let of_token = ["token", "require", "forward_claims", "forward_token"];
+    for name in of_token.into_iter().filter(|name| table.has(name)) {
+        if !table.may_have("issuer") {
+            table.complain(format!("`{name}` needs `issuer`: this route has no token"));
+        }
+    }
     let key = table.path().to_owned();
     table.finish();
     if has_session && session.is_none() {
@@ -73,6 +101,10 @@ pub(super) fn read(
         issuer: issuer.map(|issuer| issuer.value.to_owned()),
         target: target?,
         session,
+        cors,
+        token_places,
+        requirements,
+        forwarded_claims,
         reading: reading?,
     };
     Some(LocatedRoute { config, path: LocatedValue { value: (), span, key: path_key }, key })

@@ -33,6 +33,9 @@ pub(super) struct LocatedValue<T> {
     pub(super) key: String,
 }
 
+/// A list of strings.
+type LocatedStrings<'a> = LocatedValue<Vec<LocatedValue<&'a str>>>;
+
 impl<'a> TableReader<'a> {
     /// Creates a reader of the whole document.
     pub(super) fn document(table: &'a DeTable<'a>, problems: &'a Problems<'a>) -> Self {
@@ -179,11 +182,24 @@ impl<'a> TableReader<'a> {
     }
 
     /// Reads an optional list of strings, or a single string as a list of one.
-    pub(super) fn strings(
-        &self,
-        name: &'static str,
-    ) -> Option<LocatedValue<Vec<LocatedValue<&'a str>>>> {
+    pub(super) fn strings(&self, name: &'static str) -> Option<LocatedStrings<'a>> {
         let LocatedValue { value, span, key } = self.value(name)?;
+        Some(self.items(value, span, key))
+    }
+
+    /// Reads all keys of this table with their lists of strings, for a table whose keys the user
+    /// chooses.
+    pub(super) fn list_entries(&self) -> Vec<(&'a str, LocatedStrings<'a>)> {
+        let mut entries = Vec::new();
+        for (key, value) in self.table {
+            let path = format!("{}{}", self.prefix, key.get_ref());
+            let items = self.items(value.get_ref(), value.span(), path);
+            entries.push((key.get_ref().as_ref(), items));
+        }
+        entries
+    }
+
+    fn items(&self, value: &'a DeValue<'a>, span: Range<usize>, key: String) -> LocatedStrings<'a> {
         let item = |value: &'a DeValue<'a>, span: Range<usize>| match value.as_str() {
             Some(value) => Some(LocatedValue { value, span, key: key.clone() }),
             None => {
@@ -198,7 +214,7 @@ impl<'a> TableReader<'a> {
             }
             value => item(value, span.clone()).into_iter().collect(),
         };
-        Some(LocatedValue { value: items, span, key })
+        LocatedValue { value: items, span, key }
     }
 
     /// Reads an optional table.

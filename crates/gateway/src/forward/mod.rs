@@ -22,6 +22,7 @@ use self::answer_body::{AnswerBody, AnswerEnd, AnswerLimits};
 use self::delivery::{BackendAnswer, deliver};
 pub(crate) use self::error::ForwardError;
 use crate::backend::Backend;
+use crate::forwarded_claims::UserFields;
 use crate::header_fields::{self, RequestOrigin};
 use crate::record::OpenRecord;
 use crate::session::Session;
@@ -32,6 +33,7 @@ pub(crate) struct ForwardContext<'a> {
     pub(crate) body: IncomingBody,
     pub(crate) from: RequestOrigin<'a>,
     pub(crate) session: Option<Session>,
+    pub(crate) user: UserFields,
     /// The fields of clients that are removed besides those that always are.
     pub(crate) removed_fields: &'a Arc<[HeaderName]>,
     pub(crate) record: Box<OpenRecord>,
@@ -44,10 +46,11 @@ pub(crate) async fn forward(
     parts: &mut Parts,
     context: ForwardContext<'_>,
 ) -> Result<Response<Body>, (Box<OpenRecord>, ForwardError)> {
-    let ForwardContext { body, from, session, removed_fields, mut record } = context;
+    let ForwardContext { body, from, session, user, removed_fields, mut record } = context;
     let is_websocket = header_fields::is_websocket_upgrade(&parts.headers);
     let client_upgrade = if is_websocket { parts.extensions.remove::<OnUpgrade>() } else { None };
     header_fields::clean_request(&mut parts.headers, removed_fields);
+    user.apply(&mut parts.headers);
     header_fields::add_forwarded(&mut parts.headers, &from);
     if is_websocket {
         header_fields::add_websocket(&mut parts.headers);

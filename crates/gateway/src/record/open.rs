@@ -13,6 +13,7 @@ use hyper::header::HeaderValue;
 use hyper::{Request, StatusCode};
 use tokio::time::Instant;
 use weir_core::{Field, Record, Timestamp};
+use weir_net::percent_decode;
 use weir_net::redaction::shown_target;
 use weir_observe::capture::{Capturable, OpenCapture, StepDetail};
 
@@ -176,6 +177,7 @@ impl OpenRecord {
             push_address(&mut client, address.to_canonical());
         }
         let host = self.request.host.as_ref().map(normal_host);
+        let referer = self.request.referer.as_ref().map(referer_without_token);
         let mut record = Record::with_extra_fields(EXTRA_FIELDS.len());
         let (head, timeline) = (&self.request, &self.timeline);
         let arrival = self.admission.arrival_ns;
@@ -189,7 +191,7 @@ impl OpenRecord {
         record.put_text(Field::Query, query.as_ref().map(|query| query.as_bytes()));
         record.put_text(Field::Protocol, Some(version_name(head.version)));
         record.put_text(Field::Status, self.status.as_ref().map(|it| it.as_str().as_bytes()));
-        record.put_text(Field::Referer, bytes(&head.referer));
+        record.put_text(Field::Referer, referer.as_deref());
         record.put_text(Field::UserAgent, bytes(&head.user_agent));
         record.set_number(Field::Bytes, Some(self.bytes));
         record.set_number(Field::RequestTime, took_ns(timeline.started_at));
@@ -259,18 +261,30 @@ impl Drop for OpenRecord {
     }
 }
 
-/// Removes the value of a token from a query (RFC 6750 section 2.3). The gateway accepts no token
-/// there, but a client may send one.
+/// Removes the value of a token from a query (RFC 6750 section 2.3). A client may send one even if
+/// the route accepts none there.
 fn without_token(query: &str) -> Cow<'_, str> {
-    const NAME: &str = "access_token=";
-    if !query.contains(NAME) {
+    const NAME: &str = "access_token";
+    // A letter of the name may be percent-encoded.
+    if !query.contains(NAME) && !query.contains('%') {
         return Cow::Borrowed(query);
     }
-    let hidden = |part: &str| match part.starts_with(NAME) {
-        true => format!("{NAME}(not shown)"),
-        false => part.to_owned(),
+    let hidden = |part: &str| match part.split_once('=') {
+        Some((name, _)) if *percent_decode(name.as_bytes()) == *NAME.as_bytes() => {
+            format!("{NAME}=(not shown)")
+        }
+        _ => part.to_owned(),
     };
     Cow::Owned(query.split('&').map(hidden).collect::<Vec<_>>().join("&"))
+}
+
+/// The address of the page that a request came from. Its own query may hold a token too.
+fn referer_without_token(referer: &HeaderValue) -> Cow<'_, [u8]> {
+    let Ok(text) = referer.to_str() else { return Cow::Borrowed(referer.as_bytes()) };
+    match text.split_once('?').map(|(page, query)| (page, without_token(query))) {
+        Some((page, Cow::Owned(query))) => Cow::Owned(format!("{page}?{query}").into_bytes()),
+        _ => Cow::Borrowed(referer.as_bytes()),
+    }
 }
 
 fn bytes(value: &Option<HeaderValue>) -> Option<&[u8]> {

@@ -477,3 +477,55 @@ fn a_claim_without_a_name_is_a_mistake() {
         assert_eq!(found.is_empty(), is_valid, "{claim}: {found}");
     }
 }
+
+#[test]
+fn mistakes_of_guarded_routes_are_found() {
+    let app = "path = \"/\"\nissuer = \"app\"\n";
+    let open = "path = \"/\"\n";
+    for (head, keys, expected) in [
+        (app, "cors = { origins = [\"https://app.example\", \"capacitor://localhost\"] }", ""),
+        (app, "cors = { origins = \"*\" }", ""),
+        (app, "cors = { origins = \"*\", credentials = true }", "ignore \"*\" with credentials"),
+        (app, "cors = { origins = [\"null\"] }", "every page can have the origin `null`"),
+        (app, "cors = { origins = [\"https://*.example\"] }", "no patterns in origins"),
+        (
+            app,
+            "cors = { origins = [\"https://App.example/\"] }",
+            "write this origin \"https://app.example\"",
+        ),
+        (app, "cors = { origins = [\"https://a:443\"] }", "write this origin \"https://a\""),
+        (app, "cors = { origins = [\"app.example\"] }", "this is not an origin"),
+        (app, "cors = { origins = [] }", "the list is empty"),
+        (app, "cors = {}", "`origins` is missing"),
+        (
+            app,
+            "cors = { origins = \"*\", methods = [\"G T\"] }",
+            "`G T` is not the name of a method",
+        ),
+        (
+            app,
+            "cors = { origins = \"*\", fields = [\"a:b\"] }",
+            "is not the name of a header field",
+        ),
+        (app, "cors = { origins = \"*\", orgins = [] }", "did you mean `origins`?"),
+        (app, "token = { cookie = \"a b\" }", "not the name of a cookie"),
+        (app, "token = { cookies = \"a\" }", "did you mean `cookie`?"),
+        (app, "token = { websocket_protocol = true, cookie = \"a\", query = true }", ""),
+        (open, "token = { query = true }", "`token` needs `issuer`"),
+        (open, "require = { scope = \"a\" }", "`require` needs `issuer`"),
+        (open, "forward_claims = { X-User = \"sub\" }", "`forward_claims` needs `issuer`"),
+        (app, "require = { scope = [] }", "the list is empty"),
+        (app, "require = { scope = 7 }", "this is a number; write a text in quotes"),
+        (app, "require = { \"a..b\" = \"c\" }", "no token has this claim"),
+        (app, "forward_claims = { \"a b\" = \"sub\" }", "is not a header field that can be set"),
+        (app, "forward_claims = { Host = \"sub\" }", "is not a header field that can be set"),
+        (app, "forward_claims = { X-User = \"\" }", "no token has this claim"),
+        (app, "forward_claims = { X-User = \"sub\" }\nforward_token = false", ""),
+    ] {
+        let found = problems(&routes(STRICT, &[&format!("{head}{keys}")])).join("\n");
+        match expected {
+            "" => assert_eq!(found, "", "{keys}"),
+            part => assert!(found.contains(part), "{keys}: {found}"),
+        }
+    }
+}
