@@ -14,7 +14,7 @@ use crate::answer_fields::AnswerFields;
 use crate::authorize::{authorize, claim_text};
 use crate::backend::Backend;
 use crate::capture;
-use crate::config::{RouteConfig, Target};
+use crate::config::{RouteConfig, RouteTarget};
 use crate::forward::{ForwardContext, forward};
 use crate::forwarded_claims::{UnusableClaim, UserFields};
 use crate::header_fields::RequestOrigin;

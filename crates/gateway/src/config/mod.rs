@@ -47,7 +47,7 @@ use self::route_table::{LocatedRoute, NamedReading};
 pub use self::secret::Secret;
 pub use self::session::{Login, SessionConfig};
 use self::table::TableReader;
-pub use self::target::{Choice, Target};
+pub use self::target::{Choice, RouteTarget};
 use crate::access_log::AccessLogConfig;
 use crate::challenge::Challenges;
 use crate::fetch::Authorities;

@@ -7,7 +7,7 @@ use super::route_path::{check_host, check_path};
 use super::route_table::{LocatedRoute, NamedReading};
 use super::session::{self, SessionConfig};
 use super::table::{LocatedValue, TableReader};
-use super::target::{self, Target, check_name};
+use super::target::{self, RouteTarget, check_name};
 use super::token_places;
 use crate::cors::CorsConfig;
 use crate::forwarded_claims::ForwardedClaims;

@@ -3,7 +3,7 @@
 
 use super::route::RouteConfig;
 use super::table::{LocatedValue, TableReader};
-use super::target::{Choice, Target};
+use super::target::{Choice, RouteTarget};
 use crate::path_reading::PathReading;
 use crate::route_match::{ReadPath, RoutePattern, find};
 

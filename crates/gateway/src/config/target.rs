@@ -12,7 +12,7 @@ use crate::path_reading::PathReading;
 
 /// How the backend of a request is found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Target {
+pub enum RouteTarget {
     /// Always the backend of this name.
     Backend(String),
     /// The backend selected by the value of a claim.
@@ -41,7 +41,11 @@ pub enum Choice {
 }
 
 /// Reads the keys of a route that select its backend. Notes mistakes, and may return `None` then.
-pub(super) fn read(table: &TableReader<'_>, has_issuer: bool, backends: &[&str]) -> Option<Target> {
+pub(super) fn read(
+    table: &TableReader<'_>,
+    has_issuer: bool,
+    backends: &[&str],
+) -> Option<RouteTarget> {
     let (claim, fixed) = (table.string("claim"), table.string("backend"));
     let has = ["backends", "lookup"].map(|name| table.has(name));
     let set_count = has.into_iter().filter(|has| *has).count() + usize::from(fixed.is_some());
@@ -59,7 +63,7 @@ pub(super) fn read(table: &TableReader<'_>, has_issuer: bool, backends: &[&str])
             );
         }
         return check_name(table, &name, backends, "backend")
-            .then(|| Target::Backend(name.value.to_owned()));
+            .then(|| RouteTarget::Backend(name.value.to_owned()));
     }
     let choice = if has[1] { read_lookup(table) } else { read_choice(table, backends) };
     let Some(claim) = claim else {
@@ -70,7 +74,7 @@ pub(super) fn read(table: &TableReader<'_>, has_issuer: bool, backends: &[&str])
     if !has_issuer {
         table.complain("`claim` needs `issuer`: without a token there are no claims");
     }
-    Some(Target::Claim { claim: claim.value.to_owned(), choice: choice? })
+    Some(RouteTarget::Claim { claim: claim.value.to_owned(), choice: choice? })
 }
 
 fn read_choice(table: &TableReader<'_>, backends: &[&str]) -> Option<Choice> {
@@ -124,16 +128,18 @@ fn check_template(table: &TableReader<'_>, template: &LocatedValue<&str>) -> boo
 /// the route says it.
 pub(super) fn read_reading(
     table: &TableReader<'_>,
-    target: &Target,
+    target: &RouteTarget,
     backends: &[NamedReading<'_>],
 ) -> PathReading {
     let is_used = |name: &str| match target {
-        Target::Backend(own) => own == name,
-        Target::Claim { choice: Choice::Table(table), .. } => table.values().any(|it| it == name),
-        Target::Claim { choice: Choice::Template(_), .. } => false,
-        Target::Claim { choice: Choice::Lookup { .. }, .. } => true,
+        RouteTarget::Backend(own) => own == name,
+        RouteTarget::Claim { choice: Choice::Table(table), .. } => {
+            table.values().any(|it| it == name)
+        }
+        RouteTarget::Claim { choice: Choice::Template(_), .. } => false,
+        RouteTarget::Claim { choice: Choice::Lookup { .. }, .. } => true,
     };
-    if matches!(target, Target::Claim { choice: Choice::Template(_), .. }) {
+    if matches!(target, RouteTarget::Claim { choice: Choice::Template(_), .. }) {
         return read_paths(table).unwrap_or_default();
     }
     let used = backends.iter().filter(|backend| is_used(backend.name));
