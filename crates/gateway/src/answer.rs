@@ -171,7 +171,8 @@ async fn match_route<'a>(
             None => {}
         }
     }
-    let moved = move_token(&route.config, request)?;
+    let RouteConfig { token_places, cors, .. } = &route.config;
+    let moved = move_token(token_places, cors.as_ref(), request)?;
     let was_moved = moved.is_some();
     fields.subprotocol = moved.and_then(|moved| moved.subprotocol);
     let token = match routing.verifier(route)? {

@@ -11,6 +11,7 @@ use crate::forward::ForwardError;
 use crate::limits::Rejection;
 use crate::request_target::TargetError;
 use crate::token::TokenRefusal;
+use crate::token_place::TokenPlaceError;
 
 /// A refusal of a request: its status, body and reason.
 #[derive(Debug, Clone, Copy)]
@@ -150,6 +151,16 @@ impl From<TokenRefusal> for Refusal {
         };
         let field = Field::Challenge(challenge);
         Self { field, ..Self::new(StatusCode::UNAUTHORIZED, refusal.name(), text) }
+    }
+}
+
+impl From<TokenPlaceError> for Refusal {
+    fn from(error: TokenPlaceError) -> Self {
+        match error {
+            TokenPlaceError::Several => TokenRefusal::SeveralTokens.into(),
+            TokenPlaceError::Malformed => TokenRefusal::MalformedField.into(),
+            TokenPlaceError::OtherOrigin => Self::OTHER_ORIGIN,
+        }
     }
 }
 

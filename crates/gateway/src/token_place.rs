@@ -14,11 +14,8 @@ use hyper::http::request::Parts;
 use hyper::http::uri::PathAndQuery;
 use weir_net::percent_decode;
 
-use crate::config::RouteConfig;
-use crate::cors::AllowedOrigins;
+use crate::cors::{AllowedOrigins, CorsConfig};
 use crate::header_fields::is_websocket_upgrade;
-use crate::refusal::Refusal;
-use crate::token::TokenRefusal;
 
 /// The subprotocol before the token in `Sec-WebSocket-Protocol: bearer, TOKEN`.
 const BEARER: &str = "bearer";
@@ -44,15 +41,27 @@ pub(crate) struct MovedToken {
     pub(crate) subprotocol: Option<HeaderValue>,
 }
 
-/// Moves the token of a request to `Authorization`, if it is in another place.
+/// Why a token in another place is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TokenPlaceError {
+    /// There are tokens in several places.
+    Several,
+    /// The token is no text of a header field.
+    Malformed,
+    /// A page of another origin may have made the browser send the cookie.
+    OtherOrigin,
+}
+
+/// Moves the token of a request to `Authorization`, if it is in another place. `cors` says which
+/// other origins may send a cookie.
 ///
 /// # Errors
 /// If there are tokens in several places, or a page of another origin may have sent the cookie.
 pub(crate) fn move_token(
-    route: &RouteConfig,
+    places: &TokenPlaces,
+    cors: Option<&CorsConfig>,
     request: &mut Parts,
-) -> Result<Option<MovedToken>, Refusal> {
-    let places = &route.token_places;
+) -> Result<Option<MovedToken>, TokenPlaceError> {
     if *places == TokenPlaces::default() {
         return Ok(None);
     }
@@ -68,13 +77,13 @@ pub(crate) fn move_token(
     let mut found = [of_protocol, of_cookie, of_query].into_iter().flatten();
     let Some(token) = found.next() else { return Ok(None) };
     if found.next().is_some() || request.headers.contains_key(AUTHORIZATION) {
-        return Err(TokenRefusal::SeveralTokens.into());
+        return Err(TokenPlaceError::Several);
     }
-    if is_cookie && !is_own_origin(route, request) {
-        return Err(Refusal::OTHER_ORIGIN);
+    if is_cookie && !is_own_origin(cors, request) {
+        return Err(TokenPlaceError::OtherOrigin);
     }
     let field = HeaderValue::from_str(&format!("Bearer {token}"));
-    request.headers.insert(AUTHORIZATION, field.map_err(|_| TokenRefusal::MalformedField)?);
+    request.headers.insert(AUTHORIZATION, field.map_err(|_| TokenPlaceError::Malformed)?);
     let subprotocol = has_subprotocol.then(|| HeaderValue::from_static(BEARER));
     Ok(Some(MovedToken { subprotocol }))
 }
@@ -154,12 +163,12 @@ fn take_from_query(request: &mut Parts) -> Option<String> {
 /// Whether a request with a cookie comes from a page of its own origin or of one that the route
 /// allows. Browsers name the origin in each request of another method than GET and HEAD, and in each
 /// WebSocket; without it, only methods that change nothing are accepted.
-fn is_own_origin(route: &RouteConfig, request: &Parts) -> bool {
+fn is_own_origin(cors: Option<&CorsConfig>, request: &Parts) -> bool {
     let Some(origin) = request.headers.get(ORIGIN) else {
         let is_read = matches!(request.method, Method::GET | Method::HEAD);
         return is_read && !is_websocket_upgrade(&request.headers);
     };
-    let is_allowed = route.cors.as_ref().is_some_and(|cors| match &cors.origins {
+    let is_allowed = cors.is_some_and(|cors| match &cors.origins {
         AllowedOrigins::Listed(_) => cors.origins.contain(origin),
         // Not every page of the web may act for the user.
         AllowedOrigins::Any => false,
