@@ -55,35 +55,44 @@ pub(crate) struct PossiblyPresent {
     ends: BinaryHeap<Reverse<(i64, usize)>>,
     /// The number of the next request.
     next: usize,
-    count: u64,
+    /// The requests in `ends` that were rejected.
+    rejected: u64,
 }
 
 impl PossiblyPresent {
-    /// The most requests that a request may find, including itself. `span_of` returns the possible
-    /// times of the request with a number. Rejected requests were removed from the count before.
-    pub(crate) fn count(
+    /// Finds the requests that a request may find, including itself. `span_of` returns the possible
+    /// times of the request with a number.
+    pub(crate) fn find(
         &mut self,
         span: Span,
         span_of: impl Fn(usize) -> Option<Span>,
         is_rejected: impl Fn(usize) -> bool,
-    ) -> u64 {
+    ) {
         while let Some(next) = span_of(self.next).filter(|next| next.earliest <= span.latest) {
             self.ends.push(Reverse((next.over, self.next)));
             self.next += 1;
-            self.count += 1;
         }
         while let Some(Reverse((over, number))) = self.ends.peek().copied() {
             if over > span.earliest {
                 break;
             }
             self.ends.pop();
-            self.count -= u64::from(!is_rejected(number));
+            self.rejected = self.rejected.saturating_sub(u64::from(is_rejected(number)));
         }
-        self.count
     }
 
-    /// Removes a request that was rejected from the count.
+    /// The most requests that the request may find, including itself and rejected ones.
+    pub(crate) fn all(&self) -> u64 {
+        self.ends.len() as u64
+    }
+
+    /// The same, without those that were rejected.
+    pub(crate) fn not_rejected(&self) -> u64 {
+        self.all().saturating_sub(self.rejected)
+    }
+
+    /// Notes that the request was rejected.
     pub(crate) fn reject(&mut self) {
-        self.count -= 1;
+        self.rejected += 1;
     }
 }

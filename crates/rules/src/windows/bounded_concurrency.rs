@@ -27,13 +27,16 @@ pub(super) fn evaluate(
     outcomes: &mut Vec<Outcome>,
 ) -> Peak {
     let (mut surely, mut all_surely) = (SurelyPresent::default(), SurelyPresent::default());
-    let (mut possibly, mut all_possibly) = (PossiblyPresent::default(), PossiblyPresent::default());
+    let mut possibly = PossiblyPresent::default();
     let mut stamped: BinaryHeap<Reverse<i64>> = BinaryHeap::new();
     let mut peak = Peak::default();
     let span_of = |at: usize| requests.span(at);
     for (at, span) in (0..).map_while(|at| Some((at, span_of(at)?))) {
-        let others = all_surely.count(span);
-        let most = all_possibly.count(span, span_of, |_| false);
+        let is_rejected = |at: usize| {
+            outcomes.get(at).is_some_and(|outcome| outcome.verdict == Verdict::Rejected)
+        };
+        possibly.find(span, span_of, is_rejected);
+        let (others, most) = (all_surely.count(span), possibly.all());
         all_surely.push(span);
         while stamped.peek().is_some_and(|Reverse(end)| *end <= span.earliest) {
             stamped.pop();
@@ -41,11 +44,7 @@ pub(super) fn evaluate(
         stamped.push(Reverse(span.end));
         let count = (stamped.len() as u64).clamp(others + 1, most.max(others + 1));
         peak.take_range(at, count as f64, (others + 1) as f64, most as f64);
-        let least = surely.count(span);
-        let is_rejected = |at: usize| {
-            outcomes.get(at).is_some_and(|outcome| outcome.verdict == Verdict::Rejected)
-        };
-        let most = possibly.count(span, span_of, is_rejected);
+        let (least, most) = (surely.count(span), possibly.not_rejected());
         let outcome = Outcome::bounded(least >= limit.count, most <= limit.count);
         match outcome.verdict {
             Verdict::Rejected => possibly.reject(),

@@ -30,7 +30,6 @@ struct KeyState {
     all_surely: SurelyPresent,
     /// The requests that are not surely rejected.
     possibly: PossiblyPresent,
-    all_possibly: PossiblyPresent,
     /// The ends of the requests that are present at the latest arrival of one.
     present: BinaryHeap<Reverse<i64>>,
     /// The ends according to the stamps.
@@ -71,17 +70,18 @@ pub(super) fn replay(
                 continue;
             }
             let state = &mut zones[limit.zone][*key as usize];
-            let peak = state.peak(position, span, arrivals, doubt);
-            summary.key(limit.zone(), *key).peak(limit.connections as i64, peak);
-            let KeyState { positions, passed, possibly, .. } = state;
+            let KeyState { positions, possibly, .. } = state;
             let span_of = |number: usize| Some(doubt.span(arrivals, *positions.get(number)?));
             let is_rejected =
                 |number: usize| outcomes[positions[number] as usize].verdict == Verdict::Rejected;
+            possibly.find(span, span_of, is_rejected);
+            let peak = state.peak(position, span, arrivals);
+            summary.key(limit.zone(), *key).peak(limit.connections as i64, peak);
             found.push(FoundRequests {
                 number,
                 limit: limit.connections,
-                least: passed.count(span),
-                most: possibly.count(span, span_of, is_rejected),
+                least: state.passed.count(span),
+                most: state.possibly.not_rejected(),
             });
         }
         let outcome = outcome(&found);
@@ -130,11 +130,10 @@ fn outcome(found: &[FoundRequests]) -> ConnectionOutcome {
 
 impl KeyState {
     /// The connections of the key, including this request, if none had been rejected.
-    fn peak(&mut self, position: u32, span: Span, arrivals: &Arrivals, doubt: Doubt) -> Peak {
+    fn peak(&mut self, position: u32, span: Span, arrivals: &Arrivals) -> Peak {
         let others = self.all_surely.count(span);
         self.all_surely.push(span);
-        let span_of = |number: usize| Some(doubt.span(arrivals, *self.positions.get(number)?));
-        let most = self.all_possibly.count(span, span_of, |_| false);
+        let most = self.possibly.all();
         let present = present(&mut self.present, span.latest, span.end);
         let lowest = present.max(others + 1);
         let stamped = present_and_itself(&mut self.stamped, arrivals, position);
