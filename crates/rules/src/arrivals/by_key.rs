@@ -103,3 +103,47 @@ impl ByKey {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::ByKey;
+    use crate::arrivals::{Arrival, Arrivals, NO_KEY};
+
+    proptest! {
+        #[test]
+        fn requests_are_grouped_by_key_and_sorted_by_arrival(
+            requests in prop::collection::vec((-3_000_000..3_000_000i64, 0..4u32), 0..60),
+        ) {
+            let keys = 3;
+            let mut arrivals = Arrivals::default();
+            for (line, (time_ns, key)) in requests.iter().enumerate() {
+                let key = if *key == keys { NO_KEY } else { *key };
+                prop_assert!(arrivals.push(0, Arrival::new(*time_ns, 0, line as u64, 0), &[key]));
+            }
+            let by_key = ByKey::new(&arrivals, keys as usize);
+            let mut naive: Vec<(u32, Vec<i64>, Vec<u32>)> = Vec::new();
+            for key in 0..keys {
+                let mut own: Vec<(i64, u32)> = Vec::new();
+                for ((time_ns, request_key), position) in requests.iter().zip(0..) {
+                    if *request_key == key {
+                        own.push((*time_ns, position));
+                    }
+                }
+                own.sort();
+                let (times, positions) = own.into_iter().unzip();
+                naive.push((key, times, positions));
+            }
+            let found: Vec<_> = by_key
+                .iter()
+                .map(|(key, times, positions)| (key, times.to_vec(), positions.to_vec()))
+                .collect();
+            prop_assert_eq!(&found, &naive);
+            for ((_, times, _), (_, times_ns, _)) in by_key.in_ms().iter().zip(&naive) {
+                let expected: Vec<i64> = times_ns.iter().map(|it| it.div_euclid(1_000_000)).collect();
+                prop_assert_eq!(times, expected);
+            }
+        }
+    }
+}

@@ -237,3 +237,37 @@ impl Arrivals {
             + self.ends_ns.capacity() * size_of::<i64>()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{Arrival, Arrivals};
+
+    proptest! {
+        #[test]
+        fn requests_keep_their_keys_in_every_order(
+            // The keys of more requests than are copied at once.
+            requests in prop::collection::vec(
+                (0..50i64, prop::collection::vec(0..9u32, 0..4)), 0..80,
+            ),
+        ) {
+            let mut arrivals = Arrivals::default();
+            for (line, (time_ns, keys)) in requests.iter().enumerate() {
+                let arrival = Arrival::new(*time_ns, 0, line as u64, keys.len() as u32);
+                prop_assert!(arrivals.push(*time_ns, arrival, keys));
+            }
+            let mut naive: Vec<usize> = (0..requests.len()).collect();
+            naive.sort_by_key(|position| requests[*position].0);
+            let mut found = Vec::new();
+            arrivals.each(&arrivals.by_arrival(), |set| set as usize, |position, arrival, keys| {
+                assert_eq!(arrival.line, position as u64);
+                assert_eq!(keys, requests[position].1);
+                found.push(position);
+            });
+            prop_assert_eq!(found, naive);
+            let keys: usize = requests.iter().map(|(_, keys)| keys.len()).sum();
+            prop_assert_eq!(arrivals.key_count(), keys);
+        }
+    }
+}

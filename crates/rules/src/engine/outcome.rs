@@ -71,3 +71,40 @@ pub(crate) fn for_each_disagreement(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::for_each_disagreement;
+    use crate::report::Verdict;
+
+    proptest! {
+        #[test]
+        fn a_verdict_holds_if_all_possible_positions_have_it(
+            steps in prop::collection::vec((0..3i64, any::<bool>()), 0..40), spread in 0..4i64,
+        ) {
+            let mut time = 0;
+            let positions: Vec<(i64, Verdict)> = steps
+                .into_iter()
+                .map(|(step, is_rejected)| {
+                    time += step;
+                    (time, if is_rejected { Verdict::Rejected } else { Verdict::Passed })
+                })
+                .collect();
+            let mut found = Vec::new();
+            for_each_disagreement(
+                positions.len(),
+                spread,
+                |at| positions[at].0,
+                |at| positions[at].1,
+                |at| found.push(at),
+            );
+            let disagrees = |at: &usize| {
+                let (time, verdict) = positions[*at];
+                positions.iter().any(|(other, it)| time.abs_diff(*other) <= spread as u64 && *it != verdict)
+            };
+            prop_assert_eq!(found, (0..positions.len()).filter(disagrees).collect::<Vec<_>>());
+        }
+    }
+}

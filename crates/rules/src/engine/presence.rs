@@ -17,7 +17,8 @@ pub(crate) struct Span {
     pub(crate) begun: i64,
     /// The earliest end.
     pub(crate) end: i64,
-    /// A request that arrives at this time or later finds that this one is over.
+    /// A request that arrives at this time or later finds that this one is over. It is after the
+    /// earliest arrival.
     pub(crate) over: i64,
 }
 
@@ -94,5 +95,61 @@ impl PossiblyPresent {
     /// Notes that the request was rejected.
     pub(crate) fn reject(&mut self) {
         self.rejected += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{PossiblyPresent, Span, SurelyPresent};
+
+    /// Requests by arrival: their spans, and whether each is rejected.
+    fn requests() -> impl Strategy<Value = Vec<(Span, bool)>> {
+        let request = (0..4i64, 0..12i64, any::<bool>());
+        (1..4i64, 0..2i64, prop::collection::vec(request, 0..40)).prop_map(
+            |(spread, tick, requests)| {
+                let mut earliest = 0;
+                let spans = requests.into_iter().map(|(step, duration, is_rejected)| {
+                    earliest += step;
+                    let (latest, end) = (earliest + spread, earliest + duration);
+                    let over = end + spread + tick;
+                    (Span { earliest, latest, begun: latest + tick, end, over }, is_rejected)
+                });
+                spans.collect()
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn the_bounds_are_those_of_a_look_at_all_requests(requests in requests()) {
+            let (mut surely, mut possibly) = (SurelyPresent::default(), PossiblyPresent::default());
+            for (number, (span, is_rejected)) in requests.iter().enumerate() {
+                possibly.find(
+                    *span,
+                    |number| requests.get(number).map(|(span, _)| *span),
+                    |number| requests[number].1,
+                );
+                let is_present = |(other, _): &&(Span, bool)| {
+                    other.earliest <= span.latest && other.over > span.earliest
+                };
+                let present: Vec<_> = requests.iter().filter(is_present).collect();
+                prop_assert_eq!(possibly.all(), present.len() as u64);
+                // Of the later requests, none is rejected yet.
+                let rejected = requests[..number].iter().filter(is_present).filter(|it| it.1);
+                let expected = present.len() - rejected.count();
+                prop_assert_eq!(possibly.not_rejected(), expected as u64);
+                let is_sure = |(other, _): &&(Span, bool)| {
+                    other.begun <= span.earliest && other.end > span.latest
+                };
+                let expected = requests[..number].iter().filter(is_sure).count();
+                prop_assert_eq!(surely.count(*span), expected as u64);
+                surely.push(*span);
+                if *is_rejected {
+                    possibly.reject();
+                }
+            }
+        }
     }
 }

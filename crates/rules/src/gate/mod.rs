@@ -26,6 +26,7 @@ pub(crate) use self::concurrency::{
 pub(crate) use self::fields::check_fields;
 pub(crate) use self::key_states::{KeyState, KeyStates};
 pub use self::quota::{Quota, QuotaPolicy, QuotaUnit};
+use crate::report::Verdict;
 
 /// Decides about requests one at a time, as they arrive.
 ///
@@ -108,6 +109,17 @@ pub enum GateVerdict {
         /// list.
         retry_after_s: Option<u64>,
     },
+}
+
+impl GateVerdict {
+    /// The verdict of an exact replay. `retry_after_s` is for a request that is rejected.
+    pub(crate) fn of(verdict: Verdict, delay_ms: Option<u64>, retry_after_s: Option<u64>) -> Self {
+        match verdict {
+            Verdict::Rejected => Self::Rejected { retry_after_s },
+            Verdict::Delayed => Self::Delayed { delay_ms: delay_ms.unwrap_or(0) },
+            Verdict::Passed | Verdict::Undecided => Self::Passed,
+        }
+    }
 }
 
 /// A decision about a request.

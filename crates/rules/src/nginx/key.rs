@@ -4,9 +4,7 @@ use std::borrow::Cow;
 
 use weir_core::{Field, FieldAccessor, Record, RecordFields};
 
-use super::configuration::{
-    Configuration, LimitKind, Map, Server, Template, TemplatePart, ZoneKind,
-};
+use super::configuration::{Configuration, LimitKind, Map, Server, Template, TemplatePart};
 use crate::rule::MissingField;
 
 /// The longest key of a limit, in bytes; nginx does not limit requests with a longer one.
@@ -106,7 +104,7 @@ impl Keys {
         let mut resolver = Resolver { written, fields, maps, path: Vec::new() };
         let mut zones = Vec::new();
         for (number, zone) in configuration.zones.iter().enumerate() {
-            let key = is_used(number).then(|| resolver.key(zone.key(), zone.name())).transpose()?;
+            let key = is_used(number).then(|| resolver.key(&zone.key, &zone.name)).transpose()?;
             zones.push(key.map(|(key, _)| key));
         }
         let map_values = vec![None; resolver.maps.len()];

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use weir_core::RecordFields;
 
-use super::configuration::{Configuration, Directive, LimitKind, LimitSet, ZoneKind};
+use super::configuration::{Configuration, Directive, LimitKind, LimitSet, Zone};
 use crate::arrivals::{Arrival, Arrivals, NO_KEY, applying};
 use crate::engine::Outcome;
 use crate::error::RuleError;
@@ -50,14 +50,14 @@ impl<L: LimitKind> NginxRule<L> {
     pub(crate) fn read(directives: &[Directive], name: &str) -> Result<Self, RuleError> {
         let configuration = Configuration::<L>::read(directives)?;
         let name = match &configuration.zones[..] {
-            [zone] => zone.name(),
+            [zone] => &zone.name,
             _ => name,
         };
         Ok(Self { name: name.to_owned(), configuration: Arc::new(configuration) })
     }
 
     /// The zones, by number.
-    pub(crate) fn zones(&self) -> &[L::Zone] {
+    pub(crate) fn zones(&self) -> &[Zone<L::Zone>] {
         &self.configuration.zones
     }
 
@@ -89,7 +89,7 @@ impl<L: LimitKind> NginxRule<L> {
         &'z self,
         keys: &'z [Interner],
     ) -> impl ExactSizeIterator<Item = (&'z str, &'z Interner)> {
-        self.zones().iter().map(ZoneKind::name).zip(keys)
+        self.zones().iter().map(|zone| &*zone.name).zip(keys)
     }
 
     /// The positions of the requests of each key, by zone and key, in this order.

@@ -12,7 +12,6 @@ use crate::gate::{
     GateClock, GateDecision, GateOptions, GateUsage, GateVerdict, KeyStates, Quota, QuotaPolicy,
     RequestKeys, check_fields,
 };
-use crate::report::Verdict;
 
 /// Makes the gate of a limit with a name.
 ///
@@ -142,13 +141,7 @@ impl<C: Counter> Gate for WindowGate<C> {
         });
         let reset_s = Some(wait_ns.div_ceil(1_000_000_000).max(1));
         GateDecision {
-            verdict: match outcome.verdict {
-                Verdict::Rejected => GateVerdict::Rejected { retry_after_s: reset_s },
-                Verdict::Delayed => {
-                    GateVerdict::Delayed { delay_ms: outcome.delay_ms.unwrap_or(0) }
-                }
-                _ => GateVerdict::Passed,
-            },
+            verdict: GateVerdict::of(outcome.verdict, outcome.delay_ms, reset_s),
             limit: &self.name,
             key: self.counters.text(number),
             quota: Some(Quota { policy: &self.policy, remaining, reset_s }),

@@ -6,7 +6,7 @@ use super::observer::STAMP_IS_ARRIVAL;
 use super::summary::Summary;
 use super::{bounded, exact};
 use crate::arrivals::{Arrival, Arrivals, ByKey, arrival_ns};
-use crate::engine::Outcome;
+use crate::engine::{Outcome, not_replayed, whole_seconds};
 use crate::event::Event;
 use crate::keys::Interner;
 use crate::report::{Decision, Exactness, RuleReport};
@@ -49,10 +49,7 @@ impl<'r> WindowReplay<'r> {
     }
 
     fn notes(&self, is_exact: bool) -> Vec<String> {
-        let mut notes = Vec::new();
-        if self.untimed > 0 {
-            notes.push(format!("{} requests have no time and were not replayed", self.untimed));
-        }
+        let mut notes = Vec::from_iter(not_replayed(self.untimed, "no time"));
         if self.not_held > 0 {
             notes.push(format!("{} requests are over the most that are held", self.not_held));
         }
@@ -60,11 +57,7 @@ impl<'r> WindowReplay<'r> {
             notes.push(note.to_owned());
         }
         if !is_exact {
-            notes.push(
-                "the log's times are whole seconds; with $msec and $request_time in log_format \
-                 every verdict is exact"
-                    .to_owned(),
-            );
+            notes.push(whole_seconds("every verdict is"));
         }
         notes
     }

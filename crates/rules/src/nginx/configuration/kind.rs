@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::template::Template;
 use super::tokens::Directive;
+use super::zone::{Zone, ZoneParameters};
 use crate::arrivals::ZoneLimit;
 use crate::error::RuleError;
 
@@ -11,8 +11,8 @@ use crate::error::RuleError;
 pub(crate) trait LimitKind:
     ZoneLimit + Sized + Clone + PartialEq + fmt::Debug + Send + Sync + 'static
 {
-    /// The type of its zones.
-    type Zone: ZoneKind;
+    /// The parameters of its zones.
+    type Zone: ZoneParameters;
 
     /// The name of the directive.
     const NAME: &'static str;
@@ -30,26 +30,8 @@ pub(crate) trait LimitKind:
     ///
     /// # Errors
     /// If the directive is not a valid limit of one of the zones.
-    fn parse(directive: &Directive, zones: &[Self::Zone]) -> Result<Self, RuleError>;
+    fn parse(directive: &Directive, zones: &[Zone<Self::Zone>]) -> Result<Self, RuleError>;
 
     /// A short description of the limit.
-    fn text(&self, zones: &[Self::Zone]) -> String;
-}
-
-/// A zone: the arguments of a directive such as `limit_req_zone`.
-pub(crate) trait ZoneKind: Sized + fmt::Debug + Send + Sync + 'static {
-    /// The name of the directive.
-    const NAME: &'static str;
-
-    /// Reads a directive.
-    ///
-    /// # Errors
-    /// If the directive is not a valid zone.
-    fn parse(directive: &Directive) -> Result<Self, RuleError>;
-
-    /// The name of the zone.
-    fn name(&self) -> &str;
-
-    /// The key by which it counts.
-    fn key(&self) -> &Template;
+    fn text(&self, zones: &[Zone<Self::Zone>]) -> String;
 }

@@ -12,16 +12,16 @@ mod server;
 mod template;
 mod tokens;
 mod uri;
+mod zone;
 
-pub(crate) use kind::{LimitKind, ZoneKind};
+pub(crate) use kind::LimitKind;
 pub(crate) use map::Map;
-pub(crate) use parameters::{
-    NUMBER_MAX, find_zone, unknown_parameter, whole_number, zone_bytes, zone_name,
-};
+pub(crate) use parameters::{NUMBER_MAX, find_zone, unknown_parameter, whole_number};
 pub(crate) use server::Server;
 pub(crate) use template::{Template, TemplatePart};
 pub(crate) use tokens::{Directive, Word, directives};
 pub(crate) use uri::normalised;
+pub(crate) use zone::{Zone, ZoneParameters};
 
 use std::ops::Range;
 
@@ -31,7 +31,7 @@ use crate::error::RuleError;
 /// The limits of one kind in a configuration.
 #[derive(Debug)]
 pub(crate) struct Configuration<L: LimitKind> {
-    pub(crate) zones: Vec<L::Zone>,
+    pub(crate) zones: Vec<Zone<L::Zone>>,
     pub(crate) limit_sets: Vec<LimitSet<L>>,
     pub(crate) servers: Vec<Server>,
     pub(crate) maps: Vec<Map>,
@@ -112,7 +112,7 @@ impl<L: LimitKind> Configuration<L> {
 
     /// The names of the log fields on which limits and keys depend.
     pub(crate) fn fields(&self) -> Vec<String> {
-        let keys = self.zones.iter().map(ZoneKind::key);
+        let keys = self.zones.iter().map(|zone| &zone.key);
         let maps =
             self.maps.iter().flat_map(|map| std::iter::once(&map.subject).chain(map.values()));
         let variables = keys.chain(maps).flat_map(|template| {
@@ -150,10 +150,10 @@ impl<L: LimitKind> Configuration<L> {
         for directive in directives {
             match &*directive.name.text {
                 "http" => self.read_definitions(directive.block.as_deref().unwrap_or_default())?,
-                name if name == L::Zone::NAME => {
-                    let zone = L::Zone::parse(directive)?;
-                    if self.zones.iter().any(|known| known.name() == zone.name()) {
-                        let message = format!("the zone `{}` is defined twice", zone.name());
+                name if name == L::Zone::DIRECTIVE => {
+                    let zone = Zone::<L::Zone>::parse(directive)?;
+                    if self.zones.iter().any(|known| known.name == zone.name) {
+                        let message = format!("the zone `{}` is defined twice", zone.name);
                         return Err(directive.name.error(message));
                     }
                     self.zones.push(zone);

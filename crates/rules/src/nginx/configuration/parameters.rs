@@ -2,46 +2,25 @@
 
 use weir_core::nearest_name;
 
-use super::kind::ZoneKind;
 use super::tokens::Word;
+use super::zone::{Zone, ZoneParameters};
 use crate::error::RuleError;
 
 /// The largest number, with which all sums stay far from the limits of an `i64`.
 pub(crate) const NUMBER_MAX: i64 = i32::MAX as i64;
 
-/// The name in the value of `zone=`.
-pub(crate) fn zone_name(value: &str, word: &Word) -> Result<String, RuleError> {
-    let name = value.split_once(':').map_or(value, |(name, _)| name);
-    match name {
-        "" => Err(word.error("the zone has no name; write zone=NAME:SIZE, such as zone=one:10m")),
-        name => Ok(name.to_owned()),
-    }
-}
-
-/// Parses the size in the value of `zone=` to bytes: a number with `k`, `m` or no unit, as
-/// `ngx_parse_size` reads it. Only a gate uses it.
-pub(crate) fn zone_bytes(value: &str) -> Option<usize> {
-    let (_, size) = value.split_once(':')?;
-    let (digits, unit) = match size.as_bytes().last()? {
-        b'k' | b'K' => (&size[..size.len() - 1], 1 << 10),
-        b'm' | b'M' => (&size[..size.len() - 1], 1 << 20),
-        _ => (size, 1),
-    };
-    digits.parse::<usize>().ok()?.checked_mul(unit)
-}
-
 /// The number of the zone with a name.
-pub(crate) fn find_zone<Z: ZoneKind>(
+pub(crate) fn find_zone<P: ZoneParameters>(
     name: &str,
     word: &Word,
-    zones: &[Z],
+    zones: &[Zone<P>],
 ) -> Result<usize, RuleError> {
-    let names = || zones.iter().map(ZoneKind::name);
+    let names = || zones.iter().map(|zone| &*zone.name);
     names().position(|known| known == name).ok_or_else(|| {
         let hint = nearest_name(name, names()).map(|known| format!("; did you mean `{known}`?"));
         word.error(format_args!(
             "there is no `{}` with the name `{name}`{}",
-            Z::NAME,
+            P::DIRECTIVE,
             hint.unwrap_or_default()
         ))
     })

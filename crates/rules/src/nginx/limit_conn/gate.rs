@@ -10,7 +10,7 @@ use crate::gate::{
     CannotEnforce, ConcurrencyGate, ConcurrencyLimit, ConcurrencyLimitSet, ConcurrencyZone,
     GateOptions, RequestKeys,
 };
-use crate::nginx::configuration::{Configuration, LimitSet};
+use crate::nginx::configuration::{Configuration, LimitSet, Zone};
 use crate::nginx::observer::LimitObserver;
 
 /// The bytes of a node without its key: `ngx_rbtree_node_t` up to its color, and
@@ -27,7 +27,7 @@ pub(super) fn gate(
     options: GateOptions,
 ) -> Result<ConcurrencyGate<LimitObserver<ConnectionLimit>>, CannotEnforce> {
     let observer = LimitObserver::new(configuration, fields)?;
-    let zone = |zone: &ConnectionZone| {
+    let zone = |zone: &Zone<ConnectionZone>| {
         let bytes_max = zone.bytes.unwrap_or(usize::MAX).min(options.bytes_max);
         ConcurrencyZone::new(&zone.name, GateOptions { bytes_max, ..options })
     };

@@ -3,21 +3,15 @@
 use crate::arrivals::ZoneLimit;
 use crate::error::RuleError;
 use crate::nginx::configuration::{
-    Directive, LimitKind, Template, ZoneKind, find_zone, unknown_parameter, whole_number,
-    zone_bytes, zone_name,
+    Directive, LimitKind, Word, Zone, ZoneParameters, find_zone, whole_number,
 };
 
 /// The highest limit that nginx takes.
 const CONNECTIONS_MAX: i64 = 65_535;
 
-/// A `limit_conn_zone`: the key by which requests are counted.
-#[derive(Debug, Clone)]
-pub(crate) struct ConnectionZone {
-    pub(super) name: String,
-    key: Template,
-    /// The size in bytes, if it is configured.
-    pub(super) bytes: Option<usize>,
-}
+/// A `limit_conn_zone`, which has no parameters of its own.
+#[derive(Debug, Default)]
+pub(crate) struct ConnectionZone;
 
 /// A `limit_conn`: the most concurrent requests of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,40 +21,13 @@ pub(crate) struct ConnectionLimit {
     pub(super) connections: u64,
 }
 
-impl ZoneKind for ConnectionZone {
-    const NAME: &'static str = "limit_conn_zone";
+impl ZoneParameters for ConnectionZone {
+    const DIRECTIVE: &'static str = "limit_conn_zone";
+    const EXAMPLE: &'static str = "limit_conn_zone $binary_remote_addr zone=one:10m;";
+    const NAMES: &'static [&'static str] = &["zone"];
 
-    /// Reads `limit_conn_zone KEY zone=NAME:SIZE`.
-    fn parse(directive: &Directive) -> Result<Self, RuleError> {
-        let missing = |what: &str| {
-            directive.name.error(format_args!(
-                "{what} is missing; write: limit_conn_zone $binary_remote_addr zone=one:10m;"
-            ))
-        };
-        let (mut key, mut name, mut bytes) = (None, None, None);
-        for word in &directive.arguments {
-            if let Some(value) = word.text.strip_prefix("zone=") {
-                name = Some(zone_name(value, word)?);
-                bytes = zone_bytes(value);
-            } else if key.is_none() && !word.text.contains('=') {
-                key = Some(Template::parse(word)?);
-            } else {
-                return Err(unknown_parameter(word, &["zone"]));
-            }
-        }
-        Ok(Self {
-            name: name.ok_or_else(|| missing("zone=NAME:SIZE"))?,
-            key: key.ok_or_else(|| missing("the key"))?,
-            bytes,
-        })
-    }
-
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn key(&self) -> &Template {
-        &self.key
+    fn read(&mut self, _: &Word) -> Result<bool, RuleError> {
+        Ok(false)
     }
 }
 
@@ -85,7 +52,7 @@ impl LimitKind for ConnectionLimit {
     ));
 
     /// Reads `limit_conn NAME NUMBER`.
-    fn parse(directive: &Directive, zones: &[ConnectionZone]) -> Result<Self, RuleError> {
+    fn parse(directive: &Directive, zones: &[Zone<ConnectionZone>]) -> Result<Self, RuleError> {
         let [name, number] = &directive.arguments[..] else {
             return Err(directive
                 .name
@@ -102,7 +69,7 @@ impl LimitKind for ConnectionLimit {
         Ok(Self { zone, connections: connections.unsigned_abs() })
     }
 
-    fn text(&self, zones: &[ConnectionZone]) -> String {
+    fn text(&self, zones: &[Zone<ConnectionZone>]) -> String {
         format!("limit_conn {} {}", zones[self.zone].name, self.connections)
     }
 }

@@ -6,7 +6,7 @@ use super::limit::ConnectionLimit;
 use super::observer::Tag;
 use super::{LimitConn, bounded, exact};
 use crate::arrivals::{Arrival, Arrivals, NS_IN_MS, ZoneLimit};
-use crate::engine::Outcome;
+use crate::engine::{Outcome, not_replayed, whole_seconds};
 use crate::event::Event;
 use crate::keys::{Interner, Units, ZoneSummary, number_keys, other_settings};
 use crate::nginx::configuration::LimitKind;
@@ -164,20 +164,12 @@ impl Replay for ConnectionReplay<'_> {
         let mut report = lists.into_report(summary.requests, self.steps(&summary));
         let depends_on_order = doubt.is_none() && report.requests.undecided > 0;
         report.requests.undecided += untimed;
-        if *untimed > 0 {
-            report.notes.push(format!(
-                "{untimed} requests have no time or no request time and were not replayed"
-            ));
-        }
+        report.notes.extend(not_replayed(*untimed, "no time or no request time"));
         if depends_on_order {
             report.notes.push(ORDER_NOTE.to_owned());
         }
         if doubt.is_some() {
-            report.notes.push(
-                "the log's times are whole seconds; with $msec and $request_time in log_format \
-                 nearly all verdicts are exact"
-                    .to_owned(),
-            );
+            report.notes.push(whole_seconds("nearly all verdicts are"));
         }
         if report.requests.undecided > 0 || doubt.is_some() {
             report.exactness = Exactness::Bounded;

@@ -71,7 +71,8 @@ pub(super) fn replay(
     mut outcomes: Option<&mut [Outcome]>,
 ) {
     let zone = |rate: Rate| ZoneLevels { rate, keys: Vec::new() };
-    let mut zones: Vec<ZoneLevels> = rule.zones().iter().map(|it| zone(it.rate)).collect();
+    let mut zones: Vec<ZoneLevels> =
+        rule.zones().iter().map(|it| zone(it.parameters.rate)).collect();
     let (start_ms, _) = arrivals.range_ms();
     let mut found = Vec::new();
     let limits_of = |set| rule.limits(set).len();

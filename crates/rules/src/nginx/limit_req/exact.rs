@@ -100,8 +100,10 @@ pub(super) fn replay(
     summary: &mut ZoneSummary,
     mut outcomes: Option<&mut [Outcome]>,
 ) {
-    let mut zones: Vec<ReplayedZone> =
-        rule.zones_with_bursts().map(|(zone, burst)| ReplayedZone::new(zone.rate, burst)).collect();
+    let mut zones: Vec<ReplayedZone> = rule
+        .zones_with_bursts()
+        .map(|(zone, burst)| ReplayedZone::new(zone.parameters.rate, burst))
+        .collect();
     arrivals.each(
         order,
         |set| rule.limits(set).len(),

@@ -10,7 +10,7 @@ use weir_core::{Record, RecordFields};
 
 use super::bucket::{REQUEST, Rate};
 use super::exact::{self, ExactOutcome, Nodes};
-use super::limit::{Limit, Zone};
+use super::limit::{Limit, RequestZone};
 use super::nodes::ZoneNodes;
 use crate::gate::{
     CannotEnforce, Gate, GateClock, GateDecision, GateOptions, GateUsage, GateVerdict, Quota,
@@ -20,7 +20,6 @@ use crate::keys::KeySlots;
 use crate::nginx::configuration::{Configuration, LimitSet};
 use crate::nginx::key::KEY_BYTES_MAX;
 use crate::nginx::observer::LimitObserver;
-use crate::report::Verdict;
 
 /// The excess of a request whose key has no room in its zone; it exceeds every burst.
 const NO_ROOM: i64 = i64::MAX;
@@ -87,15 +86,9 @@ impl Gate for LimitGate {
         let number = outcome.limit as usize;
         let (limit, policy) = (&limits[number], &self.policies[set][number]);
         let zone = &self.configuration.zones[limit.zone];
-        let quota = quota(limit, zone.rate, &outcome, policy);
+        let quota = quota(limit, zone.parameters.rate, &outcome, policy);
         GateDecision {
-            verdict: match outcome.verdict {
-                Verdict::Rejected => GateVerdict::Rejected { retry_after_s: quota.reset_s },
-                Verdict::Delayed => {
-                    GateVerdict::Delayed { delay_ms: outcome.delay_ms.unwrap_or(0) }
-                }
-                _ => GateVerdict::Passed,
-            },
+            verdict: GateVerdict::of(outcome.verdict, outcome.delay_ms, quota.reset_s),
             limit: &zone.name,
             key: &keys[number],
             is_dry_run: *is_dry_run,
@@ -113,9 +106,9 @@ impl Gate for LimitGate {
 
 /// The policy of a limit: the number of requests that pass at once, within the time in which they
 /// drain.
-fn policy(zone: &Zone, limit: &Limit) -> QuotaPolicy {
+fn policy(zone: &RequestZone, limit: &Limit) -> QuotaPolicy {
     let requests = (limit.burst / REQUEST).unsigned_abs() + 1;
-    let rate = u128::from(zone.rate.0.max(1).unsigned_abs());
+    let rate = u128::from(zone.parameters.rate.0.max(1).unsigned_abs());
     let window_ns =
         u128::from(requests) * u128::from(REQUEST.unsigned_abs()) * 1_000_000_000 / rate;
     QuotaPolicy::within(&zone.name, requests, window_ns)
@@ -157,9 +150,9 @@ struct GateZone {
 }
 
 impl GateZone {
-    fn new(zone: &Zone, options: GateOptions) -> Self {
+    fn new(zone: &RequestZone, options: GateOptions) -> Self {
         Self {
-            nodes: ZoneNodes::that_forget(zone.rate),
+            nodes: ZoneNodes::that_forget(zone.parameters.rate),
             keys: KeySlots::default(),
             bytes: 0,
             bytes_max: zone.bytes.unwrap_or(usize::MAX).min(options.bytes_max),

@@ -4,20 +4,25 @@ use super::bucket::{REQUEST, Rate};
 use crate::arrivals::ZoneLimit;
 use crate::error::RuleError;
 use crate::nginx::configuration::{
-    Directive, LimitKind, NUMBER_MAX, Template, Word, ZoneKind, find_zone, unknown_parameter,
-    whole_number, zone_bytes, zone_name,
+    Directive, LimitKind, NUMBER_MAX, Word, Zone, ZoneParameters, find_zone, unknown_parameter,
+    whole_number,
 };
 
-/// A `limit_req_zone`: the key by which requests are counted, and the rate at which counts drain.
+/// A zone of requests.
+pub(crate) type RequestZone = Zone<Drain>;
+
+/// The rate at which the counts of a zone drain.
 #[derive(Debug, Clone)]
-pub(crate) struct Zone {
-    pub(crate) name: String,
-    pub(crate) key: Template,
+pub(crate) struct Drain {
     pub(crate) rate: Rate,
     /// The rate as written, such as `10r/s`.
-    pub(crate) rate_text: String,
-    /// The size in bytes, if it is configured.
-    pub(crate) bytes: Option<usize>,
+    rate_text: String,
+}
+
+impl Default for Drain {
+    fn default() -> Self {
+        Self { rate: Rate(REQUEST), rate_text: "1r/s".to_owned() }
+    }
 }
 
 /// A `limit_req`: the excess in a zone that is let through.
@@ -31,47 +36,18 @@ pub(crate) struct Limit {
     pub(crate) delay: i64,
 }
 
-impl ZoneKind for Zone {
-    const NAME: &'static str = "limit_req_zone";
+impl ZoneParameters for Drain {
+    const DIRECTIVE: &'static str = "limit_req_zone";
+    const EXAMPLE: &'static str = "limit_req_zone $binary_remote_addr zone=one:10m rate=1r/s;";
+    const NAMES: &'static [&'static str] = &["zone", "rate", "sync"];
 
-    /// Reads `limit_req_zone KEY zone=NAME:SIZE rate=RATE [sync]`.
-    fn parse(directive: &Directive) -> Result<Self, RuleError> {
-        let (mut key, mut name, mut rate, mut bytes) = (None, None, None, None);
-        for word in &directive.arguments {
-            if let Some(value) = word.text.strip_prefix("zone=") {
-                name = Some(zone_name(value, word)?);
-                bytes = zone_bytes(value);
-            } else if let Some(value) = word.text.strip_prefix("rate=") {
-                rate = Some((parse_rate(value, word)?, value.to_owned()));
-            } else if word.text == "sync" {
-                // `sync` only decides where the zone is stored; it changes no count.
-            } else if key.is_none() && !word.text.contains('=') {
-                key = Some(Template::parse(word)?);
-            } else {
-                return Err(unknown_parameter(word, &["zone", "rate", "sync"]));
-            }
+    fn read(&mut self, word: &Word) -> Result<bool, RuleError> {
+        if let Some(value) = word.text.strip_prefix("rate=") {
+            *self = Self { rate: parse_rate(value, word)?, rate_text: value.to_owned() };
+            return Ok(true);
         }
-        let missing = |what: &str| {
-            directive.name.error(format_args!(
-                "{what} is missing; write: limit_req_zone $binary_remote_addr zone=one:10m rate=1r/s;"
-            ))
-        };
-        let (rate, rate_text) = rate.unwrap_or((Rate(REQUEST), "1r/s".to_owned()));
-        Ok(Self {
-            name: name.ok_or_else(|| missing("zone=NAME:SIZE"))?,
-            key: key.ok_or_else(|| missing("the key"))?,
-            rate,
-            rate_text,
-            bytes,
-        })
-    }
-
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn key(&self) -> &Template {
-        &self.key
+        // `sync` only decides where the zone is stored; it changes no count.
+        Ok(word.text == "sync")
     }
 }
 
@@ -82,7 +58,7 @@ impl ZoneLimit for Limit {
 }
 
 impl LimitKind for Limit {
-    type Zone = Zone;
+    type Zone = Drain;
 
     const NAME: &'static str = "limit_req";
     const DRY_RUN: &'static str = "limit_req_dry_run";
@@ -90,7 +66,7 @@ impl LimitKind for Limit {
                                    limit_req zone=one burst=5;";
 
     /// Reads `limit_req zone=NAME [burst=N] [nodelay | delay=N]`.
-    fn parse(directive: &Directive, zones: &[Zone]) -> Result<Self, RuleError> {
+    fn parse(directive: &Directive, zones: &[RequestZone]) -> Result<Self, RuleError> {
         let (mut zone, mut burst, mut delay) = (None, 0, 0);
         for word in &directive.arguments {
             if let Some(value) = word.text.strip_prefix("zone=") {
@@ -109,14 +85,19 @@ impl LimitKind for Limit {
         Ok(Self { zone: zone.ok_or_else(missing)?, burst, delay })
     }
 
-    fn text(&self, zones: &[Zone]) -> String {
+    fn text(&self, zones: &[RequestZone]) -> String {
         let zone = &zones[self.zone];
         let delay = match self.delay {
             i64::MAX => " nodelay".to_owned(),
             0 => String::new(),
             delay => format!(" delay={}", delay / REQUEST),
         };
-        format!("zone {} rate={} burst={}{delay}", zone.name, zone.rate_text, self.burst / REQUEST)
+        format!(
+            "zone {} rate={} burst={}{delay}",
+            zone.name,
+            zone.parameters.rate_text,
+            self.burst / REQUEST
+        )
     }
 }
 

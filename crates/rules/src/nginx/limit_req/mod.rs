@@ -28,7 +28,7 @@ use weir_core::RecordFields;
 
 use self::gate::LimitGate;
 pub(super) use self::limit::Limit;
-use self::limit::Zone;
+use self::limit::RequestZone;
 use self::replay::LimitReplay;
 use super::observer::LimitObserver;
 use super::rule::{NginxRule, RuleKind};
@@ -40,7 +40,7 @@ pub(crate) type LimitReq = NginxRule<Limit>;
 
 impl LimitReq {
     /// The zones, each with the largest burst of its limits.
-    fn zones_with_bursts(&self) -> impl Iterator<Item = (&Zone, i64)> {
+    fn zones_with_bursts(&self) -> impl Iterator<Item = (&RequestZone, i64)> {
         self.zones().iter().enumerate().map(|(number, zone)| {
             let limits = self.limit_sets().iter().flat_map(|set| &set.limits);
             let bursts = limits.filter(|limit| limit.zone == number).map(|limit| limit.burst);

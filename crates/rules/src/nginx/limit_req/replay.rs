@@ -12,7 +12,7 @@ use super::limit::Limit;
 use super::nodes::ZoneNodes;
 use super::{bounded, bounded_by_key, exact, exact_by_key};
 use crate::arrivals::{Arrival, Arrivals, ByKey, NO_KEY, NS_IN_MS, arrival_ns};
-use crate::engine::Outcome;
+use crate::engine::{Outcome, not_replayed, whole_seconds};
 use crate::event::Event;
 use crate::keys::{Interner, Units, ZoneSummary, number_keys, other_settings};
 use crate::report::{Decision, Exactness, RuleReport, Step, Verdict};
@@ -78,7 +78,7 @@ impl<'r> LimitReplay<'r> {
             return self.arrivals.by_arrival();
         };
         let mut zones = self.rule.zones_with_bursts();
-        if zones.any(|(zone, burst)| ZoneNodes::may_forget(zone.rate, burst)) {
+        if zones.any(|(zone, burst)| ZoneNodes::may_forget(zone.parameters.rate, burst)) {
             return self.arrivals.by_arrival();
         }
         let mut order = ByKey::new(&self.arrivals, zone.len()).positions().to_vec();
@@ -93,7 +93,7 @@ impl<'r> LimitReplay<'r> {
         let limit = self.rule.single_limit().filter(|limit| {
             // A zone that forgets keys is replayed in the order of arrivals.
             let zone = &self.rule.zones()[limit.zone];
-            !is_exact || !ZoneNodes::may_forget(zone.rate, limit.burst)
+            !is_exact || !ZoneNodes::may_forget(zone.parameters.rate, limit.burst)
         });
         if let Some(limit) = limit {
             return self.replay_by_key(limit, summary, outcomes);
@@ -110,7 +110,7 @@ impl<'r> LimitReplay<'r> {
         mut outcomes: Option<&mut [Outcome]>,
     ) {
         let by_key = self.by_key(limit);
-        let rate = self.rule.zones()[limit.zone].rate;
+        let rate = self.rule.zones()[limit.zone].parameters.rate;
         let is_exact = self.arrivals.have_fractions();
         // No limit applies to a request without a key.
         summary.requests.passed += (self.arrivals.list.len() - by_key.requests()) as u64;
@@ -199,7 +199,7 @@ impl Replay for LimitReplay<'_> {
 
     fn sweep(&self) -> Option<LimitSweep> {
         let limit = self.rule.single_limit()?;
-        let rate = self.rule.zones()[limit.zone].rate.0;
+        let rate = self.rule.zones()[limit.zone].parameters.rate.0;
         let burst = u32::try_from(limit.burst / REQUEST).ok()?;
         let by_key = self.by_key(limit);
         let keys = by_key.iter().map(|(_, times_ms, _)| times_ms);
@@ -223,18 +223,10 @@ impl Replay for LimitReplay<'_> {
         }
         let mut report = self.report(&summary);
         report.requests.undecided += self.untimed;
-        if self.untimed > 0 {
-            report
-                .notes
-                .push(format!("{} requests have no time and were not replayed", self.untimed));
-        }
+        report.notes.extend(not_replayed(self.untimed, "no time"));
         if !self.arrivals.have_fractions() {
             report.exactness = Exactness::Bounded;
-            report.notes.push(
-                "the log's times are whole seconds; with $msec and $request_time in log_format \
-                 every verdict is exact"
-                    .to_owned(),
-            );
+            report.notes.push(whole_seconds("every verdict is"));
         }
         report
     }

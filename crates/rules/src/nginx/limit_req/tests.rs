@@ -111,7 +111,7 @@ proptest! {
     fn levels_of_64_bits_are_those_of_128(rule in rule(), requests in requests()) {
         let replay = begin(&rule, &requests, 1_000);
         let limit = rule.single_limit().expect("it has one");
-        let rate = rule.zones()[limit.zone].rate;
+        let rate = rule.zones()[limit.zone].parameters.rate;
         let (requests, by_key) = (replay.parts().1, replay.by_key(limit));
         let work = |wide: bool| run(&replay, |summary, outcomes| {
             let replay = if wide {

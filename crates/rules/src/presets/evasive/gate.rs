@@ -3,7 +3,7 @@
 use weir_core::{Field, Record};
 
 use super::Settings;
-use super::history::{History, PageHits};
+use super::history::{History, PageHits, write_page};
 use crate::gate::{
     Gate, GateClock, GateDecision, GateOptions, GateUsage, GateVerdict, KeyState, KeyStates,
 };
@@ -59,10 +59,7 @@ impl Gate for EvasiveGate {
             return GateDecision::unlimited(arrival_ns);
         };
         let Self { settings, clients, pages, page_text, .. } = self;
-        page_text.clear();
-        page_text.extend_from_slice(client);
-        page_text.push(b'_');
-        page_text.extend_from_slice(path);
+        write_page(client, path, page_text);
         let now_s = arrival_ns.div_euclid(1_000_000_000);
         // A new node has a lower count than one that restarts, so no node is like new.
         let number = clients.number(client, |_| false);

@@ -13,6 +13,14 @@ struct Hits {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PageHits(Option<Hits>);
 
+/// Writes the key of a page of a client.
+pub(super) fn write_page(client: &[u8], path: &[u8], text: &mut Vec<u8>) {
+    text.clear();
+    text.extend_from_slice(client);
+    text.push(b'_');
+    text.extend_from_slice(path);
+}
+
 /// The nodes of a client, if there are any.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct History {

@@ -2,7 +2,7 @@
 //! order of their arrival.
 
 use super::Settings;
-use super::history::{Check, History, PageHits};
+use super::history::{Check, History, PageHits, write_page};
 use crate::arrivals::{Arrival, Arrivals, Stamps, arrival_ns};
 use crate::engine::Outcome;
 use crate::event::Event;
@@ -60,10 +60,7 @@ impl EvasiveReplay {
     fn store(&mut self, source: u32, line: u64, event: &Event<'_>) -> Option<()> {
         let mut texts = event.texts;
         let (time_ns, client, path) = (event.time_ns?, texts.next()?, texts.next()?);
-        self.page_text.clear();
-        self.page_text.extend_from_slice(client);
-        self.page_text.push(b'_');
-        self.page_text.extend_from_slice(path);
+        write_page(client, path, &mut self.page_text);
         let keys = [self.clients.number(client)?, self.pages.number(&self.page_text)?];
         if event.tag == 0 {
             let has_fraction = |ns: i128| ns % 1_000_000_000 != 0;
