@@ -28,6 +28,7 @@
 mod clock;
 mod error;
 mod file_span;
+mod packed_file;
 mod pipeline;
 mod plain_file;
 mod progress;
@@ -39,6 +40,7 @@ mod writer;
 pub use clock::{Clock, SystemClock};
 pub use error::{Fault, FaultKind, ReadError, SourceError, StopReason, StreamDefect, StreamError};
 pub use file_span::FileSpan;
+pub use packed_file::PackedFile;
 pub use pipeline::{
     BlockStart, DataSet, FormatMap, FoundRecord, LineSink, LogLine, LogLines, MachineClock,
     OrderedSegments, Pipeline, PipelineFold, PipelineOptions, ReadTotals, Records, Retention,
@@ -54,7 +56,8 @@ pub use scan::{
 };
 pub use source::{
     Follower, Head, Input, LineJoiner, MemberLimit, ReadUpload, Text, can_follow, find_inputs,
-    first_time, is_identified, is_packed, read_inputs, read_stream, read_upload, with_year,
+    first_time, is_identified, is_packed, read_inputs, read_packed_file, read_stream, read_upload,
+    with_year,
 };
 pub use weir_core::FormatChoice;
 pub use writer::{Intake, RecordWriter, SourceOptions, SourceWriter};

@@ -1,7 +1,7 @@
 //! The progress of a source.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, MutexGuard};
+use std::sync::{Arc, MutexGuard, OnceLock};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -17,6 +17,7 @@ pub use self::source_end::SourceEnd;
 use self::source_snapshot::local_times_note;
 pub use self::source_snapshot::{SourceSample, SourceSnapshot};
 use crate::file_span::FileSpan;
+use crate::packed_file::PackedFile;
 use crate::plain_file::{FileParts, PlainFile};
 use weir_observe::WaitClock;
 
@@ -46,6 +47,8 @@ pub struct SourceProgress {
     removed: AtomicBool,
     /// The plain files that contain its lines and can be read again.
     parts: Lock<FileParts>,
+    /// The file on the disk that it was unpacked from.
+    packed: OnceLock<Arc<PackedFile>>,
     state: Lock<State>,
 }
 
@@ -125,6 +128,7 @@ impl SourceProgress {
             satisfied: AtomicBool::new(false),
             removed: AtomicBool::new(false),
             parts: Lock::default(),
+            packed: OnceLock::new(),
             state: Lock::default(),
         }
     }
@@ -155,6 +159,16 @@ impl SourceProgress {
     pub fn file_spans(&self) -> Option<Vec<FileSpan>> {
         let parsed = *self.parsed().borrow();
         self.lock_parts().spans(parsed)
+    }
+
+    /// Returns the file on the disk that it was unpacked from, with other sources if it is an
+    /// archive.
+    pub fn packed_file(&self) -> Option<&Arc<PackedFile>> {
+        self.packed.get()
+    }
+
+    pub(crate) fn set_packed_file(&self, file: &Arc<PackedFile>) {
+        self.packed.get_or_init(|| file.clone());
     }
 
     /// Records that the bytes from `start` on are those of a file from `file_start` on.

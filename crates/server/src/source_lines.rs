@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::runtime::Handle;
 use weir_ingest::{
-    DataSet, FileSpan, FormatChoice, Intake, Records, SourceEnd, SourceOptions, SourceProgress,
-    SourceWriter, VisitedBlock,
+    DataSet, FileSpan, FormatChoice, Intake, PackedFile, Records, SourceEnd, SourceOptions,
+    SourceProgress, SourceWriter, VisitedBlock, read_packed_file,
 };
 use weir_query::{LineReplay, SelectedLines, SourceLines, SourceLinesError};
 use weir_rules::{Events, Rule};
@@ -38,6 +38,8 @@ pub(crate) struct SourceFiles {
 enum SourceFile {
     /// In files on the disk.
     OnDisk { source: CountedSource, spans: Vec<FileSpan> },
+    /// In a packed file or an archive on the disk.
+    Packed { sources: Vec<CountedSource>, file: Arc<PackedFile> },
     /// In a file that a page has.
     Uploaded(FileToReplay),
 }
@@ -51,12 +53,22 @@ impl SourceFiles {
         }
         let mut found = Self::default();
         let mut of_uploads = HashSet::new();
+        let mut packed: HashMap<*const PackedFile, usize> = HashMap::new();
         for source in data.sources() {
             if let Some(spans) = source.file_spans() {
                 // An archive itself has no lines.
                 if !spans.is_empty() {
                     let source = CountedSource::new(source);
                     found.files.push(SourceFile::OnDisk { source, spans });
+                }
+            } else if let Some(file) = source.packed_file() {
+                let at = *packed.entry(Arc::as_ptr(file)).or_insert(found.files.len());
+                if at == found.files.len() {
+                    let (sources, file) = (Vec::new(), file.clone());
+                    found.files.push(SourceFile::Packed { sources, file });
+                }
+                if let SourceFile::Packed { sources, .. } = &mut found.files[at] {
+                    sources.push(CountedSource::new(source));
                 }
             } else if let Some(upload) = uploads.get(&source.number()) {
                 if of_uploads.insert(upload.id().to_owned()) {
@@ -74,7 +86,7 @@ impl SourceFiles {
     pub(crate) fn uploaded(&self) -> impl Iterator<Item = &FileToReplay> {
         let files = self.files.iter().filter(|_| self.gone.is_none());
         files.filter_map(|file| match file {
-            SourceFile::OnDisk { .. } => None,
+            SourceFile::OnDisk { .. } | SourceFile::Packed { .. } => None,
             SourceFile::Uploaded(file) => Some(file),
         })
     }
@@ -165,6 +177,11 @@ impl SourceReader<'_> {
                     intake.expect(std::slice::from_ref(source));
                     let options = SourceOptions::new(source.name(), format.clone());
                     self.read_spans(source.name(), spans, intake.open(options))?;
+                }
+                SourceFile::Packed { sources, file } => {
+                    intake.expect(sources);
+                    let read = read_packed_file(&**intake, file, format);
+                    read.map_err(|error| self.not_again(file.name(), &error))?;
                 }
                 SourceFile::Uploaded(file) => {
                     intake.expect(&file.sources);

@@ -12,6 +12,7 @@ use super::timeout_reader::TimeoutReader;
 use super::unpack::{Text, unpack};
 use super::whole_file::{FirstLength, WholeFile};
 use crate::error::{Fault, ReadError};
+use crate::packed_file::PackedFile;
 use crate::plain_file::PlainFile;
 
 /// An input to read.
@@ -117,6 +118,14 @@ impl Input {
         }
         let stream = Box::new(Cursor::new(head).chain(WholeFile::new(file, first_length)?));
         Ok(Some(PlainInput { stream, file: plain_file }))
+    }
+
+    /// Returns the file that is read, if it can be read twice.
+    pub(super) fn packed_file(&self) -> Option<PackedFile> {
+        match self {
+            Self::File(path) if self.is_file() => PackedFile::at(path, &self.name()),
+            _ => None,
+        }
     }
 
     fn open(&self, counter: &ByteCounter) -> io::Result<Box<dyn Read>> {

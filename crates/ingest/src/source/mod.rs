@@ -31,7 +31,7 @@ pub use follow::{Follower, can_follow};
 pub use head::{Head, first_time};
 pub use input::Input;
 pub use line_joiner::LineJoiner;
-pub use read::{read_inputs, read_stream};
+pub use read::{read_inputs, read_packed_file, read_stream};
 pub use stream_head::{is_identified, is_packed};
 pub use unpack::Text;
 pub use upload::{MemberLimit, ReadUpload, read_upload};

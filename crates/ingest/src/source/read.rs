@@ -15,6 +15,8 @@ use super::unpack::{Text, Unpacked, unpack};
 use super::upload::MemberLimit;
 use crate::clock::{Clock, SystemClock};
 use crate::error::{Fault, FaultKind, ReadError};
+use crate::packed_file::PackedFile;
+use crate::plain_file::ReadBackError;
 use crate::progress::{SourceEnd, SourceProgress};
 use weir_core::FormatChoice;
 
@@ -83,6 +85,26 @@ fn take<'a>(inputs: &'a [Input], next: &AtomicUsize) -> Option<(usize, &'a Input
     inputs.get(index).map(|input| (index, input))
 }
 
+/// Reads a packed file again, into sources with the same names as before. Damaged parts end their
+/// sources as they did then.
+///
+/// # Errors
+/// If the file cannot be opened, or another one is at its path.
+pub fn read_packed_file(
+    intake: &dyn Intake,
+    packed: &PackedFile,
+    format: &FormatChoice,
+) -> Result<(), ReadBackError> {
+    let (name, file) = (packed.name(), packed.reopen()?);
+    let counter = ByteCounter::of_file(file.metadata()?.modified().ok());
+    let order = InputOrder::default();
+    let position = InputPosition { order: &order, index: 0, is_live: false };
+    let mut reader = TextReader::new(intake, format, None, Some(position));
+    let Unpacked { faults, .. } = unpack(name, file, &counter, &mut |text| reader.read(text));
+    reader.end(name, faults);
+    Ok(())
+}
+
 /// Coordinates inputs that are read at the same time.
 #[derive(Debug, Default)]
 struct InputOrder {
@@ -114,7 +136,10 @@ impl InputOrder {
                 reader.pull(input, plain);
                 Vec::new()
             }
-            Ok(None) => input.read(&mut |text| reader.read(text)),
+            Ok(None) => {
+                reader.packed = input.packed_file().map(Arc::new);
+                input.read(&mut |text| reader.read(text))
+            }
             Err(error) => vec![Fault::new(&input.name(), ReadError::Open(error))],
         };
         reader.end(&input.name(), faults)
@@ -147,6 +172,8 @@ pub(super) struct TextReader<'a> {
     format: &'a FormatChoice,
     bytes_total: Option<u64>,
     position: Option<InputPosition<'a>>,
+    /// The file on the disk, if the input is one and is packed.
+    packed: Option<Arc<PackedFile>>,
     /// The number of input bytes that are already counted for a source.
     counted: u64,
     /// All sources that were opened.
@@ -180,6 +207,7 @@ impl<'a> TextReader<'a> {
             format,
             bytes_total,
             position,
+            packed: None,
             counted: 0,
             sources: Vec::new(),
             limit: None,
@@ -271,6 +299,9 @@ impl<'a> TextReader<'a> {
             position.order.wait(position.index);
         }
         let writer = self.intake.open(options);
+        if let Some(packed) = &self.packed {
+            writer.progress().set_packed_file(packed);
+        }
         if let Some(position) = position {
             position.order.begin(position.index);
         }

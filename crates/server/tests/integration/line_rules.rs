@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 use weir_server::ServerOptions;
+use weir_testkit::archive::tar;
 
+use crate::archives::gzip;
 use crate::common::{Live, TestServer};
 use crate::lines::{Folder, read};
 
@@ -77,6 +79,38 @@ async fn a_jail_is_replayed_over_the_files() {
     let reply = live.ruled().await;
     let message = reply["error"]["message"].as_str().unwrap_or_default();
     assert!(message.contains("two.log") && message.contains("another file"), "{reply}");
+    drop(live);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn packed_files_on_the_disk_are_unpacked_again() {
+    let folder = Folder::new("packed");
+    let [one, two, three] = ["192.0.2.7", "192.0.2.8", "192.0.2.9"].map(log);
+    let archive = tar(&[("x/two.log", two.as_bytes()), ("three.log", three.as_bytes())]);
+    let paths = [
+        folder.write("one.log.gz", &gzip(one.as_bytes())),
+        folder.write("logs.tar.gz", &gzip(&archive)),
+    ];
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
+    read(&session, &[&paths[0], &paths[1]]).await;
+    let mut live = server.live(session.id()).await;
+    live.view_where(|view| view.complete).await;
+    let found = bans(&mut live, json!({ "id": 1 })).await;
+    let found = found.as_array().expect("bans");
+    let sources = ["one.log.gz", "logs.tar.gz/x/two.log", "logs.tar.gz/three.log"];
+    assert_eq!(found.len(), sources.len(), "{found:?}");
+    for (ban, source) in found.iter().zip(sources) {
+        assert_eq!(ban["line"], BAN_LINE);
+        assert!(ban["source"].as_str().is_some_and(|name| name.ends_with(source)), "{ban}");
+    }
+    // The file is written again in place, with a line less.
+    let (_, shorter) = one.split_once('\n').expect("a line");
+    folder.write("one.log.gz", &gzip(shorter.as_bytes()));
+    live.try_rule(0, json!({ "id": 2 }), rule()).await;
+    let reply = live.ruled().await;
+    let message = reply["error"]["message"].as_str().unwrap_or_default();
+    assert!(message.contains("one.log.gz cannot be read again: it has changed"), "{reply}");
     drop(live);
     server.stop().await;
 }
