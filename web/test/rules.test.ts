@@ -37,6 +37,8 @@ const rule = (part: Partial<ReplayedRule> = {}): ReplayedRule => ({
 
 const answer = (burst: number, points: number[], peaks: number[]): RuleAnswer => ({
   rule: rule(),
+  bans: 0,
+  alerts: 0,
   unknown_records: 0,
   curve: {
     rate: 1,
@@ -80,7 +82,7 @@ describe("the limit line", () => {
     expect([0, 2, 6, 8, 50, 1e9].map((burst) => closestStop(stops, burst))).toEqual([
       0, 1, 1, 2, 3, 3,
     ]);
-    expect(stopsOf({ rule: rule(), unknown_records: 0 })).toEqual([]);
+    expect(stopsOf({ rule: rule(), bans: 0, alerts: 0, unknown_records: 0 })).toEqual([]);
   });
 
   it("tells what a burst would do with a key", () => {
@@ -148,7 +150,7 @@ describe("the rules panel", () => {
   it("has its answer in a line", () => {
     const brief = (...rules: ReplayedRule[]) =>
       briefText({
-        rules: rules.map((rule) => ({ rule, unknown_records: 0 })),
+        rules: rules.map((rule) => ({ rule, bans: 0, alerts: 0, unknown_records: 0 })),
         notes: [],
         complete: true,
       });

@@ -3,7 +3,7 @@ import type { Histogram } from "../src/generated/Histogram";
 import type { ReplayedKey } from "../src/generated/ReplayedKey";
 import type { ReplayedRule } from "../src/generated/ReplayedRule";
 import type { Report } from "../src/generated/Report";
-import { gapsOf, gapText, refusedText, ruleText, totalsText } from "../src/story/facts";
+import { gapsOf, gapText, refusedText, ruleText, tellsOf, totalsText } from "../src/story/facts";
 
 const histogram = (counts: number[]): Histogram => ({
   step_s: 60,
@@ -109,5 +109,18 @@ describe("the totals of a client", () => {
       "The server refused 300 of 1,200: 250 with 429, 50 with 403.",
     );
     expect(refusedText(report({ top: { status: [row("404", 3)] } }))).toBeNull();
+  });
+});
+
+describe("an answer about all clients", () => {
+  const listed = rule({ trips: [key()], closest: [key({ key: "192.0.2.2" })] });
+  const answer = { rule: listed, bans: 0, alerts: 0, unknown_records: 0 };
+
+  it("tells of the keys that it lists, unless its lists are cut off", () => {
+    expect(tellsOf(answer, "192.0.2.1")).toBe(true);
+    expect(tellsOf(answer, "192.0.2.2")).toBe(true);
+    expect(tellsOf(answer, "192.0.2.3")).toBe(false);
+    expect(tellsOf({ ...answer, bans: 1 }, "192.0.2.1")).toBe(false);
+    expect(tellsOf({ ...answer, alerts: 1 }, "192.0.2.1")).toBe(false);
   });
 });

@@ -118,6 +118,10 @@ pub struct RuleAnswer {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub collateral: Option<Collateral>,
+    /// The number of bans, of which `rule` lists the first.
+    pub bans: u64,
+    /// The number of alerts, of which `rule` lists the first.
+    pub alerts: u64,
     /// The number of records that were left out, because a value of theirs was not kept.
     pub unknown_records: u64,
 }

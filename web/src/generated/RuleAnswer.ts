@@ -29,6 +29,14 @@ grid?: LimitGrid,
  */
 collateral?: Collateral, 
 /**
+ * The number of bans, of which `rule` lists the first.
+ */
+bans: number, 
+/**
+ * The number of alerts, of which `rule` lists the first.
+ */
+alerts: number, 
+/**
  * The number of records that were left out, because a value of theirs was not kept.
  */
 unknown_records: number, };

@@ -2,7 +2,6 @@ import { useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { count, plural } from "../format/number";
 import { visible } from "../format/text";
 import { stampText } from "../format/time";
-import type { ReplayedRule } from "../generated/ReplayedRule";
 import type { RuleAnswer } from "../generated/RuleAnswer";
 import { OWN, type Slot } from "../state/rules";
 import { rules } from "../state/store";
@@ -62,8 +61,8 @@ export function RuleResult({ answer, hasName, slot }: Props) {
       )}
       {slot === OWN && curve && <OtherSettings answer={answer} />}
       <KeyList answer={answer} burst={curve ? limit.burst : null} />
-      <Bans rule={rule} />
-      <Alerts rule={rule} />
+      <Bans answer={answer} />
+      <Alerts answer={answer} />
     </article>
   );
 }
@@ -112,11 +111,12 @@ function useLimit({ curve }: RuleAnswer, slot: Slot) {
 }
 
 /** The bans of a rule, in their order. */
-function Bans({ rule: { bans } }: { rule: ReplayedRule }) {
+function Bans({ answer }: { answer: RuleAnswer }) {
+  const { bans } = answer.rule;
   if (bans.length === 0) return null;
   return (
     <div class="rule-events" data-testid="rule-bans">
-      <h3>{plural(bans.length, "ban")}</h3>
+      <h3>{plural(answer.bans, "ban")}</h3>
       <ul>
         {bans.slice(0, SHOWN).map((ban) => (
           <li key={`${ban.key} ${ban.time}`}>
@@ -127,17 +127,18 @@ function Bans({ rule: { bans } }: { rule: ReplayedRule }) {
           </li>
         ))}
       </ul>
-      <Rest all={bans.length} />
+      <Rest all={answer.bans} />
     </div>
   );
 }
 
 /** The alerts of a rule, in their order. */
-function Alerts({ rule: { alerts } }: { rule: ReplayedRule }) {
+function Alerts({ answer }: { answer: RuleAnswer }) {
+  const { alerts } = answer.rule;
   if (alerts.length === 0) return null;
   return (
     <div class="rule-events" data-testid="rule-alerts">
-      <h3>{plural(alerts.length, "alert")}</h3>
+      <h3>{plural(answer.alerts, "alert")}</h3>
       <ul>
         {alerts.slice(0, SHOWN).map((alert) => (
           <li key={`${alert.scenario} ${alert.source} ${alert.time}`}>
@@ -148,7 +149,7 @@ function Alerts({ rule: { alerts } }: { rule: ReplayedRule }) {
           </li>
         ))}
       </ul>
-      <Rest all={alerts.length} />
+      <Rest all={answer.alerts} />
     </div>
   );
 }

@@ -81,8 +81,9 @@ export function applySetting(rate: string, burst: number): void {
 /** Shows another rule beside that of the panel, with this text and the files of that rule. */
 export function compareWith(text: string): void {
   setLab({ hasOther: true });
+  if (text === "") return;
   set(OTHER, { files: panelOf(OWN).files });
-  if (text !== "") tryRule(text, OTHER);
+  tryRule(text, OTHER);
 }
 
 /** Ends the comparison. */

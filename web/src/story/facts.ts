@@ -7,6 +7,7 @@ import type { Histogram } from "../generated/Histogram";
 import type { ReplayedKey } from "../generated/ReplayedKey";
 import type { ReplayedRule } from "../generated/ReplayedRule";
 import type { Report } from "../generated/Report";
+import type { RuleAnswer } from "../generated/RuleAnswer";
 
 /** The longest silences that are told. */
 const GAPS_MAX = 3;
@@ -73,12 +74,10 @@ export function refusedText({ top, matching }: Report): string | null {
   return `The server refused ${count(all)} of ${count(matching)}: ${each}.`;
 }
 
-/** Whether a client is among the listed keys, bans and alerts of a rule. */
-export function hasKey({ trips, closest, bans, alerts }: ReplayedRule, client: string): boolean {
-  return (
-    [...trips, ...closest, ...bans].some(({ key }) => key === client) ||
-    alerts.some(({ source }) => source === client)
-  );
+/** Whether an answer about all clients has everything about this one. */
+export function tellsOf({ rule, bans, alerts }: RuleAnswer, client: string): boolean {
+  const isListed = [...rule.trips, ...rule.closest].some(({ key }) => key === client);
+  return isListed && bans === rule.bans.length && alerts === rule.alerts.length;
 }
 
 /** What a rule would have done with the client, as a sentence. */

@@ -15,7 +15,7 @@ import { inNextFrame } from "../state/frame";
 import { OWN, type RulesReply } from "../state/rules";
 import type { Question } from "../state/state";
 import { blocks, dispatch, rules, state, story, view } from "../state/store";
-import { hasKey } from "./facts";
+import { tellsOf } from "./facts";
 
 /** The number of the panel of rules on the connection: the last one. */
 export const STORY_PANEL = 7;
@@ -127,7 +127,7 @@ function tell(session: string | null, of: string | null, rule: RuleText | null):
 
 /**
  * Takes a reply about the rules of the panel. If they look at lines that this page has to send
- * again, the answer of the panel does, if it is about all lines and names the client.
+ * again, the answer of the panel does, if it is about all lines and has everything of the client.
  */
 export function takeStoryRules(session: string, reply: RulesReply): void {
   const { asked, client } = story.peek();
@@ -138,7 +138,7 @@ export function takeStoryRules(session: string, reply: RulesReply): void {
     return;
   }
   const { answer, isFiltered } = rules.peek().panels[OWN];
-  if (answer !== null && !isFiltered && answer.rules.every(({ rule }) => hasKey(rule, client))) {
+  if (answer !== null && !isFiltered && answer.rules.every((rule) => tellsOf(rule, client))) {
     askRules(STORY_PANEL, asked, state.peek().question, null);
     const { panel, query } = reply;
     dispatch({ type: "story_rules", reply: { type: "rules", panel, query, answer } });

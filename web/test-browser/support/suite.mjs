@@ -22,6 +22,7 @@ import { looking } from "../cases/looking.mjs";
 import { measuring } from "../cases/measuring.mjs";
 import { mixing } from "../cases/mixing.mjs";
 import { reading } from "../cases/reading.mjs";
+import { replaying } from "../cases/replaying.mjs";
 import { saving } from "../cases/saving.mjs";
 import { sources } from "../cases/sources.mjs";
 import { tripping } from "../cases/tripping.mjs";
@@ -48,7 +49,7 @@ const PARTS = {
     "chromium",
     [reading, following, saving, mixing, hostile, looking, entering, logging],
   ],
-  "chromium-questions": ["chromium", [filtering, trying, lab, lines, tripping]],
+  "chromium-questions": ["chromium", [filtering, trying, replaying, lab, lines, tripping]],
   "chromium-inside": ["chromium", [gateway, glass, inside, counting, measuring]],
   "chromium-large": ["chromium", OF_LARGE_LOG],
   // What differs between browsers: uploads and their back pressure, files and downloads, pointer

@@ -186,7 +186,8 @@ impl Question for RulesOverQuery {
 /// Returns the part of an answer that a page shows.
 fn page_answer(answered: weir_query::RuleAnswer) -> RuleAnswer {
     let weir_query::RuleAnswer { rule, curve, grid, collateral, unknown_records, .. } = answered;
-    let mut answer = RuleAnswer { rule, curve, grid, collateral, unknown_records };
+    let (bans, alerts) = (rule.bans.len() as u64, rule.alerts.len() as u64);
+    let mut answer = RuleAnswer { rule, curve, grid, collateral, bans, alerts, unknown_records };
     answer.truncate(KEYS_MAX);
     answer
 }
