@@ -14,7 +14,7 @@ use weir_inside::{AdminServer, Inside};
 use weir_view::{CallProfile, FunctionCalls};
 
 /// The timeout of a request, which may take a profile of some seconds.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// The fewest samples of the service for a comparison of shares. A busy machine takes few in a
 /// second.

@@ -8,7 +8,7 @@ use crate::support::{Served, line, page, report, weir};
 
 /// The lines of a burst have to be on the page within this time. Usually they are within a few
 /// tenths of a second; the limit allows for a busy machine.
-const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(180);
 
 /// Longer than any wait for the rest of a line, or of the lines that detection examines. The time
 /// is real, because the pipe connects two processes.

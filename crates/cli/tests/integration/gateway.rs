@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::support::{Folder, Served, page, report, text, weir};
 
 /// A step of a test fails after this time. It allows for a slow and busy machine.
-pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(180);
 
 /// A backend that answers every request with its name, one request for each connection.
 pub(crate) fn backend(name: &'static str) -> SocketAddr {

@@ -9,7 +9,7 @@ use crate::support::{Served, generated, page, report, run, weir};
 use weir_testkit::oracle::{Layout, Oracle};
 
 /// A step of a test fails after this time. It allows for a slow and busy machine.
-const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(180);
 
 /// The lines on standard error after the addresses.
 type Notices = std::io::Lines<BufReader<std::process::ChildStderr>>;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 /// How long a connection may be in the middle of a request.
-const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(180);
 
 /// The bytes that a backend has received, as requests and faults.
 #[derive(Debug, Default)]

@@ -12,7 +12,7 @@ use weir_testkit::fixtures;
 use weir_testkit::oracle::{Layout, Oracle};
 
 /// A step of a test fails after this time. It allows for a slow and busy machine.
-const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(180);
 
 /// Starts `weir` on a free port. Returns the address that it prints.
 fn serve(arguments: &[&str]) -> (Served, String) {

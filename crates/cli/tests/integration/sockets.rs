@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::support::{Folder, Served, line, page, report, run, text, weir};
 
 /// A step of a test fails after this time. It allows for a slow and busy machine.
-const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(180);
 
 const GET: &[u8] = b"GET /favicon.svg HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
 

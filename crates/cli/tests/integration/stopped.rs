@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use crate::support::{Folder, Served, generated, page, text, weir};
 
 /// A step of a test fails after this time. It allows for a slow and busy machine.
-const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(180);
 
 /// How much the process may grow in nine hundred uploads, in bytes. Each of them takes about 2 MB,
 /// and 16 sessions are kept.

@@ -16,7 +16,7 @@ use crate::metrics::Watched;
 use crate::support::{Folder, Served, generated, text, weir};
 
 /// A step of a test fails after this time. It allows for a slow and busy machine.
-const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(180);
 
 /// The last output of the program: it shows the cursor and restores the first screen.
 const LEFT: &str = "\x1b[?25h\x1b[?1049l";

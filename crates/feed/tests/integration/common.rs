@@ -18,7 +18,7 @@ use weir_ingest::StopReason;
 use weir_testkit::messages::Message;
 
 /// The time limit of every wait, for the slowest machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
 
 /// A sink that keeps lines, and accepts none while it is paused.
 #[derive(Debug, Clone)]

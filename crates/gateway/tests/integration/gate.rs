@@ -16,7 +16,7 @@ use weir_net::ServeOptions;
 use weir_net::socket::BindOptions;
 
 /// The longest wait of a test.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
 
 pub(crate) struct Gate {
     pub(crate) address: SocketAddr,

@@ -15,7 +15,7 @@ use weir_ingest::{
 };
 
 /// The longest that any step may take, on the slowest machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 struct Folder(PathBuf);
 

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use crate::support::text;
 
 /// A step of a test fails after this time. It allows for a slow and busy machine.
-const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(180);
 
 /// nginx with a configuration in this folder. It is stopped when the test ends.
 struct Nginx<'a> {
