@@ -88,6 +88,13 @@ impl Files {
         Ok(Self { tree: tree.collect(), programs: HashMap::new(), versions: versions() })
     }
 
+    /// A tree with these files, by their contents.
+    #[cfg(test)]
+    pub(super) fn of(files: &[(&str, &str)]) -> Self {
+        let tree = files.iter().map(|(path, content)| ((*path).to_owned(), digest(content)));
+        Self { tree: tree.collect(), programs: HashMap::new(), versions: String::new() }
+    }
+
     /// Whether the tree is still what it was when it was read.
     pub(super) fn are_unchanged(&self) -> bool {
         Self::read().is_ok_and(|now| now.tree == self.tree)
@@ -220,25 +227,15 @@ fn gone() -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::{BTreeMap, HashMap};
-
-    use super::{Digests, Files, Inputs, digest, is_below, is_data, variables};
-
-    fn files(tree: &[(&str, &str)]) -> Files {
-        let tree = tree.iter().map(|(path, content)| ((*path).to_owned(), digest(content)));
-        of(tree.collect())
-    }
-
-    fn of(tree: BTreeMap<String, String>) -> Files {
-        Files { tree, programs: HashMap::new(), versions: String::new() }
-    }
+    use super::{Digests, Files, Inputs, is_below, is_data, variables};
 
     const TREE: [(&str, &str); 4] =
         [("README.md", "a"), ("web/main.ts", "b"), ("webs/c.ts", "c"), ("crates/core/lib.rs", "d")];
 
     /// Which of the inputs differ after a file has got another content.
     fn differ(inputs: Inputs, path: &str) -> bool {
-        let digests = |tree: &[(&str, &str)]| -> Digests { files(tree).of_step(inputs).unwrap() };
+        let digests =
+            |tree: &[(&str, &str)]| -> Digests { Files::of(tree).of_step(inputs).unwrap() };
         let before = digests(&TREE);
         let after =
             digests(&TREE.map(|(it, content)| (it, if it == path { "!" } else { content })));
@@ -249,9 +246,9 @@ mod tests {
     fn every_file_is_an_input_of_a_step_that_does_not_say_less() {
         assert!(TREE.iter().all(|(path, _)| differ(Inputs::Tree, path)));
         let more = [TREE.as_slice(), &[("new", "")]].concat();
-        let (mut before, mut after) = (files(&TREE), files(&more));
+        let (mut before, mut after) = (Files::of(&TREE), Files::of(&more));
         assert_ne!(before.of_step(Inputs::Tree), after.of_step(Inputs::Tree), "a new file");
-        let (mut before, mut after) = (files(&TREE), files(&TREE[1..]));
+        let (mut before, mut after) = (Files::of(&TREE), Files::of(&TREE[1..]));
         assert_ne!(before.of_step(Inputs::Tree), after.of_step(Inputs::Tree), "a deleted file");
     }
 
@@ -266,7 +263,7 @@ mod tests {
     #[test]
     fn a_change_of_the_chores_changes_every_step() {
         let chores = |content| [TREE.as_slice(), &[("xtask/src/main.rs", content)]].concat();
-        let digests = |content| files(&chores(content)).of_step(Inputs::Folders(&["web"]));
+        let digests = |content| Files::of(&chores(content)).of_step(Inputs::Folders(&["web"]));
         assert_ne!(digests("a"), digests("b"));
     }
 
@@ -277,7 +274,7 @@ mod tests {
         let program = folder.join("program");
         let digests = |tree: &[(&str, &str)], content: &str| {
             std::fs::write(&program, content).unwrap();
-            files(tree).digests(is_data, std::slice::from_ref(&program))
+            Files::of(tree).digests(is_data, std::slice::from_ref(&program))
         };
         let before = digests(&TREE, "1");
         assert_eq!(digests(&TREE, "1"), before);
@@ -292,8 +289,8 @@ mod tests {
 
     #[test]
     fn what_is_outside_of_the_tree_has_no_digest() {
-        assert_eq!(files(&TREE).of_step(Inputs::Outside), None);
-        assert_eq!(files(&TREE).of_step(Inputs::Programs(&["no such program"])), None);
+        assert_eq!(Files::of(&TREE).of_step(Inputs::Outside), None);
+        assert_eq!(Files::of(&TREE).of_step(Inputs::Programs(&["no such program"])), None);
     }
 
     #[test]
@@ -305,8 +302,7 @@ mod tests {
 
     #[test]
     fn a_file_of_the_tree_that_changes_meanwhile_is_noticed() {
-        let tree = BTreeMap::from([("Cargo.toml".to_owned(), digest("not what it contains"))]);
-        assert!(!of(tree).are_unchanged());
+        assert!(!Files::of(&[("Cargo.toml", "not what it contains")]).are_unchanged());
         assert!(is_below("web", "web"));
     }
 }

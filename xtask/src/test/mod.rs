@@ -2,6 +2,7 @@
 //! output is kept in `target/test`. docs/testing.md describes them.
 
 mod inputs;
+mod job;
 mod pool;
 mod programs;
 mod record;
@@ -43,7 +44,7 @@ pub(crate) fn perform(name: &str) -> Outcome {
         Some(step) => (step.work)(),
         None => programs::run(name),
     };
-    println!("{}{:.2}", pool::PROCESSOR_TIME, pool::processor_time()?);
+    println!("{}{:.2}", job::PROCESSOR_TIME, job::processor_time()?);
     outcome
 }
 

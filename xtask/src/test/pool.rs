@@ -1,64 +1,26 @@
 //! Runs steps side by side: each as soon as those before it have passed and a place is free.
 
 use std::collections::HashSet;
-use std::fs::{self, File};
+use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Instant;
 
-use super::inputs::{Digests, Files, Inputs};
-use super::programs::Program;
+use super::inputs::{Digests, Files};
+use super::job::{DependsOn, Ended, Job, log_path, with_default_signals};
 use super::record::{self, Record};
-use super::steps::{COMPILATION, Chosen, Kind, Step};
+use super::steps::{COMPILATION, Chosen};
 use super::{folder, programs};
-use crate::shell::{IS_BUILT, Outcome, command};
+use crate::shell::{IS_BUILT, Outcome};
 use crate::summary::Counts;
-
-/// What stands before a step's processor time, in seconds, at the end of its output.
-pub(super) const PROCESSOR_TIME: &str = "processor time in seconds: ";
-
-/// Ticks of the times in `/proc` in a second, which every platform of Linux has.
-const TICKS_PER_SECOND: f64 = 100.0;
 
 /// A run of steps.
 pub(super) struct Run {
     pub(super) start: Instant,
     pub(super) seconds: f64,
     pub(super) ended: Vec<Ended>,
-}
-
-/// A step that has ended, or has not been started because it is left out or one before it failed.
-pub(super) struct Ended {
-    pub(super) name: String,
-    pub(super) passed: bool,
-    /// When it passed with the same inputs, if it is left out for that.
-    pub(super) left_out_since: Option<String>,
-    /// When it was started, from the start of the run.
-    pub(super) start_s: f64,
-    pub(super) seconds: f64,
-    pub(super) processor_s: f64,
-    pub(super) counts: Counts,
-    /// Lines that a person should see also if all passed.
-    pub(super) notes: Vec<String>,
-}
-
-/// A step that has not been started.
-struct Job {
-    name: String,
-    after: &'static [&'static str],
-    takes_place: bool,
-    builds: bool,
-    depends_on: DependsOn,
-    /// The digests of its inputs when it was started, if they are known.
-    digests: Option<Digests>,
-}
-
-enum DependsOn {
-    Inputs(Inputs),
-    Program(Program),
 }
 
 struct Pool {
@@ -204,16 +166,20 @@ impl Pool {
         }
     }
 
-    /// Adds the passes to the record, unless a file was changed meanwhile: then it is not known
+    /// Writes the record, with the passes unless a file was changed meanwhile: then it is not known
     /// which content the steps have read.
     fn write_record(&mut self) -> Outcome {
-        let passes = std::mem::take(&mut self.passes);
         if self.files.as_ref().is_some_and(Files::are_unchanged) {
-            passes.into_iter().for_each(|(step, it)| self.record.passed(&step, it, &self.time));
+            self.record_passes();
         } else if self.files.is_some() {
             println!("files were changed meanwhile, so every step that ran now runs next time");
         }
         self.record.write()
+    }
+
+    fn record_passes(&mut self) {
+        let passes = std::mem::take(&mut self.passes);
+        passes.into_iter().for_each(|(step, it)| self.record.passed(&step, it, &self.time));
     }
 
     fn start(&mut self, job: Job) {
@@ -257,106 +223,98 @@ impl Pool {
     }
 }
 
-impl Job {
-    fn of(step: &Step) -> Self {
-        let takes_place = step.kind != Kind::Download;
-        Self {
-            name: step.name.to_owned(),
-            after: step.after,
-            takes_place,
-            builds: step.builds,
-            depends_on: DependsOn::Inputs(step.inputs),
-            digests: None,
-        }
-    }
-
-    fn of_program(program: Program) -> Self {
-        Self {
-            name: program.name(),
-            after: &[],
-            takes_place: true,
-            builds: false,
-            depends_on: DependsOn::Program(program),
-            digests: None,
-        }
-    }
-
-    /// Runs the process of a step until it ends.
-    fn end(&self, mut step: Command, run_start: Instant) -> Ended {
-        let (start, path) = (Instant::now(), log_path(&self.name));
-        let status = File::create(&path)
-            .and_then(|log| Ok((log.try_clone()?, log)))
-            .and_then(|(copy, log)| step.stdin(Stdio::null()).stdout(copy).stderr(log).status());
-        let output = fs::read(&path).unwrap_or_default();
-        let mut ended = Ended {
-            passed: status.is_ok_and(|status| status.success()),
-            start_s: (start - run_start).as_secs_f64(),
-            seconds: start.elapsed().as_secs_f64(),
-            ..Ended::not_run(self.name.clone())
-        };
-        String::from_utf8_lossy(&output).lines().for_each(|line| ended.add_line(line));
-        ended
-    }
-}
-
-impl Ended {
-    fn not_run(name: String) -> Self {
-        Self {
-            name,
-            passed: false,
-            left_out_since: None,
-            start_s: 0.0,
-            seconds: 0.0,
-            processor_s: 0.0,
-            counts: Counts::default(),
-            notes: Vec::new(),
-        }
-    }
-
-    fn add_line(&mut self, line: &str) {
-        self.counts.add_line(line);
-        if let Some(seconds) = line.strip_prefix(PROCESSOR_TIME) {
-            self.processor_s = seconds.parse().unwrap_or(0.0);
-        }
-        if line.starts_with("skipped: ") || line.starts_with("note: ") {
-            self.notes.push(line.to_owned());
-        }
-    }
-}
-
-/// A command for which no signal is ignored. A shell lets what it starts in the background ignore
-/// SIGINT, and then a test that interrupts a program would wait for ever.
-fn with_default_signals(program: &Path, arguments: &[&str]) -> Command {
-    let program = program.to_string_lossy();
-    let resets = command("env", &["--default-signal", "true"]).stderr(Stdio::null()).status();
-    if !resets.is_ok_and(|status| status.success()) {
-        return command(&program, arguments);
-    }
-    let mut env = command("env", &["--default-signal", &program]);
-    env.args(arguments);
-    env
-}
-
-/// The file of what a step prints.
-fn log_path(name: &str) -> PathBuf {
-    folder().join(name.replace('/', " ")).with_extension("txt")
-}
-
 /// How many steps run at a time beside the downloads: more than there are cores, because most of
 /// them wait half of their time, for sockets and for other processes.
 fn places() -> usize {
     2 * thread::available_parallelism().map_or(1, |cores| cores.get())
 }
 
-/// The processor time of this process and of those that it has waited for, in seconds.
-///
-/// # Errors
-/// If `/proc` cannot be read.
-pub(super) fn processor_time() -> Outcome<f64> {
-    let stat = fs::read_to_string("/proc/self/stat")?;
-    // The name of the program, in parentheses, may contain blanks.
-    let (_, fields) = stat.rsplit_once(')').ok_or("/proc/self/stat has no name")?;
-    let times = fields.split_whitespace().skip(11).take(4);
-    let ticks: f64 = times.filter_map(|ticks| ticks.parse::<f64>().ok()).sum();
-    Ok(ticks / TICKS_PER_SECOND)
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::path::PathBuf;
+    use std::sync::mpsc::channel;
+    use std::time::Instant;
+
+    use super::super::inputs::{Files, Inputs};
+    use super::super::job::{DependsOn, Ended, Job};
+    use super::super::record::Record;
+    use super::{Pool, Run};
+    use crate::summary::Counts;
+
+    const TREE: [(&str, &str); 2] = [("README.md", "a"), ("web/main.ts", "b")];
+
+    /// A pool over these files, after a run of a step with these inputs, which ended like this.
+    fn after(files: &[(&str, &str)], inputs: Inputs, how: fn(Ended) -> Ended) -> Pool {
+        let mut pool = Pool {
+            run: Run { start: Instant::now(), seconds: 0.0, ended: Vec::new() },
+            waiting: Vec::new(),
+            passed: HashSet::new(),
+            places_taken: 0,
+            running: 0,
+            is_building: false,
+            sender: channel().0,
+            xtask: PathBuf::new(),
+            variables: [("A", String::new()), ("B", String::new())],
+            files: Some(Files::of(files)),
+            record: Record::default(),
+            passes: Vec::new(),
+            leaves_out: true,
+            time: "today".to_owned(),
+        };
+        let digests = pool.digests(&job(inputs));
+        pool.note(&how(Ended { passed: true, ..Ended::not_run("it".to_owned()) }), digests);
+        pool.record_passes();
+        pool
+    }
+
+    fn job(inputs: Inputs) -> Job {
+        Job {
+            name: "it".to_owned(),
+            after: &[],
+            takes_place: true,
+            builds: false,
+            depends_on: DependsOn::Inputs(inputs),
+            digests: None,
+        }
+    }
+
+    /// Whether the next run leaves the step out, over these files.
+    fn is_left_out(pool: &mut Pool, files: &[(&str, &str)], inputs: Inputs) -> bool {
+        pool.files = Some(Files::of(files));
+        let mut job = job(inputs);
+        job.digests = pool.digests(&job);
+        pool.passed_at(&job).is_some()
+    }
+
+    #[test]
+    fn a_step_that_passed_runs_again_when_an_input_changes() {
+        let mut pool = after(&TREE, Inputs::Tree, |ended| ended);
+        assert!(is_left_out(&mut pool, &TREE, Inputs::Tree));
+        for at in 0..TREE.len() {
+            let mut changed = TREE;
+            changed[at].1 = "changed";
+            assert!(!is_left_out(&mut pool, &changed, Inputs::Tree), "{}", TREE[at].0);
+        }
+        assert!(is_left_out(&mut pool, &TREE, Inputs::Tree), "as it was");
+        pool.leaves_out = false;
+        assert!(!is_left_out(&mut pool, &TREE, Inputs::Tree), "with --all");
+    }
+
+    #[test]
+    fn a_step_that_failed_or_skipped_a_test_or_has_unknown_inputs_runs_again() {
+        let failed = |ended| Ended { passed: false, ..ended };
+        let skipped = |ended| Ended { counts: Counts { skipped: 1, ..Counts::default() }, ..ended };
+        for how in [failed as fn(Ended) -> Ended, skipped] {
+            let mut pool = after(&TREE, Inputs::Tree, how);
+            assert!(!is_left_out(&mut pool, &TREE, Inputs::Tree));
+        }
+        let mut pool = after(&TREE, Inputs::Outside, |ended| ended);
+        assert!(!is_left_out(&mut pool, &TREE, Inputs::Outside));
+        let mut pool = after(&TREE, Inputs::Tree, |ended| ended);
+        pool.files = None;
+        let mut job = job(Inputs::Tree);
+        job.digests = pool.digests(&job);
+        assert!(pool.passed_at(&job).is_none(), "without git");
+    }
 }

@@ -4,7 +4,8 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::pool::{Ended, Run};
+use super::job::Ended;
+use super::pool::Run;
 use crate::shell::{Outcome, root, target_folder};
 use crate::summary::Counts;
 
