@@ -60,6 +60,7 @@ mod incoming_body;
 mod linger;
 mod options;
 mod percent_encoding;
+mod preference;
 pub mod redaction;
 mod refusal;
 mod request_body;
@@ -74,7 +75,6 @@ mod text_response;
 mod transport;
 mod wait_limits;
 pub mod websocket;
-mod weight;
 
 pub use authority::{PublicUrl, PublicUrlError};
 pub use body::{Batch, Body, BodyAbortError, BodySender, ClientGoneError};
@@ -85,6 +85,7 @@ pub use history::ConnectionHistory;
 pub use incoming_body::IncomingBody;
 pub use options::{BodyRate, Http2Options, ServeOptions};
 pub use percent_encoding::{hex_digit, percent_decode, percent_encode};
+pub use preference::Preference;
 pub use request_body::{RequestBody, RequestBodyError};
 pub use resource::{
     ByteRange, ContentCoding, RequestedContent, Resource, entity_tag, set_content_range,
@@ -95,4 +96,3 @@ pub use serve::{Server, Shutdown};
 pub use socket::Peer;
 pub use text_response::text_response;
 pub use transport::Transport;
-pub use weight::parse_weight;

@@ -2,7 +2,7 @@
 
 use hyper::HeaderMap;
 use hyper::header::ACCEPT;
-use weir_net::parse_weight;
+use weir_net::Preference;
 
 use crate::export_form::Form;
 use crate::refusal::Refusal;
@@ -56,11 +56,11 @@ struct Accepted<'h>(Vec<(&'h str, u16)>);
 impl<'h> Accepted<'h> {
     fn read(headers: &'h HeaderMap) -> Self {
         let lines = headers.get_all(ACCEPT).iter().filter_map(|line| line.to_str().ok());
-        let items = lines.flat_map(|line| line.split(',')).map(|item| {
-            let (range, parameters) = item.split_once(';').unwrap_or((item, ""));
-            (range.trim(), weight_of(parameters))
-        });
-        Self(items.filter(|(range, _)| range.contains('/')).collect())
+        // An invalid weight counts as 1: a client that names a type can read it, and a refusal
+        // would not help it. Old versions of Java send `*/*; q=.2`.
+        let items = lines.flat_map(Preference::list);
+        let ranges = items.map(|item| (item.name, item.weight(WEIGHT_MAX)));
+        Self(ranges.filter(|(range, _)| range.contains('/')).collect())
     }
 
     /// Returns the weight of a media type. Without any range, every type is accepted.
@@ -84,17 +84,6 @@ impl<'h> Accepted<'h> {
     fn find(&self, matches: impl Fn(&str) -> bool) -> Option<u16> {
         self.0.iter().filter(|(range, _)| matches(range)).map(|(_, weight)| *weight).max()
     }
-}
-
-/// Returns the weight of a media range with these parameters, in thousandths.
-fn weight_of(parameters: &str) -> u16 {
-    let mut values = parameters.split(';').filter_map(|parameter| {
-        let (name, value) = parameter.split_once('=')?;
-        name.trim().eq_ignore_ascii_case("q").then(|| value.trim())
-    });
-    // An invalid weight counts as 1: a client that names a type can read it, and a refusal would
-    // not help it. Old versions of Java send `*/*; q=.2`.
-    values.next().and_then(parse_weight).unwrap_or(WEIGHT_MAX)
 }
 
 #[cfg(test)]

@@ -58,6 +58,7 @@ pub(super) const LAYERS: [(&str, &[&str]); 18] = [
             "weir-ingest",
             "weir-inside",
             "weir-log",
+            "weir-net",
             "weir-observe",
             "weir-profile",
             "weir-query",

@@ -84,8 +84,8 @@ pub(super) fn tally(
     let output = arguments.output.kind();
     match &arguments.by[..] {
         [] => records(output, kind, tally.records(), read),
-        [field] => values((output, read), kind, field, (tally, top)),
-        [first, second, ..] => table((output, read), kind, [first, second], (tally, top)),
+        [field] => values(output, read, kind, field, tally, top),
+        [first, second, ..] => table(output, read, kind, [first, second], tally, top),
     }
 }
 
@@ -103,10 +103,12 @@ fn records(
 }
 
 fn values(
-    (output, read): (OutputKind, CountedSources),
+    output: OutputKind,
+    read: CountedSources,
     kind: RecordKind,
     field: &str,
-    (tally, top): (&ValueTally, usize),
+    tally: &ValueTally,
+    top: usize,
 ) -> Result<String, Failure> {
     let rows = first(tally.rows(), top);
     let rest = (tally.remainder() > 0).then(|| TallyEntry {
@@ -154,10 +156,12 @@ fn values(
 /// Formats a table with a row for each value of the first field and a column for each of the
 /// second. The totals include the values that `--top` leaves out.
 fn table(
-    (output, read): (OutputKind, CountedSources),
+    output: OutputKind,
+    read: CountedSources,
     kind: RecordKind,
     fields: [&String; 2],
-    (tally, top): (&ValueTally, usize),
+    tally: &ValueTally,
+    top: usize,
 ) -> Result<String, Failure> {
     let (rows, heads) = (first(tally.rows(), top), first(tally.columns(), top));
     if output == OutputKind::Json {

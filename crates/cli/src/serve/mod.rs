@@ -18,6 +18,7 @@ use tokio::runtime::{Handle, Runtime};
 use tokio::sync::Notify;
 use weir_ingest::{Input, Pipeline, Retention};
 use weir_inside::Inside;
+use weir_net::percent_encode;
 use weir_observe::thread::{ObservedRuntime, observe_runtime};
 #[cfg(unix)]
 use weir_server::PassedSockets;
@@ -386,17 +387,6 @@ impl Page {
         }
         Ok(())
     }
-}
-
-/// Encodes a text as a part of an address.
-fn percent_encode(text: &str) -> String {
-    let encoded = text.bytes().map(|byte| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => {
-            char::from(byte).to_string()
-        }
-        _ => format!("%{byte:02X}"),
-    });
-    encoded.collect()
 }
 
 /// Returns what the user of this command can do about the limits of a report.

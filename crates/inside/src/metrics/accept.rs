@@ -1,6 +1,6 @@
 //! Content negotiation of the metrics format.
 
-use weir_net::parse_weight;
+use weir_net::Preference;
 
 use super::text::TextFormat;
 
@@ -9,20 +9,12 @@ pub(crate) fn negotiate_format(accepted: &str) -> TextFormat {
     let mut open_metrics = 0;
     // `*/*` and `text/*` count only if no range names the type itself.
     let (mut plain, mut plain_by_wildcard) = (None, None);
-    for range in accepted.split(',') {
-        let mut parameters = range.split(';').map(str::trim);
-        let media_type = parameters.next().unwrap_or_default().to_ascii_lowercase();
-        let parameter = |name: &str| {
-            let pairs = range.split(';').skip(1).filter_map(|it| it.split_once('='));
-            let mut pairs = pairs.map(|(key, value)| (key.trim(), value.trim().trim_matches('"')));
-            pairs.find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value)
-        };
+    for range in Preference::list(accepted) {
+        let version = range.parameter("version").map(|version| version.trim_matches('"'));
         // An invalid weight counts as 0: it does not select a format instead of the default one.
-        let quality = parameter("q").map_or(1_000, |weight| parse_weight(weight).unwrap_or(0));
-        match media_type.as_str() {
-            "application/openmetrics-text"
-                if parameter("version").is_none_or(|it| it == "1.0.0") =>
-            {
+        let quality = range.weight(0);
+        match range.name.to_ascii_lowercase().as_str() {
+            "application/openmetrics-text" if version.is_none_or(|it| it == "1.0.0") => {
                 open_metrics = open_metrics.max(quality);
             }
             "text/plain" => plain = plain.max(Some(quality)),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use hyper::HeaderMap;
 use hyper::header::ACCEPT_ENCODING;
 
-use crate::weight::parse_weight;
+use crate::preference::Preference;
 
 /// A compression of content (RFC 9110 section 8.4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,11 +80,10 @@ struct AcceptedCodings<'h>(Vec<(&'h str, u16)>);
 impl<'h> AcceptedCodings<'h> {
     fn read(headers: &'h HeaderMap) -> Self {
         let lines = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|line| line.to_str().ok());
-        let items = lines.flat_map(|line| line.split(',')).map(|item| {
-            let (name, parameters) = item.split_once(';').unwrap_or((item, ""));
-            (name.trim(), weight_of(parameters))
-        });
-        Self(items.filter(|(name, _)| !name.is_empty()).collect())
+        // An invalid weight counts as 0: a coding that the client perhaps refuses is not used,
+        // because the content can be sent without one.
+        let items = lines.flat_map(Preference::list).map(|item| (item.name, item.weight(0)));
+        Self(items.collect())
     }
 
     /// Returns the weight of a coding; `None` if neither its name nor `*` is listed.
@@ -92,18 +91,6 @@ impl<'h> AcceptedCodings<'h> {
         let named = self.0.iter().find(|(name, _)| is_name(name));
         named.or_else(|| self.0.iter().find(|(name, _)| *name == "*")).map(|(_, weight)| *weight)
     }
-}
-
-/// Returns the weight of a coding with these parameters, in thousandths.
-fn weight_of(parameters: &str) -> u16 {
-    let text = parameters.trim();
-    if text.is_empty() {
-        return 1000;
-    }
-    let value = text.strip_prefix("q=").or_else(|| text.strip_prefix("Q="));
-    // An invalid weight counts as 0: a coding that the client perhaps refuses is not used, because
-    // the content can be sent without one.
-    value.and_then(|value| parse_weight(value.trim())).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -133,7 +120,7 @@ mod tests {
             ("identity;q=0, br", &[Gzip], None),
             ("*;q=0", &all, None),
             ("gzip;q=2", &all, Some(None)),
-            ("gzip;level=9", &all, Some(None)),
+            ("gzip;level=9", &all, Some(Some(Gzip))),
             (" , ,gzip", &all, Some(Some(Gzip))),
         ] {
             let mut headers = HeaderMap::new();
