@@ -1,9 +1,11 @@
 //! The access token that protects a server from other machines.
 
+use std::cell::OnceCell;
 use std::fmt;
 
 use hyper::header::{AUTHORIZATION, COOKIE, HOST, HeaderValue, SET_COOKIE};
 use hyper::{Method, Request, Response, StatusCode};
+use ring::hmac;
 use weir_net::{Body, PublicUrl, Scheme};
 
 use crate::page::ENTER;
@@ -74,7 +76,7 @@ impl AccessToken {
         let is_link = [Method::GET, Method::HEAD].contains(request.method());
         let parameters = request.uri().query().unwrap_or_default().split('&');
         let mut tokens = parameters.clone().filter_map(|text| text.strip_prefix(PARAMETER));
-        if is_link && tokens.any(|token| self.is_same(decode(token, false).as_bytes())) {
+        if is_link && tokens.any(|token| is_same(&self.text, decode(token, false).as_bytes())) {
             let others: Vec<&str> =
                 parameters.filter(|text| !text.starts_with(PARAMETER)).collect();
             let query =
@@ -101,7 +103,8 @@ impl AccessToken {
     ) -> Result<Response<Body>, Refusal> {
         let secure = if is_https(request, public_url) { "; Secure" } else { "" };
         let name = cookie_name(request);
-        let cookie = format!("{name}={}; Path=/; HttpOnly; SameSite=Strict{secure}", self.text);
+        let value = self.cookie_value(request);
+        let cookie = format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict{secure}");
         let address = response::html_escaped(address);
         let page = format!(
             "<!doctype html><meta charset=\"utf-8\"><title>Weir</title>\
@@ -121,36 +124,49 @@ impl AccessToken {
             let (scheme, token) = split_once(value, b' ')?;
             scheme.eq_ignore_ascii_case(b"bearer").then(|| token.trim_ascii())
         });
-        let name = cookie_name(request);
+        let (name, own) = (cookie_name(request), OnceCell::new());
+        let is_own = |value| is_same(own.get_or_init(|| self.cookie_value(request)), value);
         let cookies = values(COOKIE).flat_map(|value| value.split(|byte| *byte == b';'));
         let mut cookies = cookies.filter_map(|cookie| {
             let (other, value) = split_once(cookie.trim_ascii(), b'=')?;
             (other == name.as_bytes()).then_some(value)
         });
-        bearers.any(|token| self.is_same(token)) || cookies.any(|token| self.is_same(token))
+        bearers.any(|token| is_same(&self.text, token)) || cookies.any(is_own)
     }
 
-    /// Compares in a time that depends only on the lengths.
-    fn is_same(&self, other: &[u8]) -> bool {
-        let own = self.text.as_bytes();
-        let differences = own.iter().zip(other).fold(0, |all, (own, other)| all | (own ^ other));
-        own.len() == other.len() && std::hint::black_box(differences) == 0
+    /// The value of a browser's cookie: a digest of the token and of the host and port that the
+    /// request is for. Browsers send a cookie to every port of its host, so another program there
+    /// may get it. It opens no other host, and does not tell the token.
+    fn cookie_value<B>(&self, request: &Request<B>) -> String {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, self.text.as_bytes());
+        let digest = hmac::sign(&key, host(request).to_ascii_lowercase().as_bytes());
+        digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
     }
+}
+
+/// Compares in a time that depends only on the lengths.
+fn is_same(own: &str, other: &[u8]) -> bool {
+    let own = own.as_bytes();
+    let differences = own.iter().zip(other).fold(0, |all, (own, other)| all | (own ^ other));
+    own.len() == other.len() && std::hint::black_box(differences) == 0
+}
+
+fn host<B>(request: &Request<B>) -> &str {
+    let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
+    host.unwrap_or_default()
 }
 
 /// Returns the name of a browser's cookie. It contains the port, because all ports of a host share
 /// cookies.
 fn cookie_name<B>(request: &Request<B>) -> String {
-    let host = request.headers().get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    let port = host.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
+    let port = host(request).rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
     format!("weir-token-{}", port.unwrap_or(Scheme::of(request).default_port()))
 }
 
 /// Returns whether the browser uses `https`, to this server or to a proxy before it.
 fn is_https<B>(request: &Request<B>, public_url: Option<&PublicUrl>) -> bool {
-    let host = request.headers().get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    let is_public =
-        public_url.is_some_and(|url| url.to_string().starts_with("https:") && url.has_host(host));
+    let is_public = public_url
+        .is_some_and(|url| url.to_string().starts_with("https:") && url.has_host(host(request)));
     is_public || Scheme::of(request) == Scheme::Https
 }
 
@@ -217,15 +233,40 @@ mod tests {
             (&[("authorization", "Bearer 0123456789abcdef0")], false),
             (&[("authorization", "Bearer 0123456789abcde")], false),
             (&[("authorization", "Bearer ")], false),
-            (&[("cookie", "a=\u{e9}; weir-token-80=0123456789abcdef")], true),
-            (&[("cookie", "a=b"), ("cookie", "weir-token-80=0123456789abcdef; c=d")], true),
-            (&[("cookie", "weir-token-81=0123456789abcdef")], false),
+            (&[("cookie", "weir-token-80=0123456789abcdef")], false),
             (&[("cookie", "weir-token-80=")], false),
-            (&[("host", "a:81"), ("cookie", "weir-token-81=0123456789abcdef")], true),
-            (&[("host", "[::1]:81"), ("cookie", "weir-token-81=0123456789abcdef")], true),
-            (&[("host", "a"), ("cookie", "weir-token-80=0123456789abcdef")], true),
         ] {
             assert_eq!(is_let_in(fields), expected, "{fields:?}");
+        }
+    }
+
+    /// The cookie that a login link of a host gives a browser.
+    fn cookie_of(host: &str) -> String {
+        let token = AccessToken::new(TOKEN).expect("a token");
+        let request = Request::builder().uri(format!("/{}", token.query())).header("host", host);
+        let request = request.body(()).expect("a request");
+        let answer = token.check(&request, None).expect("let in").expect("an answer");
+        let cookie = answer.headers()[SET_COOKIE].to_str().expect("text");
+        assert!(!cookie.contains(TOKEN), "{cookie}");
+        cookie.split(';').next().expect("a pair").to_owned()
+    }
+
+    #[test]
+    fn a_cookie_opens_the_host_and_port_that_gave_it() {
+        for (from, to, expected) in [
+            ("a", "a", true),
+            ("a:81", "a:81", true),
+            ("a:81", "A:81", true),
+            ("[::1]:81", "[::1]:81", true),
+            ("a:81", "b:81", false),
+            ("a:81", "a:82", false),
+        ] {
+            // Another port has another name for its cookie, but a thief can choose the name.
+            let value = cookie_of(from).split_once('=').expect("a pair").1.to_owned();
+            let name = cookie_of(to).split_once('=').expect("a pair").0.to_owned();
+            let cookie = format!("a=\u{e9}; {name}={value}; c=d");
+            let fields = [("host", to), ("cookie", "b=c"), ("cookie", &*cookie)];
+            assert_eq!(is_let_in(&fields), expected, "{from} {to}");
         }
     }
 
@@ -253,7 +294,7 @@ mod tests {
                 let answer = token.check(&request, Some(&url)).expect("let in").expect("an answer");
                 assert_eq!(answer.status(), StatusCode::OK);
                 let cookie = answer.headers()[SET_COOKIE].to_str().expect("text");
-                assert!(cookie.contains("=0123456789abcde+; Path=/; HttpOnly; SameSite=Strict"));
+                assert!(cookie.contains("; Path=/; HttpOnly; SameSite=Strict"), "{cookie}");
                 assert_eq!(cookie.ends_with("; Secure"), is_secure, "{cookie}");
                 let page = format!("{:?}", answer.body());
                 let target = format!("content=\\\"0;url={address}\\\"");

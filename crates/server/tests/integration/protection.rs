@@ -39,7 +39,9 @@ async fn without_the_token_nothing_is_answered() {
     let options = ServerOptions { token: token(), ..options("127.0.0.1:0") };
     let server = TestServer::start(options).await;
     let bearer = format!("Bearer {TOKEN}");
-    let cookie = format!("weir-token-{}={TOKEN}", server.address.port());
+    let link = server.request("GET", &format!("/?token={TOKEN}"), &[]).await;
+    let cookie = link.field("set-cookie").and_then(|it| it.split(';').next()).expect("a cookie");
+    let cookie = cookie.to_owned();
     for (method, path) in [
         ("GET", "/"),
         ("GET", "/assets/app.js"),
