@@ -47,7 +47,7 @@ fn formats_of(file: &Input, choice: &FormatChoice) -> Vec<Arc<Format>> {
     let ends = spans.iter().skip(1).map(|span| span.start).chain([head.lines().len()]);
     let mut formats: Vec<Arc<Format>> = Vec::new();
     for (span, end) in spans.iter().zip(ends) {
-        let mut reader = LogReader::with_companions(span.format.clone(), &span.companions);
+        let mut reader = LogReader::of_span(span.format.clone(), &span.companions);
         for line in Lines::new(head.lines().get(span.start..end).unwrap_or_default()) {
             reader.read(line.bytes, |parser, outcome| {
                 let is_record = matches!(outcome, LineOutcome::Record(_));

@@ -190,3 +190,23 @@ fn fields_of_directives_are_known_after_the_directives() {
         assert!(run.stderr.contains("has no field `host`; it has "), "{}", run.stderr);
     }
 }
+
+#[test]
+fn a_date_before_the_first_list_of_fields_holds_after_a_later_list() {
+    let folder = Folder::new();
+    let without_time = folder.file("a.log", b"#Fields: c-ip cs-method\n192.0.2.7 GET\n");
+    let log = b"#Date: 2024-03-01 10:00:00\n#Fields: time c-ip cs-method\n10:00:00 192.0.2.7 GET\n\
+                #Fields: time c-ip sc-status\n11:00:00 192.0.2.7 200\n\
+                #Date: 2024-03-02 00:00:00\n12:00:00 192.0.2.7 200\n";
+    let log = folder.file("b.log", log);
+    let counted = run(["count", "--by", "time", text(&without_time), text(&log)]);
+    assert_eq!((counted.code, counted.stderr.as_str()), (0, ""));
+    assert_eq!(
+        counted.stdout,
+        "1  (none)\n1  2024-03-01T10:00:00Z\n1  2024-03-01T11:00:00Z\n1  2024-03-02T12:00:00Z\n"
+    );
+    let condition = "time>=2024-03-02";
+    let found =
+        run(["grep", "--no-filename", "--where", condition, text(&without_time), text(&log)]);
+    assert_eq!((found.code, found.stdout.as_str()), (0, "12:00:00 192.0.2.7 200\n"));
+}
