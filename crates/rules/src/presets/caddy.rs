@@ -3,22 +3,11 @@
 use super::{Preset, client, duration_ns, header_field};
 use crate::condition::RuleCondition;
 use crate::error::RuleError;
-use crate::windows::{Algorithm, KeyPart, Limit, LimitKey, Word, words};
+use crate::windows::{Algorithm, KeyPart, Limit, LimitKey, Word, lines};
 
 /// Whether a text has `rate_limit` with a zone.
 pub(super) fn looks_like(text: &str) -> bool {
-    text.contains("rate_limit") && lines(text).iter().any(|line| is_zone(line))
-}
-
-/// The lines with their words.
-fn lines(text: &str) -> Vec<Vec<Word<'_>>> {
-    let mut start = 0;
-    let line = |line| {
-        let words = words(line, start);
-        start += line.len();
-        words
-    };
-    text.split_inclusive('\n').map(line).collect()
+    text.contains("rate_limit") && lines(text).any(|line| is_zone(&line))
 }
 
 fn is_zone(line: &[Word<'_>]) -> bool {
@@ -260,12 +249,9 @@ impl<'t> Zone<'t> {
         let condition = condition.map(|text| RuleCondition::parse(&text)).transpose();
         let limit = Limit {
             name: Some(self.name.text.to_owned()),
-            count,
-            window_ns,
-            burst: count,
-            algorithm: Algorithm::SlidingRing,
             key: self.key.unwrap_or_default(),
             condition: condition.map_err(|error| self.name.error(error.message))?,
+            ..Limit::new(count, window_ns, Algorithm::SlidingRing)
         };
         Ok(Preset { limit, notes: self.notes })
     }

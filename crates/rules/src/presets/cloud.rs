@@ -105,15 +105,8 @@ pub(super) fn parse(text: &str) -> Result<Vec<Preset>, RuleError> {
         Some(header) => vec![KeyPart::Field(header_field(header))],
         None => client(),
     };
-    let limit = Limit {
-        name: None,
-        count: count_number,
-        window_ns,
-        burst: count_number,
-        algorithm: Algorithm::Unpublished { note: service.note, hold_ns },
-        key: LimitKey(key),
-        condition: None,
-    };
+    let algorithm = Algorithm::Unpublished { note: service.note, hold_ns };
+    let limit = Limit { key: LimitKey(key), ..Limit::new(count_number, window_ns, algorithm) };
     Ok(vec![Preset { limit, notes }])
 }
 

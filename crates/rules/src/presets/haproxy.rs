@@ -4,7 +4,7 @@
 use super::{Preset, client, duration_ns, header_field};
 use crate::condition::RuleCondition;
 use crate::error::RuleError;
-use crate::windows::{Algorithm, KeyPart, Limit, LimitKey, Word, words};
+use crate::windows::{Algorithm, KeyPart, Limit, LimitKey, Word, lines};
 
 /// Whether a text stores a rate of requests in a stick table.
 pub(super) fn looks_like(text: &str) -> bool {
@@ -69,10 +69,7 @@ struct Configuration<'t> {
 /// If it has no table, nothing is tracked or denied, or a part is not valid.
 pub(super) fn parse(text: &str) -> Result<Vec<Preset>, RuleError> {
     let mut configuration = Configuration::default();
-    let mut start = 0;
-    for line in text.split_inclusive('\n') {
-        let words = words(line, start);
-        start += line.len();
+    for words in lines(text) {
         configuration.read(&words)?;
     }
     configuration.presets()
@@ -246,12 +243,9 @@ impl<'t> Configuration<'t> {
             };
             let limit = Limit {
                 name: Some(format!("sc{counter}")),
-                count,
-                window_ns,
-                burst: count,
-                algorithm: Algorithm::TwoPeriods,
                 key: track.key.clone(),
                 condition: track.condition.clone(),
+                ..Limit::new(count, window_ns, Algorithm::TwoPeriods)
             };
             presets.push(Preset { limit, notes });
         }

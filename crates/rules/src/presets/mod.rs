@@ -19,7 +19,7 @@ mod traefik;
 
 use crate::error::RuleError;
 use crate::rule::Family;
-use crate::windows::{KeyPart, Limit, WindowRule, words};
+use crate::windows::{KeyPart, Limit, WindowRule, lines};
 
 /// A limit, and notes about the unsupported parts of its text.
 struct Preset {
@@ -44,11 +44,8 @@ pub(crate) fn recognise(text: &str) -> Option<Family> {
 
 /// Returns the error of a text with directives of mod_qos of Apache, a language that is not read.
 pub(crate) fn unread_language(text: &str) -> Option<RuleError> {
-    let mut start = 0;
-    text.split_inclusive('\n').find_map(|line| {
-        let first = words(line, start).into_iter().next();
-        start += line.len();
-        let first = first?;
+    lines(text).find_map(|words| {
+        let first = words.first()?;
         let is_qos = first.text.get(..3).is_some_and(|it| it.eq_ignore_ascii_case("qs_"));
         is_qos.then(|| {
             first.error(

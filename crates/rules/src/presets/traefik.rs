@@ -54,13 +54,9 @@ pub(super) fn parse(text: &str) -> Result<Vec<Preset>, RuleError> {
         _ => client(),
     };
     let limit = Limit {
-        name: None,
-        count,
-        window_ns: period_ns,
         burst,
-        algorithm: algorithm(count, period_ns),
         key: LimitKey(key),
-        condition: None,
+        ..Limit::new(count, period_ns, algorithm(count, period_ns))
     };
     Ok(vec![Preset { limit, notes }])
 }

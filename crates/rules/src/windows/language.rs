@@ -14,7 +14,7 @@ use weir_core::{nearest_name, parse_duration_ns};
 
 use super::key::{KeyPart, LimitKey};
 use super::limit::{Algorithm, Limit};
-use super::words::{Word, words};
+use super::words::{Word, lines};
 use crate::condition::RuleCondition;
 use crate::error::{ParseError, RuleError};
 
@@ -25,8 +25,7 @@ const EXAMPLE: &str = "limit 100 requests in 1m by client";
 
 /// Whether a text is in this language: its first line that is not a comment begins with `limit`.
 pub(crate) fn looks_like(text: &str) -> bool {
-    let mut lines = text.lines().map(|line| words(line, 0));
-    let first = lines.find_map(|words| words.first().copied());
+    let first = lines(text).find_map(|words| words.first().copied());
     first.is_some_and(|first| first.text == "limit")
 }
 
@@ -35,15 +34,8 @@ pub(crate) fn looks_like(text: &str) -> bool {
 /// # Errors
 /// At the first mistake, and if there is no limit, or more than `rules_max`.
 pub(super) fn parse(text: &str, rules_max: usize) -> Result<Vec<Limit>, ParseError> {
-    let mut lines = Vec::new();
-    let mut start = 0;
-    for line in text.split_inclusive('\n') {
-        let words = words(line, start);
-        start += line.len();
-        if !words.is_empty() {
-            lines.push(Line { text, words, at: 0 });
-        }
-    }
+    let words = lines(text).filter(|words| !words.is_empty());
+    let lines: Vec<Line<'_>> = words.map(|words| Line { text, words, at: 0 }).collect();
     if lines.is_empty() {
         let message = format!("there is no limit in it; write `{EXAMPLE}`");
         return Err(RuleError::new(0..0, message).into());
@@ -92,15 +84,9 @@ impl<'t> Line<'t> {
         let count = self.number("the number of requests")?;
         self.take(&["request", "requests"]);
         let window_ns = self.amount()?;
-        let mut limit = Limit {
-            name: None,
-            count,
-            window_ns,
-            burst: count,
-            algorithm: if window_ns == 0 { Algorithm::Concurrency } else { Algorithm::SlidingRing },
-            key: LimitKey::default(),
-            condition: None,
-        };
+        let algorithm =
+            if window_ns == 0 { Algorithm::Concurrency } else { Algorithm::SlidingRing };
+        let mut limit = Limit::new(count, window_ns, algorithm);
         let (mut burst, mut seen) = (None, Vec::new());
         while let Some(word) = self.next() {
             if seen.contains(&word.text) {

@@ -102,6 +102,12 @@ impl Limit {
     /// The highest count.
     pub(crate) const COUNT_MAX: u64 = 1_000_000_000;
 
+    /// Makes a limit of all requests together, whose burst is its count.
+    pub(crate) fn new(count: u64, window_ns: u64, algorithm: Algorithm) -> Self {
+        let key = LimitKey::default();
+        Self { name: None, count, window_ns, burst: count, algorithm, key, condition: None }
+    }
+
     /// The count above which a request is rejected, in requests.
     pub(super) fn threshold(&self) -> f64 {
         match self.algorithm {

@@ -34,7 +34,7 @@ pub(crate) use self::language::looks_like;
 pub(crate) use self::limit::{Algorithm, Limit};
 use self::observer::WindowObserver;
 use self::replay::WindowReplay;
-pub(crate) use self::words::{Word, words};
+pub(crate) use self::words::{Word, lines};
 use crate::error::{ParseError, RuleError};
 use crate::gate::{CannotEnforce, Gate, GateOptions};
 use crate::rule::{Family, MissingField, Observer, Replay, Rule};

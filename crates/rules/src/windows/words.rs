@@ -1,4 +1,4 @@
-//! The words of a line.
+//! The words of lines.
 
 use std::ops::Range;
 
@@ -26,9 +26,19 @@ impl<'t> Word<'t> {
     }
 }
 
+/// The words of each line of a text.
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = Vec<Word<'_>>> {
+    let mut start = 0;
+    text.split_inclusive('\n').map(move |line| {
+        let words = words(line, start);
+        start += line.len();
+        words
+    })
+}
+
 /// The words of a line that begins at `start` of its text. Space between quotation marks does not
 /// end a word, and `#` at the start of a word begins a comment.
-pub(crate) fn words(line: &str, start: usize) -> Vec<Word<'_>> {
+fn words(line: &str, start: usize) -> Vec<Word<'_>> {
     let mut words = Vec::new();
     let mut begin = None;
     let mut quote = None;

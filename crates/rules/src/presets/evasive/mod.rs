@@ -24,7 +24,7 @@ use crate::error::RuleError;
 use crate::event::{EventHead, Events};
 use crate::gate::{CannotEnforce, Gate, GateOptions, check_fields};
 use crate::rule::{Family, Line, MissingField, Observer, Replay, Rule};
-use crate::windows::words;
+use crate::windows::lines;
 
 /// The settings, in whole seconds and requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,10 +67,7 @@ pub(crate) fn parse(text: &str, name: &str) -> Result<EvasiveRule, RuleError> {
         block_s: 10,
     };
     let mut notes = Vec::new();
-    let mut start = 0;
-    for line in text.split_inclusive('\n') {
-        let words = words(line, start);
-        start += line.len();
+    for words in lines(text) {
         let [name, value, ..] = words[..] else { continue };
         let slot = match name.text.to_ascii_lowercase().as_str() {
             "dospagecount" => &mut settings.page.most,
