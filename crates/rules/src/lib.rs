@@ -13,8 +13,11 @@
 //! A rule that decides when a request arrives can also be enforced: [`Rule::gate`] makes a
 //! [`Gate`], which decides about one request at a time with the code of the replay.
 //!
-//! The crate does no I/O and has no clock: the time of a replay is that of the log. Each family of
-//! rules is a module, whose documentation names the source that it follows.
+//! The crate does no I/O and has no clock: the time of a replay is that of the log. Each language of
+//! rules is a module, whose documentation names the source that it follows. Limits share the rest:
+//! `arrivals` stores requests and the precision of their times, `keys` numbers keys and sums up what
+//! happened to each, `engine` has what decisions have in common, and `gate` bounds what an enforced
+//! limit remembers.
 
 mod arrivals;
 mod condition;
