@@ -54,5 +54,6 @@ export default defineConfig({
   server: {
     proxy: { "/api": { target: "http://127.0.0.1:8181", ws: true } },
   },
-  test: { include: ["test/**/*.test.ts"], environment: "node" },
+  // The time limit is for a test that would hang, also on a busy machine.
+  test: { include: ["test/**/*.test.ts"], environment: "node", testTimeout: 60_000 },
 });

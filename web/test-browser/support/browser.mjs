@@ -43,6 +43,8 @@ export async function launch(name, options = {}) {
     userDataDir: profile,
     args: name === "firefox" ? [] : TEST_ARGS,
     extraPrefsFirefox: { ...FIREFOX_PREFS, "browser.download.dir": downloads },
+    // The start of a browser takes long on a busy machine.
+    timeout: WAIT_MS,
     // A wait is one call of the protocol.
     protocolTimeout: WAIT_MS + 15_000,
     ...options,
