@@ -42,8 +42,9 @@ const EXPORTS_MAX: usize = 16;
 const SESSION_EXPORTS_MAX: usize = 1;
 
 /// The maximum number of replays at once over lines that pages send, for all sessions and for one.
-/// They take as long as their pages, which are not waited for in other turns.
-const REPLAYS_MAX: usize = 4;
+/// They take as long as their pages, which are not waited for in other turns. A page that sends
+/// slowly keeps only its own session waiting.
+const REPLAYS_MAX: usize = 16;
 const SESSION_REPLAYS_MAX: usize = 1;
 
 /// The expected duration of work.

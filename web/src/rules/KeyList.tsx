@@ -41,10 +41,20 @@ export function KeyList({ answer, burst }: { answer: RuleAnswer; burst: number |
         <thead>
           <tr>
             <th scope="col">{capitalized(one)}</th>
-            <th scope="col" class="number" title="Requests over the rate at the worst moment">
+            <th
+              scope="col"
+              class="number"
+              title={
+                burst === null ? "The highest count" : "Requests over the rate at the worst moment"
+              }
+            >
               Peak
             </th>
-            <th scope="col" class="number" title="The peak less the burst">
+            <th
+              scope="col"
+              class="number"
+              title={`The peak less the ${burst === null ? "limit" : "burst"}`}
+            >
               Over
             </th>
             <th scope="col">Verdict</th>

@@ -101,17 +101,14 @@ impl Slot<'_> {
             let is_growing = has_open_source(self.data);
             let cancel = CancelOnDrop::default();
             let cancellation = cancel.cancellation();
+            let mut sent_lines = None;
             let answered = tokio::select! {
-                answered = self.answer(to, &question, &cancellation) => answered,
+                answered = self.answer(to, &question, &cancellation, &mut sent_lines) => answered,
                 _ = newest.changed() => break,
             };
             let next = started + pace.interval.max(started.elapsed() * pace.work_share);
-            let mut sent_lines = None;
             match answered {
-                Ok(Some(Answered { reply, extent })) => {
-                    send_reply(self.writer, &reply).await;
-                    sent_lines = extent;
-                }
+                Ok(Some(reply)) => send_reply(self.writer, &reply).await,
                 Ok(None) => return,
                 Err(refusal) => {
                     let is_final = matches!(refusal, Refusal::TooSlow(_) | Refusal::SessionEnded);
@@ -154,14 +151,15 @@ impl Slot<'_> {
         }
     }
 
-    /// Answers in a turn, after the page was asked for the lines that the question needs. Returns
-    /// `None` if cancelled.
+    /// Answers in a turn, after the page was asked for the lines that the question needs; sets
+    /// `sent_lines` if it was. Returns `None` if cancelled.
     async fn answer(
         &self,
         to: ReplyTo,
         question: &Arc<dyn Question>,
         cancellation: &Arc<Cancellation>,
-    ) -> Result<Option<Answered>, Refusal> {
+        sent_lines: &mut Option<Extent>,
+    ) -> Result<Option<LiveReply>, Refusal> {
         let files = match question.reads_lines() {
             true => self.find_files(to).await,
             false => SourceFiles::default(),
@@ -173,19 +171,16 @@ impl Slot<'_> {
         let turns = self.session.turns();
         if needed.is_empty() {
             let answer = answer_from(to, question, work);
-            let answer =
-                turns.answer(question.effort(), cancellation, answer).await?.transpose()?;
-            return Ok(answer.map(|reply| Answered { reply, extent: None }));
+            return turns.answer(question.effort(), cancellation, answer).await?.transpose();
         }
-        let extent = Some(extent_of(self.data));
+        *sent_lines = Some(extent_of(self.data));
         let feed = ReplayFeed::open(self.session.replays())?;
         send_reply(self.writer, &to.ask_for_lines(self.lines_needed(feed.id(), needed))).await;
         feed.begun().await;
         let cancellable = CancellableFeed { feed, cancellation: cancellation.clone() };
         work.feed = Some(Arc::new(cancellable));
         let answer = answer_from(to, question, work);
-        let answer = turns.replay(cancellation, answer).await?.transpose()?;
-        Ok(answer.map(|reply| Answered { reply, extent }))
+        turns.replay(cancellation, answer).await?.transpose()
     }
 
     /// Finds the lines of the sources, after the files that are being uploaded have arrived.
@@ -208,15 +203,10 @@ impl Slot<'_> {
     }
 }
 
-/// An answer.
-struct Answered {
-    reply: LiveReply,
-    /// The sources that a page has sent for it, and how far each was read.
-    extent: Option<Vec<(u32, u64)>>,
-}
+/// The sources of some data by their numbers, and how many bytes of each are parsed.
+type Extent = Vec<(u32, u64)>;
 
-/// Returns the number of each source, and the number of its bytes that are parsed.
-fn extent_of(data: &DataSet) -> Vec<(u32, u64)> {
+fn extent_of(data: &DataSet) -> Extent {
     let extent = |source: Arc<SourceProgress>| (source.number(), *source.parsed().borrow());
     data.sources().into_iter().map(extent).collect()
 }
