@@ -6,7 +6,7 @@ use proptest::prelude::{Just, Strategy, any, proptest};
 use proptest::{prop_assert_eq, prop_oneof};
 use weir_core::{
     FollowedFormat, Format, FormatChoice, FormatTracker, LineOutcome, LineParser, Lines, LogReader,
-    Record, TrackerOptions, format_by_name,
+    Record, Timestamp, TrackerOptions, format_by_name, format_rfc3339,
 };
 use weir_testkit::lines::{caddy, combined, many, noise};
 
@@ -376,4 +376,26 @@ fn local_times_are_followed() {
     assert!(!followed.follow(list));
     assert!(followed.follow(b"#Time Format: local"));
     assert!(Arc::ptr_eq(followed.format(), &local));
+}
+
+#[test]
+fn a_log_may_have_any_number_of_dates_and_32_lists() {
+    let mut followed = FollowedFormat::new(Arc::new(format_by_name("W3C").expect("a format")));
+    assert!(followed.follow(b"#Fields: time c-ip"));
+    for day in 1..=365_i64 {
+        let time_ns = (day - 1) * 86_400_000_000_000 + 1_735_689_600_000_000_000;
+        let civil = format_rfc3339(Timestamp { unix_ns: time_ns, offset_s: 0 });
+        let (date, _) = civil.split_once('T').expect("a date and a time");
+        assert!(followed.follow(format!("#Date: {date} 00:00:00").as_bytes()), "{date}");
+        let mut record = Record::new();
+        let mut parser = LineParser::new(followed.format().clone());
+        assert!(parser.parse(b"00:00:00 192.0.2.7", &mut record).is_ok(), "{date}");
+        assert_eq!(record.time.map(|time| time.unix_ns), Some(time_ns), "{date}");
+    }
+    let mut has_format = |number: usize| {
+        followed.follow(format!("#Fields: date time x-{number}").as_bytes());
+        !followed.format().extra_fields().is_empty()
+    };
+    assert!((1..32).all(&mut has_format), "with the first one, 32");
+    assert!(!has_format(32) && has_format(31) && has_format(1));
 }

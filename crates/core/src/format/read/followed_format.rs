@@ -39,14 +39,16 @@ use crate::line::Lines;
 ///
 /// # Memory
 ///
-/// At most 32 formats, however often the lists alternate. The same list has the same `Arc` again,
-/// so that a caller can keep one reader for each.
+/// At most 32 formats, however often lists and dates alternate. The same list with the same date has
+/// the same `Arc` again while it is one of these, so that a caller can keep one reader for each.
 #[derive(Debug, Clone)]
 pub struct FollowedFormat {
     /// The format before any directive.
     base: Arc<Format>,
     format: Arc<Format>,
-    /// All formats so far, so that a list of fields that returns has the same format again.
+    /// All lists that had a format.
+    lists: Vec<String>,
+    /// The last formats, so that a list of fields that returns has the same format again.
     known: Vec<Arc<Format>>,
     /// The list of the last `#Fields:`.
     list: Option<String>,
@@ -60,6 +62,10 @@ pub struct FollowedFormat {
 /// The number of different lists of fields that one log may have. Each is a format with its own
 /// columns; servers change their list a few times in the life of a log.
 const LISTS_MAX: usize = 32;
+
+/// The number of formats that are kept. A list may have any number of dates, and each pair is a
+/// format.
+const KNOWN_MAX: usize = 32;
 
 /// The number of changes that are followed in one log, to bound the cost of a log that changes
 /// with every line. After them no line matches.
@@ -76,6 +82,7 @@ impl FollowedFormat {
             base: format.clone(),
             has_local_times: false,
             format,
+            lists: Vec::new(),
             known: Vec::new(),
             list,
             date: None,
@@ -206,8 +213,15 @@ impl FollowedFormat {
         if let Some(known) = self.known.iter().find(|known| known.definition() == definition) {
             return known.clone();
         }
+        let is_listed = self.lists.iter().any(|other| other == list);
         match w3c::compile(&definition) {
-            Ok(format) if self.known.len() < LISTS_MAX => {
+            Ok(format) if is_listed || self.lists.len() < LISTS_MAX => {
+                if !is_listed {
+                    self.lists.push(list.to_owned());
+                }
+                if self.known.len() == KNOWN_MAX {
+                    self.known.remove(0);
+                }
                 let format = Arc::new(format.with_name(self.base.name()));
                 self.known.push(format.clone());
                 format
