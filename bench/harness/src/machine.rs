@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::peers::duckdb;
 use crate::settings::cores;
-use weir_tools::shell::{Outcome, command, output_of, root};
+use weir_tools::shell::{Outcome, command, output_of};
 
 /// The machine of a run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -65,7 +65,8 @@ fn slug(text: &str) -> String {
     words.join("-")
 }
 
-/// The versions of the programs and libraries of a run. Missing programs are left out.
+/// The versions of the programs of a run, and of Weir. The commit also has the locks of all
+/// libraries. Missing programs are left out.
 pub(crate) fn versions() -> BTreeMap<String, String> {
     let questions: [(&str, &str, &[&str]); 7] = [
         ("commit", "git", &["rev-parse", "--short", "HEAD"]),
@@ -84,34 +85,17 @@ pub(crate) fn versions() -> BTreeMap<String, String> {
         let first = text.lines().next().unwrap_or_default().trim();
         versions.insert(name.to_owned(), first.to_owned());
     }
-    let lock = fs::read_to_string(root().join("bench/contenders/Cargo.lock")).unwrap_or_default();
-    for name in ["hyper", "tungstenite"] {
-        versions.extend(locked(&lock, name).map(|version| (name.to_owned(), version.to_owned())));
-    }
     versions.extend(duckdb::installed_version().map(|version| ("duckdb".to_owned(), version)));
     versions
 }
 
-/// The version of a package in a Cargo.lock.
-fn locked<'a>(lock: &'a str, name: &str) -> Option<&'a str> {
-    let (_, rest) = lock.split_once(&format!("name = \"{name}\"\nversion = \""))?;
-    rest.split('"').next()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{after, locked, slug};
+    use super::{after, slug};
 
     #[test]
     fn a_slug_is_a_plain_name() {
         assert_eq!(slug("AMD EPYC  9B14 (x) 2 cores"), "amd-epyc-9b14-x-2-cores");
-    }
-
-    #[test]
-    fn versions_are_read_out_of_a_lock() {
-        let lock = "[[package]]\nname = \"tungstenite\"\nversion = \"0.30.0\"\nsource = \"x\"\n";
-        assert_eq!(locked(lock, "tungstenite"), Some("0.30.0"));
-        assert_eq!(locked(lock, "tung"), None);
     }
 
     #[test]

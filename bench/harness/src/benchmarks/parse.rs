@@ -1,5 +1,7 @@
 //! `weir report` beside `wc -l`, on a usual log and on logs that slow parsers down.
 
+use std::process::Command;
+
 use crate::answer::{check_against_oracle, line_count, report_command, timed};
 use crate::build;
 use crate::input::{self, Log};
@@ -32,7 +34,8 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
 fn beside_wc(settings: &Settings, log: &Log) -> Outcome<Table> {
     let cores = cores()?;
     let all = format!("weir report, {cores} jobs");
-    let mut contenders = vec![wc(settings, log), weir(settings, log, ONE, 1)];
+    let wc = counter(settings, log, WC, || command("wc", &["-l", &log.path]));
+    let mut contenders = vec![wc, weir(settings, log, ONE, 1)];
     if cores > 1 {
         contenders.push(weir(settings, log, &all, cores));
     }
@@ -56,17 +59,19 @@ fn speed_up_goal(cores: usize) -> Option<f64> {
     }
 }
 
-fn wc<'a>(settings: &Settings, log: &'a Log) -> Contender<'a> {
-    Contender::new(WC, settings.runs, || {
-        let (printed, seconds) = timed(&mut command("wc", &["-l", &log.path]))?;
-        checked(&printed, log)?;
-        Ok(seconds)
-    })
+fn weir<'a>(settings: &'a Settings, log: &'a Log, name: &str, jobs: usize) -> Contender<'a> {
+    counter(settings, log, name, move || report_command(settings, &log.path, jobs))
 }
 
-fn weir<'a>(settings: &'a Settings, log: &'a Log, name: &str, jobs: usize) -> Contender<'a> {
+/// A command that counts the lines of the log, among other things.
+fn counter<'a>(
+    settings: &Settings,
+    log: &'a Log,
+    name: &str,
+    command: impl Fn() -> Command + 'a,
+) -> Contender<'a> {
     Contender::new(name, settings.runs, move || {
-        let (printed, seconds) = timed(&mut report_command(settings, &log.path, jobs))?;
+        let (printed, seconds) = timed(&mut command())?;
         checked(&printed, log)?;
         Ok(seconds)
     })

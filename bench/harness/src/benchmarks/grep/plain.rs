@@ -15,12 +15,6 @@ const ONE_JOB: &str = "weir grep, 1 job";
 /// Makes ripgrep search the whole file, and print only lines.
 const RIPGREP_OPTIONS: [&str; 3] = ["--no-config", "-a", "-N"];
 
-/// A search, with the arguments that every program takes.
-struct Search {
-    name: &'static str,
-    arguments: Vec<String>,
-}
-
 /// The searches beside ripgrep, a table for each.
 pub(super) fn searches(settings: &Settings, log: &Log) -> Outcome<Vec<Table>> {
     let missing = packages::missing(&[(RIPGREP, "ripgrep")], !settings.is_smoke);
@@ -28,33 +22,39 @@ pub(super) fn searches(settings: &Settings, log: &Log) -> Outcome<Vec<Table>> {
         return Ok(vec![Table::missing("grep", "plain file", missing)]);
     }
     let rare = rare_literal(log, log.bytes / 2)?;
-    let search = |name, arguments: &[&str]| Search {
-        name,
-        arguments: arguments.iter().map(|text| (*text).to_owned()).collect(),
-    };
-    let searches = [
-        search("rare literal", &["-F", &rare]),
-        search("frequent literal", &["-F", " 404 "]),
-        search("regular expression", &[r#""(GET|POST) /[a-z]+/[0-9]+"#]),
-        search("-i", &["-i", "googlebot"]),
-        search("-c", &["-c", "Firefox"]),
-        search("-v", &["-v", "Mozilla"]),
+    let searches: [(&str, &[&str]); 6] = [
+        ("rare literal", &["-F", &rare]),
+        ("frequent literal", &["-F", " 404 "]),
+        ("regular expression", &[r#""(GET|POST) /[a-z]+/[0-9]+"#]),
+        ("-i", &["-i", "googlebot"]),
+        ("-c", &["-c", "Firefox"]),
+        ("-v", &["-v", "Mozilla"]),
     ];
-    searches.iter().map(|search| beside_ripgrep(settings, log, search)).collect()
+    let table = |(name, arguments): (&str, &[&str])| beside_ripgrep(settings, log, name, arguments);
+    searches.into_iter().map(table).collect()
 }
 
-fn beside_ripgrep(settings: &Settings, log: &Log, search: &Search) -> Outcome<Table> {
+/// A search with arguments that every program takes.
+fn beside_ripgrep(
+    settings: &Settings,
+    log: &Log,
+    name: &str,
+    arguments: &[&str],
+) -> Outcome<Table> {
     let cores = cores()?;
     let all_jobs = format!("weir grep, {cores} jobs");
     let weir = settings.weir();
-    let expected = digest(search_command(RIPGREP, &RIPGREP_OPTIONS, search, log))?;
-    if digest(search_command(&weir, &["grep"], search, log))? != expected {
-        return Err(format!("{}: weir grep and rg print different lines", search.name).into());
+    let search = |program: &str, options: &[&str]| {
+        command(program, &[options, arguments, &[&log.path]].concat())
+    };
+    let expected = digest(search(RIPGREP, &RIPGREP_OPTIONS))?;
+    if digest(search(&weir, &["grep"]))? != expected {
+        return Err(format!("{name}: weir grep and rg print different lines").into());
     }
     let contender = |name: &str, program: &str, options: &'static [&'static str]| {
         let (program, expected) = (program.to_owned(), expected.0);
         Contender::new(name, settings.runs, move || {
-            let run = measured(search_command(&program, options, search, log))?;
+            let run = measured(search(&program, options))?;
             if run.bytes != expected {
                 return Err(format!("the output has {} bytes, not {expected}", run.bytes).into());
             }
@@ -69,7 +69,7 @@ fn beside_ripgrep(settings: &Settings, log: &Log, search: &Search) -> Outcome<Ta
         contenders.push(contender(&all_jobs, &weir, &["grep"]));
     }
     let [rows] = take_turns(contenders, [Unit::Seconds { bytes: log.bytes }])?;
-    let title = format!("{}, plain log of {} in the page cache", search.name, log.size_text());
+    let title = format!("{name}, plain log of {} in the page cache", log.size_text());
     let mut table = Table::new("grep", title, rows);
     let best = if cores > 1 { &all_jobs } else { ONE_JOB };
     table.add_goal("speed by rg", table.ratio(RIPGREP, best), Threshold::AtLeast(0.95));
@@ -77,17 +77,6 @@ fn beside_ripgrep(settings: &Settings, log: &Log, search: &Search) -> Outcome<Ta
         table.notes.push(format!("one job has {ratio:.2} of rg's speed"));
     }
     Ok(table)
-}
-
-fn search_command(
-    program: &str,
-    options: &[&str],
-    search: &Search,
-    log: &Log,
-) -> std::process::Command {
-    let mut command = command(program, options);
-    command.args(&search.arguments).arg(&log.path);
-    command
 }
 
 /// `weir count` beside `wc -l`.

@@ -2,13 +2,13 @@
 
 use super::add_goals;
 use super::watcher::Watch;
-use crate::benchmarks::gateway::{NGINX, Proxy, Requests, Setup};
+use crate::benchmarks::gateway::{Proxy, Requests, Setup};
 use crate::load::{self, rate_and_cost};
 use crate::measure::Contender;
 use crate::process::free_port;
 use crate::settings::Settings;
 use crate::table::Table;
-use weir_tools::shell::{Outcome, is_installed};
+use weir_tools::shell::Outcome;
 
 /// How long the gateway is measured at a time.
 const SECONDS: u32 = 3;
@@ -18,11 +18,6 @@ struct WatchedGateway {
     watch: Watch,
     proxy: Proxy,
     admin: String,
-}
-
-/// Whether the programs that are needed beside the gateway are installed.
-pub(super) fn is_possible() -> bool {
-    is_installed(NGINX) && is_installed("wrk")
 }
 
 pub(super) fn tables(settings: &Settings) -> Outcome<[Table; 2]> {

@@ -6,6 +6,7 @@ mod logging;
 mod parser;
 mod watcher;
 
+use super::gateway::NGINX;
 use crate::build;
 use crate::measure::Measured;
 use crate::settings::Settings;
@@ -28,13 +29,13 @@ pub(crate) fn run(settings: &Settings) -> Outcome<Vec<Table>> {
     logging::check_levels(settings)?;
     let mut tables = Vec::new();
     let mut request_us = None;
-    if gateway::is_possible() {
+    let missing = packages::missing(&[(NGINX, "nginx-light"), ("wrk", "wrk")], !settings.is_smoke);
+    if missing.is_empty() {
         let [rates, times] = gateway::tables(settings)?;
         request_us = times.row(Watch::None.name()).map(Measured::median);
         tables.extend([rates, times]);
     } else {
-        let note = "missing: nginx and wrk".to_owned();
-        tables.push(Table::missing("inside", "the gateway", vec![note]));
+        tables.push(Table::missing("inside", "the gateway", missing));
     }
     tables.push(logging::table(settings, request_us)?);
     tables.push(parser::table(settings)?);
