@@ -1,12 +1,10 @@
 //! The places of the lines that a query selects, for an export of the lines themselves.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use weir_core::{Field, Record, Snapshot, Snapshots, Values};
-use weir_view::RecordKind;
 
-use super::row_export::{SnapshotCursor, kind_of, last_lines};
+use super::row_cursor::RowCursor;
 use crate::question::{ParsedQuery, QueryError};
 
 /// The maximum number of places that are returned at once.
@@ -34,13 +32,7 @@ pub struct LinePlace {
 /// during an export are freed after it.
 pub struct LinePlaces<D> {
     data: Arc<D>,
-    query: ParsedQuery,
-    kind: RecordKind,
-    /// The offset of the last line of each source in the first snapshot.
-    last_lines: HashMap<u32, u64>,
-    /// The last place that was returned.
-    passed: Option<(u32, u64)>,
-    cursor: SnapshotCursor,
+    cursor: RowCursor,
 }
 
 impl<D: Snapshots> LinePlaces<D> {
@@ -54,12 +46,8 @@ impl<D: Snapshots> LinePlaces<D> {
         snapshot: &Snapshot<D::Source>,
         query: ParsedQuery,
     ) -> Result<Self, QueryError> {
-        let kind = query.kind.unwrap_or_else(|| kind_of(snapshot));
-        let cursor = match SnapshotCursor::new(&*data, snapshot, &query, kind)? {
-            Some(cursor) => cursor,
-            None => SnapshotCursor::of_current(&*data, &query, kind)?,
-        };
-        Ok(Self { data, query, kind, last_lines: last_lines(snapshot), passed: None, cursor })
+        let cursor = RowCursor::new(&*data, snapshot, query)?;
+        Ok(Self { data, cursor })
     }
 
     /// Returns the next places, or `None` at the end.
@@ -69,43 +57,34 @@ impl<D: Snapshots> LinePlaces<D> {
     pub fn next_places(&mut self) -> Result<Option<Vec<LinePlace>>, QueryError> {
         let data = self.data.clone();
         loop {
-            let values = data.values();
-            if values.reuses() != self.cursor.epoch {
-                drop(values);
-                // Ids of the old snapshot may have been reused.
-                self.cursor = SnapshotCursor::of_current(&*data, &self.query, self.kind)?;
-                continue;
-            }
+            let values = self.cursor.values(&*data)?;
             let places = self.take_places(&values);
             drop(values);
             if !places.is_empty() {
                 return Ok(Some(places));
             }
-            if self.cursor.rows.as_slice().is_empty()
-                && self.cursor.enter_next_group(&self.last_lines).is_none()
-            {
+            if self.cursor.rows().is_empty() && self.cursor.enter_next_group().is_none() {
                 return Ok(None);
             }
         }
     }
 
-    /// Takes the next rows of the group, and returns the places of those that are exported.
+    /// Takes the next rows of the group, and returns the places of those that are new.
     fn take_places(&mut self, values: &Values) -> Vec<LinePlace> {
-        let reader = self.cursor.reader.clone().only(&[Field::Client.name().to_owned()]);
-        let rows: Vec<_> = self.cursor.rows.by_ref().take(PLACES_MAX).collect();
+        let reader = self.cursor.reader().clone().only(&[Field::Client.name().to_owned()]);
+        let rows = self.cursor.rows();
+        let rows = &rows[..rows.len().min(PLACES_MAX)];
         let mut record = Record::new();
         let mut places = Vec::new();
-        for (index, row) in rows {
-            let place = self.cursor.place(index, row);
-            if !self.cursor.is_exported(place, self.passed) {
-                continue;
-            }
-            self.passed = Some(place);
-            reader.read(&self.cursor.segments[index], row, values, &mut record);
+        for (index, row) in rows.iter().filter(|row| self.cursor.is_new(**row)) {
+            reader.read(&self.cursor.segments()[*index], *row, values, &mut record);
             let client = record.text(Field::Client);
             let client = client.map(|client| String::from_utf8_lossy(client).into_owned());
-            places.push(LinePlace { source: place.0, offset: place.1, client });
+            let (source, offset) = self.cursor.place((*index, *row));
+            places.push(LinePlace { source, offset, client });
         }
+        let passed = rows.len();
+        self.cursor.pass(passed);
         places
     }
 }

@@ -1,10 +1,15 @@
 //! Exports records for other programs.
+//!
+//! [`RowExport`] exports what a data set holds, sorted by line, while it changes. [`SegmentExport`]
+//! exports segments as they come, which need not be kept.
 
 mod encoder;
 mod line_places;
+mod row_cursor;
 mod row_export;
 mod segment_export;
 mod segment_text;
+mod text_writers;
 mod threads;
 
 use std::fmt;

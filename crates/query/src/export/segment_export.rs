@@ -10,6 +10,7 @@ use weir_view::RecordKind;
 
 use super::encoder::{Encoder, Rows};
 use super::segment_text::WaitingTexts;
+use super::text_writers::TextWriters;
 use super::threads::on_threads;
 use super::{ExportError, ExportFormat};
 use crate::question::ParsedQuery;
@@ -42,14 +43,6 @@ pub struct SegmentExport {
 
 /// A segment with the name of its source.
 type NamedSegment<'a> = (String, &'a Segment);
-
-/// A writer for each thread.
-#[derive(Default)]
-struct TextWriters {
-    /// The number of formats whose fields the writers know.
-    formats: usize,
-    writers: Vec<TextWriter>,
-}
 
 /// The record counts of an export.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -158,7 +151,7 @@ impl SegmentExport {
             let reader = RowReader::new(formats, values, self.kind.into());
             TextWriter::new(format, &reader, self.zone.clone())
         };
-        let writers = self.writers.get(formats.len(), segments.len(), writer);
+        let writers = self.writers.get(formats.len() as u64, segments.len(), writer);
         let spare = self.waiting.spare(segments.len());
         let work = writers.iter_mut().zip(spare).zip(segments);
         let texts = on_threads(work, |((writer, spare), (file, segment))| {
@@ -246,24 +239,5 @@ impl SelectedRows {
             true => Selection::All(segment.rows()),
             false => self.compiled.select(segment),
         }
-    }
-}
-
-impl TextWriters {
-    /// Returns writers for this number of formats. Writers for fewer formats may lack new fields.
-    fn get(
-        &mut self,
-        formats: usize,
-        writers: usize,
-        new: impl FnMut() -> TextWriter,
-    ) -> &mut [TextWriter] {
-        if self.formats != formats {
-            self.formats = formats;
-            self.writers.clear();
-        }
-        if self.writers.len() < writers {
-            self.writers.resize_with(writers, new);
-        }
-        &mut self.writers
     }
 }
