@@ -136,13 +136,17 @@ impl WrittenQuery {
         values: &Values,
         log_zone: &dyn Fn() -> Zone,
     ) -> Result<ParsedQuery, QueryError> {
-        self.check_typed(|condition| condition.check(values))?;
+        let checked = self.settled(log_zone).and_then(|settled| {
+            settled.question(values)?;
+            Ok(settled)
+        });
+        if checked.is_err() {
+            self.check_typed(|condition| condition.check(values))?;
+        }
         self.check_typed(|condition| {
             condition.with_instants(&|text| self.instants(text, log_zone)).map(drop)
         })?;
-        let settled = self.settled(log_zone)?;
-        settled.question(values)?;
-        Ok(settled)
+        checked
     }
 
     /// Returns the query with its times as instants. Dates and local times are in the zone of the
