@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
+use tokio::time::Instant;
 use weir_ingest::DataSet;
 use weir_net::websocket::{
     CloseCode, SocketEvent, SocketReader, SocketWriter, UpgradedStream, WebSocket,
@@ -177,6 +178,23 @@ async fn send_reply(writer: &SocketWriter<UpgradedStream>, reply: &LiveReply) {
     let sending = crate::message::send(writer, weir_view::to_json(reply));
     // If this fails, reading from the connection fails too and ends it.
     let _ = tokio::time::timeout(SEND_TIMEOUT, sending).await;
+}
+
+/// Waits until `next`, and then until an answer is outdated by a newer version of the data. If the
+/// data is growing, it waits for `next` only while a source is open.
+async fn wait_until_outdated(
+    data: &DataSet,
+    version: &mut watch::Receiver<u64>,
+    next: Instant,
+    is_growing: bool,
+    is_outdated: impl FnMut(&u64) -> bool,
+) {
+    tokio::select! {
+        () = tokio::time::sleep_until(next) => {}
+        () = wait_for_ends(data), if is_growing => {}
+    }
+    // This cannot fail, because the sender lives as long as the data.
+    let _ = version.wait_for(is_outdated).await;
 }
 
 /// Waits until all sources have ended.

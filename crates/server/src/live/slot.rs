@@ -18,7 +18,7 @@ use super::count::CountQuestion;
 use super::lines::LinesQuestion;
 use super::message::{Message, read_message};
 use super::question::{Question, QuestionWork, ReplyTo, Subject};
-use super::{blocks, has_open_source, process_newest, rules, send_reply, wait_for_ends};
+use super::{blocks, has_open_source, process_newest, rules, send_reply, wait_until_outdated};
 use crate::file::{FileToReplay, ReplayFeed};
 use crate::refusal::Refusal;
 use crate::session::Session;
@@ -123,12 +123,8 @@ impl Slot<'_> {
                 return;
             }
             let outdated = async {
-                tokio::select! {
-                    () = tokio::time::sleep_until(next) => {}
-                    () = wait_for_ends(self.data), if is_growing => {}
-                }
-                // This cannot fail, because the sender lives as long as the data.
-                let _ = version.wait_for(|version| *version != seen).await;
+                let is_outdated = |version: &u64| *version != seen;
+                wait_until_outdated(self.data, &mut version, next, is_growing, is_outdated).await;
                 if let Some(extent) = sent_lines {
                     self.wait_for_other_lines(&extent).await;
                 }

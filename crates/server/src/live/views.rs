@@ -11,14 +11,14 @@ use weir_query::WrittenQuery;
 use weir_view::{NormalFilter, view_message_start};
 
 use super::message::{Message, read_message};
-use super::{SEND_TIMEOUT, has_open_source, process_newest, send_failure, wait_for_ends};
+use super::{SEND_TIMEOUT, has_open_source, process_newest, send_failure, wait_until_outdated};
 use crate::answer;
 use crate::refusal::Refusal;
 use crate::session::{MadeView, Session, SharedAnswer};
 use crate::turns::{CancelOnDrop, Effort};
 
 /// The minimum time between two views. Neither people nor browsers can follow more than 20 a
-/// second.
+/// second. A new query and the end of the last open source are shown after this time.
 const VIEW_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The maximum time between two views of growing data. Views of large data differ little, and each
@@ -119,25 +119,17 @@ pub(super) async fn publish(
     loop {
         let started = Instant::now();
         pace.start_view(started, bytes_parsed(data));
-        let has_open_source = has_open_source(data);
-        let made = subscription.next_view(session, data, &mut current).await;
-        match made {
+        let is_growing = has_open_source(data);
+        let mut next = started;
+        match subscription.next_view(session, data, &mut current).await {
             Ok(Some((start, view))) => {
-                let interval = pace.interval(started.elapsed());
+                next += pace.interval(started.elapsed());
                 if !send_view(session, writer, &start, &view).await {
                     return;
                 }
                 drop(view);
                 if session.view_memory().is_crowded() {
                     session.answers().trim(session.view_memory());
-                }
-                tokio::select! {
-                    () = tokio::time::sleep_until(started + interval) => {}
-                    urgent = wait_for_urgent(started, data, has_open_source, &mut current) => {
-                        if urgent.is_err() {
-                            return;
-                        }
-                    }
                 }
             }
             // A newer query has arrived.
@@ -148,7 +140,7 @@ pub(super) async fn publish(
                 subscription.give_up();
             }
         }
-        let quiet_since = Instant::now();
+        let is_outdated = |version: &u64| subscription.is_outdated(*version);
         tokio::select! {
             changed = current.changed() => {
                 if changed.is_err() {
@@ -156,10 +148,10 @@ pub(super) async fn publish(
                 }
                 current.mark_changed();
             }
-            // This cannot fail, because the sender lives as long as the data.
-            _ = version.wait_for(|version| subscription.is_outdated(*version)) => {}
+            () = wait_until_outdated(data, &mut version, next, is_growing, is_outdated) => {}
         }
-        pace.end_quiet(quiet_since.elapsed());
+        pace.end_quiet(next.elapsed());
+        tokio::time::sleep_until(next.min(started + VIEW_INTERVAL)).await;
     }
 }
 
@@ -297,23 +289,4 @@ async fn send_view(
 /// Returns the number of parsed bytes of all sources.
 fn bytes_parsed(data: &DataSet) -> u64 {
     data.sources().iter().map(|source| *source.parsed().borrow()).sum()
-}
-
-/// Waits for a change that is shown after [`VIEW_INTERVAL`], not after the longer interval: a new
-/// query, or the end of the last open source.
-async fn wait_for_urgent(
-    started: Instant,
-    data: &DataSet,
-    has_open_source: bool,
-    current: &mut watch::Receiver<Arc<LiveQuery>>,
-) -> Result<(), watch::error::RecvError> {
-    tokio::select! {
-        changed = current.changed() => {
-            changed?;
-            current.mark_changed();
-        }
-        () = wait_for_ends(data), if has_open_source => {}
-    }
-    tokio::time::sleep_until(started + VIEW_INTERVAL).await;
-    Ok(())
 }
