@@ -1,6 +1,6 @@
 //! Limits how many answers are computed at once, and for how long.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ const SESSION_CHECKS_MAX: usize = 1;
 /// The maximum number of exports that are sent at once, for all sessions and for one. An export
 /// mostly waits for its client, and holds a snapshot of the data.
 const EXPORTS_MAX: usize = 16;
-const SESSION_EXPORTS_MAX: usize = 1;
+const SESSION_EXPORTS_MAX: usize = 4;
 
 /// The maximum number of replays at once over lines that pages send, for all sessions and for one.
 /// They take as long as their pages, which are not waited for in other turns. A page that sends
@@ -66,6 +66,22 @@ impl Effort {
 struct TurnLimit {
     server: Arc<Semaphore>,
     session: Arc<Semaphore>,
+}
+
+/// Something that waits for a turn, until it is dropped.
+struct Waiting(Arc<AtomicUsize>);
+
+impl Waiting {
+    fn begin(count: &Arc<AtomicUsize>) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count.clone())
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// The permission for one piece of work, until it is dropped.
@@ -98,6 +114,8 @@ pub(crate) struct ServerTurns {
     short_checks: Arc<Semaphore>,
     long_checks: Arc<Semaphore>,
     exports: Arc<Semaphore>,
+    /// How many wait for a turn of an export, in all sessions.
+    exports_waiting: Arc<AtomicUsize>,
     replays: Arc<Semaphore>,
     pub(crate) views: ServerViews,
 }
@@ -111,6 +129,7 @@ impl Default for ServerTurns {
             short_checks: turns(CHECKS_MAX),
             long_checks: turns(CHECKS_MAX),
             exports: turns(EXPORTS_MAX),
+            exports_waiting: Arc::default(),
             replays: turns(REPLAYS_MAX),
             views: ServerViews::default(),
         }
@@ -126,6 +145,7 @@ pub(crate) struct SessionTurns {
     short_checks: TurnLimit,
     long_checks: TurnLimit,
     exports: TurnLimit,
+    exports_waiting: Arc<AtomicUsize>,
     replays: TurnLimit,
     /// The number of the session.
     number: u64,
@@ -253,6 +273,7 @@ impl SessionTurns {
             short_checks: TurnLimit::new(&server.short_checks, SESSION_CHECKS_MAX),
             long_checks: TurnLimit::new(&server.long_checks, SESSION_CHECKS_MAX),
             exports: TurnLimit::new(&server.exports, SESSION_EXPORTS_MAX),
+            exports_waiting: server.exports_waiting.clone(),
             replays: TurnLimit::new(&server.replays, SESSION_REPLAYS_MAX),
             number,
             views: server.views.clone(),
@@ -333,7 +354,13 @@ impl SessionTurns {
 
     /// Waits for a turn for an export.
     pub(crate) async fn export_turn(&self) -> Turn {
+        let _waiting = Waiting::begin(&self.exports_waiting);
         self.exports.turn().await
+    }
+
+    /// Whether another export waits for its turn, in any session.
+    pub(crate) fn is_export_awaited(&self) -> bool {
+        self.exports_waiting.load(Ordering::Relaxed) > 0
     }
 
     /// Checks a question, which may compile large expressions. Short checks do not wait for long

@@ -218,8 +218,9 @@ impl Export {
         let (sender, body) = Body::channel(QUEUE_BYTES_MAX);
         let (export, user) = (self.clone(), self.session.enter(Access::View));
         tokio::spawn(EXPORT.observe(TaskName::Unnamed, async move {
+            let is_awaited = || export.session.turns().is_export_awaited();
             let total = tokio::select! {
-                total = sending::send(rows, range, sender) => total,
+                total = sending::send(rows, range, sender, is_awaited) => total,
                 () = export.session.ended() => None,
             };
             if let Some(total) = total {

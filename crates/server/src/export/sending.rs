@@ -4,9 +4,12 @@
 //! no thread.
 
 use std::ops::Range;
+use std::pin::pin;
+use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 use weir_ingest::DataSet;
 use weir_net::BodySender;
 use weir_observe::task::{TaskKind, TaskName};
@@ -35,12 +38,18 @@ impl PartSource for RowExport<DataSet> {
     }
 }
 
-/// Sends a range of a file's bytes until the client disconnects. The range may end beyond the file.
-/// Returns the length of the file if all of it was computed.
+/// An export whose client takes nothing for this time ends if another one waits for its turn. The
+/// client can ask for the rest.
+const UNREAD_MAX: Duration = Duration::from_secs(2);
+
+/// Sends a range of a file's bytes until the client disconnects, or leaves bytes untaken while
+/// another export `is_awaited`. The range may end beyond the file. Returns the length of the file if
+/// all of it was computed.
 pub(super) async fn send(
     mut parts: impl PartSource,
     range: Range<u64>,
     sender: BodySender,
+    is_awaited: impl Fn() -> bool,
 ) -> Option<u64> {
     let mut at = 0;
     while at < range.end {
@@ -62,7 +71,14 @@ pub(super) async fn send(
         let wanted = range.start.clamp(at, end)..range.end.clamp(at, end);
         let bytes =
             Bytes::from(part).slice((wanted.start - at) as usize..(wanted.end - at) as usize);
-        sender.send(bytes).await.ok()?;
+        let mut sending = pin!(sender.send(bytes));
+        loop {
+            match timeout(UNREAD_MAX, &mut sending).await {
+                Ok(sent) => break sent.ok()?,
+                Err(_) if is_awaited() => return None,
+                Err(_) => {}
+            }
+        }
         at = end;
     }
     let _ = sender.finish();
@@ -102,9 +118,10 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use http_body_util::BodyExt;
+    use tokio::time::timeout;
     use weir_net::Body;
 
-    use super::{PartSource, length, send};
+    use super::{PartSource, UNREAD_MAX, length, send};
     use crate::refusal::Refusal;
 
     /// A file of parts of different lengths, including empty ones.
@@ -160,14 +177,14 @@ mod tests {
         for start in 0..21 {
             for end in start + 1..=21 {
                 let (sender, body) = Body::channel(1 << 10);
-                let sent = send(Parts::new(), start..end, sender).await;
+                let sent = send(Parts::new(), start..end, sender, || false).await;
                 assert_eq!(sent, None, "the rest was not made");
                 let bytes = body.collect().await.expect("it is whole").to_bytes();
                 assert_eq!(bytes, whole[start as usize..end as usize], "{start}..{end}");
             }
         }
         let (sender, body) = Body::channel(1 << 10);
-        assert_eq!(send(Parts::new(), 0..u64::MAX, sender).await, Some(21));
+        assert_eq!(send(Parts::new(), 0..u64::MAX, sender, || false).await, Some(21));
         assert_eq!(body.collect().await.expect("it is whole").to_bytes(), whole);
     }
 
@@ -175,7 +192,7 @@ mod tests {
     async fn a_client_that_goes_ends_the_work() {
         let parts = Endless::default();
         let (sender, body) = Body::channel(1 << 10);
-        let skipping = tokio::spawn(send(parts.clone(), u64::MAX - 1..u64::MAX, sender));
+        let skipping = tokio::spawn(send(parts.clone(), u64::MAX - 1..u64::MAX, sender, || false));
         parts.made(9).await;
         drop(body);
         assert_eq!(skipping.await.expect("no panic"), None);
@@ -188,12 +205,24 @@ mod tests {
         parts.ended().await;
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_does_not_read_makes_room_for_another_export() {
+        for is_awaited in [false, true] {
+            let (sender, body) = Body::channel(1 << 10);
+            let sending = send(Endless::default(), 0..u64::MAX, sender, move || is_awaited);
+            let ended = timeout(30 * UNREAD_MAX, sending).await;
+            assert_eq!(ended.is_ok(), is_awaited);
+            let cut = body.collect().await;
+            assert!(cut.is_err(), "the client notices that bytes are missing");
+        }
+    }
+
     #[tokio::test]
     async fn a_client_that_reads_slowly_costs_a_queue_and_two_parts() {
         const QUEUE_BYTES: usize = 10 * PART_BYTES;
         let parts = Endless::default();
         let (sender, mut body) = Body::channel(QUEUE_BYTES);
-        let sending = tokio::spawn(send(parts.clone(), 0..u64::MAX, sender));
+        let sending = tokio::spawn(send(parts.clone(), 0..u64::MAX, sender, || false));
         let mut taken = 0;
         for _ in 0..200 {
             // While the client does not read, the work continues until the queue is full.

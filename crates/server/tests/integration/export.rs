@@ -103,9 +103,25 @@ async fn a_client_that_does_not_read_holds_no_lock_and_its_end_is_noticed() {
     // The data set grows and answers in the meantime.
     server.upload(id).await.send_file("b", &log(100_000), 10_000).await;
     assert_eq!(server.report(id).await["sources"].as_array().map(Vec::len), Some(2));
-    // A session has one export at a time, so the next one begins after the client has gone.
     drop(slow);
     drop(server.begin_export(id).await);
+    server.stop().await;
+}
+
+/// More exports than a session sends at a time, none of which is read.
+#[tokio::test(flavor = "multi_thread")]
+async fn exports_that_nobody_reads_do_not_keep_another_waiting() {
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
+    let id = session.id();
+    server.upload(id).await.send_file("a", &log(20_000_000), 200_000).await;
+    let mut unread = Vec::new();
+    for _ in 0..6 {
+        unread.push(server.begin_export(id).await);
+    }
+    let path = format!("/api/sessions/{id}/export?format=csv&where=line%3C3");
+    let answer = within(server.request("GET", &path, &[])).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    drop(unread);
     server.stop().await;
 }
 
