@@ -42,7 +42,8 @@ pub(crate) fn express() -> Outcome {
         return Ok(());
     }
     fs::create_dir_all(&folder)?;
-    let arguments = ["install", "--no-audit", "--no-fund", "--loglevel=error", "--prefix"];
+    let arguments =
+        ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "--prefix"];
     execute(command("npm", &arguments).arg(&folder).arg(EXPRESS))
         .map_err(|error| format!("Express cannot be installed: {error}").into())
 }

@@ -48,15 +48,15 @@ pub(crate) fn answer(
     let request_id = identify(&routing, client.peer(), is_tls, &mut parts, &mut record);
     let mut fields = AnswerFields { request_id, ..AnswerFields::default() };
     async move {
-        let admitting = admit(&routing, &mut parts, sender.address, &mut record, &mut fields);
+        let forwarded_for = sender.forwarded_for.as_ref();
+        let from = RequestOrigin { client: sender.address, is_tls, forwarded_for };
+        let admitting = admit(&routing, &mut parts, from, &mut record, &mut fields);
         let admitted = mark!("admit").poll_with(admitting).await;
         fields.quota = record.take_quota();
         let mut response = match admitted {
             Ok(Destination { backend, session, user }) => {
-                let forwarded_for = sender.forwarded_for.as_ref();
-                let from = RequestOrigin { client: sender.address, is_tls, forwarded_for };
-                let removed_fields = &routing.removed_fields;
-                let context = ForwardContext { body, from, session, user, removed_fields, record };
+                let client_fields = &routing.client_fields;
+                let context = ForwardContext { body, from, session, user, client_fields, record };
                 let forwarding = forward(&backend, &mut parts, context);
                 match mark!("forward").poll_with(forwarding).await {
                     Ok(response) => response,
@@ -114,14 +114,14 @@ struct RouteMatch<'a> {
 async fn admit(
     routing: &Routing,
     request: &mut Parts,
-    client: Option<IpAddr>,
+    from: RequestOrigin<'_>,
     record: &mut OpenRecord,
     fields: &mut AnswerFields,
 ) -> Result<Destination, Refusal> {
-    let matched = match_route(routing, request, record, fields).await;
+    let matched = match_route(routing, request, from.is_tls, record, fields).await;
     // Limits come before any other work for the client. They count even requests that are refused
     // for another reason, because a replay over the records sees those too.
-    limit(routing, request, client, record).await?;
+    limit(routing, request, from.client, record).await?;
     let RouteMatch { route, token, was_moved } = matched?;
     let user = match &token {
         Some(token) => check_claims(&route.config, token, was_moved)?,
@@ -154,6 +154,7 @@ fn check_claims(
 async fn match_route<'a>(
     routing: &'a Routing,
     request: &mut Parts,
+    is_tls: bool,
     record: &mut OpenRecord,
     fields: &mut AnswerFields,
 ) -> Result<RouteMatch<'a>, Refusal> {
@@ -172,7 +173,7 @@ async fn match_route<'a>(
         }
     }
     let RouteConfig { token_places, cors, .. } = &route.config;
-    let moved = move_token(token_places, cors.as_ref(), request)?;
+    let moved = move_token(token_places, cors.as_ref(), request, is_tls)?;
     let was_moved = moved.is_some();
     fields.subprotocol = moved.and_then(|moved| moved.subprotocol);
     let token = match routing.verifier(route)? {

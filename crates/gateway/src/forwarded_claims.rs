@@ -27,7 +27,8 @@ pub(crate) struct UserFields {
     hides_token: bool,
 }
 
-/// A claim that does not fit into a header field: it has control characters, or is too long.
+/// A claim that does not fit into a header field: it has control characters, spaces around it, or is
+/// too long.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct UnusableClaim;
 
@@ -44,7 +45,9 @@ impl ForwardedClaims {
         let mut fields = Vec::with_capacity(self.fields.len());
         for (name, claim) in &self.fields {
             let Some(text) = token.claim_at(claim).and_then(field_text) else { continue };
-            if text.len() > VALUE_BYTES_MAX || text.contains(char::is_control) {
+            // A server removes the spaces around a value, which could make it another user's.
+            let is_padded = text.trim().len() < text.len();
+            if is_padded || text.len() > VALUE_BYTES_MAX || text.contains(char::is_control) {
                 return Err(UnusableClaim);
             }
             let value = HeaderValue::from_bytes(text.as_bytes()).map_err(|_| UnusableClaim)?;
@@ -81,7 +84,10 @@ fn field_text(value: &Value) -> Option<Cow<'_, str>> {
 
 fn plain_text(item: &Value) -> Option<String> {
     match item {
-        Value::String(text) => (!text.contains(',')).then(|| text.clone()),
+        Value::String(text) => {
+            let is_plain = !text.contains(',') && text.trim() == text;
+            is_plain.then(|| text.clone())
+        }
         Value::Number(_) | Value::Bool(_) => Some(item.to_string()),
         _ => None,
     }
@@ -104,6 +110,7 @@ mod tests {
             (json!(["a", "b", 3]), Some("a,b,3")),
             (json!([]), Some("")),
             (json!(["a,b", "c"]), Some(r#"["a,b","c"]"#)),
+            (json!(["a", " b"]), Some(r#"["a"," b"]"#)),
             (json!([["a"]]), Some(r#"[["a"]]"#)),
             (json!({ "a": 1 }), Some(r#"{"a":1}"#)),
         ] {

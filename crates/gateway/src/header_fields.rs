@@ -55,6 +55,18 @@ pub(crate) fn is_needed(name: &HeaderName) -> bool {
     [HOST, CONTENT_LENGTH, TRANSFER_ENCODING].contains(name) || is_hop_by_hop(name.as_str())
 }
 
+/// Whether a field is an identifier that the gateway may have set before others are removed.
+pub(crate) fn is_identifier(name: &HeaderName) -> bool {
+    [X_REQUEST_ID, TRACEPARENT, TRACESTATE].contains(name)
+}
+
+/// Whether the gateway or a session writes a field, so that it cannot state a claim.
+pub(crate) fn is_own(name: &HeaderName) -> bool {
+    const OWN: [HeaderName; 6] =
+        [AUTHORIZATION, COOKIE, FORWARDED, X_FORWARDED_FOR, X_FORWARDED_HOST, X_FORWARDED_PROTO];
+    is_needed(name) || is_identifier(name) || OWN.contains(name)
+}
+
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 
 /// A capacity that fits a value of `Forwarded` with an IPv6 address.
@@ -70,13 +82,28 @@ pub(crate) struct RequestOrigin<'a> {
     pub(crate) forwarded_for: Option<&'a HeaderValue>,
 }
 
+/// The header fields of clients that are removed, and those that are not, besides the usual ones.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct ClientFields {
+    /// Further fields that are removed.
+    pub removed: Vec<HeaderName>,
+    /// Fields that are not removed although they may state an identity.
+    pub kept: Vec<HeaderName>,
+}
+
+impl ClientFields {
+    fn are_without(&self, name: &str) -> bool {
+        is_identity_field(name) && !self.kept.iter().any(|kept| kept == name)
+    }
+}
+
 /// Removes hop-by-hop fields and fields that a client must not set, among them those of the
 /// configuration.
-pub(crate) fn clean_request(headers: &mut HeaderMap, more: &[HeaderName]) {
+pub(crate) fn clean_request(headers: &mut HeaderMap, fields: &ClientFields) {
     let asks_for_trailers = headers.get_all(TE).iter().any(names_trailers);
     remove_named_by_connection(headers);
-    remove_if(headers, |name| is_hop_by_hop(name) || is_identity_field(name));
-    for name in more {
+    remove_if(headers, |name| is_hop_by_hop(name) || fields.are_without(name));
+    for name in &fields.removed {
         headers.remove(name);
     }
     join_cookies(headers);
@@ -86,9 +113,9 @@ pub(crate) fn clean_request(headers: &mut HeaderMap, more: &[HeaderName]) {
 }
 
 /// Removes trailer fields that a client must not set, among them those of the configuration.
-pub(crate) fn clean_trailers(trailers: &mut HeaderMap, more: &[HeaderName]) {
-    remove_if(trailers, is_identity_field);
-    for name in UNREMOVABLE.iter().chain(more) {
+pub(crate) fn clean_trailers(trailers: &mut HeaderMap, fields: &ClientFields) {
+    remove_if(trailers, |name| fields.are_without(name));
+    for name in UNREMOVABLE.iter().chain(&fields.removed) {
         trailers.remove(name);
     }
 }
@@ -116,8 +143,8 @@ pub(crate) fn clean_response(headers: &mut HeaderMap) -> Result<(), AmbiguousAns
     Ok(())
 }
 
-/// Replaces a list of equal lengths, such as `5, 5`, by one (RFC 9112 section 6.3). hyper has refused
-/// unequal ones.
+/// Replaces a list of equal lengths, such as `5, 5`, by one (RFC 9112 section 6.3). If an answer has a
+/// body, hyper has refused unequal ones.
 fn join_lengths(headers: &mut HeaderMap) {
     let mut lengths = headers.get_all(CONTENT_LENGTH).iter();
     let Some(first) = lengths.next() else { return };
@@ -319,7 +346,7 @@ mod tests {
             (&[("content-length", "3"), ("connection", "content-length")], &["content-length"]),
         ] {
             let mut headers = headers(fields);
-            clean_request(&mut headers, &[]);
+            clean_request(&mut headers, &ClientFields::default());
             let mut names: Vec<&str> = headers.keys().map(HeaderName::as_str).collect();
             names.sort_unstable();
             assert_eq!(names, expected, "{fields:?}");
@@ -327,9 +354,22 @@ mod tests {
     }
 
     #[test]
+    fn a_configuration_keeps_and_removes_fields() {
+        let of =
+            |names: &[&'static str]| names.iter().map(|it| HeaderName::from_static(it)).collect();
+        let fields = ClientFields { removed: of(&["x-tenant"]), kept: of(&["x-user-id"]) };
+        let mut map =
+            headers(&[("x-tenant", "a"), ("x-user-id", "b"), ("x-user", "c"), ("a", "d")]);
+        clean_request(&mut map, &fields);
+        let mut names: Vec<&str> = map.keys().map(HeaderName::as_str).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["a", "x-user-id"]);
+    }
+
+    #[test]
     fn cookies_of_http2_are_joined() {
         let mut map = headers(&[("cookie", "a=1"), ("cookie", "b=2; c=3")]);
-        clean_request(&mut map, &[]);
+        clean_request(&mut map, &ClientFields::default());
         assert_eq!(map.get_all("cookie").iter().collect::<Vec<_>>(), ["a=1; b=2; c=3"]);
     }
 
@@ -379,13 +419,15 @@ mod tests {
 
     #[test]
     fn trailer_fields_claim_nothing() {
+        let removed = vec![HeaderName::from_static("x-tenant")];
+        let fields = ClientFields { removed, ..ClientFields::default() };
         let mut map = headers(&[
             ("x-forwarded-user", "root"),
             ("authorization", "x"),
             ("x-tenant", "a"),
             ("grpc-status", "0"),
         ]);
-        clean_trailers(&mut map, &[HeaderName::from_static("x-tenant")]);
+        clean_trailers(&mut map, &fields);
         assert_eq!(map.keys().map(HeaderName::as_str).collect::<Vec<_>>(), ["grpc-status"]);
     }
 

@@ -6,19 +6,19 @@
 //! (`auth.proxy`), Tailscale, Cloudflare, Fastly, Akamai, and of the load balancers of Amazon, Google
 //! and Microsoft. `Proxy` becomes `HTTP_PROXY` in CGI (CVE-2016-5385).
 
-/// Whether a field is removed from what clients send. So are fields with an underscore in their
-/// names: servers that follow CGI (RFC 3875 section 4.1.18) cannot distinguish them from names with
-/// a hyphen.
+/// Whether a field is removed from what clients send. So are fields with an underscore or other marks
+/// in their names: servers that follow CGI (RFC 3875 section 4.1.18) cannot distinguish them from names
+/// with a hyphen.
 pub(crate) fn is_identity_field(name: &str) -> bool {
     let before = PREFIXES.partition_point(|prefix| *prefix <= name);
     let may_begin = before.checked_sub(1).and_then(|index| PREFIXES.get(index));
     may_begin.is_some_and(|prefix| name.starts_with(prefix))
         || NAMES.binary_search(&name).is_ok()
-        || name.contains('_')
+        || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
 /// Sorted.
-const NAMES: [&str; 62] = [
+const NAMES: [&str; 67] = [
     "ali-cdn-real-ip",
     "authorization-user",
     "cdn-src-ip",
@@ -29,6 +29,8 @@ const NAMES: [&str; 62] = [
     "fastly-client-ip",
     "forwarded",
     "front-end-https",
+    "iv-groups",
+    "iv-user",
     "proxy",
     "proxy-client-ip",
     "true-client-ip",
@@ -58,6 +60,7 @@ const NAMES: [&str; 62] = [
     "x-http-host-override",
     "x-http-method",
     "x-http-method-override",
+    "x-id-token",
     "x-identity",
     "x-method-override",
     "x-originating-ip",
@@ -65,6 +68,7 @@ const NAMES: [&str; 62] = [
     "x-proxyuser-ip",
     "x-real-ip",
     "x-rewrite-url",
+    "x-role",
     "x-roles",
     "x-script-name",
     "x-sendfile",
@@ -76,6 +80,7 @@ const NAMES: [&str; 62] = [
     "x-user-groups",
     "x-user-id",
     "x-user-name",
+    "x-user-role",
     "x-user-roles",
     "x-userid",
     "x-userinfo",
@@ -84,14 +89,18 @@ const NAMES: [&str; 62] = [
 ];
 
 /// What further names begin with, sorted. None begins with another.
-const PREFIXES: [&str; 32] = [
+const PREFIXES: [&str; 36] = [
     "cf-access-",
+    "cf-client-cert-",
     "cf-connecting-",
+    "impersonate-",
     "oidc-claim-",
     "remote-",
+    "shib-",
     "ssl-client-",
     "tailscale-user-",
     "x-accel-",
+    "x-amzn-mtls-",
     "x-amzn-oidc-",
     "x-apigateway-api-",
     "x-appengine-user-",
@@ -147,6 +156,7 @@ mod tests {
             "cf-connecting-ipv6",
             "x-ms-client-principal-id",
             "x_user",
+            "x.user",
             "proxy",
         ] {
             assert!(is_identity_field(name), "{name}");

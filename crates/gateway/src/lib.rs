@@ -61,6 +61,7 @@ pub use cors::{AllowedOrigins, CorsConfig};
 pub use counts::{BackendCounts, GatewayCounts, ServerCounts};
 pub use forwarded_claims::ForwardedClaims;
 pub use gateway::{Gateway, GatewayHandle};
+pub use header_fields::ClientFields;
 pub use identifiers::{IdentifierConfig, TraceMode};
 pub use limits::{LimitConfig, LimitMode};
 pub use meter::{

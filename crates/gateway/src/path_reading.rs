@@ -55,7 +55,9 @@ pub(crate) fn without_parameters(decoded: &str) -> Cow<'_, str> {
 fn windows_name(segment: &str) -> Option<&str> {
     let name = segment.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']);
     let is_dropped = name.is_empty() && !segment.is_empty();
-    (!is_dropped && !may_be_short(name)).then_some(name)
+    // ASP.NET drops `(S(id))` and its kin, which hold a session without a cookie.
+    let may_be_dropped = name.starts_with('(') && name.ends_with("))");
+    (!is_dropped && !may_be_short(name) && !may_be_dropped).then_some(name)
 }
 
 /// Whether a name may be the short name of another file on Windows, such as `ADMINI~1`.
@@ -83,6 +85,8 @@ mod tests {
             ("/ADMINI~1", "/admini~1", "?"),
             ("/~user", "/~user", "/~user"),
             ("/ /admin", "/ /admin", "?"),
+            ("/(S(x))/admin", "/(s(x))/admin", "?"),
+            ("/(x)/admin", "/(x)/admin", "/(x)/admin"),
             ("/...", "/...", "?"),
             ("/Käse", "/käse", "/käse"),
             ("/adm\u{131}n", "/admin", "/admin"),

@@ -21,12 +21,15 @@ pub(crate) struct RequestHead {
 impl RequestHead {
     pub(crate) fn new<B>(request: &Request<B>, client: Option<IpAddr>) -> Self {
         let field = |name: &HeaderName| request.headers().get(name).cloned();
+        // The host of an absolute target replaces `Host` (RFC 9112 section 3.2.2).
+        let of_target = request.uri().authority();
+        let of_target = of_target.and_then(|it| HeaderValue::from_str(it.as_str()).ok());
         Self {
             client,
             method: request.method().clone(),
             uri: request.uri().clone(),
             version: request.version(),
-            host: field(&HOST),
+            host: of_target.or_else(|| field(&HOST)),
             referer: field(&REFERER),
             user_agent: field(&USER_AGENT),
         }

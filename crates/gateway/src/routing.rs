@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use hyper::header::HeaderName;
-
 use crate::backend::Backend;
 use crate::challenge::Challenges;
 use crate::choice::{Lookup, Template};
 use crate::config::{Choice, Config, IssuerConfig, RouteConfig, RouteTarget};
+use crate::header_fields::ClientFields;
 use crate::identifiers::IdentifierConfig;
 use crate::limits::Limits;
 use crate::path_reading::{PathReading, without_parameters};
@@ -29,8 +28,8 @@ pub(crate) struct Routing {
     pub(crate) limits: Limits,
     pub(crate) identifiers: IdentifierConfig,
     pub(crate) challenges: Challenges,
-    /// The header fields of clients that are removed besides those that always are.
-    pub(crate) removed_fields: Arc<[HeaderName]>,
+    /// The header fields of clients that are removed, and those that are not.
+    pub(crate) client_fields: Arc<ClientFields>,
     /// The networks of trusted proxies.
     pub(crate) trusted: TrustedNetworks,
     /// The exporter of spans, if traces are on.
@@ -90,7 +89,7 @@ impl Routing {
             limits: Limits::new(&config.limits, before.map(|before| &before.limits)),
             identifiers: config.identifiers,
             challenges: Challenges::new(&config.realm).unwrap_or_default(),
-            removed_fields: removed_fields(config),
+            client_fields: client_fields(config),
             trusted: config.trusted_networks.clone(),
             traces: config.traces.as_ref().map(|traces| {
                 let kept = before.and_then(|before| before.traces.clone());
@@ -135,7 +134,7 @@ impl Routing {
     /// route with a host precedes one without.
     ///
     /// # Errors
-    /// If the servers of the route may read the path as one of a route that gives other access.
+    /// If the servers of the route may read the path as one of a route that asks for more.
     pub(crate) fn route(&self, target: &RequestTarget<'_>) -> Result<Option<&Route>, TargetError> {
         let find = |path: ReadPath<'_>| {
             find(self.routes.iter(), |route| &route.pattern, target.host, path)
@@ -151,7 +150,7 @@ impl Routing {
                 for reading in [PathReading::Strict, own_reading] {
                     let text = &*reading.spell(text).ok_or(TargetError::Path)?;
                     let other = find(ReadPath { text, reading, is_encoded });
-                    if !other.is_some_and(|other| other.config.gives_same_access(&route.config)) {
+                    if !other.is_some_and(|other| route.config.covers_access(&other.config)) {
                         return Err(TargetError::Path);
                     }
                 }
@@ -207,12 +206,13 @@ impl Routing {
     }
 }
 
-/// The header fields of clients that are removed. A field that states a claim on one route is
-/// removed on all.
-fn removed_fields(config: &Config) -> Arc<[HeaderName]> {
+/// The header fields of clients that are removed, and those that are not. A field that states a claim
+/// on one route is removed on all.
+fn client_fields(config: &Config) -> Arc<ClientFields> {
     let of_claims = config.routes.iter().flat_map(|route| &route.forwarded_claims.fields);
-    let of_claims = of_claims.map(|(name, _)| name);
-    config.removed_fields.iter().chain(of_claims).cloned().collect()
+    let mut fields = config.client_fields.clone();
+    fields.removed.extend(of_claims.map(|(name, _)| name.clone()));
+    Arc::new(fields)
 }
 
 impl Route {

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use hyper::Method;
 use hyper::header::{
-    AUTHORIZATION, COOKIE, HOST, HeaderMap, HeaderValue, ORIGIN, SEC_WEBSOCKET_PROTOCOL,
+    AUTHORIZATION, COOKIE, HOST, HeaderMap, HeaderValue, ORIGIN, REFERER, SEC_WEBSOCKET_PROTOCOL,
 };
 use hyper::http::request::Parts;
 use hyper::http::uri::PathAndQuery;
@@ -61,6 +61,7 @@ pub(crate) fn move_token(
     places: &TokenPlaces,
     cors: Option<&CorsConfig>,
     request: &mut Parts,
+    is_tls: bool,
 ) -> Result<Option<MovedToken>, TokenPlaceError> {
     if *places == TokenPlaces::default() {
         return Ok(None);
@@ -72,19 +73,24 @@ pub(crate) fn move_token(
     let of_cookie =
         places.cookie.as_ref().and_then(|name| take_from_cookies(&mut request.headers, name));
     let of_query = if places.query { take_from_query(request) } else { None };
-    let has_subprotocol = of_protocol.is_some();
-    let is_cookie = of_cookie.is_some();
-    let mut found = [of_protocol, of_cookie, of_query].into_iter().flatten();
-    let Some(token) = found.next() else { return Ok(None) };
-    if found.next().is_some() || request.headers.contains_key(AUTHORIZATION) {
-        return Err(TokenPlaceError::Several);
-    }
-    if is_cookie && !is_own_origin(cors, request) {
-        return Err(TokenPlaceError::OtherOrigin);
-    }
+    let is_in_field = request.headers.contains_key(AUTHORIZATION);
+    let subprotocol = of_protocol.is_some().then(|| HeaderValue::from_static(BEARER));
+    let token = match (of_protocol, of_query) {
+        (Some(_), Some(_)) => return Err(TokenPlaceError::Several),
+        (Some(_), None) | (None, Some(_)) if is_in_field => return Err(TokenPlaceError::Several),
+        (Some(token), None) | (None, Some(token)) => token,
+        // The browser adds the cookie by itself, so a token that the page has sent is meant.
+        (None, None) if is_in_field => return Ok(None),
+        (None, None) => {
+            let Some(token) = of_cookie else { return Ok(None) };
+            if !is_own_origin(cors, request, is_tls) {
+                return Err(TokenPlaceError::OtherOrigin);
+            }
+            token
+        }
+    };
     let field = HeaderValue::from_str(&format!("Bearer {token}"));
     request.headers.insert(AUTHORIZATION, field.map_err(|_| TokenPlaceError::Malformed)?);
-    let subprotocol = has_subprotocol.then(|| HeaderValue::from_static(BEARER));
     Ok(Some(MovedToken { subprotocol }))
 }
 
@@ -154,6 +160,16 @@ fn take_from_query(request: &mut Parts) -> Option<String> {
         false => Cow::Owned(format!("{path}?{}", rest.join("&"))),
     };
     let target: PathAndQuery = target.parse().ok()?;
+    // A page that was opened with the token names its own address.
+    let names_token = |referer: &HeaderValue| {
+        let text = String::from_utf8_lossy(referer.as_bytes());
+        percent_decode(text.as_bytes())
+            .windows(PARAMETER.len())
+            .any(|it| it == PARAMETER.as_bytes())
+    };
+    if request.headers.get(REFERER).is_some_and(names_token) {
+        request.headers.remove(REFERER);
+    }
     let mut uri = std::mem::take(&mut request.uri).into_parts();
     uri.path_and_query = Some(target);
     request.uri = uri.try_into().ok()?;
@@ -163,7 +179,7 @@ fn take_from_query(request: &mut Parts) -> Option<String> {
 /// Whether a request with a cookie comes from a page of its own origin or of one that the route
 /// allows. Browsers name the origin in each request of another method than GET and HEAD, and in each
 /// WebSocket; without it, only methods that change nothing are accepted.
-fn is_own_origin(cors: Option<&CorsConfig>, request: &Parts) -> bool {
+fn is_own_origin(cors: Option<&CorsConfig>, request: &Parts, is_tls: bool) -> bool {
     let Some(origin) = request.headers.get(ORIGIN) else {
         let is_read = matches!(request.method, Method::GET | Method::HEAD);
         return is_read && !is_websocket_upgrade(&request.headers);
@@ -174,7 +190,9 @@ fn is_own_origin(cors: Option<&CorsConfig>, request: &Parts) -> bool {
         AllowedOrigins::Any => false,
     });
     let host = request.headers.get(HOST).map(HeaderValue::as_bytes);
-    let own = origin.as_bytes().split(|byte| *byte == b'/').nth(2);
+    // Over TLS, a page without it may come from anyone on the network.
+    let schemes: &[&[u8]] = if is_tls { &[b"https://"] } else { &[b"https://", b"http://"] };
+    let own = schemes.iter().find_map(|scheme| origin.as_bytes().strip_prefix(*scheme));
     let is_own = own.zip(host).is_some_and(|(own, host)| own.eq_ignore_ascii_case(host));
     is_allowed || is_own
 }

@@ -9,12 +9,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
-use hyper::header::HeaderName;
 use tokio::time::{Instant, Sleep};
 use weir_net::{BodyRate, IncomingBody};
 use weir_observe::capture::OpenCapture;
 
-use crate::header_fields::clean_trailers;
+use crate::header_fields::{ClientFields, clean_trailers};
 
 /// The body of a request. It is read from the client only as fast as the backend accepts it.
 #[derive(Debug)]
@@ -41,8 +40,8 @@ struct Upload {
     progress: UploadProgress,
     /// The capture of the request, if a capture is pending.
     capture: Option<OpenCapture>,
-    /// The fields that are removed from trailers besides those that always are.
-    removed_fields: Arc<[HeaderName]>,
+    /// The fields that are removed from trailers, and those that are not.
+    client_fields: Arc<ClientFields>,
 }
 
 /// A wait for the client.
@@ -80,7 +79,7 @@ impl Upload {
         }
         self.bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
         if let Some(trailers) = frame.trailers_mut() {
-            clean_trailers(trailers, &self.removed_fields);
+            clean_trailers(trailers, &self.client_fields);
         }
         Ok(frame)
     }
@@ -203,7 +202,7 @@ impl UploadBody {
         body: IncomingBody,
         idle: Duration,
         capture: &Option<OpenCapture>,
-        removed_fields: &Arc<[HeaderName]>,
+        client_fields: &Arc<ClientFields>,
     ) -> (Self, UploadProgress) {
         if body.is_end_stream() {
             return (Self::empty(), UploadProgress(None));
@@ -220,7 +219,7 @@ impl UploadBody {
             wait,
             progress: progress.clone(),
             capture: capture.clone(),
-            removed_fields: removed_fields.clone(),
+            client_fields: client_fields.clone(),
         };
         (Self(Kind::Upload(Box::new(upload))), progress)
     }

@@ -19,6 +19,7 @@ use crate::client::Client;
 use crate::close_reason::CloseReason;
 use crate::file_queue::FileQueue;
 use crate::handler::{Handler, ResponseFuture};
+use crate::http2::CLOSE_TIMEOUT;
 use crate::idle::{Activity, IdleEntry};
 use crate::incoming_body::{BodyReading, IncomingBody};
 use crate::options::{BodyRate, HEADERS_MAX_ON_STACK, ServeOptions};
@@ -245,10 +246,18 @@ impl HttpConnection {
             _ => {}
         }
         connection.as_mut().graceful_shutdown();
+        // hyper waits for the rest of a body that is being discarded.
+        let quiet = async {
+            match reason {
+                CloseReason::MakeRoom => entry.wait_quiet(CLOSE_TIMEOUT).await,
+                CloseReason::Stop | CloseReason::Late => std::future::pending().await,
+            }
+        };
         tokio::select! {
             biased;
             _ended = connection => {}
             () = abandoned => {}
+            () = quiet => {}
         }
     }
 

@@ -42,7 +42,7 @@ const CONNECTION_WINDOW_BYTES: u32 = 512 << 10;
 const SEND_BUFFER_BYTES: usize = 64 << 10;
 
 /// The time in which a connection that is to make room may end gracefully.
-const CLOSE_TIMEOUT: Duration = Duration::from_millis(250);
+pub(crate) const CLOSE_TIMEOUT: Duration = Duration::from_millis(250);
 
 fn protocol(options: &ServeOptions, tasks: StreamTasks) -> http2::Builder<StreamTasks> {
     let mut builder = http2::Builder::new(tasks);

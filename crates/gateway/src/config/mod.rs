@@ -29,7 +29,6 @@ use std::fmt;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use hyper::header::HeaderName;
 use toml::de::DeTable;
@@ -51,7 +50,7 @@ pub use self::target::{Choice, RouteTarget};
 use crate::access_log::AccessLogConfig;
 use crate::challenge::Challenges;
 use crate::fetch::Authorities;
-use crate::header_fields;
+use crate::header_fields::{self, ClientFields};
 use crate::identifiers::{IdentifierConfig, TraceMode};
 use crate::limits::LimitConfig;
 use crate::traces::TraceConfig;
@@ -73,8 +72,8 @@ pub struct Config {
     /// The networks of proxies in front of the gateway. What their requests say about a client is
     /// trusted.
     pub trusted_networks: TrustedNetworks,
-    /// The header fields of clients that are removed besides those that always are.
-    pub removed_fields: Arc<[HeaderName]>,
+    /// The header fields of clients that are removed, and those that are not.
+    pub client_fields: ClientFields,
     /// The realm of `WWW-Authenticate`.
     pub realm: String,
     /// The handling of request ids and trace contexts.
@@ -194,7 +193,7 @@ fn read_document(
     let listen = listen::read(&root, reserved);
     let threads = read_threads(&root);
     let trusted_networks = read_trusted_networks(&root);
-    let removed_fields = read_removed_fields(&root);
+    let client_fields = read_client_fields(&root);
     let mut identifiers = identifiers::read(&root);
     let traces = root.table("traces").and_then(|table| traces::read(table, folder));
     if traces.is_some() {
@@ -248,7 +247,7 @@ fn read_document(
         listen: listen?,
         threads,
         trusted_networks,
-        removed_fields,
+        client_fields,
         identifiers,
         realm,
         tls,
@@ -307,20 +306,29 @@ fn read_trusted_networks(root: &TableReader<'_>) -> TrustedNetworks {
     items.into_iter().filter_map(network).collect()
 }
 
-/// Reads the names of header fields that clients must not set.
-fn read_removed_fields(root: &TableReader<'_>) -> Arc<[HeaderName]> {
-    let list = root.strings("remove_fields");
-    let items = list.map(|list| list.value).unwrap_or_default();
-    let name = |item: table::LocatedValue<&str>| {
-        let name = HeaderName::from_bytes(item.value.as_bytes()).ok();
-        let name = name.filter(|name| !header_fields::is_needed(name));
-        if name.is_none() {
-            let message = format!("`{}` is not a header field that can be removed", item.value);
-            root.complain_at(&item, message);
-        }
-        name
+/// Reads the names of header fields of clients that are removed, and of those that are not.
+fn read_client_fields(root: &TableReader<'_>) -> ClientFields {
+    let read = |key| {
+        let list = root.strings(key);
+        let items = list.map(|list| list.value).unwrap_or_default();
+        items.into_iter().filter_map(|item| read_client_field(root, &item)).collect()
     };
-    items.into_iter().filter_map(name).collect()
+    ClientFields { removed: read("remove_fields"), kept: read("keep_fields") }
+}
+
+fn read_client_field(
+    root: &TableReader<'_>,
+    item: &table::LocatedValue<&str>,
+) -> Option<HeaderName> {
+    let name = HeaderName::from_bytes(item.value.as_bytes()).ok();
+    let is_free =
+        |name: &HeaderName| !header_fields::is_needed(name) && !header_fields::is_identifier(name);
+    let name = name.filter(is_free);
+    if name.is_none() {
+        let message = format!("`{}` is not a header field that can be removed or kept", item.value);
+        root.complain_at(item, message);
+    }
+    name
 }
 
 fn read_realm(root: &TableReader<'_>) -> String {

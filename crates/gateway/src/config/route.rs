@@ -41,6 +41,12 @@ pub struct RouteConfig {
 }
 
 impl RouteConfig {
+    /// Whether a request that has passed this route may reach what another one protects: it is the
+    /// same, or open to everybody.
+    pub(crate) fn covers_access(&self, other: &Self) -> bool {
+        self.gives_same_access(other) || self.issuer.is_some() && other.issuer.is_none()
+    }
+
     /// Whether requests are checked and sent to servers as by another route.
     pub(crate) fn gives_same_access(&self, other: &Self) -> bool {
         (&self.issuer, &self.target, &self.session)
@@ -48,6 +54,8 @@ impl RouteConfig {
             && self.requirements == other.requirements
             && self.forwarded_claims == other.forwarded_claims
             && self.token_places == other.token_places
+            // It says which pages may send the cookie with a token.
+            && self.cors == other.cors
     }
 }
 

@@ -68,6 +68,14 @@ fn check_equal_routes(root: &TableReader<'_>, route: &LocatedRoute, earlier: &[L
     }
 }
 
+/// In which way a route is easier to pass than a guarded one.
+fn lesser_access(other: &RouteConfig) -> &'static str {
+    match other.issuer {
+        None => "without a token",
+        Some(_) => "with other requirements",
+    }
+}
+
 /// A guarded route `/api/` does not cover `/api`, which an open route may.
 fn check_slash(root: &TableReader<'_>, route: &LocatedRoute, routes: &[LocatedRoute]) {
     let Some(bare) = route.config.path.strip_suffix('/').filter(|bare| !bare.is_empty()) else {
@@ -77,12 +85,12 @@ fn check_slash(root: &TableReader<'_>, route: &LocatedRoute, routes: &[LocatedRo
     let patterns: Vec<_> = patterns.collect();
     let host = route.config.host.as_deref();
     let found = find(patterns.iter(), |it| &it.1, host, ReadPath::strict(bare));
-    if let Some((open, _)) = found
-        && open.config.issuer.is_none()
+    if let Some((other, _)) = found
+        && !other.config.gives_same_access(&route.config)
     {
+        let (key, how) = (&other.key, lesser_access(&other.config));
         root.complain_at(&route.path, format!(
-            "{} answers `{bare}` without a token; write \"{bare}\", which covers `{bare}` and all below it",
-            open.key
+            "{key} answers `{bare}` {how}; write \"{bare}\", which covers `{bare}` and all below it"
         ));
     }
 }
@@ -92,18 +100,17 @@ fn warn_of_other_hosts(root: &TableReader<'_>, route: &LocatedRoute, routes: &[L
     if route.config.host.is_none() {
         return;
     }
-    let open = routes.iter().find(|open| {
-        let RouteConfig { host, issuer, target, .. } = &open.config;
-        host.is_none()
-            && issuer.is_none()
-            && *target == route.config.target
-            && pattern(open).matches(None, ReadPath::strict(&route.config.path))
+    let other = routes.iter().find(|other| {
+        other.config.host.is_none()
+            && other.config.target == route.config.target
+            && !other.config.gives_same_access(&route.config)
+            && pattern(other).matches(None, ReadPath::strict(&route.config.path))
     });
-    if let Some(open) = open {
+    if let Some(other) = other {
+        let (key, how) = (&other.key, lesser_access(&other.config));
         root.warn_at(&route.path, format!(
-            "with another host in the request, {} answers this path from the same backend without a token; \
-             give that route a `host`, if the backend does not tell hosts apart",
-            open.key
+            "with another host in the request, {key} answers this path from the same backend {how}; give \
+             that route a `host`, if the backend does not tell hosts apart"
         ));
     }
 }
@@ -120,7 +127,8 @@ fn warn_of_other_spellings(
             RouteTarget::Claim { choice: Choice::Table(table), .. } => {
                 table.values().any(|name| name == backend.name)
             }
-            RouteTarget::Claim { .. } => false,
+            RouteTarget::Claim { choice: Choice::Lookup { .. }, .. } => true,
+            RouteTarget::Claim { choice: Choice::Template(_), .. } => false,
         };
         let mut guarded = routes.iter().filter(uses).filter(|it| it.config.issuer.is_some());
         let covers = |open: &LocatedRoute, guarded: &LocatedRoute| {
@@ -129,16 +137,17 @@ fn warn_of_other_spellings(
                 && pattern(open).matches(host, ReadPath::strict(&guarded.config.path))
         };
         let open_of = |guarded: &LocatedRoute| {
-            let mut open = routes.iter().filter(uses).filter(|it| it.config.issuer.is_none());
-            open.find(|open| covers(open, guarded))
+            let mut others = routes.iter().filter(uses);
+            others.find(|it| covers(it, guarded) && !it.config.gives_same_access(&guarded.config))
         };
         let found = guarded.find_map(|guarded| Some((guarded, open_of(guarded)?)));
         if let Some((guarded, open)) = found {
             root.warn_at(&guarded.path, format!(
-                "{open} answers other spellings, such as `{upper}`, without a token. If the servers of \
+                "{open} answers other spellings, such as `{upper}`, {how}. If the servers of \
                  `{name}` ignore case (Express does) or run on Windows, write paths = \"ignore-case\" or \
                  \"windows\" in [backends.{name}], else paths = \"strict\"",
                 open = open.key,
+                how = lesser_access(&open.config),
                 upper = guarded.config.path.to_uppercase(),
                 name = backend.name,
             ));

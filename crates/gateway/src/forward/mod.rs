@@ -10,7 +10,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use hyper::body::Incoming;
-use hyper::header::{HeaderName, SET_COOKIE};
+use hyper::header::SET_COOKIE;
 use hyper::http::request::Parts;
 use hyper::upgrade::OnUpgrade;
 use hyper::{Response, StatusCode, Version};
@@ -23,7 +23,7 @@ use self::delivery::{BackendAnswer, deliver};
 pub(crate) use self::error::ForwardError;
 use crate::backend::Backend;
 use crate::forwarded_claims::UserFields;
-use crate::header_fields::{self, RequestOrigin};
+use crate::header_fields::{self, ClientFields, RequestOrigin};
 use crate::record::OpenRecord;
 use crate::session::Session;
 use crate::upload_body::{UploadBody, UploadProgress};
@@ -34,8 +34,8 @@ pub(crate) struct ForwardContext<'a> {
     pub(crate) from: RequestOrigin<'a>,
     pub(crate) session: Option<Session>,
     pub(crate) user: UserFields,
-    /// The fields of clients that are removed besides those that always are.
-    pub(crate) removed_fields: &'a Arc<[HeaderName]>,
+    /// The fields of clients that are removed, and those that are not.
+    pub(crate) client_fields: &'a Arc<ClientFields>,
     pub(crate) record: Box<OpenRecord>,
 }
 
@@ -46,17 +46,17 @@ pub(crate) async fn forward(
     parts: &mut Parts,
     context: ForwardContext<'_>,
 ) -> Result<Response<Body>, (Box<OpenRecord>, ForwardError)> {
-    let ForwardContext { body, from, session, user, removed_fields, mut record } = context;
+    let ForwardContext { body, from, session, user, client_fields, mut record } = context;
     let is_websocket = header_fields::is_websocket_upgrade(&parts.headers);
     let client_upgrade = if is_websocket { parts.extensions.remove::<OnUpgrade>() } else { None };
-    header_fields::clean_request(&mut parts.headers, removed_fields);
+    header_fields::clean_request(&mut parts.headers, client_fields);
     user.apply(&mut parts.headers);
     header_fields::add_forwarded(&mut parts.headers, &from);
     if is_websocket {
         header_fields::add_websocket(&mut parts.headers);
     }
     let (body, progress) =
-        UploadBody::new(body, backend.timeouts().idle, &record.capture, removed_fields);
+        UploadBody::new(body, backend.timeouts().idle, &record.capture, client_fields);
     let end = backend.timeouts().whole.map(|whole| record.started_at() + whole);
     let has_session = session.is_some();
     let delivered = {

@@ -56,13 +56,15 @@ async fn a_claim_that_is_no_field_is_refused() {
         (r#""sub":"u""#, "200"),
         (r#""sub":"u","name":"a\r\nX-Admin: 1""#, "403"),
         (r#""sub":"u","name":"a\u0000b""#, "403"),
+        (r#""sub":"u","name":" admin""#, "403"),
+        (r#""sub":"u","name":"admin ""#, "403"),
         (&long, "403"),
     ] {
         let answer = gate.get_as(&token(claims), "/").await;
         assert_eq!(status(&answer), expected, "{claims}: {answer}");
     }
-    let rows = gate.rows(6).await;
-    assert_eq!(rows.iter().filter(|row| row["outcome"] == "unusable_claim").count(), 3);
+    let rows = gate.rows(8).await;
+    assert_eq!(rows.iter().filter(|row| row["outcome"] == "unusable_claim").count(), 5);
 }
 
 #[tokio::test]

@@ -108,6 +108,21 @@ async fn a_connection_that_waits_for_its_client_makes_room() {
     assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
 }
 
+/// A rest that is read, so that the connection can go on.
+#[tokio::test]
+async fn a_connection_whose_rest_is_read_makes_room() {
+    let options = ServeOptions { connections_max: 1, ..ServeOptions::default() };
+    let server = Running::start(options, refuse).await;
+    let mut stream = server.connect().await;
+    stream
+        .write_all(b"PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n")
+        .await
+        .unwrap();
+    read_refusal(&mut stream).await;
+    let answer = exchange(&mut server.connect().await, GET_AND_CLOSE).await;
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+}
+
 #[tokio::test]
 async fn a_request_without_a_body_ends_its_connection_at_once() {
     let options = ServeOptions { connections_max: 1, ..ServeOptions::default() };
