@@ -22,18 +22,20 @@ const FOLDER: &str = "PEERS_FOLDER";
 struct Server {
     process: Child,
     port: u16,
+    /// The folder that it works in, if it needs one.
+    folder: Option<PathBuf>,
 }
 
 impl Server {
     /// Starts a server that prints its port.
-    fn start(mut command: Command) -> Self {
+    fn start(mut command: Command, folder: Option<PathBuf>) -> Self {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = command.spawn().expect("the server starts");
         let mut line = String::new();
         let output = process.stdout.take().expect("a pipe");
         BufReader::new(output).read_line(&mut line).expect("the port");
         let port = line.trim().parse().unwrap_or_else(|_| panic!("`{line}` is not a port"));
-        Self { process, port }
+        Self { process, port, folder }
     }
 }
 
@@ -41,6 +43,7 @@ impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
+        self.folder.take().map(fs::remove_dir_all);
     }
 }
 
@@ -54,8 +57,7 @@ fn programs() -> PathBuf {
 
 /// An empty folder that a server works in.
 fn work_folder(name: &str) -> PathBuf {
-    let folder = programs().join(format!("work-{name}"));
-    let _ = fs::remove_dir_all(&folder);
+    let folder = std::env::temp_dir().join(format!("weir-{name}-{}", std::process::id()));
     fs::create_dir_all(&folder).expect("a folder");
     folder
 }
@@ -63,18 +65,19 @@ fn work_folder(name: &str) -> PathBuf {
 fn express() -> Server {
     let mut command = Command::new("node");
     command.arg(source("express.js")).arg(programs().join("express"));
-    Server::start(command)
+    Server::start(command, None)
 }
 
 fn tomcat() -> Server {
     let mut command = Command::new("java");
     let jars = format!("{}/*", programs().join("tomcat").display());
-    command.args(["-cp", &jars]).arg(source("Servlets.java")).arg(work_folder("tomcat"));
-    Server::start(command)
+    let folder = work_folder("tomcat");
+    command.args(["-cp", &jars]).arg(source("Servlets.java")).arg(&folder);
+    Server::start(command, Some(folder))
 }
 
 fn mux() -> Server {
-    Server::start(Command::new(programs().join("mux")))
+    Server::start(Command::new(programs().join("mux")), None)
 }
 
 /// nginx, which cannot choose a free port, listens on a Unix socket.
@@ -95,7 +98,8 @@ async fn nginx() -> Server {
             }
         }
     };
-    Server { process, port: Backend::start(forward).await.address.port() }
+    let port = Backend::start(forward).await.address.port();
+    Server { process, port, folder: Some(folder) }
 }
 
 /// A table of routes, and the handlers that it guards.
