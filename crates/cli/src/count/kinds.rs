@@ -9,23 +9,16 @@ use crate::scan::RecordPeriod;
 /// The tally of each kind, in a common memory budget.
 #[derive(Debug)]
 pub(super) struct KindTallies {
-    kinds: [KindCounts<ValueTally>; RecordKind::ALL.len()],
+    kinds: [KindTally; RecordKind::ALL.len()],
     budget: MemoryBudget,
     /// Whether other kinds are ignored once there is a request.
     prefers_requests: bool,
 }
 
-/// The counts of each kind in a part of the log.
+/// The tally of one kind.
 #[derive(Debug, Default)]
-pub(super) struct KindChunks {
-    kinds: [KindCounts<TallyChunk>; RecordKind::ALL.len()],
-}
-
-/// The counts of one kind.
-#[derive(Debug, Default)]
-pub(super) struct KindCounts<T> {
-    /// The counts by value.
-    pub(super) tally: T,
+pub(super) struct KindTally {
+    pub(super) tally: ValueTally,
     /// The number of records of the kind, whether or not they meet the conditions.
     pub(super) records: u64,
     /// The period of the records, if it is recorded.
@@ -34,9 +27,27 @@ pub(super) struct KindCounts<T> {
     pub(super) error: Option<String>,
 }
 
+/// The counts of each kind in a part of the log.
+#[derive(Debug, Default)]
+pub(super) struct KindChunks {
+    kinds: [KindChunk; RecordKind::ALL.len()],
+}
+
+/// The counts of one kind in a part of the log.
+#[derive(Debug, Default)]
+pub(super) struct KindChunk {
+    pub(super) tally: TallyChunk,
+    /// See [`KindTally::records`].
+    pub(super) records: u64,
+    /// See [`KindTally::period`].
+    pub(super) period: RecordPeriod,
+    /// See [`KindTally::error`].
+    pub(super) error: Option<String>,
+}
+
 impl KindChunks {
     /// The counts of a kind.
-    pub(super) fn of_mut(&mut self, kind: RecordKind) -> &mut KindCounts<TallyChunk> {
+    pub(super) fn of_mut(&mut self, kind: RecordKind) -> &mut KindChunk {
         &mut self.kinds[kind as usize]
     }
 
@@ -59,7 +70,7 @@ impl KindTallies {
     }
 
     /// The tally of a kind.
-    pub(super) fn of_mut(&mut self, kind: RecordKind) -> &mut KindCounts<ValueTally> {
+    pub(super) fn of_mut(&mut self, kind: RecordKind) -> &mut KindTally {
         &mut self.kinds[kind as usize]
     }
 
@@ -74,7 +85,7 @@ impl KindTallies {
             own.period.merge(chunk.period);
             own.error = own.error.take().or(chunk.error);
             if !only_requests || kind == RecordKind::Request {
-                own.tally.add(&chunk.tally, &mut self.budget);
+                own.tally.add(chunk.tally, &mut self.budget);
             } else if !has_requests {
                 own.tally.clear(&mut self.budget);
             }
@@ -84,7 +95,7 @@ impl KindTallies {
     /// Returns the number of records of each kind that occurs.
     pub(super) fn counts(&self) -> Vec<KindCount> {
         let kinds = RecordKind::ALL.into_iter().zip(&self.kinds);
-        let count = |(kind, tally): (RecordKind, &KindCounts<ValueTally>)| KindCount {
+        let count = |(kind, tally): (RecordKind, &KindTally)| KindCount {
             kind: kind.into(),
             records: tally.records,
         };

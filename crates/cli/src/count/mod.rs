@@ -20,7 +20,7 @@ use crate::options::{OutputKind, memory_bytes_max};
 use crate::outcome::{Exit, Failure, print, print_csv, say};
 use crate::scan::{Conditions, LogFields, RecordPeriod, UnparsedLines, inputs_of, report_unparsed};
 use crate::sources::{self, Complaint};
-use kinds::{KindCounts, KindTallies};
+use kinds::{KindTallies, KindTally};
 use records::{Merge, RecordCounter};
 
 /// The divisor of the memory for counts that wait to be merged: an eighth.
@@ -100,7 +100,7 @@ pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
     let others = tallies.counts().into_iter().filter(|count| count.kind != kind);
     others.filter(|_| arguments.kind.is_none()).for_each(say_not_counted);
     let kinds = tallies.counts();
-    let KindCounts { tally, period, error, .. } = std::mem::take(tallies.of_mut(kind.into()));
+    let KindTally { tally, period, error, .. } = std::mem::take(tallies.of_mut(kind.into()));
     match error {
         Some(error) if tally.records() == 0 => return Err(Failure::new(error)),
         Some(error) => {

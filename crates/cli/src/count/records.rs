@@ -7,12 +7,12 @@ use std::sync::Arc;
 use weir_core::{FieldAccessor, Format, Record, RecordKind, RecordPredicate, Zone};
 use weir_ingest::{
     BlockStart, FormatChoice, FormatMap, FoundRecord, Input, LineSink, LogLine, OrderedMerge, Part,
-    Records, SourceProgress, TallyChunk, VisitedBlock,
+    Records, SourceProgress, VisitedBlock,
 };
 use weir_view::value_in;
 
 use super::InputCount;
-use super::kinds::{KindChunks, KindCounts, KindTallies};
+use super::kinds::{KindChunk, KindChunks, KindTallies};
 use crate::scan::{
     Conditions, FieldCheck, LogFields, MissingField, UnparsedLines, check_field, read_lines,
 };
@@ -247,7 +247,7 @@ impl BlockCounts {
 }
 
 impl BoundCount<'_> {
-    fn count(&self, record: &Record<'_>, kind: &mut KindCounts<TallyChunk>) {
+    fn count(&self, record: &Record<'_>, kind: &mut KindChunk) {
         kind.records += 1;
         if self.tracks_period
             && let Some(time) = record.time

@@ -232,7 +232,7 @@ impl Dictionary {
     }
 
     /// Returns the memory charged for the values, less the memory freed.
-    pub fn charge_bytes(&self) -> usize {
+    pub(super) fn charge_bytes(&self) -> usize {
         let bytes: usize = self.chunks.iter().map(|chunk| chunk.bytes.len()).sum();
         bytes + self.spans.len() * ENTRY_BYTES + self.uncounted.len() * UNCOUNTED_BYTES
     }

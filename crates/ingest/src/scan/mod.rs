@@ -10,7 +10,7 @@ mod line_blocks;
 mod memory_budget;
 mod ordered;
 mod ordered_merge;
-mod tally_chunk;
+mod pair_counts;
 mod text_scan;
 mod value_tally;
 
@@ -19,6 +19,5 @@ pub use line_blocks::{LineBlocks, is_retryable};
 pub use memory_budget::MemoryBudget;
 pub use ordered::{OrderedOutput, run_in_order};
 pub use ordered_merge::{OrderedMerge, Part};
-pub use tally_chunk::TallyChunk;
 pub use text_scan::scan_text;
-pub use value_tally::{TallyEntry, ValueTally};
+pub use value_tally::{TallyChunk, TallyEntry, ValueTally};

@@ -5,13 +5,21 @@ use std::collections::HashMap;
 use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
-use weir_core::{Dictionary, LateValues};
+use weir_core::LateValues;
 
 use super::memory_budget::MemoryBudget;
-use super::tally_chunk::{Pair, PairIds, TallyChunk};
+use super::pair_counts::{PairCount, PairCounts};
 
 /// The memory of an element of [`ValueTally::uncounted`], in a table that is half full.
-const UNCOUNTED_BYTES: usize = 2 * (size_of::<(PairIds, u64)>() + 1);
+const UNCOUNTED_BYTES: usize = 2 * (size_of::<((u32, u32), u64)>() + 1);
+
+/// The number of records with each value of a field, or with each pair of values of two, in a
+/// part of the log. Exact; its memory grows with the number of different values.
+#[derive(Debug, Default)]
+pub struct TallyChunk {
+    records: u64,
+    pairs: PairCounts,
+}
 
 /// Counts records by value, or by pair of values, over a whole log in bounded memory.
 ///
@@ -20,12 +28,12 @@ const UNCOUNTED_BYTES: usize = 2 * (size_of::<(PairIds, u64)>() + 1);
 /// [`LateValues`]. Tallies of the same chunks in the same order are equal.
 #[derive(Debug, Default)]
 pub struct ValueTally {
-    /// All records, and the pairs that are counted.
-    counted: TallyChunk,
+    records: u64,
     remainder: u64,
-    /// The largest number of further records of a pair that are counted in the remainder; only
-    /// numbers above 0.
-    uncounted: HashMap<PairIds, u64, RandomState>,
+    pairs: PairCounts,
+    /// The largest number of further records of a pair that are counted in the remainder, by the
+    /// ids of its values; only numbers above 0.
+    uncounted: HashMap<(u32, u32), u64, RandomState>,
     /// The bytes taken from the budget.
     taken_bytes: usize,
     /// Counts the pairs of values that came after the memory was used up; `None` before.
@@ -51,61 +59,86 @@ pub struct TallyEntry {
     pub uncounted_max: u64,
 }
 
+impl TallyChunk {
+    /// Counts a record. With one field only, `column` is empty.
+    #[inline]
+    pub fn add(&mut self, row: &[u8], column: &[u8]) {
+        self.records += 1;
+        self.pairs.add(row, column, 1);
+    }
+
+    /// Returns the memory taken, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        self.pairs.memory_bytes()
+    }
+}
+
 impl ValueTally {
     /// Adds the counts of a chunk.
-    pub fn add(&mut self, chunk: &TallyChunk, budget: &mut MemoryBudget) {
-        self.counted.records += chunk.records;
-        if self.late.is_none() && budget.has(chunk.memory_bytes()) {
-            let before = self.counted.memory_bytes();
-            self.counted.add_pairs(chunk);
-            let added = self.counted.memory_bytes() - before;
-            budget.take(added);
-            self.taken_bytes += added;
+    pub fn add(&mut self, chunk: TallyChunk, budget: &mut MemoryBudget) {
+        self.records += chunk.records;
+        let pairs = chunk.pairs;
+        if self.late.is_none() && budget.has(pairs.memory_bytes()) {
+            self.add_all(pairs, budget);
             return;
         }
         // The order decides which values find room, so it must be the same in every run.
-        let mut pairs: Vec<(Pair<'_>, u64)> =
-            chunk.counts.iter().map(|(ids, count)| (chunk.pair(*ids), *count)).collect();
-        pairs.sort_unstable_by_key(|(pair, count)| (Reverse(*count), *pair));
-        for (pair, count) in pairs {
-            self.add_pair(pair, count, budget);
+        let key = |pair: &PairCount| {
+            (Reverse(pair.count), pairs.row(pair.row), pairs.column(pair.column))
+        };
+        let mut sorted: Vec<PairCount> = pairs.pairs().collect();
+        sorted.sort_unstable_by(|one, other| key(one).cmp(&key(other)));
+        for PairCount { row, column, count } in sorted {
+            self.add_pair(pairs.row(row), pairs.column(column), count, budget);
         }
     }
 
-    fn add_pair(&mut self, pair: Pair<'_>, count: u64, budget: &mut MemoryBudget) {
-        let bytes = self.counted.cost_bytes(pair);
+    /// Adds counts that all fit into the memory.
+    fn add_all(&mut self, pairs: PairCounts, budget: &mut MemoryBudget) {
+        let before = self.pairs.memory_bytes();
+        if before == 0 {
+            self.pairs = pairs;
+        } else {
+            self.pairs.add_all(&pairs);
+        }
+        let added = self.pairs.memory_bytes() - before;
+        budget.take(added);
+        self.taken_bytes += added;
+    }
+
+    fn add_pair(&mut self, row: &[u8], column: &[u8], count: u64, budget: &mut MemoryBudget) {
+        let bytes = self.pairs.cost_bytes(row, column);
         if bytes == 0 {
-            self.counted.add_pair(pair, count);
+            self.pairs.add(row, column, count);
             return;
         }
         let bytes = if self.late.is_some() { bytes + UNCOUNTED_BYTES } else { bytes };
         let uncounted_max = if budget.take(bytes) {
             self.taken_bytes += bytes;
-            Some(self.late.as_mut().map_or(0, |late| late.forget(pair)))
+            Some(self.late.as_mut().map_or(0, |late| late.forget(row, column)))
         } else {
             let late = self.late.get_or_insert_with(|| LatePairs::new(budget.reserve_of_tally()));
-            late.offer(pair, count, bytes)
+            late.offer(row, column, count, bytes)
         };
         let Some(uncounted_max) = uncounted_max else {
             self.remainder += count;
             return;
         };
-        let ids = self.counted.add_pair(pair, count);
-        if uncounted_max > 0 {
-            self.uncounted.insert(ids, uncounted_max);
+        self.pairs.add(row, column, count);
+        if let ([Some(row), Some(column)], 1..) = (self.pairs.find(row, column), uncounted_max) {
+            self.uncounted.insert((row, column), uncounted_max);
         }
     }
 
     /// Drops all counts, except that of the records.
     pub fn clear(&mut self, budget: &mut MemoryBudget) {
         budget.give_back(self.taken_bytes);
-        let counted = TallyChunk { records: self.records(), ..TallyChunk::default() };
-        *self = Self { counted, ..Self::default() };
+        *self = Self { records: self.records, ..Self::default() };
     }
 
     /// The number of all records.
     pub fn records(&self) -> u64 {
-        self.counted.records
+        self.records
     }
 
     /// The number of records that are only counted together, because their values came after the
@@ -122,36 +155,46 @@ impl ValueTally {
 
     /// The values of the first field, by count and then by value.
     pub fn rows(&self) -> Vec<TallyEntry> {
-        self.entries(&self.counted.rows, |ids| ids.row)
+        self.entries(self.pairs.id_ends()[0], |pair| pair.row, PairCounts::row)
     }
 
     /// The values of the second field, in the same order.
     pub fn columns(&self) -> Vec<TallyEntry> {
-        self.entries(&self.counted.columns, |ids| ids.column)
+        self.entries(self.pairs.id_ends()[1], |pair| pair.column, PairCounts::column)
     }
 
     /// Returns the number of records with both values, and the largest number of further ones.
     pub fn count(&self, row: &[u8], column: &[u8]) -> (u64, u64) {
-        let found = self.counted.find((row, column));
-        let bounds = |(ids, count)| (count, self.uncounted_max(ids).min(self.remainder));
-        found.map_or((0, 0), bounds)
+        match self.pairs.find(row, column) {
+            [Some(row), Some(column)] => {
+                let count = self.pairs.count(row, column);
+                (count, self.uncounted_max(row, column).min(self.remainder))
+            }
+            _ => (0, 0),
+        }
     }
 
-    fn uncounted_max(&self, ids: PairIds) -> u64 {
-        self.uncounted.get(&ids).copied().unwrap_or(0)
+    fn uncounted_max(&self, row: u32, column: u32) -> u64 {
+        self.uncounted.get(&(row, column)).copied().unwrap_or(0)
     }
 
-    /// Sums the pairs by the id of one of their `values`.
-    fn entries(&self, values: &Dictionary, id: fn(&PairIds) -> u32) -> Vec<TallyEntry> {
-        let mut sums = vec![(0_u64, 0_u64); values.ids()];
-        for (ids, more) in &self.counted.counts {
-            let (count, uncounted_max) = &mut sums[id(ids) as usize];
-            *count += more;
-            *uncounted_max = uncounted_max.saturating_add(self.uncounted_max(*ids));
+    /// Sums the pairs by the id of one of their values. All ids are below `id_end`.
+    fn entries(
+        &self,
+        id_end: usize,
+        id: fn(&PairCount) -> u32,
+        value: fn(&PairCounts, u32) -> &[u8],
+    ) -> Vec<TallyEntry> {
+        let mut sums = vec![(0, 0_u64); id_end];
+        for pair in self.pairs.pairs() {
+            let (count, uncounted_max) = &mut sums[id(&pair) as usize];
+            *count += pair.count;
+            let more = self.uncounted_max(pair.row, pair.column);
+            *uncounted_max = uncounted_max.saturating_add(more);
         }
         let sums = (0..).zip(sums).filter(|(_, (count, _))| *count > 0);
         let entry = |(id, (count, uncounted_max)): (u32, (u64, u64))| TallyEntry {
-            value: values.value(id).unwrap_or_default().to_vec(),
+            value: value(&self.pairs, id).to_vec(),
             count,
             uncounted_max: uncounted_max.min(self.remainder),
         };
@@ -169,14 +212,14 @@ impl LatePairs {
     }
 
     /// See [`LateValues::offer`].
-    fn offer(&mut self, pair: Pair<'_>, records: u64, bytes: usize) -> Option<u64> {
-        let fingerprint = self.state.hash_one(pair);
+    fn offer(&mut self, row: &[u8], column: &[u8], records: u64, bytes: usize) -> Option<u64> {
+        let fingerprint = self.state.hash_one((row, column));
         self.values.as_mut()?.offer(fingerprint, records, bytes)
     }
 
     /// See [`LateValues::forget`]. Without counters, any number of records may be missing.
-    fn forget(&mut self, pair: Pair<'_>) -> u64 {
-        let fingerprint = self.state.hash_one(pair);
+    fn forget(&mut self, row: &[u8], column: &[u8]) -> u64 {
+        let fingerprint = self.state.hash_one((row, column));
         self.values.as_mut().map_or(u64::MAX, |values| values.forget(fingerprint))
     }
 }
@@ -187,8 +230,8 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{TallyEntry, ValueTally};
-    use crate::{MemoryBudget, TallyChunk};
+    use super::{TallyChunk, TallyEntry, ValueTally};
+    use crate::MemoryBudget;
 
     fn chunk(rows: &[&str]) -> TallyChunk {
         let mut chunk = TallyChunk::default();
@@ -205,12 +248,12 @@ mod tests {
     fn new_values_without_memory_are_counted_together() {
         let mut budget = MemoryBudget::new(170);
         let mut tally = ValueTally::default();
-        tally.add(&chunk(&["a", "b", "c", "a"]), &mut budget);
+        tally.add(chunk(&["a", "b", "c", "a"]), &mut budget);
         assert_eq!((tally.records(), tally.remainder(), tally.unlisted_max()), (4, 1, 1));
         let counted = |a: u64| [("a".to_owned(), a), ("b".to_owned(), 1)];
         assert_eq!(counts(&tally), counted(2));
         // Values that are known take no memory.
-        tally.add(&chunk(&["a", "c"]), &mut budget);
+        tally.add(chunk(&["a", "c"]), &mut budget);
         assert_eq!((tally.records(), tally.remainder()), (6, 2));
         assert_eq!(counts(&tally), counted(3));
     }
@@ -227,7 +270,7 @@ mod tests {
                 rows.extend(["late"; 30]);
                 late += 30;
             }
-            tally.add(&chunk(&rows), &mut budget);
+            tally.add(chunk(&rows), &mut budget);
         }
         let first = &tally.rows()[0];
         assert_eq!(first.value, b"late");
@@ -258,8 +301,8 @@ mod tests {
                     same.add(pair.0.as_bytes(), pair.1.as_bytes());
                     *exact.entry(pair).or_default() += 1;
                 }
-                tally.add(&chunk, &mut budget);
-                again.1.add(&same, &mut again.0);
+                tally.add(chunk, &mut budget);
+                again.1.add(same, &mut again.0);
             }
             let mut counted = 0;
             for ((row, column), expected) in &exact {
@@ -282,7 +325,7 @@ mod tests {
         for (row, column) in [(b"a", b"x"), (b"a", b"y"), (b"b", b"x"), (b"a", b"x")] {
             chunk.add(row, column);
         }
-        tally.add(&chunk, &mut budget);
+        tally.add(chunk, &mut budget);
         assert!(budget.has(6_700) && !budget.has(6_900));
         tally.clear(&mut budget);
         assert!(budget.has(7_000));
