@@ -6,12 +6,12 @@ use hyper::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::{Response, StatusCode};
 use weir_net::Body;
 
-use crate::challenge::{Challenge, Challenges};
+use crate::access::challenge::{Challenge, Challenges};
+use crate::access::token_place::TokenPlaceError;
 use crate::forward::ForwardError;
 use crate::limits::Rejection;
-use crate::request_target::TargetError;
+use crate::request::target::TargetError;
 use crate::token::TokenRefusal;
-use crate::token_place::TokenPlaceError;
 
 /// A refusal of a request: its status, body and reason.
 #[derive(Debug, Clone, Copy)]

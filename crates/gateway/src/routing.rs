@@ -3,21 +3,21 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use crate::access::challenge::Challenges;
 use crate::backend::Backend;
-use crate::challenge::Challenges;
 use crate::choice::{Lookup, Template};
 use crate::config::{Choice, Config, IssuerConfig, RouteConfig, RouteTarget};
 use crate::header_fields::ClientFields;
+use crate::header_fields::trusted_networks::TrustedNetworks;
 use crate::identifiers::IdentifierConfig;
 use crate::limits::Limits;
-use crate::path_reading::{PathReading, without_parameters};
 use crate::refusal::Refusal;
-use crate::request_target::{RequestTarget, TargetError};
-use crate::route_match::{ReadPath, RoutePattern, find};
+use crate::request::target::{RequestTarget, TargetError};
+use crate::route::path_reading::{PathReading, without_parameters};
+use crate::route::route_match::{ReadPath, RoutePattern, find};
 use crate::session::Sessions;
 use crate::token::TokenVerifier;
 use crate::traces::Traces;
-use crate::trusted_networks::TrustedNetworks;
 
 /// A configuration in use. A reload replaces it as a whole.
 #[derive(Debug, Default)]

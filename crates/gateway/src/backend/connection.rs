@@ -12,7 +12,7 @@ use hyper::{Request, Response};
 use weir_observe::capture::OpenCapture;
 use weir_observe::task::TaskKind;
 
-use crate::upload_body::UploadBody;
+use crate::request::upload_body::UploadBody;
 
 /// The kind of the tasks that drive connections to servers. All other such connections are driven
 /// by the tasks of client connections.

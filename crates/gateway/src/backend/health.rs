@@ -10,7 +10,7 @@ use hyper::{Method, Request, StatusCode};
 
 use super::pool::Lease;
 use super::{Backend, ConnectError, Instance, NONE_AVAILABLE};
-use crate::upload_body::UploadBody;
+use crate::request::upload_body::UploadBody;
 
 /// The answer to a health check is read up to this size.
 const ANSWER_BYTES_MAX: usize = 64 << 10;

@@ -9,7 +9,7 @@ use super::origin::Origin;
 use super::read_authorities;
 use super::table::TableReader;
 use crate::fetch::{Authorities, client_config};
-use crate::path_reading::PathReading;
+use crate::route::path_reading::PathReading;
 
 /// A group of servers that answer the same requests.
 #[derive(Debug, Clone, PartialEq, Eq)]

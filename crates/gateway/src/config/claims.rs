@@ -3,9 +3,9 @@
 use hyper::header::HeaderName;
 
 use super::table::{LocatedValue, TableReader};
-use crate::forwarded_claims::ForwardedClaims;
+use crate::access::forwarded_claims::ForwardedClaims;
+use crate::access::requirement::Requirement;
 use crate::header_fields;
-use crate::requirement::Requirement;
 
 /// Reads `require`: claims and the values that they must have. Notes mistakes.
 pub(super) fn read_required(table: TableReader<'_>) -> Vec<Requirement> {

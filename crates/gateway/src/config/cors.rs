@@ -7,7 +7,7 @@ use hyper::header::{HeaderName, HeaderValue};
 use hyper::http::uri::Authority;
 
 use super::table::{LocatedValue, TableReader};
-use crate::cors::{AllowedOrigins, CorsConfig};
+use crate::access::cors::{AllowedOrigins, CorsConfig};
 
 /// The methods without `methods`.
 const METHODS: &str = "GET, HEAD, POST, PUT, PATCH, DELETE";

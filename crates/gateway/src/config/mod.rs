@@ -47,14 +47,14 @@ pub use self::secret::Secret;
 pub use self::session::{Login, SessionConfig};
 use self::table::TableReader;
 pub use self::target::{Choice, RouteTarget};
+use crate::access::challenge::Challenges;
 use crate::access_log::AccessLogConfig;
-use crate::challenge::Challenges;
 use crate::fetch::Authorities;
+use crate::header_fields::trusted_networks::{TrustedNetwork, TrustedNetworks};
 use crate::header_fields::{self, ClientFields};
 use crate::identifiers::{IdentifierConfig, TraceMode};
 use crate::limits::LimitConfig;
 use crate::traces::TraceConfig;
-use crate::trusted_networks::{TrustedNetwork, TrustedNetworks};
 
 /// Larger configuration files are refused.
 const BYTES_MAX: u64 = 16 << 20;

@@ -9,11 +9,11 @@ use super::session::{self, SessionConfig};
 use super::table::{LocatedValue, TableReader};
 use super::target::{self, RouteTarget, check_name};
 use super::token_places;
-use crate::cors::CorsConfig;
-use crate::forwarded_claims::ForwardedClaims;
-use crate::path_reading::PathReading;
-use crate::requirement::Requirement;
-use crate::token_place::TokenPlaces;
+use crate::access::cors::CorsConfig;
+use crate::access::forwarded_claims::ForwardedClaims;
+use crate::access::requirement::Requirement;
+use crate::access::token_place::TokenPlaces;
+use crate::route::path_reading::PathReading;
 
 /// A route: matches requests by path and host, and selects their backend.
 #[derive(Debug, Clone)]

@@ -3,7 +3,7 @@
 use std::net::Ipv6Addr;
 
 use super::table::{LocatedValue, TableReader};
-use crate::request_target::decode_path;
+use crate::request::target::decode_path;
 
 /// Checks that requests can match a path. They are matched after percent-decoding, and those with
 /// ambiguous paths are refused.

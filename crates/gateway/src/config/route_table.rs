@@ -4,8 +4,8 @@
 use super::route::RouteConfig;
 use super::table::{LocatedValue, TableReader};
 use super::target::{Choice, RouteTarget};
-use crate::path_reading::PathReading;
-use crate::route_match::{ReadPath, RoutePattern, find};
+use crate::route::path_reading::PathReading;
+use crate::route::route_match::{ReadPath, RoutePattern, find};
 
 /// A route with its place in the configuration.
 #[derive(Debug)]

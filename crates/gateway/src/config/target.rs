@@ -8,7 +8,7 @@ use super::claims::check_claim;
 use super::route_table::NamedReading;
 use super::table::{LocatedValue, TableReader};
 use crate::fetch::FetchUrl;
-use crate::path_reading::PathReading;
+use crate::route::path_reading::PathReading;
 
 /// How the backend of a request is found.
 #[derive(Debug, Clone, PartialEq, Eq)]

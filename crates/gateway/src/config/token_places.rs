@@ -1,7 +1,7 @@
 //! `token` of a route: where the token may be besides `Authorization`.
 
 use super::table::TableReader;
-use crate::token_place::TokenPlaces;
+use crate::access::token_place::TokenPlaces;
 
 /// Reads the table, and notes mistakes.
 pub(super) fn read(table: TableReader<'_>) -> TokenPlaces {

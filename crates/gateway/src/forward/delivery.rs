@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::error::ForwardError;
 use crate::backend::{Backend, ConnectError, Instance, InstanceGuard, Lease, UpstreamRequest};
 use crate::record::OpenRecord;
-use crate::upload_body::{UploadBody, UploadProgress};
+use crate::request::upload_body::{UploadBody, UploadProgress};
 
 /// The maximum number of retries after a request could not be delivered.
 const RETRIES_MAX: usize = 2;

@@ -21,12 +21,12 @@ use weir_observe::task::TaskKind;
 use self::answer_body::{AnswerBody, AnswerEnd, AnswerLimits};
 use self::delivery::{BackendAnswer, deliver};
 pub(crate) use self::error::ForwardError;
+use crate::access::forwarded_claims::UserFields;
 use crate::backend::Backend;
-use crate::forwarded_claims::UserFields;
 use crate::header_fields::{self, ClientFields, RequestOrigin};
 use crate::record::OpenRecord;
+use crate::request::upload_body::{UploadBody, UploadProgress};
 use crate::session::Session;
-use crate::upload_body::{UploadBody, UploadProgress};
 
 /// The arguments of [`forward`] besides the head of a request.
 pub(crate) struct ForwardContext<'a> {

@@ -7,9 +7,9 @@ use hyper::HeaderMap;
 use hyper::header::{COOKIE, HOST, HeaderName, HeaderValue, REFERER, USER_AGENT};
 use weir_core::{Field, Record, RecordFields, RecordLayout, Timestamp};
 
-use crate::address_text::{ADDRESS_BYTES, push_address};
-use crate::http_version::version_name;
-use crate::request_target::normal_host;
+use crate::header_fields::address_text::{ADDRESS_BYTES, push_address};
+use crate::request::target::normal_host;
+use crate::request::version::version_name;
 
 /// The record fields that are known when a request arrives. Others are known only after it is
 /// answered.

@@ -19,14 +19,14 @@ use weir_observe::capture::{Capturable, OpenCapture, StepDetail};
 
 use super::EXTRA_FIELDS;
 use super::recorder::Recorder;
-use crate::address_text::{ADDRESS_BYTES, push_address};
 use crate::capture::RequestCondition;
-use crate::http_version::version_name;
+use crate::header_fields::address_text::{ADDRESS_BYTES, push_address};
 use crate::identifiers::RecordedIdentifiers;
 use crate::limits::{Admission, QuotaSnapshot};
 use crate::meter::{BackendMeter, Timeline};
-use crate::request_head::RequestHead;
-use crate::request_target::normal_host;
+use crate::request::head::RequestHead;
+use crate::request::target::normal_host;
+use crate::request::version::version_name;
 use crate::traces::RequestTrace;
 
 /// The record of a request in progress. It is written on drop, so that no request is lost.

@@ -19,7 +19,7 @@ use super::{SessionSettings, SessionUser};
 use crate::backend::{Backend, InstanceGuard, Lease};
 use crate::config::{Login, Origin};
 use crate::fetch::{CapturedCall, FetchClient, FetchUrl};
-use crate::upload_body::UploadBody;
+use crate::request::upload_body::UploadBody;
 
 /// Logs in. If the log-in fails or is refused, reports the reason, and returns `None`.
 pub(super) async fn begin(

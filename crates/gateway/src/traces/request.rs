@@ -14,7 +14,7 @@ use super::otlp::{Attribute, Nanoseconds, Span, SpanEvent, SpanKind, Status};
 use super::queue::SpanQueue;
 use crate::identifiers::{SpanId, TraceId};
 use crate::meter::Timeline;
-use crate::request_head::RequestHead;
+use crate::request::head::RequestHead;
 
 /// The ids of the spans of a traced request.
 #[derive(Debug)]

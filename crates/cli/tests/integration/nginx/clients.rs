@@ -13,7 +13,7 @@ use crate::support::{Folder, Served, text, weir};
 const LISTS: usize = 400;
 
 /// The elements of the lists. Elements that the two programs read differently are left out; see
-/// `gateway/src/sender.rs`.
+/// `gateway/src/header_fields/sender.rs`.
 const ELEMENTS: [&str; 16] = [
     "203.0.113.9",
     "198.51.100.7:4711",

@@ -4,7 +4,7 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue, SEC_WEBSOCKET_PROTOCOL};
 use hyper::{Response, StatusCode};
 use weir_net::Body;
 
-use crate::cors::CorsAnswer;
+use crate::access::cors::CorsAnswer;
 use crate::identifiers::X_REQUEST_ID;
 use crate::limits::QuotaSnapshot;
 

@@ -14,7 +14,7 @@ use hyper::http::request::Parts;
 use hyper::http::uri::PathAndQuery;
 use weir_net::percent_decode;
 
-use crate::cors::{AllowedOrigins, CorsConfig};
+use crate::access::cors::{AllowedOrigins, CorsConfig};
 use crate::header_fields::is_websocket_upgrade;
 
 /// The subprotocol before the token in `Sec-WebSocket-Protocol: bearer, TOKEN`.

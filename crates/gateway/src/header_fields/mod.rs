@@ -4,6 +4,11 @@
 //! forge fields that a backend trusts as written by the gateway (RFC 7239 section 8), nor use
 //! `Connection` to remove fields that identify it.
 
+pub(crate) mod address_text;
+mod identity;
+pub(crate) mod sender;
+pub(crate) mod trusted_networks;
+
 use std::net::IpAddr;
 
 use bytes::Bytes;
@@ -14,10 +19,10 @@ use hyper::header::{
     TRAILER, TRANSFER_ENCODING, UPGRADE, WWW_AUTHENTICATE,
 };
 
-use crate::address_text::push_address;
+use self::address_text::push_address;
+use self::identity::is_identity_field;
+use self::sender::{X_FORWARDED_FOR, X_FORWARDED_PROTO};
 use crate::identifiers::{TRACEPARENT, TRACESTATE, X_REQUEST_ID};
-use crate::identity_fields::is_identity_field;
-use crate::sender::{X_FORWARDED_FOR, X_FORWARDED_PROTO};
 
 /// Whether a field is hop-by-hop, so that it is removed. `TE` is added again if it requests trailer
 /// fields. The gateway has already answered `Expect`.

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::path_reading::PathReading;
-use crate::request_target::encode_path;
+use crate::request::target::encode_path;
+use crate::route::path_reading::PathReading;
 
 /// What a route matches: a host, and a path in each way of reading it.
 #[derive(Debug, Clone)]

@@ -1,5 +1,7 @@
 //! The path of a request through the gateway.
 
+mod fields;
+
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -10,23 +12,23 @@ use hyper::{Request, Response};
 use weir_net::{Body, Client, IncomingBody, Peer, Scheme};
 use weir_observe::mark;
 
-use crate::answer_fields::AnswerFields;
-use crate::authorize::{authorize, claim_text};
+use self::fields::AnswerFields;
+use crate::access::authorize::{authorize, claim_text};
+use crate::access::forwarded_claims::{UnusableClaim, UserFields};
+use crate::access::token_place::move_token;
 use crate::backend::Backend;
 use crate::capture;
 use crate::config::{RouteConfig, RouteTarget};
 use crate::forward::{ForwardContext, forward};
-use crate::forwarded_claims::{UnusableClaim, UserFields};
 use crate::header_fields::RequestOrigin;
+use crate::header_fields::sender::Sender;
 use crate::limits::{Admission, Arrival};
 use crate::record::{OpenRecord, Recorder};
 use crate::refusal::Refusal;
-use crate::request_target::RequestTarget;
+use crate::request::target::RequestTarget;
 use crate::routing::{BackendChoice, Route, Routing};
-use crate::sender::Sender;
 use crate::session::{Session, SessionUser, Sessions};
 use crate::token::{TokenVerifier, VerifiedBy, VerifiedToken, bearer_token};
-use crate::token_place::move_token;
 use crate::traces::TraceSender;
 
 /// Answers a request from a backend, or refuses it. The request is taken apart before the future

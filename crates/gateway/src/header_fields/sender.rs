@@ -22,7 +22,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use hyper::HeaderMap;
 use hyper::header::{HeaderName, HeaderValue};
 
-use crate::trusted_networks::TrustedNetworks;
+use crate::header_fields::trusted_networks::TrustedNetworks;
 
 pub(crate) const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 pub(crate) const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
@@ -109,7 +109,7 @@ fn client_is_tls(headers: &HeaderMap) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::{HeaderMap, HeaderValue, PROXIES_MAX, Sender, X_FORWARDED_FOR, X_FORWARDED_PROTO};
-    use crate::trusted_networks::TrustedNetworks;
+    use crate::header_fields::trusted_networks::TrustedNetworks;
 
     fn trusted(networks: &[&str]) -> TrustedNetworks {
         networks.iter().map(|network| network.parse().expect("a network")).collect()

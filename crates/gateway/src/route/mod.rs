@@ -1,0 +1,4 @@
+//! Which route a request belongs to, in every way in which servers read its path.
+
+pub(crate) mod path_reading;
+pub(crate) mod route_match;
