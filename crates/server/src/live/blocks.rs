@@ -7,7 +7,7 @@ use weir_query::{WrittenQuery, blocks};
 use weir_view::{BlocksAnswer, BlocksQuestion, LiveReply};
 
 use super::KEYS_MAX;
-use super::question::{Pace, Question, QuestionWork, ReplyTo};
+use super::question::{Question, QuestionWork, ReplyTo};
 use crate::answer;
 use crate::refusal::Refusal;
 
@@ -39,10 +39,6 @@ pub(super) fn check(
 }
 
 impl Question for BlocksInQuery {
-    fn pace(&self) -> Pace {
-        Pace::OF_PANELS
-    }
-
     fn answer(
         &self,
         ReplyTo { panel, query, .. }: ReplyTo,

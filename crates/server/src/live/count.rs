@@ -7,7 +7,8 @@ use weir_ingest::DataSet;
 use weir_query::{ParsedQuery, WrittenQuery, count_selection};
 use weir_view::LiveReply;
 
-use super::question::{Pace, Question, QuestionWork, ReplyTo};
+use super::follow::Pace;
+use super::question::{Question, QuestionWork, ReplyTo};
 use crate::answer;
 use crate::refusal::Refusal;
 
@@ -22,9 +23,14 @@ impl CountQuestion {
 }
 
 impl Question for CountQuestion {
-    fn pace(&self) -> Pace {
+    fn pace(&self, work_time: Duration) -> Pace {
         // People do not type faster, and parsers wait while a count reads the values.
-        Pace { interval: Duration::from_millis(50), work_share: 4, repeats: false }
+        let next = Duration::from_millis(50).max(work_time * 4);
+        Pace { again: next, newer: next }
+    }
+
+    fn repeats(&self) -> bool {
+        false
     }
 
     fn answer(

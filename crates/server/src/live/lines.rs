@@ -5,14 +5,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use weir_ingest::{DataSet, LineFile, PlainFile, ReadBackError, SourceProgress};
 use weir_query::{LineFinder, ParsedQuery, WrittenQuery};
 use weir_sync::Lock;
 use weir_view::{LineAccess, LineSource, LinesAnswer, LiveReply, SelectedLine};
 
-use super::question::{Pace, Question, QuestionWork, ReplyTo};
+use super::question::{Question, QuestionWork, ReplyTo};
 use crate::answer;
 use crate::read_back::{may_belong_to, unreadable_reason};
 use crate::refusal::Refusal;
@@ -54,8 +53,8 @@ impl Question for LinesQuestion {
         Effort::of(self.query.expressions())
     }
 
-    fn pace(&self) -> Pace {
-        Pace { interval: Duration::ZERO, work_share: 0, repeats: false }
+    fn repeats(&self) -> bool {
+        false
     }
 
     fn answer(

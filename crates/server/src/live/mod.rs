@@ -3,6 +3,7 @@
 
 mod blocks;
 mod count;
+mod follow;
 mod lines;
 mod message;
 mod question;
@@ -11,22 +12,20 @@ mod rules;
 mod slot;
 mod views;
 
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::time::Instant;
-use weir_ingest::DataSet;
 use weir_net::websocket::{
     CloseCode, SocketEvent, SocketReader, SocketWriter, UpgradedStream, WebSocket,
 };
-use weir_query::{Now, WrittenQuery};
-use weir_view::{LiveReply, LiveRequest, LiveTopic, Query};
+use weir_view::{LiveReply, LiveRequest, LiveTopic};
 
 pub(crate) use self::message::MESSAGE_BYTES_MAX;
 use self::question::{ReplyTo, Subject};
-use self::slot::{Slot, serve_slots};
-use self::views::{LiveQuery, check_queries, publish};
+use self::slot::Slot;
 use crate::refusal::Refusal;
 use crate::session::Session;
 
@@ -90,31 +89,25 @@ pub(crate) async fn run(session: Arc<Session>, socket: WebSocket<UpgradedStream>
     let (mut reader, writer) = socket.split();
     let Ok(data) = session.data() else { return };
     let _connection = session.turns().view_work().connect();
-    let query = Query { zone: session.zone().cloned(), ..Query::default() };
-    // The zone was checked when the server started.
-    let Ok(query) = WrittenQuery::parse(&query, Now::read()) else { return };
-    let current = watch::Sender::new(Arc::new(LiveQuery::new(0, query, false)));
     let newest = Messages::default();
-    let checking = check_queries(&session, &data, newest.query.subscribe(), &writer, &current);
-    let serve = |(subject, panel, newest): (Subject, u32, &watch::Sender<String>)| {
-        let finder = Arc::default();
-        let slot = Slot { session: &session, data: &data, writer: &writer, subject, panel, finder };
+    let slot = |(subject, panel, newest): (Subject, u32, &watch::Sender<String>)| {
+        let slot = Slot { session: &session, data: &data, writer: &writer, subject, panel };
         Box::pin(slot.serve(newest.subscribe()))
     };
     // They subscribe here, so that no message is missed.
-    let answering = serve_slots(newest.slots().map(serve).collect());
+    let views = views::serve(&session, &data, &writer, newest.query.subscribe());
+    let slots = newest.slots().map(slot).collect();
     let has_session_ended = tokio::select! {
         () = read_messages(&mut reader, &newest, &writer) => false,
-        () = checking => false,
-        () = answering => false,
-        () = publish(&session, &data, &writer, current.subscribe()) => false,
+        () = views => false,
+        () = first_to_end(slots) => false,
         () = session.ended() => true,
     };
-    drop((current, data));
+    drop(data);
     if has_session_ended {
         let refusal = session.end_refusal();
         let closing = async {
-            send_failure(&writer, None, &refusal).await;
+            send_reply(&writer, &failure(None, &refusal)).await;
             // If this fails, the page is gone.
             let _ = writer.close(CloseCode::GOING_AWAY, refusal.name()).await;
         };
@@ -148,29 +141,18 @@ async fn read_messages(
     }
 }
 
-/// Processes the newest message of a type. A newer message cancels the work on the previous one.
-/// Returns `None` after the connection has ended.
-async fn process_newest<T, F: Future<Output = T>>(
-    newest: &mut watch::Receiver<String>,
-    process: impl Fn(String) -> F,
-) -> Option<T> {
-    loop {
-        newest.changed().await.ok()?;
-        let text = newest.borrow_and_update().clone();
-        tokio::select! {
-            processed = process(text) => return Some(processed),
-            _ = newest.changed() => newest.mark_changed(),
-        }
-    }
+/// Serves the slots of a connection until one of them ends, because the connection does.
+async fn first_to_end(mut slots: Vec<Pin<Box<impl Future<Output = ()>>>>) {
+    std::future::poll_fn(|context| {
+        let is_over = slots.iter_mut().any(|slot| slot.as_mut().poll(context).is_ready());
+        if is_over { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
 }
 
-/// Sends the reason why the query with this id is refused, or why the connection ends.
-async fn send_failure(
-    writer: &SocketWriter<UpgradedStream>,
-    query: Option<u64>,
-    refusal: &Refusal,
-) {
-    send_reply(writer, &LiveReply::Error { query, error: refusal.failure(None) }).await;
+/// The reason why the query with this id is refused, or why the connection ends.
+fn failure(query: Option<u64>, refusal: &Refusal) -> LiveReply {
+    LiveReply::Error { query, error: refusal.failure(None) }
 }
 
 /// Sends a short reply, and gives up if the page does not receive it in time.
@@ -178,35 +160,4 @@ async fn send_reply(writer: &SocketWriter<UpgradedStream>, reply: &LiveReply) {
     let sending = crate::message::send(writer, weir_view::to_json(reply));
     // If this fails, reading from the connection fails too and ends it.
     let _ = tokio::time::timeout(SEND_TIMEOUT, sending).await;
-}
-
-/// Waits until `next`, and then until an answer is outdated by a newer version of the data. If the
-/// data is growing, it waits for `next` only while a source is open.
-async fn wait_until_outdated(
-    data: &DataSet,
-    version: &mut watch::Receiver<u64>,
-    next: Instant,
-    is_growing: bool,
-    is_outdated: impl FnMut(&u64) -> bool,
-) {
-    tokio::select! {
-        () = tokio::time::sleep_until(next) => {}
-        () = wait_for_ends(data), if is_growing => {}
-    }
-    // This cannot fail, because the sender lives as long as the data.
-    let _ = version.wait_for(is_outdated).await;
-}
-
-/// Waits until all sources have ended.
-async fn wait_for_ends(data: &DataSet) {
-    let mut version = data.version();
-    while has_open_source(data) {
-        // This cannot fail, because the sender lives as long as the data.
-        let _ = version.changed().await;
-    }
-}
-
-/// Returns whether any source has not ended.
-fn has_open_source(data: &DataSet) -> bool {
-    data.sources().iter().any(|source| source.end().is_none())
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use weir_ingest::DataSet;
 use weir_view::{LinesNeeded, LiveReply, RulePlace};
 
+use super::follow::Pace;
 use crate::refusal::Refusal;
 use crate::session::Session;
 use crate::source_lines::{CancellableFeed, SourceFiles};
@@ -19,8 +20,16 @@ pub(super) trait Question: Send + Sync {
         Effort::Long
     }
 
-    /// Returns how often the question is answered.
-    fn pace(&self) -> Pace;
+    /// Returns when the next answer may begin, after one that took this time. Panels are answered
+    /// again while the data grows, at most once a second and in an eighth of the time.
+    fn pace(&self, work_time: Duration) -> Pace {
+        Pace { again: Duration::from_secs(1).max(work_time * 8), newer: Duration::ZERO }
+    }
+
+    /// Returns whether the question is answered again when the data has changed.
+    fn repeats(&self) -> bool {
+        true
+    }
 
     /// Returns whether the lines of the sources are read again for the answer.
     fn reads_lines(&self) -> bool {
@@ -47,23 +56,6 @@ pub(super) struct QuestionWork {
     pub(super) files: Arc<SourceFiles>,
     /// Where the files come from that a page sends again.
     pub(super) feed: Option<Arc<CancellableFeed>>,
-}
-
-/// How often a question is answered.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Pace {
-    /// The minimum time between the starts of two answers.
-    pub(super) interval: Duration,
-    /// Answers take at most 1/n of the time.
-    pub(super) work_share: u32,
-    /// Whether the question is answered again while the data grows.
-    pub(super) repeats: bool,
-}
-
-impl Pace {
-    /// The pace of a panel.
-    pub(super) const OF_PANELS: Self =
-        Self { interval: Duration::from_secs(1), work_share: 8, repeats: true };
 }
 
 /// The message that a reply answers.

@@ -10,7 +10,7 @@ use weir_rules::{Family, ParseError, Rule, RuleError, parse_rules_up_to};
 use weir_view::{LiveReply, RuleAnswer, RuleDetails, RuleNote, RulePlace, RuleText, RulesAnswer};
 
 use super::KEYS_MAX;
-use super::question::{Pace, Question, QuestionWork, Refused, ReplyTo};
+use super::question::{Question, QuestionWork, Refused, ReplyTo};
 use super::rule_files::files_of;
 use crate::answer;
 use crate::refusal::Refusal;
@@ -137,10 +137,6 @@ fn family_named(name: &str) -> Result<Family, Refusal> {
 }
 
 impl Question for RulesOverQuery {
-    fn pace(&self) -> Pace {
-        Pace::OF_PANELS
-    }
-
     fn reads_lines(&self) -> bool {
         let mut rules = self.rules.iter().chain(&self.against);
         rules.any(|rule| rule.observe_lines().is_some())

@@ -7,11 +7,12 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use weir_ingest::DataSet;
 use weir_net::websocket::{SocketWriter, UpgradedStream};
-use weir_query::WrittenQuery;
-use weir_view::{NormalFilter, view_message_start};
+use weir_query::{Now, WrittenQuery};
+use weir_view::{LiveReply, NormalFilter, Query, view_message_start};
 
+use super::follow::{Answering, Asking, Pace, Sent};
 use super::message::{Message, read_message};
-use super::{SEND_TIMEOUT, has_open_source, process_newest, send_failure, wait_until_outdated};
+use super::{SEND_TIMEOUT, failure, follow, send_reply};
 use crate::answer;
 use crate::refusal::Refusal;
 use crate::session::{MadeView, Session, SharedAnswer};
@@ -45,54 +46,60 @@ const CROWDED_SEND_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The query of a connection.
 #[derive(Debug)]
-pub(super) struct LiveQuery {
+struct LiveQuery {
     id: u64,
     query: WrittenQuery,
     /// The normal form of the filter, which the answers contain if the query had typed conditions.
     filter: Option<NormalFilter>,
-    /// Cancels the answer when a newer query replaces this one.
-    cancel: CancelOnDrop,
 }
 
 impl LiveQuery {
-    pub(super) fn new(id: u64, query: WrittenQuery, is_typed: bool) -> Self {
+    fn new(id: u64, query: WrittenQuery, is_typed: bool) -> Self {
         let filter = is_typed.then(|| query.normal_filter());
-        Self { id, query, filter, cancel: CancelOnDrop::default() }
+        Self { id, query, filter }
     }
 }
 
-/// Checks queries. A newer message cancels the check of the previous one.
-pub(super) async fn check_queries(
+/// Sends views until the connection ends: at first of all records.
+pub(super) async fn serve(
     session: &Arc<Session>,
     data: &Arc<DataSet>,
-    mut newest: watch::Receiver<String>,
     writer: &SocketWriter<UpgradedStream>,
-    current: &watch::Sender<Arc<LiveQuery>>,
+    newest: watch::Receiver<String>,
 ) {
+    let query = Query { zone: session.zone().cloned(), ..Query::default() };
+    // The zone was checked when the server started.
+    let Ok(query) = WrittenQuery::parse(&query, Now::read()) else { return };
+    let first = Some(Arc::new(LiveQuery::new(0, query, false)));
     let read = |text| read_query(session, data, text);
-    while let Some(checked) = process_newest(&mut newest, read).await {
-        match checked {
-            Ok(query) => {
-                current.send_replace(Arc::new(query));
-            }
-            Err((id, refusal)) => send_failure(writer, id, &refusal).await,
-        }
-    }
+    // People go on looking at the views of a valid query while they type the next one.
+    let asking = Asking { newest, read, first, keeps_previous: true };
+    let answers = ViewAnswers {
+        session,
+        data,
+        writer,
+        query: None,
+        answer: None,
+        previous: None,
+        seen: None,
+        pace: ViewPace::new(),
+    };
+    follow::serve(data, writer, asking, answers).await;
 }
 
-/// Reads and checks the query of a message. An error includes the id of the query, if the message
-/// has one.
+/// Reads and checks the query of a message.
 async fn read_query(
     session: &Arc<Session>,
     data: &Arc<DataSet>,
     text: String,
-) -> Result<LiveQuery, (Option<u64>, Refusal)> {
+) -> Result<Option<LiveQuery>, Box<LiveReply>> {
+    let refuse = |id, refusal: Refusal| Box::new(failure(id, &refusal));
     let read = read_message(session, text).await;
-    let Message { mut request, id, query } = read.map_err(|refusal| (None, refusal))?;
-    let query = query.map_err(|refusal| (id, refusal))?;
+    let Message { mut request, id, query } = read.map_err(|refusal| refuse(None, refusal))?;
+    let query = query.map_err(|refusal| refuse(id, refusal))?;
     // Only a `count` can lack a query, and those are answered elsewhere.
     let (Some(query), Some(query_id)) = (query, id) else {
-        return Err((None, Refusal::BadRequest("the message has no query".to_owned())));
+        return Err(refuse(None, Refusal::BadRequest("the message has no query".to_owned())));
     };
     let is_typed = request.query_mut().is_some_and(|query| !query.conditions.is_empty());
     let data = data.clone();
@@ -102,62 +109,12 @@ async fn read_query(
         Ok(LiveQuery::new(query_id, query, is_typed))
     };
     let checked = session.turns().check(effort, check).await.and_then(|checked| checked);
-    checked.map_err(|refusal| (id, refusal))
-}
-
-/// Sends a view at once, and then the newest one whenever the data or the query has changed, until
-/// the page no longer receives them. Changes during the work on a view are merged into the next.
-pub(super) async fn publish(
-    session: &Arc<Session>,
-    data: &Arc<DataSet>,
-    writer: &SocketWriter<UpgradedStream>,
-    mut current: watch::Receiver<Arc<LiveQuery>>,
-) {
-    let mut version = data.version();
-    let mut subscription = AnswerSubscription::default();
-    let mut pace = Pace::new();
-    loop {
-        let started = Instant::now();
-        pace.start_view(started, bytes_parsed(data));
-        let is_growing = has_open_source(data);
-        let mut next = started;
-        match subscription.next_view(session, data, &mut current).await {
-            Ok(Some((start, view))) => {
-                next += pace.interval(started.elapsed());
-                if !send_view(session, writer, &start, &view).await {
-                    return;
-                }
-                drop(view);
-                if session.view_memory().is_crowded() {
-                    session.answers().trim(session.view_memory());
-                }
-            }
-            // A newer query has arrived.
-            Ok(None) => {}
-            Err(Refusal::SessionEnded) => return,
-            Err(refusal) => {
-                send_failure(writer, subscription.query, &refusal).await;
-                subscription.give_up();
-            }
-        }
-        let is_outdated = |version: &u64| subscription.is_outdated(*version);
-        tokio::select! {
-            changed = current.changed() => {
-                if changed.is_err() {
-                    return;
-                }
-                current.mark_changed();
-            }
-            () = wait_until_outdated(data, &mut version, next, is_growing, is_outdated) => {}
-        }
-        pace.end_quiet(next.elapsed());
-        tokio::time::sleep_until(next.min(started + VIEW_INTERVAL)).await;
-    }
+    checked.map(Some).map_err(|refusal| refuse(id, refusal))
 }
 
 /// The pace of the views of a connection.
 #[derive(Debug)]
-struct Pace {
+struct ViewPace {
     /// The start of the current view.
     started: Instant,
     /// When the data began to grow, in the current period of growth.
@@ -166,7 +123,7 @@ struct Pace {
     bytes: u64,
 }
 
-impl Pace {
+impl ViewPace {
     fn new() -> Self {
         let now = Instant::now();
         Self { started: now, growing_since: now, bytes: 0 }
@@ -201,63 +158,84 @@ impl Pace {
 }
 
 /// The answer that a connection follows, and the last view that it has sent.
-#[derive(Debug, Default)]
-struct AnswerSubscription {
+struct ViewAnswers<'a> {
+    session: &'a Arc<Session>,
+    data: &'a Arc<DataSet>,
+    writer: &'a SocketWriter<UpgradedStream>,
+    /// The query whose answer is followed; `None` before the first.
+    query: Option<Arc<LiveQuery>>,
     answer: Option<Arc<SharedAnswer>>,
-    /// The id of its query; `None` before the first.
-    query: Option<u64>,
     /// The answer to the previous query, from which the first view is computed.
     previous: Option<Arc<SharedAnswer>>,
     /// The data version of the last view; `None` before the first.
     seen: Option<u64>,
-    /// Whether a view was refused or abandoned, so that only a new query can continue.
-    has_given_up: bool,
+    pace: ViewPace,
 }
 
-impl AnswerSubscription {
-    /// Computes the next view. Returns it with the beginning of its JSON, or `None` if the query
-    /// was replaced.
-    ///
-    /// # Errors
-    /// Fails if the answer takes too long.
-    async fn next_view(
-        &mut self,
-        session: &Arc<Session>,
-        data: &Arc<DataSet>,
-        current: &mut watch::Receiver<Arc<LiveQuery>>,
-    ) -> Result<Option<(String, MadeView)>, Refusal> {
-        // An error means that the connection ends.
-        let is_new = self.answer.is_none() || current.has_changed().unwrap_or(true);
-        let (id, filter, query, cancellation) = {
-            // The reference must end with this block. Only `current` may keep the query alive, so
-            // that replacing the query cancels the answer.
-            let live = current.borrow_and_update();
-            let query = is_new.then(|| live.query.clone());
-            (live.id, live.filter.clone(), query, live.cancel.cancellation())
-        };
-        self.query = Some(id);
-        if let Some(query) = query {
-            let before = self.answer.replace(session.answers().find(query, data));
-            self.previous = before.filter(|before| before.has_evaluator()).or(self.previous.take());
-            (self.seen, self.has_given_up) = (None, false);
+impl ViewAnswers<'_> {
+    /// Returns the answer to a query, and replaces the one that was followed if the query is new.
+    fn answer_to(&mut self, query: &Arc<LiveQuery>) -> Arc<SharedAnswer> {
+        let is_same = self.query.as_ref().is_some_and(|followed| Arc::ptr_eq(followed, query));
+        if let Some(answer) = self.answer.as_ref().filter(|_| is_same) {
+            return answer.clone();
         }
-        let Some(answer) = &self.answer else { return Ok(None) };
-        let previous = self.previous.clone();
-        let made = answer.view(session, data, self.seen, previous, &cancellation).await?;
-        self.has_given_up = made.is_none();
-        let Some(made) = made else { return Ok(None) };
-        (self.previous, self.seen) = (None, Some(made.version));
-        let start = view_message_start(id, filter.as_ref()).map_err(Refusal::internal)?;
-        Ok(Some((start, made)))
+        let answer = self.session.answers().find(query.query.clone(), self.data);
+        let before = self.answer.replace(answer.clone());
+        self.previous = before.filter(|before| before.has_evaluator()).or(self.previous.take());
+        (self.query, self.seen) = (Some(query.clone()), None);
+        answer
+    }
+}
+
+impl Answering for ViewAnswers<'_> {
+    type Question = LiveQuery;
+    type Answer = MadeView;
+
+    async fn answer(&mut self, query: &Arc<LiveQuery>) -> Result<Option<MadeView>, Refusal> {
+        self.pace.start_view(Instant::now(), bytes_parsed(self.data));
+        let answer = self.answer_to(query);
+        let cancel = CancelOnDrop::default();
+        let (previous, cancellation) = (self.previous.clone(), cancel.cancellation());
+        let made = answer.view(self.session, self.data, self.seen, previous, &cancellation).await?;
+        if let Some(made) = &made {
+            (self.previous, self.seen) = (None, Some(made.version));
+        }
+        Ok(made)
     }
 
-    fn give_up(&mut self) {
-        self.has_given_up = true;
+    fn pace(&mut self, _: &LiveQuery, work_time: Duration) -> Pace {
+        let again = self.pace.interval(work_time);
+        Pace { again, newer: again.min(VIEW_INTERVAL) }
     }
 
-    /// Returns whether this version of the data has not been shown yet.
+    async fn send(&mut self, query: &LiveQuery, answered: Result<MadeView, Refusal>) -> Sent {
+        let start = view_message_start(query.id, query.filter.as_ref());
+        let answered = answered.and_then(|view| Ok((start.map_err(Refusal::internal)?, view)));
+        match answered {
+            Ok((start, view)) => {
+                if !send_view(self.session, self.writer, &start, &view).await {
+                    return Sent::Gone;
+                }
+                drop(view);
+                if self.session.view_memory().is_crowded() {
+                    self.session.answers().trim(self.session.view_memory());
+                }
+                Sent::Again
+            }
+            Err(Refusal::SessionEnded) => Sent::Gone,
+            Err(refusal) => {
+                send_reply(self.writer, &failure(Some(query.id), &refusal)).await;
+                Sent::Done
+            }
+        }
+    }
+
     fn is_outdated(&self, version: u64) -> bool {
-        !self.has_given_up && self.seen != Some(version)
+        self.seen != Some(version)
+    }
+
+    fn end_wait(&mut self, quiet: Duration) {
+        self.pace.end_quiet(quiet);
     }
 }
 
