@@ -14,6 +14,7 @@ use weir_observe::capture::{CaptureError, PendingCapture};
 use weir_observe::task::TaskKind;
 use weir_sync::ReadWriteLock;
 
+use crate::access::key_refresh::refresh_keys;
 use crate::access_log::AccessLog;
 use crate::answer::answer;
 use crate::backend::watch;
@@ -167,6 +168,9 @@ impl Gateway {
     }
 }
 
+/// The kind of the tasks that refresh keys, named after their issuer.
+static KEY_REFRESH: TaskKind = TaskKind::new("key refresh");
+
 /// The kind of the tasks that check servers, named after their server.
 static HEALTH_CHECK: TaskKind = TaskKind::new("health check");
 
@@ -226,6 +230,11 @@ impl GatewayHandle {
                     let watch = watch(Arc::downgrade(backend), instance.clone());
                     tokio::spawn(HEALTH_CHECK.observe(instance.name().clone(), watch));
                 }
+            }
+        }
+        for verifier in routing.verifiers() {
+            if !before.verifiers().any(|kept| Arc::ptr_eq(kept, verifier)) {
+                tokio::spawn(KEY_REFRESH.observe(verifier.name(), refresh_keys(verifier)));
             }
         }
         if let Some(traces) = &routing.traces

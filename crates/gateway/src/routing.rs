@@ -104,8 +104,8 @@ impl Routing {
     }
 
     /// The token verifiers of all issuers.
-    pub(crate) fn verifiers(&self) -> impl Iterator<Item = &TokenVerifier> {
-        self.issuers.values().map(|issuer| &*issuer.verifier)
+    pub(crate) fn verifiers(&self) -> impl Iterator<Item = &Arc<TokenVerifier>> {
+        self.issuers.values().map(|issuer| &issuer.verifier)
     }
 
     /// The backend templates of all routes.

@@ -5,5 +5,6 @@ pub(crate) mod authorize;
 pub(crate) mod challenge;
 pub(crate) mod cors;
 pub(crate) mod forwarded_claims;
+pub(crate) mod key_refresh;
 pub(crate) mod requirement;
 pub(crate) mod token_place;

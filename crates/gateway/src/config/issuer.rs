@@ -1,5 +1,6 @@
 //! `[issuers.NAME]`: issuers of tokens and their keys.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +11,8 @@ use super::secret::{Secret, SecretError};
 use super::table::{LocatedValue, TableReader};
 use crate::fetch::Authorities;
 use crate::token::{
-    Algorithm, IssuerSettings, KeySource, SettingsError, SettingsProblem, TokenVerifier,
+    Algorithm, IssuerSettings, KeySource, RefreshRules, SettingsError, SettingsProblem,
+    TokenVerifier,
 };
 
 /// The default tolerance for clock differences. It is also the maximum.
@@ -18,6 +20,8 @@ const LEEWAY: Duration = Duration::from_secs(60);
 
 /// Larger files of public keys are refused.
 const KEY_BYTES_MAX: u64 = 64 << 10;
+
+const DAY_S: u32 = 86_400;
 
 /// An issuer of tokens. Two are equal if their names and settings are equal.
 #[derive(Debug, Clone)]
@@ -38,6 +42,7 @@ struct IssuerFields {
     keys: KeySource,
     authorities: Option<Authorities>,
     leeway: Duration,
+    refresh: RefreshRules,
 }
 
 impl PartialEq for IssuerConfig {
@@ -64,6 +69,7 @@ pub(super) fn read(
     let keys = read_keys(&table, folder);
     let authorities = read_authorities(&table, folder);
     let leeway = table.duration("leeway").unwrap_or(LEEWAY);
+    let refresh = read_refresh(&table);
     let is_complete = issuer.is_some() && audiences.is_some();
     let text = |located: LocatedValue<&str>| located.value.to_owned();
     let fields = || {
@@ -78,6 +84,7 @@ pub(super) fn read(
             keys: keys?,
             authorities,
             leeway,
+            refresh,
         })
     };
     let read = fields().and_then(|fields| {
@@ -105,10 +112,11 @@ const ABSENT: &str = "absent";
 
 impl IssuerFields {
     fn settings(&self, name: &str) -> IssuerSettings {
-        let Self { issuer, audiences, algorithms, keys, authorities, leeway } = self.clone();
+        let Self { issuer, audiences, algorithms, keys, authorities, leeway, refresh } =
+            self.clone();
         let leeway_s = u32::try_from(leeway.as_secs()).unwrap_or(u32::MAX);
         let settings = IssuerSettings::new(name, issuer, audiences, algorithms, keys);
-        IssuerSettings { authorities, leeway_s, ..settings }
+        IssuerSettings { authorities, leeway_s, refresh, ..settings }
     }
 }
 
@@ -129,6 +137,42 @@ fn required_strings<'a>(
         return None;
     }
     Some(list.value)
+}
+
+/// Reads when keys at a URL are fetched.
+fn read_refresh(table: &TableReader<'_>) -> RefreshRules {
+    let default = RefreshRules::default();
+    let refresh_after_s = read_seconds(table, "key_refresh", 10..=DAY_S);
+    let refresh_after_s = refresh_after_s.unwrap_or(default.refresh_after_s);
+    let stale_for_s = read_seconds(table, "key_lifetime", refresh_after_s..=30 * DAY_S);
+    let pause_s = read_seconds(table, "key_pause", 1..=3_600);
+    RefreshRules {
+        refresh_after_s,
+        stale_for_s: stale_for_s.unwrap_or(default.stale_for_s),
+        pause_s: pause_s.unwrap_or(default.pause_s),
+    }
+}
+
+/// Reads a duration of whole seconds about keys at a URL.
+fn read_seconds(
+    table: &TableReader<'_>,
+    name: &'static str,
+    range: RangeInclusive<u32>,
+) -> Option<u32> {
+    let duration = table.located_duration(name)?;
+    if !table.has("jwks_url") {
+        let message =
+            "this is of keys at a URL, and has no effect without `jwks_url`; leave it out";
+        table.complain_at(&duration, message);
+    }
+    let seconds = u32::try_from(duration.value.as_secs()).ok();
+    let seconds = seconds.filter(|seconds| range.contains(seconds));
+    if seconds.is_none() || duration.value.subsec_nanos() > 0 {
+        let (min, max) = range.into_inner();
+        let message = format!("write whole seconds, from \"{min}s\" to \"{max}s\"");
+        table.complain_at(&duration, message);
+    }
+    seconds
 }
 
 fn parse_algorithms(

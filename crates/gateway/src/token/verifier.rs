@@ -1,6 +1,7 @@
 //! Verification of the tokens of one issuer.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::algorithm::Algorithm;
 use super::cache::{CacheContext, TokenCache, TokenDigest};
@@ -66,7 +67,8 @@ const LEEWAY_S_MAX: u32 = 60;
 
 impl TokenVerifier {
     /// Creates a verifier. Checks the settings, and reads keys that are in files. Keys at a URL are
-    /// fetched for the first token, or by [`prepare`](Self::prepare).
+    /// fetched for the first token, or by [`prepare`](Self::prepare) or
+    /// [`refresh`](Self::refresh).
     ///
     /// # Errors
     /// If the settings are not valid, or a key file is not usable.
@@ -96,8 +98,8 @@ impl TokenVerifier {
 
     /// Verifies a token at a time, in seconds since 1970.
     ///
-    /// This waits only if keys must be fetched: if there are none yet, or if the token's key is
-    /// unknown. It then needs a tokio runtime with timers.
+    /// This waits only if keys must be fetched: if there are none yet, or if no present key verifies
+    /// the token. It then needs a tokio runtime with timers.
     ///
     /// # Errors
     /// Why the token is refused.
@@ -134,6 +136,13 @@ impl TokenVerifier {
     /// tries again.
     pub async fn prepare(&self, now_unix_s: i64) -> Result<(), TokenRefusal> {
         self.keys.keys(now_unix_s).await.map(|_| ())
+    }
+
+    /// Fetches keys at a URL if they are old or absent. Returns the time after which this has to be
+    /// called again, or `None` if the keys are not at a URL. Without these calls, a withdrawn key
+    /// would count until a token arrives after the end of its time.
+    pub async fn refresh(&self, now_unix_s: i64) -> Option<Duration> {
+        self.keys.refresh(now_unix_s).await
     }
 
     /// Returns the counters of tokens.
@@ -191,7 +200,7 @@ impl TokenVerifier {
         Ok(algorithm)
     }
 
-    /// Checks a signature with the present keys, or with newer ones if the token's key is unknown.
+    /// Checks a signature with the present keys, or with newer ones if none of these verifies it.
     /// Returns the generation of the keys.
     async fn check_signature(
         &self,
@@ -207,9 +216,13 @@ impl TokenVerifier {
         let keys = self.keys.keys(now_unix_s).await?;
         match verify(&keys) {
             Ok(()) => Ok(keys.generation),
-            Err(TokenRefusal::UnknownKey) => {
-                let newer = self.keys.newer(&keys, now_unix_s).await;
-                let newer = newer.ok_or(TokenRefusal::UnknownKey)?;
+            // An issuer may also replace a key under its old name.
+            Err(
+                refusal @ (TokenRefusal::UnknownKey
+                | TokenRefusal::WrongKeyType
+                | TokenRefusal::InvalidSignature),
+            ) => {
+                let newer = self.keys.newer(&keys, now_unix_s).await.ok_or(refusal)?;
                 verify(&newer).map(|()| newer.generation)
             }
             Err(refusal) => Err(refusal),

@@ -80,6 +80,29 @@ fn routes_need_one_target() {
 }
 
 #[test]
+fn times_of_keys_have_bounds() {
+    let [url, file] = ["jwks_url = \"https://login.example/keys\"", "jwks_file = \"x\""];
+    for (keys, expected) in [
+        (format!("{url}\nkey_refresh = \"10s\"\nkey_pause = \"1s\"\nkey_lifetime = \"30d\""), ""),
+        (format!("{url}\nkey_refresh = \"9s\""), "key_refresh: write whole seconds, from \"10s\""),
+        (format!("{url}\nkey_refresh = \"25h\""), "to \"86400s\""),
+        (format!("{url}\nkey_refresh = \"10500ms\""), "write whole seconds"),
+        (format!("{url}\nkey_refresh = \"2h\"\nkey_lifetime = \"1h\""), "from \"7200s\""),
+        (format!("{url}\nkey_pause = \"0s\""), "key_pause: write whole seconds, from \"1s\""),
+        (format!("{url}\nkey_pause = \"90m\""), "to \"3600s\""),
+        (format!("{url}\nkey_pause = 10"), "this is a number; write a duration in quotes"),
+        (format!("{file}\nkey_pause = \"10s\""), "has no effect without `jwks_url`"),
+    ] {
+        let issuer = "[issuers.app]\nissuer = \"a\"\naudience = \"b\"\nalgorithms = [\"ES256\"]\n";
+        let found = problems(&format!("{MINIMUM}backend = \"one\"\n{issuer}{keys}\n"));
+        let found = found.into_iter().filter(|it| !it.contains("cannot be read"));
+        let found = found.collect::<Vec<_>>().join("\n");
+        assert_eq!(found.is_empty(), expected.is_empty(), "{keys}: {found}");
+        assert!(found.contains(expected), "{keys}: {found}");
+    }
+}
+
+#[test]
 fn trusted_networks_are_networks() {
     for (text, expected) in [
         ("\"10.0.0.0/8\"", ""),

@@ -8,6 +8,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
 use tokio::io::AsyncWriteExt;
+use weir_testkit::messages::heard;
 
 use crate::backends::{Backend, answer_with, read_request};
 use crate::gate::{Gate, PATIENCE, status};
@@ -105,6 +106,30 @@ async fn bad_key_servers_are_named_and_asked_once() {
         assert_eq!(keys.connections(), 1, "{case}: the next attempt comes later");
     }
     assert_eq!(good.connections(), 0, "redirects are not followed");
+}
+
+#[tokio::test]
+async fn keys_are_fetched_at_the_start() {
+    let failing = sending(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n".to_vec()).await;
+    let backend = Backend::answering(|_| answer_with("ok")).await;
+    let config = config(&failing, &backend).replace("app", "early");
+    let gate = Gate::start(&config).await;
+    let deadline = tokio::time::Instant::now() + PATIENCE;
+    let heard = loop {
+        match heard("the issuer `early`").first() {
+            Some(message) => break message.fields.clone(),
+            None => assert!(tokio::time::Instant::now() < deadline, "no message came"),
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    };
+    let url = format!("http://{}/keys", failing.address);
+    assert_eq!(heard["url"], url);
+    assert_eq!(heard["error"], format!("{url}: the status is 404 Not Found instead of 200"));
+    assert_eq!(status(&gate.get("/").await), "200", "other routes work");
+    // The same settings keep their keys, and are not fetched again.
+    gate.reload(&config);
+    assert_eq!(status(&gate.get("/").await), "200");
+    assert_eq!(failing.connections(), 1);
 }
 
 #[tokio::test]

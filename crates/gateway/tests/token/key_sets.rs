@@ -130,6 +130,67 @@ async fn a_new_key_is_found_and_a_withdrawn_one_forgotten() {
 }
 
 #[tokio::test]
+async fn a_key_replaced_under_its_name_is_looked_for_once_in_a_while() {
+    for (first, second) in [("p256", "other-p256"), ("p256", "ed25519"), ("ed25519", "p256")] {
+        let server = TestServer::start(Behaviour::body(&key_set(&[("a", first)]))).await;
+        let verifier = verifier(server.url());
+        assert_eq!(verifier.verify(&named("a", first), NOW).await.err(), None);
+        server.set(Behaviour::body(&key_set(&[("a", second)])));
+        for (seconds, requests) in [(1, 1), (9, 1), (10, 2)] {
+            let found = verifier.verify(&named("a", second), NOW + seconds).await.err();
+            assert_eq!(found.is_none(), requests == 2, "{first} {second} {seconds}: {found:?}");
+            assert_eq!(server.requests(), requests, "{first} {second} {seconds}");
+        }
+        // The old key no longer counts, and a flood of its tokens costs one request in a while.
+        for number in 0..50 {
+            let found = verifier.verify(&numbered("a", first, number), NOW + 20).await.err();
+            let expected = [TokenRefusal::InvalidSignature, TokenRefusal::WrongKeyType];
+            assert!(found.is_some_and(|it| expected.contains(&it)), "{first} {second}: {found:?}");
+        }
+        assert_eq!(server.requests(), 3, "{first} {second}");
+    }
+}
+
+#[tokio::test]
+async fn a_refresh_forgets_withdrawn_keys_without_tokens() {
+    for (body, refusal) in [
+        (key_set(&[("new", "ed25519")]), TokenRefusal::UnknownKey),
+        (r#"{"keys":[]}"#.to_owned(), TokenRefusal::KeysUnavailable),
+        (key_set(&[("other", "p384")]), TokenRefusal::KeysUnavailable),
+    ] {
+        let server = TestServer::start(Behaviour::body(&key_set(&[("old", "p256")]))).await;
+        let verifier = verifier(server.url());
+        assert_eq!(verifier.refresh(NOW).await, Some(Duration::from_secs(100)));
+        let old = named("old", "p256");
+        assert_eq!(verifier.verify(&old, NOW + 99).await.err(), None);
+        server.set(Behaviour::body(&body));
+        assert_eq!(verifier.refresh(NOW + 99).await, Some(Duration::from_secs(1)));
+        assert_eq!(server.requests(), 1);
+        verifier.refresh(NOW + 100).await;
+        assert_eq!(server.requests(), 2);
+        // It would stay in the cache for 59 s more.
+        assert_eq!(verifier.verify(&old, NOW + 100).await.err(), Some(refusal), "{body}");
+    }
+    let file = TestFile::new("fresh", &key_set(&[("a", "p256")]));
+    let settings = settings(&ALGORITHMS, KeySource::KeySetFile(file.path.clone()));
+    assert_eq!(TokenVerifier::new(settings).unwrap().refresh(NOW).await, None);
+}
+
+#[tokio::test]
+async fn a_refresh_that_fails_is_tried_again_and_keeps_the_keys() {
+    let server = TestServer::start(Behaviour::body(&key_set(&[("a", "p256")]))).await;
+    let verifier = verifier(server.url());
+    verifier.refresh(NOW).await;
+    server.set(Behaviour::Close);
+    for seconds in [100, 160, 220] {
+        let wait = verifier.refresh(NOW + seconds).await;
+        assert_eq!(wait, Some(Duration::from_secs(60)), "{seconds}");
+    }
+    assert_eq!(server.requests(), 4);
+    assert_eq!(verifier.verify(&named("a", "p256"), NOW + 220).await.err(), None);
+}
+
+#[tokio::test]
 async fn old_keys_are_fetched_again_beside_the_requests() {
     let server = TestServer::start(Behaviour::body(&key_set(&[("a", "p256")]))).await;
     let verifier = verifier(server.url());

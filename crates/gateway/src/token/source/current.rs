@@ -7,7 +7,7 @@ use ring::digest::{Digest, SHA256, digest};
 use weir_sync::Lock;
 
 use super::KeyStatus;
-use super::error::KeySourceError;
+use super::error::{KeySourceError, KeySourceFault};
 use crate::token::key::KeySet;
 
 /// A key set with its generation.
@@ -53,7 +53,7 @@ impl CurrentKeys {
     }
 
     /// Notes the outcome of an attempt: a text and its keys, or an error. The generation changes
-    /// only if the text did.
+    /// only if the text did. After most errors the last keys stay.
     pub(super) fn note<T: AsRef<[u8]>>(
         &self,
         outcome: Result<(T, KeySet), KeySourceError>,
@@ -76,6 +76,12 @@ impl CurrentKeys {
             Err(error) => {
                 state.failures += 1;
                 state.last_error = Some(error.to_string());
+                // A set without a usable key withdraws all earlier ones.
+                if matches!(error.fault, KeySourceFault::NoUsableKey(..)) && state.keys.is_some() {
+                    state.keys = None;
+                    state.digest = None;
+                    self.generation.store(self.generation() + 1, Ordering::Release);
+                }
             }
         }
     }

@@ -7,6 +7,7 @@ mod schedule;
 mod url;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use self::current::CurrentKeys;
 pub(super) use self::current::Keys;
@@ -73,12 +74,20 @@ impl KeyStore {
         }
     }
 
-    /// Returns newer keys, for a token whose key is not among the present ones. Returns `None` if
+    /// Returns newer keys, for a token that none of the present ones verifies. Returns `None` if
     /// there are none, or if it is too early to fetch again.
     pub(super) async fn newer(&self, than: &Keys, now_unix_s: i64) -> Option<Arc<Keys>> {
         match self {
             Self::Fixed(_) | Self::File(_) => None,
             Self::Url(url) => FetchedKeySet::newer(url, than, now_unix_s).await,
+        }
+    }
+
+    /// Fetches keys at a URL if they are old or absent. Returns the time until the next call.
+    pub(super) async fn refresh(&self, now_unix_s: i64) -> Option<Duration> {
+        match self {
+            Self::Fixed(_) | Self::File(_) => None,
+            Self::Url(url) => Some(FetchedKeySet::refresh(url, now_unix_s).await),
         }
     }
 

@@ -1,5 +1,7 @@
 //! The schedule of fetching keys.
 
+use std::time::Duration;
+
 /// The rules for fetching the keys at a URL, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RefreshRules {
@@ -10,9 +12,13 @@ pub struct RefreshRules {
     /// issuer's outage overnight does not stop the gateway.
     pub stale_for_s: u32,
     /// The least time between two attempts, whatever tokens require. Default 10, so that tokens
-    /// with an invented `kid` cost the key server at most one request in this time.
+    /// with an invented `kid` or signature cost the key server at most one request in this time.
     pub pause_s: u32,
 }
+
+/// The time after which the refresh of keys is tried again if the key server fails. A token may try
+/// earlier.
+const RETRY_S: u32 = 60;
 
 impl Default for RefreshRules {
     fn default() -> Self {
@@ -21,6 +27,16 @@ impl Default for RefreshRules {
 }
 
 impl RefreshRules {
+    /// The time until the keys have to be fetched, which have been read at this time.
+    pub(super) fn next_refresh(self, read_at_unix_s: Option<i64>, now_unix_s: i64) -> Duration {
+        let due = read_at_unix_s.filter(|read_at| !self.is_due(*read_at, now_unix_s));
+        let left_s = due.map(|read_at| {
+            let age_s = u32::try_from(now_unix_s.abs_diff(read_at)).unwrap_or(u32::MAX);
+            self.refresh_after_s.saturating_sub(age_s)
+        });
+        Duration::from_secs(left_s.unwrap_or(RETRY_S.min(self.refresh_after_s)).max(1).into())
+    }
+
     /// Whether keys must be fetched again.
     pub(super) fn is_due(self, fetched_at_unix_s: i64, now_unix_s: i64) -> bool {
         has_passed(fetched_at_unix_s, self.refresh_after_s, now_unix_s)
@@ -45,7 +61,30 @@ fn has_passed(since_unix_s: i64, seconds: u32, now_unix_s: i64) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::RefreshRules;
+
+    #[test]
+    fn keys_are_fetched_in_time() {
+        let rules = RefreshRules { refresh_after_s: 300, ..RefreshRules::default() };
+        for (read_at, now, seconds) in [
+            (Some(1_000), 1_000, 300),
+            (Some(1_000), 1_100, 200),
+            (Some(1_000), 1_299, 1),
+            // They could not be fetched.
+            (Some(1_000), 1_300, 60),
+            (None, 1_000, 60),
+            (Some(1_000), i64::MIN, 60),
+            // The clock was set back.
+            (Some(1_000), 990, 290),
+        ] {
+            let next = rules.next_refresh(read_at, now);
+            assert_eq!(next, Duration::from_secs(seconds), "{read_at:?} {now}");
+        }
+        let rules = RefreshRules { refresh_after_s: 5, ..rules };
+        assert_eq!(rules.next_refresh(None, 0), Duration::from_secs(5));
+    }
 
     #[test]
     fn clocks_may_jump() {

@@ -1,6 +1,7 @@
 //! A key set at a URL.
 
 use std::sync::{Arc, MutexGuard};
+use std::time::Duration;
 
 use hyper::StatusCode;
 use tokio::sync::watch;
@@ -15,8 +16,8 @@ use crate::token::algorithm::Algorithm;
 use crate::token::key::{KeySet, KeySetOrigin, parse_key_set};
 use crate::token::refusal::TokenRefusal;
 
-/// A key set at a URL. It is fetched for the first token, again when it is old, and for a token
-/// whose key is unknown. One fetch runs at a time, in a separate task, so that a client that
+/// A key set at a URL. It is fetched at the start, again when it is old, and for a token that none of
+/// its keys verifies. One fetch runs at a time, in a separate task, so that a client that
 /// disconnects does not cancel it. If it fails, the last keys stay for
 /// [`RefreshRules::stale_for_s`].
 #[derive(Debug)]
@@ -90,6 +91,15 @@ impl FetchedKeySet {
         }
         Self::fetch(this, now_unix_s).await;
         newer()
+    }
+
+    /// Fetches the keys if they are old or absent, and waits for them. Returns the time until the
+    /// next call.
+    pub(super) async fn refresh(this: &Arc<Self>, now_unix_s: i64) -> Duration {
+        if this.is_due(now_unix_s) {
+            Self::fetch(this, now_unix_s).await;
+        }
+        this.rules.next_refresh(this.current.read_at_unix_s(), now_unix_s)
     }
 
     fn usable(&self, now_unix_s: i64) -> Option<Arc<Keys>> {
