@@ -401,3 +401,31 @@ async fn an_answer_from_sent_lines_is_repeated_only_for_other_lines() {
     drop((live, upload));
     server.stop().await;
 }
+
+const SCENARIO: &str = "type: leaky\nname: test/gui-bf\ndescription: failed logins\n\
+    filter: evt.Meta.log_type == 'pfsense-gui-failed-auth'\ngroupby: evt.Meta.source_ip\n\
+    capacity: 2\nleakspeed: 60s\nlabels:\n  remediation: true\n";
+
+/// Its lines belong to no format of a web server, so the data set has no record of them.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_scenario_about_a_service_is_replayed_over_an_upload() {
+    let server = TestServer::start(ServerOptions::default()).await;
+    let failed = |second: usize, client: &str| {
+        format!(
+            "Nov 22 10:00:{second:02} wall php-fpm[7]: /index.php: webConfigurator authentication \
+             error for user 'admin' from: {client}\n"
+        )
+    };
+    let lines = (0..5).map(|second| failed(second, "192.0.2.7"));
+    let text: String = lines.chain([failed(9, "192.0.2.8")]).collect();
+    let files = [("s", text.as_bytes())];
+    let (id, mut live) = uploaded(&server, &files).await;
+    live.try_rule(0, json!({ "id": 1 }), json!({ "text": SCENARIO })).await;
+    let lines = needed(&mut live).await;
+    let mut upload = server.upload(&id).await;
+    send(&mut upload, &lines, &files).await;
+    let ban = ("192.0.2.7".to_owned(), "s.log".to_owned(), 3);
+    assert_eq!(bans(&mut live).await, [ban], "the other client failed once");
+    drop((live, upload));
+    server.stop().await;
+}
