@@ -39,8 +39,8 @@ cargo xtask page            lints the page and builds it into web/dist
 cargo xtask readme          writes the output of its commands to README.md
 cargo xtask abuse [SUITE...] [--binary FILE] [--seconds N]
                             suites that try to break the server: slow, idle, bombs, tls,
-                            http2, websocket, fuzz; N seconds for each fuzz target; about a
-                            quarter of an hour in all
+                            http2, websocket, users, fuzz; N seconds for each fuzz target; about
+                            twenty minutes in all
 cargo xtask bench [NAME...] [--record] [--smoke] [--size MEBIBYTES] [--runs N]
                             all benchmarks or some, beside peers, with every answer checked;
                             --record writes bench/record and the tables of the documents

@@ -1,4 +1,4 @@
-//! `cargo xtask abuse`: suites that try to break the server, which take minutes.
+//! `cargo xtask abuse`: suites that try to break the server and the gateway, which take minutes.
 
 mod bombs;
 mod bystander;
@@ -8,6 +8,7 @@ mod idle;
 mod server;
 mod slow;
 mod tls;
+mod users;
 mod websocket;
 
 use std::path::PathBuf;
@@ -33,13 +34,14 @@ struct Setting {
 
 type Suite = fn(&Setting) -> Outcome<Verdict>;
 
-const SUITES: [(&str, Suite); 7] = [
+const SUITES: [(&str, Suite); 8] = [
     ("slow", slow::run),
     ("idle", idle::run),
     ("bombs", bombs::run),
     ("tls", tls::run),
     ("http2", http2::run),
     ("websocket", websocket::run),
+    ("users", users::run),
     ("fuzz", fuzz::run),
 ];
 
