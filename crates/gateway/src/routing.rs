@@ -3,7 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use hyper::Method;
+use hyper::header::HeaderValue;
+
 use crate::access::challenge::Challenges;
+use crate::access::cors::preflight_method;
 use crate::backend::Backend;
 use crate::choice::{Lookup, Template};
 use crate::config::{Choice, Config, IssuerConfig, RouteConfig, RouteTarget};
@@ -13,16 +17,19 @@ use crate::identifiers::IdentifierConfig;
 use crate::limits::Limits;
 use crate::refusal::Refusal;
 use crate::request::target::{RequestTarget, TargetError};
+use crate::route::condition::ConditionInput;
 use crate::route::path_reading::{PathReading, without_parameters};
-use crate::route::route_match::{ReadPath, RoutePattern, find};
+use crate::route::route_match::{PathMatch, ReadPath, RoutePattern, find, routes_of_path};
 use crate::session::Sessions;
-use crate::token::TokenVerifier;
+use crate::token::{IssuerChoice, TokenVerifier};
 use crate::traces::Traces;
 
 /// A configuration in use. A reload replaces it as a whole.
 #[derive(Debug, Default)]
 pub(crate) struct Routing {
     routes: Vec<Route>,
+    /// Whether a route is for some methods only.
+    has_methods: bool,
     backends: HashMap<String, Arc<Backend>>,
     issuers: HashMap<String, IssuerConfig>,
     pub(crate) limits: Limits,
@@ -43,8 +50,21 @@ pub(crate) struct Route {
     pattern: RoutePattern,
     /// The name in records.
     pub(crate) name: Arc<str>,
+    pub(crate) guard: RouteGuard,
+    /// The challenges for clients without a valid token, if the route has its own.
+    pub(crate) challenges: Option<Arc<Challenges>>,
     pub(crate) sessions: Option<Arc<Sessions>>,
     choice: RouteChoice,
+}
+
+/// Whose tokens a route accepts.
+#[derive(Debug)]
+pub(crate) enum RouteGuard {
+    /// The route needs no token.
+    Open,
+    Issuers(IssuerChoice),
+    /// An issuer does not exist.
+    Unknown,
 }
 
 /// How a route selects a backend by the value of a claim.
@@ -82,13 +102,17 @@ impl Routing {
             let kept = kept.filter(|issuer| *issuer == config);
             (config.name.clone(), kept.unwrap_or(config).clone())
         };
+        let issuers: HashMap<_, _> = config.issuers.iter().map(issuer).collect();
+        let challenges = Challenges::new(&config.realm).unwrap_or_default();
+        let route = |config: &RouteConfig| Route::new(config, &issuers, &challenges, before);
         Self {
-            routes: config.routes.iter().map(|route| Route::new(route, before)).collect(),
+            routes: config.routes.iter().map(route).collect(),
+            has_methods: config.routes.iter().any(|route| route.condition.methods.is_some()),
             backends: config.backends.iter().map(backend).collect(),
-            issuers: config.issuers.iter().map(issuer).collect(),
+            issuers,
             limits: Limits::new(&config.limits, before.map(|before| &before.limits)),
             identifiers: config.identifiers,
-            challenges: Challenges::new(&config.realm).unwrap_or_default(),
+            challenges,
             client_fields: client_fields(config),
             trusted: config.trusted_networks.clone(),
             traces: config.traces.as_ref().map(|traces| {
@@ -131,42 +155,87 @@ impl Routing {
     }
 
     /// Returns the route of a request: of the matching routes, the one with the longest path. A
-    /// route with a host precedes one without.
+    /// route with a host precedes one without. Of those of one path and host, the conditions decide.
     ///
     /// # Errors
-    /// If the servers of the route may read the path as one of a route that asks for more.
-    pub(crate) fn route(&self, target: &RequestTarget<'_>) -> Result<Option<&Route>, TargetError> {
-        let find = |path: ReadPath<'_>| {
-            find(self.routes.iter(), |route| &route.pattern, target.host, path)
+    /// If the servers of the route may read the path as one of a route that asks for more, or the
+    /// method as another one.
+    pub(crate) fn route(
+        &self,
+        target: &RequestTarget<'_>,
+    ) -> Result<PathMatch<'_, Route>, TargetError> {
+        let input = ConditionInput { method: target.method, headers: Some(target.headers) };
+        if !self.has_methods {
+            return self.route_as(target, input);
+        }
+        // Some servers take `post` for `POST`.
+        if target.method.as_str().bytes().any(|byte| byte.is_ascii_lowercase()) {
+            return Err(TargetError::Method);
+        }
+        // The gateway itself answers a preflight, for the route of the method that it asks about.
+        if let Some(method) = preflight_method(target.method, target.headers) {
+            let asked = ConditionInput { method: &method, headers: None };
+            if let found @ PathMatch::Route(Route {
+                config: RouteConfig { cors: Some(_), .. },
+                ..
+            }) = self.route_as(target, asked)?
+            {
+                return Ok(found);
+            }
+        }
+        self.route_as(target, input)
+    }
+
+    fn route_as(
+        &self,
+        target: &RequestTarget<'_>,
+        input: ConditionInput<'_>,
+    ) -> Result<PathMatch<'_, Route>, TargetError> {
+        let rank = |route: &Route| {
+            let condition = &route.config.condition;
+            condition.takes(input).then(|| condition.precedence())
         };
-        let Some(route) = find(ReadPath::strict(&target.path)) else { return Ok(None) };
+        let find = |path: ReadPath<'_>| {
+            find(self.routes.iter(), |route| &route.pattern, rank, target.host, path)
+        };
+        let route = match find(ReadPath::strict(&target.path)) {
+            PathMatch::Route(route) => route,
+            other => return Ok(other),
+        };
         let own_reading = route.config.reading;
         let is_plain = !target.raw_path.contains([';', '%']);
         if own_reading == PathReading::Strict && is_plain {
-            return Ok(Some(route));
+            return Ok(PathMatch::Route(route));
         }
         for (text, is_encoded) in [(&*target.path, false), (target.raw_path, true)] {
             for text in [text, &without_parameters(text)] {
                 for reading in [PathReading::Strict, own_reading] {
                     let text = &*reading.spell(text).ok_or(TargetError::Path)?;
-                    let other = find(ReadPath { text, reading, is_encoded });
-                    if !other.is_some_and(|other| route.config.covers_access(&other.config)) {
-                        return Err(TargetError::Path);
+                    match find(ReadPath { text, reading, is_encoded }) {
+                        PathMatch::Route(other) if route.config.covers_access(&other.config) => {}
+                        _ => return Err(TargetError::Path),
                     }
                 }
             }
         }
-        Ok(Some(route))
+        Ok(PathMatch::Route(route))
     }
 
-    /// Returns the token verifier of a route; `None` if the route needs no token.
-    ///
-    /// # Errors
-    /// If the route's issuer does not exist.
-    pub(crate) fn verifier(&self, route: &Route) -> Result<Option<&Arc<TokenVerifier>>, Refusal> {
-        let Some(name) = &route.config.issuer else { return Ok(None) };
-        let issuer = self.issuers.get(name).ok_or(Refusal::NO_ISSUER)?;
-        Ok(Some(&issuer.verifier))
+    /// The methods of the routes of a path, as in `Allow`, unless the request has one of them.
+    pub(crate) fn other_methods(&self, target: &RequestTarget<'_>) -> Option<HeaderValue> {
+        let path = ReadPath::strict(&target.path);
+        let routes = routes_of_path(self.routes.iter(), |route| &route.pattern, target.host, path);
+        let mut names = Vec::new();
+        for route in routes {
+            let methods = route.config.condition.methods.as_ref()?;
+            if methods.contains(target.method) {
+                return None;
+            }
+            names.extend(methods.iter().map(Method::as_str));
+        }
+        names.sort_unstable();
+        names.dedup();
+        HeaderValue::try_from(names.join(", ")).ok()
     }
 
     /// Chooses the backend of a route, by the value of the claim if the route uses one.
@@ -217,10 +286,16 @@ fn client_fields(config: &Config) -> Arc<ClientFields> {
 
 impl Route {
     /// Creates a route. A route that existed `before` keeps its sessions and cached lookups.
-    fn new(config: &RouteConfig, before: Option<&Routing>) -> Self {
+    fn new(
+        config: &RouteConfig,
+        issuers: &HashMap<String, IssuerConfig>,
+        challenges: &Challenges,
+        before: Option<&Routing>,
+    ) -> Self {
         let kept = before.and_then(|before| {
             let is_same = |route: &&Self| {
-                route.config.path == config.path && route.config.host == config.host
+                (&route.config.path, &route.config.host, &route.config.condition)
+                    == (&config.path, &config.host, &config.condition)
             };
             before.routes.iter().find(is_same)
         });
@@ -233,17 +308,33 @@ impl Route {
             Some(route) => route.choice.clone(),
             None => RouteChoice::new(&config.target),
         };
-        let name = match &config.host {
-            Some(host) => format!("{host}{}", config.path),
-            None => config.path.clone(),
+        let guard = RouteGuard::new(config, issuers);
+        let challenges = match &guard {
+            RouteGuard::Issuers(issuers) if issuers.issuers().len() > 1 => {
+                Some(Arc::new(challenges.with_issuers(issuers.issuers())))
+            }
+            _ => None,
         };
         Self {
             pattern: RoutePattern::new(config.host.as_deref(), &config.path),
-            name: name.into(),
+            name: config.name().into(),
+            guard,
+            challenges,
             config: config.clone(),
             sessions,
             choice,
         }
+    }
+}
+
+impl RouteGuard {
+    fn new(config: &RouteConfig, issuers: &HashMap<String, IssuerConfig>) -> Self {
+        if config.issuers.is_empty() {
+            return Self::Open;
+        }
+        let verifier = |name: &String| Some(issuers.get(name)?.verifier.clone());
+        let verifiers: Option<Vec<_>> = config.issuers.iter().map(verifier).collect();
+        verifiers.and_then(IssuerChoice::new).map_or(Self::Unknown, Self::Issuers)
     }
 }
 

@@ -8,18 +8,18 @@ use hyper::http::request::Parts;
 use serde_json::Value;
 use weir_observe::mark;
 
-use crate::token::{TokenRefusal, TokenVerifier, VerifiedBy, VerifiedToken, bearer_token};
+use crate::token::{IssuerChoice, TokenRefusal, VerifiedBy, VerifiedToken, bearer_token};
 
 /// Verifies the token of a request. Also returns whether the result came from the cache.
 ///
 /// # Errors
 /// Why the request is refused.
 pub(crate) async fn authorize(
-    verifier: &TokenVerifier,
+    issuers: &IssuerChoice,
     request: &Parts,
 ) -> Result<(Arc<VerifiedToken>, VerifiedBy), TokenRefusal> {
     let token = bearer_token(&request.headers, request.uri.query())?;
-    let verifying = verifier.verify_with_origin(token, now_unix_s());
+    let verifying = issuers.verify(token, now_unix_s());
     mark!("TokenVerifier::verify").poll_with(verifying).await
 }
 

@@ -23,8 +23,7 @@ impl Challenges {
     /// Creates the challenges of a realm. Returns `None` if the realm would need escapes in a
     /// quoted string.
     pub(crate) fn new(realm: &str) -> Option<Self> {
-        let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\';
-        if !realm.bytes().all(is_plain) {
+        if !is_plain(realm) {
             return None;
         }
         let no_token = format!("Bearer realm=\"{realm}\"");
@@ -37,6 +36,22 @@ impl Challenges {
         })
     }
 
+    /// The same, with the issuers of whom a token may be for a client that has sent another one. Only
+    /// those count whose names need no escapes.
+    pub(crate) fn with_issuers<'a>(&self, issuers: impl Iterator<Item = &'a str>) -> Self {
+        let issuers: Vec<&str> = issuers.filter(|it| is_plain(it)).collect();
+        let invalid_token = self.invalid_token.to_str().ok().and_then(|field| {
+            let description = format!("the issuer must be one of: {}", issuers.join(", "));
+            let field = format!("{field}, error_description=\"{description}\"");
+            HeaderValue::try_from(field).ok().filter(|_| !issuers.is_empty())
+        });
+        Self {
+            no_token: self.no_token.clone(),
+            invalid_token: invalid_token.unwrap_or_else(|| self.invalid_token.clone()),
+            insufficient_scope: self.insufficient_scope.clone(),
+        }
+    }
+
     pub(crate) fn field(&self, challenge: Challenge) -> HeaderValue {
         match challenge {
             Challenge::NoToken => self.no_token.clone(),
@@ -44,6 +59,11 @@ impl Challenges {
             Challenge::InsufficientScope => self.insufficient_scope.clone(),
         }
     }
+}
+
+/// Whether a text needs no escapes in a quoted string.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\')
 }
 
 impl Default for Challenges {

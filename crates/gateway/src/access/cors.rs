@@ -117,6 +117,15 @@ impl CorsAnswer {
     }
 }
 
+/// The method that a preflight asks about; `None` for other requests.
+pub(crate) fn preflight_method(method: &Method, headers: &HeaderMap) -> Option<Method> {
+    if method != Method::OPTIONS || !headers.contains_key(ORIGIN) {
+        return None;
+    }
+    let asked = headers.get(ACCESS_CONTROL_REQUEST_METHOD)?;
+    Method::from_bytes(asked.as_bytes()).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,9 +1,12 @@
 //! The header fields that the gateway adds to an answer, a refusal included.
 
-use hyper::header::{HeaderMap, HeaderName, HeaderValue, SEC_WEBSOCKET_PROTOCOL};
+use std::sync::Arc;
+
+use hyper::header::{ALLOW, HeaderMap, HeaderName, HeaderValue, SEC_WEBSOCKET_PROTOCOL};
 use hyper::{Response, StatusCode};
 use weir_net::Body;
 
+use crate::access::challenge::Challenges;
 use crate::access::cors::CorsAnswer;
 use crate::identifiers::X_REQUEST_ID;
 use crate::limits::QuotaSnapshot;
@@ -18,6 +21,10 @@ pub(crate) struct AnswerFields {
     /// The client's remaining quota.
     pub(crate) quota: Option<QuotaSnapshot>,
     pub(crate) cors: Option<Box<CorsAnswer>>,
+    /// The methods that the path has, if the request has another.
+    pub(crate) allowed_methods: Option<HeaderValue>,
+    /// The challenges of the route, if it has its own.
+    pub(crate) challenges: Option<Arc<Challenges>>,
     /// The WebSocket subprotocol by which the client sent its token. A browser closes a WebSocket
     /// that it opened with subprotocols if none is chosen.
     pub(crate) subprotocol: Option<HeaderValue>,
@@ -32,6 +39,9 @@ impl AnswerFields {
         }
         if let Some(id) = self.request_id {
             headers.insert(X_REQUEST_ID, id);
+        }
+        if let Some(methods) = self.allowed_methods {
+            headers.insert(ALLOW, methods);
         }
         if let Some(cors) = self.cors {
             cors.apply(headers);

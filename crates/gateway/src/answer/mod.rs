@@ -25,10 +25,11 @@ use crate::header_fields::sender::Sender;
 use crate::limits::{Admission, Arrival};
 use crate::record::{OpenRecord, Recorder};
 use crate::refusal::Refusal;
-use crate::request::target::RequestTarget;
-use crate::routing::{BackendChoice, Route, Routing};
+use crate::request::target::{RequestTarget, TargetError};
+use crate::route::route_match::PathMatch;
+use crate::routing::{BackendChoice, Route, RouteGuard, Routing};
 use crate::session::{Session, SessionUser, Sessions};
-use crate::token::{TokenVerifier, VerifiedBy, VerifiedToken, bearer_token};
+use crate::token::{IssuerChoice, VerifiedBy, VerifiedToken, bearer_token};
 use crate::traces::TraceSender;
 
 /// Answers a request from a backend, or refuses it. The request is taken apart before the future
@@ -62,10 +63,10 @@ pub(crate) fn answer(
                 let forwarding = forward(&backend, &mut parts, context);
                 match mark!("forward").poll_with(forwarding).await {
                     Ok(response) => response,
-                    Err((record, error)) => refuse(&routing, record, error.into()),
+                    Err((record, error)) => refuse(&routing, &fields, record, error.into()),
                 }
             }
-            Err(refusal) => refuse(&routing, record, refusal),
+            Err(refusal) => refuse(&routing, &fields, record, refusal),
         };
         fields.apply(&mut response);
         match capture {
@@ -161,7 +162,15 @@ async fn match_route<'a>(
     fields: &mut AnswerFields,
 ) -> Result<RouteMatch<'a>, Refusal> {
     let target = RequestTarget::read(request)?;
-    let route = routing.route(&target)?.ok_or(Refusal::NO_ROUTE)?;
+    let route = match routing.route(&target)? {
+        PathMatch::Route(route) => route,
+        PathMatch::None => return Err(Refusal::NO_ROUTE),
+        PathMatch::Untaken => {
+            fields.allowed_methods = routing.other_methods(&target);
+            let is_other = fields.allowed_methods.is_some();
+            return Err(if is_other { TargetError::Method.into() } else { Refusal::NO_ROUTE });
+        }
+    };
     record.route = Some(route.name.clone());
     record.lap("route", || &*route.name);
     if let Some(cors) = &route.config.cors {
@@ -178,9 +187,13 @@ async fn match_route<'a>(
     let moved = move_token(token_places, cors.as_ref(), request, is_tls)?;
     let was_moved = moved.is_some();
     fields.subprotocol = moved.and_then(|moved| moved.subprotocol);
-    let token = match routing.verifier(route)? {
-        None => None,
-        Some(verifier) => Some(verify(verifier, request, record).await?),
+    let token = match &route.guard {
+        RouteGuard::Open => None,
+        RouteGuard::Unknown => return Err(Refusal::NO_ISSUER),
+        RouteGuard::Issuers(issuers) => {
+            fields.challenges.clone_from(&route.challenges);
+            Some(verify(issuers, request, record).await?)
+        }
     };
     Ok(RouteMatch { route, token, was_moved })
 }
@@ -236,11 +249,11 @@ fn hit_or_miss(is_hit: bool) -> &'static str {
 
 /// Verifies the token of a request, and records its subject.
 async fn verify(
-    verifier: &TokenVerifier,
+    issuers: &IssuerChoice,
     request: &Parts,
     record: &mut OpenRecord,
 ) -> Result<Arc<VerifiedToken>, Refusal> {
-    let authorized = authorize(verifier, request).await;
+    let authorized = authorize(issuers, request).await;
     record.lap("token", || match &authorized {
         Ok((_, VerifiedBy::Cache)) => "remembered",
         Ok(_) => "verified",
@@ -302,7 +315,12 @@ fn now_ns() -> i64 {
     since.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
 }
 
-fn refuse(routing: &Routing, record: Box<OpenRecord>, refusal: Refusal) -> Response<Body> {
+fn refuse(
+    routing: &Routing,
+    fields: &AnswerFields,
+    record: Box<OpenRecord>,
+    refusal: Refusal,
+) -> Response<Body> {
     record.refuse(refusal.status(), refusal.reason(), refusal.bytes());
-    refusal.response(&routing.challenges)
+    refusal.response(fields.challenges.as_deref().unwrap_or(&routing.challenges))
 }

@@ -6,6 +6,7 @@
 mod access_log;
 mod backend;
 mod claims;
+mod condition;
 mod cors;
 mod file;
 mod folder;
@@ -16,6 +17,7 @@ mod listen;
 mod origin;
 mod problem;
 mod route;
+mod route_methods;
 mod route_path;
 mod route_table;
 mod secret;
@@ -41,6 +43,7 @@ pub use self::listen::{ListenAddress, ReservedAddress};
 pub use self::origin::{InvalidOrigin, Origin};
 pub use self::problem::Problem;
 use self::problem::Problems;
+use self::route::NamedIssuer;
 pub use self::route::RouteConfig;
 use self::route_table::{LocatedRoute, NamedReading};
 pub use self::secret::Secret;
@@ -214,7 +217,10 @@ fn read_document(
     }
     let issuer_tables = root.named_tables("issuers");
     let backend_tables = root.named_tables("backends");
-    let issuer_names: Vec<&str> = issuer_tables.iter().map(|(name, _)| name.value).collect();
+    let issuer_names = issuer_tables
+        .iter()
+        .map(|(name, table)| NamedIssuer { name: name.value, claim: table.text("issuer") });
+    let issuer_names: Vec<NamedIssuer<'_>> = issuer_names.collect();
     let readings = backend_tables.iter().map(|(name, table)| {
         let stated = backend::read_paths(table);
         let reading = stated.unwrap_or_default();
@@ -225,8 +231,9 @@ fn read_document(
     let routes: Vec<Option<LocatedRoute>> =
         routes.map(|table| route::read(table, &issuer_names, &readings, folder)).collect();
     warn_unused(&backend_tables, &routes);
+    warn_open(&root, &issuer_tables, &routes);
     let routes: Vec<LocatedRoute> = routes.into_iter().flatten().collect();
-    route_table::check(&root, &routes, &readings);
+    route_table::check(&root, &routes, &readings, &client_fields);
     let routes = routes.into_iter().map(|route| route.config).collect();
     if !root.has("routes") {
         root.complain("there is no route; write [[routes]] with `path` and `backend`");
@@ -281,6 +288,30 @@ fn warn_unused(
     for (name, table) in backends {
         if !used.contains(&name.value) {
             table.warn("no route uses this backend");
+        }
+    }
+}
+
+/// Warns about issuers that no route names, and if all routes are open to everybody.
+fn warn_open(
+    root: &TableReader<'_>,
+    issuers: &[(table::LocatedValue<&str>, TableReader<'_>)],
+    routes: &[Option<LocatedRoute>],
+) {
+    // A route with a mistake may be meant to have an issuer.
+    let routes: Option<Vec<&LocatedRoute>> = routes.iter().map(Option::as_ref).collect();
+    let routes = routes.unwrap_or_default();
+    if !routes.is_empty() && !routes.iter().any(|route| route.config.is_guarded()) {
+        root.warn(
+            "no route needs a token, so everybody may send anything to every backend; name an `issuer` \
+             in the routes that are not meant for everybody",
+        );
+    }
+    for (name, table) in issuers {
+        let is_named =
+            |route: &&LocatedRoute| route.config.issuers.iter().any(|it| it == name.value);
+        if !routes.is_empty() && !routes.iter().any(is_named) {
+            table.warn("no route names this issuer, so no token of it is asked for");
         }
     }
 }

@@ -1,6 +1,9 @@
 //! `[[routes]]`: routes of requests to backends.
 
+use hyper::Method;
+
 use super::claims;
+use super::condition;
 use super::cors;
 use super::folder::ConfigFolder;
 use super::route_path::{check_host, check_path};
@@ -13,6 +16,7 @@ use crate::access::cors::CorsConfig;
 use crate::access::forwarded_claims::ForwardedClaims;
 use crate::access::requirement::Requirement;
 use crate::access::token_place::TokenPlaces;
+use crate::route::condition::RouteCondition;
 use crate::route::path_reading::PathReading;
 
 /// A route: matches requests by path and host, and selects their backend.
@@ -22,8 +26,10 @@ pub struct RouteConfig {
     pub path: String,
     /// The host of the request; `None` matches any host.
     pub host: Option<String>,
-    /// The name of the issuer whose tokens are accepted; without one, the route needs no token.
-    pub issuer: Option<String>,
+    /// What the route asks of a request besides its host and path.
+    pub condition: RouteCondition,
+    /// The names of the issuers whose tokens are accepted; without one, the route needs no token.
+    pub issuers: Vec<String>,
     /// How the backend is found.
     pub target: RouteTarget,
     /// How the gateway logs in to the backend, if it does.
@@ -44,18 +50,44 @@ impl RouteConfig {
     /// Whether a request that has passed this route may reach what another one protects: it is the
     /// same, or open to everybody.
     pub(crate) fn covers_access(&self, other: &Self) -> bool {
-        self.gives_same_access(other) || self.issuer.is_some() && other.issuer.is_none()
+        self.gives_same_access(other) || self.is_guarded() && !other.is_guarded()
+    }
+
+    /// Whether requests need a token.
+    pub(crate) fn is_guarded(&self) -> bool {
+        !self.issuers.is_empty()
     }
 
     /// Whether requests are checked and sent to servers as by another route.
     pub(crate) fn gives_same_access(&self, other: &Self) -> bool {
-        (&self.issuer, &self.target, &self.session)
-            == (&other.issuer, &other.target, &other.session)
+        self.target == other.target && self.asks_the_same(other)
+    }
+
+    /// Whether requests are checked as by another route.
+    pub(crate) fn asks_the_same(&self, other: &Self) -> bool {
+        let accepts = |issuer: &String| self.issuers.contains(issuer);
+        // Each name is there once.
+        self.issuers.len() == other.issuers.len()
+            && other.issuers.iter().all(accepts)
+            && self.session == other.session
             && self.requirements == other.requirements
             && self.forwarded_claims == other.forwarded_claims
             && self.token_places == other.token_places
             // It says which pages may send the cookie with a token.
             && self.cors == other.cors
+    }
+
+    /// The name in records: the path, with the host and the conditions.
+    pub(crate) fn name(&self) -> String {
+        let methods = self.condition.methods.iter().map(|methods| {
+            let names: Vec<&str> = methods.iter().map(Method::as_str).collect();
+            format!("{} ", names.join(","))
+        });
+        let fields = self.condition.fields.iter();
+        let fields = fields
+            .map(|(name, value)| format!(" {name}={}", String::from_utf8_lossy(value.as_bytes())));
+        let place = [self.host.clone().unwrap_or_default(), self.path.clone()];
+        methods.chain(place).chain(fields).collect()
     }
 }
 
@@ -63,7 +95,7 @@ impl RouteConfig {
 /// are those that exist.
 pub(super) fn read(
     table: TableReader<'_>,
-    issuers: &[&str],
+    issuers: &[NamedIssuer<'_>],
     backends: &[NamedReading<'_>],
     folder: &ConfigFolder,
 ) -> Option<LocatedRoute> {
@@ -75,10 +107,8 @@ pub(super) fn read(
     if let Some(host) = &host {
         check_host(&table, host);
     }
-    let issuer = table.string("issuer");
-    if let Some(issuer) = &issuer {
-        check_name(&table, issuer, issuers, "issuer");
-    }
+    let condition = condition::read(&table);
+    let issuers = read_issuers(&table, issuers);
     let names: Vec<&str> = backends.iter().map(|backend| backend.name).collect();
     let target = target::read(&table, table.may_have("issuer"), &names);
     let reading = target.as_ref().map(|target| target::read_reading(&table, target, backends));
@@ -106,7 +136,8 @@ pub(super) fn read(
     let config = RouteConfig {
         path: path.to_owned(),
         host: host.map(|host| host.value.to_ascii_lowercase()),
-        issuer: issuer.map(|issuer| issuer.value.to_owned()),
+        condition,
+        issuers,
         target: target?,
         session,
         cors,
@@ -116,4 +147,42 @@ pub(super) fn read(
         reading: reading?,
     };
     Some(LocatedRoute { config, path: LocatedValue { value: (), span, key: path_key }, key })
+}
+
+/// An issuer as far as the routes with it are concerned.
+#[derive(Debug)]
+pub(super) struct NamedIssuer<'a> {
+    pub(super) name: &'a str,
+    /// The claim `iss` of its tokens, if the configuration has it.
+    pub(super) claim: Option<&'a str>,
+}
+
+/// Reads the issuers of a route. Their tokens have to differ in the claim `iss`.
+fn read_issuers(table: &TableReader<'_>, known: &[NamedIssuer<'_>]) -> Vec<String> {
+    let Some(list) = table.strings("issuer") else { return Vec::new() };
+    if list.value.is_empty() {
+        let message = "the list is empty, which would open the route to everybody; name an issuer, or \
+                       leave `issuer` out if this is meant";
+        table.complain_at(&list, message);
+    }
+    let names: Vec<&str> = known.iter().map(|issuer| issuer.name).collect();
+    let claim = |name: &str| known.iter().find(|it| it.name == name).and_then(|it| it.claim);
+    let mut issuers: Vec<String> = Vec::new();
+    for item in &list.value {
+        if !check_name(table, item, &names, "issuer") {
+            continue;
+        }
+        let same_claim = |it: &&String| claim(it).is_some() && claim(it) == claim(item.value);
+        if issuers.iter().any(|it| it == item.value) {
+            table.complain_at(item, format!("`{}` is named twice; leave one out", item.value));
+        } else if let Some(other) = issuers.iter().find(same_claim) {
+            table.complain_at(item, format!(
+                "tokens of `{other}` and `{}` have the same `iss`, so they cannot be told apart; name \
+                 one of them, with the audiences of both",
+                item.value
+            ));
+        }
+        issuers.push(item.value.to_owned());
+    }
+    issuers
 }

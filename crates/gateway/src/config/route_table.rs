@@ -2,10 +2,12 @@
 //! a request that means another.
 
 use super::route::RouteConfig;
+use super::route_methods;
 use super::table::{LocatedValue, TableReader};
 use super::target::{Choice, RouteTarget};
+use crate::header_fields::ClientFields;
 use crate::route::path_reading::PathReading;
-use crate::route::route_match::{ReadPath, RoutePattern, find};
+use crate::route::route_match::{ReadPath, RoutePattern, routes_of_path};
 
 /// A route with its place in the configuration.
 #[derive(Debug)]
@@ -35,10 +37,12 @@ pub(super) fn check(
     root: &TableReader<'_>,
     routes: &[LocatedRoute],
     backends: &[NamedReading<'_>],
+    client_fields: &ClientFields,
 ) {
     for (index, route) in routes.iter().enumerate() {
         check_equal_routes(root, route, &routes[..index]);
-        if route.config.issuer.is_some() {
+        route_methods::check(root, route, routes, client_fields);
+        if route.config.is_guarded() {
             check_slash(root, route, routes);
             warn_of_other_hosts(root, route, routes);
         }
@@ -51,10 +55,10 @@ fn check_equal_routes(root: &TableReader<'_>, route: &LocatedRoute, earlier: &[L
     for first in earlier.iter().filter(|first| first.config.host == route.config.host) {
         let LocatedRoute { config, key, .. } = first;
         if config.path == route.config.path {
-            root.complain_at(&route.path, format!(
-                "{key} has the same path and host, so this route gets no requests; change or remove one"
-            ));
-            return;
+            if let Some(message) = route_methods::conflict(first, &route.config) {
+                return root.complain_at(&route.path, message);
+            }
+            continue;
         }
         let reading = config.reading.max(route.config.reading);
         let is_same = reading.spell(&config.path) == reading.spell(&route.config.path);
@@ -69,10 +73,10 @@ fn check_equal_routes(root: &TableReader<'_>, route: &LocatedRoute, earlier: &[L
 }
 
 /// In which way a route is easier to pass than a guarded one.
-fn lesser_access(other: &RouteConfig) -> &'static str {
-    match other.issuer {
-        None => "without a token",
-        Some(_) => "with other requirements",
+pub(super) fn lesser_access(other: &RouteConfig) -> &'static str {
+    match other.is_guarded() {
+        false => "without a token",
+        true => "with other requirements",
     }
 }
 
@@ -84,10 +88,12 @@ fn check_slash(root: &TableReader<'_>, route: &LocatedRoute, routes: &[LocatedRo
     let patterns = routes.iter().map(|route| (route, pattern(route)));
     let patterns: Vec<_> = patterns.collect();
     let host = route.config.host.as_deref();
-    let found = find(patterns.iter(), |it| &it.1, host, ReadPath::strict(bare));
-    if let Some((other, _)) = found
-        && !other.config.gives_same_access(&route.config)
-    {
+    let found = routes_of_path(patterns.iter(), |it| &it.1, host, ReadPath::strict(bare));
+    let is_easier = |other: &RouteConfig| {
+        other.condition.shares_method(&route.config.condition)
+            && !other.gives_same_access(&route.config)
+    };
+    if let Some((other, _)) = found.into_iter().find(|(other, _)| is_easier(&other.config)) {
         let (key, how) = (&other.key, lesser_access(&other.config));
         root.complain_at(&route.path, format!(
             "{key} answers `{bare}` {how}; write \"{bare}\", which covers `{bare}` and all below it"
@@ -102,6 +108,7 @@ fn warn_of_other_hosts(root: &TableReader<'_>, route: &LocatedRoute, routes: &[L
     }
     let other = routes.iter().find(|other| {
         other.config.host.is_none()
+            && other.config.condition.shares_method(&route.config.condition)
             && other.config.target == route.config.target
             && !other.config.gives_same_access(&route.config)
             && pattern(other).matches(None, ReadPath::strict(&route.config.path))
@@ -130,10 +137,13 @@ fn warn_of_other_spellings(
             RouteTarget::Claim { choice: Choice::Lookup { .. }, .. } => true,
             RouteTarget::Claim { choice: Choice::Template(_), .. } => false,
         };
-        let mut guarded = routes.iter().filter(uses).filter(|it| it.config.issuer.is_some());
+        let mut guarded = routes.iter().filter(uses).filter(|it| it.config.is_guarded());
         let covers = |open: &LocatedRoute, guarded: &LocatedRoute| {
             let host = guarded.config.host.as_deref();
+            let is_same_path = open.config.path == guarded.config.path;
             guarded.config.path != "/"
+                && !is_same_path
+                && open.config.condition.shares_method(&guarded.config.condition)
                 && pattern(open).matches(host, ReadPath::strict(&guarded.config.path))
         };
         let open_of = |guarded: &LocatedRoute| {

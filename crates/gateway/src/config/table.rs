@@ -125,6 +125,11 @@ impl<'a> TableReader<'a> {
         self.typed(name, "a text in quotes", DeValue::as_str)
     }
 
+    /// The text of a key, if it has one; mistakes are noted when it is read.
+    pub(super) fn text(&self, name: &'static str) -> Option<&'a str> {
+        self.table.iter().find(|(key, _)| key.get_ref() == name)?.1.get_ref().as_str()
+    }
+
     /// Reads a required string.
     pub(super) fn required_string(&self, name: &'static str) -> Option<LocatedValue<&'a str>> {
         let is_there = self.table.iter().any(|(key, _)| key.get_ref() == name);

@@ -40,6 +40,28 @@ pub enum Choice {
     },
 }
 
+impl RouteTarget {
+    /// Whether requests of two routes may reach the same servers.
+    pub(super) fn may_share_backend(&self, other: &Self) -> bool {
+        match (self.backends(), other.backends()) {
+            (Some(own), Some(others)) => own.iter().any(|name| others.contains(name)),
+            // A lookup may name any backend, and a template make the address of one.
+            _ => true,
+        }
+    }
+
+    /// The names of the possible backends, if they are known.
+    fn backends(&self) -> Option<Vec<&str>> {
+        match self {
+            Self::Backend(name) => Some(vec![name]),
+            Self::Claim { choice: Choice::Table(table), .. } => {
+                Some(table.values().map(String::as_str).collect())
+            }
+            Self::Claim { choice: Choice::Template(_) | Choice::Lookup { .. }, .. } => None,
+        }
+    }
+}
+
 /// Reads the keys of a route that select its backend. Notes mistakes, and may return `None` then.
 pub(super) fn read(
     table: &TableReader<'_>,

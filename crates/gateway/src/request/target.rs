@@ -10,7 +10,7 @@ use std::fmt::Write;
 use hyper::header::{HOST, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::http::uri::Authority;
-use hyper::{Method, Version};
+use hyper::{HeaderMap, Method, Version};
 use weir_net::hex_digit;
 
 /// The target of a request.
@@ -22,6 +22,8 @@ pub(crate) struct RequestTarget<'a> {
     pub(crate) path: Cow<'a, str>,
     /// The path as sent.
     pub(crate) raw_path: &'a str,
+    pub(crate) method: &'a Method,
+    pub(crate) headers: &'a HeaderMap,
 }
 
 /// Why a request cannot be routed.
@@ -51,7 +53,8 @@ impl<'a> RequestTarget<'a> {
         let host = request.headers.get(HOST).map(host_name).transpose()?;
         let raw_path = request.uri.path();
         let path = decode_path(raw_path).ok_or(TargetError::Path)?;
-        Ok(Self { host, path, raw_path })
+        let Parts { method, headers, .. } = request;
+        Ok(Self { host, path, raw_path, method, headers })
     }
 }
 

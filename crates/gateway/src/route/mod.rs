@@ -1,4 +1,5 @@
 //! Which route a request belongs to, in every way in which servers read its path.
 
+pub(crate) mod condition;
 pub(crate) mod path_reading;
 pub(crate) mod route_match;

@@ -67,13 +67,66 @@ impl RoutePattern {
     }
 }
 
-/// Finds the route of a host and a path.
-pub(crate) fn find<'a, T>(
+/// The routes that a host and a path lead to.
+#[derive(Debug)]
+pub(crate) enum PathMatch<'a, T> {
+    /// No route has the path.
+    None,
+    /// Routes have the path, but none of them takes the request. It is not looked for among routes
+    /// of shorter paths, because these may ask for less.
+    Untaken,
+    Route(&'a T),
+}
+
+/// Finds the route of a host and a path. Of the routes of the longest path, it is the first with the
+/// highest rank; `rank` returns `None` for a route that does not take the request.
+pub(crate) fn find<'a, T, R: PartialOrd>(
+    routes: impl Iterator<Item = &'a T>,
+    pattern: impl Fn(&T) -> &RoutePattern,
+    rank: impl Fn(&T) -> Option<R>,
+    host: Option<&str>,
+    path: ReadPath<'_>,
+) -> PathMatch<'a, T> {
+    let mut precedence = None;
+    let mut found: Option<(R, &T)> = None;
+    for route in routes.filter(|route| pattern(route).matches(host, path)) {
+        let own = Some(pattern(route).precedence(path));
+        if own < precedence {
+            continue;
+        }
+        if own > precedence {
+            (precedence, found) = (own, None);
+        }
+        if let Some(rank) = rank(route)
+            && found.as_ref().is_none_or(|(highest, _)| rank > *highest)
+        {
+            found = Some((rank, route));
+        }
+    }
+    match (found, precedence) {
+        (Some((_, route)), _) => PathMatch::Route(route),
+        (None, Some(_)) => PathMatch::Untaken,
+        (None, None) => PathMatch::None,
+    }
+}
+
+/// The routes of the longest path that a host and a path lead to, whatever they take.
+pub(crate) fn routes_of_path<'a, T>(
     routes: impl Iterator<Item = &'a T>,
     pattern: impl Fn(&T) -> &RoutePattern,
     host: Option<&str>,
     path: ReadPath<'_>,
-) -> Option<&'a T> {
-    let matching = routes.filter(|route| pattern(route).matches(host, path));
-    matching.max_by_key(|route| pattern(route).precedence(path))
+) -> Vec<&'a T> {
+    let (mut precedence, mut found) = (None, Vec::new());
+    for route in routes.filter(|route| pattern(route).matches(host, path)) {
+        let own = Some(pattern(route).precedence(path));
+        if own > precedence {
+            precedence = own;
+            found.clear();
+        }
+        if own == precedence {
+            found.push(route);
+        }
+    }
+    found
 }

@@ -15,6 +15,7 @@
 mod algorithm;
 mod bearer;
 mod cache;
+mod choice;
 mod claims;
 mod compact;
 mod counters;
@@ -32,6 +33,7 @@ mod verifier;
 pub use self::algorithm::{Algorithm, KeyType, UnknownAlgorithm};
 pub use self::bearer::bearer_token;
 pub use self::cache::{CacheCounters, CacheLimits};
+pub(crate) use self::choice::IssuerChoice;
 pub use self::counters::TokenCounters;
 pub use self::key::{KeyProblem, KeySetFault, PemFault, SkippedKey};
 pub use self::refusal::TokenRefusal;

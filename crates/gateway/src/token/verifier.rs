@@ -96,6 +96,26 @@ impl TokenVerifier {
         &self.name
     }
 
+    /// The claim `iss` of its tokens.
+    pub(crate) fn issuer(&self) -> &str {
+        &self.rules.issuer
+    }
+
+    /// Returns a token if it is in the cache.
+    pub(super) fn recall(
+        &self,
+        digest: &TokenDigest,
+        now_unix_s: i64,
+    ) -> Option<Arc<VerifiedToken>> {
+        let context = CacheContext { generation: self.keys.generation(now_unix_s), now_unix_s };
+        self.cache.recall(digest, context)
+    }
+
+    /// Counts a token that was refused before it came here.
+    pub(super) fn count_refused(&self, refusal: TokenRefusal) {
+        self.counters.count_refused(refusal);
+    }
+
     /// Verifies a token at a time, in seconds since 1970.
     ///
     /// This waits only if keys must be fetched: if there are none yet, or if no present key verifies

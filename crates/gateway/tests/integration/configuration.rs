@@ -177,12 +177,13 @@ fn data() -> std::path::PathBuf {
 }
 
 /// The mistakes of a text whose paths start at the test data, or its warnings if there are no
-/// mistakes.
+/// mistakes. That all routes are open is left out.
 fn found(text: &str) -> String {
-    let said: Vec<String> = match Config::parse(text, &data()) {
+    let mut said: Vec<String> = match Config::parse(text, &data()) {
         Ok(config) => config.warnings.iter().map(|it| format!("warning: {it}")).collect(),
         Err(problems) => problems.iter().map(ToString::to_string).collect(),
     };
+    said.retain(|it| !it.contains("no route needs a token"));
     said.join("\n")
 }
 

@@ -10,7 +10,7 @@ use crate::backends::{Backend, answer_with};
 use crate::gate::{Gate, body, status};
 
 /// The content of the file `secret`, without its line end.
-const SECRET: &[u8] = b"a secret that the issuer and the gateway share";
+pub(crate) const SECRET: &[u8] = b"a secret that the issuer and the gateway share";
 
 /// An issuer of tokens with that secret.
 pub(crate) const ISSUER: &str = "[issuers.app]\nissuer = \"https://login.example\"\naudience = \"api\"\n\
@@ -18,12 +18,16 @@ pub(crate) const ISSUER: &str = "[issuers.app]\nissuer = \"https://login.example
 
 /// Creates a token with these claims besides `iss`, `aud` and `exp`.
 pub(crate) fn token(claims: &str) -> String {
+    signed(&format!(r#""iss":"https://login.example",{claims}"#), SECRET)
+}
+
+/// Creates a token with these claims besides `aud` and `exp`, signed with a secret.
+pub(crate) fn signed(claims: &str, secret: &[u8]) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs();
-    let claims =
-        format!(r#"{{"iss":"https://login.example","aud":"api","exp":{},{claims}}}"#, now + 300);
+    let claims = format!(r#"{{"aud":"api","exp":{},{claims}}}"#, now + 300);
     let encode = |part: &[u8]| URL_SAFE_NO_PAD.encode(part);
     let signed = format!("{}.{}", encode(br#"{"alg":"HS256"}"#), encode(claims.as_bytes()));
-    let signature = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, SECRET), signed.as_bytes());
+    let signature = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, secret), signed.as_bytes());
     format!("{signed}.{}", encode(signature.as_ref()))
 }
 

@@ -101,6 +101,16 @@ impl TokenCache {
         self.shard(digest)?.get(digest, context)
     }
 
+    /// Like [`get`](Self::get), but does not count a token that is not there, because other caches
+    /// may have it.
+    pub(super) fn recall(
+        &self,
+        digest: &TokenDigest,
+        context: CacheContext,
+    ) -> Option<Arc<VerifiedToken>> {
+        self.shard(digest)?.recall(digest, context)
+    }
+
     /// Inserts a token.
     pub(super) fn insert(
         &self,

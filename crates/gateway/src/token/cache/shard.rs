@@ -69,11 +69,19 @@ impl Shard {
         digest: &TokenDigest,
         context: CacheContext,
     ) -> Option<Arc<VerifiedToken>> {
+        let found = self.recall(digest, context);
+        self.misses += u64::from(found.is_none());
+        found
+    }
+
+    /// Like [`get`](Self::get), but does not count a token that is not there.
+    pub(super) fn recall(
+        &mut self,
+        digest: &TokenDigest,
+        context: CacheContext,
+    ) -> Option<Arc<VerifiedToken>> {
         let found = self.find(digest, context);
-        match found {
-            Some(_) => self.hits += 1,
-            None => self.misses += 1,
-        }
+        self.hits += u64::from(found.is_some());
         found
     }
 
