@@ -22,7 +22,7 @@ use crate::config::{RouteConfig, RouteTarget};
 use crate::forward::{ForwardContext, forward};
 use crate::header_fields::RequestOrigin;
 use crate::header_fields::sender::Sender;
-use crate::limits::{Admission, Arrival};
+use crate::limits::{Admission, Arrival, LimitPhase};
 use crate::record::{OpenRecord, Recorder};
 use crate::refusal::Refusal;
 use crate::request::target::{RequestTarget, TargetError};
@@ -105,7 +105,7 @@ struct Destination {
     user: UserFields,
 }
 
-/// The route of a request, and its verified token if the route needs one.
+/// The route of a request, and its verified token if the route needs one and it has been verified.
 struct RouteMatch<'a> {
     route: &'a Route,
     token: Option<Arc<VerifiedToken>>,
@@ -121,11 +121,9 @@ async fn admit(
     record: &mut OpenRecord,
     fields: &mut AnswerFields,
 ) -> Result<Destination, Refusal> {
-    let matched = match_route(routing, request, from.is_tls, record, fields).await;
-    // Limits come before any other work for the client. They count even requests that are refused
-    // for another reason, because a replay over the records sees those too.
-    limit(routing, request, from.client, record).await?;
-    let RouteMatch { route, token, was_moved } = matched?;
+    let matched = match_route(routing, request, from.is_tls, record, fields);
+    let RouteMatch { route, was_moved, token } =
+        verify_within_limits(routing, request, from.client, matched, record, fields).await?;
     let user = match &token {
         Some(token) => check_claims(&route.config, token, was_moved)?,
         None => UserFields::default(),
@@ -153,8 +151,8 @@ fn check_claims(
     route.forwarded_claims.of(token, was_moved).map_err(|UnusableClaim| Refusal::UNUSABLE_CLAIM)
 }
 
-/// Finds the route of a request, and verifies its token if the route needs one.
-async fn match_route<'a>(
+/// Finds the route of a request, and moves its token to `Authorization`.
+fn match_route<'a>(
     routing: &'a Routing,
     request: &mut Parts,
     is_tls: bool,
@@ -187,15 +185,61 @@ async fn match_route<'a>(
     let moved = move_token(token_places, cors.as_ref(), request, is_tls)?;
     let was_moved = moved.is_some();
     fields.subprotocol = moved.and_then(|moved| moved.subprotocol);
-    let token = match &route.guard {
+    Ok(RouteMatch { route, token: None, was_moved })
+}
+
+/// Verifies the token of a request if its route needs one, and counts the request in all limits:
+/// before that in those that do not depend on the token, and after it in the others. They come before
+/// any other work for the client. They count even requests that are refused for another reason,
+/// because a replay over the records sees those too.
+async fn verify_within_limits<'a>(
+    routing: &Routing,
+    request: &Parts,
+    client: Option<IpAddr>,
+    matched: Result<RouteMatch<'a>, Refusal>,
+    record: &mut OpenRecord,
+    fields: &mut AnswerFields,
+) -> Result<RouteMatch<'a>, Refusal> {
+    let mut counting = Counting { routing, request, client, admission: Admission::default() };
+    let named = matched.as_ref().map_or(&[][..], |matched| &matched.route.config.limits);
+    counting.count(LimitPhase::BeforeToken, named, None, record);
+    let verified = match matched {
+        Ok(matched) if counting.admission.rejected.is_none() => {
+            verify_token(request, matched, record, fields).await
+        }
+        other => other,
+    };
+    if counting.admission.rejected.is_none() {
+        let token = verified.as_ref().ok().and_then(|matched| matched.token.as_deref());
+        counting.count(LimitPhase::AfterToken, named, token, record);
+    }
+    let Admission { delay, rejected, .. } = counting.admission;
+    record.set_admission(counting.admission);
+    if let Some(rejection) = rejected {
+        return Err(rejection.into());
+    }
+    if !delay.is_zero() {
+        tokio::time::sleep(delay).await;
+        record.lap("delay", || "by the limits");
+    }
+    verified
+}
+
+async fn verify_token<'a>(
+    request: &Parts,
+    matched: RouteMatch<'a>,
+    record: &mut OpenRecord,
+    fields: &mut AnswerFields,
+) -> Result<RouteMatch<'a>, Refusal> {
+    let token = match &matched.route.guard {
         RouteGuard::Open => None,
         RouteGuard::Unknown => return Err(Refusal::NO_ISSUER),
         RouteGuard::Issuers(issuers) => {
-            fields.challenges.clone_from(&route.challenges);
+            fields.challenges.clone_from(&matched.route.challenges);
             Some(verify(issuers, request, record).await?)
         }
     };
-    Ok(RouteMatch { route, token, was_moved })
+    Ok(RouteMatch { token, ..matched })
 }
 
 async fn choose(
@@ -265,30 +309,31 @@ async fn verify(
     Ok(token)
 }
 
-/// Counts a request in all limits. Its time is the time of the decision, so that a slow check
-/// before it does not look like a clock jump.
-async fn limit(
-    routing: &Routing,
-    request: &Parts,
+/// A request while it is counted in limits.
+struct Counting<'a> {
+    routing: &'a Routing,
+    request: &'a Parts,
     client: Option<IpAddr>,
-    record: &mut OpenRecord,
-) -> Result<(), Refusal> {
-    if routing.limits.is_empty() {
-        return Ok(());
+    admission: Admission,
+}
+
+impl Counting<'_> {
+    /// Counts the request in the limits of a phase. Its time is the time of the decision, so that a
+    /// slow check before it does not look like a clock jump.
+    fn count(
+        &mut self,
+        phase: LimitPhase,
+        named: &[String],
+        token: Option<&VerifiedToken>,
+        record: &OpenRecord,
+    ) {
+        let Self { routing, request, client, admission } = self;
+        if routing.limits.have(phase) {
+            let arrival = Arrival::new(request, *client, None).with_token(token);
+            routing.limits.admit(admission, phase, named, &arrival, now_ns());
+            record.lap("limits", || describe_admission(admission));
+        }
     }
-    let arrival = Arrival::new(request, client, record.subject.as_deref());
-    let admission = routing.limits.admit(&arrival, now_ns());
-    let Admission { delay, rejected, .. } = admission;
-    record.lap("limits", || describe_admission(&admission));
-    record.set_admission(admission);
-    if let Some(rejection) = rejected {
-        return Err(rejection.into());
-    }
-    if !delay.is_zero() {
-        tokio::time::sleep(delay).await;
-        record.lap("delay", || "by the limits");
-    }
-    Ok(())
 }
 
 /// The decision of the limits, for the request's capture.

@@ -11,6 +11,7 @@ const BYTES_MAX: u64 = 16 << 20;
 /// Reads the table of a limit. Notes mistakes, and may return `None` then.
 pub(super) fn read(table: TableReader<'_>, folder: &ConfigFolder) -> Option<LimitConfig> {
     let file = table.required_string("rule_file");
+    let name = table.string("name").map(|name| name.value.to_owned());
     let mode = match table.string("mode") {
         None => Some(LimitMode::Shadow),
         Some(mode) => read_mode(&table, &mode),
@@ -19,7 +20,7 @@ pub(super) fn read(table: TableReader<'_>, folder: &ConfigFolder) -> Option<Limi
         let rule_file = folder.source(file.value);
         let text = read_text_file(&rule_file, BYTES_MAX, "rules");
         let text = text.map_err(|error| table.complain_at(file, error)).ok()?;
-        Some(LimitConfig { rule_file, text, mode: mode? })
+        Some(LimitConfig { rule_file, name, text, mode: mode? })
     });
     if let (Some(config), Some(file)) = (&config, &file) {
         for problem in Limit::problems(config) {

@@ -43,8 +43,8 @@ pub use self::listen::{ListenAddress, ReservedAddress};
 pub use self::origin::{InvalidOrigin, Origin};
 pub use self::problem::Problem;
 use self::problem::Problems;
-use self::route::NamedIssuer;
 pub use self::route::RouteConfig;
+use self::route::{KnownNames, NamedIssuer};
 use self::route_table::{LocatedRoute, NamedReading};
 pub use self::secret::Secret;
 pub use self::session::{Login, SessionConfig};
@@ -227,9 +227,13 @@ fn read_document(
         NamedReading { name: name.value, reading, is_stated: stated.is_some() }
     });
     let readings: Vec<NamedReading<'_>> = readings.collect();
+    let limit_tables = root.tables("limits");
+    let limit_names: Vec<&str> = limit_tables.iter().filter_map(|it| it.text("name")).collect();
+    let known = KnownNames { issuers: &issuer_names, backends: &readings, limits: &limit_names };
     let routes = root.tables("routes").into_iter();
     let routes: Vec<Option<LocatedRoute>> =
-        routes.map(|table| route::read(table, &issuer_names, &readings, folder)).collect();
+        routes.map(|table| route::read(table, known, folder)).collect();
+    warn_unnamed(&limit_tables, &routes);
     warn_unused(&backend_tables, &routes);
     warn_open(&root, &issuer_tables, &routes);
     let routes: Vec<LocatedRoute> = routes.into_iter().flatten().collect();
@@ -246,7 +250,7 @@ fn read_document(
         backend::read(name.value, of_paths.reading, table, folder)
     });
     let backends = backends.collect();
-    let limits = root.tables("limits").into_iter();
+    let limits = limit_tables.into_iter();
     let limits = limits.filter_map(|table| limit::read(table, folder)).collect();
     let access_log = root.table("access_log").and_then(|table| access_log::read(table, folder));
     root.finish();
@@ -288,6 +292,20 @@ fn warn_unused(
     for (name, table) in backends {
         if !used.contains(&name.value) {
             table.warn("no route uses this backend");
+        }
+    }
+}
+
+/// Warns about limits with a name that no route uses.
+fn warn_unnamed(limits: &[TableReader<'_>], routes: &[Option<LocatedRoute>]) {
+    let names = || routes.iter().flatten().flat_map(|route| &route.config.limits);
+    for table in limits {
+        if let Some(name) = table.text("name")
+            && !names().any(|it| it == name)
+        {
+            table.warn(
+                "no route names this limit, so it counts nothing; without `name` it is for all",
+            );
         }
     }
 }

@@ -42,6 +42,8 @@ pub struct RouteConfig {
     pub requirements: Vec<Requirement>,
     /// What the backend learns of the token.
     pub forwarded_claims: ForwardedClaims,
+    /// The names of the limits that count its requests, besides those for all.
+    pub limits: Vec<String>,
     /// How the servers that may get the requests read paths.
     pub reading: PathReading,
 }
@@ -91,12 +93,18 @@ impl RouteConfig {
     }
 }
 
-/// Reads the table of a route. Notes mistakes, and may return `None` then. `issuers` and `backends`
-/// are those that exist.
+/// What a route can name.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct KnownNames<'a> {
+    pub(super) issuers: &'a [NamedIssuer<'a>],
+    pub(super) backends: &'a [NamedReading<'a>],
+    pub(super) limits: &'a [&'a str],
+}
+
+/// Reads the table of a route. Notes mistakes, and may return `None` then.
 pub(super) fn read(
     table: TableReader<'_>,
-    issuers: &[NamedIssuer<'_>],
-    backends: &[NamedReading<'_>],
+    known: KnownNames<'_>,
     folder: &ConfigFolder,
 ) -> Option<LocatedRoute> {
     let path = table.required_string("path");
@@ -108,7 +116,8 @@ pub(super) fn read(
         check_host(&table, host);
     }
     let condition = condition::read(&table);
-    let issuers = read_issuers(&table, issuers);
+    let issuers = read_issuers(&table, known.issuers);
+    let backends = known.backends;
     let names: Vec<&str> = backends.iter().map(|backend| backend.name).collect();
     let target = target::read(&table, table.may_have("issuer"), &names);
     let reading = target.as_ref().map(|target| target::read_reading(&table, target, backends));
@@ -127,6 +136,7 @@ pub(super) fn read(
             table.complain(format!("`{name}` needs `issuer`: this route has no token"));
         }
     }
+    let limits = read_names(&table, "limits", known.limits, "limit");
     let key = table.path().to_owned();
     table.finish();
     if has_session && session.is_none() {
@@ -144,6 +154,7 @@ pub(super) fn read(
         token_places,
         requirements,
         forwarded_claims,
+        limits,
         reading: reading?,
     };
     Some(LocatedRoute { config, path: LocatedValue { value: (), span, key: path_key }, key })
@@ -166,23 +177,34 @@ fn read_issuers(table: &TableReader<'_>, known: &[NamedIssuer<'_>]) -> Vec<Strin
         table.complain_at(&list, message);
     }
     let names: Vec<&str> = known.iter().map(|issuer| issuer.name).collect();
+    let issuers = read_names(table, "issuer", &names, "issuer");
     let claim = |name: &str| known.iter().find(|it| it.name == name).and_then(|it| it.claim);
-    let mut issuers: Vec<String> = Vec::new();
-    for item in &list.value {
-        if !check_name(table, item, &names, "issuer") {
-            continue;
-        }
-        let same_claim = |it: &&String| claim(it).is_some() && claim(it) == claim(item.value);
-        if issuers.iter().any(|it| it == item.value) {
-            table.complain_at(item, format!("`{}` is named twice; leave one out", item.value));
-        } else if let Some(other) = issuers.iter().find(same_claim) {
-            table.complain_at(item, format!(
-                "tokens of `{other}` and `{}` have the same `iss`, so they cannot be told apart; name \
-                 one of them, with the audiences of both",
-                item.value
+    for (index, issuer) in issuers.iter().enumerate() {
+        let same =
+            |it: &&String| *it != issuer && claim(it).is_some() && claim(it) == claim(issuer);
+        if let Some(other) = issuers[..index].iter().find(same) {
+            table.complain_at(&list, format!(
+                "tokens of `{other}` and `{issuer}` have the same `iss`, so they cannot be told apart; \
+                 name one of them, with the audiences of both"
             ));
         }
-        issuers.push(item.value.to_owned());
     }
     issuers
+}
+
+/// Reads a list of names, each of which exists and is there once.
+fn read_names(
+    table: &TableReader<'_>,
+    key: &'static str,
+    known: &[&str],
+    what: &str,
+) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for item in table.strings(key).into_iter().flat_map(|list| list.value) {
+        if check_name(table, &item, known, what) && names.iter().any(|it| it == item.value) {
+            table.complain_at(&item, format!("`{}` is named twice; leave one out", item.value));
+        }
+        names.push(item.value.to_owned());
+    }
+    names
 }

@@ -180,6 +180,9 @@ pub(super) fn check_name(
     }
     let hint = match weir_core::nearest_name(name.value, known.iter().copied()) {
         Some(nearest) => format!("did you mean `{nearest}`?"),
+        None if known.is_empty() && what == "limit" => {
+            format!("write [[limits]] with name = \"{}\"", name.value)
+        }
         None if known.is_empty() => format!("write [{what}s.{}]", name.value),
         None => format!("known names: {}", known.join(", ")),
     };

@@ -7,9 +7,14 @@ use hyper::HeaderMap;
 use hyper::header::{COOKIE, HOST, HeaderName, HeaderValue, REFERER, USER_AGENT};
 use weir_core::{Field, Record, RecordFields, RecordLayout, Timestamp};
 
+use crate::access::authorize::claim_text;
 use crate::header_fields::address_text::{ADDRESS_BYTES, push_address};
 use crate::request::target::normal_host;
 use crate::request::version::version_name;
+use crate::token::VerifiedToken;
+
+/// The prefix of claims in the names of fields, as in nginx.
+const CLAIM: &str = "jwt_claim_";
 
 /// The record fields that are known when a request arrives. Others are known only after it is
 /// answered.
@@ -38,12 +43,16 @@ pub(super) enum ExtraField {
     Header(HeaderName),
     /// The first cookie of a name, ignoring case: `cookie_id`.
     Cookie(String),
+    /// A claim of the verified token by its name or path: `jwt_claim_plan`. Variables of nginx have
+    /// no dots, so `__` stands for one: `jwt_claim_realm_access__tenant`.
+    Claim(String),
 }
 
 impl ExtraField {
-    /// Whether a name denotes a header field or a cookie that is not a known field.
+    /// Whether a name denotes a header field, a cookie or a claim that is not a known field.
     pub(super) fn is_name(name: &str) -> bool {
-        let has_prefix = name.starts_with("http_") || name.starts_with("cookie_");
+        let prefixes = ["http_", "cookie_", CLAIM];
+        let has_prefix = prefixes.into_iter().any(|prefix| name.starts_with(prefix));
         has_prefix && Field::by_name(name).is_none()
     }
 
@@ -51,14 +60,31 @@ impl ExtraField {
         if let Some(cookie) = name.strip_prefix("cookie_") {
             return (!cookie.is_empty()).then(|| Self::Cookie(cookie.to_owned()));
         }
+        if let Some(claim) = name.strip_prefix(CLAIM) {
+            let path = claim.replace("__", ".");
+            return (!path.split('.').any(str::is_empty)).then_some(Self::Claim(path));
+        }
         let header = name.strip_prefix("http_")?.replace('_', "-");
         HeaderName::try_from(header).ok().map(Self::Header)
     }
 
-    fn value<'r>(&self, headers: &'r HeaderMap) -> Option<Cow<'r, [u8]>> {
+    /// Whether the value is known only when the token has been verified.
+    pub(super) fn is_of_token(&self) -> bool {
+        matches!(self, Self::Claim(_))
+    }
+
+    fn value<'r>(
+        &self,
+        headers: &'r HeaderMap,
+        token: Option<&'r VerifiedToken>,
+    ) -> Option<Cow<'r, [u8]>> {
         match self {
             Self::Header(name) => joined(headers, name),
             Self::Cookie(name) => cookie(headers, name.as_bytes()).map(Cow::Borrowed),
+            Self::Claim(path) => match claim_text(token?, path)? {
+                Cow::Borrowed(text) => Some(Cow::Borrowed(text.as_bytes())),
+                Cow::Owned(text) => Some(Cow::Owned(text.into_bytes())),
+            },
         }
     }
 }
@@ -91,6 +117,7 @@ fn cookie<'r>(headers: &'r HeaderMap, name: &[u8]) -> Option<&'r [u8]> {
 pub(crate) struct Arrival<'a> {
     client: Option<Vec<u8>>,
     host: Option<Cow<'a, [u8]>>,
+    token: Option<&'a VerifiedToken>,
     user: Option<&'a str>,
     request: &'a hyper::http::request::Parts,
 }
@@ -107,12 +134,18 @@ impl<'a> Arrival<'a> {
             text
         });
         let host = request.headers.get(HOST).map(normal_host);
-        Self { client, host, user, request }
+        Self { client, host, token: None, user, request }
+    }
+
+    /// The same with the claims and the subject of its token.
+    pub(crate) fn with_token(self, token: Option<&'a VerifiedToken>) -> Self {
+        let user = token.and_then(VerifiedToken::subject).map(|subject| &**subject);
+        Self { token, user, ..self }
     }
 
     /// The values of extra fields.
     pub(super) fn extra(&self, fields: &[ExtraField]) -> Vec<Option<Cow<'_, [u8]>>> {
-        fields.iter().map(|field| field.value(&self.request.headers)).collect()
+        fields.iter().map(|field| field.value(&self.request.headers, self.token)).collect()
     }
 
     /// Builds the record of the request, with the values of extra fields.
@@ -162,8 +195,18 @@ mod tests {
             ("http_cookie", Some("a=1; sid=x=y; id=2; id=3;ID=4 ;empty=; name")),
         ] {
             let field = ExtraField::new(name).expect("a field");
-            assert_eq!(field.value(&headers).as_deref(), expected.map(str::as_bytes), "{name}");
+            assert_eq!(
+                field.value(&headers, None).as_deref(),
+                expected.map(str::as_bytes),
+                "{name}"
+            );
         }
-        assert_eq!(ExtraField::new("cookie_"), None);
+        for name in ["cookie_", "jwt_claim_", "jwt_claim_a__", "jwt_claim___a", "jwt_claim_a____b"]
+        {
+            assert_eq!(ExtraField::new(name), None, "{name}");
+        }
+        let claim = |name: &str| Some(ExtraField::Claim(name.to_owned()));
+        assert_eq!(ExtraField::new("jwt_claim_plan"), claim("plan"));
+        assert_eq!(ExtraField::new("jwt_claim_realm_access__tenant"), claim("realm_access.tenant"));
     }
 }

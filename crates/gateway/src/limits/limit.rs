@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use weir_core::Record;
+use weir_core::{Field, Record};
 use weir_rules::{
     CannotEnforce, Gate, GateDecision, GateOptions, GateUsage, Place, Rule, RuleError, RuleFiles,
     parse_rules,
@@ -25,7 +25,17 @@ pub(crate) struct Limit {
 struct RuleGate {
     /// The extra fields that the rule reads, in the order of the record's extra fields.
     extra: Vec<ExtraField>,
+    phase: LimitPhase,
     gate: Arc<SharedGate>,
+}
+
+/// When a rule counts a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LimitPhase {
+    /// Before its token is verified, which is work.
+    BeforeToken,
+    /// After that, because the rule depends on the subject or a claim.
+    AfterToken,
 }
 
 /// A gate that requests share. A decision takes less than a microsecond, so one lock is enough for
@@ -37,7 +47,7 @@ struct SharedGate(Lock<Box<dyn Gate>>);
 pub(crate) enum LimitProblem {
     /// The file cannot be read as rules.
     Parse(RuleError),
-    /// The rule of this name needs a header field or a cookie whose name is not valid.
+    /// The rule of this name needs a header field, a cookie or a claim whose name is not valid.
     FieldName(String),
     /// The rule of this name has no gate.
     Gate(String, CannotEnforce),
@@ -48,7 +58,10 @@ impl fmt::Display for LimitProblem {
         match self {
             Self::Parse(error) => error.fmt(formatter),
             Self::FieldName(rule) => {
-                write!(formatter, "{rule}: the name of a header field or a cookie is not valid")
+                write!(
+                    formatter,
+                    "{rule}: the name of a header field, a cookie or a claim is not valid"
+                )
             }
             Self::Gate(rule, error) => write!(formatter, "{rule}: {error}"),
         }
@@ -78,6 +91,16 @@ impl Limit {
         &self.config
     }
 
+    /// Whether it has rules of a phase.
+    pub(super) fn has(&self, phase: LimitPhase) -> bool {
+        self.gates.iter().any(|gate| gate.phase == phase)
+    }
+
+    /// Whether it counts a request whose route names these limits.
+    pub(super) fn is_among(&self, named: &[String]) -> bool {
+        self.config.name.as_ref().is_none_or(|name| named.contains(name))
+    }
+
     /// The usage of all its rules together.
     pub(super) fn usage(&self) -> GateUsage {
         let mut usage = GateUsage::default();
@@ -87,16 +110,17 @@ impl Limit {
         usage
     }
 
-    /// Counts a request in each rule, until `take` returns false. `record` has no extra fields, and
+    /// Counts a request in each rule of a phase, until `take` returns false. `record` has no extra fields, and
     /// serves the rules that need none.
     pub(super) fn decide(
         &self,
         arrival: &Arrival<'_>,
         record: &Record<'_>,
-        now_ns: i64,
+        (phase, now_ns): (LimitPhase, i64),
         take: &mut dyn FnMut(&GateDecision<'_>, Option<SlotGuard>) -> bool,
     ) {
-        for RuleGate { extra, gate } in &self.gates {
+        let of_phase = self.gates.iter().filter(|gate| gate.phase == phase);
+        for RuleGate { extra, gate, .. } in of_phase {
             let values = arrival.extra(extra);
             let own = (!extra.is_empty()).then(|| arrival.record(&values, now_ns));
             let mut locked = gate.0.lock();
@@ -125,9 +149,13 @@ impl RuleGate {
         let extra: Option<Vec<ExtraField>> =
             names.iter().map(|name| ExtraField::new(name)).collect();
         let extra = extra.ok_or_else(|| LimitProblem::FieldName(rule.name().to_owned()))?;
+        let needs_user =
+            rule.named_fields().iter().any(|it| Field::by_name(it) == Some(Field::User));
+        let needs_token = needs_user || extra.iter().any(ExtraField::is_of_token);
+        let phase = if needs_token { LimitPhase::AfterToken } else { LimitPhase::BeforeToken };
         let gate = rule.gate(&fields(&names), GateOptions::default());
         let gate = gate.map_err(|error| LimitProblem::Gate(rule.name().to_owned(), error))?;
-        Ok(Self { extra, gate: Arc::new(SharedGate(Lock::new(gate))) })
+        Ok(Self { extra, phase, gate: Arc::new(SharedGate(Lock::new(gate))) })
     }
 }
 
@@ -159,10 +187,17 @@ mod tests {
             ("deny where http_x_key=a", None),
             ("limit_req_zone $cookie_id zone=a:1m rate=1r/s; limit_req zone=a;", None),
             ("limit 5 in 1m by cookie_id", None),
+            ("limit_req_zone $jwt_claim_plan zone=a:1m rate=1r/s; limit_req zone=a;", None),
+            ("limit 5 in 1m by jwt_claim_realm_access.tenant where jwt_claim_plan=free", None),
+            (
+                "limit_req_zone $jwt_claim_ zone=a:1m rate=1r/s; limit_req zone=a;",
+                Some("a: the name of a header field, a cookie or a claim"),
+            ),
             ("limit 5 in 1m where status=404", Some("a: `status` is only known")),
         ] {
             let config = LimitConfig {
                 rule_file: "a.conf".into(),
+                name: None,
                 text: text.to_owned(),
                 mode: LimitMode::Shadow,
             };

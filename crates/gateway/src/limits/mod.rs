@@ -15,7 +15,7 @@ use weir_observe::mark;
 use weir_rules::{GateDecision, GateUsage, GateVerdict, Quota, QuotaPolicy};
 
 pub(crate) use self::arrival::{ARRIVAL_FIELDS, Arrival};
-pub(crate) use self::limit::{Limit, SlotGuard};
+pub(crate) use self::limit::{Limit, LimitPhase, SlotGuard};
 pub use self::settings::{LimitConfig, LimitMode};
 
 /// The limits of a configuration, in its order.
@@ -71,8 +71,9 @@ impl Limits {
         Self(configs.iter().map(limit).collect())
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    /// Whether there are limits of a phase.
+    pub(crate) fn have(&self, phase: LimitPhase) -> bool {
+        self.0.iter().any(|limit| limit.has(phase))
     }
 
     /// The usage of the limits, by rule file.
@@ -85,14 +86,21 @@ impl Limits {
         usage
     }
 
-    /// Counts a request in each limit, until one refuses it.
-    pub(crate) fn admit(&self, arrival: &Arrival<'_>, now_ns: i64) -> Admission {
+    /// Counts a request in each limit of a phase that its route names or that is for all, until one
+    /// refuses it, and adds their decisions.
+    pub(crate) fn admit(
+        &self,
+        admission: &mut Admission,
+        phase: LimitPhase,
+        named: &[String],
+        arrival: &Arrival<'_>,
+        now_ns: i64,
+    ) {
         let _call = mark!("Limits::admit").enter();
         let record = arrival.record(&[], now_ns);
-        let mut admission = Admission::default();
-        for limit in &self.0 {
+        for limit in self.0.iter().filter(|limit| limit.is_among(named)) {
             let mode = limit.config().mode;
-            limit.decide(arrival, &record, now_ns, &mut |decision, slot| {
+            limit.decide(arrival, &record, (phase, now_ns), &mut |decision, slot| {
                 // Slots are dropped only after the lock of the gate is released, because dropping
                 // one locks its gate.
                 admission.slots.extend(slot);
@@ -104,7 +112,6 @@ impl Limits {
                 break;
             }
         }
-        admission
     }
 }
 

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 pub struct LimitConfig {
     /// The file, in a language of `weir rules`.
     pub rule_file: PathBuf,
+    /// The name by which routes choose it. A limit without one is for all requests.
+    pub name: Option<String>,
     /// Its content.
     pub text: String,
     /// Whether requests that the rules reject are refused.

@@ -24,6 +24,7 @@ mod identifiers;
 mod issuers;
 mod key_servers;
 mod limits;
+mod limits_of_tokens;
 mod lookups;
 mod methods;
 mod misbehaviour;
