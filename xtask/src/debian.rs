@@ -20,6 +20,7 @@ pub(crate) fn install() -> Outcome {
     let others = [
         ("nginx-light", nginx().is_ok()),
         ("strace", strace().is_ok()),
+        ("systemd", systemd().is_ok()),
         ("fail2ban", fail2ban().is_ok()),
         ("libfaketime", faketime().is_ok()),
         // The tests are content with the browser that has windows too, but it takes twice as long.
@@ -50,6 +51,11 @@ pub(crate) fn nginx() -> Outcome {
 /// Whether strace can be started.
 pub(crate) fn strace() -> Outcome {
     found(is_installed("strace"))
+}
+
+/// Whether units can be verified.
+pub(crate) fn systemd() -> Outcome {
+    found(is_installed("systemd-analyze"))
 }
 
 /// Whether fail2ban can be imported.

@@ -82,6 +82,18 @@ pub(crate) fn services() -> Outcome {
     Tests::of("grpcio and websockets", "weir-gateway", "services::").run(found)
 }
 
+/// Spans by the schema of OpenTelemetry. A collector itself takes minutes to compile.
+pub(crate) fn otlp() -> Outcome {
+    let found = python::with(&python::OTLP).map(|path| Some(("OTLP_PYTHON", path)));
+    Tests::of("opentelemetry-proto", "weir-gateway", "otlp::").run(found)
+}
+
+/// The units of the documentation.
+pub(crate) fn systemd() -> Outcome {
+    let found = debian::systemd().map(|()| None);
+    Tests::of("systemd", "weir", "systemd::").run(found)
+}
+
 /// Routes in front of servers that read paths each in its own way, and answers that come before the
 /// end of a request.
 pub(crate) fn peers() -> Outcome {

@@ -26,8 +26,13 @@ pub(crate) const PROMETHEUS: Modules =
 /// Clients and services of gRPC and of WebSockets.
 pub(crate) const SERVICES: Modules =
     Modules { packages: &["grpcio", "websockets"], modules: &["grpc", "websockets"] };
+/// The schema of spans.
+pub(crate) const OTLP: Modules = Modules {
+    packages: &["opentelemetry-proto"],
+    modules: &["opentelemetry.proto.collector.trace.v1.trace_service_pb2"],
+};
 
-const ALL: [&Modules; 5] = [&DUCKDB, &TABLE_READERS, &PYJWT, &PROMETHEUS, &SERVICES];
+const ALL: [&Modules; 6] = [&DUCKDB, &TABLE_READERS, &PYJWT, &PROMETHEUS, &SERVICES, &OTLP];
 
 /// Installs the modules of all tests that are missing. Prints which cannot be installed.
 pub(crate) fn install() -> Outcome {

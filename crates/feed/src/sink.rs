@@ -86,7 +86,7 @@ impl Sink for PipelineSink {
     }
 
     fn take_message(&self) -> Option<String> {
-        self.progress.take_news()
+        self.progress.take_news().or_else(|| self.progress.take_misfit())
     }
 
     fn end(&self, why: StopReason) {

@@ -68,12 +68,16 @@ impl ClockReadings {
     }
 }
 
+/// The names of the directions in metrics.
+pub(crate) const DIRECTIONS: [&str; 2] = ["forward", "back"];
+
 impl Jump {
     /// The direction's name in metrics.
     fn direction(self) -> &'static str {
+        let [forward, back] = DIRECTIONS;
         match self {
-            Self::Forward(_) => "forward",
-            Self::Back(_) => "back",
+            Self::Forward(_) => forward,
+            Self::Back(_) => back,
         }
     }
 

@@ -5,7 +5,7 @@ use weir_net::socket::{ConnectionEndCounts, ConnectionLimit};
 use weir_rules::GateUsage;
 
 use crate::backend::{Backend, Instance};
-use crate::meter::{DurationCounts, EventCounts, InProgressCounts};
+use crate::meter::{DurationCounts, EventCounts, FailureCounts, InProgressCounts};
 use crate::record::Recorder;
 use crate::routing::Routing;
 use crate::token::TokenCounters;
@@ -53,6 +53,9 @@ pub struct BackendCounts {
     pub durations: Vec<DurationCounts>,
     /// The requests in progress.
     pub in_progress: InProgressCounts,
+    /// The requests that failed: the gateway or the backend answered with a status from 500 on, or
+    /// the response ended early.
+    pub failures: FailureCounts,
     /// Its servers; empty for a template.
     pub servers: Vec<ServerCounts>,
 }
@@ -85,6 +88,7 @@ impl GatewayCounts {
             number: 0,
             durations: template.durations().read(),
             in_progress: template.durations().in_progress.read(),
+            failures: template.durations().failures.read(),
             servers: Vec::new(),
         }));
         backends.sort_by(|one, other| one.name.cmp(&other.name));
@@ -97,6 +101,8 @@ impl GatewayCounts {
         // A rate needs the counter before its first event.
         let mut cache_lookups = routing.cache_results();
         cache_lookups.extend(&events.cache_lookups);
+        let mut decisions = routing.limits.decisions();
+        decisions.extend(events.decisions.clone());
         Self {
             connections: connections.open(),
             connection_ends: connections.ends(),
@@ -104,7 +110,7 @@ impl GatewayCounts {
             backends,
             issuers,
             limits: routing.limits.usage().into_iter().collect(),
-            events: EventCounts { cache_lookups, ..events },
+            events: EventCounts { cache_lookups, decisions, ..events.with_all() },
             waiting_record_bytes: recorder.waiting_bytes(),
             records_dropped: recorder.dropped(),
             log_lines_lost: recorder.access_log().lost(),
@@ -131,6 +137,7 @@ impl BackendCounts {
             number: 0,
             durations: backend.meter().durations.read(),
             in_progress: backend.meter().durations.in_progress.read(),
+            failures: backend.meter().durations.failures.read(),
             servers: backend
                 .instances()
                 .iter()

@@ -44,8 +44,8 @@ pub use access_log::{AccessLog, AccessLogConfig, AccessLogError, AccessLogFormat
 pub use capture::TunnelCaptures;
 pub use config::{
     BackendConfig, CertificateFiles, Choice, Config, ConfigError, ConfigReading, InvalidOrigin,
-    IssuerConfig, ListenAddress, Login, Origin, Problem, ReservedAddress, RouteConfig, RouteTarget,
-    Secret, SessionConfig, Timeouts,
+    IssuerConfig, ListenAddress, ListenAddressError, Login, Origin, Problem, ReservedAddress,
+    RouteConfig, RouteTarget, Secret, SessionConfig, Timeouts,
 };
 pub use counts::{BackendCounts, GatewayCounts, ServerCounts};
 pub use gateway::{Gateway, GatewayHandle};
@@ -54,8 +54,8 @@ pub use header_fields::trusted_networks::{InvalidNetwork, TrustedNetwork, Truste
 pub use identifiers::{IdentifierConfig, TraceMode};
 pub use limits::{LimitConfig, LimitMode};
 pub use meter::{
-    BUCKET_BOUNDS_S, DurationCounts, DurationExemplar, EventCounts, InProgressCounts,
-    STATUS_CLASSES,
+    BUCKET_BOUNDS_S, DurationCounts, DurationExemplar, EventCounts, FailureCounts,
+    InProgressCounts, STATUS_CLASSES,
 };
 pub use record::Recorder;
 pub use route::path_reading::PathReading;

@@ -9,6 +9,7 @@ use weir_core::{Format, ReadCounts, UnparsedLine};
 use weir_sync::Lock;
 
 mod early_bytes;
+mod misfit;
 mod source_end;
 mod source_snapshot;
 
@@ -79,6 +80,8 @@ struct State {
     format_note: Option<String>,
     /// The latest sentence to report to a person, until it is taken.
     news: Option<String>,
+    /// Whether it was said that most of its lines do not fit.
+    has_told_misfit: bool,
     /// The number of truncations of a followed file, and the longest time before one in which lines
     /// may have been lost.
     truncations: Option<(u64, Duration)>,

@@ -16,6 +16,14 @@ const SAME_MAX: u64 = 5;
 /// The number of different messages that a call site writes in a window.
 const SITE_MAX: u64 = 50;
 
+/// The length of the windows of a call site after one in which it wrote too much. A flood that goes
+/// on for hours must not fill the disk.
+pub(crate) const CALM_WINDOW: Duration = Duration::from_secs(60);
+
+/// The number of different messages that such a site writes in a window, until it has written no
+/// more than that in one.
+const CALM_SITE_MAX: u64 = 5;
+
 /// The number of different messages that are counted. Further ones only count for their call site.
 const MESSAGES_MAX: usize = 1_000;
 
@@ -35,6 +43,8 @@ pub(crate) struct Repeats {
 #[derive(Debug)]
 struct WindowCount {
     begun: Instant,
+    length: Duration,
+    written_max: u64,
     written: u64,
     left_out: u64,
     /// The last message that was not written.
@@ -50,11 +60,11 @@ impl Repeats {
         let key = (site.clone(), hasher.finish());
         let has_room = self.messages.len() < MESSAGES_MAX || self.messages.contains_key(&key);
         if has_room
-            && !self.messages.entry(key).or_insert(WindowCount::new(now)).admit(SAME_MAX, event)
+            && !self.messages.entry(key).or_insert(WindowCount::new(now, SAME_MAX)).admit(event)
         {
             return false;
         }
-        self.sites.entry(site).or_insert(WindowCount::new(now)).admit(SITE_MAX, event)
+        self.sites.entry(site).or_insert(WindowCount::new(now, SITE_MAX)).admit(event)
     }
 
     /// Ends the windows that are over at `now`. Returns a summary for each window with unwritten
@@ -63,20 +73,22 @@ impl Repeats {
         if self.next_end.is_none_or(|end| now < end) {
             return Vec::new();
         }
-        let has_passed = |count: &WindowCount| now.saturating_duration_since(count.begun) >= WINDOW;
+        let has_passed = |count: &WindowCount| now >= count.end();
         let same = self.messages.extract_if(|_, count| has_passed(count));
         let same = same.filter_map(|(_, count)| {
             let repeated = Some(count.left_out);
             Some(LogEvent { repeated, ..count.last? })
         });
         let mut summaries: Vec<LogEvent> = same.collect();
-        let sites = self.sites.extract_if(|_, count| has_passed(count));
-        summaries.extend(sites.filter_map(|(_, count)| {
+        let sites: Vec<_> = self.sites.extract_if(|_, count| has_passed(count)).collect();
+        for (site, count) in sites {
             let similar = Some(count.left_out);
-            Some(LogEvent { similar, ..count.last? })
-        }));
+            let Some(last) = count.last else { continue };
+            summaries.push(LogEvent { similar, ..last });
+            self.sites.insert(site, WindowCount::calm(now));
+        }
         let counts = self.messages.values().chain(self.sites.values());
-        self.next_end = counts.map(|count| count.begun + WINDOW).min();
+        self.next_end = counts.map(WindowCount::end).min();
         summaries.sort_by(|a, b| a.time.cmp(&b.time));
         summaries
     }
@@ -88,12 +100,21 @@ impl Repeats {
 }
 
 impl WindowCount {
-    fn new(begun: Instant) -> Self {
-        Self { begun, written: 0, left_out: 0, last: None }
+    fn new(begun: Instant, written_max: u64) -> Self {
+        Self { begun, length: WINDOW, written_max, written: 0, left_out: 0, last: None }
     }
 
-    fn admit(&mut self, written_max: u64, event: &LogEvent) -> bool {
-        if self.written < written_max {
+    /// The window of a call site after one in which it wrote too much.
+    fn calm(begun: Instant) -> Self {
+        Self { length: CALM_WINDOW, ..Self::new(begun, CALM_SITE_MAX) }
+    }
+
+    fn end(&self) -> Instant {
+        self.begun + self.length
+    }
+
+    fn admit(&mut self, event: &LogEvent) -> bool {
+        if self.written < self.written_max {
             self.written += 1;
             return true;
         }
@@ -111,7 +132,7 @@ mod tests {
     use tracing::{Metadata, subscriber::Interest};
     use weir_view::{LogEvent, LogLevel};
 
-    use super::{MESSAGES_MAX, Repeats, SAME_MAX, SITE_MAX, WINDOW};
+    use super::{CALM_SITE_MAX, CALM_WINDOW, MESSAGES_MAX, Repeats, SAME_MAX, SITE_MAX, WINDOW};
 
     /// A call site.
     struct Site;
@@ -159,6 +180,30 @@ mod tests {
         let similar = Some(floods as u64 - SITE_MAX);
         let last = event(&(floods - 1).to_string());
         assert_eq!(summaries, [LogEvent { similar, ..last }]);
-        assert!(repeats.messages.is_empty() && repeats.sites.is_empty());
+        assert!(repeats.messages.is_empty());
+    }
+
+    #[test]
+    fn a_flood_that_goes_on_is_written_less_and_less_until_it_is_over() {
+        let (mut repeats, start) = (Repeats::default(), Instant::now());
+        let mut lines = 0;
+        let hour_s = 3_600;
+        for second in 0..hour_s {
+            let now = start + Duration::from_secs(second);
+            lines += repeats.end_windows(now).len() as u64;
+            let all = (0..10).map(|it| written(&mut repeats, &format!("{second} {it}"), 1, now));
+            lines += all.sum::<u64>();
+        }
+        let minutes = hour_s / 60;
+        assert!(lines <= SITE_MAX + 1 + (CALM_SITE_MAX + 1) * minutes, "{lines}");
+        // After a minute without a flood all is written again.
+        let after = start + Duration::from_secs(hour_s) + CALM_WINDOW;
+        assert_eq!(repeats.end_windows(after).len(), 1, "the rest of the last window");
+        assert_eq!(written(&mut repeats, "quiet", 1, after), 1);
+        assert!(repeats.end_windows(after + CALM_WINDOW).is_empty());
+        assert!(repeats.sites.is_empty() && repeats.next_end().is_none());
+        let again = after + CALM_WINDOW;
+        let all = (0..100).map(|it| written(&mut repeats, &it.to_string(), 1, again));
+        assert_eq!(all.sum::<u64>(), SITE_MAX);
     }
 }

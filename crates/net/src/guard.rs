@@ -85,16 +85,25 @@ impl HostGuard {
         let FieldValues::One(host) = field_values(request.headers(), HOST) else {
             return Err(GuardError::InvalidHost);
         };
-        let host = host.to_str().ok().and_then(Authority::parse).ok_or(GuardError::InvalidHost)?;
+        let text = host.to_str().map_err(|_| GuardError::InvalidHost)?;
+        let host = Authority::parse(text).ok_or(GuardError::InvalidHost)?;
         let target = request.uri();
         let is_own_target = target.authority().is_none_or(|a| {
             Authority::parse(a.as_str()).is_some_and(|target| self.allows(&target, scheme))
         });
         let is_own_scheme =
             target.scheme_str().is_none_or(|text| text.eq_ignore_ascii_case(scheme.name()));
-        match self.allows(&host, scheme) && is_own_target && is_own_scheme {
+        if !self.allows(&host, scheme) {
+            return Err(GuardError::MisdirectedHost(text.to_owned()));
+        }
+        match is_own_target && is_own_scheme {
             true => Ok(host),
-            false => Err(GuardError::MisdirectedHost),
+            false => {
+                let (scheme, authority) = (target.scheme_str(), target.authority());
+                let authority = authority.map(|it| it.as_str()).unwrap_or_default();
+                let name = format!("{}://{authority}", scheme.unwrap_or_default());
+                Err(GuardError::MisdirectedHost(name))
+            }
         }
     }
 
@@ -131,12 +140,12 @@ impl HostGuard {
 }
 
 /// The reason for which a [`HostGuard`] refuses a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GuardError {
     /// The request names no host, several, or one that is not valid.
     InvalidHost,
-    /// The request names a host that the server does not answer to.
-    MisdirectedHost,
+    /// The request names this host, which the server does not answer to.
+    MisdirectedHost(String),
     /// The request was sent by a page of another origin.
     ForeignOrigin,
 }
@@ -144,10 +153,10 @@ pub enum GuardError {
 impl GuardError {
     /// Returns the status of the response: `400 Bad Request` (RFC 9112 section 3.2),
     /// `421 Misdirected Request` (RFC 9110 section 15.5.20) or `403 Forbidden`.
-    pub fn status(self) -> StatusCode {
+    pub fn status(&self) -> StatusCode {
         match self {
             GuardError::InvalidHost => StatusCode::BAD_REQUEST,
-            GuardError::MisdirectedHost => StatusCode::MISDIRECTED_REQUEST,
+            GuardError::MisdirectedHost(_) => StatusCode::MISDIRECTED_REQUEST,
             GuardError::ForeignOrigin => StatusCode::FORBIDDEN,
         }
     }
@@ -155,23 +164,36 @@ impl GuardError {
 
 impl fmt::Display for GuardError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            GuardError::InvalidHost => {
-                "the request has no valid `Host`: it must be there once, as HOST or HOST:PORT"
+        match self {
+            GuardError::InvalidHost => formatter.write_str(
+                "the request has no valid `Host`: it must be there once, as HOST or HOST:PORT",
+            ),
+            GuardError::MisdirectedHost(name) => {
+                write!(
+                    formatter,
+                    "the request names the host `{}`, which this server does not answer to; use the \
+                     address that the server printed, or start the server with this name and port in \
+                     --public-url; a proxy in front must pass on both (nginx: proxy_set_header Host \
+                     $http_host)",
+                    shortened(name)
+                )
             }
-            GuardError::MisdirectedHost => {
-                "the request names a host that this server does not answer to; use the address \
-                 that the server printed, or start the server with this name as its public URL"
-            }
-            GuardError::ForeignOrigin => {
+            GuardError::ForeignOrigin => formatter.write_str(
                 "the request was sent by a page of another site; if that address leads to this \
-                 server too, start the server with it as its public URL"
-            }
-        })
+                 server too, start the server with it as its --public-url",
+            ),
+        }
     }
 }
 
 impl std::error::Error for GuardError {}
+
+/// The beginning of a name that a client has chosen. It is ASCII.
+fn shortened(name: &str) -> &str {
+    /// The longest name of DNS, a port and a scheme.
+    const BYTES_MAX: usize = 270;
+    name.get(..BYTES_MAX).unwrap_or(name)
+}
 
 /// The error of [`HostGuard::allow`]: a text that is not a valid `host` or `host:port`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -205,7 +227,7 @@ mod tests {
     use super::*;
 
     const OK: Result<(), GuardError> = Ok(());
-    const HOST_REFUSED: Result<(), GuardError> = Err(GuardError::MisdirectedHost);
+    const HOST_REFUSED: Result<(), GuardError> = Err(GuardError::MisdirectedHost(String::new()));
     const HOST_INVALID: Result<(), GuardError> = Err(GuardError::InvalidHost);
     const ORIGIN_REFUSED: Result<(), GuardError> = Err(GuardError::ForeignOrigin);
 
@@ -214,7 +236,25 @@ mod tests {
         for (name, value) in fields {
             request = request.header(*name, *value);
         }
-        guard.check(&request.body(()).unwrap())
+        guard.check(&request.body(()).unwrap()).map_err(|error| match error {
+            GuardError::MisdirectedHost(_) => GuardError::MisdirectedHost(String::new()),
+            other => other,
+        })
+    }
+
+    #[test]
+    fn the_host_that_came_is_named() {
+        let said = |target: &str, host: &str| {
+            let request = Request::builder().uri(target).header("Host", host).body(()).unwrap();
+            HostGuard::loopback().check(&request).unwrap_err().to_string()
+        };
+        let text = said("/", "logs.example");
+        assert!(text.contains("the host `logs.example`, which"), "{text}");
+        assert!(text.contains("--public-url"), "{text}");
+        let text = said("http://other.example/", "localhost");
+        assert!(text.contains("the host `http://other.example`, which"), "{text}");
+        let long = said("/", &format!("{}.example", "a".repeat(5_000)));
+        assert!(long.len() < 700, "{}", long.len());
     }
 
     #[test]

@@ -48,8 +48,8 @@ pub use error::{ParseError, RuleError};
 pub use event::{Event, EventHead, Events, Texts};
 pub use files::RuleFiles;
 pub use gate::{
-    CannotEnforce, Gate, GateDecision, GateOptions, GateUsage, GateVerdict, Place, Quota,
-    QuotaPolicy, QuotaUnit,
+    CannotEnforce, Gate, GateDecision, GateLimit, GateOptions, GateUsage, GateVerdict, Place,
+    Quota, QuotaPolicy, QuotaUnit,
 };
 pub use parse::{parse_rules, parse_rules_up_to};
 pub use report::{

@@ -67,7 +67,7 @@ pub use statistics::{SOURCES_MAX, ServerCounts, SourceCounts};
 pub use view_work::ViewCounts;
 pub use weir_net::socket::{
     Address, AddressError, BindError, BindOptions, ConnectionBudget, SelfSignedCertificate,
-    SelfSignedError, SocketMode, TlsFiles, outward_address, reserve_connections,
+    SelfSignedError, SocketMode, TlsFiles, outward_address, reserve_connections, server_address,
 };
 #[cfg(target_os = "linux")]
 pub use weir_net::socket::{Handover, ListeningSockets, report_ready, take_over};

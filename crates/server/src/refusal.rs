@@ -152,7 +152,7 @@ impl Refusal {
             Self::Guard(weir_net::GuardError::InvalidHost) => {
                 ("invalid_host", StatusCode::BAD_REQUEST)
             }
-            Self::Guard(weir_net::GuardError::MisdirectedHost) => {
+            Self::Guard(weir_net::GuardError::MisdirectedHost(_)) => {
                 ("foreign_host", StatusCode::MISDIRECTED_REQUEST)
             }
             Self::Guard(weir_net::GuardError::ForeignOrigin) => {
@@ -409,8 +409,10 @@ mod tests {
     fn next(refusal: &Refusal) -> Option<Refusal> {
         use HandshakeError::{InvalidKey, NotGet, NotHttp11, NotUpgrade, UnsupportedVersion};
         Some(match refusal {
-            Refusal::Guard(GuardError::InvalidHost) => Refusal::Guard(GuardError::MisdirectedHost),
-            Refusal::Guard(GuardError::MisdirectedHost) => {
+            Refusal::Guard(GuardError::InvalidHost) => {
+                Refusal::Guard(GuardError::MisdirectedHost("a.example:80".to_owned()))
+            }
+            Refusal::Guard(GuardError::MisdirectedHost(_)) => {
                 Refusal::Guard(GuardError::ForeignOrigin)
             }
             Refusal::Guard(GuardError::ForeignOrigin) => Refusal::NoToken(TokenOrigin::File),

@@ -72,6 +72,19 @@ pub struct RouteStage {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub held_bytes_max: Option<u64>,
+    /// Whether the backend fails: the last requests have failed, or none of its servers is
+    /// available.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<bool>"))]
+    pub is_failing: bool,
+    /// The number of servers of the backend.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub servers: Option<u64>,
+    /// The number of servers that are available.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub servers_available: Option<u64>,
 }
 
 /// The totals of a stage. Values that do not apply are absent.
@@ -94,6 +107,10 @@ pub struct Passed {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub waiting: Option<f64>,
+    /// The number of requests that failed: a status from 500 on, or a response that ended early.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub failed: Option<u64>,
 }
 
 /// The rates of a stage. Values that do not apply are absent.
@@ -116,6 +133,10 @@ pub struct PassedRates {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub waiting: Option<f64>,
+    /// Failed requests per second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub failed: Option<f64>,
 }
 
 /// The kinds of stages, in the order of the route.
@@ -180,6 +201,9 @@ impl RouteStage {
             in_flight: None,
             held_bytes: None,
             held_bytes_max: None,
+            is_failing: false,
+            servers: None,
+            servers_available: None,
         }
     }
 
@@ -212,6 +236,7 @@ impl Add for Passed {
             records: sum(self.records, other.records),
             busy: sum(self.busy, other.busy),
             waiting: sum(self.waiting, other.waiting),
+            failed: sum(self.failed, other.failed),
         }
     }
 }
@@ -230,6 +255,7 @@ impl Passed {
             records: count(self.records, before.records),
             busy: time(self.busy, before.busy),
             waiting: time(self.waiting, before.waiting),
+            failed: count(self.failed, before.failed),
         }
     }
 }

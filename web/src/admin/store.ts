@@ -9,6 +9,7 @@ import type { Tasks } from "../generated/Tasks";
 import type { History } from "./history";
 import { NO_LOG, type NumberedEvent } from "./log/events";
 import type { Profile } from "./profile/stacks";
+import type { WorkTimes } from "./route/order";
 import type { Sort } from "./sorting";
 import { INITIAL_SORTS, type RateHistories, type TableName } from "./tasks/tables";
 import { NOT_WAITING, type Waiting } from "./waiting";
@@ -17,6 +18,8 @@ export interface RouteSlice {
   answer: Route | null;
   /** What passed the arrows in the last minute, by flow. */
   history: History;
+  /** When its stages were seen at work. */
+  work: WorkTimes;
   /** Why there is no answer. */
   failure: string | null;
 }
@@ -67,7 +70,7 @@ export interface Admin {
 
 const current = signal<Admin>({
   place: { path: "/" },
-  route: { answer: null, history: new Map(), failure: null },
+  route: { answer: null, history: new Map(), work: new Map(), failure: null },
   tasks: {
     answer: null,
     histories: new Map(),

@@ -93,7 +93,7 @@ function openSession(session: string | null): void {
   const meters = new Map<number, RateMeter>();
   openLive(session, {
     opened: () => dispatch({ type: "connection", connection: "open" }),
-    lost: () => void checkSession(session),
+    lost: (losses) => void checkSession(session, losses),
     view: (view) => inNextFrame("view", () => show(session, view, meters), isUrgent(view)),
     failed: reject,
     counted: showCount,
@@ -131,12 +131,21 @@ function isUrgent(view: View): boolean {
   return view.complete || view.query !== shown?.query || shown.report.records === 0;
 }
 
+/** After so many lost connections in a row while HTTP works, something blocks WebSockets. */
+const BLOCKED_AFTER = 2;
+
 /** After a lost connection, finds out whether the session still exists. */
-async function checkSession(session: string): Promise<void> {
+async function checkSession(session: string, losses: number): Promise<void> {
   const wasAwaiting = awaiting.value;
-  dispatch({ type: "connection", connection: "lost" });
+  if (state.value.connection !== "blocked") dispatch({ type: "connection", connection: "lost" });
   if (wasAwaiting) keepAnswered();
-  if ((await sessionExists(session)) !== false || state.value.session !== session) return;
+  const exists = await sessionExists(session);
+  if (state.value.session !== session || state.value.connection === "open") return;
+  if (exists !== false) {
+    const connection = exists && losses >= BLOCKED_AFTER ? "blocked" : "lost";
+    dispatch({ type: "connection", connection });
+    return;
+  }
   closeLive();
   dispatch({ type: "connection", connection: "gone" });
   abortUploads(session, GONE);

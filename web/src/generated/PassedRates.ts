@@ -19,4 +19,8 @@ busy?: number,
 /**
  * Seconds of waiting per second.
  */
-waiting?: number, };
+waiting?: number, 
+/**
+ * Failed requests per second.
+ */
+failed?: number, };

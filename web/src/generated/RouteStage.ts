@@ -45,6 +45,19 @@ held_bytes?: number,
  */
 held_bytes_max?: number, 
 /**
+ * Whether the backend fails: the last requests have failed, or none of its servers is
+ * available.
+ */
+is_failing?: boolean, 
+/**
+ * The number of servers of the backend.
+ */
+servers?: number, 
+/**
+ * The number of servers that are available.
+ */
+servers_available?: number, 
+/**
  * The number of bytes.
  */
 bytes?: number, 
@@ -59,4 +72,8 @@ busy?: number,
 /**
  * The seconds that all threads or requests together waited for the next stage.
  */
-waiting?: number, };
+waiting?: number, 
+/**
+ * The number of requests that failed: a status from 500 on, or a response that ended early.
+ */
+failed?: number, };

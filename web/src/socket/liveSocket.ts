@@ -13,8 +13,11 @@ import type { Host, SocketLike } from "./host";
 /** The events of a live socket. */
 export interface LiveEvents {
   opened(): void;
-  /** The connection broke or could not be opened; the socket reconnects by itself. */
-  lost(): void;
+  /**
+   * The connection broke or could not be opened, `failures` times since one was open; the socket
+   * reconnects by itself.
+   */
+  lost(failures: number): void;
   view(view: View): void;
   /** A query was refused; `null` if the server cannot tell which. */
   failed(failure: Failure, query: number | null): void;
@@ -109,7 +112,7 @@ export class LiveSocket {
     this.isOpen = false;
     this.failures += 1;
     this.cancelTimer = this.host.later(retryDelay(this.failures), () => this.connect());
-    this.events.lost();
+    this.events.lost(this.failures);
   }
 
   private send(request: LiveRequest): void {

@@ -112,7 +112,7 @@ function withView(before: State, view: View, source_rates: number[]): State {
 /** Without a connection the old numbers stay, and with them the question that they answer. */
 function withConnection(before: State, connection: Connection): State {
   if (before.connection === connection) return before;
-  const isLost = connection === "lost" || connection === "gone";
+  const isLost = ["lost", "blocked", "gone"].includes(connection);
   const question = isLost && isAwaiting(before) ? before.answered : null;
   return { ...before, connection, typedCount: null, question: question ?? before.question };
 }

@@ -57,6 +57,8 @@ export type Connection =
   | "open"
   /** It broke; the page keeps reconnecting. */
   | "lost"
+  /** The server answers over HTTP, but no WebSocket opens; the page keeps trying. */
+  | "blocked"
   /** The server no longer has the session. */
   | "gone";
 

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { access } from "../cases/access.mjs";
 import { agreeing } from "../cases/agreeing.mjs";
+import { behind } from "../cases/behind.mjs";
 import { counting } from "../cases/counting.mjs";
 import { entering } from "../cases/entering.mjs";
 import { filtering } from "../cases/filtering.mjs";
@@ -50,7 +51,7 @@ const PARTS = {
     [reading, following, saving, mixing, hostile, looking, entering, logging],
   ],
   "chromium-questions": ["chromium", [filtering, trying, replaying, lab, lines, tripping]],
-  "chromium-inside": ["chromium", [gateway, glass, inside, counting, measuring]],
+  "chromium-inside": ["chromium", [gateway, glass, inside, behind, counting, measuring]],
   "chromium-large": ["chromium", OF_LARGE_LOG],
   // What differs between browsers: uploads and their back pressure, files and downloads, pointer
   // and keyboard, layout, how text is kept from being executed. The others only show what the

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { linesOf, MINUTE_MS, peakOf, withValues } from "../../src/admin/history";
 import { flowsOf, flowText, isStill, joinOf, lanesOf } from "../../src/admin/route/lanes";
+import { CALM_MS, keyOf, ordered, withWork } from "../../src/admin/route/order";
 import { factsOf, isIdle, stateOf } from "../../src/admin/route/stages";
 import type { PassedRates } from "../../src/generated/PassedRates";
 import type { Route } from "../../src/generated/Route";
@@ -104,6 +105,42 @@ describe("the numbers of a stage", () => {
       ["busy", "150%"],
       ["waiting", "<0.01%"],
     ]);
+  });
+});
+
+describe("the stages of a box", () => {
+  const idle = { records: 0, busy: 0 };
+  const dead = stage("backend", "dead", idle, { is_failing: true, failed: 799, records: 799 });
+
+  it("are failing if their requests fail, also when none come any more", () => {
+    expect(stateOf(dead, false)).toBe("failing");
+    expect(stateOf(dead, true)).toBe("failing");
+    expect(factsOf(dead)).toEqual([
+      ["failed", "799"],
+      ["requests", "799"],
+    ]);
+    const half = { ...dead, rates: { records: 12, failed: 6 }, servers: 2, servers_available: 1 };
+    const facts = factsOf(half).map(([name, text]) => `${name} ${text}`);
+    expect(facts).toContain("failed/s 6");
+    expect(facts).toContain("servers 1 of 2 up");
+    expect(factsOf(stage("backend", "one", { records: 3, failed: 0 }, { failed: 0 }))).toEqual([
+      ["requests/s", "3"],
+    ]);
+  });
+
+  it("have failing ones first, then busy ones, and keep their places for a while", () => {
+    const names = (stages: RouteStage[]) => stages.map(({ name }) => name);
+    const one = stage("backend", "one", idle);
+    const two = stage("backend", "two", { records: 5 });
+    const stages = [one, two, dead];
+    const work = withWork(new Map(), stages, 0);
+    expect(names(ordered(stages, work))).toEqual(["dead", "two", "one"]);
+    const quiet = stages.map((each) => ({ ...each, rates: idle }));
+    const soon = withWork(work, quiet, CALM_MS);
+    expect(names(ordered(quiet, soon))).toEqual(["dead", "two", "one"]);
+    const late = withWork(soon, quiet, CALM_MS + 1);
+    expect(names(ordered(quiet, late))).toEqual(["dead", "one", "two"]);
+    expect(withWork(work, [one], 1).has(keyOf(two))).toBe(false);
   });
 });
 

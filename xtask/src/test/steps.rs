@@ -99,7 +99,7 @@ const BUILT_PEERS: &[&str] = &[COMPILATION, DEBIAN, PEERS];
 const BUILT_PYTHON: &[&str] = &[COMPILATION, PYTHON];
 
 /// All steps but the programs of the tests. Those that take long come first.
-const STEPS: [Step; 39] = [
+const STEPS: [Step; 41] = [
     download(DEBIAN, debian::install),
     download(PYTHON, python_packages),
     download(NPM, weir_tools::npm::install),
@@ -135,6 +135,8 @@ const STEPS: [Step; 39] = [
     outside("PyJWT", BUILT_PYTHON, &["weir-gateway token"], outside::pyjwt),
     outside("Prometheus", BUILT_PYTHON, &[OF_WEIR, WEIR], outside::prometheus),
     outside("gRPC and WebSockets", BUILT_PYTHON, &["weir-gateway integration"], outside::services),
+    outside("OpenTelemetry", BUILT_PYTHON, &["weir-gateway integration"], outside::otlp),
+    outside("systemd", BUILT_DEBIAN, &[OF_WEIR, WEIR], outside::systemd),
     outside("strace", BUILT_DEBIAN, &["weir-net integration"], outside::strace),
     outside("clock", BUILT_DEBIAN, &[OF_WEIR, WEIR], outside::clock),
     // A vulnerability becomes known without a change of the tree.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 
-use weir_server::{Address, outward_address};
+use weir_server::{Address, outward_address, server_address};
 
 /// The default port of the page. It is fixed, so that the browser keeps its settings for the page.
 const DEFAULT_PORT: u16 = 7878;
@@ -79,34 +79,9 @@ impl FromStr for ListenAddress {
     type Err = ListenAddressError;
 
     fn from_str(text: &str) -> Result<Self, ListenAddressError> {
-        let short = parse(text).map(|address| Address::Tcp(address.to_string()));
-        let has_scheme = text.contains("://")
-            || ["unix:", "systemd:", "systemd+tls:"].iter().any(|scheme| text.starts_with(scheme));
-        let full = || text.parse().ok().filter(|address: &Address| !address.is_datagram());
-        let address = short.or_else(|| if has_scheme { full() } else { None });
+        let address = server_address(text, Some(DEFAULT_PORT));
         address.map(Self).ok_or_else(|| ListenAddressError(text.to_owned()))
     }
-}
-
-fn parse(text: &str) -> Option<SocketAddr> {
-    if let Ok(address) = text.parse() {
-        return Some(address);
-    }
-    // `u16::from_str` would also take a leading plus.
-    let port = |text: &str| text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?;
-    if let Some(port) = port(text.strip_prefix(':').unwrap_or(text)) {
-        return Some(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
-    }
-    let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
-    if let Ok(address) = bare.parse::<IpAddr>() {
-        return Some(SocketAddr::new(address, DEFAULT_PORT));
-    }
-    let (host, number) = match text.split_once(':') {
-        Some((host, number)) => (host, port(number)?),
-        None => (text, DEFAULT_PORT),
-    };
-    let is_localhost = host.eq_ignore_ascii_case("localhost");
-    is_localhost.then(|| SocketAddr::from((Ipv4Addr::LOCALHOST, number)))
 }
 
 #[cfg(test)]

@@ -6,8 +6,11 @@ use weir_view::{Route, RouteStage, RouteStageKind};
 #[derive(Debug)]
 pub(super) struct StageOrder<'a> {
     route: &'a Route,
-    /// The slowest stage, then those that work or move data, in the order of the route.
+    /// The stages that fail, the slowest, then those that work or move data, in the order of the
+    /// route.
     active: Vec<usize>,
+    /// How many of them come first in any case: those that fail, and the slowest.
+    foremost: usize,
     /// The others.
     idle: Vec<usize>,
 }
@@ -16,10 +19,16 @@ impl<'a> StageOrder<'a> {
     /// Sorts the stages of this route.
     pub(super) fn of(route: &'a Route) -> Self {
         let slowest = route.slowest.stage.filter(|at| *at < route.stages.len());
-        let others = (0..route.stages.len()).filter(|at| Some(*at) != slowest);
+        let is_failing = |at: &usize| route.stages[*at].is_failing;
+        let (failing, others): (Vec<usize>, Vec<usize>) =
+            (0..route.stages.len()).partition(is_failing);
+        let others = others.into_iter().filter(|at| Some(*at) != slowest);
         let (active, idle): (Vec<usize>, Vec<usize>) =
             others.partition(|at| is_active(&route.stages[*at]));
-        Self { route, active: slowest.into_iter().chain(active).collect(), idle }
+        let slowest = slowest.filter(|at| !is_failing(at));
+        let foremost: Vec<usize> = failing.into_iter().chain(slowest).collect();
+        let count = foremost.len();
+        Self { route, active: [foremost, active].concat(), foremost: count, idle }
     }
 
     /// Returns the number of rows of all stages.
@@ -43,8 +52,7 @@ impl<'a> StageOrder<'a> {
     /// Returns the most active stages, in the same order as all of them.
     fn busiest(&self, count: usize) -> Vec<usize> {
         let mut ranked: Vec<usize> = (0..self.active.len()).collect();
-        // The first one is the slowest and stays there.
-        if let Some(others) = ranked.get_mut(1..) {
+        if let Some(others) = ranked.get_mut(self.foremost..) {
             others.sort_by(|one, other| {
                 let [one, other] =
                     [one, other].map(|at| work(&self.route.stages[self.active[*at]]));
@@ -119,6 +127,22 @@ mod tests {
         assert_eq!(order.shown(4), (vec![4, 1, 6], rest("1 more busy, 2 idle, 1 ended stages")));
         assert_eq!(order.shown(1), (vec![4], None));
         assert_eq!(order.shown(0), (vec![], None));
+    }
+
+    #[test]
+    fn those_that_fail_come_first_even_if_nothing_passes_them() {
+        let failing = RouteStage { is_failing: true, ..stage(0.0, 0.0) };
+        let stages =
+            vec![stage(0.0, 0.0), stage(0.1, 0.0), stage(0.9, 0.0), stage(0.5, 0.0), failing];
+        let slowest = SlowestStage { stage: Some(2), reason: String::new() };
+        let mut route = Route { stages, slowest, ..Route::default() };
+        let rest = |text: &str| Some(text.to_owned());
+        assert_eq!(StageOrder::of(&route).shown(5), (vec![4, 2, 1, 3, 0], None));
+        let shown = StageOrder::of(&route).shown(4);
+        assert_eq!(shown, (vec![4, 2, 3], rest("1 more busy, 1 idle stages")));
+        assert_eq!(StageOrder::of(&route).shown(1), (vec![4], None));
+        route.slowest.stage = Some(4);
+        assert_eq!(StageOrder::of(&route).shown(5), (vec![4, 1, 2, 3, 0], None));
     }
 
     #[test]

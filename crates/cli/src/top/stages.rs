@@ -6,10 +6,10 @@ use super::table::Content::{Name, Number, Word};
 use super::table::{Column, Table};
 use crate::display::{bytes, rate, safe, separated};
 
-/// A row for each of these stages, which are indexes; the slowest is marked.
+/// A row for each of these stages, which are indexes; the slowest and those that fail are marked.
 pub(super) fn table(route: &Route, shown: &[usize]) -> Table {
     let slowest = route.slowest.stage;
-    let columns = vec![
+    let mut columns = vec![
         Column::new("stage", Word(8), 0),
         Column::new("name", Name, 1),
         Column::new("bytes", Number(7), 7),
@@ -19,10 +19,19 @@ pub(super) fn table(route: &Route, shown: &[usize]) -> Table {
         Column::new("busy", Number(5), 2),
         Column::new("held", Number(0), 5),
     ];
+    let mut rows: Vec<_> = shown.iter().map(|at| cells(&route.stages[*at])).collect();
+    if shown.iter().any(|at| shown_failures(&route.stages[*at]).is_some()) {
+        columns.push(Column::new("failed", Number(0), 2));
+        columns.push(Column::new("failed/s", Number(0), 2));
+        for (row, at) in rows.iter_mut().zip(shown) {
+            row.extend(failure_cells(&route.stages[*at]));
+        }
+    }
     Table {
         columns,
-        rows: shown.iter().map(|at| cells(&route.stages[*at])).collect(),
+        rows,
         marked: shown.iter().position(|at| Some(*at) == slowest),
+        failing: shown.iter().map(|at| route.stages[*at].is_failing).collect(),
         rest: None,
     }
 }
@@ -49,6 +58,18 @@ fn cells(stage: &RouteStage) -> Vec<String> {
         or_empty(rates.busy.map(|busy| format!("{busy:.2}"))),
         or_empty(held),
     ]
+}
+
+/// The number of failed requests of a stage, if it fails or any have failed.
+fn shown_failures(stage: &RouteStage) -> Option<u64> {
+    stage.passed.failed.filter(|failed| *failed > 0 || stage.is_failing)
+}
+
+fn failure_cells(stage: &RouteStage) -> [String; 2] {
+    let failed = shown_failures(stage);
+    let rate = failed.and(stage.rates).and_then(|rates| rates.failed);
+    [failed.map(separated), rate.map(|failed| format!("{failed:.1}"))]
+        .map(Option::unwrap_or_default)
 }
 
 #[cfg(test)]
@@ -89,5 +110,26 @@ mod tests {
         let narrow = all(&route).lines(40, painter);
         assert!(narrow.iter().all(|line| width(line) <= 40), "{narrow:?}");
         assert!(narrow[1].ends_with("2.00 kB/s"), "{narrow:?}");
+    }
+
+    #[test]
+    fn failures_have_columns_if_there_are_any() {
+        let backend = |name: &str, failed, is_failing| {
+            let mut stage = RouteStage::new(RouteStageKind::Backend, name);
+            stage.passed = Passed { records: Some(799), failed: Some(failed), ..Passed::default() };
+            stage.rates = Some(PassedRates { failed: Some(0.0), ..PassedRates::default() });
+            RouteStage { is_failing, ..stage }
+        };
+        let text = |stages| {
+            let route = Route { stages, ..Route::default() };
+            let shown = [0, 1];
+            super::table(&route, &shown).lines(80, Painter { colour: false }).join("\n")
+        };
+        let none = text(vec![backend("a", 0, false), backend("b", 0, false)]);
+        assert!(!none.contains("failed"), "{none}");
+        let one = text(vec![backend("dead", 799, true), backend("b", 0, false)]);
+        assert!(one.contains("failed  failed/s"), "{one}");
+        assert!(one.lines().any(|line| line.starts_with("! backend   dead")), "{one}");
+        assert!(one.lines().any(|line| line.ends_with("   799     799       0.0")), "{one}");
     }
 }

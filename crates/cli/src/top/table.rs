@@ -21,6 +21,9 @@ pub(super) struct Table {
     pub(super) rows: Vec<Vec<String>>,
     /// The most important row, which is marked by an arrow.
     pub(super) marked: Option<usize>,
+    /// For each row whether it is about something that fails; those are marked by `!`. Rows beyond
+    /// its end are not.
+    pub(super) failing: Vec<bool>,
     /// A line below the rows, about those that are left out.
     pub(super) rest: Option<String>,
 }
@@ -74,9 +77,11 @@ impl Table {
         let heads: Vec<&str> = self.columns.iter().map(|column| &*column.head).collect();
         let mut lines = vec![paint(Style::DIM, &self.line(&heads, &widths, "  "))];
         for (index, row) in self.rows.iter().enumerate() {
-            let (style, mark) = match self.marked == Some(index) {
-                true => (Style::TITLE, "> "),
-                false => (Style::PLAIN, "  "),
+            let is_failing = self.failing.get(index).is_some_and(|is_failing| *is_failing);
+            let (style, mark) = match (is_failing, self.marked == Some(index)) {
+                (true, _) => (Style::WRONG, "! "),
+                (_, true) => (Style::TITLE, "> "),
+                (_, false) => (Style::PLAIN, "  "),
             };
             lines.push(paint(style, &self.line(row, &widths, mark)));
         }
@@ -175,7 +180,7 @@ mod tests {
         let rows = (0..rows).map(|row| vec![format!("row {row}"), "x".repeat(row)]).collect();
         let columns =
             vec![Column::new("name", Content::Name, 0), Column::new("x", Content::Number(1), 1)];
-        Table { columns, rows, marked: None, rest: None }
+        Table { columns, rows, marked: None, failing: Vec::new(), rest: None }
     }
 
     #[test]
@@ -217,6 +222,8 @@ mod tests {
         assert_eq!(table(5).cut(5, 0).lines(usize::MAX, PLAIN).len(), 6);
         let marked = Table { marked: Some(1), ..table(2) };
         assert_eq!(marked.lines(80, PLAIN).join("|"), "  name   x|  row 0|> row 1  x");
+        let failing = Table { failing: vec![true, false], ..marked };
+        assert_eq!(failing.lines(80, PLAIN).join("|"), "  name   x|! row 0|> row 1  x");
     }
 
     #[test]

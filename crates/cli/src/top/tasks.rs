@@ -57,7 +57,7 @@ pub(super) fn text_table(tasks: &Tasks) -> Table {
 
 fn rows(tasks: &[&Task], columns: Vec<Column>) -> Table {
     let rows = tasks.iter().map(|task| cells(task).into()).collect();
-    Table { columns, rows, marked: None, rest: None }
+    Table { columns, rows, marked: None, failing: Vec::new(), rest: None }
 }
 
 /// Compares numbers of the last second, as the program itself does.

@@ -23,7 +23,7 @@ pub(super) fn table(tasks: &Tasks) -> Table {
         Column::new("waits/s", Number(7), 5),
     ];
     let rows = threads.into_iter().map(cells).collect();
-    Table { columns, rows, marked: None, rest: None }
+    Table { columns, rows, marked: None, failing: Vec::new(), rest: None }
 }
 
 fn cells(thread: &Thread) -> Vec<String> {

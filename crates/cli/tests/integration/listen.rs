@@ -80,6 +80,41 @@ fn the_page_shows_messages_of_nginx() {
     assert_eq!(report(&page)["distinct"]["client"], 50);
 }
 
+/// As syslog-ng sends the lines of a file that it does not parse.
+#[test]
+fn the_page_shows_messages_without_a_tag() {
+    let (_served, page, names) = listen(&["udp://127.0.0.1:0"]);
+    let host = names[0].strip_prefix("udp://").expect("UDP").to_owned();
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    for number in 0..50 {
+        let message = format!(
+            "<13>Dec 17 09:03:01 web 192.0.2.{number} - - [17/Dec/2025:09:03:01 +0000] \
+             \"GET /{number} HTTP/1.1\" 200 10 \"-\" \"curl/8.0\""
+        );
+        socket.send_to(message.as_bytes(), &host).expect("a datagram");
+    }
+    wait(&page, 50, 50);
+    assert_eq!(report(&page)["distinct"]["client"], 50);
+}
+
+#[test]
+fn lines_that_do_not_fit_are_said_once() {
+    let (_served, page, names, mut notices) = listen_with_notices(&["127.0.0.1:0"]);
+    let host = names[0].strip_prefix("tcp://").expect("TCP").to_owned();
+    let mut sender = TcpStream::connect(&host).expect("the server listens");
+    let line =
+        "<13>Dec 17 09:03:01 web - - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 200 1\n";
+    sender.write_all(line.repeat(200).as_bytes()).expect("the server reads");
+    wait(&page, 200, 0);
+    let sentence = notices.next().expect("a line").expect("UTF-8");
+    assert!(sentence.contains("lines do not fit a known format: line 1, column"), "{sentence}");
+    sender.write_all(line.repeat(200).as_bytes()).expect("the server reads");
+    wait(&page, 400, 0);
+    drop((sender, _served));
+    let rest: Vec<String> = notices.map_while(Result::ok).collect();
+    assert!(!rest.iter().any(|it| it.contains("do not fit")), "{rest:?}");
+}
+
 #[test]
 fn a_stray_first_line_does_not_fix_the_format() {
     let log = generated(300_000);

@@ -52,6 +52,8 @@ mod sockets;
 mod stopped;
 mod streams;
 mod support;
+#[cfg(target_os = "linux")]
+mod systemd;
 mod table_readers;
 #[cfg(unix)]
 mod top;

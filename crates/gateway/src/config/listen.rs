@@ -1,9 +1,10 @@
 //! `listen`: the addresses of the gateway.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::str::FromStr;
 
-use weir_net::socket::{Address, AddressError};
+use weir_net::socket::{Address, server_address};
 
 use super::table::TableReader;
 
@@ -19,12 +20,34 @@ pub struct ListenAddress {
     pub is_proxied: bool,
 }
 
-impl FromStr for ListenAddress {
-    type Err = AddressError;
+/// The error of a text that is not the address of a gateway. It displays as a sentence with the
+/// accepted forms.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListenAddressError(String);
 
-    fn from_str(text: &str) -> Result<Self, AddressError> {
+impl fmt::Display for ListenAddressError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "`{}` is not a valid address to listen at: write a port of this machine such as 8080, \
+             or HOST:PORT, tls://HOST:PORT, unix:/PATH or systemd:NAME, with proxy+ before its \
+             scheme if proxies send the PROXY protocol",
+            self.0
+        )
+    }
+}
+
+impl std::error::Error for ListenAddressError {}
+
+impl FromStr for ListenAddress {
+    type Err = ListenAddressError;
+
+    fn from_str(text: &str) -> Result<Self, ListenAddressError> {
         let proxied = text.strip_prefix(PROXIED);
-        let address = proxied.unwrap_or(text).parse()?;
+        let text_of_address = proxied.unwrap_or(text);
+        let full = || text_of_address.parse().ok().filter(|it: &Address| !it.is_datagram());
+        let address = server_address(text_of_address, None).or_else(full);
+        let address = address.ok_or_else(|| ListenAddressError(text.to_owned()))?;
         Ok(Self { address, is_proxied: proxied.is_some() })
     }
 }
@@ -76,6 +99,9 @@ pub(super) fn read(
                         "`proxy+` needs trusted_networks = [\"10.0.0.0/8\"], the networks of the proxies",
                     );
                 }
+                if is_open_to_all(&address.address) && !root.has("trusted_networks") {
+                    root.warn_at(item, OPEN_TO_ALL);
+                }
                 if let Some(conflict) = find_conflict(&address, &addresses, reserved) {
                     root.complain_at(item, conflict);
                 }
@@ -85,6 +111,19 @@ pub(super) fn read(
         }
     }
     Some(addresses)
+}
+
+/// What is said about such an address.
+const OPEN_TO_ALL: &str = "every machine that reaches this one can connect, and without TLS everybody \
+    on the way can read tokens; write tls://..., or the address of one network, or trusted_networks \
+    if a proxy in front ends TLS";
+
+/// Whether an address is reached over all networks of the machine, without TLS.
+fn is_open_to_all(address: &Address) -> bool {
+    let Address::Tcp(host_and_port) = address else { return false };
+    let Some((host, _port)) = host_and_port.rsplit_once(':') else { return false };
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    host.parse::<IpAddr>().is_ok_and(|address| address.is_unspecified())
 }
 
 /// Describes the first other address that cannot be listened at together with this one.
@@ -129,6 +168,11 @@ mod tests {
     fn addresses_of_proxies_are_marked() {
         for (text, shown, is_proxied) in [
             ("127.0.0.1:80", "tcp://127.0.0.1:80", false),
+            ("8080", "tcp://127.0.0.1:8080", false),
+            (":8080", "tcp://127.0.0.1:8080", false),
+            ("LOCALHOST:8080", "tcp://127.0.0.1:8080", false),
+            ("shop.example:80", "tcp://shop.example:80", false),
+            ("proxy+8080", "proxy+tcp://127.0.0.1:8080", true),
             ("proxy+tcp://127.0.0.1:80", "proxy+tcp://127.0.0.1:80", true),
             ("proxy+tls://[::]:443", "proxy+tls://[::]:443", true),
             ("proxy+unix:/run/a.sock", "proxy+unix:/run/a.sock", true),
@@ -137,8 +181,19 @@ mod tests {
             let address: ListenAddress = text.parse().expect(text);
             assert_eq!((address.to_string().as_str(), address.is_proxied), (shown, is_proxied));
         }
-        for text in ["proxy+", "proxy+proxy+tcp://127.0.0.1:80", "proxy:tcp://127.0.0.1:80"] {
-            assert!(text.parse::<ListenAddress>().is_err(), "{text}");
+        for text in [
+            "proxy+",
+            "proxy+proxy+tcp://127.0.0.1:80",
+            "proxy:tcp://127.0.0.1:80",
+            "127.0.0.1",
+            "localhost",
+            "70000",
+            "udp://127.0.0.1:80",
+            "unixgram:/run/a.sock",
+        ] {
+            let error = text.parse::<ListenAddress>().expect_err(text).to_string();
+            assert!(error.starts_with(&format!("`{text}` is not")), "{error}");
+            assert!(!error[text.len() + 2..].contains("udp"), "{error}");
         }
     }
 }

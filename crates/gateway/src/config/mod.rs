@@ -39,7 +39,7 @@ use weir_net::socket::{Address, BindError, TlsFiles};
 pub use self::backend::{BackendConfig, Timeouts};
 use self::folder::ConfigFolder;
 pub use self::issuer::IssuerConfig;
-pub use self::listen::{ListenAddress, ReservedAddress};
+pub use self::listen::{ListenAddress, ListenAddressError, ReservedAddress};
 pub use self::origin::{InvalidOrigin, Origin};
 pub use self::problem::Problem;
 use self::problem::Problems;
@@ -320,10 +320,14 @@ fn warn_open(
     let routes: Option<Vec<&LocatedRoute>> = routes.iter().map(Option::as_ref).collect();
     let routes = routes.unwrap_or_default();
     if !routes.is_empty() && !routes.iter().any(|route| route.config.is_guarded()) {
-        root.warn(
-            "no route needs a token, so everybody may send anything to every backend; name an `issuer` \
-             in the routes that are not meant for everybody",
-        );
+        let limits = match root.has("limits") {
+            true => "",
+            false => ", as often as they like",
+        };
+        root.warn(format_args!(
+            "EVERYTHING IS ALLOWED: no route needs a token, so everybody may send anything to every \
+             backend{limits}; name an `issuer` in the routes that are not meant for everybody"
+        ));
     }
     for (name, table) in issuers {
         let is_named =

@@ -11,7 +11,8 @@ use weir_rules::{
 use weir_sync::Lock;
 
 use super::arrival::{Arrival, ExtraField, fields};
-use super::settings::LimitConfig;
+use super::settings::{LimitConfig, LimitMode};
+use super::verdict_words;
 
 /// The rules of a file and their state.
 #[derive(Debug)]
@@ -102,6 +103,19 @@ impl Limit {
     }
 
     /// The usage of all its rules together.
+    /// Returns the names of its limits, each with the verdicts that it can pronounce.
+    pub(super) fn verdicts(&self) -> Vec<(Arc<str>, &'static str)> {
+        let mut verdicts = Vec::new();
+        for RuleGate { gate, .. } in &self.gates {
+            for limit in gate.0.lock().limits() {
+                let is_enforced = self.config.mode == LimitMode::Enforce && !limit.is_dry_run;
+                let words = verdict_words(is_enforced);
+                verdicts.extend([words.rejected, words.delayed].map(|it| (limit.name.into(), it)));
+            }
+        }
+        verdicts
+    }
+
     pub(super) fn usage(&self) -> GateUsage {
         let mut usage = GateUsage::default();
         for RuleGate { gate, .. } in &self.gates {

@@ -86,6 +86,12 @@ impl Limits {
         usage
     }
 
+    /// Returns a count of zero for each decision that a limit can make.
+    pub(crate) fn decisions(&self) -> BTreeMap<(Arc<str>, &'static str), u64> {
+        let verdicts = self.0.iter().flat_map(|limit| limit.verdicts());
+        verdicts.map(|verdict| (verdict, 0)).collect()
+    }
+
     /// Counts a request in each limit of a phase that its route names or that is for all, until one
     /// refuses it, and adds their decisions.
     pub(crate) fn admit(
@@ -124,23 +130,38 @@ impl Admission {
         if is_enforced && let Some(Quota { policy, remaining, reset_s }) = decision.quota {
             self.quota = Some(QuotaSnapshot { policy: policy.clone(), remaining, reset_s });
         }
+        let VerdictWords { rejected, delayed } = verdict_words(is_enforced);
         match (decision.verdict, is_enforced) {
             (GateVerdict::Passed, _) => {}
             (GateVerdict::Delayed { delay_ms }, true) => {
                 self.delay = self.delay.max(Duration::from_millis(delay_ms));
-                self.decision = Some(name("delayed"));
+                self.decision = Some(name(delayed));
             }
             (GateVerdict::Delayed { .. }, false) => {
-                self.decision.get_or_insert_with(|| name("would_delay"));
+                self.decision.get_or_insert_with(|| name(delayed));
             }
             (GateVerdict::Rejected { retry_after_s }, true) => {
                 self.rejected = Some(Rejection { retry_after_s });
-                self.decision = Some(name("rejected"));
+                self.decision = Some(name(rejected));
             }
             (GateVerdict::Rejected { .. }, false) => {
-                self.decision = Some(name("would_reject"));
+                self.decision = Some(name(rejected));
             }
         }
+    }
+}
+
+/// The names of verdicts in records and metrics.
+#[derive(Debug, Clone, Copy)]
+struct VerdictWords {
+    rejected: &'static str,
+    delayed: &'static str,
+}
+
+fn verdict_words(is_enforced: bool) -> VerdictWords {
+    match is_enforced {
+        true => VerdictWords { rejected: "rejected", delayed: "delayed" },
+        false => VerdictWords { rejected: "would_reject", delayed: "would_delay" },
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use weir_sync::Lock;
 
+use super::failures::Failures;
 use super::in_progress::InProgress;
 
 /// The upper bounds of the buckets in seconds; the last bucket has none. They are fixed, so that
@@ -48,6 +49,8 @@ pub(crate) struct Durations {
     classes: [OnceLock<Box<ClassDurations>>; STATUS_CLASSES.len()],
     /// The requests that have not ended.
     pub(crate) in_progress: InProgress,
+    /// Those that have failed.
+    pub(crate) failures: Failures,
 }
 
 #[derive(Debug, Default)]

@@ -5,6 +5,9 @@ use std::sync::Arc;
 
 use weir_sync::Lock;
 
+use crate::clock_watch::DIRECTIONS;
+use crate::token::TokenRefusal;
+
 /// The counters of events that most requests do not have.
 #[derive(Debug, Default)]
 pub(crate) struct Events(Lock<EventCounts>);
@@ -20,6 +23,50 @@ pub struct EventCounts {
     pub cache_lookups: BTreeMap<(&'static str, &'static str), u64>,
     /// Jumps of the system clock while the gateway ran, by direction: `forward` or `back`.
     pub clock_jumps: BTreeMap<&'static str, u64>,
+}
+
+/// The outcomes of requests that did not end with a complete response of a backend, besides those
+/// of [`TokenRefusal`]. A rate needs a counter before its first event, so all are listed.
+const UNANSWERED: [&str; 25] = [
+    "ambiguous_path",
+    "answer_timeout",
+    "backend_broke_off",
+    "backend_broken",
+    "backend_busy",
+    "backend_connect",
+    "backend_idle",
+    "backend_timeout",
+    "bad_request",
+    "client_gone",
+    "insufficient_scope",
+    "invalid_host",
+    "limited",
+    "method_not_allowed",
+    "no_backend",
+    "no_issuer",
+    "no_lookup",
+    "no_route",
+    "no_session",
+    "no_subject",
+    "other_origin",
+    "preflight",
+    "tunnel_failed",
+    "tunnel_idle",
+    "unusable_claim",
+];
+
+impl EventCounts {
+    /// Adds a count of zero for each event whose names are known before it occurs.
+    pub(crate) fn with_all(mut self) -> Self {
+        let outcomes = UNANSWERED.into_iter().chain(TokenRefusal::ALL.map(TokenRefusal::name));
+        for outcome in outcomes {
+            self.unanswered.entry(outcome).or_default();
+        }
+        for direction in DIRECTIONS {
+            self.clock_jumps.entry(direction).or_default();
+        }
+        self
+    }
 }
 
 impl Events {
@@ -41,5 +88,26 @@ impl Events {
 
     pub(crate) fn read(&self) -> EventCounts {
         self.0.lock().clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{EventCounts, Events, UNANSWERED};
+
+    #[test]
+    fn each_outcome_is_documented_and_counts_from_the_start() {
+        let document = include_str!("../../../../docs/gateway.md");
+        let row = document.lines().find(|line| line.starts_with("| `outcome` |"));
+        let row = row.expect("the row about outcomes");
+        assert!(UNANSWERED.is_sorted());
+        for outcome in UNANSWERED {
+            assert!(row.contains(&format!("`{outcome}`")), "{outcome} is missing in gateway.md");
+        }
+        let events = Events::default();
+        events.count_unanswered("limited");
+        let EventCounts { unanswered, clock_jumps, .. } = events.read().with_all();
+        assert_eq!((unanswered["limited"], unanswered["no_route"]), (1, 0));
+        assert_eq!((unanswered["expired"], clock_jumps["back"]), (0, 0));
     }
 }

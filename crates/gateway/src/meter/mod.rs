@@ -3,6 +3,7 @@
 
 mod durations;
 mod events;
+mod failures;
 mod in_progress;
 mod timeline;
 
@@ -13,6 +14,7 @@ pub use self::durations::{BUCKET_BOUNDS_S, DurationCounts, DurationExemplar, STA
 pub(crate) use self::durations::{Durations, RequestTimes};
 pub use self::events::EventCounts;
 pub(crate) use self::events::Events;
+pub use self::failures::FailureCounts;
 pub use self::in_progress::InProgressCounts;
 use self::in_progress::{InProgress, Phase};
 pub(crate) use self::timeline::Timeline;

@@ -70,11 +70,14 @@ enum Outcome {
     BrokenOff(&'static str),
 }
 
+/// The name of the outcome of a request that its client abandoned.
+const CLIENT_GONE: &str = "client_gone";
+
 impl Outcome {
     /// The name in records.
     fn name(self) -> &'static str {
         match self {
-            Self::Abandoned => "client_gone",
+            Self::Abandoned => CLIENT_GONE,
             Self::Answered => "answered",
             Self::Refused(reason) | Self::BrokenOff(reason) => reason,
         }

@@ -14,14 +14,14 @@ const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const PARENT: &str = "b7ad6b7169203331";
 
 /// A collector of spans, which keeps the requests that it receives.
-struct Collector {
+pub(crate) struct Collector {
     server: Backend,
     requests: Arc<Mutex<Vec<String>>>,
 }
 
 impl Collector {
     /// Answers the first requests with these answers, in order, and all others with success.
-    async fn start(answers: &'static [&'static str]) -> Self {
+    pub(crate) async fn start(answers: &'static [&'static str]) -> Self {
         let requests = Arc::new(Mutex::new(Vec::new()));
         let kept = requests.clone();
         let server = Backend::start(move |mut stream, _| {
@@ -50,12 +50,12 @@ impl Collector {
     }
 
     /// The table of a configuration, with more keys.
-    fn config(&self, more: &str) -> String {
+    pub(crate) fn config(&self, more: &str) -> String {
         format!("[traces]\nendpoint = \"{}\"\n{more}\n", self.endpoint())
     }
 
     /// Waits for this many requests, and returns them.
-    async fn requests(&self, count: usize) -> Vec<String> {
+    pub(crate) async fn requests(&self, count: usize) -> Vec<String> {
         let deadline = tokio::time::Instant::now() + PATIENCE;
         loop {
             let requests = self.requests.lock().expect("no panic").clone();

@@ -66,6 +66,7 @@ fn collect(counts: &GatewayCounts, scrape: &mut Scrape) {
     for (issuer, tokens) in &counts.issuers {
         add_tokens(issuer, tokens, scrape);
     }
+    add_refusals(&counts.issuers, scrape);
     for (outcome, requests) in &counts.events.unanswered {
         scrape.add(&GATEWAY_UNANSWERED, &[outcome], *requests);
     }
@@ -133,10 +134,19 @@ fn add_tokens(issuer: &str, tokens: &TokenCounters, scrape: &mut Scrape) {
     scrape.add(&TOKEN_CACHE_ENTRIES, &[issuer], tokens.cache.entries);
     scrape.add(&TOKEN_CACHE_BYTES, &[issuer], tokens.cache.bytes);
     scrape.add(&TOKENS_VERIFIED, &[issuer], tokens.verified);
-    for refusal in TokenRefusal::ALL {
-        let refused = tokens.refused_for(refusal);
-        if refused > 0 {
-            scrape.add(&TOKENS_REFUSED, &[issuer, refusal.name()], refused);
+}
+
+/// Adds the refused tokens of all issuers. A rate needs a counter before its first event, so all
+/// reasons are there, but those that have occurred come first if there are too many issuers.
+fn add_refusals(issuers: &[(String, TokenCounters)], scrape: &mut Scrape) {
+    for has_occurred in [true, false] {
+        for (issuer, tokens) in issuers {
+            for refusal in TokenRefusal::ALL {
+                let refused = tokens.refused_for(refusal);
+                if (refused > 0) == has_occurred {
+                    scrape.add(&TOKENS_REFUSED, &[issuer, refusal.name()], refused);
+                }
+            }
         }
     }
 }
@@ -169,6 +179,7 @@ fn stages(backend: &BackendCounts) -> [RouteStage; 3] {
         stage(RouteStageKind::Client, sum(|it| it.body), open.body),
     ];
     let [_, server, client] = &mut stages;
+    note_failures(server, backend);
     for stage in [server, &mut *client] {
         stage.passed.bytes = Some(open.bytes);
     }
@@ -179,9 +190,25 @@ fn stages(backend: &BackendCounts) -> [RouteStage; 3] {
     stages
 }
 
+/// A backend fails if as many requests in a row have failed: one or two may be mistakes of their
+/// clients.
+const FAILING_IN_ROW: u64 = 3;
+
+/// Notes in the stage of a backend how many requests and servers have failed.
+fn note_failures(stage: &mut RouteStage, backend: &BackendCounts) {
+    stage.passed.failed = Some(backend.failures.total);
+    let servers = backend.servers.len() as u64;
+    let available = backend.servers.iter().filter(|it| it.is_available).count() as u64;
+    if servers > 0 {
+        (stage.servers, stage.servers_available) = (Some(servers), Some(available));
+    }
+    let is_down = servers > 0 && available == 0;
+    stage.is_failing = is_down || backend.failures.in_row >= FAILING_IN_ROW;
+}
+
 #[cfg(test)]
 mod tests {
-    use weir_gateway::{InProgressCounts, ServerCounts};
+    use weir_gateway::{FailureCounts, InProgressCounts, ServerCounts};
 
     use super::*;
     use crate::metrics::TextFormat;
@@ -200,6 +227,7 @@ mod tests {
             number,
             durations: Vec::new(),
             in_progress: InProgressCounts::default(),
+            failures: FailureCounts::default(),
             servers,
         };
         let twice =
@@ -247,12 +275,47 @@ mod tests {
                 bytes: 7_000,
                 ..InProgressCounts::default()
             },
+            failures: FailureCounts { total: 3, in_row: 2 },
             servers: Vec::new(),
         };
         let [gateway, server, client] = stages(&backend);
+        assert_eq!((server.passed.failed, server.is_failing), (Some(3), false));
         assert_eq!(client.passed.busy, Some(11.0), "10 s and 5 s, without 4 s of waiting");
         assert_eq!((client.passed.waiting, client.in_flight), (Some(4.0), Some(1)));
         assert_eq!((client.passed.records, client.passed.bytes), (Some(4), Some(7_000)));
         assert_eq!((server.passed.bytes, gateway.passed.bytes), (Some(7_000), None));
+    }
+
+    #[test]
+    fn a_backend_fails_if_its_requests_do_or_if_it_has_no_server() {
+        let server = |is_available| ServerCounts {
+            name: "a".to_owned(),
+            is_available,
+            requests: 0,
+            busy_connections: 0,
+            idle_connections: 0,
+        };
+        for (in_row, servers, is_failing) in [
+            (2, vec![true], false),
+            (3, vec![true], true),
+            (0, vec![true, false], false),
+            (0, vec![false, false], true),
+            (0, vec![], false),
+        ] {
+            let backend = BackendCounts {
+                name: "one".to_owned(),
+                number: 0,
+                durations: Vec::new(),
+                in_progress: InProgressCounts::default(),
+                failures: FailureCounts { total: 7, in_row },
+                servers: servers.iter().copied().map(server).collect(),
+            };
+            let [gateway, stage, client] = stages(&backend);
+            assert_eq!(stage.is_failing, is_failing, "{in_row} {servers:?}");
+            assert_eq!((gateway.is_failing, client.is_failing), (false, false));
+            let available = servers.iter().filter(|is_available| **is_available).count() as u64;
+            let shown = stage.servers.zip(stage.servers_available);
+            assert_eq!(shown, (!servers.is_empty()).then_some((servers.len() as u64, available)));
+        }
     }
 }

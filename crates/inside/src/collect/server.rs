@@ -100,6 +100,7 @@ fn stages(counts: &ServerCounts) -> Vec<RouteStage> {
         records: Some(reads.records),
         busy: busy(counts.times.parse),
         waiting: busy(counts.times.wait_to_append),
+        ..Passed::default()
     };
     stages.push(RouteStage { threads, ..stage(RouteStageKind::Parse, parsed) });
     let appended = Passed {
@@ -141,6 +142,7 @@ fn view_stage(name: &str, views: &ViewCounts) -> RouteStage {
             records: Some(views.views),
             busy: Some(views.evaluating.as_secs_f64()),
             waiting: Some(views.sending.as_secs_f64()),
+            ..Passed::default()
         },
         in_flight: Some(views.connections as u64),
         ..RouteStage::new(RouteStageKind::View, name)
@@ -155,8 +157,8 @@ fn source_stage(source: &SourceCounts) -> RouteStage {
         passed: Passed {
             bytes: Some(source.reads.bytes_read),
             records: Some(source.reads.records),
-            busy: None,
             waiting: Some(source.waited.as_secs_f64()),
+            ..Passed::default()
         },
         ..RouteStage::new(RouteStageKind::Source, &source.name)
     }

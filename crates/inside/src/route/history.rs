@@ -45,6 +45,7 @@ impl History {
                 {
                     rates.bytes = long.bytes;
                 }
+                stages[index].is_failing |= rates.is_some_and(half_have_failed);
                 stages[index].rates = rates;
             }
         }
@@ -68,6 +69,12 @@ impl History {
             is_kept
         });
     }
+}
+
+/// Whether at least half of the requests have failed that passed in the span of the rates.
+fn half_have_failed(rates: PassedRates) -> bool {
+    let failed = rates.failed.unwrap_or_default();
+    failed > 0.0 && failed * 2.0 >= rates.records.unwrap_or_default()
 }
 
 /// Returns the rates of a stage of `stages` since an entry, if they are known. The entry is `span`

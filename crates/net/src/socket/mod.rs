@@ -63,6 +63,7 @@ mod peer;
 mod proxy_header;
 mod proxy_protocol;
 mod self_signed;
+mod server_address;
 mod stream;
 mod tls;
 #[cfg(unix)]
@@ -95,5 +96,6 @@ pub use peer::{Peer, PeerFilter};
 pub use proxy_header::{ProxyHeaderError, read_proxy_header};
 pub use proxy_protocol::ProxyProtocol;
 pub use self_signed::{SelfSignedCertificate, SelfSignedError};
+pub use server_address::server_address;
 pub(crate) use stream::SendingSide;
 pub use stream::SocketStream;

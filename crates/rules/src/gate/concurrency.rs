@@ -8,8 +8,8 @@ use weir_core::Record;
 
 use super::served::{HeldPlaces, RequestsInProgress};
 use super::{
-    Gate, GateClock, GateDecision, GateOptions, GateUsage, GateVerdict, Place, Quota, QuotaPolicy,
-    QuotaUnit,
+    Gate, GateClock, GateDecision, GateLimit, GateOptions, GateUsage, GateVerdict, Place, Quota,
+    QuotaPolicy, QuotaUnit,
 };
 
 /// The time after which a client may try again, in seconds. The actual time is unknown, because it
@@ -144,6 +144,15 @@ impl<K: RequestKeys> Gate for ConcurrencyGate<K> {
                 zone.requests.leave(key, *node_bytes);
             }
         });
+    }
+
+    fn limits(&self) -> Vec<GateLimit<'_>> {
+        let of_set = |set: &'_ ConcurrencyLimitSet| -> Vec<GateLimit<'_>> {
+            let is_dry_run = set.is_dry_run;
+            let name = |limit: &ConcurrencyLimit| &*self.zones[limit.zone].name;
+            set.limits.iter().map(|it| GateLimit { name: name(it), is_dry_run }).collect()
+        };
+        self.limit_sets.iter().flat_map(of_set).collect()
     }
 
     fn usage(&self) -> GateUsage {

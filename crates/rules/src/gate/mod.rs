@@ -73,6 +73,25 @@ pub trait Gate: Send {
 
     /// Returns the usage of the gate's bounds.
     fn usage(&self) -> GateUsage;
+
+    /// Returns the limits that [`GateDecision::limit`] can name. One may be listed several times.
+    fn limits(&self) -> Vec<GateLimit<'_>>;
+}
+
+/// A limit of a gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GateLimit<'g> {
+    /// Its name in decisions.
+    pub name: &'g str,
+    /// Whether the rule itself asks for a dry run of it.
+    pub is_dry_run: bool,
+}
+
+impl<'g> GateLimit<'g> {
+    /// The limit of a rule that has one, without a dry run.
+    pub(crate) fn only(name: &'g str) -> Vec<Self> {
+        vec![Self { name, is_dry_run: false }]
+    }
 }
 
 /// The bounds of a gate.

@@ -3,7 +3,7 @@
 use weir_core::Record;
 
 use super::EntryFinder;
-use crate::gate::{Gate, GateClock, GateDecision, GateUsage, GateVerdict};
+use crate::gate::{Gate, GateClock, GateDecision, GateLimit, GateUsage, GateVerdict};
 
 /// The gate of a list. Its decisions do not depend on earlier requests.
 pub(super) struct ListGate {
@@ -36,6 +36,10 @@ impl Gate for ListGate {
             key: &self.client,
             ..GateDecision::unlimited(arrival_ns)
         }
+    }
+
+    fn limits(&self) -> Vec<GateLimit<'_>> {
+        GateLimit::only(&self.name)
     }
 
     fn usage(&self) -> GateUsage {

@@ -9,8 +9,8 @@ use super::limit::{Algorithm, Limit};
 use super::observer::KeyFinder;
 use crate::gate::{
     CannotEnforce, ConcurrencyGate, ConcurrencyLimit, ConcurrencyLimitSet, ConcurrencyZone, Gate,
-    GateClock, GateDecision, GateOptions, GateUsage, GateVerdict, KeyStates, Quota, QuotaPolicy,
-    RequestKeys, check_fields,
+    GateClock, GateDecision, GateLimit, GateOptions, GateUsage, GateVerdict, KeyStates, Quota,
+    QuotaPolicy, RequestKeys, check_fields,
 };
 
 /// Makes the gate of a limit with a name.
@@ -147,6 +147,10 @@ impl<C: Counter> Gate for WindowGate<C> {
             quota: Some(Quota { policy: &self.policy, remaining, reset_s }),
             ..GateDecision::unlimited(arrival_ns)
         }
+    }
+
+    fn limits(&self) -> Vec<GateLimit<'_>> {
+        GateLimit::only(&self.name)
     }
 
     fn usage(&self) -> GateUsage {

@@ -140,6 +140,12 @@ async fn foreign_hosts_and_origins_are_refused_everywhere() {
         for foreign in ["evil.example", "192.168.1.7:80", "localhost.evil.example"] {
             let response = server.request_as("GET", path, &[("Host", foreign)], b"").await;
             assert_eq!((response.status, &response.json()["error"]), (421, &"foreign_host".into()));
+            let message = response.json()["message"].to_string();
+            assert!(message.contains(&format!("`{foreign}`")), "{message}");
+            assert!(
+                message.contains("--public-url") && message.contains("$http_host"),
+                "{message}"
+            );
         }
         for origin in ["http://evil.example", "null", "https://localhost"] {
             let fields = [("Host", host.as_str()), ("Origin", origin)];

@@ -4,6 +4,7 @@ import { LogText } from "../../views/LogText";
 import type { History } from "../history";
 import { MinuteLine } from "../MinuteChart";
 import { type Arrow, type Box, type Flow, flowText, isStill, type Lane } from "./lanes";
+import { keyOf, ordered, type WorkTimes } from "./order";
 import { factsOf, isIdle, stateOf, TITLES } from "./stages";
 
 interface LaneProps {
@@ -11,10 +12,11 @@ interface LaneProps {
   /** The stage that the others wait for. */
   slowest: RouteStage | undefined;
   history: History;
+  work: WorkTimes;
 }
 
 /** A row of boxes with arrows between them. */
-export function LaneView({ lane, slowest, history }: LaneProps) {
+export function LaneView({ lane, slowest, history, work }: LaneProps) {
   const id = `lane-${lane.title.toLowerCase()}`;
   return (
     <section class={`lane ${id}`} aria-labelledby={id}>
@@ -22,7 +24,7 @@ export function LaneView({ lane, slowest, history }: LaneProps) {
       <div class="row">
         {lane.boxes.map((box, at) => (
           <Fragment key={box.kind}>
-            <BoxView box={box} slowest={slowest} />
+            <BoxView box={box} slowest={slowest} work={work} />
             {lane.arrows[at] && <ArrowView arrow={lane.arrows[at]} history={history} />}
           </Fragment>
         ))}
@@ -34,15 +36,19 @@ export function LaneView({ lane, slowest, history }: LaneProps) {
 function BoxView({
   box: { kind, stages },
   slowest,
+  work,
 }: {
   box: Box;
   slowest: RouteStage | undefined;
+  work: WorkTimes;
 }) {
   const isSlowest = slowest !== undefined && stages.includes(slowest);
+  const isFailing = stages.some((stage) => stage.is_failing);
   const classes = [
     "kind",
-    stages.every(isIdle) && !isSlowest && "is-idle",
+    stages.every(isIdle) && !isSlowest && !isFailing && "is-idle",
     isSlowest && "is-slowest",
+    isFailing && "is-failing",
     stages.some(({ name }) => name !== "") && "has-names",
   ];
   const id = `kind-${kind}`;
@@ -51,12 +57,8 @@ function BoxView({
       <h3 id={id}>{TITLES[kind]}</h3>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a list that scrolls needs the keyboard */}
       <ol tabIndex={0} aria-labelledby={id}>
-        {stages.map((stage) => (
-          <StageView
-            key={`${stage.name} ${stage.number}`}
-            stage={stage}
-            isSlowest={stage === slowest}
-          />
+        {ordered(stages, work).map((stage) => (
+          <StageView key={keyOf(stage)} stage={stage} isSlowest={stage === slowest} />
         ))}
       </ol>
     </section>
@@ -66,7 +68,12 @@ function BoxView({
 function StageView({ stage, isSlowest }: { stage: RouteStage; isSlowest: boolean }) {
   const word = stateOf(stage, isSlowest);
   const isQuiet = word === "idle" || word === "ended";
-  const classes = ["stage", isSlowest && "is-slowest", isQuiet && "is-idle"];
+  const classes = [
+    "stage",
+    isSlowest && "is-slowest",
+    stage.is_failing && "is-failing",
+    isQuiet && "is-idle",
+  ];
   const { held_bytes, held_bytes_max } = stage;
   return (
     <li

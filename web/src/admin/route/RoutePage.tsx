@@ -7,6 +7,7 @@ import { route } from "../store";
 import { lookAtRoute } from "./control";
 import { Join, LaneView } from "./LaneView";
 import { flowsOf, joinOf, lanesOf } from "./lanes";
+import type { WorkTimes } from "./order";
 import { isOfRequests } from "./stages";
 
 const NO_ROUTE =
@@ -16,12 +17,12 @@ const NO_ROUTE =
 /** The route of the data through the program, with live numbers. */
 export function RoutePage() {
   useLooking(lookAtRoute);
-  const { answer, history } = route.value;
+  const { answer, history, work } = route.value;
   return (
     <main>
       <h1>Route</h1>
       <Slowest />
-      {answer && <Lanes of={answer} history={history} />}
+      {answer && <Lanes of={answer} history={history} work={work} />}
     </main>
   );
 }
@@ -30,7 +31,9 @@ export function RoutePage() {
 function Slowest() {
   const { answer, failure } = route.value;
   const isSlow = failure === null && answer?.slowest.stage !== undefined;
-  const classes = failure !== null ? "has-failed" : isSlow ? "is-slowest" : "";
+  const isFailing = answer?.stages.some((stage) => stage.is_failing);
+  const state = isFailing ? "is-failing" : isSlow ? "is-slowest" : "";
+  const classes = failure !== null ? "has-failed" : state;
   return (
     <p id="slowest" class={classes} role="status">
       {failure !== null && `Weir does not answer: ${failure}. The page tries again.`}
@@ -43,7 +46,7 @@ function reasonOf({ stages, slowest }: Route): string {
   return stages.length === 0 ? NO_ROUTE : slowest.reason;
 }
 
-function Lanes({ of: answer, history }: { of: Route; history: History }) {
+function Lanes({ of: answer, history, work }: { of: Route; history: History; work: WorkTimes }) {
   const lanes = lanesOf(answer);
   const slowest =
     answer.slowest.stage === undefined ? undefined : answer.stages[answer.slowest.stage];
@@ -54,7 +57,7 @@ function Lanes({ of: answer, history }: { of: Route; history: History }) {
       <div id="route">
         {lanes.map((lane) => (
           <div class={hasRequests && join ? "lane-group joined" : "lane-group"} key={lane.title}>
-            <LaneView lane={lane} slowest={slowest} history={history} />
+            <LaneView lane={lane} slowest={slowest} history={history} work={work} />
             {lane.title === "Requests" && join && <Join flows={join} />}
           </div>
         ))}

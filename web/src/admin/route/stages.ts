@@ -50,6 +50,7 @@ export function isIdle({ stage, rates, in_flight = 0, held_bytes = 0 }: RouteSta
 
 /** The word about a stage as a whole, if there is one. */
 export function stateOf(stage: RouteStage, isSlowest: boolean): string | null {
+  if (stage.is_failing) return "failing";
   if (isSlowest) return "Slowest";
   if (stage.has_ended) return "ended";
   return isIdle(stage) ? "idle" : null;
@@ -65,6 +66,9 @@ export function factsOf(stage: RouteStage): [string, string][] {
   const hasName = stage.name !== "";
   const facts: Fact[] = [
     ...timesOf(stage),
+    ["failed/s", stage.failed || stage.is_failing ? rates.failed : undefined, amount],
+    ["failed", stage.failed || undefined, amount],
+    ["servers", downServers(stage), (up) => `${amount(up)} of ${amount(stage.servers ?? up)} up`],
     ["in flight", stage.in_flight, amount],
     ["bytes/s", hasName ? rates.bytes : undefined, bytes],
     [`${records}/s`, hasName ? rates.records : undefined, amount],
@@ -82,6 +86,11 @@ export function factsOf(stage: RouteStage): [string, string][] {
     const [name, value, write] = fact;
     return value !== undefined && isShown(fact) ? [[name, write(value)] as [string, string]] : [];
   });
+}
+
+/** The number of available servers, if some are not. */
+function downServers({ servers, servers_available }: RouteStage): number | undefined {
+  return servers_available === servers ? undefined : servers_available;
 }
 
 /** Busy and waiting times: for a request and as a number of requests, or in percent of a thread. */

@@ -1,8 +1,9 @@
 //! Counts a request for metrics.
 
+use hyper::StatusCode;
 use tokio::time::Instant;
 
-use super::{OpenRecord, Outcome};
+use super::{CLIENT_GONE, OpenRecord, Outcome};
 use crate::meter::Meter;
 
 impl OpenRecord {
@@ -13,6 +14,11 @@ impl OpenRecord {
             let names = self.identifiers.as_deref();
             let trace_id = names.and_then(|names| Some(names.trace_id.as_ref()?.as_bytes()));
             backend.durations.count(status, self.timeline.times(end), trace_id);
+            match self.has_failed() {
+                Some(true) => backend.durations.failures.count_failure(),
+                Some(false) => backend.durations.failures.note_success(),
+                None => {}
+            }
         }
         if self.outcome != Outcome::Answered {
             meter.events.count_unanswered(self.outcome.name());
@@ -24,6 +30,19 @@ impl OpenRecord {
             if let Some(result) = result {
                 meter.events.count_lookup(cache, result);
             }
+        }
+    }
+
+    /// Whether the backend did not do its part; `None` if the request tells nothing about it.
+    fn has_failed(&self) -> Option<bool> {
+        let is_error = self.status.is_some_and(|status| status.is_server_error());
+        match self.outcome {
+            Outcome::Answered | Outcome::Refused(_) if is_error => Some(true),
+            // A tunnel may end for reasons of its client.
+            _ if self.status == Some(StatusCode::SWITCHING_PROTOCOLS) => Some(false),
+            Outcome::BrokenOff(reason) if reason != CLIENT_GONE => Some(true),
+            Outcome::Answered => Some(false),
+            _ => None,
         }
     }
 }

@@ -2,11 +2,8 @@
 
 use tokio::time::Instant;
 
-use super::{OpenRecord, Outcome};
+use super::{CLIENT_GONE, OpenRecord, Outcome};
 use crate::traces::{FinishedRequest, RequestTrace};
-
-/// The outcome of a request that its client abandoned.
-const CLIENT_GONE: &str = "client_gone";
 
 impl OpenRecord {
     /// Exports the spans of the request with the values of its record.

@@ -2,7 +2,7 @@
 
 use weir_view::{RouteStage, RouteStageKind, SlowestStage};
 
-use super::{busy, bytes_per_second, of_kinds, percent, size, waiting};
+use super::{busy, bytes_per_second, of_kinds, percent, requests_per_second, size, waiting};
 
 /// A part of the time of a backend's requests.
 #[derive(Clone, Copy)]
@@ -17,7 +17,24 @@ enum Part {
     Client,
 }
 
+impl Part {
+    fn place(self, backend: &str) -> String {
+        match self {
+            Self::Gateway => "in the gateway".to_owned(),
+            Self::Head => {
+                format!("before the head of the response of the backend {backend} arrives")
+            }
+            Self::Body => format!("while the backend {backend} sends its responses"),
+            Self::Client => format!("while clients read the responses of the backend {backend}"),
+        }
+    }
+}
+
+/// Requests that take less time than this on average are held up nowhere.
+const DURATION_MIN_S: f64 = 0.01;
+
 /// Returns the part of the gateway in which requests spend the most time, if there are requests.
+/// Nothing is marked if they are fast.
 pub(super) fn of_gateway(stages: &[RouteStage]) -> Option<SlowestStage> {
     use RouteStageKind::{Backend, Client, Gateway};
     let parts = of_kinds(stages, &[Gateway, Backend, Client]).flat_map(|(index, stage)| {
@@ -35,6 +52,15 @@ pub(super) fn of_gateway(stages: &[RouteStage]) -> Option<SlowestStage> {
     }
     let stage = stages.get(index)?;
     let (name, share) = (&stage.name, percent(time / all));
+    let ended: f64 = of_kinds(stages, &[Client]).map(|(_, stage)| requests_per_second(stage)).sum();
+    if all < DURATION_MIN_S * ended {
+        let reason = format!(
+            "Requests take {:.1} ms on average; most of it, {share}, passes {}.",
+            1_000.0 * all / ended,
+            part.place(name)
+        );
+        return Some(SlowestStage { stage: None, reason });
+    }
     let reason = match part {
         Part::Head => format!(
             "Requests wait for the backend {name}: {share} of their time passes before the head of its response \

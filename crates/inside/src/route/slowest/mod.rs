@@ -1,6 +1,7 @@
 //! The bottleneck of the route: the stage that the others wait for, with the reason as a sentence.
 
 mod data;
+mod failing;
 mod gateway;
 #[cfg(test)]
 mod tests;
@@ -8,6 +9,7 @@ mod tests;
 use weir_view::{PassedRates, RouteStage, RouteStageKind, SlowestStage};
 
 use self::data::{of_parsers, of_sources};
+use self::failing::of_failing;
 use self::gateway::of_gateway;
 
 /// Finds the bottleneck by the rates of the stages.
@@ -20,11 +22,16 @@ pub(super) fn slowest(stages: &[RouteStage]) -> SlowestStage {
         // Both sides are slow, independently of each other.
         (Some(gateway), Some(parsers)) => Some(SlowestStage {
             reason: format!("{} {}", gateway.reason, parsers.reason),
-            ..gateway
+            stage: gateway.stage.or(parsers.stage),
         }),
         (gateway, parsers) => gateway.or(parsers),
     };
-    found.or_else(|| of_sources(stages)).unwrap_or_else(|| nowhere("Nothing flows at the moment."))
+    let found = found.or_else(|| of_sources(stages));
+    let found = found.unwrap_or_else(|| nowhere("Nothing flows at the moment."));
+    match of_failing(stages) {
+        Some(failing) => SlowestStage { reason: format!("{failing} {}", found.reason), ..found },
+        None => found,
+    }
 }
 
 fn rates(stage: &RouteStage) -> PassedRates {
@@ -41,6 +48,10 @@ fn waiting(stage: &RouteStage) -> f64 {
 
 fn bytes_per_second(stage: &RouteStage) -> f64 {
     rates(stage).bytes.unwrap_or_default()
+}
+
+fn requests_per_second(stage: &RouteStage) -> f64 {
+    rates(stage).records.unwrap_or_default()
 }
 
 /// Returns the stages of these kinds with their indices.

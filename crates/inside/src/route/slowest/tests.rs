@@ -54,6 +54,58 @@ fn the_slowest_part_of_the_gateway_is_named_with_the_reason() {
     }
 }
 
+/// The stages of a backend whose requests take `each_s`, nearly all of it until the head of the
+/// answer.
+fn backend(each_s: f64, per_second: f64, failed: f64) -> Vec<RouteStage> {
+    use RouteStageKind::{Backend, Client, Gateway};
+    let mut stages = vec![
+        stage(Gateway, "a", 0.0, 0.0),
+        stage(Backend, "a", each_s * per_second, 0.0),
+        stage(Client, "a", 0.0, 0.0),
+    ];
+    for stage in &mut stages {
+        if let Some(rates) = &mut stage.rates {
+            (rates.records, rates.failed) = (Some(per_second), Some(failed));
+        }
+    }
+    stages
+}
+
+#[test]
+fn fast_requests_are_held_up_nowhere() {
+    let found = slowest(&backend(0.0011, 3_400.0, 0.0));
+    assert_eq!(found.stage, None);
+    assert!(found.reason.starts_with("Requests take 1.1 ms on average"), "{found:?}");
+    assert_eq!(slowest(&backend(0.011, 3_400.0, 0.0)).stage, Some(1));
+    // A request that has not ended yet may wait for ever.
+    assert_eq!(slowest(&backend(f64::INFINITY, f64::MIN_POSITIVE, 0.0)).stage, Some(1));
+}
+
+#[test]
+fn a_backend_that_fails_is_named_first() {
+    let mut stages = backend(0.0001, 120.0, 120.0);
+    stages[1].is_failing = true;
+    let found = slowest(&stages);
+    assert!(
+        found.reason.starts_with("The backend a fails: 100% of its requests in the last second. R"),
+        "{found:?}"
+    );
+    // The requests have stopped, and nothing has succeeded since.
+    let mut stages = backend(0.0, 0.0, 0.0);
+    (stages[1].is_failing, stages[1].passed.failed) = (true, Some(799));
+    stages[1].passed.records = Some(799);
+    let mut other = stages[1].clone();
+    (other.name, other.servers_available, other.passed.failed) = ("b".to_owned(), Some(0), Some(0));
+    stages.push(other);
+    let found = slowest(&stages);
+    assert_eq!(
+        found.reason,
+        "The backend a fails: 799 of 799 requests since the start, the last ones among them. One \
+         more backend fails. Nothing flows at the moment."
+    );
+    assert_eq!(found.stage, None);
+}
+
 /// The rates of sources and parsers, of which two threads run.
 #[derive(Clone, Copy, Default)]
 struct Load {

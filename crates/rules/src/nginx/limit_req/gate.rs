@@ -13,8 +13,8 @@ use super::exact::{self, ExactOutcome, Nodes};
 use super::limit::{Limit, RequestZone};
 use super::nodes::ZoneNodes;
 use crate::gate::{
-    CannotEnforce, Gate, GateClock, GateDecision, GateOptions, GateUsage, GateVerdict, Quota,
-    QuotaPolicy,
+    CannotEnforce, Gate, GateClock, GateDecision, GateLimit, GateOptions, GateUsage, GateVerdict,
+    Quota, QuotaPolicy,
 };
 use crate::keys::KeySlots;
 use crate::nginx::configuration::{Configuration, LimitSet};
@@ -95,6 +95,16 @@ impl Gate for LimitGate {
             quota: Some(quota),
             ..GateDecision::unlimited(arrival_ns)
         }
+    }
+
+    fn limits(&self) -> Vec<GateLimit<'_>> {
+        let Configuration { limit_sets, zones, .. } = &*self.configuration;
+        let limits = limit_sets.iter().flat_map(|set| set.limits.iter().map(move |it| (set, it)));
+        let named = |(set, limit): (&LimitSet<Limit>, &Limit)| GateLimit {
+            name: &zones[limit.zone].name,
+            is_dry_run: set.is_dry_run,
+        };
+        limits.map(named).collect()
     }
 
     fn usage(&self) -> GateUsage {

@@ -5,7 +5,8 @@ use weir_core::{Field, Record};
 use super::Settings;
 use super::history::{History, PageHits, write_page};
 use crate::gate::{
-    Gate, GateClock, GateDecision, GateOptions, GateUsage, GateVerdict, KeyState, KeyStates,
+    Gate, GateClock, GateDecision, GateLimit, GateOptions, GateUsage, GateVerdict, KeyState,
+    KeyStates,
 };
 
 impl KeyState for History {}
@@ -77,6 +78,10 @@ impl Gate for EvasiveGate {
             key: self.clients.text(number),
             ..GateDecision::unlimited(arrival_ns)
         }
+    }
+
+    fn limits(&self) -> Vec<GateLimit<'_>> {
+        GateLimit::only(&self.name)
     }
 
     fn usage(&self) -> GateUsage {

@@ -21,6 +21,7 @@ use crate::value::{Timestamp, parse_rfc3339};
 ///
 /// ```text
 /// SYSLOG  <190>Dec 17 09:03:01 web1 nginx: 192.0.2.7 - - [17/Dec/2025:09:03:01 +0000] ...
+///         <13>Dec 17 09:03:01 web1 192.0.2.7 - - [17/Dec/2025:09:03:01 +0000] ...
 ///         <190>1 2025-12-17T09:03:01Z web1 nginx 12 - - 192.0.2.7 - - ...
 /// DOCKER  {"log":"192.0.2.7 - - ...\n","stream":"stdout","time":"2025-12-17T09:03:01.250Z"}
 /// CRI     2025-12-17T09:03:01.250Z stdout F 192.0.2.7 - - ...
@@ -149,7 +150,9 @@ impl Wrapper {
                 if let Some(host) = prefix.host {
                     record.set_extra(extra, host);
                 }
-                record.set_extra(extra + 1, prefix.tag);
+                if !prefix.tag.is_empty() {
+                    record.set_extra(extra + 1, prefix.tag);
+                }
                 let time = prefix.time.and_then(|time| time.resolve(year_reference_s));
                 Ok((prefix.body, time))
             }

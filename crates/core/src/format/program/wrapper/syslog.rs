@@ -5,6 +5,7 @@
 //!
 //! ```text
 //! <190>Dec 17 09:03:01 web1 nginx[12]: message          RFC 3164
+//! <13>Dec 17 09:03:01 web1 192.0.2.1 - - [...            the same without a tag
 //! Dec 17 09:03:01 web1 nginx: message                   a file of rsyslog
 //! 2025-12-17T09:03:01.250+01:00 web1 nginx: message     its RSYSLOG_FileFormat
 //! <190>1 2025-12-17T09:03:01Z web1 nginx 12 - - message RFC 5424
@@ -15,7 +16,9 @@
 //!
 //! The prefix is checked strictly enough that a line of an access log is not mistaken for one: a
 //! month and a time, or RFC 3339 with a `T`, and a tag that ends with a colon and a space. The tag
-//! may have the number of a process in brackets, which is dropped.
+//! may have the number of a process in brackets, which is dropped. The tag may be missing if a log line
+//! follows at once, as syslog-ng sends it with `flags(no-parse)`: an address, a date, or what begins an
+//! object, a list or a text in quotes.
 //!
 //! # The year
 //!
@@ -23,6 +26,8 @@
 //! taken, which is right for every log of less than a year that was written before the reference;
 //! the day allows for zones and wrong clocks. A 29th of February goes back to the last leap year.
 //! The local time of the prefix has no zone and is taken as UTC.
+
+use std::net::IpAddr;
 
 use memchr::memchr;
 
@@ -40,7 +45,7 @@ pub(in crate::format) struct Prefix<'a> {
     pub(in crate::format) time: Option<PrefixTime>,
     /// The host. Some programs omit it, such as nginx with `nohostname`.
     pub(in crate::format) host: Option<&'a [u8]>,
-    /// The name of the program, without its process.
+    /// The name of the program, without its process; empty if there is none.
     pub(in crate::format) tag: &'a [u8],
     /// The offset of the message.
     pub(in crate::format) body: usize,
@@ -107,17 +112,33 @@ fn rfc3164(line: &[u8], start: usize) -> Result<Prefix<'_>, Mismatch> {
         .ok_or(mismatch(start, "expected a syslog time such as Dec 17 09:03:01"))?;
     let at = start + length;
     const REASON: &str = "expected a host, and the name of a program with `:` after it";
-    let (host, tag_at) = match tag(&line[at..]) {
-        // There is no host.
-        Some(_) => (None, at),
-        None => {
-            let length = memchr(b' ', &line[at..]).filter(|length| *length > 0);
-            let length = length.ok_or(mismatch(at, REASON))?;
-            (Some(&line[at..at + length]), at + length + 1)
-        }
+    if let Some((tag, length)) = tag(&line[at..]) {
+        return Ok(Prefix { time: Some(time), host: None, tag, body: at + length });
+    }
+    let length = memchr(b' ', &line[at..]).filter(|length| *length > 0);
+    let length = length.ok_or(mismatch(at, REASON))?;
+    let (host, tag_at) = (Some(&line[at..at + length]), at + length + 1);
+    let (tag, body) = match tag(&line[tag_at..]) {
+        Some((tag, length)) => (tag, tag_at + length),
+        None if begins_log_line(&line[tag_at..]) => (&line[..0], tag_at),
+        None => return Err(mismatch(tag_at, REASON)),
     };
-    let (tag, length) = tag(&line[tag_at..]).ok_or(mismatch(tag_at, REASON))?;
-    Ok(Prefix { time: Some(time), host, tag, body: tag_at + length })
+    Ok(Prefix { time: Some(time), host, tag, body })
+}
+
+/// Whether a text begins as a line of a log rather than as a sentence: one of its first two words is
+/// an address, or it begins with a date, a bracket or a quote.
+fn begins_log_line(text: &[u8]) -> bool {
+    /// An address with a port, in brackets.
+    const WORD_BYTES_MAX: usize = 64;
+    let is_date = |text: &[u8]| matches!(text, [a, b, c, d, b'-' | b'/', ..] if [a, b, c, d].iter().all(|it| it.is_ascii_digit()));
+    let is_address = |word: &[u8]| {
+        let text = std::str::from_utf8(word).ok().filter(|text| text.len() <= WORD_BYTES_MAX);
+        text.is_some_and(|text| text.parse::<IpAddr>().is_ok())
+    };
+    matches!(text.first(), Some(b'{' | b'[' | b'"'))
+        || is_date(text)
+        || text.splitn(3, |byte| *byte == b' ').take(2).any(is_address)
 }
 
 /// Reads `Dec 17 09:03:01 `, whose day may be padded with a space. Returns the time and its
@@ -238,6 +259,13 @@ mod tests {
             ("Dec  7 09:03:01 web haproxy[7]: m", (Some("web"), "haproxy", "m")),
             ("<190>Dec 17 09:03:01 web nginx: a: b", (Some("web"), "nginx", "a: b")),
             ("<190>Dec 17 09:03:01 nginx: m", (None, "nginx", "m")),
+            ("<13>Dec 17 09:03:01 web 192.0.2.1 - - [x", (Some("web"), "", "192.0.2.1 - - [x")),
+            (
+                "<13>Dec 17 09:03:01 web a.example 2001:db8::1 -",
+                (Some("web"), "", "a.example 2001:db8::1 -"),
+            ),
+            ("Dec 17 09:03:01 web {\"a\":1}", (Some("web"), "", "{\"a\":1}")),
+            ("<13>Dec 17 09:03:01 web 2025/12/17 09", (Some("web"), "", "2025/12/17 09")),
             ("2025-12-17T09:03:01.25+01:00 web kernel: m", (Some("web"), "kernel", "m")),
             ("<34>1 2025-12-17T09:03:01Z web su - ID47 - m", (Some("web"), "su", "m")),
             (r#"<34>1 - - su 1 - [a@1 b="]\"" c="d"][e@2] m"#, (None, "su", "m")),
@@ -251,6 +279,8 @@ mod tests {
             "Dec 17 09:03:01",
             "Dec 17 09:03:01 web",
             "Dec 17 09:03:01 web message without a name",
+            "Dec 17 09:03:01 192.0.2.1 - - [17/Dec/2025:09:03:01 +0000]",
+            "Dec 17 09:03:01 web 12 messages from 192.0.2.1",
             "Dec 17 29:03:01 web nginx: m",
             "<34>1 yesterday h su 1 - - m",
             "<34>1 - h su 1 - [a m",
