@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::meter::Events;
+use crate::meter::{DIRECTIONS, Events};
 
 /// How often the clocks are compared.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -67,9 +67,6 @@ impl ClockReadings {
         (by >= JUMP_MIN).then_some(jump)
     }
 }
-
-/// The names of the directions in metrics.
-pub(crate) const DIRECTIONS: [&str; 2] = ["forward", "back"];
 
 impl Jump {
     /// The direction's name in metrics.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use weir_sync::Lock;
 
-use crate::clock_watch::DIRECTIONS;
 use crate::token::TokenRefusal;
 
 /// The counters of events that most requests do not have.
@@ -24,6 +23,9 @@ pub struct EventCounts {
     /// Jumps of the system clock while the gateway ran, by direction: `forward` or `back`.
     pub clock_jumps: BTreeMap<&'static str, u64>,
 }
+
+/// The names of the directions in which the clock is set.
+pub(crate) const DIRECTIONS: [&str; 2] = ["forward", "back"];
 
 /// The outcomes of requests that did not end with a complete response of a backend, besides those
 /// of [`TokenRefusal`]. A rate needs a counter before its first event, so all are listed.

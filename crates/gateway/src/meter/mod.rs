@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub use self::durations::{BUCKET_BOUNDS_S, DurationCounts, DurationExemplar, STATUS_CLASSES};
 pub(crate) use self::durations::{Durations, RequestTimes};
 pub use self::events::EventCounts;
-pub(crate) use self::events::Events;
+pub(crate) use self::events::{DIRECTIONS, Events};
 pub use self::failures::FailureCounts;
 pub use self::in_progress::InProgressCounts;
 use self::in_progress::{InProgress, Phase};

@@ -101,6 +101,9 @@ fn every_default_is_documented() {
     for (key, default, is_so) in [
         ("realm", "`\"weir\"`", config.realm == "weir"),
         ("leeway", "`\"60s\"`", format!("{issuer:?}").contains("leeway: 60s")),
+        ("key_refresh", "`\"300s\"`", format!("{issuer:?}").contains("refresh_after_s: 300,")),
+        ("key_pause", "`\"10s\"`", format!("{issuer:?}").contains("pause_s: 10 ")),
+        ("key_lifetime", "`\"1d\"`", format!("{issuer:?}").contains("stale_for_s: 86400,")),
         ("health_interval", "`\"5s\"`", backend.health_interval == seconds(5)),
         ("connections", "`1024`", backend.connections_max == 1_024),
         ("connect", "`\"5s\"`", backend.timeouts.connect == seconds(5)),

@@ -31,6 +31,7 @@ mod lookups;
 mod methods;
 mod misbehaviour;
 mod otlp;
+mod public_reports;
 mod route_servers;
 mod services;
 mod sessions;
