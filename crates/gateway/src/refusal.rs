@@ -110,7 +110,7 @@ impl Refusal {
     }
 }
 
-/// The `Retry-After` of a refusal because the issuer's keys are unavailable.
+/// The `Retry-After` of a refusal because the issuer's keys, or the issuer, are unavailable.
 const KEYS_PAUSE: Duration = Duration::from_secs(10);
 
 impl From<TargetError> for Refusal {
@@ -136,7 +136,7 @@ impl From<TargetError> for Refusal {
 impl From<TokenRefusal> for Refusal {
     fn from(refusal: TokenRefusal) -> Self {
         // Not 401: the client must not discard a valid token because of it.
-        if refusal == TokenRefusal::KeysUnavailable {
+        if matches!(refusal, TokenRefusal::KeysUnavailable | TokenRefusal::NotIntrospected) {
             let text = "tokens cannot be checked at the moment\n";
             let field = Field::RetryAfter(KEYS_PAUSE);
             return Self {

@@ -334,7 +334,12 @@ impl RouteGuard {
         }
         let verifier = |name: &String| Some(issuers.get(name)?.verifier.clone());
         let verifiers: Option<Vec<_>> = config.issuers.iter().map(verifier).collect();
-        verifiers.and_then(IssuerChoice::new).map_or(Self::Unknown, Self::Issuers)
+        let is_other = |issuer: &&IssuerConfig| !config.issuers.contains(&issuer.name);
+        let others = issuers.values().filter(is_other);
+        let others = others.filter(|it| !it.verifier.introspects());
+        let others = others.map(|it| it.verifier.issuer().to_owned()).collect();
+        let choice = verifiers.and_then(|verifiers| IssuerChoice::new(verifiers, others));
+        choice.map_or(Self::Unknown, Self::Issuers)
     }
 }
 

@@ -8,11 +8,12 @@ use super::file::read_file;
 use super::folder::ConfigFolder;
 use super::read_authorities;
 use super::secret::{Secret, SecretError};
+use super::session::read_credential;
 use super::table::{LocatedValue, TableReader};
 use crate::fetch::Authorities;
 use crate::token::{
-    Algorithm, IssuerSettings, KeySource, RefreshRules, SettingsError, SettingsProblem,
-    TokenVerifier,
+    Algorithm, CacheLimits, IntrospectionSource, IssuerSettings, KeySource, RefreshRules,
+    SettingsError, SettingsProblem, TokenVerifier,
 };
 
 /// The default tolerance for clock differences. It is also the maximum.
@@ -43,6 +44,8 @@ struct IssuerFields {
     authorities: Option<Authorities>,
     leeway: Duration,
     refresh: RefreshRules,
+    /// The time for which a verified token is cached.
+    cache_s: u32,
 }
 
 impl PartialEq for IssuerConfig {
@@ -52,8 +55,8 @@ impl PartialEq for IssuerConfig {
 }
 
 /// The key sources. An issuer needs exactly one.
-const KEY_SOURCES: [&str; 5] =
-    ["secret_file", "secret_env", "public_key_file", "jwks_file", "jwks_url"];
+const KEY_SOURCES: [&str; 6] =
+    ["secret_file", "secret_env", "public_key_file", "jwks_file", "jwks_url", "introspection_url"];
 
 /// Reads the table of an issuer. Notes mistakes, and may return `None` then.
 pub(super) fn read(
@@ -62,10 +65,22 @@ pub(super) fn read(
     folder: &ConfigFolder,
 ) -> Option<IssuerConfig> {
     let issuer = table.required_string("issuer");
-    let audiences =
-        required_strings(&table, "audience", "the recipients of the tokens, the claim `aud`");
-    let algorithms = required_strings(&table, "algorithms", "such as [\"RS256\"]");
-    let algorithms = algorithms.and_then(|names| parse_algorithms(&table, &names));
+    let introspects = table.has("introspection_url");
+    let audiences = if introspects && !table.has("audience") {
+        Some(Vec::new())
+    } else {
+        required_strings(&table, "audience", "the recipients of the tokens, the claim `aud`")
+    };
+    let algorithms = if introspects {
+        if table.has("algorithms") {
+            table.complain("`algorithms` has no effect with `introspection_url`; leave it out");
+        }
+        Some(Vec::new())
+    } else {
+        let algorithms = required_strings(&table, "algorithms", "such as [\"RS256\"]");
+        algorithms.and_then(|names| parse_algorithms(&table, &names))
+    };
+    let cache_s = read_cache(&table);
     let keys = read_keys(&table, folder);
     let authorities = read_authorities(&table, folder);
     let leeway = table.duration("leeway").unwrap_or(LEEWAY);
@@ -85,6 +100,7 @@ pub(super) fn read(
             authorities,
             leeway,
             refresh,
+            cache_s,
         })
     };
     let read = fields().and_then(|fields| {
@@ -112,11 +128,12 @@ const ABSENT: &str = "absent";
 
 impl IssuerFields {
     fn settings(&self, name: &str) -> IssuerSettings {
-        let Self { issuer, audiences, algorithms, keys, authorities, leeway, refresh } =
+        let Self { issuer, audiences, algorithms, keys, authorities, leeway, refresh, cache_s } =
             self.clone();
         let leeway_s = u32::try_from(leeway.as_secs()).unwrap_or(u32::MAX);
         let settings = IssuerSettings::new(name, issuer, audiences, algorithms, keys);
-        IssuerSettings { authorities, leeway_s, refresh, ..settings }
+        let cache = CacheLimits { seconds_max: cache_s, ..settings.cache };
+        IssuerSettings { authorities, leeway_s, refresh, cache, ..settings }
     }
 }
 
@@ -142,10 +159,10 @@ fn required_strings<'a>(
 /// Reads when keys at a URL are fetched.
 fn read_refresh(table: &TableReader<'_>) -> RefreshRules {
     let default = RefreshRules::default();
-    let refresh_after_s = read_seconds(table, "key_refresh", 10..=DAY_S);
+    let refresh_after_s = read_seconds(table, "key_refresh", "jwks_url", 10..=DAY_S);
     let refresh_after_s = refresh_after_s.unwrap_or(default.refresh_after_s);
-    let stale_for_s = read_seconds(table, "key_lifetime", refresh_after_s..=30 * DAY_S);
-    let pause_s = read_seconds(table, "key_pause", 1..=3_600);
+    let stale_for_s = read_seconds(table, "key_lifetime", "jwks_url", refresh_after_s..=30 * DAY_S);
+    let pause_s = read_seconds(table, "key_pause", "jwks_url", 1..=3_600);
     RefreshRules {
         refresh_after_s,
         stale_for_s: stale_for_s.unwrap_or(default.stale_for_s),
@@ -153,17 +170,17 @@ fn read_refresh(table: &TableReader<'_>) -> RefreshRules {
     }
 }
 
-/// Reads a duration of whole seconds about keys at a URL.
+/// Reads a duration of whole seconds, which has an effect with one source of keys only.
 fn read_seconds(
     table: &TableReader<'_>,
     name: &'static str,
+    source: &'static str,
     range: RangeInclusive<u32>,
 ) -> Option<u32> {
     let duration = table.located_duration(name)?;
-    if !table.has("jwks_url") {
-        let message =
-            "this is of keys at a URL, and has no effect without `jwks_url`; leave it out";
-        table.complain_at(&duration, message);
+    if !table.has(source) {
+        table
+            .complain_at(&duration, format!("this has no effect without `{source}`; leave it out"));
     }
     let seconds = u32::try_from(duration.value.as_secs()).ok();
     let seconds = seconds.filter(|seconds| range.contains(seconds));
@@ -214,5 +231,17 @@ fn read_keys(table: &TableReader<'_>, folder: &ConfigFolder) -> Option<KeySource
     if let Some(file) = table.string("jwks_file") {
         return Some(KeySource::KeySetFile(folder.source(file.value)));
     }
+    if let Some(url) = table.string("introspection_url") {
+        let credential = read_credential(table, folder, "an issuer with `introspection_url`")?;
+        let (url, credential) = (url.value.to_owned(), credential.bytes().to_vec());
+        return Some(KeySource::Introspection(IntrospectionSource { url, credential }));
+    }
     table.string("jwks_url").map(|url| KeySource::KeySetUrl(url.value.to_owned()))
+}
+
+/// Reads how long a token counts without another question to its issuer.
+fn read_cache(table: &TableReader<'_>) -> u32 {
+    let default = CacheLimits::default().seconds_max;
+    let seconds = read_seconds(table, "introspection_cache", "introspection_url", 1..=default);
+    seconds.unwrap_or(default)
 }

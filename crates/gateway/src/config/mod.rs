@@ -217,9 +217,11 @@ fn read_document(
     }
     let issuer_tables = root.named_tables("issuers");
     let backend_tables = root.named_tables("backends");
-    let issuer_names = issuer_tables
-        .iter()
-        .map(|(name, table)| NamedIssuer { name: name.value, claim: table.text("issuer") });
+    let issuer_names = issuer_tables.iter().map(|(name, table)| NamedIssuer {
+        name: name.value,
+        claim: table.text("issuer"),
+        introspects: table.text("introspection_url").is_some(),
+    });
     let issuer_names: Vec<NamedIssuer<'_>> = issuer_names.collect();
     let readings = backend_tables.iter().map(|(name, table)| {
         let stated = backend::read_paths(table);

@@ -166,6 +166,8 @@ pub(super) struct NamedIssuer<'a> {
     pub(super) name: &'a str,
     /// The claim `iss` of its tokens, if the configuration has it.
     pub(super) claim: Option<&'a str>,
+    /// Whether the issuer is asked about its tokens.
+    pub(super) introspects: bool,
 }
 
 /// Reads the issuers of a route. Their tokens have to differ in the claim `iss`.
@@ -179,6 +181,15 @@ fn read_issuers(table: &TableReader<'_>, known: &[NamedIssuer<'_>]) -> Vec<Strin
     let names: Vec<&str> = known.iter().map(|issuer| issuer.name).collect();
     let issuers = read_names(table, "issuer", &names, "issuer");
     let claim = |name: &str| known.iter().find(|it| it.name == name).and_then(|it| it.claim);
+    let introspects =
+        |name: &&String| known.iter().any(|it| it.name == name.as_str() && it.introspects);
+    if issuers.iter().filter(introspects).count() > 1 {
+        table.complain_at(
+            &list,
+            "several of these have an `introspection_url`, and their tokens cannot be told apart; name \
+             one of them",
+        );
+    }
     for (index, issuer) in issuers.iter().enumerate() {
         let same =
             |it: &&String| *it != issuer && claim(it).is_some() && claim(it) == claim(issuer);

@@ -50,7 +50,7 @@ pub(super) fn read(table: TableReader<'_>, folder: &ConfigFolder) -> Option<Sess
             None
         }
     };
-    let credential = read_credential(&table, folder);
+    let credential = read_credential(&table, folder, "a session");
     let lifetime = table.duration("lifetime").unwrap_or(Duration::from_secs(300));
     let config =
         login.and_then(|login| Some(SessionConfig { login, credential: credential?, lifetime }));
@@ -74,7 +74,12 @@ fn read_exchange(table: &TableReader<'_>, url: &LocatedValue<&str>) -> Option<Lo
     }
 }
 
-fn read_credential(table: &TableReader<'_>, folder: &ConfigFolder) -> Option<Secret> {
+/// Reads the credential of the gateway. `owner` is what needs it, for messages.
+pub(super) fn read_credential(
+    table: &TableReader<'_>,
+    folder: &ConfigFolder,
+    owner: &str,
+) -> Option<Secret> {
     let (file, variable) = (table.string("credential_file"), table.string("credential_env"));
     let (located, read) = match (file, variable) {
         (Some(file), None) => {
@@ -86,7 +91,9 @@ fn read_credential(table: &TableReader<'_>, folder: &ConfigFolder) -> Option<Sec
             (variable, read)
         }
         _ => {
-            table.complain("a session needs exactly one of `credential_file` and `credential_env`");
+            table.complain(format!(
+                "{owner} needs exactly one of `credential_file` and `credential_env`"
+            ));
             return None;
         }
     };

@@ -172,8 +172,9 @@ async fn exchange(
     let exchange = settings.exchange.as_ref();
     let (client, url) = exchange.ok_or(LoginFault::NoAuthorities)?;
     let form = format!(
-        "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Atoken-exchange&subject_token={token}\
+        "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Atoken-exchange&subject_token={}\
          &subject_token_type=urn%3Aietf%3Aparams%3Aoauth%3Atoken-type%3Ajwt&audience={}",
+        percent_encode(token),
         percent_encode(backend.name())
     );
     let mut headers = HeaderMap::new();

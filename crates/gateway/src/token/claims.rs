@@ -13,7 +13,10 @@ const UNIX_S_MAX: f64 = 253_402_300_799.0;
 #[derive(Debug)]
 pub(super) struct ClaimRules {
     pub(super) issuer: String,
+    /// Empty only for tokens that their issuer is asked about.
     pub(super) audiences: Vec<String>,
+    /// How long a token without `exp` counts; `None` refuses it.
+    pub(super) default_lifetime_s: Option<i64>,
     /// The tolerated difference between the issuer's clock and ours.
     pub(super) leeway_s: i64,
 }
@@ -38,12 +41,27 @@ impl ClaimRules {
             JsonFault::DuplicateName => TokenRefusal::DuplicateName,
             JsonFault::Malformed | JsonFault::NotObject => TokenRefusal::InvalidClaims,
         })?;
+        self.check_members(members, now_unix_s)
+    }
+
+    /// Checks parsed claims.
+    ///
+    /// # Errors
+    /// The first rule that the claims violate.
+    pub(super) fn check_members(
+        &self,
+        members: Map<String, Value>,
+        now_unix_s: i64,
+    ) -> Result<Claims, TokenRefusal> {
         self.check_issuer(members.get("iss"))?;
         self.check_audience(members.get("aud"))?;
         if !matches!(members.get("sub"), None | Some(Value::String(_))) {
             return Err(TokenRefusal::InvalidName);
         }
-        let expiry = time(&members, "exp", f64::floor)?.ok_or(TokenRefusal::MissingExpiry)?;
+        let default =
+            self.default_lifetime_s.map(|lifetime_s| now_unix_s.saturating_add(lifetime_s));
+        let expiry = time(&members, "exp", f64::floor)?.or(default);
+        let expiry = expiry.ok_or(TokenRefusal::MissingExpiry)?;
         let start = time(&members, "nbf", f64::ceil)?;
         let issued = time(&members, "iat", f64::ceil)?;
         if now_unix_s >= expiry.saturating_add(self.leeway_s) {
@@ -69,6 +87,9 @@ impl ClaimRules {
     }
 
     fn check_audience(&self, audience: Option<&Value>) -> Result<(), TokenRefusal> {
+        if self.audiences.is_empty() {
+            return Ok(());
+        }
         let is_meant = match audience {
             None => return Err(TokenRefusal::MissingAudience),
             Some(Value::String(audience)) => self.audiences.contains(audience),
@@ -111,7 +132,12 @@ mod tests {
 
     fn check(exp: &str, rest: &str) -> Result<i64, TokenRefusal> {
         let audiences = vec!["api".to_owned(), "web".to_owned()];
-        let rules = ClaimRules { issuer: "me".to_owned(), audiences, leeway_s: 60 };
+        let rules = ClaimRules {
+            issuer: "me".to_owned(),
+            audiences,
+            default_lifetime_s: None,
+            leeway_s: 60,
+        };
         let text = format!(r#"{{"iss":"me","aud":"api","exp":{exp}{rest}}}"#);
         rules.check(text.as_bytes(), NOW).map(|claims| claims.expires_at_unix_s)
     }

@@ -10,7 +10,10 @@
 //! `exp`, `iss` and `aud` are required. Duplicate names, encodings that are not canonical, and
 //! critical extensions are refused. Ring verifies the signatures.
 //!
-//! This module reads no clock: callers pass the time in seconds since 1970.
+//! An issuer can also be asked about its tokens (RFC 7662), if only it can read them.
+//!
+//! This module reads no clock: callers pass the time in seconds since 1970. Only the answers about
+//! refused tokens are kept by a timer.
 
 mod algorithm;
 mod bearer;
@@ -21,6 +24,7 @@ mod compact;
 mod counters;
 mod encoding;
 mod header;
+mod introspection;
 mod json;
 mod key;
 mod refusal;
@@ -37,7 +41,7 @@ pub(crate) use self::choice::IssuerChoice;
 pub use self::counters::TokenCounters;
 pub use self::key::{KeyProblem, KeySetFault, PemFault, SkippedKey};
 pub use self::refusal::TokenRefusal;
-pub use self::settings::{IssuerSettings, KeySource};
+pub use self::settings::{IntrospectionSource, IssuerSettings, KeySource};
 pub use self::settings_error::{SettingsError, SettingsProblem};
 pub use self::source::{KeySourceError, KeySourceFault, KeyStatus, RefreshRules};
 pub use self::verified::VerifiedToken;

@@ -66,11 +66,15 @@ pub enum TokenRefusal {
     WrongIssuer,
     /// `aud` names none of the audiences.
     WrongAudience,
+    /// Its issuer says that it does not count (RFC 7662).
+    NotActive,
+    /// Its issuer could not be asked about it.
+    NotIntrospected,
 }
 
 impl TokenRefusal {
     /// All refusals, each at its [`index`](Self::index).
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 30] = [
         Self::NoToken,
         Self::OtherScheme,
         Self::SeveralTokens,
@@ -99,6 +103,8 @@ impl TokenRefusal {
         Self::IssuedInFuture,
         Self::WrongIssuer,
         Self::WrongAudience,
+        Self::NotActive,
+        Self::NotIntrospected,
     ];
 
     /// The name in metrics and records.
@@ -132,6 +138,8 @@ impl TokenRefusal {
             Self::IssuedInFuture => "issued_in_future",
             Self::WrongIssuer => "wrong_issuer",
             Self::WrongAudience => "wrong_audience",
+            Self::NotActive => "not_active",
+            Self::NotIntrospected => "not_introspected",
         }
     }
 
@@ -177,6 +185,8 @@ impl fmt::Display for TokenRefusal {
             Self::IssuedInFuture => "the token was issued in the future",
             Self::WrongIssuer => "the token is from another issuer",
             Self::WrongAudience => "the token is for another audience",
+            Self::NotActive => "the token does not count, says its issuer",
+            Self::NotIntrospected => "the issuer could not be asked about the token",
         })
     }
 }

@@ -53,6 +53,18 @@ pub enum KeySource {
     KeySetFile(PathBuf),
     /// The https URL of a key set; http is allowed for a loopback address or a Unix socket.
     KeySetUrl(String),
+    /// None: the issuer is asked about each token. The algorithms have no effect, and the audiences
+    /// may be empty.
+    Introspection(IntrospectionSource),
+}
+
+/// Where an issuer is asked about its tokens (RFC 7662). `Debug` does not show the credential.
+#[derive(Clone, PartialEq, Eq)]
+pub struct IntrospectionSource {
+    /// The https URL; http is allowed for a loopback address or a Unix socket.
+    pub url: String,
+    /// The credential of the gateway, `ID:SECRET`.
+    pub credential: Vec<u8>,
 }
 
 impl IssuerSettings {
@@ -93,6 +105,13 @@ impl fmt::Debug for KeySource {
             }
             Self::KeySetFile(path) => formatter.debug_tuple("KeySetFile").field(path).finish(),
             Self::KeySetUrl(url) => formatter.debug_tuple("KeySetUrl").field(url).finish(),
+            Self::Introspection(source) => source.fmt(formatter),
         }
+    }
+}
+
+impl fmt::Debug for IntrospectionSource {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("IntrospectionSource").field(&self.url).finish()
     }
 }

@@ -48,6 +48,10 @@ pub enum SettingsProblem {
     KeySetFile(KeySourceError),
     /// The URL of the keys is not valid.
     KeySetUrl(InvalidFetchUrl),
+    /// The URL at which the issuer is asked about tokens is not valid.
+    IntrospectionUrl(InvalidFetchUrl),
+    /// The credential for questions about tokens is not `ID:SECRET`.
+    Credential,
     /// The certificate authorities for the key server cannot be used.
     Trust(TrustError),
 }
@@ -93,7 +97,9 @@ impl fmt::Display for SettingsProblem {
             Self::Secret(problem) => problem.fmt(formatter),
             Self::PublicKey(fault) => write!(formatter, "the public key cannot be used: {fault}"),
             Self::KeySetFile(error) => error.fmt(formatter),
-            Self::KeySetUrl(error) => error.fmt(formatter),
+            Self::KeySetUrl(error) | Self::IntrospectionUrl(error) => error.fmt(formatter),
+            Self::Credential => formatter
+                .write_str("the credential is not ID:SECRET, as the issuer has given it out"),
             Self::Trust(error) => error.fmt(formatter),
         }
     }

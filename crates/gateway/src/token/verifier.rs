@@ -9,9 +9,10 @@ use super::claims::ClaimRules;
 use super::compact::CompactToken;
 use super::counters::{SharedCounters, TokenCounters};
 use super::header::{TokenHeader, normalize_type};
+use super::introspection::Introspector;
 use super::key::{KeySet, SecretKey, VerificationKey, parse_public_key};
 use super::refusal::TokenRefusal;
-use super::settings::{IssuerSettings, KeySource};
+use super::settings::{IntrospectionSource, IssuerSettings, KeySource};
 use super::settings_error::{SettingsError, SettingsProblem};
 use super::source::{FetchedKeySet, KeySetFile, KeyStatus, KeyStore, Keys};
 use super::verified::VerifiedToken;
@@ -48,6 +49,8 @@ pub struct TokenVerifier {
     token_bytes_max: usize,
     rules: ClaimRules,
     keys: KeyStore,
+    /// Asks the issuer about its tokens, if they have no signature that the gateway could verify.
+    introspector: Option<Introspector>,
     cache: TokenCache,
     counters: SharedCounters,
 }
@@ -77,6 +80,10 @@ impl TokenVerifier {
         let fail = |problem| SettingsError { issuer: name.clone(), problem };
         check(&settings).map_err(fail)?;
         let keys = key_store(&settings).map_err(fail)?;
+        let introspector = introspector(&settings).map_err(fail)?;
+        // An answer without an end counts until the next question.
+        let seconds = settings.cache.seconds_max_used();
+        let default_lifetime_s = introspector.is_some().then_some(seconds.into());
         let IssuerSettings { name, issuer, audiences, algorithms, .. } = settings;
         let leeway_s = i64::from(settings.leeway_s);
         Ok(Self {
@@ -84,8 +91,9 @@ impl TokenVerifier {
             algorithms,
             token_types: settings.token_types.iter().map(|name| normalize_type(name)).collect(),
             token_bytes_max: settings.token_bytes_max,
-            rules: ClaimRules { issuer, audiences, leeway_s },
+            rules: ClaimRules { issuer, audiences, default_lifetime_s, leeway_s },
             keys,
+            introspector,
             cache: TokenCache::new(settings.cache),
             counters: SharedCounters::new(),
         })
@@ -99,6 +107,11 @@ impl TokenVerifier {
     /// The claim `iss` of its tokens.
     pub(crate) fn issuer(&self) -> &str {
         &self.rules.issuer
+    }
+
+    /// Whether the issuer is asked about its tokens.
+    pub(crate) fn introspects(&self) -> bool {
+        self.introspector.is_some()
     }
 
     /// Returns a token if it is in the cache.
@@ -189,9 +202,8 @@ impl TokenVerifier {
             return Ok((known, VerifiedBy::Cache));
         }
         // Boxed because the future is large and most tokens are in the cache.
-        let verifying = Box::pin(self.verify_uncached(token, now_unix_s));
+        let verifying = Box::pin(self.verify_uncached(token, &digest, now_unix_s));
         let (verified, generation) = verifying.await?;
-        let verified = Arc::new(verified);
         self.cache.insert(digest, CacheContext { generation, now_unix_s }, &verified);
         Ok((verified, VerifiedBy::Signature))
     }
@@ -200,14 +212,19 @@ impl TokenVerifier {
     async fn verify_uncached(
         &self,
         token: &str,
+        digest: &TokenDigest,
         now_unix_s: i64,
-    ) -> Result<(VerifiedToken, u64), TokenRefusal> {
+    ) -> Result<(Arc<VerifiedToken>, u64), TokenRefusal> {
+        if let Some(introspector) = &self.introspector {
+            let verified = introspector.verify(token, digest, &self.rules, now_unix_s).await?;
+            return Ok((verified, self.keys.generation(now_unix_s)));
+        }
         let token = CompactToken::parse(token)?;
         let header = TokenHeader::parse(&token.header)?;
         let algorithm = self.check_header(&header)?;
         let generation = self.check_signature(&token, &header, algorithm, now_unix_s).await?;
         let claims = self.rules.check(&token.payload()?, now_unix_s)?;
-        Ok((VerifiedToken::new(claims), generation))
+        Ok((Arc::new(VerifiedToken::new(claims)), generation))
     }
 
     /// Returns the algorithm of a header, if it and the type are in the issuer's lists.
@@ -253,13 +270,14 @@ impl TokenVerifier {
 /// Checks the settings that do not depend on the keys.
 fn check(settings: &IssuerSettings) -> Result<(), SettingsProblem> {
     let IssuerSettings { issuer, audiences, algorithms, leeway_s, token_types, .. } = settings;
+    let introspects = matches!(settings.keys, KeySource::Introspection(_));
     if issuer.is_empty() {
         return Err(SettingsProblem::NoIssuer);
     }
-    if audiences.is_empty() || audiences.iter().any(String::is_empty) {
+    if audiences.is_empty() && !introspects || audiences.iter().any(String::is_empty) {
         return Err(SettingsProblem::NoAudience);
     }
-    if algorithms.is_empty() {
+    if algorithms.is_empty() && !introspects {
         return Err(SettingsProblem::NoAlgorithm);
     }
     if *leeway_s > LEEWAY_S_MAX {
@@ -289,6 +307,7 @@ fn key_store(settings: &IssuerSettings) -> Result<KeyStore, SettingsProblem> {
             check_type(algorithms, key.key_type())?;
             Ok(KeyStore::fixed(KeySet::single(VerificationKey::Public(key))))
         }
+        KeySource::Introspection(_) => Ok(KeyStore::fixed(KeySet::default())),
         KeySource::KeySetFile(path) => KeySetFile::read(path.clone(), algorithms.clone())
             .map(|file| KeyStore::File(Box::new(file)))
             .map_err(SettingsProblem::KeySetFile),
@@ -306,6 +325,18 @@ fn key_store(settings: &IssuerSettings) -> Result<KeyStore, SettingsProblem> {
             Ok(KeyStore::Url(Arc::new(keys)))
         }
     }
+}
+
+fn introspector(settings: &IssuerSettings) -> Result<Option<Introspector>, SettingsProblem> {
+    let KeySource::Introspection(IntrospectionSource { url, credential }) = &settings.keys else {
+        return Ok(None);
+    };
+    let url = url.parse().map_err(SettingsProblem::IntrospectionUrl)?;
+    let client = FetchClient::for_url(&url, settings.authorities.as_ref(), settings.fetch)
+        .map_err(SettingsProblem::Trust)?
+        .for_purpose("introspection");
+    let introspector = Introspector::new(&settings.name, client, url, credential);
+    introspector.map(Some).ok_or(SettingsProblem::Credential)
 }
 
 fn check_type(algorithms: &[Algorithm], key_type: super::KeyType) -> Result<(), SettingsProblem> {

@@ -155,6 +155,8 @@ fn each_refusal_has_a_case() {
         TokenRefusal::MalformedField,
         TokenRefusal::AmbiguousKey,
         TokenRefusal::KeysUnavailable,
+        TokenRefusal::NotActive,
+        TokenRefusal::NotIntrospected,
     ];
     for refusal in TokenRefusal::ALL {
         assert!(tested.contains(&refusal) != elsewhere.contains(&refusal), "{refusal:?}");

@@ -30,6 +30,13 @@ impl Default for CacheLimits {
     }
 }
 
+impl CacheLimits {
+    /// The maximum age of an entry that is used.
+    pub(super) fn seconds_max_used(self) -> u32 {
+        self.seconds_max.min(SECONDS_MAX)
+    }
+}
+
 const SECONDS_MAX: u32 = 60;
 
 /// The counters of the cache.
@@ -87,7 +94,7 @@ impl TokenCache {
         let shard = || Lock::new(Shard::new(entries_max, limits.bytes_max / SHARDS));
         Self {
             shards: std::iter::repeat_with(shard).take(SHARDS).collect(),
-            seconds_max: limits.seconds_max.min(SECONDS_MAX),
+            seconds_max: limits.seconds_max_used(),
             is_on: limits.entries_max > 0 && limits.bytes_max > 0 && limits.seconds_max > 0,
         }
     }

@@ -35,7 +35,7 @@ pub struct SkippedKey {
 }
 
 /// The keys of an issuer.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(in crate::token) struct KeySet {
     pub(super) keys: Vec<SetKey>,
     pub(in crate::token) skipped: Vec<SkippedKey>,
