@@ -9,7 +9,7 @@ use weir_net::socket::{
     Address, BindError, BindOptions, ConnectionLimit, Listener, PeerFilter, ProxyHeaderError,
     ProxyProtocol, TlsFiles,
 };
-use weir_net::{Client, ServeOptions, Server, Shutdown};
+use weir_net::{Client, RefusalObserver, ServeOptions, Server, Shutdown};
 use weir_observe::capture::{CaptureError, PendingCapture};
 use weir_observe::task::TaskKind;
 use weir_sync::ReadWriteLock;
@@ -23,7 +23,7 @@ use crate::clock_watch::watch_clock;
 use crate::config::{Config, ListenAddress};
 use crate::counts::GatewayCounts;
 use crate::fetch::capture_call;
-use crate::record::Recorder;
+use crate::record::{Recorder, record_refused_head};
 use crate::routing::Routing;
 
 /// How long a request continues after its client has closed its sending side, if no byte of the
@@ -73,6 +73,7 @@ impl Gateway {
         bind: BindOptions,
     ) -> Result<Self, BindError> {
         let recorder = Recorder::new();
+        let refused = recorder.clone();
         let shared = Arc::new(SharedState { routing: ReadWriteLock::default(), recorder });
         let proxies = shared.clone();
         let proxies = PeerFilter::new(move |peer| proxies.routing().trusted.trusts(peer.ip()));
@@ -89,6 +90,7 @@ impl Gateway {
         let options = ServeOptions {
             unlimited_peers: proxies,
             half_closed_timeout: Some(HALF_CLOSED_TIMEOUT),
+            refusal_observer: RefusalObserver::new(move |it| record_refused_head(&refused, it)),
             ..options
         };
         let gateway = Self { server: Server::new(listeners).with_options(options), shared };

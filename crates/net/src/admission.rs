@@ -61,7 +61,7 @@ impl Connections {
             tasks: JoinSet::new(),
             threads: ConnectionThreads::start(options.connection_threads),
             shared,
-            idle: Arc::new(IdleConnections::new(ends)),
+            idle: Arc::new(IdleConnections::new(ends, options.refusal_observer.clone())),
             newcomers: Arc::new(Semaphore::new(NEWCOMERS_MAX)),
             networks,
             task_kind,

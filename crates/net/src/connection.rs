@@ -19,6 +19,7 @@ use crate::client::Client;
 use crate::close_reason::CloseReason;
 use crate::file_queue::FileQueue;
 use crate::handler::{Handler, ResponseFuture};
+use crate::head_refusal::{HeadProblem, HeadRefusal};
 use crate::http2::CLOSE_TIMEOUT;
 use crate::idle::{Activity, IdleEntry};
 use crate::incoming_body::{BodyReading, IncomingBody};
@@ -152,6 +153,7 @@ impl HttpConnection {
             Ok(stream) => stream,
             Err(OpenHttpError::Tls(error)) => {
                 tracing::debug!(%peer, %error, "a connection is closed: its TLS handshake failed");
+                self.ends.count(ConnectionEnd::TlsFailed);
                 return Err(OpenError::Closed);
             }
             Err(OpenHttpError::Plain(stream)) => {
@@ -270,14 +272,18 @@ impl HttpConnection {
         files: Option<&FileQueue>,
     ) -> impl Future<Output = Result<Response<ResponseBody>, Infallible>> + Send {
         let (in_progress, version) = (activity.begin_request(), request.version());
-        activity.set_may_send_body(!request.body().is_end_stream());
-        let reading = BodyReading::of(&request);
-        let response = match has_known_coding(&request) {
-            true => {
-                let of_body = reading.clone();
-                Ok(self.call(request.map(|body| IncomingBody::http1(body, of_body)), client))
+        let reading = BodyReading::of(&request, activity);
+        let of_body = reading.clone();
+        let is_known = has_known_coding(&request);
+        let request = request.map(|body| IncomingBody::http1(body, of_body));
+        let response = match is_known {
+            true => Ok(self.call(request, client)),
+            false => {
+                let (peer, problem) = (client.peer(), HeadProblem::UnknownCoding);
+                let (bytes, request) = (problem.text().len(), Some(&request));
+                activity.note_refusal(HeadRefusal { peer, problem, bytes, request });
+                Err(refuse_coding())
             }
-            false => Err(refuse_coding()),
         };
         async move {
             let mut response = match response {
@@ -331,9 +337,8 @@ fn has_known_coding<B>(request: &Request<B>) -> bool {
 /// Returns the response to a request with an unknown transfer coding. The connection ends, because
 /// the end of the body is unknown.
 fn refuse_coding() -> Response<Body> {
-    let text = "the request has a transfer coding other than a single `chunked`; send the body \
-                with `chunked`, or with `Content-Length`\n";
-    let mut response = text_response(StatusCode::NOT_IMPLEMENTED, text);
+    let problem = HeadProblem::UnknownCoding;
+    let mut response = text_response(problem.status(), problem.text());
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     response
 }

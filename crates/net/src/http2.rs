@@ -6,6 +6,7 @@
 //! not read, on clients that cancel one request after another, and on frames that request
 //! nothing.
 
+use std::borrow::Cow;
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::pin;
@@ -16,7 +17,7 @@ use hyper::body::{Body as _, Incoming};
 use hyper::header::{CONTENT_LENGTH, COOKIE, HOST, HeaderMap, HeaderValue};
 use hyper::server::conn::http2;
 use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{Method, Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 
 use crate::body::Body;
@@ -24,7 +25,8 @@ use crate::client::Client;
 use crate::close_reason::CloseReason;
 use crate::connection::HttpConnection;
 use crate::frame_limit::FrameLimiter;
-use crate::idle::IdleEntry;
+use crate::head_refusal::{HeadProblem, HeadRefusal};
+use crate::idle::{Activity, IdleEntry};
 use crate::incoming_body::IncomingBody;
 use crate::options::ServeOptions;
 use crate::response_body::ResponseBody;
@@ -71,7 +73,7 @@ impl HttpConnection {
         let resets = Arc::new(Resets::new(options.http2.resets_max));
         let (shared, activity, counted) = (self.clone(), entry.activity(), resets.clone());
         let service = service_fn(move |request| {
-            shared.answer(request, &client, Http2Stream::begin(&activity, &counted))
+            shared.answer(request, &client, &activity, Http2Stream::begin(&activity, &counted))
         });
         let protocol = protocol(options, tasks.0.clone());
         let limited = FrameLimiter::new(transport, options.http2.frames_max);
@@ -97,13 +99,18 @@ impl HttpConnection {
         &self,
         request: Request<Incoming>,
         client: &Client,
+        activity: &Activity,
         mut stream: Http2Stream,
     ) -> impl Future<Output = Result<Response<ResponseBody>, Infallible>> + Send + use<> {
         let mut request = request.map(IncomingBody::http2);
         let is_head = request.method() == Method::HEAD;
         let response = match self.check_request(&mut request) {
             None => Ok(self.call(request, client)),
-            Some(refused) => Err(refused),
+            Some((problem, text)) => {
+                let (peer, bytes, request) = (client.peer(), text.len(), Some(&request));
+                activity.note_refusal(HeadRefusal { peer, problem, bytes, request });
+                Err(text_response(problem.status(), text.into_owned()))
+            }
         };
         async move {
             stream.enter_task();
@@ -119,21 +126,24 @@ impl HttpConnection {
     }
 
     /// Performs the checks that hyper performs for HTTP/1 requests, and sets `Host` as they have
-    /// it. Returns the refusal if a check fails.
-    fn check_request(&self, request: &mut Request<IncomingBody>) -> Option<Response<Body>> {
+    /// it. If a check fails, returns the problem and the text of the answer.
+    fn check_request(
+        &self,
+        request: &mut Request<IncomingBody>,
+    ) -> Option<(HeadProblem, Cow<'static, str>)> {
         let (fields, fields_max) = (field_count(request.headers()), self.options.headers_max);
         if fields > fields_max {
             let text = format!(
                 "the request has {fields} header fields; at most {fields_max} are allowed\n"
             );
-            return Some(text_response(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, text));
+            return Some((HeadProblem::TooLarge, text.into()));
         }
         if let Some(text) = malformed_field(request.headers()) {
-            return Some(text_response(StatusCode::BAD_REQUEST, text));
+            return Some((HeadProblem::Malformed, text.into()));
         }
         let HostConflict = set_host(request).err()?;
         let text = "`Host` is not the `:authority` of the request\n";
-        Some(text_response(StatusCode::BAD_REQUEST, text))
+        Some((HeadProblem::Malformed, text.into()))
     }
 }
 

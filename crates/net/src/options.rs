@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::head_refusal::RefusalObserver;
 use crate::socket::PeerFilter;
 use crate::wait_limits::WaitLimits;
 
@@ -51,6 +52,8 @@ pub struct ServeOptions {
     /// like one that waits for the response, as `nc -N` does, until something is written. Default
     /// `None`: such requests go on.
     pub half_closed_timeout: Option<Duration>,
+    /// What happens when a request is refused that the handler does not see.
+    pub refusal_observer: RefusalObserver,
     /// The time in which requests in flight must finish after a shutdown begins. Default 5 s.
     pub grace_period: Duration,
 }
@@ -76,6 +79,7 @@ impl Default for ServeOptions {
             connection_threads: 0,
             http2: Http2Options::default(),
             half_closed_timeout: None,
+            refusal_observer: RefusalObserver::default(),
             grace_period: Duration::from_secs(5),
         }
     }

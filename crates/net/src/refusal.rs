@@ -42,6 +42,10 @@ pub(crate) const LATE_HEAD: &str = "HTTP/1.1 408 Request Timeout\r\n\
     Connection: close\r\n\r\n\
     the header fields of the request did not arrive in time; retry\n";
 
+/// The text of [`LATE_HEAD`].
+pub(crate) const LATE_HEAD_TEXT: &str =
+    "the header fields of the request did not arrive in time; retry\n";
+
 /// The refusal of a request without TLS at an address that requires it.
 pub(crate) const PLAIN_HTTP: ConnectionRefusal = ConnectionRefusal {
     status: "400 Bad Request",
@@ -85,11 +89,12 @@ pub(crate) async fn send_over(mut stream: SocketStream, refusal: &ConnectionRefu
 
 #[cfg(test)]
 mod tests {
-    use super::LATE_HEAD;
+    use super::{LATE_HEAD, LATE_HEAD_TEXT};
 
     #[test]
     fn the_answer_to_a_late_head_has_its_length() {
         let (head, text) = LATE_HEAD.split_once("\r\n\r\n").unwrap();
+        assert_eq!(text, LATE_HEAD_TEXT);
         assert!(head.contains(&format!("Content-Length: {}\r\n", text.len())), "{}", text.len());
     }
 }

@@ -1,7 +1,7 @@
 //! An open connection with its limits: a connection permit, and a deadline for writes.
 
 use std::future::Future;
-use std::io;
+use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker, ready};
@@ -15,6 +15,8 @@ use weir_observe::task;
 
 use crate::client::ClientWatch;
 use crate::file_queue::{FileQueue, WriteStart};
+use crate::head_cutter::HeadCutter;
+use crate::head_refusal::{HeadProblem, HeadRefusal, TextedAnswer};
 use crate::idle::Activity;
 use crate::linger::Linger;
 use crate::socket::{ConnectionEnd, ConnectionPermit, Peer, SocketStream};
@@ -32,6 +34,9 @@ pub struct Transport {
     files: FileQueue,
     activity: Arc<Activity>,
     final_response: FinalResponse,
+    heads: HeadCutter,
+    /// The answer that is being sent in place of one of hyper's.
+    refusal: Option<Box<TextedAnswer>>,
     linger: Linger,
     /// Whether bytes were received after the last bytes were sent.
     is_unanswered: bool,
@@ -94,6 +99,10 @@ impl Transport {
         activity: Arc<Activity>,
     ) -> Self {
         let deadline = WriteDeadline { timeout: write_timeout, end: None };
+        let heads = match stream.speaks_http2() {
+            true => HeadCutter::off(),
+            false => HeadCutter::default(),
+        };
         let (watch, files) = (ClientWatch::new(activity.clone()), FileQueue::default());
         Self {
             stream,
@@ -103,6 +112,8 @@ impl Transport {
             files,
             activity,
             final_response: FinalResponse::default(),
+            heads,
+            refusal: None,
             linger: Linger::default(),
             is_unanswered: false,
             is_unread: false,
@@ -131,6 +142,44 @@ impl Transport {
         self.stream.tcp()
     }
 
+    /// Starts to replace an answer of hyper's to a head that it could not read.
+    fn begin_refusal(&mut self, slices: &[IoSlice<'_>]) {
+        // Before a request, and after the whole answer to the latest one, only hyper itself writes.
+        if !may_be_refusal(slices) || !self.activity.is_waiting() {
+            return;
+        }
+        let Some(answer) = TextedAnswer::new(slices) else { return };
+        self.note_refusal(answer.problem);
+        self.refusal = Some(Box::new(answer));
+    }
+
+    fn note_refusal(&self, problem: HeadProblem) {
+        let bytes = problem.text().len();
+        self.activity.note_refusal(HeadRefusal { peer: self.peer, problem, bytes, request: None });
+    }
+
+    /// Writes the answer that replaces one of hyper's. Returns the size of that one.
+    fn poll_refusal(
+        &mut self,
+        context: &mut Context<'_>,
+        mut answer: Box<TextedAnswer>,
+    ) -> Poll<io::Result<usize>> {
+        loop {
+            match Pin::new(&mut self.stream).poll_write(context, answer.rest()) {
+                Poll::Ready(Ok(bytes)) => {
+                    self.activity.count_written(bytes);
+                    if let Some(replaced_bytes) = answer.advance(bytes)? {
+                        return Poll::Ready(Ok(replaced_bytes));
+                    }
+                }
+                other => {
+                    self.refusal = Some(answer);
+                    return other;
+                }
+            }
+        }
+    }
+
     /// Applies the deadline to the result of a write, and counts a client that does not read.
     fn check_write<T>(
         &mut self,
@@ -155,6 +204,15 @@ impl Transport {
     }
 }
 
+/// Whether a write may be an answer of hyper's to a head that it could not read. A quick check: most
+/// writes are not.
+fn may_be_refusal(slices: &[IoSlice<'_>]) -> bool {
+    slices
+        .iter()
+        .find(|slice| !slice.is_empty())
+        .is_some_and(|slice| slice.starts_with(b"HTTP/1.1 4"))
+}
+
 impl AsyncRead for Transport {
     fn poll_read(
         self: Pin<&mut Self>,
@@ -163,7 +221,7 @@ impl AsyncRead for Transport {
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         let before = buffer.filled().len();
-        let read = Pin::new(&mut this.stream).poll_read(context, buffer);
+        let read = this.heads.poll_read(context, &mut this.stream, &this.activity, buffer);
         let received = buffer.filled().len() - before;
         if received > 0 && !std::mem::replace(&mut this.is_unanswered, true) && is_any_armed() {
             this.activity.note_head();
@@ -184,6 +242,11 @@ impl AsyncWrite for Transport {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         this.is_unanswered = false;
+        this.begin_refusal(&[IoSlice::new(bytes)]);
+        if let Some(answer) = this.refusal.take() {
+            let written = this.poll_refusal(context, answer);
+            return this.check_write(context, written);
+        }
         let written = Pin::new(&mut this.stream).poll_write(context, bytes);
         if let Poll::Ready(Ok(bytes)) = written {
             this.activity.count_written(bytes);
@@ -195,10 +258,15 @@ impl AsyncWrite for Transport {
     fn poll_write_vectored(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
-        slices: &[io::IoSlice<'_>],
+        slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         this.is_unanswered = false;
+        this.begin_refusal(slices);
+        if let Some(answer) = this.refusal.take() {
+            let written = this.poll_refusal(context, answer);
+            return this.check_write(context, written);
+        }
         let written = match this.files.write_start(slices) {
             WriteStart::Bytes { is_before_file: false, .. } => {
                 Pin::new(&mut this.stream).poll_write_vectored(context, slices)
@@ -247,6 +315,7 @@ impl Drop for Transport {
         let Some(response) = self.final_response.0.get().filter(|_| self.is_unanswered) else {
             return;
         };
+        self.note_refusal(HeadProblem::Late);
         // If the send buffer has no room for a few bytes, the connection just closes.
         let mut context = Context::from_waker(Waker::noop());
         let stream = &mut self.stream;

@@ -51,11 +51,17 @@ pub(super) fn push_combined(line: &mut Vec<u8>, record: &Record<'_>, clock: &mut
         clock.push_common(line, time);
     }
     line.extend_from_slice(b"] \"");
-    line.extend_from_slice(record.text(Field::Method).unwrap_or(b"-"));
-    line.push(b' ');
-    push_target(line, record, push_escaped);
-    line.push(b' ');
-    line.extend_from_slice(record.text(Field::Protocol).unwrap_or(b"-"));
+    match record.text(Field::Method) {
+        // The head of the request could not be read.
+        None => line.push(b'-'),
+        Some(method) => {
+            line.extend_from_slice(method);
+            line.push(b' ');
+            push_target(line, record, push_escaped);
+            line.push(b' ');
+            line.extend_from_slice(record.text(Field::Protocol).unwrap_or(b"-"));
+        }
+    }
     line.extend_from_slice(b"\" ");
     line.extend_from_slice(record.text(Field::Status).unwrap_or(b"-"));
     line.push(b' ');

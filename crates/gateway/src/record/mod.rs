@@ -6,6 +6,7 @@
 
 mod open;
 mod recorder;
+mod refused_head;
 
 use weir_core::{Field, RecordLayout};
 
@@ -13,6 +14,7 @@ use crate::limits::ARRIVAL_FIELDS;
 
 pub(crate) use self::open::OpenRecord;
 pub use self::recorder::Recorder;
+pub(crate) use self::refused_head::record_refused_head;
 
 /// The extra fields of the gateway's records, in the order in which [`OpenRecord`] writes them.
 pub(crate) const EXTRA_FIELDS: [&str; 12] = [

@@ -294,7 +294,7 @@ fn bytes(value: &Option<HeaderValue>) -> Option<&[u8]> {
     value.as_ref().map(HeaderValue::as_bytes)
 }
 
-fn timestamp(time: SystemTime) -> Option<Timestamp> {
+pub(super) fn timestamp(time: SystemTime) -> Option<Timestamp> {
     let since = time.duration_since(UNIX_EPOCH).ok()?;
     i64::try_from(since.as_nanos()).ok().map(at)
 }

@@ -92,6 +92,7 @@ async fn hostile_requests(gate: &Gate) -> usize {
     send("OPTIONS * HTTP/1.1\r\nHost: a\r\n".to_owned()).await;
     send("GET //twice HTTP/1.1\r\nHost: b\r\n".to_owned()).await;
     send("TRACE / HTTP/1.1\r\nHost: b\r\n".to_owned()).await;
+    send("GET / HTTP/1.1\r\nHost: a\r\nnot a field\r\n".to_owned()).await;
     let mut client = TcpStream::connect(gate.address).await.expect("it accepts");
     let head = "POST /gone HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhalf";
     client.write_all(head.as_bytes()).await.expect("it reads");

@@ -33,6 +33,7 @@ mod methods;
 mod misbehaviour;
 mod otlp;
 mod public_reports;
+mod refused_heads;
 mod route_servers;
 mod services;
 mod sessions;

@@ -46,9 +46,11 @@ metrics! {
         "Limit of open connections of clients.";
     GATEWAY_ENDED: Counter "weir_gateway_ended_connections" ["reason"]
         "Connections of clients that were refused, because the server was full (server_full), their address had too \
-         many (address_full) or they sent HTTP without TLS to a TLS address (plain_http), and those that were closed: \
-         to make room for another one (made_room), without a request in time, which is also the normal end of a kept \
-         connection (no_request), because a body was too slow (slow_body) or a response was not read (unread). \
+         many (address_full), they sent HTTP without TLS to a TLS address (plain_http) or their TLS handshake failed \
+         (tls_failed), and those that were closed: to make room for another one (made_room), without a request in \
+         time, which is also the normal end of a kept connection (no_request), because the head of a request was \
+         malformed (malformed_head), too large (head_too_large) or had too long a target (target_too_long), because a \
+         body was too slow (slow_body) or a response was not read (unread). \
          Over HTTP/2, a response that is not read ends only its stream (unread_stream).";
     GATEWAY_DURATION: Histogram "weir_gateway_request_duration_seconds" ["backend", "status"]
         "Duration of requests for which a backend was chosen, from the request head to the last byte of the \
@@ -113,9 +115,11 @@ metrics! {
         "Open connections to the page.";
     PAGE_ENDED: Counter "weir_page_ended_connections" ["reason"]
         "Connections to the page that were refused, because the server was full (server_full), their address had too \
-         many (address_full) or they sent HTTP without TLS to a TLS address (plain_http), and those that were closed: \
-         to make room for another one (made_room), without a request in time, which is also the normal end of a kept \
-         connection (no_request), because a body was too slow (slow_body) or a response was not read (unread). \
+         many (address_full), they sent HTTP without TLS to a TLS address (plain_http) or their TLS handshake failed \
+         (tls_failed), and those that were closed: to make room for another one (made_room), without a request in \
+         time, which is also the normal end of a kept connection (no_request), because the head of a request was \
+         malformed (malformed_head), too large (head_too_large) or had too long a target (target_too_long), because a \
+         body was too slow (slow_body) or a response was not read (unread). \
          Over HTTP/2, a response that is not read ends only its stream (unread_stream).";
     SESSIONS: Gauge "weir_sessions" []
         "Data sets in memory.";

@@ -10,6 +10,8 @@ use weir_sync::Lock;
 
 use super::IdleConnections;
 use crate::close_reason::CloseReason;
+use crate::head_cutter::Framing;
+use crate::head_refusal::HeadRefusal;
 use crate::history::{ConnectionHistory, Detail, History};
 use crate::socket::{ConnectionEnd, SendingSide};
 
@@ -33,6 +35,12 @@ pub(crate) struct Activity {
     pub(super) is_http2: AtomicBool,
     /// Whether the latest request of HTTP/1 has a body.
     may_send_body: AtomicBool,
+    /// How the body of the latest request of HTTP/1 is delimited, until the socket has asked for it.
+    framing: Lock<Option<Framing>>,
+    /// The number of requests of HTTP/1 so far.
+    heads: AtomicU64,
+    /// The number of the latest request whose body was read to its end.
+    bodies_read: AtomicU64,
     /// Whether the connection now speaks another protocol.
     is_upgraded: AtomicBool,
     /// The number of the first [`CloseReason`]; 0 if the connection is not asked to close.
@@ -66,6 +74,9 @@ impl Activity {
             is_aborted: AtomicBool::new(false),
             is_http2: AtomicBool::new(false),
             may_send_body: AtomicBool::new(false),
+            framing: Lock::default(),
+            heads: AtomicU64::new(0),
+            bodies_read: AtomicU64::new(0),
             is_upgraded: AtomicBool::new(false),
             close_reason: AtomicU8::new(0),
             waker: AtomicWaker::new(),
@@ -181,10 +192,32 @@ impl Activity {
         (state.requests > 0).then_some(state.sending_side)
     }
 
-    /// Records whether the latest request of HTTP/1 has a body, of which the client may still be
-    /// sending the rest when the connection closes.
-    pub(crate) fn set_may_send_body(&self, may_send_body: bool) {
-        self.may_send_body.store(may_send_body, Ordering::Relaxed);
+    /// Records how the body of the next request of HTTP/1 is delimited. If there is one, the client
+    /// may still be sending the rest when the connection closes. Returns the number of the request.
+    pub(crate) fn set_framing(&self, framing: Framing) -> u64 {
+        let number = self.heads.fetch_add(1, Ordering::Relaxed) + 1;
+        self.may_send_body.store(framing != Framing::Empty, Ordering::Relaxed);
+        *self.framing.lock() = Some(framing);
+        if framing == Framing::Empty {
+            self.note_body_end(number);
+        }
+        number
+    }
+
+    /// Returns how the body of the latest request is delimited, the first time that it is asked.
+    pub(crate) fn take_framing(&self) -> Option<Framing> {
+        self.framing.lock().take()
+    }
+
+    /// Records that the body of a request of HTTP/1 was read to its end. Its handler may notice only
+    /// after the next request has begun.
+    pub(crate) fn note_body_end(&self, number: u64) {
+        self.bodies_read.fetch_max(number, Ordering::Relaxed);
+    }
+
+    /// Whether the body of the latest request of HTTP/1 was read to its end, or there is none.
+    pub(crate) fn has_read_body(&self) -> bool {
+        self.bodies_read.load(Ordering::Relaxed) == self.heads.load(Ordering::Relaxed)
     }
 
     /// Whether the latest request of HTTP/1 has a body.
@@ -195,6 +228,11 @@ impl Activity {
     /// Records that the connection speaks another protocol after the latest response.
     pub(crate) fn note_upgrade(&self) {
         self.is_upgraded.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the connection speaks another protocol after the latest response.
+    pub(crate) fn is_upgraded(&self) -> bool {
+        self.is_upgraded.load(Ordering::Relaxed)
     }
 
     /// Whether bytes that arrive after the end of the responses may be discarded. After an upgrade
@@ -208,6 +246,21 @@ impl Activity {
     /// Counts the end of the connection.
     pub(crate) fn count_end(&self, end: ConnectionEnd) {
         self.idle.ends.count(end);
+    }
+
+    /// Whether no request is in progress and all responses are written.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.state().waiting > 0
+    }
+
+    /// Counts and reports the refusal of a request that no handler sees.
+    pub(crate) fn note_refusal(&self, refusal: HeadRefusal<'_>) {
+        let (peer, reason) = (refusal.peer, refusal.problem.name());
+        tracing::debug!(%peer, reason, "a request is refused before it is handled");
+        if let Some(end) = refusal.problem.connection_end().filter(|_| refusal.request.is_none()) {
+            self.count_end(end);
+        }
+        self.idle.refusal_observer.observe(refusal);
     }
 
     /// Whether the connection is asked to make room for another one.

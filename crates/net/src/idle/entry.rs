@@ -38,7 +38,7 @@ impl IdleEntry {
 
     /// Whether no request is in progress and all responses are written.
     pub(crate) fn is_waiting(&self) -> bool {
-        self.activity.state().waiting > 0
+        self.activity.is_waiting()
     }
 
     /// Marks the connection as HTTP/2, which has its own limit.

@@ -18,6 +18,7 @@ use weir_sync::Lock;
 pub(crate) use self::activity::{Activity, RequestInProgress};
 pub(crate) use self::entry::IdleEntry;
 use crate::close_reason::CloseReason;
+use crate::head_refusal::RefusalObserver;
 use crate::socket::{ConnectionEnd, ConnectionEnds};
 use crate::wait_limits::WaitLimits;
 
@@ -30,6 +31,7 @@ pub(crate) struct IdleConnections {
     is_ending: AtomicBool,
     open: Lock<Open>,
     ends: Arc<ConnectionEnds>,
+    refusal_observer: RefusalObserver,
 }
 
 #[derive(Debug, Default)]
@@ -49,8 +51,8 @@ struct WaitRecord {
 
 impl IdleConnections {
     /// Creates a list without connections, which counts those that it closes.
-    pub(crate) fn new(ends: Arc<ConnectionEnds>) -> Self {
-        Self { ends, ..Self::default() }
+    pub(crate) fn new(ends: Arc<ConnectionEnds>, refusal_observer: RefusalObserver) -> Self {
+        Self { ends, refusal_observer, ..Self::default() }
     }
 
     /// Adds a connection, which waits for its first request.

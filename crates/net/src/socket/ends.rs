@@ -11,10 +11,18 @@ pub enum ConnectionEnd {
     AddressFull,
     /// It was refused: its client sent HTTP to an address with TLS.
     PlainHttp,
+    /// Its TLS handshake failed, or its client left before the end of it.
+    TlsFailed,
     /// It was idle, and made room for another one.
     MadeRoom,
     /// No request arrived in time. This is also the normal end of a kept connection.
     NoRequest,
+    /// The head of a request was malformed.
+    MalformedHead,
+    /// The head of a request was too large, or had too many fields.
+    HeadTooLarge,
+    /// The target of a request was too long.
+    TargetTooLong,
     /// A body arrived at less than the minimum rate.
     SlowBody,
     /// Its client did not read a response in time.
@@ -25,12 +33,16 @@ pub enum ConnectionEnd {
 
 impl ConnectionEnd {
     /// All reasons, in the order of their discriminants.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 12] = [
         Self::ServerFull,
         Self::AddressFull,
         Self::PlainHttp,
+        Self::TlsFailed,
         Self::MadeRoom,
         Self::NoRequest,
+        Self::MalformedHead,
+        Self::HeadTooLarge,
+        Self::TargetTooLong,
         Self::SlowBody,
         Self::Unread,
         Self::UnreadStream,
@@ -42,8 +54,12 @@ impl ConnectionEnd {
             Self::ServerFull => "server_full",
             Self::AddressFull => "address_full",
             Self::PlainHttp => "plain_http",
+            Self::TlsFailed => "tls_failed",
             Self::MadeRoom => "made_room",
             Self::NoRequest => "no_request",
+            Self::MalformedHead => "malformed_head",
+            Self::HeadTooLarge => "head_too_large",
+            Self::TargetTooLong => "target_too_long",
             Self::SlowBody => "slow_body",
             Self::Unread => "unread",
             Self::UnreadStream => "unread_stream",

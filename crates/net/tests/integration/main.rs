@@ -10,6 +10,8 @@ mod limits;
 mod linger;
 mod passing;
 mod proxy_protocol;
+mod raw_queries;
+mod refused_heads;
 mod resource;
 mod serve;
 mod socket;
