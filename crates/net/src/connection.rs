@@ -273,13 +273,14 @@ impl HttpConnection {
     ) -> impl Future<Output = Result<Response<ResponseBody>, Infallible>> + Send {
         let (in_progress, version) = (activity.begin_request(), request.version());
         let reading = BodyReading::of(&request, activity);
-        let of_body = reading.clone();
         let is_known = has_known_coding(&request);
+        let of_body = reading.clone();
         let request = request.map(|body| IncomingBody::http1(body, of_body));
         let response = match is_known {
             true => Ok(self.call(request, client)),
             false => {
-                let (peer, problem) = (client.peer(), HeadProblem::UnknownCoding);
+                let (peer, problem, request) =
+                    (client.peer(), HeadProblem::UnknownCoding, request.map(drop));
                 let (bytes, request) = (problem.text().len(), Some(&request));
                 activity.note_refusal(HeadRefusal { peer, problem, bytes, request });
                 Err(refuse_coding())

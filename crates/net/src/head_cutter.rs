@@ -26,18 +26,8 @@ use std::task::{Context, Poll, ready};
 use bytes::BytesMut;
 use tokio::io::{AsyncRead, ReadBuf};
 
+use crate::framing::Framing;
 use crate::idle::Activity;
-
-/// How the body of a request is delimited, as hyper has understood its head.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Framing {
-    /// There is no body.
-    Empty,
-    /// The body has this many bytes.
-    Length(u64),
-    /// The body ends with its last chunk.
-    Chunked,
-}
 
 /// The part of a request to which the next byte belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

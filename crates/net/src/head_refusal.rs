@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use hyper::{Request, StatusCode};
 
-use crate::incoming_body::IncomingBody;
 use crate::refusal::LATE_HEAD_TEXT;
 use crate::socket::{ConnectionEnd, Peer};
 
@@ -107,7 +106,7 @@ pub struct HeadRefusal<'a> {
     /// The size of the answer's body in bytes.
     pub bytes: usize,
     /// The request, if its head could be read.
-    pub request: Option<&'a Request<IncomingBody>>,
+    pub request: Option<&'a Request<()>>,
 }
 
 type ObserveFn = dyn Fn(HeadRefusal<'_>) + Send + Sync;

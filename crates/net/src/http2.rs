@@ -107,7 +107,8 @@ impl HttpConnection {
         let response = match self.check_request(&mut request) {
             None => Ok(self.call(request, client)),
             Some((problem, text)) => {
-                let (peer, bytes, request) = (client.peer(), text.len(), Some(&request));
+                let (peer, bytes, request) = (client.peer(), text.len(), request.map(drop));
+                let request = Some(&request);
                 activity.note_refusal(HeadRefusal { peer, problem, bytes, request });
                 Err(text_response(problem.status(), text.into_owned()))
             }

@@ -20,7 +20,7 @@ use hyper::header::EXPECT;
 use tokio::runtime::Handle;
 use weir_observe::task::{TaskKind, TaskName};
 
-use crate::head_cutter::Framing;
+use crate::framing::Framing;
 use crate::idle::Activity;
 use crate::linger::{BYTES_MAX, TIMEOUT};
 

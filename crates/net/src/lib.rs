@@ -51,6 +51,7 @@ mod connection;
 mod connection_threads;
 mod file_queue;
 mod frame_limit;
+mod framing;
 mod guard;
 mod handler;
 mod head_cutter;

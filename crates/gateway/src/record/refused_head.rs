@@ -28,6 +28,9 @@ pub(crate) fn record_refused_head(recorder: &Arc<Recorder>, refusal: HeadRefusal
     record.put_text(Field::Client, peer.ip().map(|_| &client[..]));
     record.put_text(Field::Status, Some(status.as_str().as_bytes()));
     record.set_number(Field::Bytes, Some(bytes as u64));
+    // The gateway has spent no time on it.
+    record.set_number(Field::RequestTime, Some(0));
+    record.set_number(Field::WaitTime, Some(0));
     if let Some(index) = EXTRA_FIELDS.iter().position(|name| *name == "outcome") {
         record.set_extra(index, problem.name().as_bytes());
     }

@@ -10,7 +10,7 @@ use weir_sync::Lock;
 
 use super::IdleConnections;
 use crate::close_reason::CloseReason;
-use crate::head_cutter::Framing;
+use crate::framing::Framing;
 use crate::head_refusal::HeadRefusal;
 use crate::history::{ConnectionHistory, Detail, History};
 use crate::socket::{ConnectionEnd, SendingSide};
