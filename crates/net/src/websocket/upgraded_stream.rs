@@ -24,7 +24,7 @@ pub struct UpgradedStream {
 
 #[derive(Debug)]
 enum Inner {
-    Transport(Transport),
+    Transport(Box<Transport>),
     Wrapped(TokioIo<Upgraded>),
 }
 
@@ -32,7 +32,8 @@ impl UpgradedStream {
     pub(crate) fn new(upgraded: Upgraded) -> Self {
         match upgraded.downcast::<TokioIo<Transport>>() {
             Ok(parts) => {
-                Self { read_ahead: parts.read_buf, inner: Inner::Transport(parts.io.into_inner()) }
+                let transport = Box::new(parts.io.into_inner());
+                Self { read_ahead: parts.read_buf, inner: Inner::Transport(transport) }
             }
             Err(upgraded) => {
                 Self { read_ahead: Bytes::new(), inner: Inner::Wrapped(TokioIo::new(upgraded)) }
