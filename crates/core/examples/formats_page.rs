@@ -69,7 +69,7 @@ fn wrappers() -> String {
     for wrapper in Wrapper::ALL {
         let about = match wrapper {
             Wrapper::Syslog => {
-                "the prefix of syslog: RFC 3164 with or without `<PRI>`, also with an RFC 3339 time, \
+                "the prefix of syslog: RFC 3164 with or without `<PRI>`, and without a tag before an address or a date, also with an RFC 3339 time, \
                  or RFC 5424. Adds `syslog_host` and `syslog_tag`"
             }
             Wrapper::Docker => {

@@ -57,7 +57,7 @@ function Content() {
       return view.value && <Dashboard view={view.value} />;
     case "waiting":
       return (
-        <p class="waiting">Waiting for the first {withoutLines.value ? "requests" : "lines"}…</p>
+        <h1 class="waiting">Waiting for the first {withoutLines.value ? "requests" : "lines"}…</h1>
       );
     case "nothing":
       return null;

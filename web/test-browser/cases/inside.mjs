@@ -56,6 +56,30 @@ export function inside(define) {
     await fits(page);
   });
 
+  define("a backend that fails is marked, and stands above the others", async (world) => {
+    const { page } = world;
+    await look(world, LOG);
+    const none = { bytes: 0, records: 0, busy: 0 };
+    const backend = (name, rates, more) => stage("backend", name, undefined, rates, more);
+    const stages = [
+      backend("idle", none, { failed: 0, servers: 1, servers_available: 1 }),
+      backend("busy", { bytes: 1e5, records: 40, busy: 0.1 }, { failed: 0 }),
+      backend("dead", none, {
+        ...{ failed: 799, records: 799, is_failing: true },
+        ...{ servers: 2, servers_available: 1 },
+      }),
+    ];
+    const reason = "The backend dead fails.";
+    await answer(page, "/route.json", { span: 1, slowest: { reason }, stages });
+    await page.goto(world.server.url);
+    await until(page, showsText, "#slowest.is-failing", reason);
+    assert.deepEqual(await texts(page, "#kind-backend ~ ol .name"), ["dead", "busy", "idle"]);
+    const dead = await texts(page, ".stage.is-failing .mark, .stage.is-failing dl > div");
+    assert.deepEqual(dead, ["failing", "failed799", "servers1 of 2 up", "requests799"]);
+    await readable(page);
+    await fits(page);
+  });
+
   define(
     "the views of several data sets are apart, and sources show what they hold",
     async (world) => {

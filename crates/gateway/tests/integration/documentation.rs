@@ -124,3 +124,21 @@ fn every_default_is_documented() {
         assert!(document.lines().any(|line| line.starts_with(&row)), "no row {row}");
     }
 }
+
+#[test]
+fn the_test_of_every_public_report_exists() {
+    let document = std::fs::read_to_string(root().join("docs/proxied-cases.md"));
+    let document = document.expect("the document");
+    let rows = document.lines().filter(|line| line.starts_with("| [") && line.contains("github"));
+    let rows: Vec<&str> = rows.collect();
+    assert!(rows.len() > 30, "{}", rows.len());
+    for row in rows {
+        let mut parts = row.rsplit('`').skip(1).step_by(2);
+        let (Some(name), Some(file)) = (parts.next(), parts.next()) else { panic!("{row}") };
+        let text = std::fs::read_to_string(root().join("crates").join(file));
+        let text = text.unwrap_or_else(|error| panic!("{file}: {error}"));
+        let is_test =
+            text.contains(&format!("fn {name}(")) || text.contains(&format!("case: {name}"));
+        assert!(is_test, "{file} has no test {name}");
+    }
+}

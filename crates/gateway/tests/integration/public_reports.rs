@@ -10,12 +10,12 @@ use http_body_util::{BodyExt, Empty};
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::rustls::pki_types::ServerName;
 
-use crate::backends::{Backend, answer_with, read_request};
-use crate::gate::{Gate, body, status};
+use crate::backends::{Backend, answer_with, config, nobody, read_request};
+use crate::gate::{Gate, PATIENCE, body, status};
 use crate::http2::{connector, data};
 use crate::tokens::ISSUER;
 
@@ -222,4 +222,62 @@ async fn empty_answers_over_http2_keep_the_connection() {
         assert_eq!((status(&answer), body(&answer)), ("200", ""), "{answer}");
     }
     assert_eq!(connections.load(Ordering::SeqCst), 1);
+}
+
+/// A backend with a server that does not listen, and one that answers with what it received.
+#[tokio::test]
+async fn a_body_that_was_not_sent_goes_to_another_server() {
+    let backend = Backend::answering(answer_with).await;
+    let gate = Gate::start(&config(&[nobody(), backend.address], "")).await;
+    for number in 0..20 {
+        let answer = gate
+            .exchange(&format!(
+                "POST /{number} HTTP/1.1\r\nHost: gate\r\nConnection: close\r\n\
+                 Content-Length: 5\r\n\r\nhello"
+            ))
+            .await;
+        assert_eq!(status(&answer), "200", "{answer}");
+        assert!(body(&answer).contains("hello"), "{answer}");
+    }
+}
+
+/// A server of WebSockets that sends back each byte, and ends after a `.`.
+async fn echoing() -> Backend {
+    Backend::start(|mut stream, _| async move {
+        if read_request(&mut stream).await.is_none() {
+            return;
+        }
+        let switch =
+            "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n";
+        let mut sent = stream.write_all(switch.as_bytes()).await;
+        while sent.is_ok()
+            && let Ok(byte) = stream.read_u8().await
+            && byte != b'.'
+        {
+            sent = stream.write_all(&[byte]).await;
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_reload_keeps_tunnels_and_the_end_of_a_server_ends_them() {
+    let (backend, other) = (echoing().await, Backend::answering(answer_with).await);
+    let gate = Gate::start(&backend.config()).await;
+    let mut stream = TcpStream::connect(gate.address).await.expect("it accepts");
+    let handshake =
+        "GET / HTTP/1.1\r\nHost: gate\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
+    stream.write_all(handshake.as_bytes()).await.expect("it reads");
+    let head = read_request(&mut stream).await.expect("an answer");
+    assert_eq!(status(&head), "101", "{head}");
+    let talk = async {
+        for config in [&backend, &other, &backend].map(Backend::config) {
+            gate.reload(&config);
+            stream.write_all(b"x").await.expect("it reads");
+            assert_eq!(stream.read_u8().await.expect("an answer"), b'x');
+        }
+        stream.write_all(b".").await.expect("it reads");
+        assert_eq!(stream.read(&mut [0]).await.expect("an end"), 0);
+    };
+    tokio::time::timeout(PATIENCE, talk).await.expect("in time");
 }
