@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{Duration, Instant};
 
 use tracing::callsite::Identifier;
-use weir_view::LogEvent;
+use weir_view::{LogEvent, LogLevel};
 
 /// The length of the windows over which repeats are counted.
 pub(crate) const WINDOW: Duration = Duration::from_secs(10);
@@ -16,13 +16,13 @@ const SAME_MAX: u64 = 5;
 /// The number of different messages that a call site writes in a window.
 const SITE_MAX: u64 = 50;
 
-/// The length of the windows of a call site after one in which it wrote too much. A flood that goes
-/// on for hours must not fill the disk.
-pub(crate) const CALM_WINDOW: Duration = Duration::from_secs(60);
+/// The length of the windows of a call site that warns. Warnings about thousands of servers or
+/// senders, which go on for hours, must not fill the disk.
+pub(crate) const WARNING_WINDOW: Duration = Duration::from_secs(60);
 
-/// The number of different messages that such a site writes in a window, until it has written no
-/// more than that in one.
-const CALM_SITE_MAX: u64 = 5;
+/// The number of different warnings that a call site writes in a window after one with more than
+/// that.
+const WARNINGS_MAX: u64 = 5;
 
 /// The number of different messages that are counted. Further ones only count for their call site.
 const MESSAGES_MAX: usize = 1_000;
@@ -64,7 +64,7 @@ impl Repeats {
         {
             return false;
         }
-        self.sites.entry(site).or_insert(WindowCount::new(now, SITE_MAX)).admit(event)
+        self.sites.entry(site).or_insert(WindowCount::of_site(now, event, SITE_MAX)).admit(event)
     }
 
     /// Ends the windows that are over at `now`. Returns a summary for each window with unwritten
@@ -82,10 +82,12 @@ impl Repeats {
         let mut summaries: Vec<LogEvent> = same.collect();
         let sites: Vec<_> = self.sites.extract_if(|_, count| has_passed(count)).collect();
         for (site, count) in sites {
+            if count.length == WARNING_WINDOW && count.written + count.left_out > WARNINGS_MAX {
+                let next = WindowCount { written_max: WARNINGS_MAX, ..count.next(now) };
+                self.sites.insert(site, next);
+            }
             let similar = Some(count.left_out);
-            let Some(last) = count.last else { continue };
-            summaries.push(LogEvent { similar, ..last });
-            self.sites.insert(site, WindowCount::calm(now));
+            summaries.extend(count.last.map(|last| LogEvent { similar, ..last }));
         }
         let counts = self.messages.values().chain(self.sites.values());
         self.next_end = counts.map(WindowCount::end).min();
@@ -104,9 +106,16 @@ impl WindowCount {
         Self { begun, length: WINDOW, written_max, written: 0, left_out: 0, last: None }
     }
 
-    /// The window of a call site after one in which it wrote too much.
-    fn calm(begun: Instant) -> Self {
-        Self { length: CALM_WINDOW, ..Self::new(begun, CALM_SITE_MAX) }
+    /// The window of a call site.
+    fn of_site(begun: Instant, event: &LogEvent, written_max: u64) -> Self {
+        let is_warning = matches!(event.level, LogLevel::Warn | LogLevel::Error);
+        let length = if is_warning { WARNING_WINDOW } else { WINDOW };
+        Self { length, ..Self::new(begun, written_max) }
+    }
+
+    /// The window after this one.
+    fn next(&self, begun: Instant) -> Self {
+        Self { length: self.length, ..Self::new(begun, self.written_max) }
     }
 
     fn end(&self) -> Instant {
@@ -180,30 +189,36 @@ mod tests {
         let similar = Some(floods as u64 - SITE_MAX);
         let last = event(&(floods - 1).to_string());
         assert_eq!(summaries, [LogEvent { similar, ..last }]);
-        assert!(repeats.messages.is_empty());
+        assert!(repeats.messages.is_empty() && repeats.sites.is_empty());
+    }
+
+    fn warned(repeats: &mut Repeats, message: &str, now: Instant) -> bool {
+        let warning = LogEvent { level: LogLevel::Warn, ..event(message) };
+        repeats.admit(Identifier(&Site), &warning, now)
     }
 
     #[test]
-    fn a_flood_that_goes_on_is_written_less_and_less_until_it_is_over() {
-        let (mut repeats, start) = (Repeats::default(), Instant::now());
-        let mut lines = 0;
-        let hour_s = 3_600;
-        for second in 0..hour_s {
-            let now = start + Duration::from_secs(second);
-            lines += repeats.end_windows(now).len() as u64;
-            let all = (0..10).map(|it| written(&mut repeats, &format!("{second} {it}"), 1, now));
-            lines += all.sum::<u64>();
+    fn warnings_that_go_on_are_written_less_until_they_are_over() {
+        for per_second in [1, 10] {
+            let (mut repeats, start) = (Repeats::default(), Instant::now());
+            let (mut lines, hour_s) = (0, 3_600);
+            for second in 0..hour_s {
+                let now = start + Duration::from_secs(second);
+                lines += repeats.end_windows(now).len() as u64;
+                let all = (0..per_second).map(|it| format!("{second} {it}"));
+                lines += all.filter(|it| warned(&mut repeats, it, now)).count() as u64;
+            }
+            let minutes = hour_s / 60;
+            assert!(lines <= SITE_MAX + 1 + (WARNINGS_MAX + 1) * minutes, "{lines}");
+            // After a minute with few of them all are written again.
+            let after = start + Duration::from_secs(hour_s) + WARNING_WINDOW;
+            assert_eq!(repeats.end_windows(after).len(), 1, "the rest of the last window");
+            assert!(warned(&mut repeats, "quiet", after));
+            let again = after + WARNING_WINDOW;
+            assert!(repeats.end_windows(again).is_empty());
+            assert!(repeats.sites.is_empty() && repeats.next_end().is_none());
+            let all = (0..100).filter(|it| warned(&mut repeats, &it.to_string(), again));
+            assert_eq!(all.count() as u64, SITE_MAX);
         }
-        let minutes = hour_s / 60;
-        assert!(lines <= SITE_MAX + 1 + (CALM_SITE_MAX + 1) * minutes, "{lines}");
-        // After a minute without a flood all is written again.
-        let after = start + Duration::from_secs(hour_s) + CALM_WINDOW;
-        assert_eq!(repeats.end_windows(after).len(), 1, "the rest of the last window");
-        assert_eq!(written(&mut repeats, "quiet", 1, after), 1);
-        assert!(repeats.end_windows(after + CALM_WINDOW).is_empty());
-        assert!(repeats.sites.is_empty() && repeats.next_end().is_none());
-        let again = after + CALM_WINDOW;
-        let all = (0..100).map(|it| written(&mut repeats, &it.to_string(), 1, again));
-        assert_eq!(all.sum::<u64>(), SITE_MAX);
     }
 }

@@ -236,10 +236,14 @@ mod tests {
         for (name, value) in fields {
             request = request.header(*name, *value);
         }
-        guard.check(&request.body(()).unwrap()).map_err(|error| match error {
+        guard.check(&request.body(()).unwrap()).map_err(without_name)
+    }
+
+    fn without_name(error: GuardError) -> GuardError {
+        match error {
             GuardError::MisdirectedHost(_) => GuardError::MisdirectedHost(String::new()),
             other => other,
-        })
+        }
     }
 
     #[test]
@@ -370,7 +374,8 @@ mod tests {
         ] {
             let request = Request::builder().uri(target).extension(Scheme::Https);
             let request = request.header(HOST, host).header(ORIGIN, origin);
-            assert_eq!(guard.check(&request.body(()).unwrap()), expected, "{host} {origin}");
+            let checked = guard.check(&request.body(()).unwrap()).map_err(without_name);
+            assert_eq!(checked, expected, "{host} {origin}");
         }
     }
 

@@ -82,3 +82,18 @@ async fn a_cookie_can_be_the_key() {
     }
     assert_eq!(statuses, ["200", "200", "429"]);
 }
+
+#[tokio::test]
+async fn decisions_have_counters_before_the_first_one() {
+    let backend = Backend::answering(answer_with).await;
+    for (mode, verdicts) in
+        [("shadow", ["would_delay", "would_reject"]), ("enforce", ["delayed", "rejected"])]
+    {
+        let limit = format!("[[limits]]\nrule_file = \"limits.conf\"\nmode = \"{mode}\"\n");
+        let gate = Gate::start(&format!("{}{limit}", backend.config())).await;
+        let decisions = gate.handle.counts().events.decisions;
+        let found: Vec<_> =
+            decisions.iter().map(|((limit, it), count)| (&**limit, *it, *count)).collect();
+        assert_eq!(found, verdicts.map(|verdict| ("keys", verdict, 0)), "{mode}");
+    }
+}
