@@ -141,7 +141,7 @@ mod tests {
     use tracing::{Metadata, subscriber::Interest};
     use weir_view::{LogEvent, LogLevel};
 
-    use super::{CALM_SITE_MAX, CALM_WINDOW, MESSAGES_MAX, Repeats, SAME_MAX, SITE_MAX, WINDOW};
+    use super::{MESSAGES_MAX, Repeats, SAME_MAX, SITE_MAX, WARNING_WINDOW, WARNINGS_MAX, WINDOW};
 
     /// A call site.
     struct Site;

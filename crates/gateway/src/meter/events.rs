@@ -29,7 +29,7 @@ pub(crate) const DIRECTIONS: [&str; 2] = ["forward", "back"];
 
 /// The outcomes of requests that did not end with a complete response of a backend, besides those
 /// of [`TokenRefusal`]. A rate needs a counter before its first event, so all are listed.
-const UNANSWERED: [&str; 25] = [
+const UNANSWERED: [&str; 30] = [
     "ambiguous_path",
     "answer_timeout",
     "backend_broke_off",
@@ -40,9 +40,12 @@ const UNANSWERED: [&str; 25] = [
     "backend_timeout",
     "bad_request",
     "client_gone",
+    "head_too_large",
     "insufficient_scope",
     "invalid_host",
+    "late_head",
     "limited",
+    "malformed_head",
     "method_not_allowed",
     "no_backend",
     "no_issuer",
@@ -52,8 +55,10 @@ const UNANSWERED: [&str; 25] = [
     "no_subject",
     "other_origin",
     "preflight",
+    "target_too_long",
     "tunnel_failed",
     "tunnel_idle",
+    "unknown_coding",
     "unusable_claim",
 ];
 
