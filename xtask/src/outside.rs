@@ -111,7 +111,9 @@ pub(crate) fn peers() -> Outcome {
         let found = installed().map(|()| Some(("PEERS_FOLDER", peers::folder())));
         Tests::of(with, "weir-gateway", start).run(found)?;
     }
-    Ok(())
+    let found = debian::nginx().map(|()| None);
+    let start = "limits::nginx_variables::";
+    Tests { suite: "weir_gateway", ..Tests::of("nginx", "weir-gateway", start) }.run(found)
 }
 
 impl<'a> Tests<'a> {

@@ -105,12 +105,33 @@ fn joined<'r>(headers: &'r HeaderMap, name: &HeaderName) -> Option<Cow<'r, [u8]>
 
 /// Returns the value of the first cookie of a name.
 fn cookie<'r>(headers: &'r HeaderMap, name: &[u8]) -> Option<&'r [u8]> {
-    let fields = headers.get_all(COOKIE).iter();
-    let mut pairs = fields.flat_map(|field| field.as_bytes().split(|byte| *byte == b';'));
-    pairs.find_map(|pair| {
-        let (own, value) = pair.trim_ascii().split_at_checked(name.len())?;
-        if own.eq_ignore_ascii_case(name) { value.strip_prefix(b"=") } else { None }
-    })
+    headers.get_all(COOKIE).iter().find_map(|field| cookie_of_field(field.as_bytes(), name))
+}
+
+/// Returns the value of the first cookie of a name in one field; follows
+/// ngx_http_parse_multi_header_lines. Cookies are separated by `;` and `,`, but a value ends at `;`
+/// only. A name without a value also hides the cookie after it.
+fn cookie_of_field<'r>(field: &'r [u8], name: &[u8]) -> Option<&'r [u8]> {
+    let skip_spaces = |text: &'r [u8]| {
+        let spaces = text.iter().take_while(|byte| **byte == b' ').count();
+        &text[spaces..]
+    };
+    let mut rest = field;
+    while !rest.is_empty() {
+        if let Some((own, after)) = rest.split_at_checked(name.len())
+            && own.eq_ignore_ascii_case(name)
+        {
+            rest = skip_spaces(after);
+            let (first, after) = rest.split_first()?;
+            rest = after;
+            if *first == b'=' {
+                return skip_spaces(after).split(|byte| *byte == b';').next();
+            }
+        }
+        let end = rest.iter().position(|byte| matches!(byte, b';' | b','))?;
+        rest = skip_spaces(&rest[end + 1..]);
+    }
+    None
 }
 
 /// An arriving request, as rules see it.
@@ -134,6 +155,9 @@ impl<'a> Arrival<'a> {
             text
         });
         let host = request.headers.get(HOST).map(normal_host);
+        // A dash would be an absent value, and a key that is absent has no limit.
+        let host =
+            host.map(|host| if *host == *b"-" { Cow::Borrowed(&b"\\x2D"[..]) } else { host });
         Self { client, host, token: None, user, request }
     }
 
@@ -182,7 +206,13 @@ mod tests {
     #[test]
     fn the_first_cookie_with_a_name_counts() {
         let mut headers = HeaderMap::new();
-        for field in ["a=1; sid=x=y; id=2", "id=3;ID=4 ;empty=", "name"] {
+        for field in [
+            "a=1; sid=x=y; id=2",
+            "id=3;ID=4 ;empty=",
+            "name",
+            "x=8, y=9; spaced = 7 ;",
+            "bare;bare=1",
+        ] {
             headers.append(COOKIE, HeaderValue::from_static(field));
         }
         for (name, expected) in [
@@ -192,7 +222,16 @@ mod tests {
             ("cookie_empty", Some("")),
             ("cookie_name", None),
             ("cookie_i", None),
-            ("http_cookie", Some("a=1; sid=x=y; id=2; id=3;ID=4 ;empty=; name")),
+            ("cookie_x", Some("8, y=9")),
+            ("cookie_y", Some("9")),
+            ("cookie_spaced", Some("7 ")),
+            ("cookie_bare", None),
+            (
+                "http_cookie",
+                Some(
+                    "a=1; sid=x=y; id=2; id=3;ID=4 ;empty=; name; x=8, y=9; spaced = 7 ;; bare;bare=1",
+                ),
+            ),
         ] {
             let field = ExtraField::new(name).expect("a field");
             assert_eq!(

@@ -5,6 +5,8 @@
 
 mod arrival;
 mod limit;
+#[cfg(all(test, unix))]
+mod nginx_variables;
 mod settings;
 
 use std::collections::BTreeMap;
