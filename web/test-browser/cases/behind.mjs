@@ -43,7 +43,7 @@ export function behind(define) {
         await proxy.end();
       }
     },
-    { allowed: [/WebSocket connection to/] },
+    { allowed: [/WebSocket connection to/, /^request: http:\/\/127\.0\.0\.1:\d+\//] },
   );
 }
 
