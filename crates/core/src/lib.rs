@@ -101,8 +101,8 @@ pub use column::{
 pub use field::{ColumnKind, Field, Unit};
 pub use filter::{
     Clause, ClauseError, CompiledFilter, Condition, ConditionError, ConditionOperator,
-    ConditionValue, FieldCondition, Filter, RecordPredicate, TextTest, TimeBounds, TimeReader,
-    ValueBatch, ValueForm, excerpt,
+    ConditionValue, FieldCondition, Filter, PatternAccount, PatternBudget, PatternRefusal,
+    PatternSize, RecordPredicate, TextTest, TimeBounds, TimeReader, ValueBatch, ValueForm, excerpt,
 };
 pub use format::{
     BlockFormats, Candidate, CompanionSearch, Detection, FollowedFormat, Format, FormatChoice,

@@ -1,7 +1,7 @@
 //! Counts the records of a growing data set that pass one filter.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use weir_core::{
     Aggregates, CountedRows, Evaluation, Fold, PartialAggregates, Question, Recount, RowBits,
@@ -253,10 +253,12 @@ impl<D: Snapshots> Counter<D> {
         let values: &Values = &guard;
         let batches = self.blank.filter().undecided_batches(values);
         let filter = self.blank.filter();
-        let decide = |batch| filter.decide(values, batch);
+        let is_abandoned = || abandoned.load(Ordering::Relaxed);
+        let decide = |batch| filter.decide_unless(values, batch, &is_abandoned);
         let decisions = spread(self.jobs, batches.iter(), abandoned, decide)?;
-        for (batch, decisions) in batches.iter().zip(&decisions) {
-            self.blank.filter_mut().accept(batch, decisions);
+        for (batch, decisions) in batches.iter().zip(decisions) {
+            let decisions = decisions.ok_or(Interruption::Abandoned)?;
+            self.blank.filter_mut().accept(batch, &decisions);
         }
         self.blank.refresh(values);
         Ok(())

@@ -124,11 +124,12 @@ impl LineFinder {
             return Ok(());
         }
         let filter = work.with_values(|values| {
-            let mut filter = CompiledFilter::new(&query.filter(values)?);
-            filter.refresh(values);
-            Ok((filter.is_estimated(values), filter))
+            let filter = query.filter(values).map_err(Unanswered::Refused)?;
+            let mut filter = CompiledFilter::new(&filter);
+            work.refresh(&mut filter, values)?;
+            Ok::<_, Unanswered<QueryError>>((filter.is_estimated(values), filter))
         })?;
-        let (is_estimated, filter) = filter.map_err(Unanswered::Refused)?;
+        let (is_estimated, filter) = filter?;
         self.is_estimated = is_estimated;
         let pass = |segment: &&SnapshotSegment| {
             Arc::new(filter.pass_within(&segment.segment, &segment.bounds))

@@ -2,7 +2,8 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use weir_core::{
     AddressBlock, CompiledFilter, LogSource, Record, RowReader, Segment, Selection,
@@ -20,8 +21,12 @@ use crate::rule_comparison::caught;
 use crate::snapshot_work::{Interruption, SnapshotWork, Unanswered, over_snapshot};
 use crate::source_lines::{LineReplay, NoLines, SelectedLines, SourceLines, SourceLinesError};
 
-/// The number of segments that are observed before their events are replayed.
+/// The number of segments that are observed before their events are replayed: at first, and at most.
+const SEGMENTS_AT_FIRST: usize = 4;
 const SEGMENTS_AT_ONCE: usize = 64;
+
+/// The time that a chunk of segments should take, because parsers wait for it.
+const CHUNK_TIME: Duration = Duration::from_millis(50);
 
 /// The replay of a rule over the records of a data set.
 ///
@@ -239,17 +244,24 @@ impl<D: Snapshots> RowReplay<'_, D> {
         let filter = query.filter(&data.values());
         let filter = filter.map_err(|error| Unanswered::Refused(error.into()))?;
         let mut filter = CompiledFilter::new(&filter);
-        filter.refresh(&data.values());
+        self.work.refresh(&mut filter, &data.values())?;
         let SeenRows { segments, rows } = self.seen_rows(rule)?;
         let mut replay = rule.replay();
         let mut unknown_records = 0;
         let takes_rows = replay.bind_rows(&rows);
-        for chunk in segments.chunks(SEGMENTS_AT_ONCE) {
+        let mut pace = ChunkPace::default();
+        let mut rest = &segments[..];
+        while !rest.is_empty() {
+            let (chunk, others) = rest.split_at(pace.segments().min(rest.len()));
             unknown_records += match takes_rows {
                 true => self.take_rows(&filter, chunk, &mut *replay)?,
                 false => self.observe(&filter, (rule, &rows), chunk, &mut *replay)?,
             };
+            pace.end_chunk();
+            rest = others;
         }
+        // Patterns match nothing once the work is stopped, so what was found then is wrong.
+        self.work.check_wanted()?;
         Ok((replay, unknown_records))
     }
 
@@ -265,9 +277,13 @@ impl<D: Snapshots> RowReplay<'_, D> {
             |it: &&SnapshotSegment| filter.pass_within(&it.segment, &it.bounds).selection();
         let selections = self.work.spread(segments.iter(), select)?;
         self.work.with_values(|values| {
-            let rows = segments.iter().zip(&selections);
-            rows.map(|(it, rows)| replay.take_rows(&it.segment, rows, values)).sum()
-        })
+            let mut unknown = 0;
+            for (it, rows) in segments.iter().zip(&selections) {
+                self.work.check_wanted()?;
+                unknown += replay.take_rows(&it.segment, rows, values);
+            }
+            Ok(unknown)
+        })?
     }
 
     /// Observes the selected rows of some segments, and passes the events to the replay. Returns
@@ -283,7 +299,7 @@ impl<D: Snapshots> RowReplay<'_, D> {
         let observed = self.work.with_values(|values| {
             let observe = |segment: &&SnapshotSegment| {
                 let selection = filter.pass_within(&segment.segment, &segment.bounds).selection();
-                observe(rule, (rows, values), &segment.segment, &selection)
+                observe(rule, (rows, values), &segment.segment, &selection, self.work.abandoned)
             };
             self.work.spread(segments.iter(), observe)
         })??;
@@ -367,17 +383,51 @@ impl<D: Snapshots> RowReplay<'_, D> {
     }
 }
 
+/// Chooses how many segments make a chunk.
+struct ChunkPace {
+    segments: usize,
+    begun: Instant,
+}
+
+impl Default for ChunkPace {
+    fn default() -> Self {
+        Self { segments: SEGMENTS_AT_FIRST, begun: Instant::now() }
+    }
+}
+
+impl ChunkPace {
+    /// The number of segments of the next chunk.
+    fn segments(&mut self) -> usize {
+        self.begun = Instant::now();
+        self.segments
+    }
+
+    /// Makes the next chunk longer or shorter by the time of this one.
+    fn end_chunk(&mut self) {
+        self.segments = match self.begun.elapsed() {
+            took if took < CHUNK_TIME / 2 => (2 * self.segments).min(SEGMENTS_AT_ONCE),
+            took if took > CHUNK_TIME => (self.segments / 2).max(1),
+            _ => self.segments,
+        };
+    }
+}
+
 /// Returns the events of some rows of a segment, and the number of rows with unknown values.
 fn observe(
     rule: &dyn Rule,
     (rows, values): (&RowReader, &Values),
     segment: &Segment,
     selection: &Selection,
+    abandoned: &AtomicBool,
 ) -> (Events, u64) {
     let (mut events, mut unknown) = (Events::default(), 0);
     let Ok(mut observer) = rule.bind(rows.fields()) else { return (events, unknown) };
     let mut record = Record::new();
     selection.for_each(|row| {
+        // A rule with thousands of patterns takes milliseconds for a record.
+        if abandoned.load(Ordering::Relaxed) {
+            return;
+        }
         if !rows.read(segment, row, values, &mut record) {
             unknown += 1;
             return;

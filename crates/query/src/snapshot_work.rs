@@ -1,9 +1,9 @@
 //! Work over one snapshot of a data set, which begins again if the ids of the snapshot become stale.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use weir_core::{Snapshot, Snapshots, Values};
+use weir_core::{CompiledFilter, Snapshot, Snapshots, Values};
 
 use crate::spread::spread;
 
@@ -52,6 +52,29 @@ impl<D: Snapshots> SnapshotWork<'_, D> {
             return Err(Interruption::StaleIds);
         }
         Ok(read(&values))
+    }
+
+    /// Returns an error if the answer is abandoned.
+    ///
+    /// # Errors
+    /// Fails if the answer is abandoned.
+    pub(crate) fn check_wanted(&self) -> Result<(), Interruption> {
+        let is_abandoned = self.abandoned.load(Ordering::Relaxed);
+        if is_abandoned { Err(Interruption::Abandoned) } else { Ok(()) }
+    }
+
+    /// Lets a filter decide about all values.
+    ///
+    /// # Errors
+    /// Fails if the answer is abandoned.
+    pub(crate) fn refresh(
+        &self,
+        filter: &mut CompiledFilter,
+        values: &Values,
+    ) -> Result<(), Interruption> {
+        let is_abandoned = || self.abandoned.load(Ordering::Relaxed);
+        let is_done = filter.refresh_unless(values, &is_abandoned);
+        if is_done { Ok(()) } else { Err(Interruption::Abandoned) }
     }
 
     /// Does `work` for each item on the threads. Returns the results in the order of the items.

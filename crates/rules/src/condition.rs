@@ -1,6 +1,8 @@
 //! Conditions in rules, in the language of filters.
 
-use weir_core::{Clause, Condition, Filter, RecordFields, RecordPredicate, Values, parse_rfc3339};
+use weir_core::{
+    Clause, Condition, Filter, PatternBudget, RecordFields, RecordPredicate, Values, parse_rfc3339,
+};
 
 use crate::error::RuleError;
 use crate::gate::{CannotEnforce, check_fields};
@@ -18,14 +20,17 @@ pub(crate) struct RuleCondition {
     fields: Vec<String>,
     /// Whether a clause searches all fields.
     searches_all: bool,
+    /// Counts its expressions while it lives.
+    _budget: PatternBudget,
 }
 
 impl RuleCondition {
-    /// Reads a condition.
+    /// Reads a condition. Its expressions are compiled within a budget.
     ///
     /// # Errors
-    /// If the text is not a condition, or has a time that depends on the clock.
-    pub(crate) fn parse(text: &str) -> Result<Self, RuleError> {
+    /// If the text is not a condition, or has a time that depends on the clock, or if the budget
+    /// refuses an expression.
+    pub(crate) fn parse(text: &str, budget: &PatternBudget) -> Result<Self, RuleError> {
         let condition = Condition::parse(text)?;
         let mut columns = Values::new(0);
         let fields: Vec<String> =
@@ -41,9 +46,10 @@ impl RuleCondition {
             })?;
             Ok((time.unix_ns, time.unix_ns))
         };
-        let clause = condition.clause(&columns, &instant)?;
+        let clause = condition.clause_within(&columns, &instant, budget)?;
         let (text, searches_all) = (condition.to_string(), searches_all(&clause));
-        Ok(Self { text, filter: Filter::of(vec![clause]), columns, fields, searches_all })
+        let (filter, budget) = (Filter::of(vec![clause]), budget.clone());
+        Ok(Self { text, filter, columns, fields, searches_all, _budget: budget })
     }
 
     /// The normal form.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
-use weir_core::{ConditionError, excerpt};
+use weir_core::{ConditionError, PatternRefusal, excerpt};
 
 /// The reason why a text is not a rule, and the position in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,6 +100,8 @@ pub enum ParseError {
         /// The most rules allowed.
         max: usize,
     },
+    /// The budget refuses the patterns of the rules.
+    Patterns(PatternRefusal),
 }
 
 impl ParseError {
@@ -119,7 +121,7 @@ impl From<ParseError> for RuleError {
     fn from(error: ParseError) -> Self {
         match error {
             ParseError::Rule(error) => error,
-            ParseError::TooMany { .. } => Self::new(0..0, error),
+            ParseError::TooMany { .. } | ParseError::Patterns(_) => Self::new(0..0, error),
         }
     }
 }
@@ -131,6 +133,15 @@ impl fmt::Display for ParseError {
             Self::TooMany { found, max } => {
                 write!(formatter, "the text has {found} rules; leave {max} of them")
             }
+            Self::Patterns(PatternRefusal::Stopped) => {
+                write!(formatter, "the rules were not compiled to the end")
+            }
+            Self::Patterns(PatternRefusal::NoRoom { bytes_max }) => write!(
+                formatter,
+                "the compiled patterns of the rules take more than the {} KiB that is left to \
+                 patterns; leave some out, or make them simpler",
+                bytes_max >> 10
+            ),
         }
     }
 }

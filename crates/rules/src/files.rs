@@ -1,16 +1,20 @@
-//! Files that rules refer to.
+//! Files that rules refer to, and the budget of their patterns.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use weir_core::PatternBudget;
+
 use crate::shared_data::SharedData;
 
-/// Files that rules may refer to, by their names without a folder.
+/// Files that rules may refer to, by their names without a folder, and what the patterns of the rules
+/// may take.
 #[derive(Debug, Clone, Default)]
 pub struct RuleFiles {
     texts: BTreeMap<String, Arc<str>>,
     /// The data that scenarios have parsed from the files. Copies with the same files share it.
     scenario_data: Arc<SharedData>,
+    budget: PatternBudget,
 }
 
 impl RuleFiles {
@@ -18,6 +22,17 @@ impl RuleFiles {
     pub fn add(&mut self, name: String, text: impl Into<Arc<str>>) {
         self.texts.insert(name, text.into());
         self.scenario_data = Arc::default();
+    }
+
+    /// Sets the budget within which the patterns of the rules are compiled and matched. By default
+    /// there is no limit.
+    pub fn limit_patterns(&mut self, budget: PatternBudget) {
+        self.budget = budget;
+        self.scenario_data = Arc::default();
+    }
+
+    pub(crate) fn budget(&self) -> &PatternBudget {
+        &self.budget
     }
 
     /// Returns the text of a file.

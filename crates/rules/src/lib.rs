@@ -20,6 +20,7 @@
 //! limit remembers.
 
 mod arrivals;
+mod bounded_regex;
 mod condition;
 mod crowdsec;
 mod deny_replay;

@@ -34,7 +34,8 @@ pub fn parse_rules(
 /// counted before their patterns are compiled, which may take long.
 ///
 /// # Errors
-/// If the text is not a rule of the family, or of any, or has more rules.
+/// If the text is not a rule of the family, or of any, or has more rules, or if the budget of
+/// `files` refuses its patterns.
 pub fn parse_rules_up_to(
     rules_max: usize,
     text: &str,
@@ -46,15 +47,30 @@ pub fn parse_rules_up_to(
         Some(family) => family,
         None => recognise(text)?,
     };
+    let rules = rules_of(family, rules_max, (text, name), files);
+    // A refused pattern may have become a note, without which the rules would seem complete.
+    match files.budget().refusal() {
+        Some(refusal) => Err(ParseError::Patterns(refusal)),
+        None => rules,
+    }
+}
+
+fn rules_of(
+    family: Family,
+    rules_max: usize,
+    (text, name): (&str, &str),
+    files: &RuleFiles,
+) -> Result<Vec<Box<dyn Rule>>, ParseError> {
+    let budget = files.budget();
     let rules: Vec<Box<dyn Rule>> = match family {
-        Family::LimitReq => nginx::parse(text, name)?,
-        Family::LimitConn => vec![nginx::parse_limit_conn(text, name)?],
-        Family::Windows => boxed(WindowRule::parse(text, name, rules_max)?),
+        Family::LimitReq => nginx::parse(text, name, budget)?,
+        Family::LimitConn => vec![nginx::parse_limit_conn(text, name, budget)?],
+        Family::Windows => boxed(WindowRule::parse(text, name, (rules_max, budget))?),
         Family::Caddy | Family::Haproxy | Family::Traefik | Family::Cloud => {
-            boxed(presets::parse(text, name, family)?)
+            boxed(presets::parse(text, name, (family, budget))?)
         }
         Family::ModEvasive => vec![Box::new(presets::evasive::parse(text, name)?)],
-        Family::Lists => vec![Box::new(ListRule::parse(text, name)?)],
+        Family::Lists => vec![Box::new(ListRule::parse(text, name, budget)?)],
         Family::ModSecurity => vec![Box::new(ModSecurity::parse(text, name, files)?)],
         Family::Fail2ban => fail2ban::parse(text, name, files, rules_max)?,
         Family::CrowdSec => boxed(CrowdSec::parse(text, files, rules_max)?),

@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, MutexGuard};
 
-use regex::bytes::{Regex, RegexSet};
+use regex::bytes::RegexSet;
 use weir_sync::Lock;
+
+use crate::bounded_regex::BoundedRegex;
 
 /// A cache that the scenarios of several texts share: each data file and pattern is read once.
 ///
@@ -20,7 +22,7 @@ pub(crate) struct SharedData(Lock<Shared>);
 pub(crate) struct Shared {
     pub(crate) lines: HashMap<String, Arc<[Vec<u8>]>>,
     pub(crate) sets: HashMap<String, Arc<RegexSet>>,
-    pub(crate) patterns: HashMap<String, Regex>,
+    pub(crate) patterns: HashMap<String, BoundedRegex>,
     /// The most memory that the patterns may take, in bytes.
     pub(crate) patterns_bytes: usize,
 }

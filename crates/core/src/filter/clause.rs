@@ -7,6 +7,7 @@ use std::fmt;
 
 use regex::bytes::Regex;
 
+use super::pattern_budget::PatternBudget;
 use crate::field::Field;
 use crate::schema::{ColumnId, RecordKind};
 use crate::similar_name::names_instead;
@@ -183,11 +184,19 @@ impl TextTest {
     /// # Errors
     /// If the expression is invalid or too large.
     pub fn matches(expression: &str) -> Result<Self, ClauseError> {
+        Self::matches_within(expression, &PatternBudget::default())
+    }
+
+    /// Returns a search for a regular expression that is compiled within a budget.
+    pub(super) fn matches_within(
+        expression: &str,
+        patterns: &PatternBudget,
+    ) -> Result<Self, ClauseError> {
         // Values are bytes: without Unicode classes, `.` matches any byte and `\w` is ASCII.
-        regex::bytes::RegexBuilder::new(expression)
-            .size_limit(REGEX_BYTES_MAX)
-            .dfa_size_limit(REGEX_CACHE_BYTES_MAX)
-            .build()
+        let mut builder = regex::bytes::RegexBuilder::new(expression);
+        builder.dfa_size_limit(REGEX_CACHE_BYTES_MAX);
+        patterns
+            .regex(&mut builder, expression.len(), REGEX_BYTES_MAX)
             .map(Self::Matches)
             .map_err(|error| ClauseError::Regex(error.to_string()))
     }
@@ -197,7 +206,15 @@ impl TextTest {
     /// # Errors
     /// If the text is too long: some thousand characters.
     pub fn contains(text: &str) -> Result<Self, ClauseError> {
-        Self::matches(&format!("(?i){}", regex::escape(text)))
+        Self::contains_within(text, &PatternBudget::default())
+    }
+
+    /// Returns a search for a text as [`Self::contains`] does, compiled within a budget.
+    pub(super) fn contains_within(
+        text: &str,
+        patterns: &PatternBudget,
+    ) -> Result<Self, ClauseError> {
+        Self::matches_within(&format!("(?i){}", regex::escape(text)), patterns)
     }
 
     /// Returns whether the value passes.

@@ -101,6 +101,10 @@ pub struct ValueBatch {
 /// for them.
 const BATCH_VALUES_MAX: usize = 2_048;
 
+/// The number of values between two looks at whether the decisions are still wanted. The slowest
+/// expression that is allowed takes milliseconds for one.
+const VALUES_AT_ONCE: usize = 64;
+
 impl CompiledFilter {
     /// Returns a filter that knows no values.
     pub fn new(filter: &Filter) -> Self {
@@ -161,10 +165,19 @@ impl CompiledFilter {
     /// Decides about the values that were added since the last call. Must be called before
     /// [`Self::select`] for a segment with newer values.
     pub fn refresh(&mut self, values: &Values) {
+        self.refresh_unless(values, &|| false);
+    }
+
+    /// Decides as [`Self::refresh`] does. Returns false if the work was abandoned, which is asked
+    /// every few values; what was decided until then stays.
+    pub fn refresh_unless(&mut self, values: &Values, is_abandoned: &dyn Fn() -> bool) -> bool {
         for batch in self.undecided_batches(values) {
-            let decisions = self.decide(values, &batch);
+            let Some(decisions) = self.decide_unless(values, &batch, is_abandoned) else {
+                return false;
+            };
             self.accept(&batch, &decisions);
         }
+        true
     }
 
     /// Returns the work of [`Self::refresh`] in units. [`Self::decide`] may take them in any order;
@@ -200,16 +213,31 @@ impl CompiledFilter {
 
     /// Returns whether each value of a batch passes, in the order of the batch.
     pub fn decide(&self, values: &Values, batch: &ValueBatch) -> Vec<bool> {
-        let ids = batch.ids.clone();
-        match self.leaves.get(batch.leaf) {
-            Some(Leaf::Text(text)) => {
-                decide(&text.test, text.negated, values.dictionary(batch.column), ids)
+        self.decide_unless(values, batch, &|| false).unwrap_or_default()
+    }
+
+    /// Decides as [`Self::decide`] does, and returns `None` if the work was abandoned, which is
+    /// asked every few values.
+    pub fn decide_unless(
+        &self,
+        values: &Values,
+        batch: &ValueBatch,
+        is_abandoned: &dyn Fn() -> bool,
+    ) -> Option<Vec<bool>> {
+        let (test, negated) = match self.leaves.get(batch.leaf) {
+            Some(Leaf::Text(text)) => (&text.test, text.negated),
+            Some(Leaf::AnyText { test, .. }) => (test, false),
+            _ => return Some(Vec::new()),
+        };
+        let mut decisions = Vec::with_capacity(batch.ids.len());
+        for start in batch.ids.clone().step_by(VALUES_AT_ONCE) {
+            if is_abandoned() {
+                return None;
             }
-            Some(Leaf::AnyText { test, .. }) => {
-                decide(test, false, values.dictionary(batch.column), ids)
-            }
-            _ => Vec::new(),
+            let ids = start..batch.ids.end.min(start + VALUES_AT_ONCE);
+            decisions.extend(decide(test, negated, values.dictionary(batch.column), ids));
         }
+        Some(decisions)
     }
 
     /// Stores the decisions of [`Self::decide`].

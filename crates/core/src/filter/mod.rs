@@ -16,6 +16,7 @@ mod bounds;
 mod clause;
 mod compiled;
 mod condition;
+mod pattern_budget;
 mod predicate;
 
 pub use bounds::TimeBounds;
@@ -25,4 +26,5 @@ pub use condition::{
     Condition, ConditionError, ConditionOperator, ConditionValue, FieldCondition, TimeReader,
     ValueForm, excerpt,
 };
+pub use pattern_budget::{PatternAccount, PatternBudget, PatternRefusal, PatternSize};
 pub use predicate::RecordPredicate;

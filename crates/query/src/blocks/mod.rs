@@ -50,7 +50,8 @@ pub fn blocks<D: Snapshots>(
 ) -> Result<Option<Option<BlocksReport>>, QueryError> {
     over_snapshot(data, jobs, abandoned, |work| {
         let filter = filter_and_zone(query, &data.values());
-        let (filter, zone) = filter.map_err(Unanswered::Refused)?;
+        let (mut filter, zone) = filter.map_err(Unanswered::Refused)?;
+        work.with_values(|values| work.refresh(&mut filter, values))??;
         Ok(report(&work, &filter, &zone, question)?)
     })
 }

@@ -5,10 +5,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use regex::bytes::{Regex, RegexSet};
+use regex::bytes::RegexSet;
+use weir_core::PatternBudget;
 
 use super::expression::{SetError, compile_pattern, compile_set};
 use super::yaml::{Yaml, YamlValue};
+use crate::bounded_regex::BoundedRegex;
 use crate::error::{Reason, RuleError};
 use crate::files::RuleFiles;
 use crate::shared_data::Shared;
@@ -17,11 +19,11 @@ use crate::shared_data::Shared;
 const PATTERNS_BYTES_MAX: usize = 1 << 30;
 
 impl Shared {
-    fn pattern(&mut self, text: &str) -> Result<Regex, Reason> {
+    fn pattern(&mut self, text: &str, budget: &PatternBudget) -> Result<BoundedRegex, Reason> {
         if let Some(pattern) = self.patterns.get(text) {
             return Ok(pattern.clone());
         }
-        let (pattern, bytes) = compile_pattern(text)?;
+        let (pattern, bytes) = compile_pattern(text, budget)?;
         if self.patterns_bytes + bytes > PATTERNS_BYTES_MAX {
             return Err("the patterns of the scenarios before it take all memory; \
                         replay fewer scenarios at once"
@@ -88,8 +90,8 @@ impl<'d> DataFiles<'d> {
     ///
     /// # Errors
     /// If it is not a valid pattern or too large.
-    pub(super) fn pattern(&self, text: &str) -> Result<Regex, Reason> {
-        self.files.scenario_data().lock().pattern(text)
+    pub(super) fn pattern(&self, text: &str) -> Result<BoundedRegex, Reason> {
+        self.files.scenario_data().lock().pattern(text, self.files.budget())
     }
 
     /// The patterns of a file.
@@ -102,15 +104,18 @@ impl<'d> DataFiles<'d> {
             return Ok(set);
         }
         let lines = self.lines(file)?;
-        let set = compile_set(&lines).map_err(|SetError { index, reason }| {
-            Reason::from(match index {
-                Some(index) => {
-                    let pattern = String::from_utf8_lossy(&lines[index]);
-                    format!("the data file `{file}` has a wrong pattern, `{pattern}`: {reason}")
-                }
-                None => format!("the patterns of the data file `{file}` cannot be used: {reason}"),
-            })
-        })?;
+        let set =
+            compile_set(&lines, self.files.budget()).map_err(|SetError { index, reason }| {
+                Reason::from(match index {
+                    Some(index) => {
+                        let pattern = String::from_utf8_lossy(&lines[index]);
+                        format!("the data file `{file}` has a wrong pattern, `{pattern}`: {reason}")
+                    }
+                    None => {
+                        format!("the patterns of the data file `{file}` cannot be used: {reason}")
+                    }
+                })
+            })?;
         let set = Arc::new(set);
         self.files.scenario_data().lock().sets.insert(file.to_owned(), Arc::clone(&set));
         Ok(set)

@@ -3,12 +3,13 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use regex::bytes::{Regex, RegexSet};
+use regex::bytes::RegexSet;
 
 use super::data::DataFiles;
 use super::expression::{Names, number_of};
 use super::fields::EventField;
 use super::services;
+use crate::bounded_regex::BoundedRegex;
 use crate::error::{Reason, RuleError};
 
 /// Parts of an event that a log does not contain, with the reason.
@@ -92,7 +93,7 @@ impl Names for ScenarioNames<'_, '_> {
         self.data.patterns(file)
     }
 
-    fn pattern(&mut self, text: &str) -> Result<Regex, Reason> {
+    fn pattern(&mut self, text: &str) -> Result<BoundedRegex, Reason> {
         self.data.pattern(text)
     }
 

@@ -1,5 +1,7 @@
 //! A jail: its filter of failures, the number that leads to a ban, and the duration of bans.
 
+use weir_core::PatternBudget;
+
 use super::address::Network;
 use super::configuration::{self, Definition};
 use super::date::{self, DateDetector, DateTemplates};
@@ -116,8 +118,10 @@ impl Jail {
     pub(super) fn new(
         definition: &Definition<'_>,
         templates: &mut DateTemplates,
+        budget: &PatternBudget,
     ) -> Result<Self, JailError> {
-        let mut reader = Reader { definition, defaults: Vec::new(), notes: Vec::new() };
+        let (defaults, notes) = Default::default();
+        let mut reader = Reader { definition, budget, defaults, notes };
         let limits = reader.limits()?;
         let filter = reader.filter(templates)?;
         reader.note_others();
@@ -128,6 +132,7 @@ impl Jail {
 
 struct Reader<'d> {
     definition: &'d Definition<'d>,
+    budget: &'d PatternBudget,
     defaults: Vec<&'static str>,
     notes: Vec<RuleError>,
 }
@@ -283,7 +288,8 @@ impl Reader<'_> {
                 self.notes.push(error);
                 continue;
             }
-            let pattern = Pattern::new(line, Groups::Failure, use_dns != UseDns::No)
+            let host_may_be_name = use_dns != UseDns::No;
+            let pattern = Pattern::new(line, Groups::Failure, host_may_be_name, self.budget)
                 .map_err(|wrong| error(wrong.range, &wrong.message))?;
             if pattern.has_group("mlfid") && option == "failregex" {
                 let error = error(

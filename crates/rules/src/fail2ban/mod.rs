@@ -42,10 +42,10 @@ pub(crate) fn parse(
     rules_max: usize,
 ) -> Result<Vec<Box<dyn Rule>>, ParseError> {
     let definitions = configuration::read(text, name, files, rules_max)?;
-    let mut templates = DateTemplates::default();
+    let mut templates = DateTemplates::within(files.budget());
     let (mut jails, mut unsupported) = (Vec::new(), Vec::new());
     for definition in &definitions {
-        match Jail::new(definition, &mut templates) {
+        match Jail::new(definition, &mut templates, files.budget()) {
             Ok(jail) => jails.push(jail),
             Err(JailError::Unsupported(error)) => unsupported.push((&definition.name, error)),
             Err(JailError::Wrong(error)) => return Err(error.into()),

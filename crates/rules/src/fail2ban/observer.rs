@@ -266,7 +266,7 @@ mod tests {
         let files = RuleFiles::default();
         let definitions = configuration::read(&text, "x", &files, 1).expect("it is valid");
         let mut templates = TEMPLATES.lock();
-        Jail::new(&definitions[0], &mut templates).expect("it is valid").filter
+        Jail::new(&definitions[0], &mut templates, files.budget()).expect("it is valid").filter
     }
 
     /// The lines on which a pattern matches: tries each pattern on each line without its date.

@@ -9,6 +9,8 @@
 
 use std::net::IpAddr;
 
+use weir_core::PatternBudget;
+
 use crate::condition::RuleCondition;
 use crate::error::{Reason, RuleError};
 use crate::networks::Network;
@@ -52,7 +54,10 @@ pub(crate) fn looks_like(text: &str) -> bool {
 ///
 /// # Errors
 /// If an `allow` or `deny` line is not valid, or no line is.
-pub(super) fn parse(text: &str) -> Result<(Vec<Entry>, Vec<RuleError>), RuleError> {
+pub(super) fn parse(
+    text: &str,
+    budget: &PatternBudget,
+) -> Result<(Vec<Entry>, Vec<RuleError>), RuleError> {
     let (mut entries, mut mistakes) = (Vec::new(), Vec::new());
     let (mut start, mut others) = (0, 0_u64);
     for whole in text.split_inclusive('\n') {
@@ -66,7 +71,7 @@ pub(super) fn parse(text: &str) -> Result<(Vec<Entry>, Vec<RuleError>), RuleErro
         match word.trim_end_matches(';') {
             word @ ("allow" | "deny") => {
                 let rest_at = at + line.len() - rest.trim_start().len();
-                let matcher = matcher(rest.trim_start(), rest_at)?;
+                let matcher = matcher(rest.trim_start(), rest_at, budget)?;
                 entries.push(Entry { denies: word == "deny", matcher });
             }
             _ => match network(without_comment(line)) {
@@ -103,14 +108,14 @@ fn without_comment(line: &str) -> &str {
 }
 
 /// Reads the requests that an `allow` or `deny` line matches.
-fn matcher(text: &str, at: usize) -> Result<Matcher, RuleError> {
+fn matcher(text: &str, at: usize, budget: &PatternBudget) -> Result<Matcher, RuleError> {
     let error = |length: usize, message: String| {
         RuleError::new(at.saturating_sub(usize::from(length == 0))..at + length, message)
     };
     if let Some(condition) = text.strip_prefix("where").filter(|it| it.starts_with(' ')) {
         let start = at + text.len() - condition.len();
-        let condition = RuleCondition::parse(condition).map_err(|error| error.moved_by(start))?;
-        return Ok(Matcher::Condition(condition));
+        let condition = RuleCondition::parse(condition, budget);
+        return Ok(Matcher::Condition(condition.map_err(|error| error.moved_by(start))?));
     }
     let text = without_comment(text);
     match text {
@@ -140,6 +145,8 @@ fn network(text: &str) -> Result<Network, Reason> {
 
 #[cfg(test)]
 mod tests {
+    use weir_core::PatternBudget;
+
     use proptest::prelude::*;
 
     use super::{looks_like, parse};
@@ -157,13 +164,16 @@ mod tests {
     #[test]
     fn mistakes_in_a_list_are_named_at_their_lines() {
         let text = "192.0.2.0/24 # a\n\n10.0.0.0/40\n; b\nx\n2001:db8::/32 ; c\n192.0.2.7//d\n";
-        let (entries, mistakes) = parse(text).expect("some lines are valid");
+        let (entries, mistakes) =
+            parse(text, &PatternBudget::default()).expect("some lines are valid");
         assert_eq!(entries.len(), 3);
         let named: Vec<_> = mistakes.iter().map(|it| (it.line(text), &*it.message)).collect();
         let [first, second] = &named[..] else { panic!("{named:?}") };
         assert_eq!(*first, (3, "`/40` is not a valid IPv4 prefix (0 to 32)"));
         assert_eq!(*second, (5, "`x` is not a network or an address"));
-        let (_, mistakes) = parse(&format!("::1\n{}", "x\n".repeat(100))).expect("one is valid");
+        let (_, mistakes) =
+            parse(&format!("::1\n{}", "x\n".repeat(100)), &PatternBudget::default())
+                .expect("one is valid");
         assert_eq!(mistakes.len(), 21);
         assert_eq!(mistakes[20].message, "80 more lines are not networks or addresses");
     }
@@ -179,7 +189,7 @@ mod tests {
             ("deny where status==404", "==404", "`==` is not an operator"),
             ("x\ny", "x", "`x` is not a network"),
         ] {
-            let error = parse(text).expect_err(text);
+            let error = parse(text, &PatternBudget::default()).expect_err(text);
             assert!(error.message.contains(message), "{text}: {}", error.message);
             if !place.is_empty() {
                 assert_eq!(Some(error.range.start), text.find(place), "{text}");
@@ -193,7 +203,7 @@ mod tests {
         #[test]
         fn any_text_is_read_or_refused(text in "((deny|allow) )?[a-z0-9./:;#é \n]{0,40}") {
             looks_like(&text);
-            if let Err(error) = parse(&text) {
+            if let Err(error) = parse(&text, &PatternBudget::default()) {
                 prop_assert!(error.range.start <= text.len());
                 error.excerpt(&text);
             }

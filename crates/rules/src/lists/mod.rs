@@ -9,7 +9,7 @@ mod language;
 
 use std::sync::Arc;
 
-use weir_core::{Field, Record, RecordFields, RecordPredicate};
+use weir_core::{Field, PatternBudget, Record, RecordFields, RecordPredicate};
 
 use self::gate::ListGate;
 pub(crate) use self::language::looks_like;
@@ -54,8 +54,8 @@ impl ListRule {
     ///
     /// # Errors
     /// If an `allow` or `deny` line is not valid, or no line is.
-    pub(crate) fn parse(text: &str, name: &str) -> Result<Self, RuleError> {
-        let (entries, notes) = language::parse(text)?;
+    pub(crate) fn parse(text: &str, name: &str, budget: &PatternBudget) -> Result<Self, RuleError> {
+        let (entries, notes) = language::parse(text, budget)?;
         let (mut table, mut conditions) = (Table::default(), Vec::new());
         for Entry { denies, matcher } in entries {
             let number = table.denies.len() as u32;

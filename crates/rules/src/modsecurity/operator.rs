@@ -2,9 +2,10 @@
 
 use std::net::IpAddr;
 
-use regex::bytes::{Regex, RegexBuilder};
-use weir_core::AddressBlock;
+use regex::bytes::RegexBuilder;
+use weir_core::{AddressBlock, PatternBudget};
 
+use crate::bounded_regex::BoundedRegex;
 use crate::error::Reason;
 use crate::files::RuleFiles;
 
@@ -14,7 +15,7 @@ const REGEX_BYTES_MAX: usize = 4 << 20;
 /// A test of a value.
 #[derive(Debug, Clone)]
 pub(super) enum Operator {
-    Matches(Regex),
+    Matches(BoundedRegex),
     Contains(Vec<u8>),
     Equals(Vec<u8>),
     BeginsWith(Vec<u8>),
@@ -36,24 +37,26 @@ impl Operator {
     /// # Errors
     /// With the reason if it is not known, or its argument is not valid.
     pub(super) fn new(name: &str, argument: &str, files: &RuleFiles) -> Result<Self, Reason> {
+        let budget = files.budget();
         let bytes = || argument.as_bytes().to_vec();
         let number =
             || argument.trim().parse::<i64>().map_err(|_| format!("`{argument}` is not a number"));
         Ok(match name.to_ascii_lowercase().as_str() {
-            "rx" => Self::Matches(expression(&format!("(?s-u){argument}"))?),
-            "pm" => words(argument.split_whitespace())?,
+            "rx" => Self::Matches(expression(&format!("(?s-u){argument}"), budget)?),
+            "pm" => words(argument.split_whitespace(), budget)?,
             "pmfromfile" | "pmf" => {
                 let name = argument.rsplit('/').next().unwrap_or(argument);
                 let text = files
                     .text(name)
                     .ok_or_else(|| format!("the file `{name}` was not given with the rule"))?;
                 let lines = text.lines().map(str::trim);
-                words(lines.filter(|line| !line.is_empty() && !line.starts_with('#')))?
+                let kept = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+                words(kept, budget)?
             }
             "contains" | "strmatch" => Self::Contains(bytes()),
             "containsword" => {
                 let word = regex::escape(argument);
-                Self::Matches(expression(&format!("(?-u)(?:^|\\W){word}(?:\\W|$)"))?)
+                Self::Matches(expression(&format!("(?-u)(?:^|\\W){word}(?:\\W|$)"), budget)?)
             }
             "streq" => Self::Equals(bytes()),
             "beginswith" => Self::BeginsWith(bytes()),
@@ -94,17 +97,21 @@ impl Operator {
 }
 
 /// An operator that finds one of some texts, without regard to upper and lower case.
-fn words<'t>(texts: impl Iterator<Item = &'t str>) -> Result<Operator, Reason> {
+fn words<'t>(
+    texts: impl Iterator<Item = &'t str>,
+    budget: &PatternBudget,
+) -> Result<Operator, Reason> {
     let texts: Vec<String> = texts.map(regex::escape).collect();
     if texts.is_empty() {
         Ok(Operator::Never)
     } else {
-        Ok(Operator::Matches(expression(&format!("(?i-u){}", texts.join("|")))?))
+        Ok(Operator::Matches(expression(&format!("(?i-u){}", texts.join("|")), budget)?))
     }
 }
 
-fn expression(text: &str) -> Result<Regex, Reason> {
-    let built = RegexBuilder::new(text).size_limit(REGEX_BYTES_MAX).build();
+fn expression(text: &str, budget: &PatternBudget) -> Result<BoundedRegex, Reason> {
+    let builder = &mut RegexBuilder::new(text);
+    let built = BoundedRegex::build(builder, text.len(), REGEX_BYTES_MAX, budget);
     built.map_err(|error| {
         let text = error.to_string();
         let last = text.lines().last().unwrap_or_default().trim();

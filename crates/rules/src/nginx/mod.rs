@@ -12,6 +12,8 @@ mod limit_req;
 mod observer;
 mod rule;
 
+use weir_core::PatternBudget;
+
 use self::configuration::{directive_place, directives};
 use self::limit_conn::LimitConn;
 use self::limit_req::LimitReq;
@@ -22,19 +24,23 @@ use crate::rule::Rule;
 ///
 /// # Errors
 /// If the text is not a configuration, there is no limit, or one is not valid.
-pub(crate) fn parse(text: &str, name: &str) -> Result<Vec<Box<dyn Rule>>, RuleError> {
+pub(crate) fn parse(
+    text: &str,
+    name: &str,
+    budget: &PatternBudget,
+) -> Result<Vec<Box<dyn Rule>>, RuleError> {
     let directives = directives(text)?;
     let has = |limit| directive_place(&directives, limit).is_some();
     let (has_requests, has_connections) = (has("limit_req"), has("limit_conn"));
     let mut rules: Vec<Box<dyn Rule>> = Vec::new();
     let mut own_name = None;
     if has_requests || !has_connections {
-        let of_requests = LimitReq::read(&directives, name)?;
+        let of_requests = LimitReq::read(&directives, name, budget)?;
         own_name = Some(of_requests.name.clone());
         rules.push(Box::new(of_requests));
     }
     if has_connections {
-        let mut of_connections = LimitConn::read(&directives, name)?;
+        let mut of_connections = LimitConn::read(&directives, name, budget)?;
         if own_name.is_some_and(|own| own == of_connections.name) {
             of_connections.name.push_str("-limit_conn");
         }
@@ -47,6 +53,10 @@ pub(crate) fn parse(text: &str, name: &str) -> Result<Vec<Box<dyn Rule>>, RuleEr
 ///
 /// # Errors
 /// If the text is not a configuration, there is no limit, or one is not valid.
-pub(crate) fn parse_limit_conn(text: &str, name: &str) -> Result<Box<dyn Rule>, RuleError> {
-    Ok(Box::new(LimitConn::read(&directives(text)?, name)?))
+pub(crate) fn parse_limit_conn(
+    text: &str,
+    name: &str,
+    budget: &PatternBudget,
+) -> Result<Box<dyn Rule>, RuleError> {
+    Ok(Box::new(LimitConn::read(&directives(text)?, name, budget)?))
 }

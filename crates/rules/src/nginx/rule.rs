@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weir_core::RecordFields;
+use weir_core::{PatternBudget, RecordFields};
 
 use super::configuration::{Configuration, Directive, LimitKind, LimitSet, Zone};
 use crate::arrivals::{Arrival, Arrivals, NO_KEY, applying};
@@ -47,8 +47,12 @@ impl<L: LimitKind> NginxRule<L> {
     ///
     /// # Errors
     /// If there is no limit, or one is not valid.
-    pub(crate) fn read(directives: &[Directive], name: &str) -> Result<Self, RuleError> {
-        let configuration = Configuration::<L>::read(directives)?;
+    pub(crate) fn read(
+        directives: &[Directive],
+        name: &str,
+        budget: &PatternBudget,
+    ) -> Result<Self, RuleError> {
+        let configuration = Configuration::<L>::read(directives, budget)?;
         let name = match &configuration.zones[..] {
             [zone] => &zone.name,
             _ => name,

@@ -1,5 +1,7 @@
 //! Zones of caddy-ratelimit in a Caddyfile.
 
+use weir_core::PatternBudget;
+
 use super::{Preset, client, duration_ns, header_field};
 use crate::condition::RuleCondition;
 use crate::error::RuleError;
@@ -101,7 +103,7 @@ impl<'t> Surroundings<'t> {
 ///
 /// # Errors
 /// If there is none, or one lacks its window or its events.
-pub(super) fn parse(text: &str) -> Result<Vec<Preset>, RuleError> {
+pub(super) fn parse(text: &str, budget: &PatternBudget) -> Result<Vec<Preset>, RuleError> {
     let (mut zones, mut zone) = (Vec::new(), None::<Zone<'_>>);
     let mut surroundings = Surroundings::default();
     for line in lines(text) {
@@ -117,7 +119,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Preset>, RuleError> {
     }
     let mut presets = zones
         .into_iter()
-        .map(|zone| Ok((zone.name, zone.preset()?)))
+        .map(|zone| Ok((zone.name, zone.preset(budget)?)))
         .collect::<Result<Vec<_>, RuleError>>()?;
     note_order(&mut presets, surroundings.handlers);
     let mut presets: Vec<Preset> = presets.into_iter().map(|(_, preset)| preset).collect();
@@ -236,7 +238,7 @@ impl<'t> Zone<'t> {
         }
     }
 
-    fn preset(self) -> Result<Preset, RuleError> {
+    fn preset(self, budget: &PatternBudget) -> Result<Preset, RuleError> {
         let missing = |what: &str| self.name.error(format!("the zone has no `{what}`"));
         let count = self.events.ok_or_else(|| missing("events"))?;
         let window_ns = self.window_ns.ok_or_else(|| missing("window"))?;
@@ -246,7 +248,7 @@ impl<'t> Zone<'t> {
             Some([set]) => Some(set.clone()),
             Some(sets) => Some(format!("({})", sets.join(") or ("))),
         };
-        let condition = condition.map(|text| RuleCondition::parse(&text)).transpose();
+        let condition = condition.map(|text| RuleCondition::parse(&text, budget)).transpose();
         let limit = Limit {
             name: Some(self.name.text.to_owned()),
             key: self.key.unwrap_or_default(),

@@ -1,5 +1,7 @@
 //! Tests of the zones of caddy-ratelimit.
 
+use weir_core::PatternBudget;
+
 use super::caddy::{looks_like, parse};
 
 const TEXT: &str = "example.com {
@@ -26,7 +28,7 @@ const TEXT: &str = "example.com {
 #[test]
 fn zones_are_limits() {
     assert!(looks_like(TEXT));
-    let presets = parse(TEXT).expect("it is valid");
+    let presets = parse(TEXT, &PatternBudget::default()).expect("it is valid");
     let texts: Vec<String> = presets.iter().map(|preset| preset.limit.to_string()).collect();
     let login = r#"limit 5 requests in 90s by client where method="POST" and (path~'(?i)^/login' or path~'(?i)^/signin$') as sliding"#;
     assert_eq!(texts, [login, "limit 100 requests in 1s as sliding"]);
@@ -40,7 +42,7 @@ fn zones_are_limits() {
 /// The condition of a zone with matchers, and the lines of its notes.
 fn matched(matchers: &str) -> (String, Vec<usize>) {
     let text = format!("zone a {{\n{matchers}\nkey {{remote_host}}\nwindow 1m\nevents 2\n}}");
-    let preset = parse(&text).expect(&text).remove(0);
+    let preset = parse(&text, &PatternBudget::default()).expect(&text).remove(0);
     let condition = preset.limit.condition.map(|it| it.text().to_owned()).unwrap_or_default();
     (condition, preset.notes.iter().map(|note| note.line(&text)).collect())
 }
@@ -82,7 +84,7 @@ fn zones_after_others_are_named() {
     let zone =
         |name, events, window| format!("zone {name} {{\nevents {events}\nwindow {window}\n}}\n");
     let noted = |text: &str| {
-        let presets = parse(text).expect(text);
+        let presets = parse(text, &PatternBudget::default()).expect(text);
         presets.iter().map(|preset| preset.notes.len()).collect::<Vec<_>>()
     };
     let (fast, slow) = (zone("a", 1, "1s"), zone("b", 5, "10s"));
@@ -111,7 +113,7 @@ fn mistakes_are_refused_at_their_place() {
         ("zone a {\nkey {nonsense}\n}", "{nonsense}", "`nonsense`"),
         ("zone a {\nevents 5", "", "that ends with"),
     ] {
-        let error = parse(text).err().expect(text);
+        let error = parse(text, &PatternBudget::default()).err().expect(text);
         assert!(error.message.contains(message), "{text}: {}", error.message);
         assert_eq!(Some(error.range.start), text.find(place), "{text}");
     }

@@ -1,6 +1,8 @@
 //! `http_req_rate` of HAProxy: a stick table, the key that it tracks, and the rate above which
 //! requests are denied.
 
+use weir_core::PatternBudget;
+
 use super::{Preset, client, duration_ns, header_field};
 use crate::condition::RuleCondition;
 use crate::error::RuleError;
@@ -61,14 +63,16 @@ struct Configuration<'t> {
     ended: Vec<&'t str>,
     /// Notes that apply to all denials.
     notes: Vec<RuleError>,
+    /// Counts the expressions of conditions.
+    budget: PatternBudget,
 }
 
 /// Reads a configuration.
 ///
 /// # Errors
 /// If it has no table, nothing is tracked or denied, or a part is not valid.
-pub(super) fn parse(text: &str) -> Result<Vec<Preset>, RuleError> {
-    let mut configuration = Configuration::default();
+pub(super) fn parse(text: &str, budget: &PatternBudget) -> Result<Vec<Preset>, RuleError> {
+    let mut configuration = Configuration { budget: budget.clone(), ..Configuration::default() };
     for words in lines(text) {
         configuration.read(&words)?;
     }
@@ -187,7 +191,7 @@ impl<'t> Configuration<'t> {
             },
             _ => None,
         };
-        let condition = condition.and_then(|text| RuleCondition::parse(&text).ok());
+        let condition = condition.and_then(|text| RuleCondition::parse(&text, &self.budget).ok());
         if condition.is_none() {
             let message = "the condition is not followed: all requests are tracked";
             self.notes.push(line[at].error(message));
@@ -373,6 +377,8 @@ fn key(word: Word<'_>) -> Result<LimitKey, RuleError> {
 
 #[cfg(test)]
 mod tests {
+    use weir_core::PatternBudget;
+
     use super::{looks_like, parse};
 
     #[test]
@@ -394,7 +400,7 @@ mod tests {
             let text =
                 format!("stick-table type ip size 1m expire 30s store http_req_rate(10s)\n{lines}");
             assert!(looks_like(&text));
-            let presets = parse(&text).expect(&text);
+            let presets = parse(&text, &PatternBudget::default()).expect(&text);
             assert_eq!(presets[0].limit.to_string(), expected);
             assert!(presets[0].notes.is_empty(), "{text}");
         }
@@ -440,7 +446,7 @@ mod tests {
                  acl fast RATE gt 20\nacl slow RATE lt 20\n{lines}\n"
             );
             let text = text.replace("RATE", rate);
-            let preset = parse(&text).expect(lines).remove(0);
+            let preset = parse(&text, &PatternBudget::default()).expect(lines).remove(0);
             assert_eq!(preset.limit.count, count, "{lines}");
             let places: Vec<&str> =
                 preset.notes.iter().map(|note| &text[note.range.clone()]).collect();
@@ -456,7 +462,7 @@ mod tests {
              http-request tarpit if {{ sc1_http_req_rate ge 6 }}\n\
              http-request deny if {{ path /a }}\n"
         );
-        let presets = parse(&text).expect("it is valid");
+        let presets = parse(&text, &PatternBudget::default()).expect("it is valid");
         let limits: Vec<(String, usize)> =
             presets.iter().map(|it| (it.limit.to_string(), it.notes.len())).collect();
         let expected = [
@@ -503,7 +509,7 @@ mod tests {
             let text = format!(
                 "frontend a # one\n\tstick-table type ip size 1m expire 10d {table}\n\thttp-request track-sc0 {track}\n\t{deny}\n"
             );
-            let preset = parse(&text).expect(&text).remove(0);
+            let preset = parse(&text, &PatternBudget::default()).expect(&text).remove(0);
             assert_eq!(preset.limit.to_string(), format!("{expected} as two-periods"), "{text}");
             let is_unfollowed = track.contains(" if ") && !expected.contains("where");
             assert_eq!(preset.notes.len(), usize::from(is_unfollowed), "{text}");
@@ -540,7 +546,7 @@ mod tests {
                 text.push_str(words[(state >> 16) as usize % words.len()]);
                 text.push(' ');
             }
-            if let Err(error) = parse(&text) {
+            if let Err(error) = parse(&text, &PatternBudget::default()) {
                 assert!(error.range.end <= text.len() && !error.message.is_empty(), "{text}");
             }
         }
@@ -560,7 +566,7 @@ mod tests {
             ("http-request track-sc0", "track-sc0", "what is tracked is missing"),
         ] {
             let text = format!("{table}{lines}");
-            let error = parse(&text).err().expect(lines);
+            let error = parse(&text, &PatternBudget::default()).err().expect(lines);
             assert!(error.message.contains(message), "{lines}: {}", error.message);
             if !place.is_empty() {
                 assert_eq!(Some(error.range.start), text.rfind(place), "{lines}");
@@ -569,8 +575,11 @@ mod tests {
         let text = format!(
             "{table}http-request track-sc0 src unless x\nhttp-request deny if {{ sc_http_req_rate(0) gt 5 }}"
         );
-        let notes: Vec<usize> =
-            parse(&text).expect("it is valid")[0].notes.iter().map(|it| it.line(&text)).collect();
+        let notes: Vec<usize> = parse(&text, &PatternBudget::default()).expect("it is valid")[0]
+            .notes
+            .iter()
+            .map(|it| it.line(&text))
+            .collect();
         assert_eq!(notes, [1, 2]);
     }
 }

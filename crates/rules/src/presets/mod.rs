@@ -17,6 +17,8 @@ pub(crate) mod evasive;
 mod haproxy;
 mod traefik;
 
+use weir_core::PatternBudget;
+
 use crate::error::RuleError;
 use crate::rule::Family;
 use crate::windows::{KeyPart, Limit, WindowRule, lines};
@@ -60,10 +62,14 @@ pub(crate) fn unread_language(text: &str) -> Option<RuleError> {
 ///
 /// # Errors
 /// If it has none, or one is not valid.
-pub(crate) fn parse(text: &str, name: &str, family: Family) -> Result<Vec<WindowRule>, RuleError> {
+pub(crate) fn parse(
+    text: &str,
+    name: &str,
+    (family, budget): (Family, &PatternBudget),
+) -> Result<Vec<WindowRule>, RuleError> {
     let presets = match family {
-        Family::Caddy => caddy::parse(text)?,
-        Family::Haproxy => haproxy::parse(text)?,
+        Family::Caddy => caddy::parse(text, budget)?,
+        Family::Haproxy => haproxy::parse(text, budget)?,
         Family::Traefik => traefik::parse(text)?,
         _ => cloud::parse(text)?,
     };

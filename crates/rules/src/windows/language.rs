@@ -10,7 +10,7 @@
 //!
 //! A condition ends at a word that begins the next clause; such a word in it needs quotation marks.
 
-use weir_core::{nearest_name, parse_duration_ns};
+use weir_core::{PatternBudget, nearest_name, parse_duration_ns};
 
 use super::key::{KeyPart, LimitKey};
 use super::limit::{Algorithm, Limit};
@@ -33,9 +33,13 @@ pub(crate) fn looks_like(text: &str) -> bool {
 ///
 /// # Errors
 /// At the first mistake, and if there is no limit, or more than `rules_max`.
-pub(super) fn parse(text: &str, rules_max: usize) -> Result<Vec<Limit>, ParseError> {
+pub(super) fn parse(
+    text: &str,
+    rules_max: usize,
+    budget: &PatternBudget,
+) -> Result<Vec<Limit>, ParseError> {
     let words = lines(text).filter(|words| !words.is_empty());
-    let lines: Vec<Line<'_>> = words.map(|words| Line { text, words, at: 0 }).collect();
+    let lines: Vec<Line<'_>> = words.map(|words| Line { text, words, at: 0, budget }).collect();
     if lines.is_empty() {
         let message = format!("there is no limit in it; write `{EXAMPLE}`");
         return Err(RuleError::new(0..0, message).into());
@@ -49,6 +53,7 @@ struct Line<'t> {
     text: &'t str,
     words: Vec<Word<'t>>,
     at: usize,
+    budget: &'t PatternBudget,
 }
 
 impl<'t> Line<'t> {
@@ -164,7 +169,7 @@ impl<'t> Line<'t> {
             end = word.range().end;
         }
         let text = &self.text[first.start..end];
-        RuleCondition::parse(text).map_err(|error| error.moved_by(first.start))
+        RuleCondition::parse(text, self.budget).map_err(|error| error.moved_by(first.start))
     }
 
     fn algorithm(&mut self, window_ns: u64) -> Result<Algorithm, RuleError> {
@@ -249,7 +254,7 @@ mod tests {
     use super::looks_like;
 
     fn parse(text: &str) -> Result<Vec<super::Limit>, crate::error::RuleError> {
-        Ok(super::parse(text, usize::MAX)?)
+        Ok(super::parse(text, usize::MAX, &weir_core::PatternBudget::default())?)
     }
 
     #[test]

@@ -27,7 +27,7 @@ mod replay;
 mod summary;
 mod words;
 
-use weir_core::RecordFields;
+use weir_core::{PatternBudget, RecordFields};
 
 pub(crate) use self::key::{KeyPart, LimitKey};
 pub(crate) use self::language::looks_like;
@@ -59,8 +59,12 @@ impl WindowRule {
     ///
     /// # Errors
     /// If a line is not a limit, or there is none.
-    pub(crate) fn parse(text: &str, name: &str, rules_max: usize) -> Result<Vec<Self>, ParseError> {
-        let limits = language::parse(text, rules_max)?;
+    pub(crate) fn parse(
+        text: &str,
+        name: &str,
+        (rules_max, budget): (usize, &PatternBudget),
+    ) -> Result<Vec<Self>, ParseError> {
+        let limits = language::parse(text, rules_max, budget)?;
         let numbered = limits.len() > 1;
         let rule = |(index, limit): (usize, Limit)| {
             let name = if numbered { format!("{name}-{}", index + 1) } else { name.to_owned() };

@@ -28,6 +28,7 @@ use tree::Node;
 pub use tree::{ConditionOperator, ConditionValue, FieldCondition, ValueForm};
 
 use super::clause::Clause;
+use super::pattern_budget::PatternBudget;
 use crate::field::Unit;
 use crate::value::{QuantityError, STATUS_CLASS, parse_count, parse_seconds_ns, parse_whole_size};
 use crate::values::Values;
@@ -86,7 +87,21 @@ impl Condition {
     /// # Errors
     /// If a field is not one of the columns, or a value is not valid for its field.
     pub fn clause(&self, values: &Values, time: TimeReader<'_>) -> Result<Clause, ConditionError> {
-        resolve::clause(&self.root, values, Some(time))
+        self.clause_within(values, time, &PatternBudget::default())
+    }
+
+    /// Returns the condition as [`Self::clause`] does, with expressions that are compiled within a
+    /// budget.
+    ///
+    /// # Errors
+    /// Also if the budget refuses an expression.
+    pub fn clause_within(
+        &self,
+        values: &Values,
+        time: TimeReader<'_>,
+        patterns: &PatternBudget,
+    ) -> Result<Clause, ConditionError> {
+        resolve::clause(&self.root, values, Some(time), patterns)
     }
 
     /// Checks that [`Self::clause`] returns a clause, except for the times, whose meaning need not
@@ -95,7 +110,7 @@ impl Condition {
     /// # Errors
     /// If a field is not one of the columns, or a value is not valid for its field.
     pub fn check(&self, values: &Values) -> Result<(), ConditionError> {
-        resolve::clause(&self.root, values, None).map(|_| ())
+        resolve::clause(&self.root, values, None, &PatternBudget::default()).map(|_| ())
     }
 
     /// Returns the same condition with the instants of its times, so that [`Self::clause`] reads

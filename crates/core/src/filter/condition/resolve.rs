@@ -9,28 +9,33 @@ use super::parse_quantity;
 use super::tree::{ConditionOperator, ConditionValue, FieldCondition, Node, ValueForm};
 use crate::field::{ColumnKind, Field, Unit};
 use crate::filter::clause::{Clause, ClauseError, TextTest, known_names};
+use crate::filter::pattern_budget::PatternBudget;
 use crate::value::{STATUS_CLASS, STATUS_CLASSES};
 use crate::values::Values;
 
 type Resolved = Result<Clause, ConditionError>;
 
-/// The clause of a tree. Without a reader of times, they are not checked, and the clause is not one
-/// to filter by.
+/// The clause of a tree, whose expressions are compiled within a budget. Without a reader of times,
+/// they are not checked, and the clause is not one to filter by.
 ///
 /// # Errors
 /// If a field is not one of the columns, or a value is not valid for its field.
-pub(super) fn clause(node: &Node, values: &Values, time: Option<TimeReader<'_>>) -> Resolved {
-    let all = |nodes: &[Node]| {
-        nodes.iter().map(|node| clause(node, values, time)).collect::<Result<Vec<_>, _>>()
-    };
+pub(super) fn clause(
+    node: &Node,
+    values: &Values,
+    time: Option<TimeReader<'_>>,
+    patterns: &PatternBudget,
+) -> Resolved {
+    let one = |node: &Node| clause(node, values, time, patterns);
+    let all = |nodes: &[Node]| nodes.iter().map(one).collect::<Result<Vec<_>, _>>();
     Ok(match node {
         Node::All(nodes) => {
             contradiction::check_all(nodes, time)?;
             Clause::All(all(nodes)?)
         }
         Node::Any(nodes) => Clause::Any(all(nodes)?),
-        Node::Not(node) => Clause::Not(Box::new(clause(node, values, time)?)),
-        Node::Text(text) => search(text)?,
+        Node::Not(node) => Clause::Not(Box::new(one(node)?)),
+        Node::Text(text) => search(text, patterns)?,
         Node::Field(condition) => {
             contradiction::check_one(condition)?;
             let is_negative = condition.operator == ConditionOperator::NotEqual;
@@ -39,13 +44,13 @@ pub(super) fn clause(node: &Node, values: &Values, time: Option<TimeReader<'_>>)
                     negated(status_class(condition)?, is_negative)
                 }
                 Some(field) => match field.kind() {
-                    ColumnKind::Text => text(condition, Some(field), values)?,
+                    ColumnKind::Text => text(condition, Some(field), (values, patterns))?,
                     ColumnKind::Number(unit) => {
                         negated(number(condition, field, unit)?, is_negative)
                     }
                     ColumnKind::Time => negated(instant(condition, time)?, is_negative),
                 },
-                None => text(condition, None, values)?,
+                None => text(condition, None, (values, patterns))?,
             }
         }
     })
@@ -56,11 +61,11 @@ fn negated(clause: Clause, is_negative: bool) -> Clause {
 }
 
 /// A search in all text fields.
-fn search(text: &ConditionValue) -> Resolved {
+fn search(text: &ConditionValue, patterns: &PatternBudget) -> Resolved {
     let invalid = |message: &str| ConditionError::new(text.position.clone(), message);
     let searched = std::str::from_utf8(&text.bytes)
         .map_err(|_| invalid("a search needs text; compare bytes with a field: path=\"\\xff\""))?;
-    let contains = TextTest::contains(searched)
+    let contains = TextTest::contains_within(searched, patterns)
         .map_err(|_| invalid("the text to search for is too long; write a shorter one"))?;
     let block = equality::block(&text.bytes).filter(|_| text.is_plain());
     Ok(Clause::AnyText(match block {
@@ -69,14 +74,18 @@ fn search(text: &ConditionValue) -> Resolved {
     }))
 }
 
-fn text(condition: &FieldCondition, field: Option<Field>, values: &Values) -> Resolved {
+fn text(
+    condition: &FieldCondition,
+    field: Option<Field>,
+    (values, patterns): (&Values, &PatternBudget),
+) -> Resolved {
     let column = values.schema().text_column_by_name(&condition.field);
     let column = column.ok_or_else(|| unknown_field(condition, values))?;
     let is_negative =
         matches!(condition.operator, ConditionOperator::NotEqual | ConditionOperator::NotMatch);
     let is_absent = |value: &&ConditionValue| value.form == ValueForm::Absent;
     let mut clauses = Vec::new();
-    let test = text_test(condition, field)?;
+    let test = text_test(condition, field, patterns)?;
     if !condition.values.iter().all(|value| is_absent(&value)) {
         clauses.push(Clause::Text { column, test, negated: false });
     }
@@ -96,7 +105,11 @@ fn text(condition: &FieldCondition, field: Option<Field>, values: &Values) -> Re
 }
 
 /// The test of the values that are not `(none)`.
-fn text_test(condition: &FieldCondition, field: Option<Field>) -> Result<TextTest, ConditionError> {
+fn text_test(
+    condition: &FieldCondition,
+    field: Option<Field>,
+    patterns: &PatternBudget,
+) -> Result<TextTest, ConditionError> {
     let values = || condition.values.iter().filter(|value| value.form != ValueForm::Absent);
     let bytes = |value: &ConditionValue| value.bytes.clone();
     match condition.operator {
@@ -108,7 +121,8 @@ fn text_test(condition: &FieldCondition, field: Option<Field>) -> Result<TextTes
             Ok(TextTest::Any(values().map(|value| TextTest::Prefix(bytes(value))).collect()))
         }
         ConditionOperator::Match | ConditionOperator::NotMatch => {
-            let tests: Result<Vec<_>, _> = values().map(expression).collect();
+            let tests: Result<Vec<_>, _> =
+                values().map(|value| expression(value, patterns)).collect();
             tests.map(TextTest::Any)
         }
         operator => {
@@ -147,11 +161,14 @@ fn equality_test(
     Ok(TextTest::Any(classes))
 }
 
-fn expression(value: &ConditionValue) -> Result<TextTest, ConditionError> {
+fn expression(
+    value: &ConditionValue,
+    patterns: &PatternBudget,
+) -> Result<TextTest, ConditionError> {
     let invalid = |message: String| ConditionError::new(value.position.clone(), message);
     let text = std::str::from_utf8(&value.bytes)
         .map_err(|_| invalid("a regular expression is text".to_owned()))?;
-    TextTest::matches(text).map_err(|error| match error {
+    TextTest::matches_within(text, patterns).map_err(|error| match error {
         ClauseError::Regex(message) => invalid(message),
         error @ ClauseError::UnknownField { .. } => invalid(error.to_string()),
     })

@@ -19,7 +19,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use regex::bytes::{Regex, RegexSet};
+use regex::bytes::RegexSet;
 
 pub(super) use self::pattern::{SetError, compile as compile_pattern, compile_set};
 
@@ -28,6 +28,7 @@ use self::parse::Parser;
 use self::syntax::Part;
 use self::value::{Kind, Value};
 use super::fields::EventField;
+use crate::bounded_regex::BoundedRegex;
 use crate::error::{Reason, RuleError};
 
 /// Resolves the names in an expression: fields, data files and patterns.
@@ -54,7 +55,7 @@ pub(super) trait Names {
     ///
     /// # Errors
     /// If it is not a valid pattern or too large.
-    fn pattern(&mut self, text: &str) -> Result<Regex, Reason>;
+    fn pattern(&mut self, text: &str) -> Result<BoundedRegex, Reason>;
 
     /// Whether the expression may use `queue`, the events of a bucket.
     fn has_queue(&self) -> bool;

@@ -4,8 +4,11 @@
 //! syntax: Go takes `{` without a number literally, `[` and `&&` inside a class literally, and `\<`
 //! as `<`, and it supports `\Q...\E`.
 
+use regex::bytes::{RegexBuilder, RegexSet, RegexSetBuilder};
+use weir_core::PatternBudget;
+
+use crate::bounded_regex::BoundedRegex;
 use crate::error::Reason;
-use regex::bytes::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 
 /// The size limits that are tried in turn for a compiled pattern, in bytes.
 const PATTERN_BYTES: [usize; 3] = [64 << 10, 1 << 20, 16 << 20];
@@ -17,13 +20,16 @@ const SET_BYTES_MAX: usize = 256 << 20;
 ///
 /// # Errors
 /// If it is not a valid pattern or too large.
-pub(in super::super) fn compile(pattern: &str) -> Result<(Regex, usize), Reason> {
+pub(in super::super) fn compile(
+    pattern: &str,
+    budget: &PatternBudget,
+) -> Result<(BoundedRegex, usize), Reason> {
     let translated = translated(pattern);
     let mut builder = RegexBuilder::new(&translated);
     builder.unicode(needs_unicode(&translated));
     let mut compiled = Err(Reason::from(""));
     for bytes in PATTERN_BYTES {
-        compiled = match builder.size_limit(bytes).build() {
+        compiled = match BoundedRegex::build(&mut builder, translated.len(), bytes, budget) {
             Ok(regex) => return Ok((regex, bytes)),
             Err(error @ regex::Error::CompiledTooBig(_)) => Err(reason(&error)),
             Err(error) => return Err(reason(&error)),
@@ -44,19 +50,27 @@ pub(in super::super) struct SetError {
 ///
 /// # Errors
 /// If a pattern is not valid, or all of them are too large.
-pub(in super::super) fn compile_set(patterns: &[Vec<u8>]) -> Result<RegexSet, SetError> {
+pub(in super::super) fn compile_set(
+    patterns: &[Vec<u8>],
+    budget: &PatternBudget,
+) -> Result<RegexSet, SetError> {
+    // Each is compiled alone to find the one at fault; only the set is kept and counted.
+    let uncounted = PatternBudget::default();
     let mut texts = Vec::new();
     for (number, pattern) in patterns.iter().enumerate() {
         let text = std::str::from_utf8(pattern);
         let wrong = |reason| SetError { index: Some(number), reason };
         let text = text.map_err(|_| wrong("it is not UTF-8".into()))?;
-        compile(text).map_err(wrong)?;
+        if budget.is_stopped() {
+            break;
+        }
+        compile(text, &uncounted).map_err(wrong)?;
         texts.push(translated(text));
     }
-    let set = RegexSetBuilder::new(&texts)
-        .unicode(texts.iter().any(|text| needs_unicode(text)))
-        .size_limit(SET_BYTES_MAX)
-        .build();
+    let mut builder = RegexSetBuilder::new(&texts);
+    builder.unicode(texts.iter().any(|text| needs_unicode(text)));
+    let text_bytes = texts.iter().map(String::len).sum();
+    let set = budget.regex_set(&mut builder, text_bytes, SET_BYTES_MAX);
     set.map_err(|error| SetError { index: None, reason: reason(&error) })
 }
 
@@ -157,6 +171,8 @@ fn is_repetition(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use weir_core::PatternBudget;
+
     use super::{compile, compile_set, translated};
 
     #[test]
@@ -175,7 +191,8 @@ mod tests {
             (r"(?i)^get$", "GET", true),
             (r"(?P<a>x)", "x", true),
         ] {
-            let (regex, _) = compile(pattern).unwrap_or_else(|error| panic!("{pattern}: {error}"));
+            let (regex, _) = compile(pattern, &PatternBudget::default())
+                .unwrap_or_else(|error| panic!("{pattern}: {error}"));
             assert_eq!(regex.is_match(text.as_bytes()), matches, "{pattern} on {text}");
         }
         assert_eq!(translated(r"[\]a]"), r"[\]a]");
@@ -183,16 +200,17 @@ mod tests {
 
     #[test]
     fn bytes_that_are_not_text_are_matched() {
-        let (regex, _) = compile("^a.*b$").expect("a pattern");
+        let (regex, _) = compile("^a.*b$", &PatternBudget::default()).expect("a pattern");
         assert!(regex.is_match(b"a\xff\xfeb"));
     }
 
     #[test]
     fn what_re2_has_not_is_refused() {
         for pattern in ["(?=a)", r"(a)\1", "(", "a{1000000}{1000000}"] {
-            assert!(compile(pattern).is_err(), "{pattern}");
+            assert!(compile(pattern, &PatternBudget::default()).is_err(), "{pattern}");
         }
-        let error = compile_set(&[b"ok".to_vec(), b"(".to_vec()]).expect_err("a wrong pattern");
+        let error = compile_set(&[b"ok".to_vec(), b"(".to_vec()], &PatternBudget::default())
+            .expect_err("a wrong pattern");
         assert_eq!(error.index, Some(1));
     }
 }

@@ -3,7 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use regex::bytes::{Regex, RegexSet};
+use regex::bytes::RegexSet;
+
+use crate::bounded_regex::BoundedRegex;
 
 use super::function::Function;
 use super::value::{Kind, Value};
@@ -37,7 +39,7 @@ pub(super) enum Node {
     Any(Vec<Part>),
     Binary(Operator, Box<[Part; 2]>),
     IsOneOf(Box<Part>, Vec<Value<'static>>),
-    Matches(Box<Part>, Regex),
+    Matches(Box<Part>, BoundedRegex),
     /// Whether one of the patterns of a data file matches.
     MatchesOneOf(Box<Part>, Arc<RegexSet>),
     /// The lines of a data file.

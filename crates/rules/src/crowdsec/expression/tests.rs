@@ -4,9 +4,11 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use regex::bytes::{Regex, RegexSet};
+use regex::bytes::RegexSet;
+use weir_core::PatternBudget;
 
 use super::{Expression, Fields, Names, compile_pattern, compile_set};
+use crate::bounded_regex::BoundedRegex;
 use crate::error::Reason;
 
 /// Numbers fields in the order in which they are first used.
@@ -33,11 +35,11 @@ impl Names for TestNames {
 
     fn patterns(&mut self, file: &str) -> Result<Arc<RegexSet>, Reason> {
         let lines = self.lines(file)?;
-        compile_set(&lines).map(Arc::new).map_err(|error| error.reason)
+        compile_set(&lines, &PatternBudget::default()).map(Arc::new).map_err(|error| error.reason)
     }
 
-    fn pattern(&mut self, text: &str) -> Result<Regex, Reason> {
-        compile_pattern(text).map(|(regex, _)| regex)
+    fn pattern(&mut self, text: &str) -> Result<BoundedRegex, Reason> {
+        compile_pattern(text, &PatternBudget::default()).map(|(regex, _)| regex)
     }
 
     fn has_queue(&self) -> bool {

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
+use weir_core::PatternBudget;
+
 use super::fast::{self, BracketDates, FastDate};
 use super::template::{DateTemplate, LINE_START};
 use super::value::DateValue;
@@ -53,7 +55,10 @@ pub(in crate::fail2ban) struct FoundDate {
 /// The templates of date patterns. Jails with the same pattern share them, because they take a few
 /// megabytes for each pattern.
 #[derive(Debug, Default)]
-pub(in crate::fail2ban) struct DateTemplates(HashMap<String, Arc<PatternTemplates>>);
+pub(in crate::fail2ban) struct DateTemplates {
+    known: HashMap<String, Arc<PatternTemplates>>,
+    budget: PatternBudget,
+}
 
 /// The templates of the lines of a pattern. Those of stock patterns are compiled when a line first
 /// needs them: compiling takes milliseconds, and most dates are found without them.
@@ -61,24 +66,30 @@ pub(in crate::fail2ban) struct DateTemplates(HashMap<String, Arc<PatternTemplate
 struct PatternTemplates {
     lines: Vec<String>,
     made: OnceLock<Vec<DateTemplate>>,
+    budget: PatternBudget,
 }
 
 impl DateTemplates {
+    /// Makes a collection whose templates are compiled within a budget.
+    pub(in crate::fail2ban) fn within(budget: &PatternBudget) -> Self {
+        Self { known: HashMap::new(), budget: budget.clone() }
+    }
+
     /// Returns the templates of a pattern, given as its lines.
     fn of(&mut self, lines: &[&str]) -> Result<Arc<PatternTemplates>, (String, RuleError)> {
         let pattern = lines.join("\n");
-        if let Some(known) = self.0.get(&pattern) {
+        if let Some(known) = self.known.get(&pattern) {
             return Ok(Arc::clone(known));
         }
         let lines = if lines.is_empty() { &["{DEFAULT}"] } else { lines };
         let made = if lines.iter().all(|line| BRACKET_PATTERNS.contains(line)) {
             OnceLock::new()
         } else {
-            OnceLock::from(made_of(lines)?)
+            OnceLock::from(made_of(lines, &self.budget)?)
         };
         let lines = lines.iter().map(|line| (*line).to_owned()).collect();
-        let templates = Arc::new(PatternTemplates { lines, made });
-        self.0.insert(pattern, Arc::clone(&templates));
+        let templates = Arc::new(PatternTemplates { lines, made, budget: self.budget.clone() });
+        self.known.insert(pattern, Arc::clone(&templates));
         Ok(templates)
     }
 }
@@ -86,7 +97,7 @@ impl DateTemplates {
 impl PatternTemplates {
     fn get(&self) -> &[DateTemplate] {
         // A pattern that may be invalid was compiled in advance.
-        self.made.get_or_init(|| made_of(&self.lines).unwrap_or_default())
+        self.made.get_or_init(|| made_of(&self.lines, &self.budget).unwrap_or_default())
     }
 }
 
@@ -94,10 +105,13 @@ impl PatternTemplates {
 ///
 /// # Errors
 /// The line and the error, if a line is not valid.
-fn made_of<T: AsRef<str>>(lines: &[T]) -> Result<Vec<DateTemplate>, (String, RuleError)> {
+fn made_of<T: AsRef<str>>(
+    lines: &[T],
+    budget: &PatternBudget,
+) -> Result<Vec<DateTemplate>, (String, RuleError)> {
     let mut templates = Vec::new();
     for line in lines.iter().map(AsRef::as_ref) {
-        add(line, &mut templates).map_err(|error| (line.to_owned(), error))?;
+        add(line, &mut templates, budget).map_err(|error| (line.to_owned(), error))?;
     }
     Ok(templates)
 }
@@ -181,14 +195,18 @@ impl DateDetector {
 }
 
 /// Adds the templates that a line of a `datepattern` stands for.
-fn add(line: &str, templates: &mut Vec<DateTemplate>) -> Result<(), RuleError> {
+fn add(
+    line: &str,
+    templates: &mut Vec<DateTemplate>,
+    budget: &PatternBudget,
+) -> Result<(), RuleError> {
     let upper = line.to_uppercase();
     let mut all: Vec<DateTemplate> = Vec::new();
     if line.contains('%')
         || !["{DEFAULT}", LINE_START].contains(&&*upper) && !upper.contains("{DATE}")
     {
         let line = if upper == "{NONE}" { "{UNB}^" } else { line };
-        let template = DateTemplate::new(line)?;
+        let template = DateTemplate::new(line, budget)?;
         template.compile(line)?;
         all.push(template);
     } else if upper.contains("{DATE}") {
@@ -196,16 +214,16 @@ fn add(line: &str, templates: &mut Vec<DateTemplate>) -> Result<(), RuleError> {
         let (before, after) = (&line[..at], &line[at + "{DATE}".len()..]);
         for default in DEFAULTS.iter().filter(|default| default.contains('%')) {
             let default = default.strip_prefix(LINE_START).unwrap_or(default);
-            all.push(DateTemplate::new(&format!("{before}{default}{after}"))?);
+            all.push(DateTemplate::new(&format!("{before}{default}{after}"), budget)?);
         }
         // All of them have the same text before and after the date.
         all.first().map_or(Ok(()), |template| template.compile(line))?;
     } else {
         for default in DEFAULTS.iter().filter(|default| !default.contains('^')) {
-            all.push(DateTemplate::new(&format!("{LINE_START}{default}"))?);
+            all.push(DateTemplate::new(&format!("{LINE_START}{default}"), budget)?);
         }
         for default in DEFAULTS {
-            all.push(DateTemplate::new(default)?);
+            all.push(DateTemplate::new(default, budget)?);
         }
         all.retain(|template| template.is_anchored || upper == "{DEFAULT}");
     }

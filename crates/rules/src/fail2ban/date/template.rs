@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 
 use fancy_regex::Regex;
 
+use weir_core::PatternBudget;
+
 use super::value::{self, DateValue};
 use crate::error::RuleError;
 use crate::fail2ban::pattern::{Found, Groups, Pattern};
@@ -125,22 +127,26 @@ impl DateTemplate {
     ///
     /// # Errors
     /// If the template is not valid, or has an unknown field.
-    pub(super) fn new(pattern: &str) -> Result<Self, RuleError> {
+    pub(super) fn new(pattern: &str, budget: &PatternBudget) -> Result<Self, RuleError> {
         let key = if pattern.contains('%') { pattern.to_owned() } else { pattern.to_uppercase() };
         let bare = key.strip_prefix(LINE_START).or(key.strip_prefix('^')).unwrap_or(&key);
         let starts_line = bare.len() < key.len();
         match bare {
-            "EPOCH" | "LEPOCH" => Self::epoch(starts_line, bare == "LEPOCH", pattern),
+            "EPOCH" | "LEPOCH" => Self::epoch(starts_line, bare == "LEPOCH", (pattern, budget)),
             "TAI64N" => {
                 let start = if starts_line { WordStart::Line } else { WordStart::Anywhere };
-                Self::bound("@[0-9a-f]{24}", start, true, Kind::Tai64n, pattern)
+                Self::bound("@[0-9a-f]{24}", start, true, Kind::Tai64n, (pattern, budget))
             }
-            _ if EPOCH.holds(pattern) => Self::epoch_in(pattern),
-            _ => Self::fields(pattern),
+            _ if EPOCH.holds(pattern) => Self::epoch_in(pattern, budget),
+            _ => Self::fields(pattern, budget),
         }
     }
 
-    fn epoch(starts_line: bool, is_long: bool, pattern: &str) -> Result<Self, RuleError> {
+    fn epoch(
+        starts_line: bool,
+        is_long: bool,
+        pattern: (&str, &PatternBudget),
+    ) -> Result<Self, RuleError> {
         let kind = Kind::Epoch { group: 1, is_long };
         let number = epoch_number(is_long);
         let regex = if starts_line {
@@ -155,15 +161,15 @@ impl DateTemplate {
     }
 
     /// A pattern with `{EPOCH}` in it.
-    fn epoch_in(pattern: &str) -> Result<Self, RuleError> {
+    fn epoch_in(pattern: &str, budget: &PatternBudget) -> Result<Self, RuleError> {
         let is_long = pattern.to_uppercase().contains("{LEPOCH}");
         let number = format!("({})", epoch_number(is_long));
         let regex = EPOCH.0.replace_all(pattern, fancy_regex::NoExpand(&number));
         let kind = Kind::Epoch { group: 2, is_long };
-        Self::bound(&format!("({regex})"), WordStart::Word, true, kind, pattern)
+        Self::bound(&format!("({regex})"), WordStart::Word, true, kind, (pattern, budget))
     }
 
-    fn fields(pattern: &str) -> Result<Self, RuleError> {
+    fn fields(pattern: &str, budget: &PatternBudget) -> Result<Self, RuleError> {
         let (rest, mut start, ends_word) = match pattern.strip_prefix("{UNB}") {
             Some(rest) => (rest, WordStart::Anywhere, false),
             None => (pattern, WordStart::Word, true),
@@ -177,7 +183,7 @@ impl DateTemplate {
         };
         let regex = with_fields(rest, pattern.len() - rest.len())?;
         let flags = if LETTERS.holds(rest) { "(?iu)" } else { "" };
-        Self::bound(&format!("{flags}{regex}"), start, ends_word, Kind::Fields, pattern)
+        Self::bound(&format!("{flags}{regex}"), start, ends_word, Kind::Fields, (pattern, budget))
     }
 
     /// Adds the boundaries at both ends of a template, and the group that is cut out.
@@ -186,7 +192,7 @@ impl DateTemplate {
         start: WordStart,
         ends_word: bool,
         kind: Kind,
-        pattern: &str,
+        (pattern, budget): (&str, &PatternBudget),
     ) -> Result<Self, RuleError> {
         let mut regex = regex.trim().to_owned();
         let flags = GLOBAL_FLAGS.0.find(&regex).ok().flatten().map(|found| found.range());
@@ -208,7 +214,7 @@ impl DateTemplate {
         is_anchored |= LINE_STARTS.holds(&regex) || LINE_ENDS.holds(&regex);
         let regex = UNBOUND_START.0.replace(&regex, "$1");
         let regex = format!("{flags}{}", UNBOUND_END.0.replace(&regex, "$1"));
-        let lazy = Pattern::lazy(&regex, Groups::All, false)
+        let lazy = Pattern::lazy(&regex, Groups::All, false, budget)
             .map_err(|error| not_valid(pattern, &error.message))?;
         Ok(Self { pattern: lazy, kind, is_anchored, text: regex })
     }

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 use std::sync::{Arc, OnceLock};
 
-use fancy_regex::{Captures, Regex, RegexBuilder};
+use fancy_regex::{Captures, CompileError, Regex, RegexBuilder};
+use weir_core::{PatternBudget, PatternSize};
 
 use super::classes::write_char;
 use super::literals::{self, Texts};
@@ -12,6 +13,9 @@ use crate::error::{Reason, RuleError};
 
 /// The most steps of a backtracking pattern on one line: some tenths of a second.
 const STEPS_MAX: usize = 1_000_000;
+
+/// The largest size of a compiled part of a pattern, in bytes: what the engine allows by default.
+const PROGRAM_BYTES_MAX: usize = 10 << 20;
 
 /// The most lists of required texts that are searched for before a pattern.
 const REQUIRED_MAX: usize = 2;
@@ -41,30 +45,46 @@ pub(in crate::fail2ban) struct Pattern {
 #[derive(Debug)]
 struct LazyRegex {
     shared: Arc<(String, OnceLock<Result<Regex, Reason>>)>,
+    budget: PatternBudget,
     own: OnceLock<Option<Regex>>,
 }
 
 impl LazyRegex {
-    fn new(text: String) -> Self {
-        Self { shared: Arc::new((text, OnceLock::new())), own: OnceLock::new() }
+    fn new(text: String, budget: &PatternBudget) -> Self {
+        let shared = Arc::new((text, OnceLock::new()));
+        Self { shared, budget: budget.clone(), own: OnceLock::new() }
     }
 
     fn compiled(&self) -> &Result<Regex, Reason> {
         let (text, compiled) = &*self.shared;
         compiled.get_or_init(|| {
-            let builder = RegexBuilder::new(text).backtrack_limit(STEPS_MAX).build();
-            builder.map_err(|error| error.to_string().into())
+            let refused = |_| fancy_regex::Error::from(CompileError::PatternTooComplex);
+            let build = |size: PatternSize| {
+                let mut builder = RegexBuilder::new(text);
+                builder.backtrack_limit(STEPS_MAX).delegate_size_limit(size.program_bytes);
+                if let Some(bytes) = size.cache_bytes {
+                    builder.delegate_dfa_size_limit(bytes);
+                }
+                builder.build()
+            };
+            let built =
+                self.budget.fit(text.len(), PROGRAM_BYTES_MAX, is_too_large, refused, build);
+            built.map_err(|error| error.to_string().into())
         })
     }
 
     fn get(&self) -> Option<&Regex> {
+        if self.budget.is_stopped() {
+            return None;
+        }
         self.own.get_or_init(|| self.compiled().clone().ok()).as_ref()
     }
 }
 
 impl Clone for LazyRegex {
     fn clone(&self) -> Self {
-        Self { shared: Arc::clone(&self.shared), own: OnceLock::new() }
+        let (shared, budget) = (Arc::clone(&self.shared), self.budget.clone());
+        Self { shared, budget, own: OnceLock::new() }
     }
 }
 
@@ -86,8 +106,9 @@ impl Pattern {
         pattern: &str,
         groups: Groups,
         host_may_be_name: bool,
+        budget: &PatternBudget,
     ) -> Result<Self, RuleError> {
-        let read = Self::lazy(pattern, groups, host_may_be_name)?;
+        let read = Self::lazy(pattern, groups, host_may_be_name, budget)?;
         match read.compile() {
             Ok(()) => Ok(read),
             Err(reason) => Err(reason.at(0..pattern.len())),
@@ -114,9 +135,10 @@ impl Pattern {
         pattern: &str,
         groups: Groups,
         host_may_be_name: bool,
+        budget: &PatternBudget,
     ) -> Result<Self, RuleError> {
         let syntax = parse(pattern, host_may_be_name)?;
-        let regex = LazyRegex::new(translate(&syntax, groups));
+        let regex = LazyRegex::new(translate(&syntax, groups), budget);
         let required = literals::required(&syntax.node, REQUIRED_MAX);
         Ok(Self { regex, names: syntax.groups.into_iter().flatten().collect(), required })
     }
@@ -144,6 +166,11 @@ impl Pattern {
     pub(in crate::fail2ban) fn is_match(&self, text: &str) -> Option<bool> {
         self.regex.get().map_or(Some(false), |regex| regex.is_match(text).ok())
     }
+}
+
+fn is_too_large(error: &fancy_regex::Error) -> bool {
+    let fancy_regex::Error::CompileError(error) = error else { return false };
+    matches!(&**error, CompileError::InnerError(error) if error.size_limit().is_some())
 }
 
 fn translate(syntax: &Syntax, groups: Groups) -> String {

@@ -127,7 +127,7 @@ mod tests {
             patterns in prop::collection::vec("[abc]{1,3}(\\.[abc]{1,2})?", 0..4),
             has_prefix in any::<bool>(),
         ) {
-            let pattern = |text: &str| Pattern::new(text, Groups::Failure, true).expect("valid");
+            let pattern = |text: &str| Pattern::new(text, Groups::Failure, true, &Default::default()).expect("valid");
             let patterns: Vec<Pattern> = patterns.iter().map(|text| pattern(text)).collect();
             let prefix = has_prefix.then(|| pattern("ab"));
             let prefilter = Prefilter::of_line(prefix.as_ref(), &patterns);

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use regex::bytes::{Regex, RegexBuilder};
+use weir_core::PatternBudget;
 
 use super::template::Template;
 use super::tokens::{Directive, Word};
+use crate::bounded_regex::BoundedRegex;
 use crate::error::RuleError;
 use crate::networks::{Network, Networks};
 
@@ -25,7 +26,7 @@ pub(crate) struct Map {
 #[derive(Debug)]
 enum Entries {
     /// Of `map`: texts first, in lower case, then regular expressions in their order.
-    Texts { texts: HashMap<Vec<u8>, usize>, expressions: Vec<(Regex, usize)> },
+    Texts { texts: HashMap<Vec<u8>, usize>, expressions: Vec<(BoundedRegex, usize)> },
     /// Of `geo`: the longest network counts, and of equal ones the last.
     Networks(Networks),
 }
@@ -35,6 +36,7 @@ impl Map {
     pub(super) fn parse(
         directive: &Directive,
         notes: &mut Vec<RuleError>,
+        budget: &PatternBudget,
     ) -> Result<Self, RuleError> {
         let is_geo = directive.name.text == "geo";
         let (subject, name) = match &directive.arguments[..] {
@@ -53,7 +55,7 @@ impl Map {
         let values = vec![Template { parts: Vec::new() }];
         let mut map = Self { name: variable.to_owned(), subject, entries, values };
         for entry in directive.block.iter().flatten() {
-            map.read_entry(entry, notes)?;
+            map.read_entry(entry, notes, budget)?;
         }
         Ok(map)
     }
@@ -62,6 +64,7 @@ impl Map {
         &mut self,
         entry: &Directive,
         notes: &mut Vec<RuleError>,
+        budget: &PatternBudget,
     ) -> Result<(), RuleError> {
         let name = &entry.name;
         let [value] = &entry.arguments[..] else {
@@ -88,7 +91,7 @@ impl Map {
                 let number = u32::try_from(number).map_err(|_| name.error("too many networks"))?;
                 networks.replace(network, number);
             }
-            (text, Entries::Texts { texts, expressions }) => match expression(text) {
+            (text, Entries::Texts { texts, expressions }) => match expression(text, budget) {
                 Some(Ok(expression)) => expressions.push((expression, number)),
                 Some(Err(error)) => {
                     notes.push(name.error(format_args!("it is not understood: {error}")));
@@ -128,11 +131,7 @@ impl Map {
     /// Whether one of its regular expressions sets the group with this name or number.
     pub(crate) fn captures(&self, name: &str) -> bool {
         let Entries::Texts { expressions, .. } = &self.entries else { return false };
-        expressions.iter().any(|(expression, _)| {
-            let number = name.parse::<usize>();
-            expression.capture_names().flatten().any(|known| known == name)
-                || number.is_ok_and(|number| number > 0 && number < expression.captures_len())
-        })
+        expressions.iter().any(|(expression, _)| expression.captures(name))
     }
 }
 
@@ -148,10 +147,10 @@ fn network(word: &Word) -> Result<Network, RuleError> {
 }
 
 /// The regular expression after `~` or `~*`.
-fn expression(text: &str) -> Option<Result<Regex, regex::Error>> {
+fn expression(text: &str, budget: &PatternBudget) -> Option<Result<BoundedRegex, regex::Error>> {
     let pattern = text.strip_prefix('~')?;
     Some(match pattern.strip_prefix('*') {
-        Some(pattern) => RegexBuilder::new(pattern).case_insensitive(true).build(),
-        None => Regex::new(pattern),
+        Some(pattern) => BoundedRegex::ignoring_case(pattern, budget),
+        None => BoundedRegex::new(pattern, budget),
     })
 }

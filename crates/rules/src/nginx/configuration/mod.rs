@@ -25,6 +25,8 @@ pub(crate) use zone::{Zone, ZoneParameters};
 
 use std::ops::Range;
 
+use weir_core::PatternBudget;
+
 use self::server::{Location, LocationPath, ServerLevel};
 use crate::error::RuleError;
 
@@ -37,6 +39,8 @@ pub(crate) struct Configuration<L: LimitKind> {
     pub(crate) maps: Vec<Map>,
     /// Notes about the parts that were not understood.
     pub(crate) notes: Vec<RuleError>,
+    /// Counts the expressions of maps, names and locations.
+    budget: PatternBudget,
 }
 
 /// The limits that apply to a request together, in order.
@@ -86,9 +90,13 @@ impl<L: LimitKind> Configuration<L> {
     ///
     /// # Errors
     /// If it has an invalid zone or limit, or no limit.
-    pub(crate) fn read(directives: &[Directive]) -> Result<Self, RuleError> {
+    pub(crate) fn read(
+        directives: &[Directive],
+        budget: &PatternBudget,
+    ) -> Result<Self, RuleError> {
         let (zones, limit_sets, servers, maps, notes) = Default::default();
-        let mut configuration = Self { zones, limit_sets, servers, maps, notes };
+        let budget = budget.clone();
+        let mut configuration = Self { zones, limit_sets, servers, maps, notes, budget };
         configuration.read_definitions(directives)?;
         configuration.read_http(directives)?;
         if configuration.limit_sets.is_empty() {
@@ -107,7 +115,7 @@ impl<L: LimitKind> Configuration<L> {
     /// Splits a text into directives, and reads them.
     #[cfg(test)]
     pub(crate) fn parse(text: &str) -> Result<Self, RuleError> {
-        Self::read(&directives(text)?)
+        Self::read(&directives(text)?, &PatternBudget::default())
     }
 
     /// The names of the log fields on which limits and keys depend.
@@ -159,7 +167,7 @@ impl<L: LimitKind> Configuration<L> {
                     self.zones.push(zone);
                 }
                 "map" | "geo" => {
-                    let map = Map::parse(directive, &mut self.notes)?;
+                    let map = Map::parse(directive, &mut self.notes, &self.budget)?;
                     self.maps.push(map);
                 }
                 _ => {}
@@ -187,7 +195,7 @@ impl<L: LimitKind> Configuration<L> {
             } else if !root.is_uniform() {
                 self.note_redirects(block);
             }
-            let parsed = Server::parse(block, root, &mut self.notes);
+            let parsed = Server::parse(block, root, &mut self.notes, &self.budget);
             if parsed.is_like_one_of(&self.servers) {
                 self.notes.push(server.name.error(
                     "an earlier server has the same name and other limits: the two are told apart \
@@ -227,7 +235,7 @@ impl<L: LimitKind> Configuration<L> {
             }
             let block = directive.block.as_deref().unwrap_or_default();
             let level = self.read_level(block, inherited)?;
-            match LocationPath::parse(directive) {
+            match LocationPath::parse(directive, &self.budget) {
                 Ok(Some(path)) => locations.push(Location { path, level }),
                 Ok(None) => {}
                 Err(error) => self.notes.push(error),

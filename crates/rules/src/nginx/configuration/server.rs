@@ -1,8 +1,9 @@
 //! `server` and `location`: finds the limits that apply to a request.
 
-use regex::bytes::{Regex, RegexBuilder};
+use weir_core::PatternBudget;
 
 use super::tokens::{Directive, Word};
+use crate::bounded_regex::BoundedRegex;
 use crate::error::RuleError;
 
 /// A server, with its names and ports.
@@ -29,7 +30,7 @@ enum ServerName {
 
 /// A regular expression for names. Patterns with the same text are equal.
 #[derive(Debug, Clone)]
-struct NamePattern(Regex);
+struct NamePattern(BoundedRegex);
 
 impl PartialEq for NamePattern {
     fn eq(&self, other: &Self) -> bool {
@@ -57,7 +58,7 @@ pub(crate) struct Location {
 pub(crate) enum LocationPath {
     Exact(String),
     Prefix { path: String, excludes_expressions: bool },
-    Expression(Regex),
+    Expression(BoundedRegex),
 }
 
 impl PartialEq for LocationPath {
@@ -86,6 +87,7 @@ impl Server {
         block: &[Directive],
         root: ServerLevel,
         notes: &mut Vec<RuleError>,
+        budget: &PatternBudget,
     ) -> Self {
         let of =
             |name: &'static str| block.iter().filter(move |directive| directive.name.text == name);
@@ -93,7 +95,7 @@ impl Server {
             of("server_name").flat_map(|directive| &directive.arguments).collect();
         let mut names = Vec::new();
         for word in &words {
-            match ServerName::parse(&word.text) {
+            match ServerName::parse(&word.text, budget) {
                 Ok(parsed) => names.extend(parsed),
                 Err(error) => notes.push(word.error(format_args!("it is not understood: {error}"))),
             }
@@ -137,9 +139,9 @@ impl Server {
 }
 
 impl ServerName {
-    fn parse(text: &str) -> Result<Vec<Self>, regex::Error> {
+    fn parse(text: &str, budget: &PatternBudget) -> Result<Vec<Self>, regex::Error> {
         if let Some(pattern) = text.strip_prefix('~') {
-            let expression = RegexBuilder::new(pattern).case_insensitive(true).build()?;
+            let expression = BoundedRegex::ignoring_case(pattern, budget)?;
             return Ok(vec![Self::Expression(NamePattern(expression))]);
         }
         let text = text.to_ascii_lowercase();
@@ -239,7 +241,10 @@ fn port(address: &Word) -> Option<u16> {
 
 impl LocationPath {
     /// Reads the arguments of a `location`; `None` for a named one.
-    pub(super) fn parse(directive: &Directive) -> Result<Option<Self>, RuleError> {
+    pub(super) fn parse(
+        directive: &Directive,
+        budget: &PatternBudget,
+    ) -> Result<Option<Self>, RuleError> {
         let (modifier, path) = match &directive.arguments[..] {
             [path] => match path.text.as_bytes() {
                 [b'@', ..] => return Ok(None),
@@ -250,8 +255,9 @@ impl LocationPath {
             _ => return Err(directive.name.error("write: location [modifier] path { … }")),
         };
         let expression = |is_insensitive| {
-            let mut builder = RegexBuilder::new(&path.text);
-            builder.case_insensitive(is_insensitive).build().map_err(|error| {
+            let compile =
+                if is_insensitive { BoundedRegex::ignoring_case } else { BoundedRegex::new };
+            compile(&path.text, budget).map_err(|error| {
                 path.error(format_args!("the regular expression is not understood: {error}"))
             })
         };

@@ -2,6 +2,8 @@
 
 use proptest::prelude::*;
 
+use weir_core::PatternBudget;
+
 use super::replay::LimitReplay;
 use super::{LimitReq, bounded, bounded_by_key, exact, level};
 use crate::engine::Outcome;
@@ -13,7 +15,7 @@ use crate::rule::Replay;
 
 /// Reads a rule.
 fn parse(text: &str) -> LimitReq {
-    LimitReq::read(&directives(text).expect(text), "one").expect(text)
+    LimitReq::read(&directives(text).expect(text), "one", &PatternBudget::default()).expect(text)
 }
 
 /// A rule with one limit.

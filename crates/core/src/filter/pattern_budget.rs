@@ -1,0 +1,319 @@
+//! Bounds the memory of compiled patterns, and ends the work with them.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use regex::bytes::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
+
+/// The first size limit that is tried for a compiled pattern, in bytes. It is doubled until the
+/// pattern fits, because the engine does not tell the size of what it has compiled.
+const PROGRAM_BYTES_MIN: usize = 8 << 10;
+
+/// The program of a pattern is compiled twice: for matching forwards and backwards.
+const PROGRAMS: usize = 2;
+
+/// What the caches of a pattern take beside its programs once it has been matched, in bytes.
+const CACHES_BYTES: usize = 16 << 10;
+
+/// The limits of the cache of a counted pattern, in bytes. A cache that is full is cleared, so that
+/// a smaller one makes matching slower at most.
+const CACHE_BYTES_MIN: usize = 64 << 10;
+const CACHE_BYTES_MAX: usize = 2 << 20;
+
+/// The memory of the patterns of several budgets.
+#[derive(Debug)]
+pub struct PatternAccount {
+    bytes_max: usize,
+    bytes: AtomicUsize,
+}
+
+impl PatternAccount {
+    /// Makes an account with this limit, in bytes.
+    pub fn new(bytes_max: usize) -> Self {
+        Self { bytes_max, bytes: AtomicUsize::new(0) }
+    }
+
+    /// Returns the estimated memory of the patterns, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    fn charge(&self, bytes: usize) -> bool {
+        let add = |taken: usize| taken.checked_add(bytes).filter(|sum| *sum <= self.bytes_max);
+        self.bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok()
+    }
+
+    fn refund(&self, bytes: usize) {
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+/// Why a budget refused a pattern.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PatternRefusal {
+    /// An account would exceed its limit, in bytes.
+    NoRoom {
+        /// The limit.
+        bytes_max: usize,
+    },
+    /// The work was stopped.
+    Stopped,
+}
+
+/// The memory that the patterns of one piece of work may take, and the flag that stops the work. By
+/// default there is no limit.
+///
+/// Patterns are counted by an estimate: twice the size of their program, which is known up to a
+/// factor of two, and a constant for their caches. What was counted is returned when the last copy
+/// of the budget is dropped, so what uses the patterns has to keep one.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::sync::atomic::AtomicBool;
+/// use regex::bytes::RegexBuilder;
+/// use weir_core::{PatternAccount, PatternBudget, PatternRefusal};
+///
+/// let account = Arc::new(PatternAccount::new(100_000));
+/// let budget = PatternBudget::new(vec![account.clone()], Arc::new(AtomicBool::new(false)));
+/// let compile = |text: &str| budget.regex(&mut RegexBuilder::new(text), text.len(), 1 << 20);
+/// assert!(compile("^/a")?.is_match(b"/a/b"));
+/// assert!(compile("(?:a{99}){99}").is_err());
+/// assert_eq!(budget.refusal(), Some(PatternRefusal::NoRoom { bytes_max: 100_000 }));
+///
+/// drop(budget);
+/// assert_eq!(account.bytes(), 0);
+/// # Ok::<(), regex::Error>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct PatternBudget(Option<Arc<Limits>>);
+
+#[derive(Debug)]
+struct Limits {
+    accounts: Vec<Arc<PatternAccount>>,
+    /// What was charged to each of the accounts, in bytes.
+    bytes: AtomicUsize,
+    stop: Arc<AtomicBool>,
+    /// The first refusal. Nothing is compiled after it.
+    refusal: OnceLock<PatternRefusal>,
+}
+
+impl PatternBudget {
+    /// Makes a budget that charges each of the accounts, and compiles nothing once `stop` is true.
+    pub fn new(accounts: Vec<Arc<PatternAccount>>, stop: Arc<AtomicBool>) -> Self {
+        let (bytes, refusal) = (AtomicUsize::new(0), OnceLock::new());
+        Self(Some(Arc::new(Limits { accounts, bytes, stop, refusal })))
+    }
+
+    /// Returns whether the work was stopped.
+    #[inline]
+    pub fn is_stopped(&self) -> bool {
+        self.0.as_ref().is_some_and(|limits| limits.stop.load(Ordering::Relaxed))
+    }
+
+    /// Returns why a pattern was refused, if one was.
+    pub fn refusal(&self) -> Option<PatternRefusal> {
+        self.0.as_ref()?.refusal.get().copied()
+    }
+
+    /// Compiles the expression of a builder, of which the text has a length in bytes. Its program
+    /// may have a size in bytes.
+    ///
+    /// # Errors
+    /// If it is not valid or too large, or if the budget [refuses](Self::refusal) it. It is then
+    /// too large.
+    pub fn regex(
+        &self,
+        builder: &mut RegexBuilder,
+        text_bytes: usize,
+        program_bytes_max: usize,
+    ) -> Result<Regex, regex::Error> {
+        self.fit(
+            text_bytes,
+            program_bytes_max,
+            is_too_large,
+            regex::Error::CompiledTooBig,
+            |size| {
+                if let Some(bytes) = size.cache_bytes {
+                    builder.dfa_size_limit(bytes);
+                }
+                builder.size_limit(size.program_bytes).build()
+            },
+        )
+    }
+
+    /// Compiles the expressions of a builder, as [`Self::regex`] does one.
+    ///
+    /// # Errors
+    /// As for [`Self::regex`].
+    pub fn regex_set(
+        &self,
+        builder: &mut RegexSetBuilder,
+        text_bytes: usize,
+        program_bytes_max: usize,
+    ) -> Result<RegexSet, regex::Error> {
+        self.fit(
+            text_bytes,
+            program_bytes_max,
+            is_too_large,
+            regex::Error::CompiledTooBig,
+            |size| builder.size_limit(size.program_bytes).build(),
+        )
+    }
+
+    /// Compiles a pattern with the smallest size limit with which `build` succeeds, and charges it.
+    /// `refused` makes the error of a pattern that is refused, given the limit.
+    ///
+    /// # Errors
+    /// Those of `build`, or `refused`.
+    pub fn fit<T, E>(
+        &self,
+        text_bytes: usize,
+        program_bytes_max: usize,
+        is_too_large: impl Fn(&E) -> bool,
+        refused: impl Fn(usize) -> E,
+        mut build: impl FnMut(PatternSize) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let Some(limits) = &self.0 else {
+            return build(PatternSize { program_bytes: program_bytes_max, cache_bytes: None });
+        };
+        let mut program_bytes = PROGRAM_BYTES_MIN.max(16 * text_bytes);
+        loop {
+            program_bytes = program_bytes.min(program_bytes_max);
+            let charge = limits.charge(PROGRAMS * program_bytes + CACHES_BYTES);
+            let charge = charge.map_err(|()| refused(program_bytes))?;
+            let cache_bytes = (4 * program_bytes).clamp(CACHE_BYTES_MIN, CACHE_BYTES_MAX);
+            match build(PatternSize { program_bytes, cache_bytes: Some(cache_bytes) }) {
+                Ok(built) => {
+                    charge.keep();
+                    return Ok(built);
+                }
+                Err(error) if is_too_large(&error) && program_bytes < program_bytes_max => {
+                    program_bytes *= 2;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// The limits with which a pattern is compiled.
+#[derive(Debug, Clone, Copy)]
+pub struct PatternSize {
+    /// The largest size of its program, in bytes.
+    pub program_bytes: usize,
+    /// The largest size of its cache, in bytes; `None` for that of the engine.
+    pub cache_bytes: Option<usize>,
+}
+
+fn is_too_large(error: &regex::Error) -> bool {
+    matches!(error, regex::Error::CompiledTooBig(_))
+}
+
+/// A charge that is returned unless it is kept.
+struct Charge<'a> {
+    limits: &'a Limits,
+    bytes: usize,
+}
+
+impl Charge<'_> {
+    fn keep(mut self) {
+        self.limits.bytes.fetch_add(self.bytes, Ordering::Relaxed);
+        self.bytes = 0;
+    }
+}
+
+impl Drop for Charge<'_> {
+    fn drop(&mut self) {
+        self.limits.accounts.iter().for_each(|account| account.refund(self.bytes));
+    }
+}
+
+impl Limits {
+    /// Charges all accounts. Fails, and notes why, if the work was stopped or one lacks the room.
+    fn charge(&self, bytes: usize) -> Result<Charge<'_>, ()> {
+        if self.stop.load(Ordering::Relaxed) {
+            self.refusal.get_or_init(|| PatternRefusal::Stopped);
+        }
+        if self.refusal.get().is_some() {
+            return Err(());
+        }
+        for (number, account) in self.accounts.iter().enumerate() {
+            if !account.charge(bytes) {
+                self.accounts[..number].iter().for_each(|charged| charged.refund(bytes));
+                let bytes_max = account.bytes_max;
+                self.refusal.get_or_init(|| PatternRefusal::NoRoom { bytes_max });
+                return Err(());
+            }
+        }
+        Ok(Charge { limits: self, bytes })
+    }
+}
+
+impl Drop for Limits {
+    fn drop(&mut self) {
+        let bytes = self.bytes.load(Ordering::Relaxed);
+        self.accounts.iter().for_each(|account| account.refund(bytes));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use regex::bytes::RegexBuilder;
+
+    use super::{PatternAccount, PatternBudget, PatternRefusal};
+
+    const PROGRAM_BYTES_MAX: usize = 1 << 20;
+
+    fn compile(budget: &PatternBudget, text: &str) -> bool {
+        let builder = &mut RegexBuilder::new(text);
+        budget.regex(builder, text.len(), PROGRAM_BYTES_MAX).is_ok()
+    }
+
+    #[test]
+    fn each_account_counts_what_is_compiled_until_it_is_dropped() {
+        let (small, large) = (1 << 20, 1 << 30);
+        let accounts = [large, small].map(|bytes_max| Arc::new(PatternAccount::new(bytes_max)));
+        let budget = PatternBudget::new(accounts.to_vec(), Arc::default());
+        let mut compiled = 0;
+        while compile(&budget, &format!("(?:a.*){{9}}{compiled}")) {
+            compiled += 1;
+        }
+        assert!((8..60).contains(&compiled), "{compiled}");
+        assert_eq!(budget.refusal(), Some(PatternRefusal::NoRoom { bytes_max: small }));
+        let taken = accounts.each_ref().map(|account| account.bytes());
+        assert!(taken[0] == taken[1] && taken[0] <= small && taken[0] > small / 2, "{taken:?}");
+        assert!(!compile(&budget, "a"), "nothing is compiled after a refusal");
+        let copy = budget.clone();
+        drop(budget);
+        assert_eq!(accounts[0].bytes(), taken[0]);
+        drop(copy);
+        assert_eq!(accounts.map(|account| account.bytes()), [0, 0]);
+    }
+
+    #[test]
+    fn a_wrong_or_large_pattern_takes_nothing() {
+        let account = Arc::new(PatternAccount::new(usize::MAX));
+        let budget = PatternBudget::new(vec![account.clone()], Arc::default());
+        for text in ["(", r"(\w{1000}){1000}"] {
+            assert!(!compile(&budget, text) && account.bytes() == 0, "{text}");
+        }
+        assert_eq!(budget.refusal(), None);
+        assert!(compile(&budget, "(?:a{99}){9}") && account.bytes() > 2 * (8 << 10));
+    }
+
+    #[test]
+    fn stopped_work_compiles_nothing() {
+        let stop = Arc::new(AtomicBool::new(false));
+        let budget = PatternBudget::new(Vec::new(), stop.clone());
+        assert!(compile(&budget, "a") && !budget.is_stopped());
+        stop.store(true, Ordering::Relaxed);
+        assert!(!compile(&budget, "a") && budget.is_stopped());
+        assert_eq!(budget.refusal(), Some(PatternRefusal::Stopped));
+        assert!(!PatternBudget::default().is_stopped());
+    }
+}
