@@ -12,7 +12,7 @@ use crate::captures::{PageCaptures, UploadCaptures};
 use crate::options::ServerOptions;
 use crate::random_id::random_id;
 use crate::refusal::Refusal;
-use crate::session::{EndCause, Lifetime, Session};
+use crate::session::{EndCause, Lifetime, Session, pattern_account};
 use crate::turns::ServerTurns;
 
 /// The maximum number of remembered ids of displaced sessions.
@@ -89,7 +89,7 @@ impl Hub {
         let hub = Arc::new(Self {
             options,
             guard,
-            turns: ServerTurns::default(),
+            turns: ServerTurns::new(pattern_account(memory.bytes_max())),
             memory,
             reads: ReadTotals::default(),
             admin: OnceLock::new(),

@@ -81,6 +81,10 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<Exit, Failure> {
     })
 }
 
+/// How long work on answers may take to notice that the server has ended. The process does not wait
+/// for what takes longer.
+const WORK_END_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// Starts the runtime of the page and of everything that waits beside it. Threads of blocking
 /// calls, such as answers to questions, start after those of the tasks and have another name.
 fn new_runtime() -> io::Result<tokio::runtime::Runtime> {
@@ -289,6 +293,7 @@ impl Page {
         let _admin = self.begin_admin(path);
         self.announce(path)?;
         self.runtime.block_on(self.server.serve(shutdown));
+        self.runtime.shutdown_timeout(WORK_END_TIMEOUT);
         Ok(Exit::Done)
     }
 
@@ -334,7 +339,9 @@ impl Page {
         self.runtime.block_on(self.server.serve(shutdown));
         drop(admin);
         // Cancelled sources end at once. A read that blocks on a pipe ends with this process.
-        Ok(receiver.recv_timeout(self.end_wait).unwrap_or(Exit::Done))
+        let exit = receiver.recv_timeout(self.end_wait).unwrap_or(Exit::Done);
+        self.runtime.shutdown_timeout(WORK_END_TIMEOUT);
+        Ok(exit)
     }
 
     /// Answers at the address of `--admin`, if there is one, until the returned value is dropped.

@@ -28,6 +28,7 @@ use self::question::{ReplyTo, Subject};
 use self::slot::Slot;
 use crate::refusal::Refusal;
 use crate::session::Session;
+use crate::turns::Viewer;
 
 /// The time after which a page that does not receive a view counts as disconnected.
 const SEND_TIMEOUT: Duration = Duration::from_secs(60);
@@ -89,9 +90,10 @@ pub(crate) async fn run(session: Arc<Session>, socket: WebSocket<UpgradedStream>
     let (mut reader, writer) = socket.split();
     let Ok(data) = session.data() else { return };
     let _connection = session.turns().view_work().connect();
-    let newest = Messages::default();
+    let (newest, viewer) = (Messages::default(), Viewer::default());
     let slot = |(subject, panel, newest): (Subject, u32, &watch::Sender<String>)| {
-        let slot = Slot { session: &session, data: &data, writer: &writer, subject, panel };
+        let (session, data, writer, viewer) = (&session, &data, &writer, &viewer);
+        let slot = Slot { session, data, writer, subject, panel, viewer };
         Box::pin(slot.serve(newest.subscribe()))
     };
     // They subscribe here, so that no message is missed.

@@ -17,7 +17,7 @@ use crate::turns::Effort;
 pub(super) trait Question: Send + Sync {
     /// Returns the expected effort. Views do not wait for long work.
     fn effort(&self) -> Effort {
-        Effort::Long
+        Effort::Unknown
     }
 
     /// Returns when the next answer may begin, after one that took this time. Panels are answered

@@ -1,9 +1,10 @@
 //! Questions about rules that a user tries.
 
 use std::collections::HashSet;
-use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use weir_core::AddressBlock;
+use weir_core::{AddressBlock, PatternBudget, PatternRefusal};
 use weir_ingest::DataSet;
 use weir_query::{RuleOptions, RuleQueryError, WrittenQuery, compare_rules, replay_rules};
 use weir_rules::{Family, ParseError, Rule, RuleError, parse_rules_up_to};
@@ -14,6 +15,7 @@ use super::question::{Question, QuestionWork, Refused, ReplyTo};
 use super::rule_files::files_of;
 use crate::answer;
 use crate::refusal::Refusal;
+use crate::session::Session;
 use crate::source_lines::SourceReader;
 
 /// The maximum length of a text of rules, in bytes.
@@ -44,14 +46,16 @@ pub(super) struct RulesOverQuery {
     options: RuleOptions,
     /// The parts of the text that were not understood.
     notes: Vec<RuleNote>,
+    /// The budget of the patterns of both texts.
+    budget: PatternBudget,
 }
 
 /// Validates a question: parses its rules, and checks the query and the options.
 pub(super) fn check(
     query: WrittenQuery,
-    rule: &RuleText,
-    details: &RuleDetails,
-    data: &DataSet,
+    (rule, details): (&RuleText, &RuleDetails),
+    (session, data): (&Session, &DataSet),
+    stop: &Arc<AtomicBool>,
 ) -> Result<RulesOverQuery, Refused> {
     let mut texts = std::iter::once(rule).chain(&details.against);
     if texts.any(|rule| bytes_of(rule) > RULE_BYTES_MAX) {
@@ -66,12 +70,14 @@ pub(super) fn check(
         good_networks: good_networks(&details.good_networks)?,
         has_caught: details.against.is_some(),
     };
-    let (rules, notes) = parse(rule)?;
+    let budget = session.pattern_budget(stop);
+    let remedy = &session.remedies().memory_limit;
+    let (rules, notes) = parse(rule, &budget, remedy)?;
     // The errors of the other text are reported by the panel that shows it.
-    let against = details.against.as_ref().and_then(|against| parse(against).ok());
+    let against = details.against.as_ref().and_then(|against| parse(against, &budget, remedy).ok());
     let against = against.map(|(rules, _)| rules).unwrap_or_default();
     answer::check(&query, data)?;
-    Ok(RulesOverQuery { query, rules, against, options, notes })
+    Ok(RulesOverQuery { query, rules, against, options, notes, budget })
 }
 
 /// Returns the length of a text of rules and its files.
@@ -101,11 +107,16 @@ fn good_networks(texts: &[String]) -> Result<Vec<AddressBlock>, Refusal> {
 }
 
 /// Parses the rules of a text. Returns them with notes on the parts that were not understood.
-fn parse(rule: &RuleText) -> Result<(Rules, Vec<RuleNote>), Refused> {
+fn parse(
+    rule: &RuleText,
+    budget: &PatternBudget,
+    remedy: &str,
+) -> Result<(Rules, Vec<RuleNote>), Refused> {
     let family = rule.family.as_deref().map(family_named).transpose()?;
     let name = rule.name.as_deref().unwrap_or(UNNAMED);
     let text = &rule.text;
-    let files = files_of(rule, name, family)?;
+    let mut files = files_of(rule, name, family)?;
+    files.limit_patterns(budget.clone());
     let rules = parse_rules_up_to(RULES_MAX, text, name, family, &files);
     let rules = rules.map_err(|error| match error {
         ParseError::Rule(error) => {
@@ -116,6 +127,7 @@ fn parse(rule: &RuleText) -> Result<(Rules, Vec<RuleNote>), Refused> {
             let why = format!("the text has {found} rules; a panel replays {max} at once");
             Refusal::BadRule(why).into()
         }
+        ParseError::Patterns(_) => Refusal::BadRule(format!("{error}. {remedy}")).into(),
     })?;
     let note = |error: &RuleError| RuleNote {
         message: error.to_string(),
@@ -169,6 +181,14 @@ impl Question for RulesOverQuery {
             answers => answers,
         };
         let Some(mut answers) = answers.map_err(refusal_of)? else { return Ok(None) };
+        // Patterns of dates are compiled when they are first needed. One that was refused finds
+        // nothing, so that the answer is wrong.
+        if let Some(refusal @ PatternRefusal::NoRoom { .. }) = self.budget.refusal() {
+            return Err(Refusal::BadRule(ParseError::Patterns(refusal).to_string()));
+        }
+        if should_stop.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
         let others = answers.split_off(self.rules.len());
         let comparison = (!others.is_empty()).then(|| compare_rules(&others, &answers));
         let rules = answers.into_iter().map(page_answer).collect();

@@ -21,7 +21,10 @@ use crate::file::{FileToReplay, ReplayFeed};
 use crate::refusal::Refusal;
 use crate::session::Session;
 use crate::source_lines::{CancellableFeed, SourceFiles};
-use crate::turns::{CancelOnDrop, Effort};
+use crate::turns::{CancelOnDrop, Checked, Effort, Viewer};
+
+/// Longer messages have rules whose check may take long, and others do not wait for it.
+const SHORT_MESSAGE_BYTES: usize = 4 << 10;
 
 /// A place for one question of a connection, which a newer one replaces.
 pub(super) struct Slot<'a> {
@@ -32,12 +35,13 @@ pub(super) struct Slot<'a> {
     pub(super) subject: Subject,
     /// The number of the slot among those of its kind.
     pub(super) panel: u32,
+    pub(super) viewer: &'a Viewer,
 }
 
 /// A valid question, and the message that it answers.
 pub(super) struct Asked {
     to: ReplyTo,
-    question: Box<dyn Question>,
+    checked: Checked<Box<dyn Question>>,
 }
 
 impl Slot<'_> {
@@ -59,6 +63,7 @@ impl Slot<'_> {
         finder: &Arc<Lock<LineFinder>>,
     ) -> Result<Option<Asked>, Box<LiveReply>> {
         let unread = ReplyTo { subject: self.subject, panel: self.panel, query: None };
+        let message_bytes = text.len();
         let read = read_message(self.session, text).await;
         let Message { request, id, query } = read.map_err(|why| Box::new(unread.refuse(why)))?;
         let subject = match &request {
@@ -71,15 +76,18 @@ impl Slot<'_> {
             *finder.lock() = LineFinder::default();
             return Ok(None);
         };
-        let (data, finder, expressions) = (self.data.clone(), finder.clone(), query.expressions());
-        let check = move || check(request, query, &data, finder);
+        let (session, data) = (self.session.clone(), self.data.clone());
+        let (finder, expressions) = (finder.clone(), query.expressions());
+        let check =
+            move |stop: &Arc<AtomicBool>| check(request, query, (&session, &data), &finder, stop);
         let effort = match subject {
-            Subject::Rules | Subject::Blocks => Effort::Long,
+            Subject::Rules | Subject::Blocks if message_bytes > SHORT_MESSAGE_BYTES => Effort::Long,
+            Subject::Rules | Subject::Blocks => Effort::Short,
             Subject::Count | Subject::Lines => Effort::of(expressions),
         };
-        let checked = self.session.turns().check(effort, check).await;
+        let checked = self.session.turns().check_of(self.viewer, effort, check).await;
         let checked = checked.map_err(|refusal| refuse(refusal.into()))?;
-        Ok(checked.map_err(refuse)?.map(|question| Asked { to, question }))
+        Ok(checked.transpose().map_err(refuse)?.map(|checked| Asked { to, checked }))
     }
 
     /// Finds the lines of the sources, after the files that are being uploaded have arrived.
@@ -119,9 +127,9 @@ impl Answering for SlotAnswers<'_> {
     async fn answer(&mut self, asked: &Arc<Asked>) -> Result<Option<LiveReply>, Refusal> {
         let Slot { session, data, writer, .. } = *self.slot;
         (self.seen, self.sent_lines) = (*data.version().borrow(), None);
-        let cancel = CancelOnDrop::default();
+        let cancel = CancelOnDrop::of(&asked.checked, self.slot.viewer);
         let cancellation = cancel.cancellation();
-        let files = match asked.question.reads_lines() {
+        let files = match asked.checked.question.reads_lines() {
             true => self.slot.find_files(asked.to).await,
             false => SourceFiles::default(),
         };
@@ -131,7 +139,7 @@ impl Answering for SlotAnswers<'_> {
         let mut work = QuestionWork { session, data, complete, files, feed: None };
         let turns = self.slot.session.turns();
         if needed.is_empty() {
-            let (effort, answer) = (asked.question.effort(), answer_from(asked, work));
+            let (effort, answer) = (asked.checked.question.effort(), answer_from(asked, work));
             return turns.answer(effort, &cancellation, answer).await?.transpose();
         }
         self.sent_lines = Some(extent_of(self.slot.data));
@@ -145,12 +153,12 @@ impl Answering for SlotAnswers<'_> {
     }
 
     fn pace(&mut self, asked: &Asked, work_time: Duration) -> Pace {
-        asked.question.pace(work_time)
+        asked.checked.question.pace(work_time)
     }
 
     async fn send(&mut self, asked: &Asked, answered: Result<LiveReply, Refusal>) -> Sent {
         let is_final = match &answered {
-            Ok(_) => !asked.question.repeats(),
+            Ok(_) => !asked.checked.question.repeats(),
             Err(refusal) => matches!(refusal, Refusal::TooSlow(_) | Refusal::SessionEnded),
         };
         let reply = answered.unwrap_or_else(|refusal| asked.to.refuse(refusal));
@@ -189,7 +197,7 @@ fn answer_from(
     work: QuestionWork,
 ) -> impl Fn(&AtomicBool) -> Option<Result<LiveReply, Refusal>> + Send + Sync + use<> {
     let asked = asked.clone();
-    move |should_stop| asked.question.answer(asked.to, &work, should_stop).transpose()
+    move |should_stop| asked.checked.question.answer(asked.to, &work, should_stop).transpose()
 }
 
 /// Checks a message, which compiles its expressions. Returns `None` if it only cancels the previous
@@ -197,16 +205,17 @@ fn answer_from(
 fn check(
     request: LiveRequest,
     query: WrittenQuery,
-    data: &DataSet,
-    finder: Arc<Lock<LineFinder>>,
+    (session, data): (&Session, &DataSet),
+    finder: &Arc<Lock<LineFinder>>,
+    stop: &Arc<AtomicBool>,
 ) -> Result<Option<Box<dyn Question>>, super::question::Refused> {
     Ok(match request {
         LiveRequest::Count { .. } => Some(Box::new(CountQuestion::check(query, data)?)),
         LiveRequest::Lines { from, count, .. } => {
-            Some(Box::new(LinesQuestion::check(query, from, count, finder, data)?))
+            Some(Box::new(LinesQuestion::check(query, from, count, finder.clone(), data)?))
         }
         LiveRequest::Rules { rule: Some(rule), details, .. } => {
-            Some(Box::new(rules::check(query, &rule, &details, data)?))
+            Some(Box::new(rules::check(query, (&rule, &details), (session, data), stop)?))
         }
         LiveRequest::Blocks { question: Some(question), .. } => {
             Some(Box::new(blocks::check(query, question, data)?))

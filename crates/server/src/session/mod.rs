@@ -3,12 +3,13 @@
 mod export_lengths;
 mod sharing;
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
+use weir_core::{PatternAccount, PatternBudget};
 use weir_ingest::{DataSet, FormatChoice, Pipeline, ReadTotals, TotalMemory};
 use weir_sync::Lock;
 
@@ -27,6 +28,14 @@ const FILES_MAX: usize = 1_000;
 
 /// The maximum number of files in all archives of one session. Each is a line on the page too.
 pub(crate) const MEMBERS_MAX: usize = 10_000;
+
+/// Compiled patterns of rules may take 1/n of a memory limit, beside the data.
+const PATTERN_SHARE: usize = 4;
+
+/// Returns the account of the patterns under a memory limit.
+pub(crate) fn pattern_account(memory_bytes_max: usize) -> Arc<PatternAccount> {
+    Arc::new(PatternAccount::new(memory_bytes_max / PATTERN_SHARE))
+}
 
 /// How long a session is kept while it has no users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,6 +85,8 @@ pub(crate) struct Session {
     answers: SharedAnswers,
     view_memory: Arc<ViewMemory>,
     export_lengths: ExportLengths,
+    /// The memory of the patterns of rules, in this session and in all.
+    patterns: [Arc<PatternAccount>; 2],
     presence: watch::Sender<Presence>,
     /// `None` until the session has ended.
     end_cause: watch::Sender<Option<EndCause>>,
@@ -123,6 +134,7 @@ impl Session {
             answers: SharedAnswers::default(),
             view_memory,
             export_lengths: ExportLengths::default(),
+            patterns: [pattern_account(settings.memory_bytes_max), turns.patterns.clone()],
             presence: watch::Sender::new(Presence {
                 users: 0,
                 lifetime,
@@ -174,6 +186,11 @@ impl Session {
     /// Returns the memory of unsent answers.
     pub(crate) fn view_memory(&self) -> &Arc<ViewMemory> {
         &self.view_memory
+    }
+
+    /// Returns the budget of the patterns of a question, which ends when the flag is set.
+    pub(crate) fn pattern_budget(&self, stop: &Arc<AtomicBool>) -> PatternBudget {
+        PatternBudget::new(self.patterns.to_vec(), stop.clone())
     }
 
     /// Returns the lengths of the last exports.

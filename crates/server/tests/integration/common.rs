@@ -41,7 +41,11 @@ impl TestServer {
     pub(crate) async fn start_pinned(options: ServerOptions) -> (Self, SessionHandle) {
         // Tests move the clock forward, which must not end the work on an answer.
         let answer_time_max = Duration::from_secs(86_400);
-        let options = ServerOptions { answer_time_max, ..options };
+        Self::start_timed(ServerOptions { answer_time_max, ..options }).await
+    }
+
+    /// Starts a server whose answers end after the time in the options.
+    pub(crate) async fn start_timed(options: ServerOptions) -> (Self, SessionHandle) {
         let server = Server::bind(options).await.expect("a free port");
         let session = server.new_session(true).expect("a session");
         let address = server.local_addr().expect("an address");

@@ -5,6 +5,7 @@ mod archives;
 mod attack;
 mod bench;
 mod blocks;
+mod bounded_rules;
 mod capture;
 mod common;
 mod counts;

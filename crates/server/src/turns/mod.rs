@@ -1,26 +1,33 @@
 //! Limits how many answers are computed at once, and for how long.
 
+mod cancellation;
+
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
+use weir_core::PatternAccount;
 use weir_observe::task::{TaskKind, TaskName};
 use weir_sync::Lock;
 
+use self::cancellation::StopOnDrop;
+pub(crate) use self::cancellation::{CancelOnDrop, Cancellation, Checked};
 use crate::refusal::Refusal;
 use crate::server_views::ServerViews;
 use crate::view_work::ViewWork;
 
-/// The maximum number of answers of all sessions that are computed at once, in short and in long
-/// turns. Each may hold about 100 MiB of compiled expressions.
+/// The maximum number of answers of all sessions that are computed at once: in short turns, in short
+/// turns of panels, and in long turns. Each may hold about 100 MiB of compiled expressions.
 const SHORT_ANSWERS_MAX: usize = 3;
+const TRIALS_MAX: usize = 2;
 const LONG_ANSWERS_MAX: usize = 2;
 
 /// The same limits for one session, so that it leaves turns to the others.
 const SESSION_SHORT_ANSWERS_MAX: usize = 2;
+const SESSION_TRIALS_MAX: usize = 1;
 const SESSION_LONG_ANSWERS_MAX: usize = 1;
 
 /// The length of a short turn. 4 million records take half of it. A longer answer continues in a
@@ -51,6 +58,9 @@ const SESSION_REPLAYS_MAX: usize = 1;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effort {
     Short,
+    /// Not known before it is tried: that of a panel, which may replay a rule in a millisecond or
+    /// in a minute. It begins in a short turn of its own kind, so that views do not wait for it.
+    Unknown,
     Long,
 }
 
@@ -58,6 +68,28 @@ impl Effort {
     /// Returns the effort for a question with this number of regular expressions.
     pub(crate) fn of(expressions: usize) -> Self {
         if expressions > SHORT_EXPRESSIONS_MAX { Self::Long } else { Self::Short }
+    }
+}
+
+/// The limits of one viewer, who has one turn of each kind at a time. Turns are taken in order of
+/// arrival, so viewers take turns in a circle, however much each of them asks.
+#[derive(Debug, Clone)]
+pub(crate) struct Viewer {
+    answers: [Arc<Semaphore>; 3],
+    checks: Arc<Semaphore>,
+}
+
+impl Default for Viewer {
+    fn default() -> Self {
+        let one = || Arc::new(Semaphore::new(1));
+        Self { answers: [one(), one(), one()], checks: one() }
+    }
+}
+
+impl Viewer {
+    /// The limit of its answers of an effort.
+    fn answers(&self, effort: Effort) -> &Arc<Semaphore> {
+        &self.answers[effort as usize]
     }
 }
 
@@ -85,7 +117,7 @@ impl Drop for Waiting {
 }
 
 /// The permission for one piece of work, until it is dropped.
-pub(crate) type Turn = [Option<OwnedSemaphorePermit>; 2];
+pub(crate) type Turn = [Option<OwnedSemaphorePermit>; 3];
 
 impl TurnLimit {
     fn new(server: &Arc<Semaphore>, session_max: usize) -> Self {
@@ -95,14 +127,21 @@ impl TurnLimit {
     /// Waits for a turn, in order of arrival. It always gets one, because the semaphores are never
     /// closed.
     async fn turn(&self) -> Turn {
-        let own = self.session.clone().acquire_owned().await.ok();
-        [own, self.server.clone().acquire_owned().await.ok()]
+        let session = self.session.clone().acquire_owned().await.ok();
+        [None, session, self.server.clone().acquire_owned().await.ok()]
     }
 
-    /// Returns a turn if one is free.
-    fn free_turn(&self) -> Option<Turn> {
-        let own = self.session.clone().try_acquire_owned().ok()?;
-        Some([Some(own), Some(self.server.clone().try_acquire_owned().ok()?)])
+    /// Waits for a turn of a viewer, who must have no other of the kind.
+    async fn turn_of(&self, viewer: &Arc<Semaphore>) -> Turn {
+        let own = viewer.clone().acquire_owned().await.ok();
+        let [_, session, server] = self.turn().await;
+        [own, session, server]
+    }
+
+    /// Returns a turn of a viewer if one is free.
+    fn free_turn(&self, viewer: &Arc<Semaphore>) -> Option<Turn> {
+        let free = |turns: &Arc<Semaphore>| turns.clone().try_acquire_owned().ok().map(Some);
+        Some([free(viewer)?, free(&self.session)?, free(&self.server)?])
     }
 }
 
@@ -110,6 +149,7 @@ impl TurnLimit {
 #[derive(Debug, Clone)]
 pub(crate) struct ServerTurns {
     short: Arc<Semaphore>,
+    trials: Arc<Semaphore>,
     long: Arc<Semaphore>,
     short_checks: Arc<Semaphore>,
     long_checks: Arc<Semaphore>,
@@ -118,13 +158,17 @@ pub(crate) struct ServerTurns {
     exports_waiting: Arc<AtomicUsize>,
     replays: Arc<Semaphore>,
     pub(crate) views: ServerViews,
+    /// The memory of the patterns of rules.
+    pub(crate) patterns: Arc<PatternAccount>,
 }
 
-impl Default for ServerTurns {
-    fn default() -> Self {
+impl ServerTurns {
+    /// Makes the turns of a server whose patterns are counted in an account.
+    pub(crate) fn new(patterns: Arc<PatternAccount>) -> Self {
         let turns = |max| Arc::new(Semaphore::new(max));
         Self {
             short: turns(SHORT_ANSWERS_MAX),
+            trials: turns(TRIALS_MAX),
             long: turns(LONG_ANSWERS_MAX),
             short_checks: turns(CHECKS_MAX),
             long_checks: turns(CHECKS_MAX),
@@ -132,6 +176,7 @@ impl Default for ServerTurns {
             exports_waiting: Arc::default(),
             replays: turns(REPLAYS_MAX),
             views: ServerViews::default(),
+            patterns,
         }
     }
 }
@@ -141,6 +186,7 @@ impl Default for ServerTurns {
 #[derive(Debug)]
 pub(crate) struct SessionTurns {
     short: TurnLimit,
+    trials: TurnLimit,
     long: TurnLimit,
     short_checks: TurnLimit,
     long_checks: TurnLimit,
@@ -153,64 +199,6 @@ pub(crate) struct SessionTurns {
     /// Absent until it is used, because only data sets that somebody looks at are counted.
     view_work: OnceLock<Arc<ViewWork>>,
     answer_time_max: Duration,
-}
-
-/// Stops the work on an answer.
-#[derive(Debug, Default)]
-pub(crate) struct Cancellation {
-    /// The flag that the work checks.
-    should_stop: AtomicBool,
-    /// True if the answer is no longer wanted. If it is false, the work was stopped to start again.
-    is_final: watch::Sender<bool>,
-}
-
-impl Cancellation {
-    fn cancel(&self) {
-        self.is_final.send_replace(true);
-        self.should_stop.store(true, Ordering::SeqCst);
-    }
-
-    /// Awaits a future, unless the answer is cancelled.
-    pub(crate) async fn unless_cancelled<T>(&self, future: impl Future<Output = T>) -> Option<T> {
-        let mut is_final = self.is_final.subscribe();
-        tokio::select! {
-            value = future => Some(value),
-            // This cannot fail, because the sender lives in `self`.
-            _ = is_final.wait_for(|is_final| *is_final) => None,
-        }
-    }
-
-    fn stop(&self) {
-        self.should_stop.store(true, Ordering::SeqCst);
-    }
-
-    /// Lets the work start again. Returns false if the answer is no longer wanted.
-    fn restart(&self) -> bool {
-        // The order matters: if `cancel` comes between the two, its flag is set last.
-        self.should_stop.store(false, Ordering::SeqCst);
-        let is_wanted = !*self.is_final.borrow();
-        if !is_wanted {
-            self.stop();
-        }
-        is_wanted
-    }
-}
-
-/// Cancels work on an answer when it is dropped.
-#[derive(Debug, Default)]
-pub(crate) struct CancelOnDrop(Arc<Cancellation>);
-
-impl CancelOnDrop {
-    /// Returns the cancellation, which the work must check.
-    pub(crate) fn cancellation(&self) -> Arc<Cancellation> {
-        self.0.clone()
-    }
-}
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        self.0.cancel();
-    }
 }
 
 /// Work that is running, with the turn that it holds until it ends.
@@ -269,6 +257,7 @@ impl SessionTurns {
     pub(crate) fn new(server: &ServerTurns, number: u64, answer_time_max: Duration) -> Self {
         Self {
             short: TurnLimit::new(&server.short, SESSION_SHORT_ANSWERS_MAX),
+            trials: TurnLimit::new(&server.trials, SESSION_TRIALS_MAX),
             long: TurnLimit::new(&server.long, SESSION_LONG_ANSWERS_MAX),
             short_checks: TurnLimit::new(&server.short_checks, SESSION_CHECKS_MAX),
             long_checks: TurnLimit::new(&server.long_checks, SESSION_CHECKS_MAX),
@@ -282,7 +271,7 @@ impl SessionTurns {
         }
     }
 
-    /// Computes an answer: first in a short turn, then in a long one. If no long turn is free, the
+    /// Computes an answer: first in a short turn unless it is certainly long, then in a long one. If no long turn is free, the
     /// work is stopped, and starts again when it gets one. Returns `None` if the answer was
     /// cancelled. The work should return `None` when the flag is set. Dropping the future does not
     /// free the turn before the work ends, so the caller should also cancel it.
@@ -296,14 +285,21 @@ impl SessionTurns {
         work: impl Fn(&AtomicBool) -> Option<T> + Send + Sync + 'static,
     ) -> Result<Option<T>, Refusal> {
         let work = Arc::new(work);
-        if effort == Effort::Short {
-            let turn = cancellation.unless_cancelled(self.short.turn()).await;
+        let first = match effort {
+            Effort::Short => Some(&self.short),
+            Effort::Unknown => Some(&self.trials),
+            Effort::Long => None,
+        };
+        let viewer = cancellation.viewer.answers(Effort::Long);
+        if let Some(first) = first {
+            let turn = first.turn_of(cancellation.viewer.answers(effort));
+            let turn = cancellation.unless_cancelled(turn).await;
             let Some(turn) = turn else { return Ok(None) };
             let mut running = RunningWork::start(self, turn, cancellation, &work);
             if let Some(done) = running.wait(SHORT_TURN).await {
                 return done;
             }
-            if let Some(turn) = self.long.free_turn() {
+            if let Some(turn) = self.long.free_turn(viewer) {
                 running.exchange(turn);
                 return self.wait_for_long(running, cancellation).await;
             }
@@ -312,7 +308,7 @@ impl SessionTurns {
                 return Ok(Some(done));
             }
         }
-        let turn = cancellation.unless_cancelled(self.long.turn()).await;
+        let turn = cancellation.unless_cancelled(self.long.turn_of(viewer)).await;
         let Some(turn) = turn.filter(|_| cancellation.restart()) else { return Ok(None) };
         let running = RunningWork::start(self, turn, cancellation, &work);
         self.wait_for_long(running, cancellation).await
@@ -339,7 +335,8 @@ impl SessionTurns {
         mut running: RunningWork<T>,
         cancellation: &Cancellation,
     ) -> Result<Option<T>, Refusal> {
-        if let Some(done) = running.wait(self.answer_time_max).await {
+        let time_max = self.answer_time_max.saturating_sub(cancellation.checked_in);
+        if let Some(done) = running.wait(time_max).await {
             return done;
         }
         cancellation.stop();
@@ -373,17 +370,42 @@ impl SessionTurns {
         effort: Effort,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Refusal> {
+        let checked = self.check_of(&Viewer::default(), effort, |_| work()).await?;
+        Ok(checked.question)
+    }
+
+    /// Checks a question of a viewer, as [`Self::check`] does. The work should end when the flag is
+    /// set. It is set when the future is dropped, or when the work takes longer than an answer may.
+    ///
+    /// # Errors
+    /// Fails if the check takes too long, or the server ends.
+    pub(crate) async fn check_of<T: Send + 'static>(
+        &self,
+        viewer: &Viewer,
+        effort: Effort,
+        work: impl FnOnce(&Arc<AtomicBool>) -> T + Send + 'static,
+    ) -> Result<Checked<T>, Refusal> {
         let checks = match effort {
             Effort::Short => &self.short_checks,
-            Effort::Long => &self.long_checks,
+            Effort::Unknown | Effort::Long => &self.long_checks,
         };
-        let turn = checks.turn().await;
+        let turn = checks.turn_of(&viewer.checks).await;
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut guard = StopOnDrop(Some(stop.clone()));
         let work = move || {
-            let _turn = turn;
-            work()
+            let (_turn, started) = (turn, Instant::now());
+            let question = work(&stop);
+            Checked { question, stop, took: started.elapsed() }
         };
-        let checked = tokio::task::spawn_blocking(CHECK.observe_call(TaskName::Unnamed, work));
-        checked.await.map_err(|_| Refusal::SessionEnded)
+        let mut task = tokio::task::spawn_blocking(CHECK.observe_call(TaskName::Unnamed, work));
+        let Ok(checked) = tokio::time::timeout(self.answer_time_max, &mut task).await else {
+            guard.stop();
+            // Its turn is free, and its memory too, when this returns.
+            let _ = task.await;
+            return Err(Refusal::TooSlow(self.answer_time_max.as_secs()));
+        };
+        guard.0 = None;
+        checked.map_err(|_| Refusal::SessionEnded)
     }
 }
 
@@ -393,13 +415,19 @@ mod tests {
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
     use std::time::Duration;
 
+    use weir_core::PatternAccount;
+
     use super::{
-        CancelOnDrop, Cancellation, Effort, LONG_ANSWERS_MAX, SESSION_LONG_ANSWERS_MAX,
+        CancelOnDrop, Effort, LONG_ANSWERS_MAX, SESSION_LONG_ANSWERS_MAX,
         SESSION_SHORT_ANSWERS_MAX, SHORT_ANSWERS_MAX, ServerTurns, SessionTurns,
     };
     use crate::refusal::Refusal;
 
     const TIME_MAX: Duration = Duration::from_secs(20);
+
+    fn server_turns() -> ServerTurns {
+        ServerTurns::new(Arc::new(PatternAccount::new(usize::MAX)))
+    }
 
     /// Returns work that runs until it is stopped, and counts its starts.
     fn endless(begun: &Arc<AtomicUsize>) -> impl Fn(&AtomicBool) -> Option<()> + use<> {
@@ -421,7 +449,7 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread")]
     async fn answers_at_once_are_limited_also_when_their_clients_go() {
-        let server = ServerTurns::default();
+        let server = server_turns();
         let sessions: Vec<_> =
             (0..4).map(|_| Arc::new(SessionTurns::new(&server, 0, TIME_MAX))).collect();
         let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
@@ -463,7 +491,7 @@ mod tests {
     /// Compiling an expression can take a second.
     #[tokio::test]
     async fn questions_are_checked_and_answered_apart_from_connections() {
-        let turns = SessionTurns::new(&ServerTurns::default(), 0, TIME_MAX);
+        let turns = SessionTurns::new(&server_turns(), 0, TIME_MAX);
         let own = std::thread::current().id();
         for effort in [Effort::Short, Effort::Long] {
             let checked_on = turns.check(effort, || std::thread::current().id()).await;
@@ -475,7 +503,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_answer_that_takes_too_long_is_refused_and_ended() {
-        let turns = SessionTurns::new(&ServerTurns::default(), 0, TIME_MAX);
+        let turns = SessionTurns::new(&server_turns(), 0, TIME_MAX);
         for effort in [Effort::Short, Effort::Long] {
             let begun = Arc::new(AtomicUsize::new(0));
             let advance = async {
@@ -492,7 +520,7 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread")]
     async fn short_answers_do_not_wait_for_long_ones() {
-        let turns = Arc::new(SessionTurns::new(&ServerTurns::default(), 0, TIME_MAX));
+        let turns = Arc::new(SessionTurns::new(&server_turns(), 0, TIME_MAX));
         let mut long = Vec::new();
         let begun = Arc::new(AtomicUsize::new(0));
         for _ in 0..10 {
@@ -511,14 +539,5 @@ mod tests {
             assert_eq!(task.await.expect("no panic"), Ok(None), "cancelled");
         }
         assert_eq!(turns.answer(Effort::Long, &Arc::default(), work).await, Ok(Some(7)));
-    }
-
-    #[test]
-    fn work_that_is_cancelled_does_not_start_again() {
-        let cancellation = Cancellation::default();
-        cancellation.stop();
-        assert!(cancellation.restart() && !cancellation.should_stop.load(Ordering::SeqCst));
-        cancellation.cancel();
-        assert!(!cancellation.restart() && cancellation.should_stop.load(Ordering::SeqCst));
     }
 }
