@@ -17,9 +17,11 @@ use crate::identifiers::IdentifierConfig;
 use crate::limits::Limits;
 use crate::refusal::Refusal;
 use crate::request::target::{RequestTarget, TargetError};
+use crate::route::changes::RouteChanges;
 use crate::route::condition::ConditionInput;
 use crate::route::path_reading::{PathReading, without_parameters};
 use crate::route::route_match::{PathMatch, ReadPath, RoutePattern, find, routes_of_path};
+use crate::route::weight::choose_by_weight;
 use crate::session::Sessions;
 use crate::token::{IssuerChoice, TokenVerifier};
 use crate::traces::Traces;
@@ -53,6 +55,8 @@ pub(crate) struct Route {
     pub(crate) guard: RouteGuard,
     /// The challenges for clients without a valid token, if the route has its own.
     pub(crate) challenges: Option<Arc<Challenges>>,
+    /// What the route changes in requests and answers, if anything.
+    pub(crate) changes: Option<Arc<RouteChanges>>,
     pub(crate) sessions: Option<Arc<Sessions>>,
     choice: RouteChoice,
 }
@@ -238,11 +242,21 @@ impl Routing {
         HeaderValue::try_from(names.join(", ")).ok()
     }
 
-    /// Chooses the backend of a route, by the value of the claim if the route uses one.
-    pub(crate) async fn backend(&self, route: &Route, claim: Option<&str>) -> BackendChoice {
+    /// Chooses the backend of a route, by the value of the claim if the route uses one. Of several
+    /// with weights, each subject stays with one.
+    pub(crate) async fn backend(
+        &self,
+        route: &Route,
+        claim: Option<&str>,
+        subject: Option<&str>,
+    ) -> BackendChoice {
         let named = |name: &str| self.backends.get(name).cloned();
         let backend = match (&route.config.target, &route.choice, claim) {
             (RouteTarget::Backend(name), ..) => named(name),
+            (RouteTarget::Weighted(backends), ..) => {
+                let is_well = |name: &str| named(name).is_some_and(|it| it.has_available());
+                choose_by_weight(backends, subject, is_well).and_then(named)
+            }
             (RouteTarget::Claim { choice: Choice::Table(table), .. }, _, Some(claim)) => {
                 table.get(claim).and_then(|name| named(name))
             }
@@ -320,6 +334,8 @@ impl Route {
             name: config.name().into(),
             guard,
             challenges,
+            changes: (config.changes != RouteChanges::default())
+                .then(|| Arc::new(config.changes.clone())),
             config: config.clone(),
             sessions,
             choice,
@@ -346,9 +362,9 @@ impl RouteGuard {
 impl RouteChoice {
     fn new(target: &RouteTarget) -> Self {
         match target {
-            RouteTarget::Backend(_) | RouteTarget::Claim { choice: Choice::Table(_), .. } => {
-                Self::Named
-            }
+            RouteTarget::Backend(_)
+            | RouteTarget::Weighted(_)
+            | RouteTarget::Claim { choice: Choice::Table(_), .. } => Self::Named,
             RouteTarget::Claim { choice: Choice::Template(text), .. } => {
                 Self::Template(Arc::new(Template::new(text)))
             }

@@ -1,10 +1,12 @@
 //! What a backend learns of the token of a request.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use hyper::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
+use crate::route::changes::RouteChanges;
 use crate::token::VerifiedToken;
 
 /// The longest value of a claim that is forwarded, in bytes. Servers refuse heads of 8 KiB and more.
@@ -20,11 +22,13 @@ pub struct ForwardedClaims {
     pub token: Option<bool>,
 }
 
-/// What a backend is told about the user of a request.
+/// What a backend is told about the user of a request, and what its route changes besides.
 #[derive(Debug, Default)]
 pub(crate) struct UserFields {
     fields: Vec<(HeaderName, HeaderValue)>,
     hides_token: bool,
+    /// What the route changes besides, if anything.
+    pub(crate) changes: Option<Arc<RouteChanges>>,
 }
 
 /// A claim that does not fit into a header field: it has control characters, spaces around it, or is
@@ -53,13 +57,16 @@ impl ForwardedClaims {
             let value = HeaderValue::from_bytes(text.as_bytes()).map_err(|_| UnusableClaim)?;
             fields.push((name.clone(), value));
         }
-        Ok(UserFields { fields, hides_token: !self.token.unwrap_or(!was_moved) })
+        Ok(UserFields { fields, hides_token: !self.token.unwrap_or(!was_moved), changes: None })
     }
 }
 
 impl UserFields {
     /// Sets the fields of a request whose client's own have been removed.
     pub(crate) fn apply(self, headers: &mut HeaderMap) {
+        if let Some(changes) = &self.changes {
+            changes.request.apply(headers);
+        }
         if self.hides_token {
             headers.remove(AUTHORIZATION);
         }

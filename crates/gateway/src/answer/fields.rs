@@ -10,6 +10,7 @@ use crate::access::challenge::Challenges;
 use crate::access::cors::CorsAnswer;
 use crate::identifiers::X_REQUEST_ID;
 use crate::limits::QuotaSnapshot;
+use crate::route::changes::RouteChanges;
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
@@ -23,6 +24,8 @@ pub(crate) struct AnswerFields {
     pub(crate) cors: Option<Box<CorsAnswer>>,
     /// The methods that the path has, if the request has another.
     pub(crate) allowed_methods: Option<HeaderValue>,
+    /// What the route changes, if anything.
+    pub(crate) changes: Option<Arc<RouteChanges>>,
     /// The challenges of the route, if it has its own.
     pub(crate) challenges: Option<Arc<Challenges>>,
     /// The WebSocket subprotocol by which the client sent its token. A browser closes a WebSocket
@@ -34,6 +37,9 @@ impl AnswerFields {
     pub(crate) fn apply(self, response: &mut Response<Body>) {
         let is_switch = response.status() == StatusCode::SWITCHING_PROTOCOLS;
         let headers = response.headers_mut();
+        if let Some(changes) = self.changes {
+            changes.change_answer(headers);
+        }
         if let Some(quota) = self.quota {
             add_quota(headers, &quota);
         }

@@ -124,10 +124,11 @@ async fn admit(
     let matched = match_route(routing, request, from.is_tls, record, fields);
     let RouteMatch { route, was_moved, token } =
         verify_within_limits(routing, request, from.client, matched, record, fields).await?;
-    let user = match &token {
+    let mut user = match &token {
         Some(token) => check_claims(&route.config, token, was_moved)?,
         None => UserFields::default(),
     };
+    user.changes.clone_from(&route.changes);
     let backend = choose(routing, route, token.as_deref(), record).await?;
     let session = match (&route.sessions, &token) {
         (Some(sessions), Some(token)) => {
@@ -136,6 +137,9 @@ async fn admit(
         }
         _ => None,
     };
+    if let Some(path) = route.changes.as_ref().and_then(|changes| changes.path.as_ref()) {
+        path.change(&mut request.uri).ok_or(TargetError::Path)?;
+    }
     Ok(Destination { backend, session, user })
 }
 
@@ -170,6 +174,7 @@ fn match_route<'a>(
         }
     };
     record.route = Some(route.name.clone());
+    fields.changes.clone_from(&route.changes);
     record.lap("route", || &*route.name);
     if let Some(cors) = &route.config.cors {
         let cors = cors.answer(request);
@@ -253,7 +258,8 @@ async fn choose(
         _ => None,
     };
     record.claim = claim.as_deref().map(Arc::from);
-    let choosing = routing.backend(route, claim.as_deref());
+    let subject = token.and_then(VerifiedToken::subject);
+    let choosing = routing.backend(route, claim.as_deref(), subject.map(|it| &**it));
     let chosen = mark!("Routing::backend").poll_with(choosing).await;
     record.lap("backend", || describe_choice(&chosen));
     // A lookup that found no backend used the cache too.

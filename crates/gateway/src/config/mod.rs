@@ -17,6 +17,7 @@ mod listen;
 mod origin;
 mod problem;
 mod route;
+mod route_changes;
 mod route_methods;
 mod route_path;
 mod route_table;
@@ -283,12 +284,8 @@ fn warn_unused(
     let mut used = Vec::new();
     for route in routes {
         match route.as_ref().map(|route| &route.config.target) {
-            Some(RouteTarget::Backend(name)) => used.push(name.as_str()),
-            Some(RouteTarget::Claim { choice: Choice::Table(table), .. }) => {
-                used.extend(table.values().map(String::as_str));
-            }
-            Some(RouteTarget::Claim { choice: Choice::Template(_), .. }) => {}
             Some(RouteTarget::Claim { choice: Choice::Lookup { .. }, .. }) | None => return,
+            Some(target) => used.extend(target.backends().unwrap_or_default()),
         }
     }
     for (name, table) in backends {

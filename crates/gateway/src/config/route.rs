@@ -6,6 +6,7 @@ use super::claims;
 use super::condition;
 use super::cors;
 use super::folder::ConfigFolder;
+use super::route_changes;
 use super::route_path::{check_host, check_path};
 use super::route_table::{LocatedRoute, NamedReading};
 use super::session::{self, SessionConfig};
@@ -16,6 +17,7 @@ use crate::access::cors::CorsConfig;
 use crate::access::forwarded_claims::ForwardedClaims;
 use crate::access::requirement::Requirement;
 use crate::access::token_place::TokenPlaces;
+use crate::route::changes::RouteChanges;
 use crate::route::condition::RouteCondition;
 use crate::route::path_reading::PathReading;
 
@@ -42,6 +44,8 @@ pub struct RouteConfig {
     pub requirements: Vec<Requirement>,
     /// What the backend learns of the token.
     pub forwarded_claims: ForwardedClaims,
+    /// What the route changes in requests and answers.
+    pub changes: RouteChanges,
     /// The names of the limits that count its requests, besides those for all.
     pub limits: Vec<String>,
     /// How the servers that may get the requests read paths.
@@ -62,7 +66,10 @@ impl RouteConfig {
 
     /// Whether requests are checked and sent to servers as by another route.
     pub(crate) fn gives_same_access(&self, other: &Self) -> bool {
-        self.target == other.target && self.asks_the_same(other)
+        self.target == other.target
+            && self.changes.path == other.changes.path
+            && self.changes.request == other.changes.request
+            && self.asks_the_same(other)
     }
 
     /// Whether requests are checked as by another route.
@@ -136,6 +143,12 @@ pub(super) fn read(
             table.complain(format!("`{name}` needs `issuer`: this route has no token"));
         }
     }
+    let changes = route_changes::read(&table, path.as_ref().map(|path| path.value));
+    for (name, _) in &changes.request.set {
+        if forwarded_claims.fields.iter().any(|(other, _)| other == name) {
+            table.complain(format!("`{name}` is in `forward_claims` too; leave one out"));
+        }
+    }
     let limits = read_names(&table, "limits", known.limits, "limit");
     let key = table.path().to_owned();
     table.finish();
@@ -154,6 +167,7 @@ pub(super) fn read(
         token_places,
         requirements,
         forwarded_claims,
+        changes,
         limits,
         reading: reading?,
     };

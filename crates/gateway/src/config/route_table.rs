@@ -2,9 +2,9 @@
 //! a request that means another.
 
 use super::route::RouteConfig;
+use super::route_changes;
 use super::route_methods;
 use super::table::{LocatedValue, TableReader};
-use super::target::{Choice, RouteTarget};
 use crate::header_fields::ClientFields;
 use crate::route::path_reading::PathReading;
 use crate::route::route_match::{ReadPath, RoutePattern, routes_of_path};
@@ -42,6 +42,7 @@ pub(super) fn check(
     for (index, route) in routes.iter().enumerate() {
         check_equal_routes(root, route, &routes[..index]);
         route_methods::check(root, route, routes, client_fields);
+        route_changes::check(root, route, routes);
         if route.config.is_guarded() {
             check_slash(root, route, routes);
             warn_of_other_hosts(root, route, routes);
@@ -129,14 +130,7 @@ fn warn_of_other_spellings(
     backends: &[NamedReading<'_>],
 ) {
     for backend in backends.iter().filter(|backend| !backend.is_stated) {
-        let uses = |route: &&LocatedRoute| match &route.config.target {
-            RouteTarget::Backend(name) => name == backend.name,
-            RouteTarget::Claim { choice: Choice::Table(table), .. } => {
-                table.values().any(|name| name == backend.name)
-            }
-            RouteTarget::Claim { choice: Choice::Lookup { .. }, .. } => true,
-            RouteTarget::Claim { choice: Choice::Template(_), .. } => false,
-        };
+        let uses = |route: &&LocatedRoute| route.config.target.may_reach(backend.name);
         let mut guarded = routes.iter().filter(uses).filter(|it| it.config.is_guarded());
         let covers = |open: &LocatedRoute, guarded: &LocatedRoute| {
             let host = guarded.config.host.as_deref();

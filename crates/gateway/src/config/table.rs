@@ -306,6 +306,11 @@ impl<'a> TableReader<'a> {
         self.value(name).is_some_and(|located| as_table(located.value).is_some())
     }
 
+    /// Whether the value of a key is a list.
+    pub(super) fn is_list(&self, name: &'static str) -> bool {
+        self.value(name).is_some_and(|located| matches!(located.value, DeValue::Array(_)))
+    }
+
     /// Notes the keys that were not read.
     pub(super) fn finish(self) {
         let known = self.known.into_inner();

@@ -9,12 +9,15 @@ use super::route_table::NamedReading;
 use super::table::{LocatedValue, TableReader};
 use crate::fetch::FetchUrl;
 use crate::route::path_reading::PathReading;
+use crate::route::weight::WeightedBackend;
 
 /// How the backend of a request is found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RouteTarget {
     /// Always the backend of this name.
     Backend(String),
+    /// One of several by their weights, never all 0.
+    Weighted(Vec<WeightedBackend>),
     /// The backend selected by the value of a claim.
     Claim {
         /// The name of the claim, or its path with dots.
@@ -50,10 +53,19 @@ impl RouteTarget {
         }
     }
 
+    /// Whether requests may reach a backend of this name.
+    pub(super) fn may_reach(&self, name: &str) -> bool {
+        match self {
+            Self::Claim { choice: Choice::Lookup { .. }, .. } => true,
+            target => target.backends().is_some_and(|names| names.contains(&name)),
+        }
+    }
+
     /// The names of the possible backends, if they are known.
-    fn backends(&self) -> Option<Vec<&str>> {
+    pub(super) fn backends(&self) -> Option<Vec<&str>> {
         match self {
             Self::Backend(name) => Some(vec![name]),
+            Self::Weighted(backends) => Some(backends.iter().map(|it| &*it.name).collect()),
             Self::Claim { choice: Choice::Table(table), .. } => {
                 Some(table.values().map(String::as_str).collect())
             }
@@ -87,6 +99,12 @@ pub(super) fn read(
         return check_name(table, &name, backends, "backend")
             .then(|| RouteTarget::Backend(name.value.to_owned()));
     }
+    if table.is_list("backends") {
+        if claim.is_some() {
+            table.complain("`claim` has no effect beside weights; leave it out");
+        }
+        return read_weighted(table, backends).map(RouteTarget::Weighted);
+    }
     let choice = if has[1] { read_lookup(table) } else { read_choice(table, backends) };
     let Some(claim) = claim else {
         table.complain("`claim` is missing: the claim of the token that decides the backend");
@@ -98,6 +116,35 @@ pub(super) fn read(
     }
     Some(RouteTarget::Claim { claim: claim.value.to_owned(), choice: choice? })
 }
+
+fn read_weighted(table: &TableReader<'_>, known: &[&str]) -> Option<Vec<WeightedBackend>> {
+    let mut backends: Vec<WeightedBackend> = Vec::new();
+    for item in table.tables("backends") {
+        let (name, weight) = (item.required_string("name"), item.number("weight", 0));
+        if !item.has("weight") {
+            item.complain("`weight` is missing: the share of the requests, such as 5 beside 95");
+        }
+        if let Some(name) = &name {
+            check_name(&item, name, known, "backend");
+            if backends.iter().any(|it| it.name == name.value) {
+                item.complain_at(name, format!("`{}` is there twice; leave one out", name.value));
+            }
+        }
+        if let Some(weight) = weight.as_ref().filter(|weight| weight.value > WEIGHT_MAX) {
+            item.complain_at(weight, format!("write at most {WEIGHT_MAX}"));
+        }
+        item.finish();
+        let weight = u32::try_from(weight?.value).unwrap_or_default();
+        backends.push(WeightedBackend { name: name?.value.to_owned(), weight });
+    }
+    if backends.iter().all(|backend| backend.weight == 0) {
+        table.complain("`backends` needs a weight above 0");
+    }
+    Some(backends)
+}
+
+/// The maximum weight.
+const WEIGHT_MAX: u64 = 1_000_000;
 
 fn read_choice(table: &TableReader<'_>, backends: &[&str]) -> Option<Choice> {
     if !table.is_table("backends") {
@@ -153,18 +200,10 @@ pub(super) fn read_reading(
     target: &RouteTarget,
     backends: &[NamedReading<'_>],
 ) -> PathReading {
-    let is_used = |name: &str| match target {
-        RouteTarget::Backend(own) => own == name,
-        RouteTarget::Claim { choice: Choice::Table(table), .. } => {
-            table.values().any(|it| it == name)
-        }
-        RouteTarget::Claim { choice: Choice::Template(_), .. } => false,
-        RouteTarget::Claim { choice: Choice::Lookup { .. }, .. } => true,
-    };
     if matches!(target, RouteTarget::Claim { choice: Choice::Template(_), .. }) {
         return read_paths(table).unwrap_or_default();
     }
-    let used = backends.iter().filter(|backend| is_used(backend.name));
+    let used = backends.iter().filter(|backend| target.may_reach(backend.name));
     used.map(|backend| backend.reading).max().unwrap_or_default()
 }
 

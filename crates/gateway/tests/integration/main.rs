@@ -8,6 +8,7 @@ mod browsers;
 mod capture;
 mod capture_calls;
 mod capture_tunnels;
+mod changes;
 mod claims;
 mod clients_that_leave;
 mod configuration;
