@@ -54,6 +54,8 @@ pub(crate) struct KeySummary {
     margins: Option<(i64, i64)>,
     /// The position of the first rejected request in the log.
     trip: Option<u32>,
+    /// Whether a limit of the key has rejected a request, although it is not known which.
+    has_surely_rejected: bool,
     /// Whether a limit of the key may have rejected a request.
     may_have_tripped: bool,
 }
@@ -69,12 +71,19 @@ impl KeySummary {
     /// Updates the peak with the count at a request of this limit.
     #[inline]
     pub(crate) fn peak(&mut self, limit: i64, peak: Peak) {
+        self.peak_within(limit, (limit, limit), peak);
+    }
+
+    /// Updates the peak with the count at a request of this limit. As far as the log tells, it may
+    /// have been a request of another one, between the two.
+    #[inline]
+    pub(crate) fn peak_within(&mut self, limit: i64, (least, most): (i64, i64), peak: Peak) {
         let margin = peak.count - limit;
         if self.closest.is_none_or(|known| margin > known.count - known.limit) {
             let Peak { count, position, .. } = peak;
             self.closest = Some(ClosestCount { count, limit, position });
         }
-        let margins = (peak.lowest - limit, peak.highest - limit);
+        let margins = (peak.lowest - most, peak.highest - least);
         self.margins = Some(match self.margins {
             Some(known) => (known.0.max(margins.0), known.1.max(margins.1)),
             None => margins,
@@ -92,6 +101,17 @@ impl KeySummary {
         self.trip.is_some()
     }
 
+    /// Counts undecided requests as rejected until there are at least so many rejected ones: one, if
+    /// the peak is surely over a limit. Returns how many these are.
+    pub(crate) fn reject_at_least(&mut self, rejected: u64) -> u64 {
+        let is_over = self.margins.is_some_and(|(lowest, _)| lowest > 0);
+        self.has_surely_rejected |= is_over || rejected > 0;
+        let RequestCounts { rejected: known, undecided, .. } = self.requests;
+        let more = rejected.max(u64::from(is_over)).saturating_sub(known).min(undecided);
+        self.reject_undecided(more);
+        more
+    }
+
     /// Counts undecided requests as rejected.
     pub(crate) fn reject_undecided(&mut self, requests: u64) {
         self.requests.rejected += requests;
@@ -102,7 +122,8 @@ impl KeySummary {
     /// that is surely over the limit means a rejection.
     pub(crate) fn verdict(&self, peaks_decide: bool) -> Option<Verdict> {
         let (lowest, highest) = self.margins?;
-        let has_tripped = self.has_tripped() || peaks_decide && lowest > 0;
+        let has_rejected = self.has_tripped() || self.has_surely_rejected;
+        let has_tripped = has_rejected || peaks_decide && lowest > 0;
         Some(match (has_tripped, highest > 0) {
             (true, _) => Verdict::Rejected,
             (false, true) if self.may_have_tripped || peaks_decide => Verdict::Undecided,
@@ -191,6 +212,25 @@ impl ZoneSummary {
         self.requests.rejected += requests;
         self.requests.undecided -= requests;
         self.key(zone, key).reject_undecided(requests);
+    }
+
+    /// Counts undecided requests as rejected until each key has at least so many; `rejected` has the
+    /// numbers by zone and key. Requests may have keys in several zones, so in total only those of
+    /// one zone are added.
+    pub(crate) fn reject_at_least<Keys: Iterator<Item = u64>>(
+        &mut self,
+        rejected: impl Iterator<Item = Keys>,
+    ) {
+        let mut most = 0;
+        for (summaries, rejected) in self.zones.iter_mut().zip(rejected) {
+            let mut more = 0;
+            for (summary, rejected) in summaries.iter_mut().zip(rejected) {
+                more += summary.reject_at_least(rejected);
+            }
+            most = most.max(more);
+        }
+        self.requests.rejected += most;
+        self.requests.undecided -= most;
     }
 
     /// Counts the undecided requests that cannot have passed as rejected: all that are present at

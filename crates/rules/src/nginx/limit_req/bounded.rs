@@ -10,14 +10,19 @@
 //! The log does not tell which of the requests of a second it was. Counts are by position, and the
 //! verdict of a request is known if all its possible positions agree.
 //!
+//! So if the limits of a zone differ, or others apply to some of its requests too, the limits of the
+//! *k*-th request are not known either. Then only what holds for each of these requests counts, and
+//! what the requests must have done [together](super::spans).
+//!
 //! [`bounded_by_key`](super::bounded_by_key) replays a rule with a single limit, with the same
 //! arithmetic.
 
 use super::LimitReq;
 use super::bucket::{REQUEST, Rate, delay_ms};
-use super::level::{Excess, Level, THOUSANDTH, TimeRange, UnlimitedLevel, rate_times};
+use super::level::{Level, THOUSANDTH, TimeRange, UnlimitedLevel, rate_times};
 use super::limit::Limit;
-use crate::arrivals::{Arrivals, NO_KEY, SECOND_SPREAD_NS, ZoneLimit, applying};
+use super::spans::Spans;
+use crate::arrivals::{Arrivals, NO_KEY, SECOND_SPREAD_NS};
 use crate::engine::{Outcome, for_each_disagreement};
 use crate::keys::ZoneSummary;
 use crate::report::Verdict;
@@ -33,32 +38,77 @@ pub(super) const KEY_BYTES: usize = size_of::<KeyLevels>();
 struct KeyLevels {
     level: Option<Level<i128>>,
     unlimited: Option<UnlimitedLevel<i128>>,
+    spans: Spans<i128>,
 }
 
 /// The keys of a zone.
 struct ZoneLevels {
     rate: Rate,
+    /// The smallest and the largest burst of its limits, in thousandths of a request.
+    bursts: (i64, i64),
+    /// Whether no other limit applies to requests with a key in the zone.
+    is_alone: bool,
     keys: Vec<KeyLevels>,
 }
 
 impl ZoneLevels {
+    fn of_rule(rule: &LimitReq) -> Vec<Self> {
+        let zone = |number: usize| {
+            let sets = || rule.limit_sets().iter().map(|set| &set.limits[..]);
+            let bursts = || sets().flatten().filter(|it| it.zone == number).map(|it| it.burst);
+            let is_used = |limits: &&[Limit]| limits.iter().any(|limit| limit.zone == number);
+            Self {
+                rate: rule.zones()[number].parameters.rate,
+                bursts: (bursts().min().unwrap_or(0), bursts().max().unwrap_or(0)),
+                is_alone: sets().filter(is_used).all(|limits| limits.len() == 1),
+                keys: Vec::new(),
+            }
+        };
+        (0..rule.zones().len()).map(zone).collect()
+    }
+
+    /// Whether all requests of a key have the same limit.
+    fn is_uniform(&self) -> bool {
+        self.is_alone && self.bursts.0 == self.bursts.1
+    }
+
     fn key(&mut self, key: u32) -> &mut KeyLevels {
         let index = key as usize;
         self.keys.resize(self.keys.len().max(index + 1), KeyLevels::default());
         &mut self.keys[index]
     }
-}
 
-/// A limit that applies to a request, and the level and excess of the request's key.
-#[derive(Debug, Clone, Copy)]
-struct AppliedLimit<'r> {
-    /// Its position in the limit set.
-    number: u32,
-    limit: &'r Limit,
-    rate: Rate,
-    key: u32,
-    before: Option<Level<i128>>,
-    excess: Excess,
+    /// Decides about the next request of a key as far as this zone goes, and updates its level.
+    fn decide(&mut self, key: u32, limit: &Limit, time: TimeRange) -> Outcome {
+        let (rate, is_alone, (least, most)) = (self.rate, self.is_alone, self.bursts);
+        let state = self.key(key);
+        let before = state.level;
+        let excess = before.map(|level| level.excess_at(time, rate)).unwrap_or_default();
+        state.spans.count(before, time, most, rate);
+        if excess.lowest > most {
+            return Outcome::verdict(Verdict::Rejected);
+        }
+        let has_passed = excess.highest <= least;
+        let passed = Level::passed(before, excess, most, time, rate);
+        state.level = match (is_alone, has_passed, before.is_none()) {
+            (true, true, _) => Some(passed),
+            // A new key has no level if another limit rejected the request.
+            (false, _, true) => Some(Level::new_or_nothing(passed)),
+            _ => {
+                let over = i128::from(least - REQUEST) * i128::from(THOUSANDTH);
+                let over = over + rate_times::<i128>(rate, time.earliest_ms);
+                Level::either(before, passed, is_alone.then_some(over))
+            }
+        };
+        let is_delayed = |excess: i64| delay_ms(excess, limit.delay, rate) > 0;
+        Outcome::verdict(
+            match (has_passed, is_delayed(excess.lowest), is_delayed(excess.highest)) {
+                (true, true, _) => Verdict::Delayed,
+                (true, _, false) => Verdict::Passed,
+                _ => Verdict::Undecided,
+            },
+        )
+    }
 }
 
 /// Replays the requests in `order`. Stores their outcomes in the order of the log, if the caller
@@ -68,38 +118,38 @@ pub(super) fn replay(
     arrivals: &Arrivals,
     order: &[u32],
     summary: &mut ZoneSummary,
-    mut outcomes: Option<&mut [Outcome]>,
+    outcomes: Option<&mut [Outcome]>,
 ) {
-    let zone = |rate: Rate| ZoneLevels { rate, keys: Vec::new() };
-    let mut zones: Vec<ZoneLevels> =
-        rule.zones().iter().map(|it| zone(it.parameters.rate)).collect();
+    let mut zones = ZoneLevels::of_rule(rule);
+    let is_uniform = zones.iter().all(ZoneLevels::is_uniform);
+    let mut own = Vec::new();
+    let mut outcomes = outcomes.or_else(|| {
+        own.resize(if is_uniform { 0 } else { arrivals.list.len() }, Outcome::UNDECIDED);
+        (!is_uniform).then_some(&mut own[..])
+    });
     let (start_ms, _) = arrivals.range_ms();
-    let mut found = Vec::new();
     let limits_of = |set| rule.limits(set).len();
     arrivals.each(order, limits_of, |position, arrival, keys| {
         let limits = rule.limits(arrival.set);
         let time = TimeRange::within(arrival.time_ms() - start_ms, SPREAD_MS);
-        found.clear();
-        found.extend(limits.iter().zip(keys).zip(0..).filter(|((_, key), _)| **key != NO_KEY).map(
-            |((limit, key), number)| {
-                let zone = &mut zones[limit.zone];
-                let (rate, before) = (zone.rate, zone.key(*key).level);
-                let excess = before.map(|level| level.excess_at(time, rate)).unwrap_or_default();
-                AppliedLimit { number, limit, rate, key: *key, before, excess }
-            },
-        ));
-        let outcome = decide(&mut zones, &found, limits.len(), time);
-        summary.count(limits, keys, outcome.verdict);
-        for (limit, key) in applying(limits, keys) {
+        let mut outcome = Outcome::verdict(Verdict::Passed);
+        for ((limit, key), number) in limits.iter().zip(keys).zip(0..) {
+            if *key == NO_KEY {
+                continue;
+            }
             let zone = &mut zones[limit.zone];
-            let rate = zone.rate;
-            let unlimited = &mut zone.key(key).unlimited;
+            let decided = Outcome { limit: number, ..zone.decide(*key, limit, time) };
+            if decided.verdict == Verdict::Rejected && zone.is_alone {
+                summary.key(limit.zone, *key).trip(position as u32);
+            }
+            outcome = both(outcome, decided, limits.len());
+            let (rate, bursts) = (zone.rate, zone.bursts);
+            let unlimited = &mut zone.key(*key).unlimited;
             let peak = UnlimitedLevel::count(unlimited, time, rate, position as u32);
-            summary.key(limit.zone, key).peak(limit.burst, peak);
+            summary.key(limit.zone, *key).peak_within(limit.burst, bursts, peak);
         }
-        if outcome.verdict == Verdict::Rejected {
-            let number = outcome.limit as usize;
-            summary.key(limits[number].zone(), keys[number]).trip(position as u32);
+        if is_uniform {
+            summary.count(limits, keys, outcome.verdict);
         }
         if let Some(outcomes) = &mut outcomes {
             outcomes[position] = outcome;
@@ -110,46 +160,25 @@ pub(super) fn replay(
         for sequence in rule.sequences(arrivals, order).iter().flatten() {
             agree(arrivals, sequence, &verdicts, outcomes);
         }
+        if !is_uniform {
+            arrivals.each(order, limits_of, |position, arrival, keys| {
+                summary.count(rule.limits(arrival.set), keys, outcomes[position].verdict);
+            });
+        }
     }
+    let rejected = zones.iter().map(|zone| zone.keys.iter().map(|key| key.spans.rejected()));
+    summary.reject_at_least(rejected);
 }
 
-/// Decides about a request with these limits, of which there are `limits` in its set, and updates
-/// the levels.
-fn decide(
-    zones: &mut [ZoneLevels],
-    applied: &[AppliedLimit<'_>],
-    limits: usize,
-    time: TimeRange,
-) -> Outcome {
-    let rejecting = applied.iter().find(|it| it.excess.lowest > it.limit.burst);
-    if let Some(AppliedLimit { number, .. }) = rejecting {
-        return Outcome { limit: *number, ..Outcome::verdict(Verdict::Rejected) };
-    }
-    let has_passed = applied.iter().all(|it| it.excess.highest <= it.limit.burst);
-    let (mut is_delayed, mut may_be_delayed) = (false, false);
-    for AppliedLimit { limit, rate, key, before, excess, .. } in applied.iter().copied() {
-        is_delayed |= delay_ms(excess.lowest, limit.delay, rate) > 0;
-        may_be_delayed |= delay_ms(excess.highest, limit.delay, rate) > 0;
-        let passed = Level::passed(before, excess, limit.burst, time, rate);
-        // A new key has no level if another limit rejected the request.
-        zones[limit.zone].key(key).level = match (has_passed, before.is_none()) {
-            (true, _) => Some(passed),
-            (false, true) => Some(Level::new_or_nothing(passed)),
-            (false, false) => {
-                // Another limit may have rejected it.
-                let over = i128::from(limit.burst - REQUEST) * i128::from(THOUSANDTH);
-                let over = over + rate_times::<i128>(rate, time.earliest_ms);
-                Level::either(before, passed, (limits == 1).then_some(over))
-            }
-        };
-    }
-    let verdict = match (has_passed, is_delayed, may_be_delayed) {
-        (true, true, _) => Verdict::Delayed,
-        (true, _, false) => Verdict::Passed,
-        _ => Verdict::Undecided,
+/// The outcome of a request by its limits so far and the next one of `limits`.
+fn both(outcome: Outcome, next: Outcome, limits: usize) -> Outcome {
+    let verdict = match (outcome.verdict, next.verdict) {
+        // Of several limits, it is not known which of the requests of a second it rejected.
+        (_, Verdict::Rejected) if limits > 1 => Verdict::Undecided,
+        (Verdict::Undecided, _) | (_, Verdict::Passed) => return outcome,
+        (_, verdict) => verdict,
     };
-    let limit = applied.first().map_or(0, |first| first.number);
-    Outcome { limit, ..Outcome::verdict(verdict) }
+    Outcome { verdict, ..next }
 }
 
 /// Makes the verdicts of requests undecided whose possible positions disagree. The requests of a

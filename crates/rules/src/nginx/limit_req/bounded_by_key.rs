@@ -1,16 +1,15 @@
 //! The replay of a single limit over times to the second, one key after another.
 //!
 //! Levels and verdicts are those of [`bounded`](super::bounded), which replays any number of
-//! limits. With a single limit, more is known about a second with many requests. No position may be
-//! known to be rejected, because the requests may have been anywhere in the second. But only a
-//! limited number can have passed ([`Second`]); the others count as rejected.
+//! limits.
 
 use super::bounded::{SPREAD_MS, agree};
 use super::bucket::{REQUEST, Rate, delay_ms};
 use super::level::{
-    Level, LevelNumber, THOUSANDTH, TimeRange, UnlimitedLevel, WHOLE, fits_64_bits, rate_times,
+    Level, LevelNumber, THOUSANDTH, TimeRange, UnlimitedLevel, fits_64_bits, rate_times,
 };
 use super::limit::Limit;
+use super::spans::Spans;
 use crate::arrivals::{Arrivals, ByKey};
 use crate::engine::Outcome;
 use crate::keys::{KeySummary, ZoneSummary};
@@ -69,34 +68,21 @@ struct KeyReplay<'r, N> {
     rate: Rate,
     level: Option<Level<N>>,
     unlimited: Option<UnlimitedLevel<N>>,
-    second: Option<Second<N>>,
+    spans: Spans<N>,
     summary: KeySummary,
-}
-
-/// The requests of a key that may have arrived at the same time.
-#[derive(Debug, Clone, Copy)]
-struct Second<N> {
-    time: TimeRange,
-    /// The least level before these requests.
-    lowest: N,
-    requests: u64,
-    /// The requests known to be rejected.
-    rejected: u64,
-    undecided: u64,
 }
 
 impl<'r, N: LevelNumber> KeyReplay<'r, N> {
     fn new(limit: &'r Limit, rate: Rate) -> Self {
-        let (level, unlimited, second) = (None, None, None);
-        Self { limit, rate, level, unlimited, second, summary: KeySummary::default() }
+        let (spans, summary) = (Spans::default(), KeySummary::default());
+        Self { limit, rate, level: None, unlimited: None, spans, summary }
     }
 
     /// Replays the request at a position in the log.
     fn count(&mut self, time: TimeRange, position: u32) -> Verdict {
-        let before = self.level;
+        self.spans.count(self.level, time, self.limit.burst, self.rate);
         let verdict = self.decide(time);
         self.summary.count(verdict);
-        self.count_in_second(before, time, verdict);
         let peak = UnlimitedLevel::count(&mut self.unlimited, time, self.rate, position);
         self.summary.peak(self.limit.burst, peak);
         if verdict == Verdict::Rejected {
@@ -106,7 +92,7 @@ impl<'r, N: LevelNumber> KeyReplay<'r, N> {
     }
 
     fn finish(mut self) -> KeySummary {
-        self.end_second();
+        self.summary.reject_at_least(self.spans.rejected());
         self.summary
     }
 
@@ -132,44 +118,5 @@ impl<'r, N: LevelNumber> KeyReplay<'r, N> {
             (false, false) => Verdict::Passed,
             (false, true) => Verdict::Undecided,
         }
-    }
-
-    /// Counts a request in the second of its key; `before` is the level before it.
-    fn count_in_second(&mut self, before: Option<Level<N>>, time: TimeRange, verdict: Verdict) {
-        if self.second.is_some_and(|second| second.time != time) {
-            self.end_second();
-        }
-        let second = self.second.get_or_insert_with(|| {
-            // The level after the first request is at least that at its time.
-            let new = rate_times::<N>(self.rate, time.earliest_ms) - N::from(WHOLE);
-            let lowest = match before {
-                Some(level) if !level.may_be_forgotten(time, self.rate) => level.lowest.max(new),
-                _ => new,
-            };
-            Second { time, lowest, requests: 0, rejected: 0, undecided: 0 }
-        });
-        second.requests += 1;
-        second.rejected += u64::from(verdict == Verdict::Rejected);
-        second.undecided += u64::from(verdict == Verdict::Undecided);
-    }
-
-    /// Counts the undecided requests of the last second that cannot all have passed as rejected.
-    fn end_second(&mut self) {
-        let second = self.second.take().filter(|second| second.undecided > 0);
-        if let Some(second) = second {
-            self.summary.reject_undecided(second.rejected_at_least(self.limit.burst, self.rate));
-        }
-    }
-}
-
-impl<N: LevelNumber> Second<N> {
-    /// The least number of the undecided requests that were rejected: each request that passes
-    /// raises the level by one, up to the burst.
-    fn rejected_at_least(&self, burst: i64, rate: Rate) -> u64 {
-        let most = N::from(burst) * N::from(THOUSANDTH) + rate_times(rate, self.time.latest_ms);
-        let passed = (most - self.lowest).div_floor(WHOLE);
-        let passed = u64::try_from(passed).unwrap_or(0);
-        let rejected = self.requests.saturating_sub(passed);
-        rejected.saturating_sub(self.rejected).min(self.undecided)
     }
 }

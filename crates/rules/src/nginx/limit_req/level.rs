@@ -164,9 +164,25 @@ pub(super) struct UnlimitedLevel<N> {
     level: Level<N>,
     /// The excess as if each request arrived at its stamp, and the last stamp.
     stamped: (i64, i64),
+    /// The same excess in the unit of levels, without rounding: the most that the requests of a
+    /// span make together, but for what drains between the stamp and the arrival of its last one.
+    together: N,
 }
 
 impl<N: LevelNumber> UnlimitedLevel<N> {
+    /// The excess of the requests so far and one more, each at its stamp. Starts again if nginx may
+    /// have forgotten the key.
+    #[inline]
+    fn together_at(&self, arrival: TimeRange, rate: Rate) -> N {
+        let last_ms = self.stamped.1;
+        let drained = |until_ms: i64| rate_times::<N>(rate, until_ms - last_ms);
+        let is_idle = arrival.latest_ms - last_ms >= IDLE_MS;
+        if is_idle && self.together <= drained(arrival.latest_ms) {
+            return N::from(0);
+        }
+        (self.together + N::from(WHOLE) - drained(arrival.earliest_ms)).max(N::from(0))
+    }
+
     /// Counts the request at a position, and returns its excess; the replayed one takes the stamps
     /// as times.
     #[inline]
@@ -177,8 +193,12 @@ impl<N: LevelNumber> UnlimitedLevel<N> {
         position: u32,
     ) -> Peak {
         let level = key.map(|key| key.level);
-        let excess = level.map(|level| level.excess_at(arrival, rate)).unwrap_or_default();
+        let mut excess = level.map(|level| level.excess_at(arrival, rate)).unwrap_or_default();
         let now_ms = arrival.earliest_ms;
+        let together = key.map_or(N::from(0), |key| key.together_at(arrival, rate));
+        let spread = rate_times::<N>(rate, arrival.latest_ms - arrival.earliest_ms);
+        let least = (together - spread).div_floor(THOUSANDTH);
+        excess.lowest = excess.lowest.max(least).min(excess.highest);
         let stamped = match key {
             Some(Self { stamped: (last, last_ms), .. }) => {
                 (*last - drained(now_ms - *last_ms, rate) + REQUEST).max(0)
@@ -186,7 +206,7 @@ impl<N: LevelNumber> UnlimitedLevel<N> {
             None => 0,
         };
         let level = Level::passed(level, excess, i64::MAX, arrival, rate);
-        *key = Some(Self { level, stamped: (stamped, now_ms) });
+        *key = Some(Self { level, stamped: (stamped, now_ms), together });
         let Excess { lowest, highest } = excess;
         Peak { count: stamped.clamp(lowest, highest), lowest, highest, position }
     }

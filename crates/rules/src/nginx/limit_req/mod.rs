@@ -20,6 +20,7 @@ mod limit;
 mod nodes;
 mod observer;
 mod replay;
+mod spans;
 #[cfg(test)]
 mod tests;
 mod unlimited;

@@ -1,16 +1,18 @@
 //! Replays of a single limit key by key, compared with those in the order of arrivals.
 
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
 
 use weir_core::PatternBudget;
 
 use super::replay::LimitReplay;
-use super::{LimitReq, bounded, bounded_by_key, exact, level};
+use super::{Limit, LimitReq, bounded, bounded_by_key, exact, level};
 use crate::engine::Outcome;
 use crate::event::{EventHead, Events};
 use crate::keys::ZoneSummary;
 use crate::nginx::configuration::directives;
-use crate::report::{RuleReport, Verdict};
+use crate::report::{RequestCounts, RuleReport, Trip, Verdict};
 use crate::rule::Replay;
 
 /// Reads a rule.
@@ -28,6 +30,24 @@ fn rule() -> impl Strategy<Value = LimitReq> {
             burst.max(1)
         );
         parse(&text)
+    })
+}
+
+/// A rule with up to three limits for each request, of which two share a zone.
+fn rule_of_several() -> impl Strategy<Value = LimitReq> {
+    let limit = (1..60i64, prop_oneof!["r/s", "r/m"], 1..12i64);
+    (prop::collection::vec(limit, 1..4), 0..12i64).prop_map(|(limits, other)| {
+        let (mut zones, mut applied) = (String::new(), String::new());
+        for (number, (rate, unit, burst)) in limits.iter().enumerate() {
+            let key = ["$a", "one$a", "x$a"][number];
+            zones += &format!("limit_req_zone {key} zone=z{number}:1m rate={rate}{unit};\n");
+            applied += &format!("limit_req zone=z{number} burst={burst} nodelay;\n");
+        }
+        parse(&format!(
+            "{zones}server {{ location / {{ {applied} }}
+             location /other {{ limit_req zone=z0 burst={} nodelay; }} }}",
+            other.max(1)
+        ))
     })
 }
 
@@ -50,8 +70,12 @@ fn begin<'r>(rule: &'r LimitReq, requests: &[(i64, u8)], unit_ms: i64) -> LimitR
     for (line, (time_ms, key)) in requests.iter().enumerate() {
         let time_ns = (time_ms - time_ms % unit_ms) * 1_000_000;
         let key = if *key == 0 { String::new() } else { key.to_string() };
-        let head = EventHead { line: line as u64, time_ns: Some(time_ns), ..EventHead::default() };
-        assert!(events.put(head, [key.as_bytes()]));
+        let tag = (line % rule.limit_sets().len()) as u32;
+        let head =
+            EventHead { line: line as u64, time_ns: Some(time_ns), tag, ..EventHead::default() };
+        // The second zone has one key for all requests.
+        let of_zone = |limit: &Limit| if limit.zone == 1 { "one" } else { &key };
+        assert!(events.put(head, rule.limits(tag).iter().map(|limit| of_zone(limit).as_bytes())));
     }
     let mut replay = LimitReplay::new(rule);
     events.iter().for_each(|event| replay.take(0, event.line, &event));
@@ -68,6 +92,12 @@ fn run(
     let mut outcomes = vec![Outcome::UNDECIDED; arrivals.list.len()];
     run(&mut summary, &mut outcomes);
     (replay.report(&summary), outcomes)
+}
+
+/// The keys of a report, and what is known about each.
+fn keys(report: &RuleReport) -> BTreeMap<(Option<String>, Vec<u8>), &Trip> {
+    let keys = report.trips.iter().chain(&report.closest);
+    keys.map(|key| ((key.limit.clone(), key.key.clone()), key)).collect()
 }
 
 fn without_doubt(mut report: RuleReport) -> RuleReport {
@@ -107,6 +137,39 @@ proptest! {
         prop_assert_eq!(outcomes, expected_outcomes);
         prop_assert!(report.requests.undecided <= expected.requests.undecided);
         prop_assert_eq!(without_doubt(report), without_doubt(expected));
+    }
+
+    #[test]
+    fn what_whole_seconds_tell_holds_for_the_true_times(
+        rule in prop_oneof![rule(), rule_of_several()], requests in requests(),
+    ) {
+        let report = |unit_ms: i64| {
+            let replay = begin(&rule, &requests, unit_ms);
+            run(&replay, |summary, outcomes| replay.replay(summary, Some(outcomes))).0
+        };
+        let (bounds, truth) = (report(1_000), report(1));
+        let within = |bounds: &RequestCounts, truth: &RequestCounts| {
+            let most = bounds.rejected + bounds.undecided;
+            (bounds.rejected..=most).contains(&truth.rejected)
+        };
+        prop_assert!(within(&bounds.requests, &truth.requests), "{bounds:?}\n{truth:?}");
+        let (bounded, truth) = (keys(&bounds), keys(&truth));
+        prop_assert!(bounded.keys().eq(truth.keys()));
+        for (key, truth) in truth {
+            let bounds = bounded[&key];
+            prop_assert!(within(&bounds.requests, &truth.requests), "{bounds:?}\n{truth:?}");
+            // The limits of a key may differ; each peak is relative to its own.
+            let (limit, (lowest, highest)) = (bounds.peak - bounds.margin, bounds.peak_range);
+            let margins = lowest - limit - 1e-9..=highest - limit + 1e-9;
+            prop_assert!(margins.contains(&truth.margin), "{bounds:?}\n{truth:?}");
+            // Another limit may have been the one that rejected its requests.
+            let is_true = match bounds.verdict {
+                Verdict::Rejected => truth.requests.rejected > 0,
+                Verdict::Undecided => true,
+                verdict => verdict == truth.verdict,
+            };
+            prop_assert!(is_true, "{bounds:?}\n{truth:?}");
+        }
     }
 
     #[test]
