@@ -39,23 +39,24 @@ impl Outcome {
     }
 }
 
-/// Calls `undecide` with the requests of a key whose possible positions have different verdicts.
+/// Calls `undecide` with the requests of a key whose possible positions are of different kinds, such
+/// as verdicts.
 ///
 /// Verdicts belong to positions: the *k*-th request of a key by its real time has the *k*-th stamp.
 /// The log does not tell which of the requests within `spread` of each other it was, so the verdict
-/// of a request is known if those of all its possible positions agree. `time` and `verdict` are
+/// of a request is known if those of all its possible positions agree. `time` and `kind` are
 /// those of the positions, of which there are `count`.
-pub(crate) fn for_each_disagreement(
+pub(crate) fn for_each_disagreement<K: PartialEq>(
     count: usize,
     spread: i64,
     time: impl Fn(usize) -> i64,
-    verdict: impl Fn(usize) -> Verdict,
+    kind: impl Fn(usize) -> K,
     mut undecide: impl FnMut(usize),
 ) {
-    // From each position, the end of the run with the same verdict.
+    // From each position, the end of the run of the same kind.
     let mut run_ends = vec![count; count];
     for at in (0..count.saturating_sub(1)).rev() {
-        let is_same = verdict(at) == verdict(at + 1);
+        let is_same = kind(at) == kind(at + 1);
         run_ends[at] = if is_same { run_ends[at + 1] } else { at + 1 };
     }
     let (mut first, mut end) = (0, 0);

@@ -157,17 +157,41 @@ pub(super) fn replay(
     });
     if let Some(outcomes) = outcomes {
         let verdicts: Vec<Verdict> = outcomes.iter().map(|outcome| outcome.verdict).collect();
-        for sequence in rule.sequences(arrivals, order).iter().flatten() {
+        let sequences = rule.sequences(arrivals, order);
+        for sequence in sequences.iter().flatten() {
             agree(arrivals, sequence, &verdicts, outcomes);
         }
         if !is_uniform {
+            let mixed = mixed_positions(rule, arrivals, &sequences);
             arrivals.each(order, limits_of, |position, arrival, keys| {
-                summary.count(rule.limits(arrival.set), keys, outcomes[position].verdict);
+                let verdict = match mixed[position] {
+                    true => outcomes[position].verdict,
+                    false => verdicts[position],
+                };
+                summary.count(rule.limits(arrival.set), keys, verdict);
             });
         }
     }
     let rejected = zones.iter().map(|zone| zone.keys.iter().map(|key| key.spans.rejected()));
     summary.reject_at_least(rejected);
+}
+
+/// Whether the requests that may have had a position differ in their limits or keys: then even the
+/// number of those that have passed does not follow from the verdicts of the positions.
+fn mixed_positions(rule: &LimitReq, arrivals: &Arrivals, sequences: &[Vec<Vec<u32>>]) -> Vec<bool> {
+    let mut mixed = vec![false; arrivals.list.len()];
+    for sequence in sequences.iter().flatten() {
+        let arrival = |at: usize| &arrivals.list[sequence[at] as usize];
+        let kind = |at: usize| {
+            let set = arrival(at).set;
+            (set, arrivals.keys_of(arrival(at), rule.limits(set).len()))
+        };
+        let time_ms = |at: usize| arrival(at).time_ms();
+        for_each_disagreement(sequence.len(), SPREAD_MS, time_ms, kind, |at| {
+            mixed[sequence[at] as usize] = true;
+        });
+    }
+    mixed
 }
 
 /// The outcome of a request by its limits so far and the next one of `limits`.
