@@ -81,9 +81,10 @@ impl Gateway {
         let tls = tls.map(|files| TlsFiles { certificate: files.certificate, key: files.key });
         let mut bind = BindOptions { tls, ..bind };
         let mut listeners = Vec::new();
-        for ListenAddress { address, is_proxied } in &config.listen {
+        for ListenAddress { address, is_proxied, has_prior_knowledge } in &config.listen {
             let protocol = || SharedState::proxy_protocol(proxies.clone());
             bind.proxy_protocol = is_proxied.then(protocol);
+            bind.has_http2_prior_knowledge = *has_prior_knowledge;
             listeners.push(Listener::bind(address, &bind).await?);
         }
         // Each proxy carries the connections of many clients.

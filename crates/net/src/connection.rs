@@ -75,6 +75,13 @@ impl ReadyConnection {
     }
 }
 
+/// What is known of a client before its first request.
+struct OpenClient {
+    peer: Peer,
+    scheme: Scheme,
+    is_http2: bool,
+}
+
 /// The reason why a connection does not become ready.
 enum OpenError {
     /// It is closed.
@@ -108,7 +115,8 @@ impl HttpConnection {
     ) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         match connection.into_plain() {
             Ok((stream, peer)) => {
-                let opened = self.prepare(stream, peer, Scheme::Http, permit, &entry);
+                let client = OpenClient { peer, scheme: Scheme::Http, is_http2: false };
+                let opened = self.prepare(stream, client, permit, &entry);
                 Box::pin(self.serve_http1(opened, entry))
             }
             Err(connection) => Box::pin(async move {
@@ -143,6 +151,7 @@ impl HttpConnection {
             false => (connection, permit),
         };
         let (peer, scheme) = (connection.peer(), connection.scheme());
+        let has_http2_prior_knowledge = connection.has_http2_prior_knowledge();
         // A connection in its handshake counts as one that waits for its first request: the same
         // time limit holds, and it may be closed to make room.
         let opened = tokio::select! {
@@ -164,22 +173,24 @@ impl HttpConnection {
             }
         };
         entry.activity().note_open();
-        Ok(self.prepare(stream, peer, scheme, permit, entry))
+        let is_http2 = has_http2_prior_knowledge || stream.speaks_http2();
+        Ok(self.prepare(stream, OpenClient { peer, scheme, is_http2 }, permit, entry))
     }
 
     /// Applies the limits to a stream that is ready for requests.
     fn prepare(
         &self,
         stream: SocketStream,
-        peer: Peer,
-        scheme: Scheme,
+        OpenClient { peer, scheme, is_http2 }: OpenClient,
         permit: ConnectionPermit,
         entry: &IdleEntry,
     ) -> Box<ReadyConnection> {
         let write_timeout = self.options.write_timeout;
         stream.limit_unsent(write_timeout);
-        let is_http2 = stream.speaks_http2();
-        let transport = Transport::new(stream, peer, permit, write_timeout, entry.activity());
+        let mut transport = Transport::new(stream, peer, permit, write_timeout, entry.activity());
+        if is_http2 {
+            transport.set_http2();
+        }
         let client = Client::new(peer, scheme, transport.watch());
         Box::new(ReadyConnection { transport, client, is_http2 })
     }

@@ -99,10 +99,6 @@ impl Transport {
         activity: Arc<Activity>,
     ) -> Self {
         let deadline = WriteDeadline { timeout: write_timeout, end: None };
-        let heads = match stream.speaks_http2() {
-            true => HeadCutter::off(),
-            false => HeadCutter::default(),
-        };
         let (watch, files) = (ClientWatch::new(activity.clone()), FileQueue::default());
         Self {
             stream,
@@ -112,13 +108,18 @@ impl Transport {
             files,
             activity,
             final_response: FinalResponse::default(),
-            heads,
+            heads: HeadCutter::default(),
             refusal: None,
             linger: Linger::default(),
             is_unanswered: false,
             is_unread: false,
             _permit: permit,
         }
+    }
+
+    /// Passes all bytes as they are, because they are those of HTTP/2.
+    pub(crate) fn set_http2(&mut self) {
+        self.heads = HeadCutter::off();
     }
 
     /// Returns the response that is sent when the transport is dropped, to be set later.

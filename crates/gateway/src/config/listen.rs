@@ -11,13 +11,18 @@ use super::table::TableReader;
 /// The prefix of an address whose clients are proxies that speak the PROXY protocol.
 const PROXIED: &str = "proxy+";
 
-/// A listening address, and whether its clients speak the PROXY protocol.
+/// The prefix of an address whose clients speak HTTP/2 without TLS.
+const PRIOR_KNOWLEDGE: &str = "h2c+";
+
+/// A listening address, and the protocols of its clients.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListenAddress {
     /// The address without the prefix.
     pub address: Address,
     /// Whether connections begin with a PROXY protocol header.
     pub is_proxied: bool,
+    /// Whether connections are HTTP/2 from the first byte, without TLS.
+    pub has_prior_knowledge: bool,
 }
 
 /// The error of a text that is not the address of a gateway. It displays as a sentence with the
@@ -31,7 +36,7 @@ impl fmt::Display for ListenAddressError {
             formatter,
             "`{}` is not a valid address to listen at: write a port of this machine such as 8080, \
              or HOST:PORT, tls://HOST:PORT, unix:/PATH or systemd:NAME, with proxy+ before its \
-             scheme if proxies send the PROXY protocol",
+             scheme if proxies send the PROXY protocol, and h2c+ if clients speak HTTP/2 without TLS",
             self.0
         )
     }
@@ -44,18 +49,24 @@ impl FromStr for ListenAddress {
 
     fn from_str(text: &str) -> Result<Self, ListenAddressError> {
         let proxied = text.strip_prefix(PROXIED);
-        let text_of_address = proxied.unwrap_or(text);
+        let text_after_proxied = proxied.unwrap_or(text);
+        let known = text_after_proxied.strip_prefix(PRIOR_KNOWLEDGE);
+        let text_of_address = known.unwrap_or(text_after_proxied);
         let full = || text_of_address.parse().ok().filter(|it: &Address| !it.is_datagram());
         let address = server_address(text_of_address, None).or_else(full);
+        // Over TLS, the client and the server choose HTTP/2 in the handshake.
+        let has_tls = |it: &Address| matches!(it, Address::Tls(_) | Address::PassedTls(_));
+        let address = address.filter(|it| known.is_none() || !has_tls(it));
         let address = address.ok_or_else(|| ListenAddressError(text.to_owned()))?;
-        Ok(Self { address, is_proxied: proxied.is_some() })
+        Ok(Self { address, is_proxied: proxied.is_some(), has_prior_knowledge: known.is_some() })
     }
 }
 
 impl fmt::Display for ListenAddress {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let prefix = if self.is_proxied { PROXIED } else { "" };
-        write!(formatter, "{prefix}{}", self.address)
+        let known = if self.has_prior_knowledge { PRIOR_KNOWLEDGE } else { "" };
+        write!(formatter, "{prefix}{known}{}", self.address)
     }
 }
 
@@ -177,13 +188,19 @@ mod tests {
             ("proxy+tls://[::]:443", "proxy+tls://[::]:443", true),
             ("proxy+unix:/run/a.sock", "proxy+unix:/run/a.sock", true),
             ("proxy+systemd:http", "proxy+systemd:http", true),
+            ("h2c+8080", "h2c+tcp://127.0.0.1:8080", false),
+            ("proxy+h2c+unix:/run/a.sock", "proxy+h2c+unix:/run/a.sock", true),
         ] {
             let address: ListenAddress = text.parse().expect(text);
             assert_eq!((address.to_string().as_str(), address.is_proxied), (shown, is_proxied));
+            assert_eq!(address.has_prior_knowledge, text.contains("h2c+"));
         }
         for text in [
             "proxy+",
             "proxy+proxy+tcp://127.0.0.1:80",
+            "h2c+tls://127.0.0.1:80",
+            "h2c+proxy+tcp://127.0.0.1:80",
+            "h2c+",
             "proxy:tcp://127.0.0.1:80",
             "127.0.0.1",
             "localhost",

@@ -147,8 +147,9 @@ impl Delivery<'_> {
         }
         let unsent = error.take_message();
         // A server may close an idle connection just as it is reused; that is not a failure of the
-        // server.
-        if !is_reused {
+        // server. Neither is an answer that cannot be read: the server is alive, and a client could
+        // take it out by asking for such answers.
+        if !is_reused && !error.error().is_parse() {
             self.backend.note_failure(&instance, &format_args!("no answer: {}", error.error()));
         }
         self.retries += 1;

@@ -229,6 +229,26 @@ async fn an_ejection_is_reported_with_its_reason() {
     assert_eq!(warnings.len(), 2, "{warnings:?}");
 }
 
+/// A client that knows how to get such an answer must not be able to take a server from the others.
+#[tokio::test]
+async fn an_answer_that_cannot_be_read_takes_no_server_out() {
+    let odd = Backend::answering(|request| match request.contains(" /odd ") {
+        true => format!("HTTP/1.1 200 OK\r\n{}\r\n", "a: b\r\n".repeat(200)),
+        false => answer_with("good"),
+    })
+    .await;
+    let gate = Gate::start(&odd.config()).await;
+    gate.handle.measure();
+    for _ in 0..6 {
+        assert_eq!(status(&gate.get("/odd").await), "502");
+    }
+    let servers = &gate.handle.counts().backends[0].servers;
+    assert!(servers[0].is_available, "{servers:?}");
+    assert_eq!(status(&gate.get("/good").await), "200");
+    assert_eq!(gate.rows(7).await[0]["outcome"], "backend_broken");
+    assert_eq!(heard(odd.address), [""; 0]);
+}
+
 #[tokio::test]
 async fn caches_have_counters_before_they_are_used() {
     let backend = Backend::answering(|_| answer_with("one")).await;

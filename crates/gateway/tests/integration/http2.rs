@@ -138,23 +138,28 @@ type Answer = (StatusCode, Bytes, HeaderMap);
 async fn ask(address: SocketAddr, is_http2: bool, is_tls: bool, body: Bytes) -> Answer {
     let stream = TcpStream::connect(address).await.expect("it accepts");
     if !is_tls {
-        return ask_on(stream, is_http2, body).await;
+        return ask_on(stream, is_http2, is_tls, body).await;
     }
     let connector = connector(if is_http2 { b"h2" } else { b"http/1.1" });
     let name = ServerName::try_from("localhost").expect("a name");
     let stream = connector.connect(name, stream).await.expect("a handshake");
-    ask_on(stream, is_http2, body).await
+    ask_on(stream, is_http2, is_tls, body).await
 }
 
 async fn ask_on(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     is_http2: bool,
+    is_tls: bool,
     body: Bytes,
 ) -> Answer {
     let mut trailers = HeaderMap::new();
     trailers.insert("x-sum", HeaderValue::from_static("17"));
     let body = Streamed::new(body, trailers);
-    let uri = if is_http2 { "https://localhost/pkg.Service/Call" } else { "/pkg.Service/Call" };
+    let uri = match (is_http2, is_tls) {
+        (true, true) => "https://localhost/pkg.Service/Call",
+        (true, false) => "http://localhost/pkg.Service/Call",
+        (false, _) => "/pkg.Service/Call",
+    };
     let request = Request::post(uri).header("te", "trailers").header("trailer", "x-sum");
     let request = request.header("content-type", "application/grpc");
     let stream = TokioIo::new(stream);
@@ -196,11 +201,18 @@ async fn bodies_and_trailers_pass_between_all_versions() {
         );
         let plain = Gate::start(&config).await;
         let tls = Gate::start_at("tls://127.0.0.1:0", &config).await;
-        for (client_http2, client_tls) in [(false, false), (false, true), (true, true)] {
+        let known = Gate::start_at("h2c+tcp://127.0.0.1:0", &config).await;
+        for (client_http2, client_tls) in
+            [(false, false), (false, true), (true, true), (true, false)]
+        {
             let case = format!(
                 "client HTTP/2 {client_http2}, TLS {client_tls}; backend HTTP/2 {backend_http2}, TLS {backend_tls}"
             );
-            let gate = if client_tls { &tls } else { &plain };
+            let gate = match (client_http2, client_tls) {
+                (_, true) => &tls,
+                (true, false) => &known,
+                (false, false) => &plain,
+            };
             let asked = ask(gate.address, client_http2, client_tls, body.clone());
             let (status, answer, trailers) =
                 tokio::time::timeout(PATIENCE, asked).await.unwrap_or_else(|_| panic!("{case}"));
@@ -214,9 +226,25 @@ async fn bodies_and_trailers_pass_between_all_versions() {
             }
         }
         // Hyper ends an answer at its trailers, and so must the record.
-        for (gate, count) in [(&plain, 1), (&tls, 2)] {
+        for (gate, count) in [(&plain, 1), (&tls, 2), (&known, 1)] {
             let rows = gate.rows(count).await;
             assert!(rows.iter().all(|row| row["outcome"] == "answered"), "{rows:?}");
         }
     }
+}
+
+#[tokio::test]
+async fn an_address_for_http2_without_tls_speaks_nothing_else() {
+    let port = backend(true, false).await;
+    let config = format!(
+        "[backends.one]\ninstances = [\"http://localhost:{port}\"]\nhttp2 = true\n\
+         [[routes]]\npath = \"/\"\nbackend = \"one\"\n"
+    );
+    let gate = Gate::start_at("h2c+tcp://127.0.0.1:0", &config).await;
+    let answer = gate.get("/").await;
+    assert!(!answer.contains("HTTP/1"), "{answer}");
+    let (status, ..) = ask(gate.address, true, false, Bytes::from_static(b"x")).await;
+    assert_eq!(status, StatusCode::OK);
+    let rows = gate.rows(1).await;
+    assert_eq!((&*rows[0]["protocol"], &*rows[0]["method"]), ("HTTP/2.0", "POST"));
 }

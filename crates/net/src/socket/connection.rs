@@ -22,6 +22,7 @@ pub struct Connection {
     tls: Option<Acceptors>,
     /// Set until the PROXY header is read.
     proxy_protocol: Option<ProxyProtocol>,
+    has_http2_prior_knowledge: bool,
 }
 
 impl Connection {
@@ -31,7 +32,16 @@ impl Connection {
         tls: Option<Acceptors>,
         proxy_protocol: Option<ProxyProtocol>,
     ) -> Self {
-        Self { stream, peer, tls, proxy_protocol }
+        Self { stream, peer, tls, proxy_protocol, has_http2_prior_knowledge: false }
+    }
+
+    pub(crate) fn with_http2_prior_knowledge(self, has_http2_prior_knowledge: bool) -> Self {
+        Self { has_http2_prior_knowledge, ..self }
+    }
+
+    /// Whether the client speaks HTTP/2 although no handshake chooses it.
+    pub(crate) fn has_http2_prior_knowledge(&self) -> bool {
+        self.has_http2_prior_knowledge
     }
 
     /// Moves the connection from the tokio runtime that accepted it to the current one.
@@ -57,10 +67,10 @@ impl Connection {
         Some(self)
     }
 
-    /// Returns the stream and the client if the first request may follow at once: without TLS and
-    /// without a PROXY header.
+    /// Returns the stream and the client if a first request of HTTP/1 may follow at once: without
+    /// TLS and without a PROXY header.
     pub(crate) fn into_plain(self) -> Result<(SocketStream, Peer), Box<Self>> {
-        match self.is_anonymous() || self.tls.is_some() {
+        match self.is_anonymous() || self.tls.is_some() || self.has_http2_prior_knowledge {
             true => Err(Box::new(self)),
             false => Ok((self.stream, self.peer)),
         }

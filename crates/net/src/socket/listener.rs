@@ -43,6 +43,7 @@ pub struct Listener {
     socket: Arc<Socket>,
     tls: Option<tls::Acceptors>,
     proxy_protocol: Option<ProxyProtocol>,
+    has_http2_prior_knowledge: bool,
     address: Address,
     backoff: Backoff,
 }
@@ -92,7 +93,9 @@ impl Listener {
         let (socket, proxy_protocol) = (Arc::new(socket), options.proxy_protocol.clone());
         #[cfg(target_os = "linux")]
         options.listening.add(name, &socket);
-        Ok(Self { socket, tls, proxy_protocol, address, backoff: Backoff::default() })
+        let has_http2_prior_knowledge = options.has_http2_prior_knowledge && tls.is_none();
+        let backoff = Backoff::default();
+        Ok(Self { socket, tls, proxy_protocol, has_http2_prior_knowledge, address, backoff })
     }
 
     /// Opens the socket of an address. Returns it with its bound address and its TLS acceptors.
@@ -181,7 +184,9 @@ impl Listener {
                 (SocketStream::Unix(stream), Peer::local())
             }
         };
-        Ok(Connection::new(stream, peer, self.tls.clone(), self.proxy_protocol.clone()))
+        let connection =
+            Connection::new(stream, peer, self.tls.clone(), self.proxy_protocol.clone());
+        Ok(connection.with_http2_prior_knowledge(self.has_http2_prior_knowledge))
     }
 }
 

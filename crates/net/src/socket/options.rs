@@ -41,6 +41,9 @@ pub struct BindOptions {
     pub self_signed: Option<SelfSignedCertificate>,
     /// The PROXY protocol, if connections begin with its header.
     pub proxy_protocol: Option<ProxyProtocol>,
+    /// Whether an HTTP server speaks HTTP/2 from the first byte of each connection without TLS (RFC
+    /// 9113 section 3.3).
+    pub has_http2_prior_knowledge: bool,
 }
 
 impl BindOptions {

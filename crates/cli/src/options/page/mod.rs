@@ -140,6 +140,7 @@ impl PageArguments {
             tls,
             self_signed,
             proxy_protocol: None,
+            has_http2_prior_knowledge: false,
             #[cfg(target_os = "linux")]
             purpose: "page",
             #[cfg(target_os = "linux")]
