@@ -45,12 +45,13 @@ impl TlsClient {
     }
 
     fn new(config: &BackendConfig) -> Self {
-        let client = client_config(config.authorities.as_ref()).map(|client| {
-            let protocol = if config.is_http2 { &b"h2"[..] } else { b"http/1.1" };
-            let mut client = (*client).clone();
-            client.alpn_protocols = vec![protocol.to_vec()];
-            Arc::new(client)
-        });
+        let client =
+            client_config(config.authorities.as_ref(), config.certificate.as_ref()).map(|client| {
+                let protocol = if config.is_http2 { &b"h2"[..] } else { b"http/1.1" };
+                let mut client = (*client).clone();
+                client.alpn_protocols = vec![protocol.to_vec()];
+                Arc::new(client)
+            });
         Self(Arc::new(client))
     }
 

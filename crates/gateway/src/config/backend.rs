@@ -8,7 +8,7 @@ use super::folder::ConfigFolder;
 use super::origin::Origin;
 use super::read_authorities;
 use super::table::TableReader;
-use crate::fetch::{Authorities, client_config};
+use crate::fetch::{Authorities, ClientCertificate, ClientCertificateError, client_config};
 use crate::route::path_reading::PathReading;
 
 /// A group of servers that answer the same requests.
@@ -25,6 +25,8 @@ pub struct BackendConfig {
     pub health_interval: Duration,
     /// The certificate authorities for https servers; the system's if absent.
     pub authorities: Option<Authorities>,
+    /// The certificate by which the gateway names itself to https servers.
+    pub certificate: Option<ClientCertificate>,
     /// Whether the servers speak HTTP/2, over http with prior knowledge (RFC 9113 section 3.3).
     pub is_http2: bool,
     /// The maximum number of connections to one server.
@@ -44,6 +46,7 @@ impl BackendConfig {
             health: None,
             health_interval: HEALTH_INTERVAL,
             authorities: None,
+            certificate: None,
             is_http2: false,
             connections_max: CONNECTIONS_MAX as usize,
             timeouts: Timeouts::default(),
@@ -94,9 +97,13 @@ pub(super) fn read(
     let has_tls = instances.iter().flatten().any(Origin::is_tls);
     if has_tls
         && !table.has("ca_file")
-        && let Err(error) = client_config(None)
+        && let Err(error) = client_config(None, None)
     {
         table.complain(error.to_string());
+    }
+    let certificate = table.table("client_certificate").and_then(|it| read_certificate(it, folder));
+    if table.has("client_certificate") && !has_tls {
+        table.complain("`client_certificate` has no effect without https instances; leave it out");
     }
     let is_http2 = table.boolean("http2").unwrap_or(false);
     let connections_max = table.number("connections", 1).map_or(CONNECTIONS_MAX, |it| it.value);
@@ -108,6 +115,7 @@ pub(super) fn read(
         health: health.map(|path| path.value.to_owned()),
         health_interval,
         authorities,
+        certificate,
         is_http2,
         connections_max: usize::try_from(connections_max).unwrap_or(usize::MAX),
         timeouts,
@@ -124,6 +132,25 @@ pub(super) fn read_paths(table: &TableReader<'_>) -> Option<PathReading> {
         table.complain_at(&name, format!("`{}` is not one of {names}", name.value));
     }
     found.map(|(_, reading)| reading)
+}
+
+/// Reads the certificate by which the gateway names itself to the servers.
+fn read_certificate(table: TableReader<'_>, folder: &ConfigFolder) -> Option<ClientCertificate> {
+    let certificate = table.required_string("certificate");
+    let key = table.required_string("key");
+    let read = certificate.zip(key).and_then(|(certificate, key)| {
+        let [path, key_path] = [&certificate, &key].map(|it| folder.source(it.value));
+        let read = ClientCertificate::read(&path, &key_path);
+        let is_of_key = matches!(
+            &read, Err(ClientCertificateError::Unusable { path, .. }) if *path == key_path
+        );
+        read.map_err(|error| {
+            table.complain_at(if is_of_key { &key } else { &certificate }, error.to_string());
+        })
+        .ok()
+    });
+    table.finish();
+    read
 }
 
 const HEALTH_INTERVAL: Duration = Duration::from_secs(5);

@@ -48,7 +48,7 @@ impl FetchClient {
     /// # Errors
     /// If those of the system cannot be read.
     pub fn new(authorities: Option<&Authorities>, limits: FetchLimits) -> Result<Self, TrustError> {
-        Ok(Self { tls: Some(client_config(authorities)?), limits, purpose: PURPOSE })
+        Ok(Self { tls: Some(client_config(authorities, None)?), limits, purpose: PURPOSE })
     }
 
     /// Like [`new`](Self::new), but needs authorities only if this URL is https. Otherwise the

@@ -8,6 +8,7 @@
 
 mod captured_call;
 mod client;
+mod client_certificate;
 mod connect;
 mod error;
 mod limits;
@@ -16,6 +17,7 @@ mod url;
 
 pub(crate) use self::captured_call::{CapturedCall, capture_call};
 pub use self::client::{FetchAnswer, FetchClient};
+pub use self::client_certificate::{ClientCertificate, ClientCertificateError};
 pub use self::error::{FetchError, FetchProblem};
 pub use self::limits::FetchLimits;
 pub(crate) use self::trust::client_config;

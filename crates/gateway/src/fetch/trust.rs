@@ -7,7 +7,9 @@ use std::sync::Arc;
 use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
-use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+use tokio_rustls::rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
+
+use super::client_certificate::ClientCertificate;
 
 /// The bundles of certificate authorities of Debian, Fedora, SUSE, Alpine and BSD. The first that
 /// exists is used.
@@ -62,23 +64,30 @@ impl PartialEq for Authorities {
 impl Eq for Authorities {}
 
 /// Creates a TLS client configuration that trusts these authorities, by default those of the
-/// system.
+/// system, and presents a certificate if there is one.
 ///
 /// # Errors
 /// If the system has no usable authority.
 pub(crate) fn client_config(
     authorities: Option<&Authorities>,
+    certificate: Option<&ClientCertificate>,
 ) -> Result<Arc<ClientConfig>, TrustError> {
     let roots = match authorities {
         Some(authorities) => authorities.roots.clone(),
         None => Authorities::read_system()?.roots,
     };
-    let builder = ClientConfig::builder_with_provider(Arc::new(default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(|error| TrustError::Tls(error.to_string()))?;
-    let mut config = builder.with_root_certificates(roots).with_no_client_auth();
+    let mut config = match certificate {
+        Some(certificate) => certificate.client_config(roots)?,
+        None => builder()?.with_root_certificates(roots).with_no_client_auth(),
+    };
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Arc::new(config))
+}
+
+pub(super) fn builder() -> Result<ConfigBuilder<ClientConfig, WantsVerifier>, TrustError> {
+    ClientConfig::builder_with_provider(Arc::new(default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| TrustError::Tls(error.to_string()))
 }
 
 /// Why no certificate authorities can be used.

@@ -10,6 +10,7 @@ mod capture_calls;
 mod capture_tunnels;
 mod changes;
 mod claims;
+mod client_certificates;
 mod clients_that_leave;
 mod configuration;
 mod connections;
