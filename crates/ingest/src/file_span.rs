@@ -1,7 +1,9 @@
 //! Parts of plain files that are read again as a whole.
 
+use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
+use crate::file_sums::FileChunk;
 use crate::plain_file::{PlainFile, ReadBackError};
 
 /// Bytes of a plain file that a source was read from.
@@ -11,6 +13,8 @@ pub struct FileSpan {
     /// The offset of the first byte in the file.
     start: u64,
     length: u64,
+    /// The chunks of these bytes; `None` if nothing is known about them.
+    chunks: Option<Vec<FileChunk>>,
 }
 
 /// The size of a read in bytes, as of a file that is read for the first time.
@@ -18,7 +22,12 @@ const READ_BYTES: usize = 256 << 10;
 
 impl FileSpan {
     pub(crate) fn new(file: PlainFile, start: u64, length: u64) -> Self {
-        Self { file, start, length }
+        Self { file, start, length, chunks: None }
+    }
+
+    /// Sets the chunks with which the bytes are compared.
+    pub(crate) fn with_chunks(self, chunks: Option<Vec<FileChunk>>) -> Self {
+        Self { chunks, ..self }
     }
 
     /// Reads the bytes again and passes them on, piece by piece, until `take` returns false.
@@ -28,6 +37,9 @@ impl FileSpan {
     pub fn read(&self, mut take: impl FnMut(&[u8]) -> bool) -> Result<(), ReadBackError> {
         let mut file = self.file.reopen()?;
         file.seek(SeekFrom::Start(self.start))?;
+        if let Some(chunks) = &self.chunks {
+            return self.read_chunks(chunks, file, take);
+        }
         let mut buffer = vec![0; READ_BYTES];
         let mut left = self.length;
         while left > 0 {
@@ -42,5 +54,29 @@ impl FileSpan {
             }
         }
         Ok(())
+    }
+
+    /// Reads the bytes chunk by chunk, and passes on those that are what they were.
+    fn read_chunks(
+        &self,
+        chunks: &[FileChunk],
+        mut file: File,
+        mut take: impl FnMut(&[u8]) -> bool,
+    ) -> Result<(), ReadBackError> {
+        let (mut left, mut at, mut buffer) = (self.length, self.start, Vec::new());
+        for chunk in chunks.iter().take_while(|chunk| chunk.start < self.start + self.length) {
+            buffer.resize(chunk.length, 0);
+            let read = file.read_exact(&mut buffer);
+            if chunk.start != at || read.is_err() || !chunk.is_sum_of(&buffer) {
+                return Err(ReadBackError::Changed);
+            }
+            at += chunk.length as u64;
+            let wanted = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+            left -= wanted as u64;
+            if !take(&buffer[..wanted]) {
+                return Ok(());
+            }
+        }
+        if left > 0 { Err(ReadBackError::Changed) } else { Ok(()) }
     }
 }

@@ -27,7 +27,9 @@
 
 mod clock;
 mod error;
+mod file_parts;
 mod file_span;
+mod file_sums;
 mod packed_file;
 mod pipeline;
 mod plain_file;
@@ -39,6 +41,7 @@ mod writer;
 
 pub use clock::{Clock, SystemClock};
 pub use error::{Fault, FaultKind, ReadError, SourceError, StopReason, StreamDefect, StreamError};
+pub use file_parts::FilePlace;
 pub use file_span::FileSpan;
 pub use packed_file::PackedFile;
 pub use pipeline::{

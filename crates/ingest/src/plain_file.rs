@@ -6,7 +6,8 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::file_span::FileSpan;
+use crate::file_parts::FilePlace;
+use crate::file_sums::FileChunk;
 
 /// The size of a read in bytes: some dozens of usual lines.
 const READ_BYTES: usize = 16 << 10;
@@ -19,80 +20,6 @@ const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 pub struct PlainFile {
     path: PathBuf,
     identity: FileIdentity,
-}
-
-/// The most parts of files that a source remembers. A file that is rotated every hour has this many
-/// in a week.
-const PARTS_MAX: usize = 168;
-
-/// The parts of files that a source was read from, in the order of their offsets in it.
-#[derive(Debug, Default)]
-pub(crate) struct FileParts(Vec<FilePart>);
-
-/// A part of a source that was read from one file without a gap.
-#[derive(Debug)]
-struct FilePart {
-    /// The offset in the source at which the part begins.
-    start: u64,
-    file: PlainFile,
-    /// The offset in the file at which the part begins.
-    file_start: u64,
-}
-
-impl FileParts {
-    /// Records that the bytes of the source from `start` on are those of the file from `file_start`
-    /// on. Drops the oldest part if there are too many.
-    pub(crate) fn add(&mut self, start: u64, file: &PlainFile, file_start: u64) {
-        let is_continued = self.0.last().is_some_and(|last| {
-            last.file == *file
-                && start.checked_sub(last.start) == file_start.checked_sub(last.file_start)
-                && file_start >= last.file_start
-        });
-        if is_continued {
-            return;
-        }
-        if self.0.len() == PARTS_MAX {
-            self.0.remove(0);
-        }
-        self.0.push(FilePart { start, file: file.clone(), file_start });
-    }
-
-    /// Forgets the offsets in a file that was truncated.
-    pub(crate) fn forget(&mut self, file: &PlainFile) {
-        for part in &mut self.0 {
-            if part.file == *file {
-                part.file_start = u64::MAX;
-            }
-        }
-    }
-
-    /// Returns where the bytes of the source before `end` are, in their order. `None` if some of them
-    /// are in no file.
-    pub(crate) fn spans(&self, end: u64) -> Option<Vec<FileSpan>> {
-        let mut spans = Vec::new();
-        let mut covered = 0;
-        for (number, part) in self.0.iter().enumerate() {
-            let part_end = self.0.get(number + 1).map_or(end, |next| next.start.min(end));
-            if part_end <= part.start {
-                continue;
-            }
-            if part.start != covered || part.file_start == u64::MAX {
-                return None;
-            }
-            covered = part_end;
-            spans.push(FileSpan::new(part.file.clone(), part.file_start, part_end - part.start));
-        }
-        (covered == end).then_some(spans)
-    }
-
-    /// Returns the file with the byte at `offset` of the source, and the offset of that byte in the
-    /// file.
-    pub(crate) fn find(&self, offset: u64) -> Option<(PlainFile, u64)> {
-        let after = self.0.partition_point(|part| part.start <= offset);
-        let part = self.0.get(after.checked_sub(1)?)?;
-        let at = part.file_start.checked_add(offset - part.start)?;
-        (part.file_start != u64::MAX).then(|| (part.file.clone(), at))
-    }
 }
 
 /// Identifies a file, even if another one later takes its path.
@@ -151,6 +78,8 @@ pub struct LineFile {
     buffer: Vec<u8>,
     /// The offset of the first byte of `buffer`.
     start: u64,
+    /// Whether the buffer has whole chunks with the right sums.
+    is_checked: bool,
 }
 
 impl PlainFile {
@@ -166,7 +95,7 @@ impl PlainFile {
     /// # Errors
     /// If it cannot be opened, or if other files are at these paths.
     pub fn open(&self) -> Result<LineFile, ReadBackError> {
-        Ok(LineFile { file: self.reopen()?, buffer: Vec::new(), start: 0 })
+        Ok(LineFile { file: self.reopen()?, buffer: Vec::new(), start: 0, is_checked: false })
     }
 
     /// Opens the file again. If it was rotated, opens the file at its path with `.1` appended.
@@ -214,18 +143,33 @@ fn file_number(_: &Metadata) -> Option<(u64, u64)> {
 }
 
 impl LineFile {
-    /// Reads the line that begins at an offset, up to `bytes_max` bytes of it. A growing file may
-    /// end with a line that has no line feed.
+    /// Reads the line at a place of this file, up to `bytes_max` bytes of it. A growing file may end
+    /// with a line that has no line feed.
     ///
     /// # Errors
-    /// If the file cannot be read, ends before the line, or has no line that begins there.
-    pub fn line(&mut self, offset: u64, bytes_max: usize) -> Result<FoundLine<'_>, ReadBackError> {
+    /// If the file cannot be read, ends before the line, has no line that begins there, or if the
+    /// bytes around the line are not those that the source was read from.
+    pub fn line(
+        &mut self,
+        place: &FilePlace,
+        bytes_max: usize,
+    ) -> Result<FoundLine<'_>, ReadBackError> {
+        let FilePlace { offset, chunks, .. } = place;
+        let offset = *offset;
         // One more byte on each side: the line feed before the line, and the one that ends it.
-        let first = offset.saturating_sub(1);
+        // Without the first at the start of a part, whose bytes are known to begin a line.
+        let first_chunk = chunks.as_ref().and_then(|chunks| chunks.first());
+        let first = match first_chunk {
+            Some(chunk) if chunk.start == offset => offset,
+            _ => offset.saturating_sub(1),
+        };
         let before = (offset - first) as usize;
         let mut wanted = READ_BYTES.min(before + bytes_max + 2);
         loop {
-            let has_more = self.fill(first, wanted)?;
+            let has_more = match chunks {
+                Some(chunks) => self.fill_from(chunks, first, wanted)?,
+                None => self.fill(first, wanted)?,
+            };
             let found = &self.buffer[(first - self.start) as usize..];
             let line = found.get(before..).unwrap_or_default();
             let is_found = line.contains(&b'\n') || line.len() > bytes_max + 1;
@@ -257,6 +201,40 @@ impl LineFile {
         Ok(read as u64 == wanted)
     }
 
+    /// Fills the buffer as [`Self::fill`] does, with whole chunks, which are compared with what they
+    /// were.
+    fn fill_from(
+        &mut self,
+        chunks: &[FileChunk],
+        offset: u64,
+        wanted: usize,
+    ) -> Result<bool, ReadBackError> {
+        let last = offset + wanted as u64;
+        let wanted: Vec<&FileChunk> = chunks.iter().take_while(|it| it.start < last).collect();
+        let first = wanted.first().filter(|first| first.start <= offset);
+        let (Some(first), Some(end)) = (first, wanted.last()) else {
+            return Err(ReadBackError::Changed);
+        };
+        let (start, length) = (first.start, end.start + end.length as u64 - first.start);
+        if !self.is_checked || start != self.start || length != self.buffer.len() as u64 {
+            self.is_checked = false;
+            self.start = start;
+            self.buffer.clear();
+            self.file.seek(SeekFrom::Start(start))?;
+            (&mut self.file).take(length).read_to_end(&mut self.buffer)?;
+            let mut rest = &self.buffer[..];
+            for chunk in &wanted {
+                let bytes = rest.split_at_checked(chunk.length).ok_or(ReadBackError::Changed)?;
+                rest = bytes.1;
+                if !chunk.is_sum_of(bytes.0) {
+                    return Err(ReadBackError::Changed);
+                }
+            }
+            self.is_checked = true;
+        }
+        Ok(wanted.len() < chunks.len())
+    }
+
     /// Whether a line can begin at an offset, given the byte before it. Truncated files have NUL
     /// bytes before their lines; they do not belong to the lines.
     fn begins_line(&self, offset: u64, before: &[u8]) -> bool {
@@ -286,7 +264,8 @@ mod tests {
 
     use crate::file_span::FileSpan;
 
-    use super::{FileParts, PARTS_MAX, PlainFile, READ_BYTES, ReadBackError};
+    use super::{PlainFile, READ_BYTES, ReadBackError};
+    use crate::file_parts::{FileParts, FilePlace, PARTS_MAX};
 
     /// A temporary file, deleted when it is dropped.
     struct TemporaryFile(PathBuf);
@@ -333,11 +312,14 @@ mod tests {
         let text: Vec<u8> =
             lines.iter().flat_map(|(_, line)| [line, &b"\n"[..]].concat()).collect();
         let file = TemporaryFile::new("any-order", &text);
-        let mut open = file.plain().open().expect("the same file");
+        let plain = file.plain();
+        let mut open = plain.open().expect("the same file");
         let backwards = lines.iter().rev();
         for (offset, line) in lines.iter().chain(backwards) {
             for bytes_max in [1, 100, READ_BYTES - 1, READ_BYTES, 1 << 20] {
-                let found = open.line(*offset, bytes_max).expect("a line");
+                let found = open
+                    .line(&FilePlace::unchecked(plain.clone(), *offset), bytes_max)
+                    .expect("a line");
                 let expected = &line[..line.len().min(bytes_max)];
                 assert!(found.bytes == expected, "{} bytes at {offset}", line.len());
                 assert_eq!(found.is_cut, line.len() > bytes_max, "{} of {bytes_max}", line.len());
@@ -348,8 +330,12 @@ mod tests {
     #[test]
     fn only_beginnings_of_lines_are_read() {
         let file = TemporaryFile::new("begins", b"\xEF\xBB\xBFone\r\n\0\0two\nthree");
-        let mut open = file.plain().open().expect("the same file");
-        let mut found = |offset| open.line(offset, 100).map(|line| line.bytes.to_vec()).ok();
+        let plain = file.plain();
+        let mut open = plain.open().expect("the same file");
+        let mut found = |offset| {
+            let place = FilePlace::unchecked(plain.clone(), offset);
+            open.line(&place, 100).map(|line| line.bytes.to_vec()).ok()
+        };
         assert_eq!(found(3).as_deref(), Some(&b"one"[..]));
         assert_eq!(found(10).as_deref(), Some(&b"two"[..]));
         assert_eq!(found(14).as_deref(), Some(&b"three"[..]));
@@ -381,7 +367,7 @@ mod tests {
         fs::rename(&file.0, &rotated.0).expect("the same folder");
         fs::write(&file.0, b"uno\ndos\n").expect("a writable folder");
         let mut open = plain.open().expect("the same file");
-        assert_eq!(open.line(4, 100).expect("a line").bytes, b"two");
+        assert_eq!(open.line(&FilePlace::unchecked(plain, 4), 100).expect("a line").bytes, b"two");
     }
 
     #[test]
@@ -396,7 +382,7 @@ mod tests {
         {
             parts.add(start, file, file_start);
         }
-        assert_eq!(parts.0.len(), 4);
+        assert_eq!(parts.len(), 4);
         for (offset, file, at) in [
             (0, &one, 10),
             (8, &one, 18),
@@ -405,7 +391,11 @@ mod tests {
             (19, &two, 7),
             (25, &one, 46),
         ] {
-            assert_eq!(parts.find(offset), Some((file.clone(), at)), "{offset}");
+            assert_eq!(
+                parts.find(offset),
+                Some(FilePlace::unchecked(file.clone(), at)),
+                "{offset}"
+            );
         }
         let span = |file: &PlainFile, start, length| FileSpan::new(file.clone(), start, length);
         let first = [span(&one, 10, 9), span(&one, 30, 3)];
@@ -415,13 +405,13 @@ mod tests {
         assert_eq!(parts.spans(0), Some(Vec::new()));
         parts.forget(&one);
         assert_eq!((parts.find(8), parts.find(25)), (None, None));
-        assert_eq!(parts.find(13), Some((two, 1)));
+        assert_eq!(parts.find(13), Some(FilePlace::unchecked(two, 1)));
         assert_eq!(parts.spans(15), None, "the first file was truncated");
         for start in 0..1_000 {
             parts.add(100 + start, &one, 0);
         }
-        assert_eq!(parts.0.len(), PARTS_MAX);
-        assert_eq!((parts.find(13), parts.find(1_099)), (None, Some((one, 0))));
+        assert_eq!(parts.len(), PARTS_MAX);
+        assert_eq!((parts.find(13), parts.find(1_099)), (None, Some(FilePlace::unchecked(one, 0))));
     }
 
     #[test]
@@ -430,7 +420,55 @@ mod tests {
         let plain = file.plain();
         File::options().write(true).open(&file.0).and_then(|file| file.set_len(4)).expect("a file");
         let mut open = plain.open().expect("the same file");
-        assert!(matches!(open.line(4, 100), Err(ReadBackError::Changed)));
-        assert_eq!(open.line(0, 100).expect("a line").bytes, b"one");
+        let place = |offset| FilePlace::unchecked(plain.clone(), offset);
+        assert!(matches!(open.line(&place(4), 100), Err(ReadBackError::Changed)));
+        assert_eq!(open.line(&place(0), 100).expect("a line").bytes, b"one");
+    }
+
+    #[test]
+    fn only_the_bytes_that_were_summed_are_read_back() {
+        let lines: Vec<String> = (0..30_000).map(|number| format!("line {number:05}\n")).collect();
+        let text = lines.concat().into_bytes();
+        let file = TemporaryFile::new("summed", &text);
+        let plain = file.plain();
+        let mut parts = FileParts::default();
+        parts.keep_sums();
+        parts.add(0, &plain, 0);
+        for (number, piece) in text.chunks(1_000).enumerate() {
+            parts.sum(1_000 * number as u64, piece);
+        }
+        let read = |number: usize| {
+            let place = parts.find(11 * number as u64).expect("a place");
+            let mut open = place.file.open().expect("the same file");
+            open.line(&place, 100).map(|line| line.bytes.to_vec())
+        };
+        let whole = || {
+            let mut bytes = Vec::new();
+            let spans = parts.spans(text.len() as u64 - 5).expect("all is in a file");
+            spans.iter().try_for_each(|span| {
+                span.read(|piece| {
+                    bytes.extend_from_slice(piece);
+                    true
+                })
+            })?;
+            Ok::<_, ReadBackError>(bytes)
+        };
+        // A log that grows has the same lines as before.
+        let mut grown = text.clone();
+        grown.extend_from_slice(b"line 30000\nline 30001\n");
+        for bytes in [&text, &grown] {
+            fs::write(&file.0, bytes).expect("a file");
+            for number in [0, 1, 11_914, 11_915, 11_916, 20_000, 29_999] {
+                assert_eq!(read(number).expect("a line"), &lines[number].as_bytes()[..10]);
+            }
+            assert!(whole().expect("all") == text[..text.len() - 5]);
+        }
+        // One byte of the second chunk.
+        grown[11 * 15_000] ^= 1;
+        fs::write(&file.0, &grown).expect("a file");
+        assert!(read(0).is_ok() && read(29_999).is_ok());
+        assert!(matches!(read(15_000), Err(ReadBackError::Changed)));
+        assert!(matches!(read(15_001), Err(ReadBackError::Changed)));
+        assert!(matches!(whole(), Err(ReadBackError::Changed)));
     }
 }

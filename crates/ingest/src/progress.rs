@@ -17,9 +17,10 @@ pub use self::early_bytes::{EarlyBytes, HeldBytes};
 pub use self::source_end::SourceEnd;
 use self::source_snapshot::local_times_note;
 pub use self::source_snapshot::{SourceSample, SourceSnapshot};
+use crate::file_parts::{FileParts, FilePlace};
 use crate::file_span::FileSpan;
 use crate::packed_file::PackedFile;
-use crate::plain_file::{FileParts, PlainFile};
+use crate::plain_file::PlainFile;
 use weir_observe::WaitClock;
 
 /// The state of one source, shared by its writer, the parsers and all observers.
@@ -150,10 +151,9 @@ impl SourceProgress {
         &self.name
     }
 
-    /// Returns the plain file with the line at `offset` of the source, and the offset of that line
-    /// in the file. `None` if the line comes from elsewhere or was unpacked, or if the file was
+    /// Returns the place of the line at `offset` of the source in its plain file. `None` if the line comes from elsewhere or was unpacked, or if the file was
     /// truncated since.
-    pub fn file_offset(&self, offset: u64) -> Option<(PlainFile, u64)> {
+    pub fn file_place(&self, offset: u64) -> Option<FilePlace> {
         self.lock_parts().find(offset)
     }
 
@@ -182,6 +182,21 @@ impl SourceProgress {
     /// Forgets the parts of a file that was truncated.
     pub(crate) fn forget_parts(&self, file: &PlainFile) {
         self.lock_parts().forget(file);
+    }
+
+    /// Lets the lines be compared with what they were when they are read again.
+    pub(crate) fn keep_sums(&self) {
+        self.lock_parts().keep_sums();
+    }
+
+    /// Adds the bytes at an offset to the sums, if they are of a file.
+    pub(crate) fn sum(&self, offset: u64, bytes: &[u8]) {
+        self.lock_parts().sum(offset, bytes);
+    }
+
+    /// Records that the last file has no bytes of the source from an offset on.
+    pub(crate) fn end_part(&self, end: u64) {
+        self.lock_parts().end_part(end);
     }
 
     fn lock_parts(&self) -> MutexGuard<'_, FileParts> {

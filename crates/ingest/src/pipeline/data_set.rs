@@ -37,6 +37,7 @@ pub struct DataSet {
     version: watch::Sender<u64>,
     counted: OnceLock<CountedMemory>,
     totals: OnceLock<ReadTotals>,
+    keeps_sums: AtomicBool,
 }
 
 impl DataSet {
@@ -80,6 +81,7 @@ impl DataSet {
             version: watch::Sender::new(0),
             counted: OnceLock::new(),
             totals: OnceLock::new(),
+            keeps_sums: AtomicBool::new(false),
         })
     }
 
@@ -201,6 +203,16 @@ impl DataSet {
     /// Only the first call has an effect.
     pub fn count_in(&self, total: &TotalMemory) {
         self.counted.get_or_init(|| CountedMemory::new(total.clone())).set(self.memory_bytes());
+    }
+
+    /// Lets the lines of files that are opened from now on be compared with what they were when they
+    /// are read again. Their bytes are summed while they are read.
+    pub fn keep_sums(&self) {
+        self.keeps_sums.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn keeps_sums(&self) -> bool {
+        self.keeps_sums.load(Ordering::Relaxed)
     }
 
     /// Adds the counts of all further blocks to shared totals. Only the first call has an effect.

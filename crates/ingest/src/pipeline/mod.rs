@@ -207,6 +207,9 @@ impl Pipeline {
 impl Intake for Pipeline {
     fn open(&self, options: SourceOptions) -> SourceWriter {
         let progress = Arc::new(SourceProgress::new(&options.name, options.bytes_total));
+        if self.data.keeps_sums() {
+            progress.keep_sums();
+        }
         let index = self.data.add_source(&progress);
         let (queue, data) = (self.queue.clone(), self.data.clone());
         SourceWriter::new(options, (progress, index), queue, data, self.limits)

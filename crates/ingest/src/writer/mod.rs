@@ -85,13 +85,18 @@ impl SourceWriter {
 
     /// Takes the first `length` bytes of [`Self::space`].
     pub fn advance(&mut self, length: usize) {
+        let offset = self.assembler.cutter.offset();
+        self.submitter.progress.sum(offset, &self.assembler.cutter.space()[..length]);
         self.assembler.cutter.advance(length);
     }
 
     /// Copies as much of `piece` as fits, and returns its length.
     pub fn push(&mut self, piece: &[u8]) -> usize {
         let room = piece.len().min(self.detection_room());
-        self.assembler.cutter.push(&piece[..room])
+        let offset = self.assembler.cutter.offset();
+        let pushed = self.assembler.cutter.push(&piece[..room]);
+        self.submitter.progress.sum(offset, &piece[..pushed]);
+        pushed
     }
 
     /// Whether [`Self::flush`] has to be called before more is written.

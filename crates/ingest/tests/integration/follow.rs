@@ -190,6 +190,7 @@ fn followed_lines_are_read_again_from_their_files() {
     let (path, rotated) = (folder.0.join("access.log"), folder.0.join("access.log.1"));
     let options = PipelineOptions::new(1, Retention::Segments);
     let data = DataSet::new(Retention::Segments, 1 << 30, &[]);
+    data.keep_sums();
     let pipeline = Pipeline::start(&options, data.clone());
     let clock = PollClock::new(Duration::ZERO);
     let paths = [path.clone()];
@@ -223,10 +224,9 @@ fn followed_lines_are_read_again_from_their_files() {
             let number = values.dictionary(Field::Path.column()).value(id).expect("a path");
             let number: u64 =
                 std::str::from_utf8(&number[1..]).expect("a number").parse().expect("one");
-            let place = source.file_offset(segment.line_offset(row));
-            if let Some((file, offset)) = place {
-                let mut file = file.open().expect("the file is there");
-                let found = file.line(offset, 1_000).expect("a line").bytes.to_vec();
+            if let Some(place) = source.file_place(segment.line_offset(row)) {
+                let mut file = place.file.open().expect("the file is there");
+                let found = file.line(&place, 1_000).expect("a line").bytes.to_vec();
                 assert_eq!([&found[..], b"\n"].concat(), line(number).into_bytes(), "{number}");
                 read.push(number);
             }

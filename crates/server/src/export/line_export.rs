@@ -93,16 +93,16 @@ impl SourceLines {
         let failed = |error: &dyn std::fmt::Display| {
             Refusal::NoLines(format!("{} cannot be read again: {error}", progress.name()))
         };
-        let Some((plain, offset)) = progress.file_offset(place.offset) else {
+        let Some(found) = progress.file_place(place.offset) else {
             return Err(Refusal::NoLines(unreadable_reason(&progress)));
         };
-        if self.file.as_ref().is_none_or(|(open, _)| *open != plain) {
-            let file = plain.open().map_err(|error| failed(&error))?;
-            self.file = Some((plain, file));
+        if self.file.as_ref().is_none_or(|(open, _)| *open != found.file) {
+            let file = found.file.open().map_err(|error| failed(&error))?;
+            self.file = Some((found.file.clone(), file));
         }
         let Some((_, file)) = &mut self.file else { return Err(Refusal::UnknownSource) };
         let line =
-            file.line(offset, BlockLimits::LINE_BYTES_MAX).map_err(|error| failed(&error))?;
+            file.line(&found, BlockLimits::LINE_BYTES_MAX).map_err(|error| failed(&error))?;
         match may_belong_to(place.client.as_deref(), line.bytes) && !line.is_cut {
             true => Ok(line.bytes),
             false => Err(failed(&weir_ingest::ReadBackError::Changed)),

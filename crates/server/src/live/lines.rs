@@ -129,15 +129,15 @@ impl ReadSource {
         if self.source.access == LineAccess::Page {
             return 0;
         }
-        let Some((plain, offset)) = progress.file_offset(line.offset) else {
+        let Some(place) = progress.file_place(line.offset) else {
             self.source.message = Some(unreadable_reason(progress));
             return 0;
         };
-        if self.file.as_ref().is_none_or(|(file, _)| *file != plain) {
-            self.open_file(plain);
+        if self.file.as_ref().is_none_or(|(file, _)| *file != place.file) {
+            self.open_file(place.file.clone());
         }
         let Some((_, Some(file))) = &mut self.file else { return 0 };
-        match file.line(offset, LINE_BYTES_MAX) {
+        match file.line(&place, LINE_BYTES_MAX) {
             Ok(found) if may_belong_to(line.client.as_deref(), found.bytes) || found.is_cut => {
                 line.set_text(found.bytes, found.is_cut);
                 return found.bytes.len();

@@ -113,6 +113,7 @@ impl Session {
         let data = DataSet::new(settings.retention, settings.memory_bytes_max, &[]);
         data.count_in(memory);
         data.add_reads_to(reads);
+        data.keep_sums();
         let view_memory = ViewMemory::new(&data, memory);
         let pipeline = Arc::new(Pipeline::start(&settings, data));
         static LAST: AtomicU64 = AtomicU64::new(0);

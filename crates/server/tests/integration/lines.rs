@@ -256,6 +256,48 @@ async fn panels_of_lines_answer_their_newest_question() {
     server.stop().await;
 }
 
+/// Neither its size and identity nor the clients of its lines tell.
+#[tokio::test(flavor = "multi_thread")]
+async fn lines_of_a_file_that_was_written_again_in_place_are_refused() {
+    let lines = |name: &str, numbers: std::ops::Range<u32>| {
+        let line = |number| {
+            format!(
+                "10.0.0.1 - - [02/Nov/2026:00:30:45 +0000] \"GET /{name}{number} HTTP/1.1\" 200 1 \
+                 \"-\" \"x\"\n"
+            )
+        };
+        numbers.map(line).collect::<String>().into_bytes()
+    };
+    let folder = Folder::new("in-place");
+    let path = folder.write("access.log", &lines("p", 100..200));
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
+    read(&session, &[&path]).await;
+    let export = format!("/api/sessions/{}/export?format=lines&where=path%3D/p100", session.id());
+    let mut live = server.live(session.id()).await;
+    let query = json!({ "id": 1, "conditions": ["path=/p100"] });
+    // It has grown.
+    let mut grown = lines("p", 100..300);
+    folder.write("access.log", &grown);
+    live.ask_lines(0, query.clone(), 0, 1).await;
+    let shown = texts(&live.lines().await["answer"]);
+    assert!(shown.len() == 1 && shown[0].contains("GET /p100 "), "{shown:?}");
+    let exported = server.request("GET", &export, &[]).await;
+    assert_eq!(exported.status, 200);
+    assert_eq!(unchunked_bytes(&exported.body), lines("p", 100..101));
+    for other in [lines("S", 100..200), lines("p", 101..201)] {
+        grown[..other.len()].copy_from_slice(&other);
+        folder.write("access.log", &grown);
+        let refused = server.request("GET", &export, &[]).await;
+        assert_eq!((refused.status, &refused.json()["error"]), (409, &json!("no_lines")));
+        live.ask_lines(0, query.clone(), 0, 1).await;
+        let answer = live.lines().await["answer"].take();
+        assert_eq!(texts(&answer), ["none"]);
+        says(&answer["sources"][0]["message"], "truncated or written again");
+    }
+    drop(live);
+    server.stop().await;
+}
+
 /// Returns the address of the lines with the status 404.
 fn lines_path(id: &str) -> String {
     format!("/api/sessions/{id}/export?format=lines&where={}", percent_encoded("status=404"))

@@ -185,6 +185,8 @@ impl LogFile {
     fn end_line(&mut self, writer: &mut SourceWriter) -> Result<(), StopReason> {
         if !self.line.is_empty() {
             let mut line = std::mem::take(&mut self.line);
+            // The file does not have this line feed.
+            writer.progress().end_part(writer.offset() + line.len() as u64);
             line.push(b'\n');
             self.write([&line, &[]], writer)?;
         }

@@ -1,0 +1,147 @@
+//! The parts of files that a source was read from, and the places of its lines in them.
+
+use crate::file_span::FileSpan;
+use crate::file_sums::{FileChunk, FileSums};
+use crate::plain_file::PlainFile;
+
+/// The most parts of files that a source remembers. A file that is rotated every hour has this many
+/// in a week.
+pub(crate) const PARTS_MAX: usize = 168;
+
+/// The parts of files that a source was read from, in the order of their offsets in it.
+#[derive(Debug, Default)]
+pub(crate) struct FileParts {
+    parts: Vec<FilePart>,
+    /// The sums of the bytes; `None` if the lines are never read again.
+    sums: Option<FileSums>,
+}
+
+/// A part of a source that was read from one file without a gap.
+#[derive(Debug)]
+struct FilePart {
+    /// The offset in the source at which the part begins.
+    start: u64,
+    file: PlainFile,
+    /// The offset in the file at which the part begins.
+    file_start: u64,
+}
+
+impl FileParts {
+    /// Records that the bytes of the source from `start` on are those of the file from `file_start`
+    /// on. Drops the oldest part if there are too many.
+    pub(crate) fn add(&mut self, start: u64, file: &PlainFile, file_start: u64) {
+        let is_continued = self.parts.last().is_some_and(|last| {
+            last.file == *file
+                && start.checked_sub(last.start) == file_start.checked_sub(last.file_start)
+                && file_start >= last.file_start
+        });
+        if is_continued {
+            return;
+        }
+        if let Some(sums) = &mut self.sums {
+            sums.begin_part(start);
+        }
+        if self.parts.len() == PARTS_MAX {
+            self.parts.remove(0);
+        }
+        self.parts.push(FilePart { start, file: file.clone(), file_start });
+    }
+
+    /// Returns the number of parts.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// Forgets the offsets in a file that was truncated.
+    pub(crate) fn forget(&mut self, file: &PlainFile) {
+        for part in &mut self.parts {
+            if part.file == *file {
+                part.file_start = u64::MAX;
+            }
+        }
+    }
+
+    /// Returns where the bytes of the source before `end` are, in their order. `None` if some of them
+    /// are in no file.
+    pub(crate) fn spans(&self, end: u64) -> Option<Vec<FileSpan>> {
+        let mut spans = Vec::new();
+        let mut covered = 0;
+        for (number, part) in self.parts.iter().enumerate() {
+            let part_end = self.parts.get(number + 1).map_or(end, |next| next.start.min(end));
+            if part_end <= part.start {
+                continue;
+            }
+            if part.start != covered || part.file_start == u64::MAX {
+                return None;
+            }
+            covered = part_end;
+            let span = FileSpan::new(part.file.clone(), part.file_start, part_end - part.start);
+            spans.push(span.with_chunks(self.chunks(part, part.start, part_end)));
+        }
+        (covered == end).then_some(spans)
+    }
+
+    /// Returns the file with the byte at `offset` of the source, and the offset of that byte in the
+    /// file.
+    pub(crate) fn find(&self, offset: u64) -> Option<FilePlace> {
+        let after = self.parts.partition_point(|part| part.start <= offset);
+        let part = self.parts.get(after.checked_sub(1)?)?;
+        let at = part.file_start.checked_add(offset - part.start)?;
+        let next = self.parts.get(after).map_or(u64::MAX, |next| next.start);
+        let end = next.min(offset.saturating_add(LINE_BYTES_MAX));
+        (part.file_start != u64::MAX).then(|| FilePlace {
+            file: part.file.clone(),
+            offset: at,
+            chunks: self.chunks(part, offset.saturating_sub(1).max(part.start), end),
+        })
+    }
+
+    /// Returns the chunks of a part with the bytes between two offsets of the source. `None` if
+    /// nothing is summed.
+    fn chunks(&self, part: &FilePart, start: u64, end: u64) -> Option<Vec<FileChunk>> {
+        let place = (part.start, part.file_start);
+        self.sums.as_ref().map(|sums| sums.chunks((start, end), place))
+    }
+
+    /// Sums the bytes from now on.
+    pub(crate) fn keep_sums(&mut self) {
+        self.sums = Some(FileSums::default());
+    }
+
+    /// Adds the bytes of the source at an offset to the sums, if they are of a file.
+    pub(crate) fn sum(&mut self, offset: u64, bytes: &[u8]) {
+        if let (Some(sums), false) = (&mut self.sums, self.parts.is_empty()) {
+            sums.add(offset, bytes);
+        }
+    }
+
+    /// Records that the last file has no bytes of the source from an offset on.
+    pub(crate) fn end_part(&mut self, end: u64) {
+        if let Some(sums) = &mut self.sums {
+            sums.end_part(end);
+        }
+    }
+}
+
+/// The longest line that is looked for, with its line end, in bytes.
+const LINE_BYTES_MAX: u64 = (1 << 20) + 2;
+
+/// The place of a line in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilePlace {
+    /// The file.
+    pub file: PlainFile,
+    /// The offset of the line in the file.
+    pub offset: u64,
+    /// The chunks with the bytes from before the line to its end; `None` if nothing is known about
+    /// the bytes.
+    pub(crate) chunks: Option<Vec<FileChunk>>,
+}
+
+impl FilePlace {
+    /// The place of a line of which the bytes are not known.
+    pub fn unchecked(file: PlainFile, offset: u64) -> Self {
+        Self { file, offset, chunks: None }
+    }
+}
