@@ -15,12 +15,24 @@ pub(super) struct ByteCounter(Arc<CounterState>);
 #[derive(Debug, Default)]
 struct CounterState {
     used: AtomicU64,
+    /// The bytes that came out of layers inside other layers.
+    nested: AtomicU64,
     may_time_out: AtomicBool,
     /// When the file was last written, if known.
     written: Option<SystemTime>,
     /// The source that the stream is read for, if there is one.
     source: Option<Arc<SourceProgress>>,
 }
+
+/// What may come out of packed files in packed files, in bytes, and for each byte that is read: what
+/// deflate makes of one at most. One layer alone needs no limit but the memory of its format. Two can
+/// make 100 GB of 10 kB.
+pub(super) const NESTED_BYTES_MIN: u64 = 4 << 30;
+pub(super) const NESTED_RATIO: u64 = 1_032;
+
+/// The error of a stream that exceeds this.
+const EXHAUSTED: &str =
+    "the packed files in it hold more than 4 GiB and 1,032 times its size; unpack it first";
 
 impl ByteCounter {
     /// Creates the counter of a file that was last written at `written`.
@@ -45,6 +57,21 @@ impl ByteCounter {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Adds bytes that came out of a layer inside another one.
+    ///
+    /// # Errors
+    /// If they are more than a stream of this size may unpack to.
+    pub(super) fn add_nested(&self, length: usize) -> io::Result<()> {
+        self.0.nested.fetch_add(length as u64, Ordering::Relaxed);
+        if self.is_exhausted() { Err(io::Error::other(EXHAUSTED)) } else { Ok(()) }
+    }
+
+    /// Whether layers inside other layers have unpacked more than they may.
+    pub(super) fn is_exhausted(&self) -> bool {
+        let max = NESTED_BYTES_MIN.saturating_add(NESTED_RATIO.saturating_mul(self.used()));
+        self.0.nested.load(Ordering::Relaxed) > max
     }
 
     /// When the file was last written, if known.
@@ -141,11 +168,18 @@ pub(super) struct Layer<R> {
     packing: &'static str,
     counter: ByteCounter,
     error: Option<StreamError>,
+    /// Whether it expands what is in another layer, so that its bytes are counted.
+    is_nested: bool,
 }
 
 impl<R> Layer<R> {
     pub(super) fn new(stream: R, packing: &'static str, counter: &ByteCounter) -> Self {
-        Self { stream, packing, counter: counter.clone(), error: None }
+        Self { stream, packing, counter: counter.clone(), error: None, is_nested: false }
+    }
+
+    /// Counts the bytes if the layer is inside another one.
+    pub(super) fn nested(self, is_nested: bool) -> Self {
+        Self { is_nested, ..self }
     }
 }
 
@@ -155,7 +189,13 @@ impl<R: Read> Read for Layer<R> {
             return Err(error.clone().into_io_error());
         }
         self.counter.check()?;
-        self.stream.read(buffer).map_err(|error| match error.kind() {
+        let read = self.stream.read(buffer).and_then(|length| {
+            if self.is_nested {
+                self.counter.add_nested(length)?;
+            }
+            Ok(length)
+        });
+        read.map_err(|error| match error.kind() {
             io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock => error,
             _ => {
                 let error = self.counter.error(&error, Some(self.packing));

@@ -105,8 +105,14 @@ pub(super) fn unpack(
         left_out: 0,
     };
     let mut stream = CountingReader::new(stream, counter.clone());
-    let location =
-        Location { name, depth: 0, is_packed: false, is_member: false, may_time_out: true };
+    let location = Location {
+        name,
+        depth: 0,
+        is_packed: false,
+        is_member: false,
+        is_nested: false,
+        may_time_out: true,
+    };
     // A visitor that breaks reports the reason itself.
     let _ = unpacker.unpack_stream(&mut stream, location);
     unpacker.unpacked
@@ -129,6 +135,8 @@ struct Location<'a> {
     depth: usize,
     is_packed: bool,
     is_member: bool,
+    /// Whether the innermost layer is inside another one.
+    is_nested: bool,
     /// Whether reads may time out, because no layer so far is an archive.
     may_time_out: bool,
 }
@@ -156,11 +164,18 @@ impl Unpacker<'_> {
         let is_text = is_text(&head);
         let mut stream = StreamWithHead::new(head, stream);
         let may_time_out = location.may_time_out && packing.is_some();
-        let inner =
-            Location { depth: location.depth + 1, is_packed: true, may_time_out, ..location };
+        let inner = Location {
+            depth: location.depth + 1,
+            is_packed: true,
+            is_nested: location.is_packed,
+            may_time_out,
+            ..location
+        };
         if let Some(packing) = packing {
             let layer = match open_layer(packing, &mut stream) {
-                Ok(stream) => Layer::new(stream, packing.name(), self.counter),
+                Ok(stream) => {
+                    Layer::new(stream, packing.name(), self.counter).nested(inner.is_nested)
+                }
                 Err(error) => return self.note_failure(location, packing.name(), &error),
             };
             let mut layer = BufReader::with_capacity(LAYER_BYTES, layer);
@@ -225,7 +240,8 @@ impl Unpacker<'_> {
                 zip.skip_member(&member).map(ControlFlow::Continue)
             } else {
                 zip.read(&member, |content| {
-                    let mut content = Layer::new(content, "zip", self.counter);
+                    let content = Layer::new(content, "zip", self.counter);
+                    let mut content = content.nested(location.is_nested);
                     self.unpack_member(&mut content, &member.name, location)
                 })
             };
@@ -243,7 +259,8 @@ impl Unpacker<'_> {
         member: &str,
         location: Location<'_>,
     ) -> ControlFlow<()> {
-        if self.exceeds_members_max(location) {
+        // The member that exceeded the limit has the error.
+        if self.counter.is_exhausted() || self.exceeds_members_max(location) {
             return ControlFlow::Break(());
         }
         let base = member.rsplit('/').next().unwrap_or(member);
@@ -310,5 +327,53 @@ impl Unpacker<'_> {
             self.last_error = Some(last_error);
         }
         ControlFlow::Continue(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::ops::ControlFlow;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
+    use super::super::byte_counter::{ByteCounter, NESTED_BYTES_MIN, NESTED_RATIO};
+    use super::unpack;
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("memory")
+    }
+
+    /// Unpacks a stream after others in it have unpacked to this much. Returns the text, and the
+    /// errors.
+    fn read(packed: &[u8], nested_bytes: u64) -> (Vec<u8>, String) {
+        let counter = ByteCounter::default();
+        let _ = counter.add_nested(nested_bytes as usize);
+        let mut found = Vec::new();
+        let mut last_error = String::new();
+        let unpacked = unpack("a", packed, &counter, &mut |text| {
+            if let Err(error) = text.read_to_end(&mut found) {
+                last_error = text.error(&error).to_string();
+            }
+            ControlFlow::Continue(())
+        });
+        let faults = unpacked.faults.iter().map(|fault| format!("{:?}", fault.kind));
+        (found, faults.chain([last_error]).collect())
+    }
+
+    #[test]
+    fn what_is_packed_twice_has_a_limit_and_what_is_packed_once_has_none() {
+        let text = b"line\n".repeat(1_000);
+        let (once, twice) = (gzip(&text), gzip(&gzip(&text)));
+        let room = NESTED_BYTES_MIN + NESTED_RATIO * twice.len() as u64;
+        for (packed, nested_bytes) in [(&once, 0), (&once, room + 1), (&twice, 0)] {
+            assert_eq!(read(packed, nested_bytes), (text.clone(), String::new()));
+        }
+        assert_eq!(read(&twice, room - text.len() as u64).0, text);
+        let (found, errors) = read(&twice, room - 10);
+        assert!(found.len() < text.len(), "{}", found.len());
+        assert!(errors.contains("more than 4 GiB and 1,032 times its size"), "{errors}");
     }
 }
