@@ -169,14 +169,13 @@ impl Routing {
         target: &RequestTarget<'_>,
     ) -> Result<PathMatch<'_, Route>, TargetError> {
         let input = ConditionInput { method: target.method, headers: Some(target.headers) };
-        if !self.has_methods {
-            return self.route_as(target, input);
-        }
         // Some servers take `post` for `POST`.
-        if target.method.as_str().bytes().any(|byte| byte.is_ascii_lowercase()) {
+        if self.has_methods && target.method.as_str().bytes().any(|byte| byte.is_ascii_lowercase())
+        {
             return Err(TargetError::Method);
         }
-        // The gateway itself answers a preflight, for the route of the method that it asks about.
+        // The gateway itself answers a preflight, for the route of the method that it asks about. It
+        // has none of the fields of that request.
         if let Some(method) = preflight_method(target.method, target.headers) {
             let asked = ConditionInput { method: &method, headers: None };
             if let found @ PathMatch::Route(Route {

@@ -104,6 +104,17 @@ async fn a_header_field_chooses_the_route() {
     }
 }
 
+#[tokio::test]
+async fn a_preflight_has_no_fields_of_the_request() {
+    let routes = "[[routes]]\npath = \"/\"\nbackend = \"one\"\nfields = { X-Version = \"2\" }\n\
+                  cors = { origins = [\"https://app.example\"] }\n";
+    let (gate, _backends) = gate(routes, "strict").await;
+    let asked = "Origin: https://app.example\r\nAccess-Control-Request-Method: GET\r\n";
+    assert_eq!(status(&send(&gate, "OPTIONS", "/", asked).await), "204");
+    assert_eq!(status(&send(&gate, "OPTIONS", "/", "").await), "404");
+    assert_eq!(status(&send(&gate, "GET", "/", "").await), "404");
+}
+
 /// Whether a server that decodes once, and ignores parameters, case, dots and spaces at the end and
 /// streams, reads a path as the guarded one.
 fn is_guarded(target: &str) -> bool {
