@@ -117,13 +117,15 @@ fn rfc3164(line: &[u8], start: usize) -> Result<Prefix<'_>, Mismatch> {
     }
     let length = memchr(b' ', &line[at..]).filter(|length| *length > 0);
     let length = length.ok_or(mismatch(at, REASON))?;
-    let (host, tag_at) = (Some(&line[at..at + length]), at + length + 1);
+    let (host, tag_at) = (&line[at..at + length], at + length + 1);
+    // A container runtime writes the name of a stream where a host would be.
+    let is_stream = matches!(host, b"stdout" | b"stderr");
     let (tag, body) = match tag(&line[tag_at..]) {
         Some((tag, length)) => (tag, tag_at + length),
-        None if begins_log_line(&line[tag_at..]) => (&line[..0], tag_at),
+        None if !is_stream && begins_log_line(&line[tag_at..]) => (&line[..0], tag_at),
         None => return Err(mismatch(tag_at, REASON)),
     };
-    Ok(Prefix { time: Some(time), host, tag, body })
+    Ok(Prefix { time: Some(time), host: Some(host), tag, body })
 }
 
 /// Whether a text begins as a line of a log rather than as a sentence: one of its first two words is
@@ -281,6 +283,7 @@ mod tests {
             "Dec 17 09:03:01 web message without a name",
             "Dec 17 09:03:01 192.0.2.1 - - [17/Dec/2025:09:03:01 +0000]",
             "Dec 17 09:03:01 web 12 messages from 192.0.2.1",
+            "2025-12-17T09:03:01.25Z stdout F 192.0.2.1 - - [17/Dec/2025:09:03:01 +0000]",
             "Dec 17 29:03:01 web nginx: m",
             "<34>1 yesterday h su 1 - - m",
             "<34>1 - h su 1 - [a m",
