@@ -44,7 +44,7 @@ pub(crate) async fn report(
     let (jobs, memory) = (session.jobs(), session.view_memory().clone());
     let effort = Effort::of(query.expressions());
     // The room may be occupied by texts for clients that do not read.
-    let room = memory.free_room().ok_or(Refusal::Busy)?;
+    let room = memory.report_room().ok_or(Refusal::Busy)?;
     let room = Lock::new(Some(room));
     let make = move |should_stop: &AtomicBool| {
         let query = check(&query, &data)?;
@@ -65,8 +65,10 @@ pub(crate) async fn report(
             sources.map(|source| ReportSource::of(source, is_complete(source))).collect();
         let text = weir_view::to_json(&report).map_err(Refusal::internal)? + "\n";
         let room = room.lock().take();
-        let text = room.ok_or(Refusal::Busy)?.keep(text);
-        if memory.is_crowded() { Err(Refusal::Busy) } else { Ok(Some(text)) }
+        let room = room.ok_or(Refusal::Busy)?;
+        let may_exceed = room.is_beyond();
+        let text = room.keep(text);
+        if memory.is_crowded() && !may_exceed { Err(Refusal::Busy) } else { Ok(Some(text)) }
     };
     let work = move |should_stop: &AtomicBool| make(should_stop).transpose();
     // While this future is awaited, only the end of the session cancels the work.

@@ -40,6 +40,9 @@ pub(crate) struct ViewMemory {
     /// The number of texts that wait for room.
     waiting: AtomicUsize,
     beyond: Arc<Semaphore>,
+    /// One report at a time may exceed the limit, so that readers that are stuck do not refuse those
+    /// of others.
+    report: Arc<Semaphore>,
 }
 
 impl ViewMemory {
@@ -52,6 +55,7 @@ impl ViewMemory {
             largest_bytes: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
             beyond: Arc::new(Semaphore::new(BEYOND_MAX)),
+            report: Arc::new(Semaphore::new(1)),
         })
     }
 
@@ -72,7 +76,16 @@ impl ViewMemory {
             (taken == 0 || sum <= bytes_max).then_some(sum)
         };
         let added = self.text_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
-        added.ok().map(|_| Room { memory: self.clone(), bytes, _beyond: None })
+        added.ok().map(|_| Room { memory: self.clone(), bytes, beyond: None })
+    }
+
+    /// Returns room for a report: beyond the limit, if no other report has such room, or what is
+    /// free.
+    pub(crate) fn report_room(self: &Arc<Self>) -> Option<Room> {
+        match self.report.clone().try_acquire_owned() {
+            Ok(permit) => Some(self.room_beyond(Some(permit))),
+            Err(_) => self.free_room(),
+        }
     }
 
     /// Waits for room for a new text.
@@ -100,7 +113,7 @@ impl ViewMemory {
     fn room_beyond(self: &Arc<Self>, permit: Option<OwnedSemaphorePermit>) -> Room {
         let bytes = self.largest_bytes.load(Ordering::Relaxed);
         self.text_bytes.fetch_add(bytes, Ordering::Relaxed);
-        Room { memory: self.clone(), bytes, _beyond: permit }
+        Room { memory: self.clone(), bytes, beyond: permit }
     }
 
     /// Returns the bytes of all unsent texts.
@@ -140,10 +153,15 @@ pub(crate) struct Room {
     memory: Arc<ViewMemory>,
     bytes: usize,
     /// Held by a text that exceeds the limit.
-    _beyond: Option<OwnedSemaphorePermit>,
+    beyond: Option<OwnedSemaphorePermit>,
 }
 
 impl Room {
+    /// Whether the text may exceed the limit.
+    pub(crate) fn is_beyond(&self) -> bool {
+        self.beyond.is_some()
+    }
+
     /// Counts a text until its last copy is dropped.
     pub(crate) fn keep(mut self, text: String) -> Bytes {
         let memory = &self.memory;
@@ -263,6 +281,16 @@ mod tests {
         assert!(more().await.is_err());
         beyond.pop();
         assert!(more().await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn one_report_has_room_beside_texts_that_are_not_read() {
+        let (_data, memory) = memory();
+        let _stuck = memory.room().await.keep("x".repeat(memory.bytes_max()));
+        let first = memory.report_room().expect("room for one").keep("x".to_owned());
+        assert!(memory.report_room().is_none(), "the first is not read");
+        drop(first);
+        assert!(memory.report_room().is_some_and(|room| room.is_beyond()));
     }
 
     /// The limit follows the current size of the data, not that at the last text.
