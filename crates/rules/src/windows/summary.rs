@@ -107,7 +107,7 @@ impl<'r> Summary<'r> {
 
     fn verdict(&self, counts: RequestCounts, peak: Peak) -> Verdict {
         let threshold = self.limit.threshold();
-        match (self.limit.is_published() && peak.lowest > threshold, peak.highest > threshold) {
+        match (peak.lowest > threshold, peak.highest > threshold) {
             _ if counts.rejected > 0 => Verdict::Rejected,
             (true, _) => Verdict::Rejected,
             (_, true) => Verdict::Undecided,
@@ -119,7 +119,7 @@ impl<'r> Summary<'r> {
         let more = self.limit.threshold() - self.limit.setting() as f64;
         for other in &mut self.others {
             let threshold = other.value as f64 + more;
-            other.tripped += u64::from(self.limit.is_published() && peak.lowest > threshold);
+            other.tripped += u64::from(peak.lowest > threshold);
             other.may_trip += u64::from(peak.highest > threshold);
         }
     }
