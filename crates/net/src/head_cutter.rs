@@ -114,6 +114,11 @@ impl HeadCutter {
         Self { part: Part::Unknown, ..Self::default() }
     }
 
+    /// Whether the bytes that were read last are those of a body.
+    pub(crate) fn is_in_body(&self) -> bool {
+        matches!(self.part, Part::Body(_) | Part::Chunked)
+    }
+
     /// Reads from a stream into the buffer of hyper.
     pub(crate) fn poll_read<S: AsyncRead + Unpin>(
         &mut self,

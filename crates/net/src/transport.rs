@@ -146,7 +146,9 @@ impl Transport {
     /// Starts to replace an answer of hyper's to a head that it could not read.
     fn begin_refusal(&mut self, slices: &[IoSlice<'_>]) {
         // Before a request, and after the whole answer to the latest one, only hyper itself writes.
-        if !may_be_refusal(slices) || !self.activity.is_waiting() {
+        // One that waits for room in the socket has begun.
+        let has_begun = self.refusal.is_some();
+        if has_begun || !may_be_refusal(slices) || !self.activity.is_waiting() {
             return;
         }
         let Some(answer) = TextedAnswer::new(slices) else { return };
@@ -224,7 +226,9 @@ impl AsyncRead for Transport {
         let before = buffer.filled().len();
         let read = this.heads.poll_read(context, &mut this.stream, &this.activity, buffer);
         let received = buffer.filled().len() - before;
-        if received > 0 && !std::mem::replace(&mut this.is_unanswered, true) && is_any_armed() {
+        // The body of a request that was answered early may come after the answer.
+        let is_of_head = received > 0 && !this.heads.is_in_body();
+        if is_of_head && !std::mem::replace(&mut this.is_unanswered, true) && is_any_armed() {
             this.activity.note_head();
         }
         task::add_bytes(received);

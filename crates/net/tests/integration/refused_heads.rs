@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hyper::{Request, Response};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use weir_net::{Body, Client, IncomingBody, RefusalObserver, ServeOptions};
+use weir_net::{Body, Client, IncomingBody, RefusalObserver, RequestBody, ServeOptions};
 
 use crate::common::{Running, exchange, soon};
 use crate::http2_client::{END_HEADERS, END_STREAM, HEADERS, Http2Client, header_block};
@@ -107,6 +107,31 @@ async fn a_late_head_is_reported() {
     assert_eq!(soon(silent.read(&mut [0])).await.unwrap(), 0, "it is closed");
     server.wait_for_ends("no_request", 2).await;
     assert_eq!(*reports.lock().unwrap(), [("late_head", bytes, None)]);
+}
+
+#[tokio::test]
+async fn a_body_that_is_read_after_the_answer_is_no_late_head() {
+    let header_timeout = Duration::from_secs(1);
+    let (options, reports) = observed(ServeOptions { header_timeout, ..ServeOptions::default() });
+    let server = Running::start(options, async |request: Request<IncomingBody>, _| {
+        tokio::spawn(async {
+            // The answer is written meanwhile.
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            let (_, mut body) = RequestBody::of(request);
+            while let Some(Ok(_)) = body.next().await {}
+        });
+        Response::new(Body::from("hello"))
+    })
+    .await;
+    for body in ["Content-Length: 5\r\n\r\n12345", "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"] {
+        let request = format!("POST / HTTP/1.1\r\nHost: x\r\n{body}");
+        let answer = exchange(&mut server.connect().await, &request).await;
+        assert!(
+            answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("\r\n\r\nhello"),
+            "{answer}"
+        );
+    }
+    assert_eq!(*reports.lock().unwrap(), []);
 }
 
 #[tokio::test]
