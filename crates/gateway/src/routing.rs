@@ -18,7 +18,7 @@ use crate::limits::Limits;
 use crate::refusal::Refusal;
 use crate::request::target::{RequestTarget, TargetError};
 use crate::route::changes::RouteChanges;
-use crate::route::condition::ConditionInput;
+use crate::route::condition::{ConditionInput, InputFields};
 use crate::route::path_reading::{PathReading, without_parameters};
 use crate::route::route_match::{PathMatch, ReadPath, RoutePattern, find, routes_of_path};
 use crate::route::weight::choose_by_weight;
@@ -32,6 +32,7 @@ pub(crate) struct Routing {
     routes: Vec<Route>,
     /// Whether a route is for some methods only.
     has_methods: bool,
+    has_conditions: bool,
     backends: HashMap<String, Arc<Backend>>,
     issuers: HashMap<String, IssuerConfig>,
     pub(crate) limits: Limits,
@@ -108,10 +109,12 @@ impl Routing {
         };
         let issuers: HashMap<_, _> = config.issuers.iter().map(issuer).collect();
         let challenges = Challenges::new(&config.realm).unwrap_or_default();
+        let conditions = || config.routes.iter().map(|route| &route.condition);
         let route = |config: &RouteConfig| Route::new(config, &issuers, &challenges, before);
         Self {
             routes: config.routes.iter().map(route).collect(),
-            has_methods: config.routes.iter().any(|route| route.condition.methods.is_some()),
+            has_methods: conditions().any(|it| it.methods.is_some()),
+            has_conditions: conditions().any(|it| it.methods.is_some() || !it.fields.is_empty()),
             backends: config.backends.iter().map(backend).collect(),
             issuers,
             limits: Limits::new(&config.limits, before.map(|before| &before.limits)),
@@ -168,16 +171,21 @@ impl Routing {
         &self,
         target: &RequestTarget<'_>,
     ) -> Result<PathMatch<'_, Route>, TargetError> {
-        let input = ConditionInput { method: target.method, headers: Some(target.headers) };
+        let fields = InputFields::Sent(target.headers);
+        let input = ConditionInput { method: target.method, fields };
+        if !self.has_conditions {
+            return self.route_as(target, input);
+        }
         // Some servers take `post` for `POST`.
-        if self.has_methods && target.method.as_str().bytes().any(|byte| byte.is_ascii_lowercase())
-        {
+        let is_lowercase = || target.method.as_str().bytes().any(|byte| byte.is_ascii_lowercase());
+        if self.has_methods && is_lowercase() {
             return Err(TargetError::Method);
         }
-        // The gateway itself answers a preflight, for the route of the method that it asks about. It
-        // has none of the fields of that request.
+        // The gateway itself answers a preflight, for the route of the method that it asks about
+        // and of the fields that it announces.
         if let Some(method) = preflight_method(target.method, target.headers) {
-            let asked = ConditionInput { method: &method, headers: None };
+            let fields = InputFields::Announced(target.headers);
+            let asked = ConditionInput { method: &method, fields };
             if let found @ PathMatch::Route(Route {
                 config: RouteConfig { cors: Some(_), .. },
                 ..

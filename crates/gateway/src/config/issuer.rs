@@ -162,7 +162,8 @@ fn read_refresh(table: &TableReader<'_>) -> RefreshRules {
     let refresh_after_s = read_seconds(table, "key_refresh", "jwks_url", 10..=DAY_S);
     let refresh_after_s = refresh_after_s.unwrap_or(default.refresh_after_s);
     let stale_for_s = read_seconds(table, "key_lifetime", "jwks_url", refresh_after_s..=30 * DAY_S);
-    let pause_s = read_seconds(table, "key_pause", "jwks_url", 1..=3_600);
+    // A longer one would keep keys from being fetched when they are due.
+    let pause_s = read_seconds(table, "key_pause", "jwks_url", 1..=refresh_after_s.min(3_600));
     RefreshRules {
         refresh_after_s,
         stale_for_s: stale_for_s.unwrap_or(default.stale_for_s),

@@ -54,9 +54,11 @@ pub struct RouteConfig {
 
 impl RouteConfig {
     /// Whether a request that has passed this route may reach what another one protects: it is the
-    /// same, or open to everybody.
+    /// same, or open to everybody, and has no limits that this one lacks.
     pub(crate) fn covers_access(&self, other: &Self) -> bool {
-        self.gives_same_access(other) || self.is_guarded() && !other.is_guarded()
+        let is_limited = other.limits.iter().all(|name| self.limits.contains(name));
+        let is_open = self.is_guarded() && !other.is_guarded();
+        is_limited && (self.gives_same_access(other) || is_open)
     }
 
     /// Whether requests need a token.

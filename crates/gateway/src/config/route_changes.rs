@@ -1,6 +1,6 @@
 //! `backend_path`, `request_fields` and `answer_fields` of a route: what it changes.
 
-use hyper::header::{HeaderName, HeaderValue};
+use hyper::header::{ALLOW, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 
 use super::route::RouteConfig;
 use super::route_table::{LocatedRoute, lesser_access};
@@ -35,8 +35,12 @@ fn is_fixed_in_request(name: &HeaderName) -> bool {
 }
 
 fn is_fixed_in_answer(name: &HeaderName) -> bool {
+    const OWN: [HeaderName; 3] = [ALLOW, RETRY_AFTER, WWW_AUTHENTICATE];
     header_fields::is_needed(name)
+        || header_fields::is_identifier(name)
         || is_of_websocket(name)
+        || OWN.contains(name)
+        || name.as_str().starts_with("ratelimit")
         || name.as_str().starts_with("access-control-")
 }
 
@@ -87,14 +91,18 @@ pub(super) fn check(root: &TableReader<'_>, route: &LocatedRoute, routes: &[Loca
             && other.condition.shares_method(&guarded.condition)
             && other.target.may_share_backend(&guarded.target)
             && !other.asks_the_same(guarded);
-        // Below the path of the other route, the longer path of this one decides.
+        // Of two paths of which one is below the other, the longer one decides.
         let is_decided = other.host == guarded.host
-            && outward(other, inside(guarded)).as_deref() == Some(&*guarded.path);
-        if let Some(path) = outward(other, inside(guarded)).filter(|_| is_easier && !is_decided) {
+            && (outward(other, inside(guarded)).as_deref() == Some(&*guarded.path)
+                || outward(guarded, inside(other)).as_deref() == Some(&*other.path));
+        let below = || outward(guarded, inside(other)).map(|_| other.path.clone());
+        let path = outward(other, inside(guarded)).or_else(below);
+        if let Some(path) = path.filter(|_| is_easier && !is_decided) {
             let how = lesser_access(other);
             return root.warn_at(&route.path, format!(
-                "{key} answers `{path}` {how}, which the backend gets as `{inside}`, as from this route; \
-                 give {key} a `backend_path` elsewhere, or the same issuer and requirements",
+                "{key} answers `{path}` {how}, which the backend gets as a path at or below `{inside}`, as \
+                 from this route; give {key} a `backend_path` elsewhere, or the same issuer and \
+                 requirements",
                 inside = inside(guarded),
             ));
         }

@@ -39,11 +39,11 @@ pub(super) fn conflict(first: &LocatedRoute, second: &RouteConfig) -> Option<Str
         // The route with methods takes those, and the other one the rest.
         (true, ..) => None,
         (false, ..) if config.target.may_share_backend(&second.target) => {
-            (!config.asks_the_same(second)).then(|| {
+            (!config.asks_the_same(second) || config.limits != second.limits).then(|| {
                 format!(
                     "clients choose header fields, so everybody could take the easier one of this \
-                     route and {key}, which have the same backend; give both the same issuer and \
-                     requirements"
+                     route and {key}, which have the same backend; give both the same issuer, \
+                     requirements and limits"
                 )
             })
         }
@@ -59,7 +59,12 @@ pub(super) fn check(
     client_fields: &ClientFields,
 ) {
     let Some(methods) = &route.config.condition.methods else { return };
-    if let Some(kept) = OVERRIDES.iter().find(|name| client_fields.kept.contains(name)) {
+    // CGI and its successors read both spellings as one.
+    let is_override = |name: &&HeaderName| {
+        let dashed = name.as_str().replace('_', "-");
+        OVERRIDES.iter().any(|known| *known == *dashed)
+    };
+    if let Some(kept) = client_fields.kept.iter().find(is_override) {
         root.complain_at(&route.path, format!(
             "`keep_fields` lets `{kept}` pass, by which servers take a request for one of another \
              method; remove it there, or leave `methods` out"

@@ -110,7 +110,7 @@ fn warn_of_other_hosts(root: &TableReader<'_>, route: &LocatedRoute, routes: &[L
     let other = routes.iter().find(|other| {
         other.config.host.is_none()
             && other.config.condition.shares_method(&route.config.condition)
-            && other.config.target == route.config.target
+            && other.config.target.may_share_backend(&route.config.target)
             && !other.config.gives_same_access(&route.config)
             && pattern(other).matches(None, ReadPath::strict(&route.config.path))
     });

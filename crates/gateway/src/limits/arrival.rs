@@ -5,9 +5,9 @@ use std::net::IpAddr;
 
 use hyper::HeaderMap;
 use hyper::header::{COOKIE, HOST, HeaderName, HeaderValue, REFERER, USER_AGENT};
+use serde_json::Value;
 use weir_core::{Field, Record, RecordFields, RecordLayout, Timestamp};
 
-use crate::access::authorize::claim_text;
 use crate::header_fields::address_text::{ADDRESS_BYTES, push_address};
 use crate::request::target::normal_host;
 use crate::request::version::version_name;
@@ -81,9 +81,12 @@ impl ExtraField {
         match self {
             Self::Header(name) => joined(headers, name),
             Self::Cookie(name) => cookie(headers, name.as_bytes()).map(Cow::Borrowed),
-            Self::Claim(path) => match claim_text(token?, path)? {
-                Cow::Borrowed(text) => Some(Cow::Borrowed(text.as_bytes())),
-                Cow::Owned(text) => Some(Cow::Owned(text.into_bytes())),
+            Self::Claim(path) => match token?.claim_at(path)? {
+                Value::String(text) => Some(Cow::Borrowed(text.as_bytes())),
+                value @ (Value::Number(_) | Value::Bool(_)) => {
+                    Some(Cow::Owned(value.to_string().into_bytes()))
+                }
+                _ => None,
             },
         }
     }

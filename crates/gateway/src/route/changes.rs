@@ -103,7 +103,8 @@ impl PathChange {
         if !location.starts_with('/') || location.starts_with("//") {
             return None;
         }
-        HeaderValue::try_from(self.outward_path(location)?).ok()
+        let [outside, inside] = [&self.outside, &self.inside].map(|path| encode_path(path));
+        HeaderValue::try_from(Self { outside, inside }.outward_path(location)?).ok()
     }
 }
 

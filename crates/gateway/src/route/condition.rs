@@ -1,7 +1,7 @@
 //! What a route asks of a request besides its host and path.
 
 use hyper::Method;
-use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{ACCESS_CONTROL_REQUEST_HEADERS, HeaderMap, HeaderName, HeaderValue};
 
 /// The methods and header fields of the requests that a route takes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -16,21 +16,40 @@ pub struct RouteCondition {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ConditionInput<'a> {
     pub(crate) method: &'a Method,
-    /// `None` for the request that a preflight asks about: its fields are not known.
-    pub(crate) headers: Option<&'a HeaderMap>,
+    pub(crate) fields: InputFields<'a>,
+}
+
+/// The header fields of a request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum InputFields<'a> {
+    /// All of them.
+    Sent(&'a HeaderMap),
+    /// Those of a preflight, which announces the names of those that the request will have.
+    Announced(&'a HeaderMap),
+}
+
+impl InputFields<'_> {
+    /// Whether a field is there once, with this value; or announced.
+    fn have(self, name: &HeaderName, value: &HeaderValue) -> bool {
+        match self {
+            Self::Sent(headers) => {
+                let mut values = headers.get_all(name).iter();
+                values.next() == Some(value) && values.next().is_none()
+            }
+            Self::Announced(preflight) => {
+                let lists = preflight.get_all(ACCESS_CONTROL_REQUEST_HEADERS).iter();
+                let mut names = lists.flat_map(|list| list.as_bytes().split(|byte| *byte == b','));
+                names.any(|it| it.trim_ascii().eq_ignore_ascii_case(name.as_str().as_bytes()))
+            }
+        }
+    }
 }
 
 impl RouteCondition {
     /// Whether a route with this condition takes a request.
     pub(crate) fn takes(&self, request: ConditionInput<'_>) -> bool {
-        let has = |(name, value): &(HeaderName, HeaderValue)| {
-            request.headers.is_none_or(|headers| {
-                let mut values = headers.get_all(name).iter();
-                values.next() == Some(value) && values.next().is_none()
-            })
-        };
         self.methods.as_ref().is_none_or(|methods| methods.contains(request.method))
-            && self.fields.iter().all(has)
+            && self.fields.iter().all(|(name, value)| request.fields.have(name, value))
     }
 
     /// Whether a request of some method can meet this and another condition.
@@ -64,7 +83,7 @@ mod tests {
                 headers.append("x-a", HeaderValue::from_static(value));
             }
             let method = Method::from_bytes(method.as_bytes()).expect("a method");
-            condition.takes(ConditionInput { method: &method, headers: Some(&headers) })
+            condition.takes(ConditionInput { method: &method, fields: InputFields::Sent(&headers) })
         };
         assert!(takes("GET", &["1"]) && takes("HEAD", &["1"]));
         for (method, values) in [
@@ -78,5 +97,12 @@ mod tests {
         ] {
             assert!(!takes(method, values), "{method} {values:?}");
         }
+        let announces = |names: &'static str| {
+            let announced = (ACCESS_CONTROL_REQUEST_HEADERS, HeaderValue::from_static(names));
+            let headers = HeaderMap::from_iter([announced]);
+            let fields = InputFields::Announced(&headers);
+            condition.takes(ConditionInput { method: &Method::GET, fields })
+        };
+        assert!(announces("authorization, X-A") && !announces("authorization,x-ab"));
     }
 }

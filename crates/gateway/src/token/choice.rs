@@ -69,6 +69,10 @@ impl IssuerChoice {
     /// other one.
     fn choose(&self, token: &str) -> Result<&Arc<TokenVerifier>, TokenRefusal> {
         let claimed = unverified_issuer(token);
+        // A signed token, of which programs could find different issuers.
+        if let Err(fault @ (TokenRefusal::DuplicateName | TokenRefusal::InvalidName)) = claimed {
+            return Err(fault);
+        }
         let mut verifiers = self.verifiers.iter();
         if let Ok(issuer) = &claimed {
             if let Some(own) = verifiers.clone().find(|it| it.issuer() == issuer) {

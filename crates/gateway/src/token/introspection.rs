@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 use weir_net::percent_encode;
 use weir_net::redaction::shown_target;
 
-use super::cache::TokenDigest;
+use super::cache::{TokenDigest, bytes_of};
 use super::claims::ClaimRules;
 use super::json::parse_object;
 use super::refusal::TokenRefusal;
@@ -67,8 +67,8 @@ impl Expiring for IntrospectionAnswer {
     }
 
     fn heap_bytes(&self) -> usize {
-        // An accepted token is shared with the cache of verified tokens, which counts it.
-        0
+        // The cache of verified tokens has it too, and forgets it earlier.
+        self.outcome.as_ref().map_or(0, |token| bytes_of(token))
     }
 }
 

@@ -166,10 +166,13 @@ fn changes_are_checked() {
         (format!("{route}backend_path = \"/b?c\""), "this is not a path"),
         (
             format!("{route}backend_path = \"/\""),
-            "routes[3] answers `/a/admin` without a token, which the backend gets as `/admin`",
+            "routes[3] answers `/a/admin` without a token, which the backend gets as a path at or below `/admin`",
         ),
         (format!("{route}backend_path = \"/admin\""), "routes[3] answers `/a` without a token"),
-        (format!("{route}backend_path = \"/admin/x\""), ""),
+        (
+            format!("{route}backend_path = \"/admin/x\""),
+            "routes[3] answers `/a` without a token, which the backend gets as a path at or below `/admin`",
+        ),
         (format!("{route}backend_path = \"/\"\nissuer = \"app\""), ""),
         // The longer path decides, and leads to the same place.
         (
@@ -192,6 +195,11 @@ fn changes_are_checked() {
             "`Content-Length`",
         ),
         (format!("{route}answer_fields = {{ set = {{ Connection = \"x\" }} }}"), "`Connection`"),
+        (
+            format!("{route}answer_fields = {{ remove = [\"WWW-Authenticate\"] }}"),
+            "`WWW-Authenticate`",
+        ),
+        (format!("{route}answer_fields = {{ set = {{ RateLimit = \"x\" }} }}"), "`RateLimit`"),
         (format!("{route}answer_fields = {{ sets = {{}} }}"), "did you mean `set`?"),
         (
             format!(

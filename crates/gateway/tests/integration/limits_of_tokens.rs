@@ -46,6 +46,10 @@ async fn a_claim_is_the_key() {
                 (r#""realm_access":{"tenant":7},"sub":"v""#, "429"),
                 (r#""realm_access.tenant":"b""#, "200"),
                 (r#""realm_access":{"tenant":"b"}"#, "429"),
+                (r#""realm_access":{"tenant":1.5}"#, "200"),
+                (r#""realm_access":{"tenant":1.5}"#, "429"),
+                (r#""realm_access":{"tenant":true}"#, "200"),
+                (r#""realm_access":{"tenant":true}"#, "429"),
                 (r#""realm_access":{"tenant":["a"]}"#, "200"),
                 (r#""realm_access":{"tenant":["a"]}"#, "200"),
                 (r#""realm_access":{"tenant":"../a"}"#, "200"),
@@ -81,7 +85,8 @@ async fn a_limit_by_address_comes_before_the_token() {
 async fn a_route_has_limits_of_its_own() {
     let routes = "[[routes]]\npath = \"/a\"\nbackend = \"one\"\nlimits = [\"slow\"]\n\
                   [[routes]]\npath = \"/b\"\nbackend = \"one\"\nlimits = \"slow\"\n\
-                  [[routes]]\npath = \"/c\"\nbackend = \"one\"\n";
+                  [[routes]]\npath = \"/c\"\nbackend = \"one\"\n\
+                  [[routes]]\npath = \"/c/d\"\nbackend = \"one\"\nlimits = \"slow\"\n";
     let (gate, _backend) = gate(&["name = \"slow\"\nrule_file = \"clients.conf\""], routes).await;
     for (path, expected) in [
         ("/c", "200"),
@@ -93,6 +98,10 @@ async fn a_route_has_limits_of_its_own() {
         ("/b", "429"),
         ("/c", "200"),
         ("/nothing", "404"),
+        // Some servers take it for `/c/d`, which has a limit.
+        ("/c/d;x", "400"),
+        ("/c;x/d", "404"),
+        ("/c/e;x", "200"),
     ] {
         assert_eq!(status(&gate.get(path).await), expected, "{path}");
     }

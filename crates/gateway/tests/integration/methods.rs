@@ -105,13 +105,30 @@ async fn a_header_field_chooses_the_route() {
 }
 
 #[tokio::test]
-async fn a_preflight_has_no_fields_of_the_request() {
-    let routes = "[[routes]]\npath = \"/\"\nbackend = \"one\"\nfields = { X-Version = \"2\" }\n\
-                  cors = { origins = [\"https://app.example\"] }\n";
-    let (gate, _backends) = gate(routes, "strict").await;
-    let asked = "Origin: https://app.example\r\nAccess-Control-Request-Method: GET\r\n";
-    assert_eq!(status(&send(&gate, "OPTIONS", "/", asked).await), "204");
-    assert_eq!(status(&send(&gate, "OPTIONS", "/", "").await), "404");
+async fn a_preflight_announces_the_fields_of_the_request() {
+    let cors = "cors = { origins = [\"https://app.example\"] }\n";
+    let routes = format!(
+        "[[routes]]\npath = \"/\"\nbackend = \"one\"\nfields = {{ X-Version = \"2\" }}\n{cors}\
+         [[routes]]\npath = \"/both\"\nbackend = \"one\"\nfields = {{ X-Version = \"2\" }}\n{cors}\
+         [[routes]]\npath = \"/both\"\nbackend = \"one\"\ncors = {{ origins = [\"https://b.example\"] }}\n",
+    );
+    let (gate, _backends) = gate(&routes, "strict").await;
+    let asked = |origin: &str, fields: &str| {
+        format!("Origin: {origin}\r\nAccess-Control-Request-Method: GET\r\n{fields}")
+    };
+    let announced = "Access-Control-Request-Headers: authorization, x-version\r\n";
+    let (app, other) = ("https://app.example", "https://b.example");
+    for (path, fields, expected) in [
+        ("/", asked(app, announced), "204"),
+        ("/", asked(app, ""), "404"),
+        ("/both", asked(app, announced), "204"),
+        ("/both", asked(other, ""), "204"),
+        ("/both", asked(other, announced), "403"),
+        ("/", String::new(), "404"),
+    ] {
+        let answer = send(&gate, "OPTIONS", path, &fields).await;
+        assert_eq!(status(&answer), expected, "{path} {fields}: {answer}");
+    }
     assert_eq!(status(&send(&gate, "GET", "/", "").await), "404");
 }
 

@@ -9,6 +9,7 @@ use ring::digest::{SHA256, digest};
 use weir_sync::Lock;
 
 use self::shard::Shard;
+pub(in crate::token) use self::size::bytes_of;
 use super::verified::VerifiedToken;
 
 /// The limits of the cache of verified tokens.

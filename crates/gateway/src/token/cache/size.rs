@@ -14,7 +14,7 @@ const ENTRY_BYTES: usize = size_of::<VerifiedToken>() + 16 + 2 * 80;
 const NODE_MEMBERS: usize = 11;
 
 /// Estimates the size of a token in bytes, rather too high than too low.
-pub(super) fn bytes_of(token: &VerifiedToken) -> usize {
+pub(in crate::token) fn bytes_of(token: &VerifiedToken) -> usize {
     let subject = token.subject().map_or(0, |subject| 16 + subject.len());
     ENTRY_BYTES + subject + members_bytes(token.claims())
 }
