@@ -110,7 +110,7 @@ async fn a_preflight_announces_the_fields_of_the_request() {
     let routes = format!(
         "[[routes]]\npath = \"/\"\nbackend = \"one\"\nfields = {{ X-Version = \"2\" }}\n{cors}\
          [[routes]]\npath = \"/both\"\nbackend = \"one\"\nfields = {{ X-Version = \"2\" }}\n{cors}\
-         [[routes]]\npath = \"/both\"\nbackend = \"one\"\ncors = {{ origins = [\"https://b.example\"] }}\n",
+         [[routes]]\npath = \"/both\"\nbackend = \"two\"\ncors = {{ origins = [\"https://b.example\"] }}\n",
     );
     let (gate, _backends) = gate(&routes, "strict").await;
     let asked = |origin: &str, fields: &str| {
