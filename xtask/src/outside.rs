@@ -113,7 +113,7 @@ pub(crate) fn peers() -> Outcome {
     }
     let found = debian::nginx().map(|()| None);
     let start = "limits::nginx_variables::";
-    Tests { suite: "weir_gateway", ..Tests::of("nginx", "weir-gateway", start) }.run(found)
+    Tests { suite: "unit", ..Tests::of("nginx", "weir-gateway", start) }.run(found)
 }
 
 impl<'a> Tests<'a> {

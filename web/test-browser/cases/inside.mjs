@@ -107,7 +107,8 @@ export function inside(define) {
       const facts = await texts(views, ".stage:nth-child(2) dl > div");
       assert.ok(facts.includes("bytes/s200 kB"), facts);
       assert.deepEqual(await texts(page, ".edge:nth-last-child(2) span"), ["300 kB/s"]);
-      const [idle, full] = await texts(sources, ".stage");
+      // Idle ones stand below.
+      const [full, idle] = await texts(sources, ".stage");
       assert.equal(idle, "a.logidle");
       assert.ok(full.endsWith("held2.00 MB"), full);
       await readable(page);

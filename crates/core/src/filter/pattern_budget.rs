@@ -95,15 +95,15 @@ struct Limits {
     /// What was charged to each of the accounts, in bytes.
     bytes: AtomicUsize,
     stop: Arc<AtomicBool>,
-    /// The first refusal. Nothing is compiled after it.
-    refusal: OnceLock<PatternRefusal>,
+    /// The limit, in bytes, that had no room for a pattern. Nothing is compiled after it.
+    full: OnceLock<usize>,
 }
 
 impl PatternBudget {
     /// Makes a budget that charges each of the accounts, and compiles nothing once `stop` is true.
     pub fn new(accounts: Vec<Arc<PatternAccount>>, stop: Arc<AtomicBool>) -> Self {
-        let (bytes, refusal) = (AtomicUsize::new(0), OnceLock::new());
-        Self(Some(Arc::new(Limits { accounts, bytes, stop, refusal })))
+        let (bytes, full) = (AtomicUsize::new(0), OnceLock::new());
+        Self(Some(Arc::new(Limits { accounts, bytes, stop, full })))
     }
 
     /// Returns whether the work was stopped.
@@ -112,9 +112,12 @@ impl PatternBudget {
         self.0.as_ref().is_some_and(|limits| limits.stop.load(Ordering::Relaxed))
     }
 
-    /// Returns why a pattern was refused, if one was.
+    /// Returns why a pattern is refused: there was no room for one, or the work is stopped. Work
+    /// that was stopped may begin again.
     pub fn refusal(&self) -> Option<PatternRefusal> {
-        self.0.as_ref()?.refusal.get().copied()
+        let no_room = |bytes_max: &usize| PatternRefusal::NoRoom { bytes_max: *bytes_max };
+        let full = self.0.as_ref()?.full.get().map(no_room);
+        full.or_else(|| self.is_stopped().then_some(PatternRefusal::Stopped))
     }
 
     /// Compiles the expression of a builder, of which the text has a length in bytes. Its program
@@ -231,19 +234,15 @@ impl Drop for Charge<'_> {
 }
 
 impl Limits {
-    /// Charges all accounts. Fails, and notes why, if the work was stopped or one lacks the room.
+    /// Charges all accounts. Fails if the work is stopped, or if one lacks the room, which is noted.
     fn charge(&self, bytes: usize) -> Result<Charge<'_>, ()> {
-        if self.stop.load(Ordering::Relaxed) {
-            self.refusal.get_or_init(|| PatternRefusal::Stopped);
-        }
-        if self.refusal.get().is_some() {
+        if self.stop.load(Ordering::Relaxed) || self.full.get().is_some() {
             return Err(());
         }
         for (number, account) in self.accounts.iter().enumerate() {
             if !account.charge(bytes) {
                 self.accounts[..number].iter().for_each(|charged| charged.refund(bytes));
-                let bytes_max = account.bytes_max;
-                self.refusal.get_or_init(|| PatternRefusal::NoRoom { bytes_max });
+                self.full.get_or_init(|| account.bytes_max);
                 return Err(());
             }
         }
@@ -314,6 +313,8 @@ mod tests {
         stop.store(true, Ordering::Relaxed);
         assert!(!compile(&budget, "a") && budget.is_stopped());
         assert_eq!(budget.refusal(), Some(PatternRefusal::Stopped));
+        stop.store(false, Ordering::Relaxed);
+        assert!(compile(&budget, "b") && budget.refusal().is_none(), "it has begun again");
         assert!(!PatternBudget::default().is_stopped());
     }
 }

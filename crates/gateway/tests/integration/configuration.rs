@@ -89,7 +89,8 @@ fn times_of_keys_have_bounds() {
         (format!("{url}\nkey_refresh = \"10500ms\""), "write whole seconds"),
         (format!("{url}\nkey_refresh = \"2h\"\nkey_lifetime = \"1h\""), "from \"7200s\""),
         (format!("{url}\nkey_pause = \"0s\""), "key_pause: write whole seconds, from \"1s\""),
-        (format!("{url}\nkey_pause = \"90m\""), "to \"3600s\""),
+        (format!("{url}\nkey_pause = \"301s\""), "to \"300s\""),
+        (format!("{url}\nkey_refresh = \"2h\"\nkey_pause = \"90m\""), "to \"3600s\""),
         (format!("{url}\nkey_pause = 10"), "this is a number; write a duration in quotes"),
         (format!("{file}\nkey_pause = \"10s\""), "has no effect without `jwks_url`"),
     ] {

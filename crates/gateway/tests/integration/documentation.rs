@@ -7,7 +7,7 @@ use std::time::Duration;
 use weir_gateway::{Choice, Config, LimitMode, RouteTarget};
 
 /// Texts of the configuration's code that are neither keys nor their values.
-const OTHER_WORDS: [&str; 3] = ["absent", "rules", "value"];
+const OTHER_WORDS: [&str; 4] = ["absent", "ratelimit", "rules", "value"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

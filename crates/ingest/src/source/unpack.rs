@@ -225,7 +225,7 @@ impl Unpacker<'_> {
 
     fn unpack_zip(&mut self, stream: &mut dyn BufRead, location: Location<'_>) -> ControlFlow<()> {
         self.note_archive(location, None);
-        let mut zip = Zip::new(stream, self.counter);
+        let mut zip = Zip::new(stream, self.counter, location.is_nested);
         loop {
             let member = match zip.next_member() {
                 Ok(Some(member)) => member,
@@ -335,8 +335,8 @@ mod tests {
     use std::io::{Read, Write};
     use std::ops::ControlFlow;
 
-    use flate2::Compression;
-    use flate2::write::GzEncoder;
+    use flate2::write::{DeflateEncoder, GzEncoder};
+    use flate2::{Compression, Crc};
 
     use super::super::byte_counter::{ByteCounter, NESTED_BYTES_MIN, NESTED_RATIO};
     use super::unpack;
@@ -375,5 +375,35 @@ mod tests {
         let (found, errors) = read(&twice, room - 10);
         assert!(found.len() < text.len(), "{}", found.len());
         assert!(errors.contains("more than 4 GiB and 1,032 times its size"), "{errors}");
+    }
+
+    /// A zip with one hidden member, whose length comes after its content.
+    fn zip_of_hidden(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
+        let packed = encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("memory");
+        let mut crc = Crc::new();
+        crc.update(bytes);
+        let mut zip = b"PK\x03\x04\x14\0\x08\0\x08\0".to_vec();
+        zip.extend([0; 16]);
+        zip.extend(b"\x02\0\0\0.a");
+        zip.extend(&packed);
+        zip.extend(b"PK\x07\x08");
+        for number in [crc.sum(), packed.len() as u32, bytes.len() as u32] {
+            zip.extend(number.to_le_bytes());
+        }
+        zip.extend(b"PK\x05\x06");
+        zip.extend([0; 18]);
+        zip
+    }
+
+    #[test]
+    fn members_that_are_not_read_count_too() {
+        let zip = zip_of_hidden(&[b'a'; 1 << 20]);
+        let nested = gzip(&zip);
+        let room = NESTED_BYTES_MIN + NESTED_RATIO * nested.len() as u64;
+        assert_eq!(read(&zip, room + 1), (Vec::new(), String::new()));
+        assert_eq!(read(&nested, 0), (Vec::new(), String::new()));
+        let (found, error) = read(&nested, room);
+        assert!(found.is_empty() && !error.is_empty(), "{error}");
     }
 }

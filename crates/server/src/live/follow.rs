@@ -150,7 +150,10 @@ async fn publish<A: Answering>(
             answered = answering.answer(&question) => answered,
             _ = current.changed() => continue,
         };
-        let pace = answering.pace(&question, started.elapsed());
+        // A question without an answer does not make the next one wait.
+        let has_answer = matches!(answered, Ok(Some(_)));
+        let work_time = if has_answer { started.elapsed() } else { Duration::ZERO };
+        let pace = answering.pace(&question, work_time);
         let sent = match answered.transpose() {
             Some(answered) => answering.send(&question, answered).await,
             None => Sent::Done,

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::sync::watch;
+use weir_sync::Lock;
 
 use super::Viewer;
 
@@ -64,7 +65,8 @@ impl CancelOnDrop {
         Self(Arc::new(Cancellation {
             should_stop: checked.stop.clone(),
             viewer: viewer.clone(),
-            checked_in: checked.took,
+            // Of its first answer.
+            checked_in: std::mem::take(&mut *checked.took.lock()),
             is_final: watch::Sender::default(),
         }))
     }
@@ -87,7 +89,8 @@ pub(crate) struct Checked<T> {
     pub(crate) question: T,
     /// The flag that the check looked at, and that its answers look at.
     pub(super) stop: Arc<AtomicBool>,
-    pub(super) took: Duration,
+    /// What its first answer has less of.
+    pub(super) took: Lock<Duration>,
 }
 
 impl<T, E> Checked<Result<Option<T>, E>> {

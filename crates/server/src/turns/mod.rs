@@ -76,13 +76,14 @@ impl Effort {
 #[derive(Debug, Clone)]
 pub(crate) struct Viewer {
     answers: [Arc<Semaphore>; 3],
-    checks: Arc<Semaphore>,
+    /// Those of short checks, and of all others.
+    checks: [Arc<Semaphore>; 2],
 }
 
 impl Default for Viewer {
     fn default() -> Self {
         let one = || Arc::new(Semaphore::new(1));
-        Self { answers: [one(), one(), one()], checks: one() }
+        Self { answers: [one(), one(), one()], checks: [one(), one()] }
     }
 }
 
@@ -385,17 +386,18 @@ impl SessionTurns {
         effort: Effort,
         work: impl FnOnce(&Arc<AtomicBool>) -> T + Send + 'static,
     ) -> Result<Checked<T>, Refusal> {
-        let checks = match effort {
-            Effort::Short => &self.short_checks,
-            Effort::Unknown | Effort::Long => &self.long_checks,
+        let [short, others] = &viewer.checks;
+        let (checks, own) = match effort {
+            Effort::Short => (&self.short_checks, short),
+            Effort::Unknown | Effort::Long => (&self.long_checks, others),
         };
-        let turn = checks.turn_of(&viewer.checks).await;
+        let turn = checks.turn_of(own).await;
         let stop = Arc::new(AtomicBool::new(false));
         let mut guard = StopOnDrop(Some(stop.clone()));
         let work = move || {
             let (_turn, started) = (turn, Instant::now());
             let question = work(&stop);
-            Checked { question, stop, took: started.elapsed() }
+            Checked { question, stop, took: Lock::new(started.elapsed()) }
         };
         let mut task = tokio::task::spawn_blocking(CHECK.observe_call(TaskName::Unnamed, work));
         let Ok(checked) = tokio::time::timeout(self.answer_time_max, &mut task).await else {

@@ -28,6 +28,8 @@ pub(in crate::source) fn is_zip(first_bytes: &[u8]) -> bool {
 pub(in crate::source) struct Zip<'a> {
     stream: &'a mut dyn BufRead,
     counter: &'a ByteCounter,
+    /// Whether the archive was packed itself.
+    is_nested: bool,
 }
 
 /// The local header of a member.
@@ -44,8 +46,12 @@ pub(in crate::source) struct ZipMember {
 }
 
 impl<'a> Zip<'a> {
-    pub(in crate::source) fn new(stream: &'a mut dyn BufRead, counter: &'a ByteCounter) -> Self {
-        Self { stream, counter }
+    pub(in crate::source) fn new(
+        stream: &'a mut dyn BufRead,
+        counter: &'a ByteCounter,
+        is_nested: bool,
+    ) -> Self {
+        Self { stream, counter, is_nested }
     }
 
     /// Returns the next member, or `None` after the last. Each has to be read with [`Self::read`].
@@ -124,7 +130,7 @@ impl<'a> Zip<'a> {
         let content = decompress::inflate(&mut *self.stream);
         let mut checked = ChecksumReader::new(content, None, self.counter);
         let value = visit(&mut checked);
-        io::copy(&mut checked, &mut io::sink())?;
+        drain(&mut checked, self.counter, self.is_nested)?;
         let crc = checked.crc.sum();
         drop(checked);
         let first = u32_at(&read_bytes(self.stream, 4)?, 0);
@@ -137,6 +143,19 @@ impl<'a> Zip<'a> {
         match expected == crc {
             true => Ok(value),
             false => Err(damaged("the checksum of a member does not match")),
+        }
+    }
+}
+
+/// Reads the rest of a member in order to find its end. What it unpacks to is counted like what is
+/// visited.
+fn drain(content: &mut impl Read, counter: &ByteCounter, is_nested: bool) -> io::Result<()> {
+    let mut buffer = [0; 8 << 10];
+    loop {
+        match content.read(&mut buffer)? {
+            0 => return Ok(()),
+            length if is_nested => counter.add_nested(length)?,
+            _ => {}
         }
     }
 }

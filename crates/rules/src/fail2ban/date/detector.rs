@@ -96,8 +96,16 @@ impl DateTemplates {
 
 impl PatternTemplates {
     fn get(&self) -> &[DateTemplate] {
+        if let Some(made) = self.made.get() {
+            return made;
+        }
+        let made = made_of(&self.lines, &self.budget);
+        if made.is_err() && self.budget.is_stopped() {
+            // The work may begin again.
+            return &[];
+        }
         // A pattern that may be invalid was compiled in advance.
-        self.made.get_or_init(|| made_of(&self.lines, &self.budget).unwrap_or_default())
+        self.made.get_or_init(|| made.unwrap_or_default())
     }
 }
 

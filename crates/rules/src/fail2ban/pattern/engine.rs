@@ -17,6 +17,9 @@ const STEPS_MAX: usize = 1_000_000;
 /// The largest size of a compiled part of a pattern, in bytes: what the engine allows by default.
 const PROGRAM_BYTES_MAX: usize = 10 << 20;
 
+/// Why a pattern was not compiled when the work was stopped.
+const STOPPED: &str = "the work was stopped";
+
 /// The most lists of required texts that are searched for before a pattern.
 const REQUIRED_MAX: usize = 2;
 
@@ -55,29 +58,37 @@ impl LazyRegex {
         Self { shared, budget: budget.clone(), own: OnceLock::new() }
     }
 
-    fn compiled(&self) -> &Result<Regex, Reason> {
+    /// Compiles the expression; `None` if the work is stopped, after which it may begin again.
+    fn compiled(&self) -> Option<&Result<Regex, Reason>> {
         let (text, compiled) = &*self.shared;
-        compiled.get_or_init(|| {
-            let refused = |_| fancy_regex::Error::from(CompileError::PatternTooComplex);
-            let build = |size: PatternSize| {
-                let mut builder = RegexBuilder::new(text);
-                builder.backtrack_limit(STEPS_MAX).delegate_size_limit(size.program_bytes);
-                if let Some(bytes) = size.cache_bytes {
-                    builder.delegate_dfa_size_limit(bytes);
-                }
-                builder.build()
-            };
-            let built =
-                self.budget.fit(text.len(), PROGRAM_BYTES_MAX, is_too_large, refused, build);
-            built.map_err(|error| error.to_string().into())
-        })
+        if let Some(known) = compiled.get() {
+            return Some(known);
+        }
+        let built = self.build(text);
+        let is_refused = built.is_err() && self.budget.is_stopped();
+        (!is_refused).then(|| compiled.get_or_init(|| built))
+    }
+
+    fn build(&self, text: &str) -> Result<Regex, Reason> {
+        let refused = |_| fancy_regex::Error::from(CompileError::PatternTooComplex);
+        let build = |size: PatternSize| {
+            let mut builder = RegexBuilder::new(text);
+            builder.backtrack_limit(STEPS_MAX).delegate_size_limit(size.program_bytes);
+            if let Some(bytes) = size.cache_bytes {
+                builder.delegate_dfa_size_limit(bytes);
+            }
+            builder.build()
+        };
+        let built = self.budget.fit(text.len(), PROGRAM_BYTES_MAX, is_too_large, refused, build);
+        built.map_err(|error| error.to_string().into())
     }
 
     fn get(&self) -> Option<&Regex> {
         if self.budget.is_stopped() {
             return None;
         }
-        self.own.get_or_init(|| self.compiled().clone().ok()).as_ref()
+        let compiled = self.compiled()?;
+        self.own.get_or_init(|| compiled.clone().ok()).as_ref()
     }
 }
 
@@ -120,8 +131,9 @@ impl Pattern {
     /// # Errors
     /// If the pattern cannot be translated.
     pub(in crate::fail2ban) fn compile(&self) -> Result<(), Reason> {
-        let compiled = self.regex.compiled().as_ref();
+        let Some(compiled) = self.regex.compiled() else { return Err(STOPPED.into()) };
         compiled
+            .as_ref()
             .map(|_| ())
             .map_err(|error| format!("the pattern cannot be translated: {error}").into())
     }

@@ -79,13 +79,14 @@ impl ViewMemory {
         added.ok().map(|_| Room { memory: self.clone(), bytes, beyond: None })
     }
 
-    /// Returns room for a report: beyond the limit, if no other report has such room, or what is
-    /// free.
+    /// Returns room for a report: what is free, or else beyond the limit, if no other report has
+    /// such room.
     pub(crate) fn report_room(self: &Arc<Self>) -> Option<Room> {
-        match self.report.clone().try_acquire_owned() {
-            Ok(permit) => Some(self.room_beyond(Some(permit))),
-            Err(_) => self.free_room(),
-        }
+        let beyond = || {
+            let permit = self.report.clone().try_acquire_owned().ok()?;
+            Some(self.room_beyond(Some(permit)))
+        };
+        self.free_room().or_else(beyond)
     }
 
     /// Waits for room for a new text.
