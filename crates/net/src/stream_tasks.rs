@@ -269,6 +269,9 @@ mod tests {
                 std::future::pending::<()>().await;
             });
         }
+        // A test without a subscriber may have been the first at the place of the warning, and have
+        // switched it off for all.
+        tracing::callsite::rebuild_interest_cache();
         // All three have ended.
         resets.wait_exceeded().await;
         assert_eq!(warnings.0.load(Ordering::Relaxed), 1);

@@ -47,7 +47,7 @@ pub fn parse_rules_up_to(
         Some(family) => family,
         None => recognise(text)?,
     };
-    let rules = rules_of(family, rules_max, (text, name), files);
+    let rules = rules_of(family, rules_max, text, name, files);
     // A refused pattern may have become a note, without which the rules would seem complete.
     match files.budget().refusal() {
         Some(refusal) => Err(ParseError::Patterns(refusal)),
@@ -58,16 +58,17 @@ pub fn parse_rules_up_to(
 fn rules_of(
     family: Family,
     rules_max: usize,
-    (text, name): (&str, &str),
+    text: &str,
+    name: &str,
     files: &RuleFiles,
 ) -> Result<Vec<Box<dyn Rule>>, ParseError> {
     let budget = files.budget();
     let rules: Vec<Box<dyn Rule>> = match family {
         Family::LimitReq => nginx::parse(text, name, budget)?,
         Family::LimitConn => vec![nginx::parse_limit_conn(text, name, budget)?],
-        Family::Windows => boxed(WindowRule::parse(text, name, (rules_max, budget))?),
+        Family::Windows => boxed(WindowRule::parse(text, name, rules_max, budget)?),
         Family::Caddy | Family::Haproxy | Family::Traefik | Family::Cloud => {
-            boxed(presets::parse(text, name, (family, budget))?)
+            boxed(presets::parse(text, name, family, budget)?)
         }
         Family::ModEvasive => vec![Box::new(presets::evasive::parse(text, name)?)],
         Family::Lists => vec![Box::new(ListRule::parse(text, name, budget)?)],

@@ -93,7 +93,7 @@ impl Rules {
                     && is_told
                     && links.iter().all(|link| {
                         let ends = !link.is_chained && first.disruption != Disruption::Pass;
-                        matches(link, ends, &request, (record, fields), &mut variables)
+                        matches(link, ends, &request, record, fields, &mut variables)
                     });
                 if !has_matched {
                     continue;
@@ -141,7 +141,8 @@ fn matches(
     rule: &SecRule,
     ends: bool,
     request: &Request,
-    (record, fields): (&Record<'_>, &RecordFields),
+    record: &Record<'_>,
+    fields: &RecordFields,
     variables: &mut Variables,
 ) -> bool {
     if rule.variables.is_empty() {

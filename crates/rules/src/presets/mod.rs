@@ -65,7 +65,8 @@ pub(crate) fn unread_language(text: &str) -> Option<RuleError> {
 pub(crate) fn parse(
     text: &str,
     name: &str,
-    (family, budget): (Family, &PatternBudget),
+    family: Family,
+    budget: &PatternBudget,
 ) -> Result<Vec<WindowRule>, RuleError> {
     let presets = match family {
         Family::Caddy => caddy::parse(text, budget)?,

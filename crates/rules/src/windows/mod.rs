@@ -62,7 +62,8 @@ impl WindowRule {
     pub(crate) fn parse(
         text: &str,
         name: &str,
-        (rules_max, budget): (usize, &PatternBudget),
+        rules_max: usize,
+        budget: &PatternBudget,
     ) -> Result<Vec<Self>, ParseError> {
         let limits = language::parse(text, rules_max, budget)?;
         let numbered = limits.len() > 1;

@@ -53,8 +53,10 @@ pub(super) struct RulesOverQuery {
 /// Validates a question: parses its rules, and checks the query and the options.
 pub(super) fn check(
     query: WrittenQuery,
-    (rule, details): (&RuleText, &RuleDetails),
-    (session, data): (&Session, &DataSet),
+    rule: &RuleText,
+    details: &RuleDetails,
+    session: &Session,
+    data: &DataSet,
     stop: &Arc<AtomicBool>,
 ) -> Result<RulesOverQuery, Refused> {
     let mut texts = std::iter::once(rule).chain(&details.against);

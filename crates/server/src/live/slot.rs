@@ -79,7 +79,7 @@ impl Slot<'_> {
         let (session, data) = (self.session.clone(), self.data.clone());
         let (finder, expressions) = (finder.clone(), query.expressions());
         let check =
-            move |stop: &Arc<AtomicBool>| check(request, query, (&session, &data), &finder, stop);
+            move |stop: &Arc<AtomicBool>| check(request, query, &session, &data, &finder, stop);
         let effort = match subject {
             Subject::Rules | Subject::Blocks if message_bytes > SHORT_MESSAGE_BYTES => Effort::Long,
             Subject::Rules | Subject::Blocks => Effort::Short,
@@ -205,7 +205,8 @@ fn answer_from(
 fn check(
     request: LiveRequest,
     query: WrittenQuery,
-    (session, data): (&Session, &DataSet),
+    session: &Session,
+    data: &DataSet,
     finder: &Arc<Lock<LineFinder>>,
     stop: &Arc<AtomicBool>,
 ) -> Result<Option<Box<dyn Question>>, super::question::Refused> {
@@ -215,7 +216,7 @@ fn check(
             Some(Box::new(LinesQuestion::check(query, from, count, finder.clone(), data)?))
         }
         LiveRequest::Rules { rule: Some(rule), details, .. } => {
-            Some(Box::new(rules::check(query, (&rule, &details), (session, data), stop)?))
+            Some(Box::new(rules::check(query, &rule, &details, session, data, stop)?))
         }
         LiveRequest::Blocks { question: Some(question), .. } => {
             Some(Box::new(blocks::check(query, question, data)?))

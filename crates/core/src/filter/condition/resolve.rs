@@ -44,13 +44,13 @@ pub(super) fn clause(
                     negated(status_class(condition)?, is_negative)
                 }
                 Some(field) => match field.kind() {
-                    ColumnKind::Text => text(condition, Some(field), (values, patterns))?,
+                    ColumnKind::Text => text(condition, Some(field), values, patterns)?,
                     ColumnKind::Number(unit) => {
                         negated(number(condition, field, unit)?, is_negative)
                     }
                     ColumnKind::Time => negated(instant(condition, time)?, is_negative),
                 },
-                None => text(condition, None, (values, patterns))?,
+                None => text(condition, None, values, patterns)?,
             }
         }
     })
@@ -77,7 +77,8 @@ fn search(text: &ConditionValue, patterns: &PatternBudget) -> Resolved {
 fn text(
     condition: &FieldCondition,
     field: Option<Field>,
-    (values, patterns): (&Values, &PatternBudget),
+    values: &Values,
+    patterns: &PatternBudget,
 ) -> Resolved {
     let column = values.schema().text_column_by_name(&condition.field);
     let column = column.ok_or_else(|| unknown_field(condition, values))?;

@@ -132,10 +132,10 @@ impl DateTemplate {
         let bare = key.strip_prefix(LINE_START).or(key.strip_prefix('^')).unwrap_or(&key);
         let starts_line = bare.len() < key.len();
         match bare {
-            "EPOCH" | "LEPOCH" => Self::epoch(starts_line, bare == "LEPOCH", (pattern, budget)),
+            "EPOCH" | "LEPOCH" => Self::epoch(starts_line, bare == "LEPOCH", pattern, budget),
             "TAI64N" => {
                 let start = if starts_line { WordStart::Line } else { WordStart::Anywhere };
-                Self::bound("@[0-9a-f]{24}", start, true, Kind::Tai64n, (pattern, budget))
+                Self::bound("@[0-9a-f]{24}", start, true, Kind::Tai64n, pattern, budget)
             }
             _ if EPOCH.holds(pattern) => Self::epoch_in(pattern, budget),
             _ => Self::fields(pattern, budget),
@@ -145,7 +145,8 @@ impl DateTemplate {
     fn epoch(
         starts_line: bool,
         is_long: bool,
-        pattern: (&str, &PatternBudget),
+        pattern: &str,
+        budget: &PatternBudget,
     ) -> Result<Self, RuleError> {
         let kind = Kind::Epoch { group: 1, is_long };
         let number = epoch_number(is_long);
@@ -157,7 +158,7 @@ impl DateTemplate {
             )
         };
         let start = if starts_line { WordStart::Line } else { WordStart::Anywhere };
-        Self::bound(&regex, start, true, kind, pattern)
+        Self::bound(&regex, start, true, kind, pattern, budget)
     }
 
     /// A pattern with `{EPOCH}` in it.
@@ -166,7 +167,7 @@ impl DateTemplate {
         let number = format!("({})", epoch_number(is_long));
         let regex = EPOCH.0.replace_all(pattern, fancy_regex::NoExpand(&number));
         let kind = Kind::Epoch { group: 2, is_long };
-        Self::bound(&format!("({regex})"), WordStart::Word, true, kind, (pattern, budget))
+        Self::bound(&format!("({regex})"), WordStart::Word, true, kind, pattern, budget)
     }
 
     fn fields(pattern: &str, budget: &PatternBudget) -> Result<Self, RuleError> {
@@ -183,7 +184,7 @@ impl DateTemplate {
         };
         let regex = with_fields(rest, pattern.len() - rest.len())?;
         let flags = if LETTERS.holds(rest) { "(?iu)" } else { "" };
-        Self::bound(&format!("{flags}{regex}"), start, ends_word, Kind::Fields, (pattern, budget))
+        Self::bound(&format!("{flags}{regex}"), start, ends_word, Kind::Fields, pattern, budget)
     }
 
     /// Adds the boundaries at both ends of a template, and the group that is cut out.
@@ -192,7 +193,8 @@ impl DateTemplate {
         start: WordStart,
         ends_word: bool,
         kind: Kind,
-        (pattern, budget): (&str, &PatternBudget),
+        pattern: &str,
+        budget: &PatternBudget,
     ) -> Result<Self, RuleError> {
         let mut regex = regex.trim().to_owned();
         let flags = GLOBAL_FLAGS.0.find(&regex).ok().flatten().map(|found| found.range());
